@@ -198,175 +198,181 @@ impl Default for Behaviours {
 #[rustfmt::skip]
 behaviours! {
     sockmaps_changed_by_packets "+++++++++++." Accepted,
-        "v3/verifier_sockmap_mutate.bpf.o" "test_xdp"
+        "witnesses/maps.bpf.o" "deletes_socket"
         "Programs that see packets may update and delete elements of sockmaps."
     lsm_hooks_disabled ".+++++++++++" Refused,
-        "v3/verifier_lsm.bpf.o" "disabled_hook_test1"
+        "witnesses/traced.bpf.o" "disabled_hook"
         "Some LSM hooks take no programs."
     file_alloc_hook "+++++++....." Accepted,
-        "v3/verifier_lsm.bpf.o" "errno_zero_retval_test1"
+        "witnesses/traced.bpf.o" "file_alloc"
         "The LSM hook `file_alloc_security` takes programs."
     syscalls_sleep ".........+++" Accepted,
-        "v3/iters_css.bpf.o" "iter_css_for_each"
+        "witnesses/traced.bpf.o" "syscall_sleeps"
         "Entries of system calls may sleep and be changed, whether or not errors are injected."
     timers_in_tracing "........++++" Accepted,
-        "v3/test_helper_restricted.bpf.o" "kprobe_timer"
+        "witnesses/maps.bpf.o" "timer_in_kprobe"
         "Maps with timers and work queues may be used by tracing programs."
     kfunc_results_trusted "---...-.++**" Insns(7),
-        "sched_ext/rules.bpf.o" "cpu_rq_checked"
+        "witnesses/schedulers.bpf.o" "reads_queue"
         "Objects that kfuncs return are trusted."
     stores_need_trust "---...-....+" Refused,
-        "sched_ext/rules.bpf.o" "store_walked"
+        "witnesses/schedulers.bpf.o" "stores_slice"
         "Fields of a kernel object may be changed only by a pointer to it that is trusted."
     scx_kfuncs_by_member "---...-..+++" Refused,
-        "sched_ext/rules.bpf.o" "select_dfl_checked"
+        "witnesses/schedulers.bpf.o" "selects_elsewhere"
         "What a scheduler may call depends on the member of `sched_ext_ops` that it implements."
     scx_slots_by_member "---...-...++" Refused,
-        "sched_ext/rules.bpf.o" "slots_elsewhere"
+        "witnesses/schedulers.bpf.o" "counts_elsewhere"
         "Only where tasks are dispatched may a scheduler count its slots, and cancel."
     kfuncs_in_raw_tp "........++++" Accepted,
-        "v3/verifier_kfunc_prog_types.bpf.o" "cpumask_kfunc_raw_tp"
+        "witnesses/objects.bpf.o" "makes_mask"
         "Raw tracepoints may call the kfuncs of tasks, cgroups and CPU masks."
     void_global_functions ".........+++" Accepted,
-        "v3/test_global_func7.bpf.o" "global_func7"
+        "witnesses/globals.bpf.o" "calls_void"
         "Global functions may return nothing."
     long_chains_of_globals ".........+++" Accepted,
-        "v3/test_global_func3.bpf.o" "global_func3"
+        "witnesses/globals.bpf.o" "calls_chain"
         "Calls of global functions do not add up to a chain of at most eight frames."
     ld_abs_ends_function ".++...+.++++" Refused,
-        "v3/verifier_ld_ind.bpf.o" "ld_abs_subprog_early_exit"
+        "witnesses/walks.bpf.o" "packet_load_ends"
         "A legacy packet load beyond the packet ends its function, which then returns 0."
-    var_off_writes_scrub "+++...+.++++" Accepted,
-        "bench/csv.bpf.o" "csv"
+    var_off_writes_scrub "..+...+.++++" Accepted,
+        "witnesses/numbers.bpf.o" "rest_of_overwritten"
         "A store at a variable offset makes data of the rest of a spilled register."
     drops_any_fields "++++++++++.." Accepted,
-        "v3/task_kfunc_success.bpf.o" "test_task_xchg_release"
+        "witnesses/objects.bpf.o" "drops_holder"
         "Tracing programs may drop objects with any fields."
     array_lookups_not_null "...+++++++++" Accepted,
-        "v3/iters.bpf.o" "iter_err_too_permissive2"
+        "witnesses/maps.bpf.o" "first_of_array"
         "A lookup in an array with a constant key below its size is never NULL."
-    helper_reads_keep_spills "-..+++++++++" Accepted,
-        "libbpf-tools/biosnoop.bpf.o" "block_rq_complete"
+    helper_reads_keep_spills "...+++++++++" Accepted,
+        "witnesses/maps.bpf.o" "value_read_by_helper"
         "A helper that only reads the stack leaves spilled registers there."
     global_calls_in_preempt_off "...+++++++++" Accepted,
-        "v3/preempt_lock.bpf.o" "preempt_global_subprog_test"
+        "witnesses/objects.bpf.o" "calls_in_section"
         "Global functions may be called where preemption is off."
     fmod_ret_tests "..++++++++++" Accepted,
-        "v3/modify_return.bpf.o" "fmod_ret_test"
+        "witnesses/traced.bpf.o" "changes_test"
         "The kernel's test functions may be changed without error injection."
     ranges_decide_jumps "..++++++++++" Accepted,
-        "v3/verifier_bounds_deduction_non_const.bpf.o" "deducing_bounds_from_non_const_1"
+        "witnesses/numbers.bpf.o" "two_ranges"
         "A jump that compares two registers is decided by their ranges."
     argument_tags "..++++++++++" Accepted,
-        "v3/verifier_global_subprogs.bpf.o" "arg_tag_ctx_kprobe"
+        "witnesses/globals.bpf.o" "gives_what_is_there"
         "Tags say what the arguments of a global function are."
     static_calls_under_lock "..++++++++++" Accepted,
-        "v3/test_spin_lock.bpf.o" "lock_static_subprog_call"
+        "witnesses/maps.bpf.o" "calls_under_lock"
         "Static functions may be called, and left, while a lock is held."
     pointers_teach_not_null "..++++++++++" Accepted,
-        "v3/verifier_jeq_infer_not_null.bpf.o" "null_ptr_to_map_value"
+        "witnesses/equal.bpf.o" "equals_value"
         "What equals a pointer that is not NULL is not NULL."
     any_pointer_teaches_not_null "...+++++++.." Accepted,
         "witnesses/equal.bpf.o" "equals_context"
         "Any pointer that is not said to be NULL teaches so, not those alone that are known not to be."
     jumps_trim_edges "..++++++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "reg_not_equal_const"
+        "witnesses/numbers.bpf.o" "not_the_edge"
         "What is not equal to an edge of its range has a smaller one."
     spills_share_ids "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "spill_64bit_of_64bit_ok"
+        "witnesses/numbers.bpf.o" "spilled_then_compared"
         "A spilled number is linked with the register that it came from."
     any_number_spilled "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "spill_unbounded"
+        "witnesses/numbers.bpf.o" "unbounded_spilled"
         "Every number is spilled (else: not those of which nothing is known, and zeros as data)."
     narrow_fills_keep_ranges "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "fill_32bit_after_spill_64bit"
+        "witnesses/numbers.bpf.o" "half_of_spilled"
         "Part of a spilled number that is loaded keeps what is known of it."
     narrow_spills_linked "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "spill_32bit_range_track"
+        "witnesses/numbers.bpf.o" "narrow_spilled"
         "What a jump teaches of a register holds for copies that less than eight bytes hold."
     mov32_links "..++++++++++" Accepted,
-        "v3/verifier_reg_equal.bpf.o" "subreg_equality_1"
+        "witnesses/numbers.bpf.o" "narrow_copy"
         "A copy of 32 bits is linked with its source if that has no more."
     cpu_ids_bounded "..++++++++++" Accepted,
-        "v3/test_global_map_resize.bpf.o" "bss_array_sum"
+        "witnesses/numbers.bpf.o" "cpu_below_limit"
         "The number of the CPU is below that of the possible ones."
-    untrusted_kptr_tag "..++++++++++" Accepted,
-        "v3/map_kptr.bpf.o" "test_map_kptr_ref2"
+    untrusted_kptr_tag "..++++++++++" Refused,
+        "witnesses/objects.bpf.o" "stores_task"
         "Pointers in maps have references unless a tag says that they are untrusted."
     loops_closed_by_any_insn "..++++++++++" Accepted,
-        "v3/verifier_cfg.bpf.o" "conditional_loop2"
+        "witnesses/walks.bpf.o" "falls_into_loop"
         "A loop may be closed by going on to the next insn."
     addresses_of_functions "..++++++++++" Accepted,
-        "v3/get_func_ip_test.bpf.o" "test1"
+        "witnesses/traced.bpf.o" "address_of_function"
         "Addresses of the kernel's functions may be taken."
     lsm_results_bounded "..++++++++++" Refused,
-        "v3/verifier_lsm.bpf.o" "errno_zero_retval_test4"
+        "witnesses/traced.bpf.o" "hook_positive"
         "What an LSM program may return depends on its hook."
     packets_move_in_calls "..++++++++++" Refused,
-        "v3/verifier_sock.bpf.o" "invalidate_pkt_pointers_from_global_func"
+        "witnesses/globals.bpf.o" "reads_after_pull"
         "Calls of functions that change packet data end what was known of packets."
     kprobes_sleep ".+++++++++++" Accepted,
-        "v3/uprobe_multi.bpf.o" "uprobe_sleep"
+        "witnesses/traced.bpf.o" "uprobe_sleeps"
         "Probes of user space may sleep."
     binds_pass_ports ".+++++++++++" Accepted,
-        "v3/bind_perm.bpf.o" "bind_v4_prog"
+        "witnesses/traced.bpf.o" "bind_any_port"
         "Programs that bind sockets may let any port pass."
     unused_stack_read ".+++++++++++" Accepted,
-        "v3/verifier_basic_stack.bpf.o" "uninitialized_stack2"
+        "witnesses/numbers.bpf.o" "stack_not_written"
         "Stack below all that was written may be read."
     globals_take_memory ".+++++++++++" Accepted,
-        "v3/test_global_func9.bpf.o" "global_func9"
+        "witnesses/globals.bpf.o" "gives_memory"
         "Global functions may be given pointers to memory."
     whole_ctx "..++++++++++" Accepted,
-        "v3/test_misc_tcp_hdr_options.bpf.o" "misc_estab"
+        "witnesses/traced.bpf.o" "late_field"
         "Contexts have all fields of 6.18 (else: those that the kernel's BTF has)."
     lsm_hooks_sleep ".+++++++++++" Accepted,
-        "v3/local_storage.bpf.o" "inode_rename"
+        "witnesses/traced.bpf.o" "hook_sleeps"
         "Programs of most LSM hooks may sleep."
     any_map_while_sleeping ".+++++++++++" Accepted,
-        "v3/lsm.bpf.o" "test_void_hook"
+        "witnesses/traced.bpf.o" "sleeps_with_map"
         "Programs that sleep may use more than arrays and hash maps."
     kfuncs ".+++++++++++" Accepted,
-        "v3/bpf_dctcp.bpf.o" "bpf_dctcp_cong_avoid"
+        "witnesses/congestion.bpf.o" "calls_kernel"
         "Programs may call functions of the kernel that are no helpers."
-    tcp_pacing_writes "..++++++++++" Accepted,
-        "v3/tcp_ca_write_sk_pacing.bpf.o" "write_sk_pacing_cong_control"
-        "Congestion control may set the pacing rate of a socket."
+    tcp_pacing_writes ".+++++++++++" Accepted,
+        "witnesses/congestion.bpf.o" "writes_rate"
+        "Congestion control may set the pacing rate of a socket, and whether it is paced."
+    tcp_limit_writes "..++++++++++" Accepted,
+        "witnesses/congestion.bpf.o" "writes_limit"
+        "Congestion control may set when the window was set, and whether the application limits it."
     objects_need_gpl "..++++++++++" Refused,
-        "v3/btf_type_tag_user.bpf.o" "test_sys_getsockname"
+        "witnesses/untrusting.bpf.o" "looks_into_task"
         "Programs look into objects of the kernel only under a licence that the GPL allows."
     fastcall "..++++++++++" Accepted,
-        "v3/verifier_bpf_fastcall.bpf.o" "cumulative_stack_depth"
+        "witnesses/walks.bpf.o" "spilled_around_fast_call"
         "Spills around calls of fast helpers are taken out, and their stack with them."
     any_memory_as_key "..++++++++++" Accepted,
-        "v3/test_ringbuf_map_key.bpf.o" "test_ringbuf_mem_map_key"
+        "witnesses/maps.bpf.o" "reserved_key"
         "Keys and values of maps may be in any memory."
+    objects_as_memory "..++++++++++" Accepted,
+        "witnesses/traced.bpf.o" "object_as_memory"
+        "Helpers that read memory may be given a trusted object of the kernel."
     task_stack_bounded ".+++++++++++" Accepted,
-        "v3/bpf_iter_task_stack.bpf.o" "get_task_user_stacks"
+        "witnesses/traced.bpf.o" "stack_of_task"
         "The stack of a task is not longer than the buffer for it."
     dynptrs_overwritten "..++++++++++" Accepted,
-        "v3/dynptr_fail.bpf.o" "dynptr_overwrite_unref"
+        "witnesses/maps.bpf.o" "dynptr_twice"
         "A dynptr without reference may be made anew."
-    private_stacks "..-+++++++++" Accepted,
-        "v3/strobemeta_subprogs.bpf.o" "on_event"
+    private_stacks "...+++++++++" Accepted,
+        "witnesses/walks.bpf.o" "large_frames"
         "Functions of tracing programs have a stack of their own if it is large."
-    nested_rcu ".......--+++" Accepted,
-        "v3/rcu_read_lock.bpf.o" "nested_rcu_region"
+    nested_rcu ".......+++++" Accepted,
+        "witnesses/objects.bpf.o" "locks_twice"
         "Sections under RCU may be nested."
     ranges_are_combined "..++++++++++" Accepted,
-        "bench/crc16.bpf.o" "crc16"
+        "witnesses/scalars.bpf.o" "exclusive_or"
         "Products and bitwise OR and XOR of two ranges are ranges."
     sums_are_linked "..++++++++++" Accepted,
-        "programs/hostile.bpf.o" "linked_sums"
+        "witnesses/numbers.bpf.o" "sum_of_copy"
         "A register is linked with its copy plus a constant."
-    masks_are_forked "..*...++++++" Insns(597_724),
-        "bench/crc32.bpf.o" "crc32"
+    masks_are_forked "..+...++++++" Accepted,
+        "witnesses/numbers.bpf.o" "sign_mask"
         "A mask made of a sign is walked as all ones, and again as zero."
-    tail_calls_end_function ".....+++++++" Insns(19),
-        "v3/tailcall_bpf2bpf1.bpf.o" "entry"
+    tail_calls_end_function ".....+++++++" Refused,
+        "witnesses/maps.bpf.o" "function_left"
         "A tail call that succeeds ends its function, which returns any number."
     loops_repeat_exactly "..++++++++++" Accepted,
-        "v3/verifier_loops1.bpf.o" "not_an_inifinite_loop"
+        "witnesses/walks.bpf.o" "counted_in_stack"
         "A loop is without end if a round changes nothing (else: nothing that matters so far)."
     single_values_known "......++++++" Accepted,
         "witnesses/scalars.bpf.o" "single_value"
@@ -396,52 +402,52 @@ behaviours! {
         "witnesses/scalars.bpf.o" "disjoint_bits"
         "Numbers are not equal where their known bits differ."
     bounds_cross_signs "..+.++++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "bounds_deduct_positive_overlap"
+        "witnesses/numbers.bpf.o" "positive_overlap"
         "Signed bounds that cross zero learn from unsigned ones that miss one of their sides."
     half_bounds_cross_signs "..+...++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "signed_unsigned_intersection32_case1"
+        "witnesses/numbers.bpf.o" "positive_overlap_of_half"
         "The same for the bounds of the low half."
     callbacks_converge "-.++++++++++" Refused,
-        "v3/verifier_iterating_callbacks.bpf.o" "unsafe_for_each_map_elem"
+        "witnesses/walks.bpf.o" "callback_sets"
         "A callback is walked until its states repeat, and not at all (else: once)."
-    precision_crosses_calls "..++++++++++" Insns(56),
-        "v3/test_subprogs.bpf.o" "prog1"
+    precision_crosses_calls "..++++++++++" Insns(39),
+        "witnesses/walks.bpf.o" "number_before_call"
         "What must be precise is looked for in functions that were called, too (else: all before is)."
-    throw_leaves_all "***...++++++" Refused,
-        "v3/exceptions_fail.bpf.o" "reject_subprog_with_rcu_read_lock"
+    throw_leaves_all "**+...++++++" Refused,
+        "witnesses/objects.bpf.o" "throws"
         "An exception may hold nothing, in whatever function (else: locks only in the main one)."
     unions_run_on "..++++++++++" Accepted,
-        "v3/test_ptr_untrusted.bpf.o" "lsm_run"
+        "witnesses/traced.bpf.o" "beyond_member"
         "A load below a union may run on into the next member."
     equal_ids_are_paired "..++++++++++" Refused,
-        "v3/verifier_direct_packet_access.bpf.o" "id_in_regsafe_bad_access"
+        "witnesses/maps.bpf.o" "other_value"
         "States are compared by what ids stand for, also where registers are equal."
     exceptions "..++++++++++" Refused,
-        "v3/exceptions_fail.bpf.o" "reject_exception_cb_call_static_func"
+        "witnesses/globals.bpf.o" "names_callback"
         "A program may name a function for its exceptions."
     rcu_outlives_section "...........+" Accepted,
-        "v3/cpumask_failure.bpf.o" "test_global_mask_out_of_rcu"
+        "witnesses/objects.bpf.o" "used_after_section"
         "The end of a section under RCU changes nothing where the program runs in one."
     writes_user_memory "++++++.+++++" Accepted,
-        "v3/test_probe_user.bpf.o" "handle_sys_connect"
+        "witnesses/traced.bpf.o" "writes_user"
         "Probes may write to the memory of users (else: the kernel is locked down)."
-    helper_accesses_keep_objects "+.----------" Accepted,
-        "libbpf-tools/biosnoop.bpf.o" "block_rq_complete"
+    helper_accesses_keep_objects "+..---------" Accepted,
+        "witnesses/traced.bpf.o" "object_in_stack"
         "A helper that may write the stack leaves pointers to objects of the kernel there."
     self_sums_linked "...+++.+...." Accepted,
-        "v3/verifier_linked_scalars.bpf.o" "scalars_self_add_clears_id"
+        "witnesses/numbers.bpf.o" "added_to_itself"
         "A number added to itself stays linked, by the constant that it becomes."
-    divisions_bounded "........++++" Insns(7),
-        "v3/verifier_sdiv.bpf.o" "sdiv64_overflow_ri"
+    divisions_bounded "........++++" Accepted,
+        "witnesses/scalars.bpf.o" "remainder_of_constant"
         "A quotient or remainder by a constant has bounds."
     int_pointers_in_ctx ".+++++++++++" Accepted,
-        "v3/verifier_btf_ctx_access.bpf.o" "btf_ctx_access_accept"
+        "witnesses/traced.bpf.o" "pointer_to_number"
         "A pointer to a number among a function's arguments is a number."
-    linked_are_apart "--++++.+...." Insns(29),
-        "v3/verifier_iterating_callbacks.bpf.o" "test2"
+    linked_are_apart "..*+++.+...." Insns(70),
+        "witnesses/walks.bpf.o" "number_or_sum"
         "A number without relations does not cover one that is another plus a constant."
     constants_compared ".+++++++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "crossing_64_bit_signed_boundary_1"
+        "witnesses/walks.bpf.o" "constant_to_range"
         "A constant compared with a range of 64 bits ends its loop (else: nothing is said of it)."
     long_walks_alike "+++++++++..." Accepted,
         "bench/heapsort.bpf.o" "heapsort"
@@ -470,35 +476,35 @@ behaviours! {
     reads_are_marked "**+++......." Insns(46),
         "witnesses/reads.bpf.o" "argument_not_read"
         "A saved state needs what was read on the paths from it (else: what may be read)."
-    dead_registers_ignored "--.+++++++++" Insns(31),
-        "v3/iters.bpf.o" "iter_tricky_but_fine"
+    dead_registers_ignored "--.+++++++++" Insns(21),
+        "witnesses/objects.bpf.o" "set_in_rounds"
         "Registers that no insn reads any more are not compared, in unfinished loops either."
-    globals_when_called "..++++++++++" Insns(14),
-        "v3/verifier_global_subprogs.bpf.o" "chained_global_func_calls_success"
+    globals_when_called "..++++++++++" Accepted,
+        "witnesses/walks.bpf.o" "wrong_not_called"
         "A global function is walked after the main one, if it is called (else: before, in any case)."
-    objects_are_paired "..++++++++++" Insns(71),
-        "v3/vrf_socket_lookup.bpf.o" "tc_socket_lookup"
+    objects_are_paired "..++++++++++" Insns(56),
+        "witnesses/walks.bpf.o" "other_socket"
         "A pointer to an object covers one to another object (else: the very same alone)."
-    results_are_precise "..++++++++++" Insns(29),
-        "v3/test_sk_lookup.bpf.o" "sk_assign_esocknosupport"
+    results_are_precise "..++++++++++" Insns(44),
+        "witnesses/walks.bpf.o" "other_result"
         "What a program returns must be precise."
     zeros_beside_spills "..++++++++++" Insns(36),
         "witnesses/reads.bpf.o" "zeros_beside_number"
         "Zeros beside a number of four bytes that is spilled stay zeros."
-    fib_lookup_writes "**+..++++*++" Insns(178),
-        "v3/test_tc_neigh_fib.bpf.o" "tc_dst"
+    fib_lookup_writes "+++..+++++++" Refused,
+        "witnesses/maps.bpf.o" "route_overwrites"
         "`bpf_fib_lookup` is known to write what it is given."
     dead_forgotten_at_once ".........+++" Says("old state: R10=fp0"),
-        "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
+        "witnesses/walks.bpf.o" "loop_without_end"
         "Registers and halves of stack slots that are not read again are forgotten before a state is saved, not once it was verified."
-    half_dead_spills_kept "..........++" Insns(130),
-        "libbpf-tools/tcpconnlat.bpf.o" "tcp_rcv_state_process"
+    half_dead_spills_kept "---------.++" Insns(34),
+        "witnesses/walks.bpf.o" "half_of_slot"
         "A spilled register is forgotten only where no half of its slot is read again."
-    jumps_decided_first ".........+++" Insns(695),
-        "libbpf-tools/cpudist.bpf.o" "sched_switch_btf"
+    jumps_decided_first "-----....+++" Insns(33),
+        "witnesses/walks.bpf.o" "read_where_never"
         "Jumps that numbers and constant maps decide are unconditional before the walk."
-    single_ids_forgotten "........++++" Insns(381),
-        "v3/arena_htab.bpf.o" "arena_htab_llvm"
+    single_ids_forgotten "--......++++" Insns(50),
+        "witnesses/walks.bpf.o" "other_links"
         "A number that shares its id with nothing else loses it before a state is saved, and is given one when it is filled."
     memory_not_null "..++++++++++" Accepted,
         "witnesses/null.bpf.o" "map"
@@ -509,8 +515,8 @@ behaviours! {
     allocations_fit "...........+" Refused,
         "witnesses/pointers.bpf.o" "reserved_negative"
         "What is reserved of a ring buffer has a size of 32 bits."
-    dead_dynptrs_compared ".........+++" Insns(34),
-        "v3/test_get_xattr.bpf.o" "test_file_open"
+    dead_dynptrs_compared ".........+++" Insns(63),
+        "witnesses/objects.bpf.o" "dead_dynptr"
         "A saved state keeps its dynptrs, though they are not used again."
     bounds_repaired "..++++++++++" Accepted,
         "witnesses/pointers.bpf.o" "contradiction"
@@ -561,7 +567,7 @@ behaviours! {
         "witnesses/wrapped.bpf.o" "filled_with_sign"
         "A part of a spilled number stays linked with it, even if its sign is extended."
     frames_of_sixteen "..++++++++++" Accepted,
-        "v3/strobemeta_subprogs.bpf.o" "on_event"
+        "witnesses/walks.bpf.o" "frames"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."
 }
 

@@ -109,7 +109,8 @@ pub(crate) fn check_reg_type(
         ignored |= F::MEM_ALLOC | F::MEM_PERCPU;
     }
     let ty = reg.ty.without(ignored);
-    if !types.contains(&ty) {
+    let is_object = ty.base == Base::BtfId && std::ptr::eq(types, MEM);
+    if !types.contains(&ty) || is_object && !env.rules().objects_as_memory {
         let names: Vec<String> = types.iter().map(RegType::to_string).collect();
         let (got, expected) = (reg.ty, names.join(", "));
         reject!(
