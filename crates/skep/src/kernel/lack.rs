@@ -312,6 +312,30 @@ mod tests {
         assert_eq!(lacks(2).and_then(|lack| lack.insn_idx), Some(1));
     }
 
+    /// Opcodes are looked at wherever they are: `unknown opcode d3`, said 6.12.117.
+    #[test]
+    fn opcodes_that_came_later_are_missed_where_nothing_comes() {
+        let program = program(&[(0xb7, 0, 0), (0xd3, -8, 0)]);
+        let lacks = |name: &str| {
+            let kernel = Kernel::open(name).expect("asked");
+            kernel.lacks(&Needs::at(&program, 0..1)).and_then(|lack| lack.insn_idx)
+        };
+        assert_eq!(lacks("6.12"), Some(1));
+        assert_eq!(lacks("6.16"), None);
+    }
+
+    /// `unknown func bpf_get_cgroup_classid#17`, said 5.10, 6.1 and 6.12 of `tcp_congestion_ops`.
+    #[test]
+    fn members_of_struct_ops_call_what_tracing_programs_may() {
+        let member = Program { prog_type: ProgType::StructOps, ..program(&[(0x85, 0, 17)]) };
+        for name in ["5.10", "6.1", "6.12"] {
+            let said = told(name, &member);
+            let missing = "bpf_get_cgroup_classid: not for struct_ops programs yet";
+            assert_eq!(said.as_deref(), Some(missing), "{name}");
+        }
+        assert_eq!(told("6.16", &member), None);
+    }
+
     #[test]
     fn the_newest_need_decides_the_oldest_release() {
         let program = program(&[(0x85, 0, 181), (0x85, 0, 1), (0xbf, 8, 0)]);

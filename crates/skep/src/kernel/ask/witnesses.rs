@@ -1,7 +1,7 @@
-//! Witnesses of rules (`uapi::BEHAVIOURS`) that are ours to give away: objects of
-//! `tests/kernels/witnesses`, packed (gzip), each after a line with its name and its size.
+//! The witnesses of rules (`uapi::BEHAVIOURS`): objects of `tests/kernels/witnesses` and
+//! `tests/programs`, packed (gzip), each after a line with its name and its size.
 //!
-//! Written by `cargo xtask kernels probe --write-witnesses`; a test holds it against those objects.
+//! Written by `cargo xtask kernels witnesses`; a test holds it against those objects.
 
 use super::{Answers, Judge};
 use crate::Session;
