@@ -548,6 +548,10 @@ behaviours! {
     tracepoints_sleep ".........+++" Accepted,
         "witnesses/sleeping.bpf.o" "raw_enter"
         "Programs at tracepoints may sleep (those that name theirs: at those of system calls)."
+    struct_ops_awake "+*.........."
+        Says("Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
+        "witnesses/congestion.bpf.o" "sleeps"
+        "Programs of struct_ops may not sleep."
     tracing_sleeps "++.........." Accepted,
         "witnesses/sleeping.bpf.o" "btf_switch"
         "Programs that trace with types may sleep, whatever they are attached to."

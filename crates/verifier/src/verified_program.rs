@@ -39,6 +39,11 @@ impl VerifiedProgram {
         &self.program
     }
 
+    /// Whether some path of the walk came to an insn.
+    pub fn was_walked(&self, insn_idx: usize) -> bool {
+        self.walked.seen(&self.program.insns, insn_idx)
+    }
+
     /// Stack bytes of all functions, as the kernel's statistics count them.
     pub fn stack_depth_bytes(&self) -> u32 {
         self.stack_depth_bytes

@@ -58,6 +58,17 @@ WRITES(writes_threshold, tcp_sock, snd_ssthresh)
 WRITES(writes_flags, tcp_sock, ecn_flags)
 WRITES(writes_limit, tcp_sock, app_limited)
 
+// One that may sleep.
+SEC("struct_ops.s") int sleeps(u64 *ctx)
+{
+	return 2;
+}
+
+SEC(".struct_ops") struct tcp_congestion_ops ops_sleeps = {
+	.undo_cwnd = (void *)sleeps,
+	.name = "sleeps",
+};
+
 SEC("struct_ops") int returns_window(u64 *ctx)
 {
 	return 2;

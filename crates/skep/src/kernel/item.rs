@@ -113,8 +113,6 @@ pub struct Needs {
     pub(super) needs: Vec<Need>,
     /// What a kernel that does not know it refuses without a walk.
     pub(super) unwalked: Vec<Need>,
-    /// Which insns the walk came to is known; else all are here.
-    pub(super) is_exact: bool,
     /// Who calls its helpers.
     pub(super) prog_type: ProgType,
     pub(super) attach_type: u32,
@@ -124,16 +122,7 @@ impl Needs {
     /// What an accepted program needs. What the walk never comes to is missed by nobody.
     pub fn of(verified: &VerifiedProgram) -> Needs {
         let program = verified.program();
-        match verified.xlated() {
-            Ok(xlated) => {
-                let origin = |at: usize| xlated.origin(at) as usize;
-                Needs::at(program, (0..xlated.insns().len()).map(origin))
-            }
-            Err(_) => {
-                let all = Needs::at(program, 0..program.insns.len());
-                Needs { is_exact: false, ..all }
-            }
-        }
+        Needs::at(program, (0..program.insns.len()).filter(|&at| verified.was_walked(at)))
     }
 
     /// As [`Needs::of`], but for maps that the program does not name: what else is in its object is
@@ -189,7 +178,7 @@ impl Needs {
         });
         let unwalked = unwalked.collect();
         let Program { prog_type, expected_attach_type: attach_type, .. } = *program;
-        Needs { needs, unwalked, is_exact: true, prog_type, attach_type }
+        Needs { needs, unwalked, prog_type, attach_type }
     }
 
     /// The item that came last: upstream, no kernel before its release has all.

@@ -98,7 +98,6 @@ impl Kernel {
         let too_many = calls_back && since::CALLBACKS.since > self.version;
         needs.needs.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
-            let is_sure = is_sure && (needs.is_exact || need.insn_idx.is_none());
             let said = match too_many {
                 true => Some(TOO_MANY_FUNCTIONS.to_owned()),
                 false => said_of(need.item),
@@ -146,7 +145,7 @@ impl Kernel {
     /// A helper that is there, for programs of other types.
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
-        let Needs { prog_type, attach_type, is_exact, .. } = *needs;
+        let Needs { prog_type, attach_type, .. } = *needs;
         // Members of struct_ops were not asked: what programs for packets may not call yet, they
         // may not be able to call either; nor what programs that trace may not.
         let is_member = prog_type == ProgType::StructOps;
@@ -174,7 +173,7 @@ impl Kernel {
         refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
-            is_sure: is_sure && is_exact && !is_member,
+            is_sure: is_sure && !is_member,
             said: said(),
         })
     }

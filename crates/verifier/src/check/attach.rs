@@ -101,7 +101,8 @@ fn can_be_sleepable(env: &Env<'_>) -> bool {
         }
         ProgType::Tracepoint | ProgType::RawTracepoint => env.rules().tracepoints_sleep,
         ProgType::Kprobe => env.rules().kprobes_sleep,
-        ProgType::Lsm | ProgType::StructOps => true,
+        ProgType::Lsm => true,
+        ProgType::StructOps => !env.rules().struct_ops_awake,
         _ => false,
     }
 }

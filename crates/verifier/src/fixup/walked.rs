@@ -29,7 +29,7 @@ impl Walked {
     }
 
     /// Whether some path came to the insn. The second slot of `ld_imm64` is its first's.
-    pub(super) fn seen(&self, insns: &[Insn], idx: usize) -> bool {
+    pub(crate) fn seen(&self, insns: &[Insn], idx: usize) -> bool {
         let first = if idx > 0 && insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
         self.aux.is_empty() || self.aux.get(first).is_some_and(|aux| aux.has(InsnFlags::SEEN))
     }
