@@ -82,6 +82,8 @@ impl Class {
 
 /// The reason of a row whose walk has as many insns as the kernel's, but not as many states.
 pub(crate) const OTHER_STATES: &str = "other states";
+/// The reason where insns differ, too.
+pub(crate) const OTHER_INSNS: &str = "other insns";
 
 /// Shorter times are not held against anybody.
 const NOTICED_US: u64 = 2000;
@@ -236,7 +238,7 @@ impl Row {
         }
         if row.class == Class::Verdict && row.reason.is_empty() {
             let insns = row.insns_ours == row.insns_kernel;
-            row.reason = if insns { OTHER_STATES } else { "other insns" }.to_owned();
+            row.reason = if insns { OTHER_STATES } else { OTHER_INSNS }.to_owned();
         }
         if row.class == Class::Counts && logged {
             match answers::log_hash(&ours.log, program) == answer.log {
