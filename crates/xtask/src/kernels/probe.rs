@@ -4,7 +4,7 @@
 
 use super::ask::{config, folder};
 use super::guest::Guest;
-use super::{Machine, agree};
+use super::Machine;
 use crate::outcome::Ended;
 use skep::Kernel;
 use skep::btf::LATER_KINDS;
