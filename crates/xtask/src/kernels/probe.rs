@@ -2,9 +2,9 @@
 //! answers is held against the kernel of its release that is built in. Also the small questions of
 //! `ask`.
 
+use super::Machine;
 use super::ask::{config, folder};
 use super::guest::Guest;
-use super::Machine;
 use crate::outcome::Ended;
 use skep::Kernel;
 use skep::btf::LATER_KINDS;
