@@ -227,6 +227,16 @@ behaviours! {
     kfuncs_in_raw_tp "........++++" Accepted,
         "witnesses/objects.bpf.o" "makes_mask"
         "Raw tracepoints may call the kfuncs of tasks, cgroups and CPU masks."
+    no_kfuncs_at_tracepoints "*+..--------"
+        Says("calling kernel function cgroup_rstat_updated is not allowed"),
+        "witnesses/callers.bpf.o" "tracepoint_calls"
+        "Programs at tracepoints and perf events may not call kfuncs."
+    kfuncs_in_sock_ops "--.+++++++++" Accepted,
+        "witnesses/callers.bpf.o" "sock_ops_calls"
+        "Programs of sockets' operations may call the kfuncs that those of cgroups may."
+    keys_for_all "-....+++++++" Accepted,
+        "witnesses/callers.bpf.o" "syscall_takes_key"
+        "Not only programs that trace may call the kfuncs of keys."
     void_global_functions ".........+++" Accepted,
         "witnesses/globals.bpf.o" "calls_void"
         "Global functions may return nothing."

@@ -146,6 +146,9 @@ pub struct Kfunc {
     pub filter: Filter,
 }
 
+/// Those of keys, which some kernels give to programs that trace alone.
+const KEYS: [&str; 3] = ["bpf_key_put", "bpf_lookup_system_key", "bpf_lookup_user_key"];
+
 impl Kfunc {
     /// The kfunc with this name; `None` if nothing is known of it.
     pub fn find(name: &str) -> Option<&'static Kfunc> {
@@ -180,11 +183,17 @@ impl Kfunc {
         };
         let raw_tp =
             matches!(hook.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
-        let hooks = match raw_tp && rules.kfuncs_in_raw_tp {
-            true => KfuncHooks::of(ProgType::Tracing),
-            false => KfuncHooks::of(hook.prog_type),
+        let hooks = match hook.prog_type {
+            ProgType::Tracepoint | ProgType::PerfEvent if rules.no_kfuncs_at_tracepoints => {
+                KfuncHooks::COMMON
+            }
+            ProgType::SockOps if !rules.kfuncs_in_sock_ops => KfuncHooks::COMMON,
+            _ if raw_tp && rules.kfuncs_in_raw_tp => KfuncHooks::of(ProgType::Tracing),
+            prog_type => KfuncHooks::of(prog_type),
         };
-        filter && self.hooks.intersects(hooks)
+        let tracing_alone = !rules.keys_for_all && KEYS.contains(&self.name);
+        let own = if tracing_alone { KfuncHooks::TRACING } else { self.hooks };
+        filter && own.intersects(hooks)
     }
 }
 

@@ -30,9 +30,9 @@ const KFUNCS: &str = "
 ## Kfuncs
 
 Functions of the kernel itself (no module's) that programs may call, and which programs, on the newest kernel that was
-asked and has it: `tracing` are all that trace but kprobes, `lwt` and `cgroup` all of that name, with `sock_ops`. `sleeps`: the program must be able
-to sleep, as the kernel answered. The other flags are those of 6.18; where there are none but a dash, skep does not
-know the function, and says so of programs that call it.
+asked for them and has it: `tracing` are all that trace but kprobes, `lwt` and `cgroup` all of that name, with
+`sock_ops`. `sleeps`: the program must be able to sleep, as the kernel answered. The other flags are those of 6.18;
+where there are none but a dash, skep does not know the function, and says so of programs that call it.
 
 | kfunc | flags | programs | asked: not on | on |
 |---|---|---|--:|--:|
@@ -148,8 +148,11 @@ pub(super) fn tables() -> Result<String, Box<dyn Error>> {
         let _ = writeln!(text, "| `{flag}` | {} | {without} | {with} |", code(&whose));
     }
     text.push_str(KFUNCS);
+    let is_kfunc = |key: &&Key| key.0 == "kfunc";
+    let with_kfuncs = asked.0.into_iter().filter(|it| it.1.keys().any(|key| is_kfunc(&key)));
+    let asked = Asked(with_kfuncs.collect());
     let kfuncs: BTreeSet<&Key> = asked.0.iter().flat_map(|it| it.1.keys()).collect();
-    for key in kfuncs.into_iter().filter(|key| key.0 == "kfunc") {
+    for key in kfuncs.into_iter().filter(is_kfunc) {
         let (name, [without, with, said]) = (&key.1, asked.of(key));
         let (field, says) = said.split_once('|').unwrap_or_default();
         let (flags, programs) = (flags(name, field), callers(says));
