@@ -25,6 +25,13 @@ impl FlatMemory {
         FlatMemory { ctx: RefCell::new(ctx.to_vec()), stack: RefCell::new(vec![0; STACK_BYTES]) }
     }
 
+    /// Another context, for another run; the stack keeps what the last run left there.
+    pub fn set_ctx(&mut self, ctx: &[u8]) {
+        let bytes = self.ctx.get_mut();
+        bytes.clear();
+        bytes.extend_from_slice(ctx);
+    }
+
     /// The context as it is now.
     pub fn ctx(&self) -> Vec<u8> {
         self.ctx.borrow().clone()
