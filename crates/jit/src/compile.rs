@@ -51,10 +51,6 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         true => flow.funcs.iter().map(|func| opt::layout::plan(&ops, func, &loops)).collect(),
         false => flow.funcs.iter().map(|_| None).collect::<Vec<_>>(),
     };
-    let cold = match tuning.passes.cold && layouts.iter().all(Option::is_none) {
-        true => opt::cold::plan(&ops, &flow),
-        false => Vec::new(),
-    };
     let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
     let unit = Unit {
         ops,
@@ -64,7 +60,6 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         tuning,
         loops: &loops,
         heads: &heads,
-        cold: &cold,
         layouts: &layouts,
         reach,
     };

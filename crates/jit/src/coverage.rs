@@ -37,7 +37,7 @@ impl Coverage {
     /// written in a row are counted together, which takes [`Base::Register`].
     pub(crate) fn allowed(passes: Passes, base: Base) -> Passes {
         let unroll = passes.unroll && base == Base::Register;
-        Passes { guards: false, latches: false, cold: false, layout: false, unroll, ..passes }
+        Passes { guards: false, latches: false, layout: false, unroll, ..passes }
     }
 }
 

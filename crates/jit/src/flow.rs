@@ -20,6 +20,15 @@ pub(crate) struct Func {
     pub(crate) tail_call_reachable: bool,
 }
 
+/// A constant that a register has all through a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// The function's number.
+    pub(crate) func: usize,
+    pub(crate) reg: Reg,
+    pub(crate) value: u64,
+}
+
 /// What is known of the control flow.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
@@ -34,6 +43,8 @@ pub(crate) struct Flow {
     pub(crate) loop_depth: Vec<u8>,
     /// By op: registers that may be read after it before they are written.
     pub(crate) live_out: Vec<RegSet>,
+    /// Constants in registers that nothing but a function's prologue writes (`opt::bases`).
+    pub(crate) held: Vec<Held>,
 }
 
 impl Flow {
@@ -169,6 +180,12 @@ impl Flow {
                 return Some(at);
             }
         }
+    }
+
+    /// What is held in the function of op `at`.
+    pub(crate) fn held_at(&self, at: usize) -> impl Iterator<Item = &Held> {
+        let func = self.funcs.partition_point(|func| func.end as usize <= at);
+        self.held.iter().filter(move |held| held.func == func)
     }
 
     /// Whether `reg` is not read after op `at`.

@@ -142,6 +142,8 @@ passes! {
     lea,
     /// Stack slots in spare registers.
     slots,
+    /// Constants of 64 bits that loops need in spare registers.
+    bases,
     /// Sums and shifts in place in the addresses that alone read them.
     index,
     /// Sums wait for their latest part last.
@@ -170,8 +172,6 @@ passes! {
     sums,
     /// Ends of loops written where they are jumped to.
     latches,
-    /// What is run when a loop is left stands behind the function.
-    cold,
     /// Blocks stand where they are likely to be needed.
     layout,
     /// Loop heads at multiples of 32 bytes.

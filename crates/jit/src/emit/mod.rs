@@ -23,7 +23,7 @@ use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, DivOp, Op, Reg, Src, Test};
+use crate::op::{Addr, DivOp, Op, Reg, Src};
 use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
@@ -47,8 +47,6 @@ pub(crate) struct Unit<'a> {
     pub(crate) loops: &'a [Loop],
     /// By op: rounds of a loop start here.
     pub(crate) heads: &'a [bool],
-    /// Ops that are written behind their function, in order.
-    pub(crate) cold: &'a [(u32, u32)],
     /// By function: where its blocks stand, if not in their order.
     pub(crate) layouts: &'a [Option<Layout>],
     /// Addresses that a call reaches.
@@ -147,6 +145,9 @@ fn attempt(
         emit.flags = None;
         emit.frame().enter(&mut emit.asm);
         emit.coverage_entry();
+        for held in unit.flow.held.iter().filter(|held| held.func == number) {
+            emit.ld_imm(x86(held.reg), held.value);
+        }
         emit.body = emit.asm.label();
         emit.func_body()?;
     }
@@ -234,17 +235,9 @@ impl<'a> Emit<'a> {
 
     fn func_body(&mut self) -> Result<(), Error> {
         let func = self.unit.flow.funcs[self.func];
-        let is_here = |(from, _): &&(u32, u32)| (func.start..func.end).contains(from);
         match &self.unit.layouts[self.func] {
             Some(layout) => self.placed(layout)?,
             None => self.ops(func.start as usize..func.end as usize)?,
-        }
-        for (from, to) in self.unit.cold.iter().filter(is_here) {
-            self.flags = None;
-            self.ops(*from as usize..*to as usize)?;
-            let last = self.unit.ops[..*to as usize].iter().rposition(|op| *op != Op::Nop);
-            let last = last.unwrap_or_default() as u32;
-            self.ends.extend((last..*to).map(|op| (op, self.asm.here())));
         }
         self.loop_exits()?;
         self.zero_divisors();
@@ -274,26 +267,14 @@ impl<'a> Emit<'a> {
             // Loops of one block do not overlap: they are in order of their heads, too.
             at = match unrolled {
                 Some(unrolled) => self.unrolled(unrolled, label)?,
-                None => self.one_or_over(at)?,
+                None => {
+                    self.one(at)?;
+                    at + 1
+                }
             };
             self.count(Place::Fall(at as u32 - 1));
         }
         Ok(())
-    }
-
-    /// The op at `at`; one that jumps over what is written elsewhere jumps there instead.
-    fn one_or_over(&mut self, at: usize) -> Result<usize, Error> {
-        let cold = self.unit.cold.binary_search_by_key(&(at as u32 + 1), |(from, _)| *from).ok();
-        let (Some(number), Op::Br { test, .. }) = (cold, self.unit.ops[at]) else {
-            self.one(at)?;
-            return Ok(at + 1);
-        };
-        let (from, to) = self.unit.cold[number];
-        self.spans.push((self.asm.here(), at as u32));
-        let test = Test { cond: test.cond.negated(), ..test };
-        self.written(Op::Br { test, to: from })?;
-        self.ends.push((at as u32, self.asm.here()));
-        Ok(to as usize)
     }
 
     /// The loop that starts at an op and is unrolled.
@@ -445,7 +426,6 @@ mod tests {
             tuning: &tuning,
             loops: &[],
             heads: &[false; 2],
-            cold: &[],
             layouts: &[None],
             reach: 0..0,
         })

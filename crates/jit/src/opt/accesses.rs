@@ -47,6 +47,7 @@ impl Before {
                 let jumps = |at: usize| matches!(after[at], Op::Br { .. });
                 let run = |ops: &[Op], sharing: &[Event]| {
                     let mut model = Model::new(start as u64, linkage).sharing(sharing);
+                    flow.held_at(start).for_each(|held| model.hold(held.reg, held.value));
                     (start..end).for_each(|at| model.step(at, ops[at], jumps(at)));
                     model.events
                 };

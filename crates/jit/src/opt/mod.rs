@@ -9,11 +9,11 @@
 
 pub(crate) mod accesses;
 mod address;
+mod bases;
 mod blocks;
 mod branches;
 mod bytes;
 mod chains;
-pub(crate) mod cold;
 mod constants;
 mod copies;
 mod counters;
@@ -77,6 +77,7 @@ pub(crate) fn run(
     let mut again = passes.slots && slots::run(ops, flow, (tuning, linkage.coverage.is_some()));
     meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
+    again |= passes.bases && bases::run(ops, flow, (tuning, linkage.coverage.is_some()));
     if again {
         flow.find_live(ops);
     }

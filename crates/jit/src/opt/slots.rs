@@ -59,7 +59,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, (tuning, counts): (&Tuning, bool)
 }
 
 /// The registers that nothing uses in a function.
-fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
+pub(super) fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     let mut used = RegSet::NONE;
     let (mut calls, mut divides) = (false, false);
     for op in ops {
@@ -68,7 +68,7 @@ fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
         divides |= matches!(op, Op::Div { .. });
     }
     let mut regs = Vec::new();
-    if !calls && !divides && !used.has(SPARE_R9) {
+    if !calls && !divides {
         regs.push(SPARE_R9);
     }
     if tuning.prologue == Prologue::Minimal || tuning.fuel {
@@ -79,8 +79,9 @@ fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
         if !tuning.fuel && !flow.counts_tail_calls() {
             regs.push(SPARE_R12);
         }
-        regs.extend((6..10).map(Reg).filter(|reg| !used.has(*reg)));
+        regs.extend((6..10).map(Reg));
     }
+    regs.retain(|reg| !used.has(*reg));
     regs
 }
 

@@ -75,6 +75,11 @@ impl<'a> Model<'a> {
         Model { shared: events.iter().filter_map(place).collect(), ..self }
     }
 
+    /// A register has that value.
+    pub(super) fn hold(&mut self, reg: Reg, value: u64) {
+        self.set(reg, Width::W64, value);
+    }
+
     fn reg(&self, reg: Reg) -> u64 {
         self.regs[usize::from(reg.0)]
     }
