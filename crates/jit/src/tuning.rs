@@ -142,7 +142,7 @@ passes! {
     lea,
     /// Stack slots in spare registers.
     slots,
-    /// Constants of 64 bits that loops need in spare registers.
+    /// Addresses of global variables that loops need in spare registers.
     bases,
     /// Sums and shifts in place in the addresses that alone read them.
     index,

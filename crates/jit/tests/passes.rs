@@ -10,7 +10,7 @@ mod loops;
 
 use examples::{EXAMPLES, Example};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, Mnemonic, Register};
-use skep_jit::{CpuFeatures, Linkage, Passes, Tuning, compile};
+use skep_jit::{CpuFeatures, Linkage, MapLink, Passes, Tuning, compile};
 use skep_object::{Object, OpenOptions};
 use skep_verifier::{Config, Verdict, Xlated};
 
@@ -24,7 +24,10 @@ fn listing(text: &str, passes: Passes) -> String {
     let xlated = Xlated::bare(&assembly.insns).expect(text).on_own_memory();
     let cpu = CpuFeatures { bmi2: true, movbe: true, avx: true };
     let tuning = Tuning { cpu, passes, checked: true, ..Tuning::default() };
-    disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
+    // An address for examples that have one.
+    let maps = vec![MapLink { values: 0x12_3456_7890, ..MapLink::default() }];
+    let linkage = Linkage { maps, ..Linkage::default() };
+    disassembly(&compile(&xlated, &linkage, &tuning).expect(text).bytes())
 }
 
 fn disassembly(bytes: &[u8]) -> String {

@@ -27,7 +27,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
                 _ => None,
             },
             Op::Store { .. } => {
-                changed |= on_memory(ops, flow, at);
+                changed |= on_memory(ops, flow, at) || into_memory(ops, flow, at);
                 None
             }
             _ => None,
@@ -129,6 +129,21 @@ fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
 fn writes_memory(op: &Op) -> bool {
     let store = matches!(op, Op::Store { .. } | Op::AluStore { .. } | Op::Atomic { .. });
     store || op.is_call() || matches!(op, Op::TailCall { .. })
+}
+
+/// `x op= *addr; *addr = x`, with `x` dead after, if the operation does not care which is which.
+fn into_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+    let Op::Store { size, big: false, addr, src: Src::Reg(x) } = ops[at] else { return false };
+    let Some(alu) = flow.before(ops, at) else { return false };
+    let Op::Alu { op, width, dst, src } = ops[alu] else { return false };
+    let commutes = matches!(op, AluOp::Add | AluOp::Or | AluOp::And | AluOp::Xor);
+    let same = dst == x && src == Src::Mem(addr) && size == size_of(width);
+    if !commutes || !same || !flow.is_dead_after(at, x) || addr.uses().has(x) {
+        return false;
+    }
+    ops[at] = Op::AluStore { op, size, addr, src: Src::Reg(x) };
+    ops[alu] = Op::Nop;
+    true
 }
 
 /// `x = *addr; x op= src; *addr = x`, with `x` dead after.

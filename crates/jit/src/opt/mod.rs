@@ -77,7 +77,7 @@ pub(crate) fn run(
     let mut again = passes.slots && slots::run(ops, flow, (tuning, linkage.coverage.is_some()));
     meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
-    again |= passes.bases && bases::run(ops, flow, (tuning, linkage.coverage.is_some()));
+    again |= passes.bases && bases::run(ops, flow, (linkage, tuning));
     if again {
         flow.find_live(ops);
     }
