@@ -8,11 +8,14 @@
 //! # Invariants
 //! 1. A function still starts with its first block, and all of its code is together.
 
-use super::paths::Paths;
+use super::paths::{Block, Paths};
 use super::unroll::Loop;
 use crate::flow::Func;
 use crate::op::Op;
 use std::ops::Range;
+
+/// How likely a block is that is written elsewhere.
+const RARE: f32 = 1.0 / 3.0;
 
 /// The order in which stretches of a function's ops are written; `None` if they stay in theirs.
 pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
@@ -71,7 +74,8 @@ fn order(paths: &Paths) -> Vec<usize> {
         Chains { of: (0..count).collect(), blocks: (0..count).map(|block| vec![block]).collect() };
     let mut edges: Vec<(f32, usize, usize)> = Vec::new();
     for (from, block) in paths.blocks.iter().enumerate() {
-        let nexts = block.next.into_iter().flatten();
+        let over = skipped(paths, block);
+        let nexts = block.next.into_iter().flatten().filter(|(to, _)| over != Some(*to));
         edges.extend(nexts.map(|(to, likely)| (block.runs * likely, from, to)));
     }
     // Of two that are as likely, the one that is behind already, and the first.
@@ -84,6 +88,15 @@ fn order(paths: &Paths) -> Vec<usize> {
     // Chains of a loop stand together, what it is left for behind it.
     chains.sort_by_cached_key(|chain| (chain[0] != 0, place(paths, chain)));
     chains.concat()
+}
+
+/// Where a block jumps to over another that goes there, too, and is not rare: written elsewhere, that
+/// one would cost two jumps, there and back, and where it is it spares one.
+fn skipped(paths: &Paths, block: &Block) -> Option<usize> {
+    let [Some((behind, likely)), Some((there, _))] = block.next else { return None };
+    let nexts = paths.blocks[behind].next;
+    let joins = nexts.into_iter().flatten().all(|(to, _)| to == there) && nexts != [None, None];
+    (joins && likely > RARE).then_some(there)
 }
 
 /// The starts of the outermost loops around a chain, and its own.
