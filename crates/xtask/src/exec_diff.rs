@@ -17,8 +17,6 @@ mod worker;
 mod xdp_ops;
 
 use crate::outcome;
-use crate::random::generate::Rng;
-use counts::Counts;
 use generate::Kind;
 use skep_testkit::engine;
 use std::path::PathBuf;

@@ -296,6 +296,43 @@ pub(crate) const LOOPS: &[Example] = &[
              jne short 2\n\
              ret\n",
     },
+    // A block that is jumped over and not rare stays.
+    Example {
+        pass: "layout",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             again:\n\
+             r3 = 1\n\
+             if r0 != 7 goto over\n\
+             r3 = 0\n\
+             over:\n\
+             r0 += r3\n\
+             r2 += 1\n\
+             if r2 != 16 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor esi,esi\n\
+             mov edx,1\n\
+             cmp rax,7\n\
+             jne short 0000000000000011h\n\
+             xor edx,edx\n\
+             add rax,rdx\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 4\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             xor esi,esi\n\
+             mov edx,1\n\
+             cmp rax,7\n\
+             jne short 0000000000000011h\n\
+             xor edx,edx\n\
+             add rax,rdx\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 4\n\
+             ret\n",
+    },
     Example {
         pass: "align",
         program: "r0 = 0x123456789a ll\n\

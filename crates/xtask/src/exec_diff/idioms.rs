@@ -24,7 +24,7 @@ impl Gen {
     }
 
     /// Two registers that differ.
-    fn pair(&mut self) -> (u8, u8) {
+    pub(super) fn pair(&mut self) -> (u8, u8) {
         let a = self.reg();
         loop {
             let b = self.reg();
@@ -217,7 +217,7 @@ impl Gen {
     }
 
     /// Some registers that differ.
-    fn four(&mut self) -> [u8; 4] {
+    pub(super) fn four(&mut self) -> [u8; 4] {
         let mut regs: Vec<u8> = Vec::new();
         while regs.len() < 4 {
             let reg = self.reg();
