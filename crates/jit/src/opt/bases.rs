@@ -24,11 +24,7 @@ use std::ops::Range;
 const USES_MIN: u32 = 8;
 
 /// Whether something changed. A program that counts what it runs does so by `rbp`.
-pub(super) fn run(
-    ops: &mut [Op],
-    flow: &mut Flow,
-    (linkage, tuning): (&Linkage, &Tuning),
-) -> bool {
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) -> bool {
     let counts = linkage.coverage.is_some();
     let mut held = Vec::new();
     for (number, func) in flow.funcs.iter().enumerate() {
@@ -53,11 +49,7 @@ pub(super) fn run(
 
 /// Addresses that are worth a register in a function, with how often they and those near them are
 /// loaded, most often first.
-fn uses(
-    (ops, flow): (&[Op], &Flow),
-    range: Range<usize>,
-    linkage: &Linkage,
-) -> Vec<(u64, u32)> {
+fn uses((ops, flow): (&[Op], &Flow), range: Range<usize>, linkage: &Linkage) -> Vec<(u64, u32)> {
     let mut each: BTreeMap<u64, u32> = BTreeMap::new();
     for at in range {
         let depth = flow.loop_depth[at].min(3);

@@ -176,8 +176,7 @@ impl Engine {
         match self {
             Engine::Interp(linked, memory) => {
                 memory.set_ctx(&bytes);
-                let exit =
-                    skep_interp::run(linked, memory, FlatMemory::CTX, Limits { fuel: FUEL });
+                let exit = skep_interp::run(linked, memory, FlatMemory::CTX, Limits { fuel: FUEL });
                 let exit = exit.map_err(|fault| fault.to_string())?;
                 let (words, fuel) = (to_words(&memory.ctx()), Some(exit.fuel));
                 Ok(Out { retval: exit.r0 as u32, words, fuel })
