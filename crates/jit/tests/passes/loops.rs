@@ -307,19 +307,27 @@ pub(crate) const LOOPS: &[Example] = &[
              r3 = 0\n\
              over:\n\
              r0 += r3\n\
+             if r0 > 9 goto other\n\
+             r0 ^= r2\n\
+             other:\n\
              r2 += 1\n\
              if r2 != 16 goto again\n\
              exit",
         with: "xor eax,eax\n\
              xor esi,esi\n\
-             mov edx,1\n\
-             cmp rax,7\n\
-             jne short 0000000000000011h\n\
-             xor edx,edx\n\
+             jmp short 000000000000001Ch\n\
              add rax,rdx\n\
+             cmp rax,9\n\
+             ja short 0000000000000012h\n\
+             xor rax,rsi\n\
              add rsi,1\n\
              cmp rsi,10h\n\
-             jne short 4\n\
+             je short 000000000000002Bh\n\
+             mov edx,1\n\
+             cmp rax,7\n\
+             jne short 6\n\
+             xor edx,edx\n\
+             jmp short 6\n\
              ret\n",
         without: "xor eax,eax\n\
              xor esi,esi\n\
@@ -328,6 +336,9 @@ pub(crate) const LOOPS: &[Example] = &[
              jne short 0000000000000011h\n\
              xor edx,edx\n\
              add rax,rdx\n\
+             cmp rax,9\n\
+             ja short 000000000000001Dh\n\
+             xor rax,rsi\n\
              add rsi,1\n\
              cmp rsi,10h\n\
              jne short 4\n\
