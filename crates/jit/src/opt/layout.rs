@@ -90,8 +90,8 @@ fn order(paths: &Paths) -> Vec<usize> {
     chains.concat()
 }
 
-/// Where a block jumps to over another that goes there, too, and is not rare: written elsewhere, that
-/// one would cost two jumps, there and back, and where it is it spares one.
+/// Where a block jumps to over another that goes there, too, and is not rare: written elsewhere,
+/// that one would cost two jumps, there and back, and where it is it spares one.
 fn skipped(paths: &Paths, block: &Block) -> Option<usize> {
     let [Some((behind, likely)), Some((there, _))] = block.next else { return None };
     let nexts = paths.blocks[behind].next;
