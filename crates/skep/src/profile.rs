@@ -158,9 +158,9 @@ impl Listener for Profile {
                 self.last = from;
             }
             Event::Saved { .. } => self.pending.states += 1,
-            Event::KeptApart { insn_idx, why, values } => {
-                self.pending.apart += 1;
-                self.reasons.add((insn_idx, why), &values);
+            Event::KeptApart { insn_idx, why, times, values } => {
+                self.pending.apart += times;
+                self.reasons.add((insn_idx, why), times, &values);
             }
             Event::Precise { insn_idx, by, frame, regs, slots } => {
                 // At hand is an insn that was told, or one that is told only if the path goes on.

@@ -76,13 +76,15 @@ pub enum Event<'e> {
         /// Call frame, 0 for the entry function's.
         frame: u32,
     },
-    /// A state that was kept before the insn does not cover the path.
+    /// States that were kept before the insn do not cover the path.
     KeptApart {
         /// The insn.
         insn_idx: u32,
         /// Why.
         why: Apart,
-        /// What is known of it.
+        /// How many.
+        times: u32,
+        /// What is known of it; nothing if it was the reason that was told last.
         values: Sides<'e>,
     },
     /// Numbers of a kept state matter from now on: only a path that has no others is covered. Told

@@ -72,19 +72,19 @@ pub(super) struct Reasons {
 
 impl Reasons {
     #[inline]
-    pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), values: &Sides<'_>) {
+    pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), times: u32, values: &Sides<'_>) {
         let at = insn_idx as usize;
         if let Some(found) = self.found.get_mut(at)
             && let Some(known) = found.iter_mut().find(|found| found.why == why)
         {
-            known.times += 1;
+            known.times += u64::from(times);
             return;
         }
         if self.found.len() <= at {
             self.found.resize_with(at + 1, Vec::new);
         }
         let (saved, current) = (values.saved(), values.current());
-        self.found[at].push(Found { why, times: 1, saved, current });
+        self.found[at].push(Found { why, times: times.into(), saved, current });
     }
 
     /// `places` of the states before `insn_idx` matter, because of `by`: the insn that needs them,

@@ -61,7 +61,9 @@ impl Env<'_> {
     /// What a conditional jump changed, on its own line.
     pub(crate) fn print_branch_state(&mut self) {
         if self.is_followed {
-            self.tell_registers(Some(self.insn_idx));
+            if self.tells_registers {
+                self.tell_registers(Some(self.insn_idx));
+            }
             if self.log.traces() {
                 self.print_insn_state();
             }

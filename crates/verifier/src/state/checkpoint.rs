@@ -43,6 +43,19 @@ pub(crate) struct Hints {
     pub(crate) place: Option<LinkedReg>,
 }
 
+/// What told a kept state from the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The path from it is still walked.
+    Unfinished,
+    /// What it holds or where it stands: frames, references, locks, sections.
+    State,
+    /// The constant of its hints.
+    Constant,
+    /// The place of its hints.
+    Place,
+}
+
 /// What every visit looks at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hot {
