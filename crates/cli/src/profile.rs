@@ -1,6 +1,7 @@
 //! `skep profile`: where the verification of a program spends its insns and states.
 
 mod account;
+mod flow;
 
 use crate::exit::Exit;
 use crate::flags::{ProfileFlags, ProfileFormat, WeightFlag};

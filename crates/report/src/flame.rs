@@ -208,6 +208,7 @@ mod tests {
             functions: Vec::new(),
             lines: Vec::new(),
             kept_apart: Vec::new(),
+            flow: Vec::new(),
             stacks: stacks.iter().map(stack).collect(),
         }
     }

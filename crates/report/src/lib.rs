@@ -64,7 +64,7 @@ pub use markdown::{write_compare_markdown, write_markdown};
 pub use matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 pub use matrix_text::{write_matrix, write_matrix_json, write_matrix_markdown};
 pub use profile::{
-    ApartReason, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
+    ApartReason, FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
     write_profile, write_profiles_json,
 };
 pub use prog::{ProgFormat, ProgRow, write_progs};

@@ -88,6 +88,23 @@ pub struct ApartReason {
     pub times: u64,
 }
 
+/// Insns that are walked one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FlowBlock {
+    /// The place of the first: `parse.c:12`, or `insn 7`.
+    pub at: String,
+    /// The first.
+    pub first_insn: usize,
+    /// The last.
+    pub last_insn: usize,
+    /// How often a path came to the first.
+    pub walked: u64,
+    /// Paths that ended there, because a kept state covers them.
+    pub covered: u64,
+    /// Where it goes on: behind the last, and where that jumps to.
+    pub next: Vec<String>,
+}
+
 /// What was spent on one stack of calls and lines, the outermost first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StackCost {
@@ -118,6 +135,8 @@ pub struct ProgProfile {
     pub lines: Vec<LineCost>,
     /// What kept states apart.
     pub kept_apart: Vec<ApartReason>,
+    /// Its blocks, in the order of the program.
+    pub flow: Vec<FlowBlock>,
     /// By call path.
     pub stacks: Vec<StackCost>,
 }

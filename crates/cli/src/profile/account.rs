@@ -42,6 +42,7 @@ pub(super) fn account(program: &Program, profile: &Profile) -> ProgProfile {
         functions: functions(&names, &paths),
         lines,
         kept_apart: reasons(&names, &profile.kept_apart()),
+        flow: super::flow::blocks(program, profile, |idx| names.line(idx).place.clone()),
         stacks,
     }
 }

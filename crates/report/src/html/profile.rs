@@ -3,7 +3,7 @@
 use super::block::{Block, Cell, SourceLine, TableCell, file_and_line};
 use super::{ColumnKind, Page};
 use crate::flame::{Weight, write_flame_graph};
-use crate::profile::{ProgProfile, Spent, percent};
+use crate::profile::{FlowBlock, ProgProfile, Spent, percent};
 
 const COUNTS: [&str; 4] = ["Insns", "States", "Covered", "Apart"];
 
@@ -44,6 +44,9 @@ fn blocks(profile: &ProgProfile, weight: Weight) -> Vec<Block> {
     blocks.push(functions(profile));
     if !profile.kept_apart.is_empty() {
         blocks.push(kept_apart(profile));
+    }
+    if !profile.flow.is_empty() {
+        blocks.push(flow(profile));
     }
     blocks.push(source(profile));
     blocks
@@ -87,6 +90,27 @@ fn kept_apart(profile: &ProgProfile) -> Block {
         heading: "What kept states apart".to_owned(),
         columns: headings.map(str::to_owned).to_vec(),
         rows: profile.kept_apart.iter().map(row).collect(),
+    }
+}
+
+/// Blocks, how often each was walked, and where it goes on.
+fn flow(profile: &ProgProfile) -> Block {
+    let headings = ["Block at", "Insns", "Walked", "Covered", "Goes on at", "Or jumps to"];
+    let row = |block: &FlowBlock| {
+        let next = |at: usize| TableCell::from(block.next.get(at).map_or("", String::as_str));
+        vec![
+            block.at.as_str().into(),
+            format!("{} to {}", block.first_insn, block.last_insn).as_str().into(),
+            block.walked.into(),
+            block.covered.into(),
+            next(0),
+            next(1),
+        ]
+    };
+    Block::Table {
+        heading: "Control flow".to_owned(),
+        columns: headings.map(str::to_owned).to_vec(),
+        rows: profile.flow.iter().map(row).collect(),
     }
 }
 

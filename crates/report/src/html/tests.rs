@@ -4,7 +4,9 @@ use super::*;
 use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 use crate::lcov::{BranchCoverage, FileCoverage};
 use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
-use crate::profile::{FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost};
+use crate::profile::{
+    FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
+};
 use crate::row::{Row, Verdict};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
@@ -61,6 +63,14 @@ fn profile(name: &str) -> ProgProfile {
         functions: vec![FunctionCost { function: name.into(), own: spent, insns_with_callees: 5 }],
         lines: vec![LineCost { line, spent }],
         kept_apart: Vec::new(),
+        flow: vec![FlowBlock {
+            at: name.to_owned(),
+            first_insn: 0,
+            last_insn: 3,
+            walked: 4,
+            covered: 1,
+            next: vec![name.to_owned()],
+        }],
         stacks: vec![StackCost { stack: vec![name.to_owned()], spent }],
     }
 }
