@@ -203,7 +203,7 @@ pub struct StatFlags {
     #[arg(short = 'r', long)]
     pub test_reg_invariants: bool,
     /// Print the N source lines the verifier visited most
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'S', long, value_name = "N")]
     pub top_src_lines: Option<usize>,
     /// Set a global: "name = value"; each of several: "name = {1, 2}", "name = 1..4"; @FILE of them
     #[arg(short = 'G', long, value_name = "GLOBAL")]
@@ -404,7 +404,7 @@ mod tests {
         (Some('l'), "log-level"),
         (None, "log-fixed"),
         (None, "log-size"),
-        (None, "top-src-lines"),
+        (Some('S'), "top-src-lines"),
         (Some('d'), "debug"),
         (Some('n'), "top-n"),
         (Some('q'), "quiet"),
