@@ -4,11 +4,13 @@ use crate::budget;
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
-use crate::history::History;
+use crate::history::words::in_words;
+use crate::history::{History, names};
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
+use crate::near;
 use crate::sources::SourceTree;
 use crate::stat::{read_filters, read_presets};
 use crate::story;
@@ -229,7 +231,8 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     let here = format!("{object}: program '{prog}'");
     match &judged.result {
         Err(e) => {
-            let diagnostic = Refusal::of_load(e).map(|refusal| unloaded(&judged, &refusal, e));
+            let diagnostic =
+                Refusal::of_load(e).map(|refusal| unloaded(&judged, (&refusal, e), plan));
             let trouble = diagnostic.is_none().then(|| format!("{here}: {}", not_loaded(e)));
             Answer { object, prog, insns: 0, diagnostic, trouble, exit }
         }
@@ -250,24 +253,36 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     }
 }
 
-/// What the catalogue says of a code, about which this is told.
-fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
+/// What the catalogue says of a code, about which this is told. `names` knows what the source calls
+/// a thing.
+fn advice(
+    code: &str,
+    (message, notes): (&str, &[Note]),
+    names: impl Fn(&str) -> Option<String>,
+) -> Option<Advice> {
     let section = skep::catalogue::section(code)?;
     let mut told = message.to_owned();
     for note in notes {
         told = told + "\n" + &note.text;
     }
-    let help = section.help_for(&told).to_owned();
+    let help = section.help_for(&told, names);
     Some(Advice { title: section.title.to_owned(), help })
 }
 
 /// A program that does not come before the verifier.
-fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagnostic {
+fn unloaded(
+    judged: &Judged<'_>,
+    (refusal, error): (&Refusal, &LoadError),
+    plan: &Plan,
+) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
-    let hint = "--loader any opens objects made for loaders that complete them";
+    let hint = "--loader any opens objects made for loaders that complete them".to_owned();
+    let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
+    // What is only misspelled needs no other loader.
+    let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
     Diagnostic {
         severity: Severity::Error,
-        advice: advice(&refusal.kind, &refusal.message, &[]),
+        advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
@@ -275,7 +290,7 @@ fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagno
         insn_idx: None,
         insn: None,
         at: error.place().map(spot_of),
-        notes: other.then(|| Note { text: hint.to_owned(), at: None }).into_iter().collect(),
+        notes: near.into_iter().chain(hint).collect(),
     }
 }
 
@@ -303,6 +318,8 @@ impl Subject<'_> {
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);
         notes.extend(lacks.and_then(|idx| story::used_at(idx, self.program, &describe)));
+        let btf = self.program.kernel_btf.as_deref();
+        notes.extend(refusal.load.and_then(|_| near::note(&refusal.message, btf)));
         let spending =
             budget::spending(refusal, verification, self.program, || self.plan.spent(self.program));
         let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
@@ -317,9 +334,14 @@ impl Subject<'_> {
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         // What is called decides what helps, too.
         let said = format!("{}\n{}", refusal.message, insn.as_deref().unwrap_or_default());
+        let names = |thing: &str| self.name_of(thing, refusal, verification);
+        let advice = advice(&refusal.kind, (&said, &notes), names);
+        for note in &mut notes {
+            note.text = in_words(&note.text).into_owned();
+        }
         Diagnostic {
             severity: Severity::Error,
-            advice: advice(&refusal.kind, &said, &notes),
+            advice,
             rule: refusal.kind.clone(),
             message: refusal.message.trim_end().to_owned(),
             object: self.file.to_owned(),
@@ -328,6 +350,20 @@ impl Subject<'_> {
             at: at.and_then(|idx| source_spot(self.program, idx)),
             notes,
             insn,
+        }
+    }
+
+    /// What the source calls what a refusal is about.
+    fn name_of(&self, thing: &str, refusal: &Refusal, found: &Verification) -> Option<String> {
+        let describe = describing(self.program);
+        match thing {
+            "acquired" => names::of_call(self.program, found.acquired_by?, &describe),
+            "section" => story::sleepable_section(self.program),
+            _ => {
+                let about = (refusal, found.because.as_deref());
+                let path = found.path.as_ref()?;
+                missing_check::name_of(thing, about, path, self.program, &describe)
+            }
         }
     }
 
@@ -340,7 +376,7 @@ impl Subject<'_> {
         let called_at = format!("{} at", refusal.message.trim_end());
         Some(Diagnostic {
             severity: Severity::Error,
-            advice: advice(&refusal.kind, because, &[]),
+            advice: advice(&refusal.kind, (because, &[]), |_| None),
             rule: refusal.kind.clone(),
             message: because.to_owned(),
             object: self.file.to_owned(),

@@ -1,6 +1,8 @@
 //! What was known about registers, and since where, from the path that led to a refusal.
 
 pub(crate) mod insn;
+pub(crate) mod names;
+pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
 use crate::profile::function_name;
@@ -24,6 +26,8 @@ struct Known<'p> {
     made: &'p Register,
     /// The insn since which it is as it is now.
     since: Option<u32>,
+    /// The insn that made it anew, or what it is a copy of.
+    origin: Option<u32>,
     /// How many steps of the path came before `now`.
     step: usize,
 }
@@ -116,6 +120,7 @@ impl<'p> History<'p> {
             let at = (now.frame, regno);
             self.before_copy.get(&at).or_else(|| self.known.get(&at))
         });
+        let copied = source.copied().filter(|it| made_anew && it.now.value == now.value);
         let lessened = source.copied().filter(|source| is_number(now) && !is_number(source.now));
         match lessened {
             Some(source) => self.before_copy.insert(at, source),
@@ -128,7 +133,13 @@ impl<'p> History<'p> {
             Some(before) if is_copied => before.since,
             _ => since,
         };
-        self.known.insert(at, Known { now, made, since, step });
+        let origin = match self.known.get(&at) {
+            _ if copied.is_some() => copied.and_then(|source| source.since.or(source.origin)),
+            Some(before) if !made_anew => before.origin,
+            _ => now.by,
+        };
+        let since = if copied.is_some() { origin } else { since };
+        self.known.insert(at, Known { now, made, since, origin, step });
     }
 
     /// Without what registers were when they were made, if other notes say more.
@@ -154,8 +165,7 @@ impl<'p> History<'p> {
     ) -> Vec<Note> {
         let insn = shown.and_then(|idx| program.insns.get(idx));
         let mut regs = refusal.registers.clone();
-        let told = self.because.unwrap_or(&refusal.message);
-        regs.extend(argument(told).filter(|_| regs.is_empty()));
+        regs.extend(named_register(refusal, self.because).filter(|_| regs.is_empty()));
         regs.extend(insn.into_iter().flat_map(read_registers));
         let mut seen = 0u32;
         regs.retain(|&reg| {
@@ -194,14 +204,16 @@ impl<'p> History<'p> {
         is_over: bool,
         describe: &impl Fn(usize) -> Described,
     ) -> Vec<Note> {
-        let Known { now, made, since, .. } = known;
+        let Known { now, made, since, origin, .. } = known;
         let last = if is_over { "was" } else { "is" };
         if std::ptr::eq(*now, *made) {
             // That of r1 and r10 everybody knows.
             let is_news = made.by.is_some() || self.global.is_some() && made.regno != 10;
-            return is_news.then(|| self.note(last, made, made.by, describe)).into_iter().collect();
+            return is_news.then(|| self.note(last, made, *origin, describe)).into_iter().collect();
         }
-        let was = (!self.is_short).then(|| self.note("was", made, made.by, describe));
+        // Every address in the stack was its top once.
+        let tells = !self.is_short && &*made.value != "fp0";
+        let was = tells.then(|| self.note("was", made, *origin, describe));
         was.into_iter().chain([self.note(last, now, *since, describe)]).collect()
     }
 
@@ -290,9 +302,20 @@ fn is_sum(insn: &Insn) -> bool {
 
 /// The register of the argument that a message numbers, such as `arg#0`.
 fn argument(message: &str) -> Option<u8> {
-    let (_, rest) = message.split_once("arg#")?;
-    let number: u8 = rest.get(..1)?.parse().ok()?;
-    (number < 5).then_some(number + 1)
+    // Helpers' are numbered as registers are, those of functions from 0 on.
+    const NUMBERED: [(&str, u8); 4] =
+        [("arg#", 1), ("arg #", 1), ("trusted arg", 1), ("helper arg", 0)];
+    let found = NUMBERED.iter().find_map(|(words, first)| {
+        let (_, rest) = message.split_once(words)?;
+        Some(rest.get(..1)?.parse::<u8>().ok()? + first)
+    });
+    found.filter(|regno| (1..=5).contains(regno))
+}
+
+/// The register that a refusal is about first.
+pub(crate) fn named_register(refusal: &Refusal, because: Option<&str>) -> Option<u8> {
+    let told = because.unwrap_or(&refusal.message);
+    refusal.registers.first().copied().or_else(|| argument(told))
 }
 
 /// Whether an insn itself may have made a register what it is.

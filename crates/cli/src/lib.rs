@@ -29,6 +29,7 @@ mod lineage;
 mod matrix;
 mod memory_gate;
 mod missing_check;
+mod near;
 mod pages;
 mod process;
 mod profile;

@@ -4,6 +4,7 @@
 mod bounds;
 mod packet;
 
+use crate::history::{named_register, names};
 use crate::lineage::Lineage;
 use crate::story::Described;
 use skep::program::Program;
@@ -26,4 +27,24 @@ pub(crate) fn notes(
         }
         _ => Vec::new(),
     }
+}
+
+/// What the source calls a thing that a refusal is about; a gap of the catalogue's help lines.
+pub(crate) fn name_of(
+    thing: &str,
+    (refusal, because): (&Refusal, Option<&str>),
+    path: &WalkedPath,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<String> {
+    let lineage = Lineage::of(path, program);
+    let id = match thing {
+        "pointer" => {
+            let regno = named_register(refusal, because)?;
+            *lineage.regs.get(&(lineage.frame, regno))?
+        }
+        "number" => bounds::number(refusal, &lineage, program)?,
+        _ => return None,
+    };
+    names::of_value(&lineage, id, program, describe)
 }

@@ -39,6 +39,9 @@ const OF_SECTION: [&str; 23] = [
     "struct-ops-member-unsupported",
 ];
 
+/// R1 to R5, which hold nothing after a call.
+const ARGUMENTS: u16 = 0b11_1110;
+
 /// Where a field or type is used that the kernel has not: compilers move the insn that stands for
 /// it to the front.
 pub(crate) fn used_at(
@@ -47,8 +50,12 @@ pub(crate) fn used_at(
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
     // What stands in its place does not say which register it sets: one that nobody else did.
-    let before = program.insns.get(..idx)?.iter().filter_map(written_register);
-    let mut set = before.fold(1u16 << 1 | 1 << 10, |set, reg| set | 1 << reg);
+    let writes = |set: u16, insn: &Insn| {
+        let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
+        let kept = if is_call { set & !ARGUMENTS } else { set };
+        kept | written_register(insn).map_or(0, |reg| 1 << reg)
+    };
+    let mut set = program.insns.get(..idx)?.iter().fold(1 << 1 | 1 << 10, writes);
     let mut holds = 0u16;
     let line = |at: usize| source_spot(program, at).map(|spot| spot.line);
     for (at, insn) in program.insns.iter().enumerate().skip(idx + 1) {
@@ -60,7 +67,7 @@ pub(crate) fn used_at(
         if is_used && line(at) != line(idx) {
             return Some(since("its value is used at", at, describe));
         }
-        if matches!(insn.class(), BPF_JMP | BPF_JMP32) {
+        if matches!(insn.class(), BPF_JMP | BPF_JMP32) && !is_call {
             return None;
         }
         match (written_register(insn).or(is_used.then_some(insn.dst)), is_used) {
@@ -68,7 +75,7 @@ pub(crate) fn used_at(
             (Some(reg), false) => holds &= !(1 << reg),
             _ => {}
         }
-        set |= written_register(insn).map_or(0, |reg| 1 << reg);
+        set = writes(set, insn);
     }
     None
 }
@@ -147,6 +154,25 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     // The section stands where the function begins.
     let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
     tells.then(|| Note { text: text(), at: at() })
+}
+
+/// The section that makes the program one that may sleep, if there is one.
+pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
+    const KINDS: [&str; 10] = [
+        "fentry",
+        "fexit",
+        "fmod_ret",
+        "iter",
+        "lsm",
+        "struct_ops",
+        "uprobe",
+        "uprobe.multi",
+        "uretprobe",
+        "uretprobe.multi",
+    ];
+    let section = &program.section;
+    let (kind, rest) = section.split_at(section.find('/').unwrap_or(section.len()));
+    KINDS.contains(&kind).then(|| format!("SEC(\"{kind}.s{rest}\")"))
 }
 
 /// The fields of an insn that is no insn: its text does not show those that should be 0.

@@ -39,4 +39,5 @@ pub use loader::{LoadClass, Loader};
 pub use object::{Object, ObjectProgram};
 pub use options::{OpenOptions, SymbolLookup};
 pub use scan::scan;
+pub use sec_def::section_names;
 pub use variables::{GlobalValue, GlobalVariable};

@@ -183,6 +183,11 @@ pub(crate) fn find(section: &str) -> Option<SecDef<'_>> {
     })
 }
 
+/// The names of all rows: what a section may be called, without what it attaches to.
+pub fn section_names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

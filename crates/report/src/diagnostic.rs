@@ -53,12 +53,32 @@ impl Note {
         insn(self).is_some() && insn(self) == insn(other)
     }
 
-    /// Text and place in one line.
-    pub(crate) fn line(&self) -> String {
-        match &self.at {
-            Some(at) => format!("{} ({}:{})", self.text, at.file, at.line),
-            None => self.text.clone(),
+    /// Text and place in one line. The line of the source says more than the insn, if it is not
+    /// that of `primary` again, and no inline assembly.
+    pub(crate) fn line(&self, primary: Option<&SourceSpot>) -> String {
+        let Some(at) = &self.at else { return self.text.clone() };
+        let place = format!("{}:{}", at.file, at.line);
+        let source = at.text.trim();
+        let is_shown = primary.is_some_and(|it| it.file == at.file && it.line == at.line);
+        let is_assembly = ["asm ", "asm(", "__asm__"].iter().any(|it| source.starts_with(it));
+        let is_source = !source.is_empty() && !is_assembly;
+        match self.text.rsplit_once(" insn ") {
+            Some((says, insn)) if is_source && !is_shown && insn.contains(": ") => {
+                let idx = insn.split(':').next().unwrap_or(insn);
+                format!("{says} `{}` ({place}, insn {idx})", shortened(source))
+            }
+            _ => format!("{} ({place})", self.text),
         }
+    }
+}
+
+/// The beginning of a line of source, as far as it is of use in a remark.
+fn shortened(source: &str) -> String {
+    const SHOWN: usize = 60;
+    let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
+    match source.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}...", source[..at].trim_end()),
+        None => source,
     }
 }
 
@@ -108,7 +128,7 @@ impl Diagnostic {
         if let (Some(idx), Some(insn)) = (self.insn_idx, &self.insn) {
             lines.push(format!("at insn {idx}: {insn}"));
         }
-        lines.extend(self.notes.iter().map(Note::line));
+        lines.extend(self.notes.iter().map(|note| note.line(self.at.as_ref())));
         if let Some(advice) = &self.advice {
             lines.push(format!("why: {}", advice.title));
             lines.push(format!("help: {}", advice.help));

@@ -72,7 +72,7 @@ fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
             }
         }
     }
-    let notes = notes.iter().map(Note::line);
+    let notes = notes.iter().map(|note| note.line(diagnostic.at.as_ref()));
     for line in lines.map(str::to_owned).chain(notes) {
         group = group.element(Level::NOTE.message(printable(&line).into_owned()));
     }

@@ -8,7 +8,8 @@
 //! Title in plain words
 //!
 //! > What to do, in one line: the `help:` of a message.
-//! > - `words`: what to do instead where the message or a note has these words.
+//! > - `words`: what to do instead where the message or a note has these words;
+//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
 //!
@@ -62,14 +63,35 @@ pub struct Section {
     pub text: &'static str,
     /// Why no program of `tests/refusals` is refused so, if there is none.
     pub without_program: Option<String>,
+    /// What to do, with gaps for names; that without words is the last.
+    templates: Vec<(&'static str, String)>,
 }
 
 impl Section {
-    /// What to do about a refusal of which `told` is known: its message, its notes.
-    pub fn help_for(&self, told: &str) -> &str {
-        let special = self.special_help.iter().find(|(words, _)| told.contains(words));
-        special.map_or(&self.help, |(_, help)| help)
+    /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
+    /// what the source calls a thing: the `pointer` or `number` that is refused, what was
+    /// `acquired`, the `section` that would help.
+    pub fn help_for(&self, told: &str, names: impl Fn(&str) -> Option<String>) -> String {
+        let template = self.templates.iter().find(|(words, _)| told.contains(words));
+        template.map_or(String::new(), |(_, template)| filled(template, names))
     }
+}
+
+/// A help line whose gaps `{words|thing}` hold the name of the thing, or else the words.
+fn filled(template: &str, names: impl Fn(&str) -> Option<String>) -> String {
+    let (mut text, mut rest) = (String::new(), template);
+    while let Some((before, gap)) = rest.split_once('{')
+        && let Some((gap, after)) = gap.split_once('}')
+        && let Some((words, thing)) = gap.split_once('|')
+    {
+        text += before;
+        match names(thing) {
+            Some(name) => text = text + "`" + &name + "`",
+            None => text += words,
+        }
+        rest = after;
+    }
+    text + rest
 }
 
 /// All sections, in the order of reading.
@@ -163,14 +185,20 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         let (words, help) = text.split_once("`:").unwrap_or((text, ""));
         (words, joined(help))
     };
+    let mut templates: Vec<(&str, String)> = helps.map(special).collect();
+    let unnamed = |template: &str| filled(template, |_| None);
+    let special_help = templates.iter().map(|(words, help)| (*words, unnamed(help))).collect();
+    let plain = unnamed(&help);
+    templates.push(("", help));
     Section {
         chapter,
         codes: codes.split(',').map(str::trim).collect(),
         title: title.trim(),
-        help,
-        special_help: helps.map(special).collect(),
+        help: plain,
+        special_help,
         text: text.trim(),
         without_program: without,
+        templates,
     }
 }
 
@@ -274,10 +302,29 @@ mod tests {
     #[test]
     fn what_is_told_chooses_the_help() {
         let section = section("not-a-pointer-to-memory").unwrap();
-        let help = |told| section.help_for(told);
+        let help = |told| section.help_for(told, |_| None);
         assert!(help("R0 invalid mem access 'map_value_or_null'").contains("NULL"));
         assert!(!help("R0 invalid mem access 'scalar'").contains("NULL"));
         assert_eq!(help("R0 invalid mem access 'map_ptr'"), section.help);
+    }
+
+    #[test]
+    fn help_has_the_names_of_the_source() {
+        let help = |name: Option<&str>| {
+            let section = section("maybe-null-trusted-argument").unwrap();
+            section.help_for("", |thing| name.filter(|_| thing == "pointer").map(str::to_owned))
+        };
+        assert!(help(Some("task")).starts_with("Check `task` for NULL"), "{}", help(Some("task")));
+        assert!(help(None).starts_with("Check the pointer for NULL"), "{}", help(None));
+        let known = ["pointer", "number", "acquired", "section"];
+        for section in sections() {
+            for (_, template) in &section.templates {
+                filled(template, |thing| {
+                    assert!(known.contains(&thing), "{:?}: {thing}", section.codes);
+                    None
+                });
+            }
+        }
     }
 
     #[test]

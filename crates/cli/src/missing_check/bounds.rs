@@ -51,6 +51,12 @@ pub(super) fn notes(
     notes
 }
 
+/// The number that a refusal is about.
+pub(super) fn number(refusal: &Refusal, lineage: &Lineage<'_>, program: &Program) -> Option<Id> {
+    let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
+    lineage.number_in(subject(refusal, lineage, insn)?)
+}
+
 /// The value that is refused.
 fn subject(refusal: &Refusal, lineage: &Lineage<'_>, insn: Option<Insn>) -> Option<Id> {
     let moved = insn.filter(|insn| insn.class() == BPF_ALU64 && insn.is_src_reg());
