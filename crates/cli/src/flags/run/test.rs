@@ -17,13 +17,13 @@ pub struct TestFlags {
     /// Files with tests, or directories to search for *.test.toml
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Run only tests whose file or name has this in it; several are alternatives
+    /// Run only tests whose file or name contains this; may be repeated (any of them)
     #[arg(short, long, value_name = "TEXT")]
     pub filter: Vec<String>,
-    /// Tests at a time; default: one per CPU
+    /// Number of tests to run in parallel; default: one per CPU
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Write what was found over what the files expect; limits stay
+    /// Replace expected values in the files by actual ones; limits are kept
     #[arg(long, conflicts_with = "output_format")]
     pub bless: bool,
     /// `-o`.
