@@ -325,7 +325,7 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
         let id = btf.first_id as usize + starts.len();
         let place = |word: usize| section + word * 4;
         if id > TYPES_MAX {
-            return Err(Error::at(place(at), "more types than the kernel takes"));
+            return Err(Error::at(place(at), "more types than the kernel allows"));
         }
         let fail = |m: String| Error::at(place(at), m).context(format!("BTF type {id}"));
         let Some(&[_, info, _]) = words.get(at..at + 3) else {

@@ -277,7 +277,7 @@ impl<'a> Search<'a> {
         for (n, m) in t.members().enumerate() {
             // Of whatever type: a bitfield costs a struct its special fields.
             if m.bit_offset % 8 != 0 {
-                return Err(Error::new("a member does not begin at a byte"));
+                return Err(Error::new("a member does not start at a byte boundary"));
             }
             let Some(offset) = base.checked_add(m.bit_offset / 8) else { continue };
             let tagged = (t.id(), Some(n as u32));

@@ -51,7 +51,7 @@ impl Btf {
                 _ => t.stated_size().ok_or_else(|| no_size(t))?,
             };
             return u32::try_from(count.saturating_mul(u64::from(size)))
-                .map_err(|_| Error::new(format!("size of type {id} is beyond 4 GB")));
+                .map_err(|_| Error::new(format!("size of type {id} exceeds 4 GB")));
         }
         Err(Error::new(format!("type {id} is nested too deeply")))
     }

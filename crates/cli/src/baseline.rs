@@ -33,7 +33,7 @@ fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<
     };
     // What could not be read today would be missed only by the next one who looks.
     if exit != Exit::Success {
-        return Ok(Err("the baseline is not written".to_owned()));
+        return Ok(Err("the baseline was not written".to_owned()));
     }
     let mut text = Vec::new();
     skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: COLUMNS.to_vec() })?;

@@ -72,11 +72,7 @@ fn branches(
     lines.sort_by_key(|&(first, times)| (std::cmp::Reverse(times), first));
     let all = waiting.len();
     let note = |&(first, times): &(usize, usize)| {
-        since(
-            &format!("{times} of the {all} branches that wait are of the line of"),
-            first,
-            describe,
-        )
+        since(&format!("{times} of {all} pending branches are from the line of"), first, describe)
     };
     let most = lines.first().map(|&(first, _)| first);
     (lines.iter().take(BRANCHES_MAX).map(note).collect(), most)
@@ -97,8 +93,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "17 of the 20 branches that wait are of the line of insn 4",
-                "3 of the 20 branches that wait are of the line of insn 7"
+                "17 of 20 pending branches are from the line of insn 4",
+                "3 of 20 pending branches are from the line of insn 7"
             ]
         );
     }

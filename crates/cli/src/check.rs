@@ -50,7 +50,7 @@ impl Answer {
             (Exit::Refused, Some(d)) if d.rule.starts_with(LOAD_ERROR) => "not loaded",
             (Exit::Refused, _) => "refused",
             (Exit::Input, Some(_)) => "not supported yet",
-            _ => "without an answer",
+            _ => "without a verdict",
         }
     }
 
@@ -105,7 +105,7 @@ fn judge(
         return Ok(Exit::Input);
     }
     if flags.format == CheckFormat::Markdown {
-        streams.error("--format markdown is for --kernel")?;
+        streams.error("--format markdown needs --kernel")?;
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
@@ -264,7 +264,7 @@ fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
 /// A program that does not come before the verifier.
 fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
-    let hint = "--loader any opens objects made for loaders that complete them";
+    let hint = "--loader any opens objects made for other loaders";
     Diagnostic {
         severity: Severity::Error,
         advice: advice(&refusal.kind, &refusal.message, &[]),
@@ -417,7 +417,7 @@ impl Summary {
             write!(streams.out, ", {} not supported yet", self.unsupported)?;
         }
         if self.broken > 0 {
-            write!(streams.out, ", {} without an answer", self.broken)?;
+            write!(streams.out, ", {} without a verdict", self.broken)?;
         }
         writeln!(streams.out)
     }

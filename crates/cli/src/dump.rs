@@ -30,7 +30,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Of a program that is verified for another kernel.
-const REWRITTEN_AS: &str = "what is made of an accepted program is as on 6.18";
+const REWRITTEN_AS: &str = "rewrites and machine code are those of 6.18";
 
 /// Runs the command.
 ///
@@ -106,7 +106,9 @@ fn open(flags: &DumpFlags) -> Result<(Session, Object), String> {
     let session = match flags.stage {
         // What the file holds, before anything of a host goes in.
         Stage::Elf if !flags.against.kernel.is_empty() => {
-            return Err("--kernel: not with --stage elf, which is before any kernel".to_owned());
+            return Err(
+                "--kernel cannot be used with --stage elf, which precedes relocation".to_owned()
+            );
         }
         Stage::Elf => Session::default(),
         Stage::Relocated | Stage::Cfg | Stage::Xlated | Stage::Jited => {
@@ -181,7 +183,7 @@ fn verified(
         Verdict::Unsupported(what) => {
             return Err((Exit::Input, format!("not supported yet: {what}")));
         }
-        Verdict::OutOfMemory => return Err((Exit::Input, "over its memory limit".to_owned())),
+        Verdict::OutOfMemory => return Err((Exit::Input, "memory limit exceeded".to_owned())),
         Verdict::Bug(what) => return Err((Exit::Bug, what)),
     };
     match verified.xlated().cloned() {

@@ -178,11 +178,9 @@ impl<'p> History<'p> {
                 notes.extend(self.told(source.unwrap_or(known), is_over, describe));
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
-            notes.extend(
-                gone.map(|&idx| {
-                    story::since(&format!("R{reg} holds nothing since"), idx, describe)
-                }),
-            );
+            notes.extend(gone.map(|&idx| {
+                story::since(&format!("R{reg} is uninitialized since"), idx, describe)
+            }));
         }
         notes
     }
@@ -220,7 +218,9 @@ impl<'p> History<'p> {
                 Note { text: format!("R{regno} {verb} {value}, from the start"), at: None }
             }
             (None, Some(name)) => {
-                let whose = format!("argument of `{name}`, a global function, verified by itself");
+                let whose = format!(
+                    "argument of `{name}`, a global function, which is verified on its own"
+                );
                 Note { text: format!("R{regno} {verb} {value}: an {whose}"), at: None }
             }
         }
@@ -248,8 +248,8 @@ impl<'p> History<'p> {
         });
         let regno = lost.now.regno;
         match calls.next() {
-            Some(&idx) => story::since(&format!("R{regno} lost that with"), idx, describe),
-            None => Note { text: format!("R{regno} lost that since, with a call"), at: None },
+            Some(&idx) => story::since(&format!("R{regno} was invalidated by"), idx, describe),
+            None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
     }
 }

@@ -61,6 +61,6 @@ fn check(path: &Path) -> io::Result<()> {
     File::open(path)?.take(START.len() as u64).read_to_end(&mut start)?;
     match start.is_empty() || start == START {
         true => Ok(()),
-        false => Err(io::Error::other("is there and is no page")),
+        false => Err(io::Error::other("exists and is not a page written by skep")),
     }
 }

@@ -108,7 +108,7 @@ fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<E
         }
     }
     if not_known > 0 {
-        writeln!(streams.out, "not known of one of them: {not_known}")?;
+        writeln!(streams.out, "unknown for one of them: {not_known}")?;
     }
     let mut not_known = 0;
     for rule in BEHAVIOURS {
@@ -124,7 +124,7 @@ fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<E
         }
     }
     if not_known > 0 {
-        writeln!(streams.out, "rules not known of one of them: {not_known}")?;
+        writeln!(streams.out, "rules unknown for one of them: {not_known}")?;
     }
     Ok(Exit::Success)
 }
@@ -133,9 +133,9 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let out = &mut *streams.out;
     writeln!(out, "release        {}", kernel.release())?;
     let asked = match kernel.source() {
-        Source::Asked => "a kernel of this release was asked what there is on it",
-        Source::Table => "upstream's, from the table, not asked",
-        Source::File => "its BTF says what there is; of the rest the table of upstream",
+        Source::Asked => "determined on a kernel of this release",
+        Source::Table => "from the table of upstream releases, not tested",
+        Source::File => "from its BTF, and from the table of upstream releases",
     };
     writeln!(out, "surface        {asked}")?;
     if let Some(answers) = kernel.answers() {

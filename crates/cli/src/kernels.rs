@@ -10,8 +10,7 @@ use std::sync::Arc;
 pub(crate) const ALL: &str = "all";
 /// Of a program that runs and was verified for another kernel.
 #[cfg(all(feature = "run", target_os = "linux"))]
-pub(crate) const RUNS_AS: &str =
-    "what it does is as on 6.18, only its verification is that kernel's";
+pub(crate) const RUNS_AS: &str = "only verification follows that kernel; execution is as on 6.18";
 
 /// The kernels that the flag names, each once, in its order.
 ///
@@ -48,7 +47,7 @@ pub(crate) fn only(names: &[String], loader: LoaderFlag) -> Result<Option<Sessio
             let session = Session::for_kernel(Kernel::clone(&kernel));
             Ok(Some(Session { loader: loader.into(), ..session }))
         }
-        (Some(_), false) => Err("one kernel at a time; skep check takes several".to_owned()),
+        (Some(_), false) => Err("only one kernel at a time; skep check accepts several".to_owned()),
     }
 }
 

@@ -106,7 +106,8 @@ fn write_coverage(
         return Ok(Exit::Success);
     }
     for name in coverage::without_lines(&loaded.counted) {
-        streams.note(&format!("program '{name}' has no line info: the coverage lacks it"))?;
+        streams
+            .note(&format!("program '{name}' has no line info: it is missing from the coverage"))?;
     }
     let files = coverage::files(&loaded.counted);
     if let Err(message) = html.write(|| coverage::page(&loaded.counted, &files)) {

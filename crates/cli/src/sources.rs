@@ -64,14 +64,14 @@ impl SourceTree {
         let (file, line) = (&spot.file, spot.line as usize);
         match lines {
             None if self.is_named => {
-                Some(format!("{file} is not in the source tree: the line is the object's own"))
+                Some(format!("{file} is not in the source tree: the line shown is from the object"))
             }
             None => None,
             Some(lines) => {
                 let now = line.checked_sub(1).and_then(|at| lines.get(at));
                 let is_same = now.is_some_and(|now| now.trim() == spot.text.trim());
                 (!is_same).then(|| {
-                    format!("{file} has changed since: the line is as the object was built from it")
+                    format!("{file} has changed since the object was built: the line shown is from the object")
                 })
             }
         }

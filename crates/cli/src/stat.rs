@@ -108,7 +108,7 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
 /// Reads the assignments of `-G`, `@` lists included.
 pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Preset>, String> {
     let sweep = read_sweep(texts, 1).map_err(|e| match e.contains("combinations") {
-        true => "--set-global-vars: several values: `skep stat` alone takes them".to_owned(),
+        true => "--set-global-vars: only `skep stat` accepts several values".to_owned(),
         false => e,
     })?;
     Ok(sweep.combinations().into_iter().flat_map(|combination| combination.presets).collect())

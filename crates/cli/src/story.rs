@@ -100,14 +100,14 @@ const LASTING: [Lasting; 5] = [
         word: "lock",
         begins: &["bpf_spin_lock", "bpf_res_spin_lock", "bpf_res_spin_lock_irqsave"],
         ends: &["bpf_spin_unlock", "bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore"],
-        says: "the lock that is held was taken at",
+        says: "the held lock was acquired at",
     },
     Lasting {
         codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
         word: "preempt",
         begins: &["bpf_preempt_disable"],
         ends: &["bpf_preempt_enable"],
-        says: "preemption is off since",
+        says: "preemption was disabled at",
     },
     Lasting {
         codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
@@ -121,7 +121,7 @@ const LASTING: [Lasting; 5] = [
         word: "irq",
         begins: &["bpf_local_irq_save"],
         ends: &["bpf_local_irq_restore"],
-        says: "interrupts are off since",
+        says: "interrupts were disabled at",
     },
     Lasting {
         codes: &["dynptr-not-initialized"],
@@ -132,7 +132,7 @@ const LASTING: [Lasting; 5] = [
             "bpf_dynptr_file_discard",
         ],
         ends: &[],
-        says: "a dynptr and its copies were given back at",
+        says: "the dynptr and its clones were released at",
     },
 ];
 
@@ -143,7 +143,7 @@ pub(crate) type Described = Option<(String, Option<SourceSpot>)>;
 pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty();
-    let text = || format!("its section `{section}` makes it a program of type {kind}");
+    let text = || format!("section `{section}` makes it a program of type {kind}");
     // The section stands where the function begins.
     let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
     tells.then(|| Note { text: text(), at: at() })
@@ -165,7 +165,7 @@ pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
 /// call is of.
 pub(crate) fn because(text: &str, refusal: &Refusal, program: &Program) -> Note {
     let at = called(refusal, program).and_then(|start| source_spot(program, start));
-    Note { text: format!("the function that is called: {text}"), at }
+    Note { text: format!("in the called function: {text}"), at }
 }
 
 /// The first insn of the function that a refused call is of.
@@ -179,7 +179,7 @@ pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
 
 /// Where what is not released was acquired.
 pub(crate) fn acquired(idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
-    since("what is not released was acquired at", idx, describe)
+    since("the unreleased reference was acquired at", idx, describe)
 }
 
 /// Where what lasts was begun: a lock, a section.

@@ -71,7 +71,7 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         exit = bless(&done, streams)?;
     }
     if count == 0 && !flags.filter.is_empty() {
-        streams.error("the filter names no test")?;
+        streams.error("the filter matches no test")?;
         exit.raise(Exit::Input);
     }
     if let Some(path) = &flags.junit

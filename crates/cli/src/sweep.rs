@@ -146,7 +146,7 @@ fn once(text: &str, values: &[Preset], others: &[Vec<Preset>]) -> Result<(), Str
             && values.first().and_then(name) == other.first().and_then(name)
     };
     match others.iter().any(|other| is_same(&other)) {
-        true => Err(format!("'{text}': the variable has values already")),
+        true => Err(format!("'{text}': the variable already has a value")),
         false => Ok(()),
     }
 }
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(labels(&[]), Ok(vec![String::new()]));
         assert_eq!(labels(&["mode = {ON,0x10}"]), Ok(vec!["mode=ON".into(), "mode=0x10".into()]));
         assert!(labels(&["a=1", "a=2"]).is_ok(), "the last one counts");
-        let twice = Err("'a = 3': the variable has values already".to_owned());
+        let twice = Err("'a = 3': the variable already has a value".to_owned());
         assert_eq!(labels(&["a = 1..2", "a = 3"]), twice);
         let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
         assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));

@@ -73,8 +73,8 @@ fn choose<'a>(
     let names = || programs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
     match (name, programs) {
         (None, [only]) => Ok(only),
-        (None, []) => Err("no program in it".to_owned()),
-        (None, _) => Err(format!("several programs in it; name one: {}", names())),
+        (None, []) => Err("it has no program".to_owned()),
+        (None, _) => Err(format!("it has several programs; name one: {}", names())),
         (Some(name), _) => {
             let found = programs.iter().find(|it| it.name == name);
             found.ok_or_else(|| format!("no program '{name}' in it, but: {}", names()))

@@ -26,7 +26,8 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
         }
     };
     if object.btf.is_none() {
-        streams.error(&format!("{}: no BTF, which has the variables", flags.file.display()))?;
+        streams
+            .error(&format!("{}: no BTF, which describes the variables", flags.file.display()))?;
         return Ok(Exit::Input);
     }
     let mut variables = object.variables();
@@ -63,7 +64,9 @@ fn forget_unknown(
         is_any = true;
     }
     match is_any {
-        true => streams.note(&format!("{}: its configuration is not known", kernel.release())),
+        true => {
+            streams.note(&format!("{}: the kernel's configuration is not known", kernel.release()))
+        }
         false => Ok(()),
     }
 }

@@ -109,7 +109,7 @@ impl Flow {
             let (start, last) = (func.start as usize, func.end.saturating_sub(1) as usize);
             let closed = ops.get(last).is_some_and(|op| op.is_end());
             if func.start != end || func.end <= func.start || !closed {
-                return Err(Error::insn(start, "the function does not end"));
+                return Err(Error::insn(start, "the function has no end"));
             }
             end = func.end;
             for (at, op) in ops.iter().enumerate().take(last + 1).skip(start) {

@@ -57,7 +57,7 @@ fn ld_imm64((at, insn, second): (usize, Insn, Insn), linkage: &Linkage) -> Resul
         0 => insn.imm64(second),
         BPF_PSEUDO_MAP_FD => map()?.handle,
         BPF_PSEUDO_MAP_VALUE => match map()?.values {
-            0 => return Err(Error::insn(at, "the map's values have no addresses")),
+            0 => return Err(Error::insn(at, "the map does not support direct value addresses")),
             values => values.wrapping_add(u64::from(second.imm as u32)),
         },
         BPF_PSEUDO_FUNC => {

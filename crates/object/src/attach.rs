@@ -26,7 +26,7 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
         TargetKind::TracepointTypedef => ("btf_trace_", Kind::Typedef),
     };
     let Some(name) = def.target.filter(|name| !name.is_empty()) else {
-        let text = "the section name has no attach target; a loader would have to set it";
+        let text = "the section name has no attach target; the loader must set it";
         return Err(match options.loader {
             Loader::Libbpf => Error::load(LoadClass::Attach, text),
             Loader::Any => Error::new(text),

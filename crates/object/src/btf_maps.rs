@@ -293,11 +293,11 @@ fn read_values(
         let fail = |cause: String| Error::at(&section.name, relocation.offset, cause);
         let after = owners.partition_point(|(at, _)| *at <= relocation.offset);
         let owner = after.checked_sub(1).and_then(|n| owners.get(n));
-        let &(at, index) = owner.ok_or_else(|| fail("relocation belongs to no map".into()))?;
+        let &(at, index) = owner.ok_or_else(|| fail("relocation outside of any map".into()))?;
         let def = &maps.defs[index];
         let values_at = offsets.get(def.name.as_str()).copied().unwrap_or(0);
         let Some(offset) = (relocation.offset - at).checked_sub(u64::from(values_at)) else {
-            return Err(fail(format!("relocation of map {} lies before its values", def.name)));
+            return Err(fail(format!("relocation of map {} before its values", def.name)));
         };
         let Some(symbol) = source.elf.symbols.get(relocation.symbol) else {
             return Err(fail(format!("symbol {} does not exist", relocation.symbol)));

@@ -179,7 +179,7 @@ impl<'a> Elf<'a> {
             let data = section.data(e, bytes).map_err(|_| {
                 let (offset, size) = (section.sh_offset(e), section.sh_size(e));
                 Error::new(format!(
-                    "{size:#x} bytes end beyond the file ({:#x} bytes)",
+                    "{size:#x} bytes extend past the end of the file ({:#x} bytes)",
                     bytes.len()
                 ))
                 .context(format!("read section {name} ({index}), offset {offset:#x}"))
@@ -257,7 +257,7 @@ impl<'a> Elf<'a> {
             let index = symbol.st_shndx(e).0;
             let name = name_at(names, symbol.st_name(e));
             name_bytes_left = name_bytes_left.checked_sub(name.len()).ok_or_else(|| {
-                Error::new("the names are much longer than the file").context("read symbols")
+                Error::new("the names are longer than the file").context("read symbols")
             })?;
             let section = (index != 0 && usize::from(index) < self.sections.len())
                 .then_some(usize::from(index));
@@ -318,7 +318,7 @@ fn check_ident(bytes: &[u8]) -> Result<()> {
 fn check_header(header: &Header, e: Endianness) -> Result<()> {
     let machine = header.e_machine(e).0;
     if machine.swap_bytes() == EM_BPF {
-        return Err(Error::new("read ELF header: offset 0x5: the byte order is not the file's"));
+        return Err(Error::new("read ELF header: offset 0x5: the byte order does not match the file"));
     }
     if machine != EM_BPF && machine != EM_NONE {
         return Err(Error::new(format!(

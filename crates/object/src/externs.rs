@@ -214,7 +214,7 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
             Some(address) => Ok(Value::Address(address)),
             None if external.weak && (has_symbols || !options.is_partial) => Ok(Value::Address(0)),
             None if options.kallsyms.is_none() => {
-                Err(Error::new(format!("extern (ksym) '{name}': no symbols of a kernel are known")))
+                Err(Error::new(format!("extern (ksym) '{name}': no kernel symbols are available")))
             }
             None => absent(format!("extern (ksym) '{name}': not found among the kernel's symbols")),
         };
@@ -246,7 +246,7 @@ fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Opt
     let target = kernel.skip_modifiers(kernel.ty(id).target_id()).id();
     let fits = core::types_fit((declared.btf(), local), (kernel, target))?;
     if !fits && !external.weak {
-        return absent(format!("extern '{name}': incompatible with type {id} of the kernel"));
+        return absent(format!("extern '{name}': incompatible with the kernel's type {id}"));
     }
     Ok(fits.then_some(id))
 }

@@ -31,7 +31,7 @@ fn read_section(source: &MapSource<'_, '_>, maps: &mut Maps, section: usize) -> 
         let data = from.data.get(at..).unwrap_or(&[]);
         let word = |n: usize| {
             u32_at(elf, data, n * 4).ok_or_else(|| {
-                let cause = format!("definition of map {} is cut short", symbol.name);
+                let cause = format!("definition of map {} is truncated", symbol.name);
                 Error::at(&from.name, symbol.value, cause)
             })
         };

@@ -9,7 +9,7 @@ use skep_uapi::{Amount, MapCreation, MapShape, MapType, map_rule};
 pub(crate) fn check(def: &MapDef) -> Result<()> {
     let (name, map_type) = (&def.name, def.map_type);
     let refuse = |why: String| {
-        let text = format!("map {name} ({map_type}) is not created: {why}");
+        let text = format!("map {name} ({map_type}) cannot be created: {why}");
         Err(Error::load(LoadClass::Map, text))
     };
     if let Some(inner) = &def.inner

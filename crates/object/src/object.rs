@@ -264,8 +264,8 @@ fn check_entry(image: &Image<'_>, index: usize) -> Result<(), Error> {
     let function = &image.functions.list[index];
     let in_text = image.section(function.section).name == TEXT;
     let text = match () {
-        () if !function.typed => "libbpf takes only symbols of functions for programs",
-        () if in_text => "libbpf takes functions of .text for subprograms",
+        () if !function.typed => "libbpf requires program symbols to be functions",
+        () if in_text => "libbpf treats functions in .text as subprograms",
         () => return Ok(()),
     };
     Err(Error::load(LoadClass::Open, text))
@@ -286,7 +286,7 @@ fn set_type(image: &Image<'_>, index: usize, program: &mut Program) -> Result<()
     }
     let refuse = |text: String| Err(Error::load(LoadClass::StructOps, text));
     let Some(link) = image.struct_ops.get(&index) else {
-        return refuse("no struct_ops map holds the program".to_owned());
+        return refuse("no struct_ops map refers to the program".to_owned());
     };
     program.expected_attach_type = link.member;
     program.attach = link.target.clone();
@@ -302,13 +302,13 @@ fn unknown_section(image: &Image<'_>, program: &mut Program) -> Result<(), Error
     let section = program.section.clone();
     match image.options.loader {
         Loader::Libbpf => {
-            let text = format!("libbpf knows no program type of section name '{section}'");
+            let text = format!("libbpf cannot derive a program type from section name '{section}'");
             Err(Error::load(LoadClass::Section, text))
         }
         Loader::Any if guess::by_context(program) => Ok(()),
         Loader::Any => {
-            let text = format!("no program type is known of section name '{section}'");
-            Err(Error::new(format!("{text}; a loader would have to set it")))
+            let text = format!("no program type is known for section name '{section}'");
+            Err(Error::new(format!("{text}; the loader must set it")))
         }
     }
 }

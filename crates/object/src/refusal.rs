@@ -69,7 +69,7 @@ pub(crate) fn check_maps(program: &Program) -> Result<()> {
 fn check_map(def: &MapDef) -> Result<()> {
     if let Some(what) = map_creation::left_open(def) {
         let (name, map_type) = (&def.name, def.map_type);
-        let text = format!("map {name} ({map_type}): {what} is left to the object's own loader");
+        let text = format!("map {name} ({map_type}): the object's own loader must set {what}");
         return Err(Error::new(text));
     }
     map_creation::check(def)
@@ -80,7 +80,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_functions(image)?;
     for def in &image.maps.defs {
         if let Pinning::Other(number) = def.pinning {
-            return refuse(format!("map {}: libbpf knows no pinning {number}", def.name));
+            return refuse(format!("map {}: libbpf does not support pinning {number}", def.name));
         }
     }
     check_datasecs(image)?;
@@ -88,7 +88,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     let unknown = image.externs.list.iter().find(|e| e.kind == ExternKind::Unknown);
     match unknown {
         Some(external) => refuse(format!(
-            "extern {}: libbpf takes externs of .kconfig and .ksyms that BTF declares",
+            "extern {}: libbpf only supports externs in .kconfig and .ksyms with BTF",
             external.name
         )),
         None => Ok(()),
@@ -114,7 +114,7 @@ fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     let refused = |s: &&Section<'_>| s.name == "maps" || used.contains(&s.index);
     let found = of_kind(SectionKind::LegacyMaps).find(refused);
     found.map_or(Ok(()), |section| {
-        let text = "libbpf 1.x refuses map definitions without BTF; other loaders read them";
+        let text = "libbpf 1.x rejects map definitions without BTF; other loaders accept them";
         refuse(format!("section {}: {text}", section.name))
     })
 }
@@ -124,7 +124,7 @@ fn check_functions(image: &Image<'_>) -> Result<()> {
         let section = &image.section(function.section).name;
         if function.local && *section != TEXT {
             let name = &function.name;
-            return refuse(format!("section {section}: libbpf refuses static program {name}"));
+            return refuse(format!("section {section}: libbpf rejects static program {name}"));
         }
     }
     Ok(())
@@ -139,7 +139,7 @@ fn check_datasecs(image: &Image<'_>) -> Result<()> {
         let empty = |section: &Section<'_>| section.size_bytes == 0;
         if !sized && image.elf.section(name).is_none_or(empty) {
             return refuse(format!(
-                "section {name}: BTF has variables of it, and the file has not"
+                "section {name}: BTF has variables in it, but the file does not have it"
             ));
         }
     }
@@ -164,7 +164,7 @@ fn check_calls(image: &Image<'_>) -> Result<()> {
             };
             if Some(of) != text && code().any(|(section, _)| section.index == of) {
                 let (name, of) = (&symbol.name, &image.section(of).name);
-                let text = "libbpf links functions of the last section .text only";
+                let text = "libbpf only links functions of the last section .text";
                 return refuse(format!("section {of}: {name} is called, but {text}"));
             }
         }

@@ -177,7 +177,7 @@ impl One<'_, '_> {
         let is_call = insn.code == CALL;
         if !is_call && !insn.is_ld_imm64() {
             return Err(Error::new(format!(
-                "relocation of symbol {} at an insn with opcode {:#x}, which takes none",
+                "relocation of symbol {} at an insn with opcode {:#x}, which does not support it",
                 symbol.name, insn.code
             )));
         }
@@ -208,7 +208,7 @@ impl One<'_, '_> {
     /// Both slots of the `ld_imm64`.
     fn pair<'o>(&self, out: &'o mut Relocated) -> Result<&'o mut [Insn; 2]> {
         let rest = out.insns.get_mut(self.slot..).unwrap_or_default();
-        rest.first_chunk_mut::<2>().ok_or_else(|| Error::new("ld_imm64 is cut short"))
+        rest.first_chunk_mut::<2>().ok_or_else(|| Error::new("ld_imm64 is truncated"))
     }
 
     /// A call: `imm` holds the distance to the symbol, -1 at its first insn.
@@ -282,7 +282,7 @@ impl One<'_, '_> {
         let Some(def) = def else { return Ok(false) };
         let imm = POISON_LDIMM64_MAP_BASE.wrapping_add(map.0 as i32);
         *self.pair(out)? = [Insn { code: CALL, imm, ..Insn::default() }; 2];
-        let why = format!("map {} is not created: the object does not ask for it", def.name);
+        let why = format!("map {} is not created: autocreate is off in the object", def.name);
         let slots = self.slot..=self.slot + 1;
         out.unresolved.extend(slots.map(|slot| (slot, Missing::Map, why.clone())));
         Ok(true)

@@ -174,7 +174,7 @@ impl One<'_, '_, '_> {
         }
         if kernel.btf.size_of(theirs.ty).ok() != Some(size) {
             let same = data.iter().all(|&b| b == 0);
-            let cause = "its size is not that of the kernel's member";
+            let cause = "its size differs from that of the kernel's member";
             return if same { Ok(()) } else { Err(Error::load(LoadClass::StructOps, cause)) };
         }
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;

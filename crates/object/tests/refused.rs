@@ -152,7 +152,7 @@ fn for_reading_everything_stays_as_in_the_file() {
 fn functions_that_are_called_lie_in_text() {
     let object = open("calls_elsewhere.bpf.o");
     let why = "section .text.unlikely: elsewhere is called, \
-               but libbpf links functions of the last section .text only";
+               but libbpf only links functions of the last section .text";
     let found = refusals(&object);
     assert_eq!(found.len(), object.programs.len());
     assert!(found.iter().all(|row| row.1 == LoadClass::Open && row.2 == why), "{found:?}");

@@ -81,7 +81,7 @@ impl Gate {
 fn lost(row: &JoinedRow<'_>) -> Option<String> {
     let base = row.base?;
     match row.comp {
-        None => Some("the program is gone".to_owned()),
+        None => Some("the program is missing".to_owned()),
         Some(comp) if base.verdict == Verdict::Success && comp.verdict != Verdict::Success => {
             let reason = comp.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
             Some(format!("was accepted, now {}{reason}", comp.verdict.text()))

@@ -131,9 +131,9 @@ pub fn write_profile(out: &mut dyn Write, profile: &ProgProfile, rows: usize) ->
     let Spent { insns, states, covered, apart } = profile.total;
     let (prog, file) = (printable(&profile.prog), printable(&profile.file));
     writeln!(out, "{prog} ({file}): {}, {insns} insns, {states} states;", profile.verdict)?;
-    writeln!(out, "{covered} paths were covered by a state, {apart} comparisons kept them apart.")?;
+    writeln!(out, "{covered} paths were pruned, {apart} comparisons with a saved state did not prune.")?;
     if let Some(reason) = profile.reason.as_ref().and_then(|reason| reason.lines().next()) {
-        writeln!(out, "Refused: {}", printable(reason))?;
+        writeln!(out, "Rejected: {}", printable(reason))?;
     }
     writeln!(out)?;
     write_functions(out, profile, rows)?;
@@ -168,7 +168,7 @@ fn write_lines(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::R
 }
 
 fn write_reasons(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
-    let columns = ["States kept at", "What differs", "Matters to", "Times", "%"];
+    let columns = ["States saved at", "Difference", "Needed by", "Times", "%"];
     let cells = profile.kept_apart.iter().take(rows).map(|row| {
         let differs = match (&row.saved, &row.current) {
             (Some(saved), Some(current)) => format!("{}: {saved} / {current}", row.what),

@@ -87,7 +87,7 @@ impl Counting {
 }
 
 fn no_memory() -> Error {
-    Error::memory("no memory for what counts the insns that run".to_owned())
+    Error::memory("no memory for coverage counters".to_owned())
 }
 
 fn of_interpreter(xlated: &Xlated, sums: &[u64]) -> Counts {

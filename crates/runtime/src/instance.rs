@@ -206,14 +206,14 @@ impl Instance {
             ));
         }
         let (has, uses, needs) = (ctx.len(), self.image.ctx_bytes, self.image.ctx_need.bytes());
-        let needing = if needs > uses { "may tail call what needs" } else { "needs" };
+        let needing = if needs > uses { "may tail call a program that needs" } else { "needs" };
         Error::input(format!("program '{name}' {needing} a context of {needs} bytes, got {has}"))
     }
 
     #[cold]
     fn too_many_runs(&self) -> Error {
         let cpus = self.shared.cpus.count();
-        Error::input(format!("a run in a run: the runtime has no CPU for it ({cpus} are taken)"))
+        Error::input(format!("nested run: the runtime has no free CPU for it ({cpus} in use)"))
     }
 
     #[inline]

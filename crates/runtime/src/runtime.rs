@@ -132,7 +132,7 @@ impl Runtime {
     ) -> Result<Instance, Error> {
         let doing = || format!("load program '{}'", program.program().name);
         if !maps.is_of(self.registry()) {
-            return Err(Error::input("the maps are of another runtime").context(doing()));
+            return Err(Error::input("the maps belong to another runtime").context(doing()));
         }
         if let Some(hole) = program.kernel_hole() {
             return Err(Error::unsafe_to_run(hole.to_string()).context(doing()));

@@ -43,7 +43,7 @@ const FAMILIES: [Family; 5] = [
     (
         "skep_prog_run_time_seconds",
         Some("seconds"),
-        "Time in the program (run_time_ns), an estimate where not all runs are timed.",
+        "Time in the program (run_time_ns), an estimate if not all runs are timed.",
         |prog| seconds(prog.stats.run_time_ns),
     ),
     ("skep_prog_runs", None, "Runs of the program (run_cnt).", |prog| {
@@ -160,7 +160,7 @@ pub struct Server {
 /// The address is not loopback, or is in use.
 pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
     if !addr.ip().is_loopback() {
-        let text = "metrics are served on loopback addresses only";
+        let text = "metrics are only served on loopback addresses";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     let listener = TcpListener::bind(addr)?;

@@ -74,7 +74,7 @@ impl Session {
             return Ok(Vec::new());
         }
         if metadata.len() > FILE_BYTES_MAX {
-            let cause = format!("too large for an object ({} bytes)", metadata.len());
+            let cause = format!("too large for an object file ({} bytes)", metadata.len());
             return Err(Error::new(path, STEP, cause));
         }
         read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, e))

@@ -71,7 +71,7 @@ pub enum Verdict {
 impl Verdict {
     pub(crate) fn lacking(lack: &Lack) -> Verdict {
         if !lack.is_sure {
-            let why = "whether this kernel has it is not known";
+            let why = "it is not known whether this kernel has it";
             return Verdict::Unsupported(format!("{lack}; {why}"));
         }
         Verdict::Rejected(Refusal {
@@ -113,12 +113,12 @@ impl std::fmt::Display for NotAccepted {
         match &self.reason {
             Reason::Rejected(why) => match why.insn_idx {
                 Some(insn) => {
-                    write!(f, "program '{name}': refused at insn {insn}: {}", why.message)
+                    write!(f, "program '{name}': rejected at insn {insn}: {}", why.message)
                 }
-                None => write!(f, "program '{name}': refused: {}", why.message),
+                None => write!(f, "program '{name}': rejected: {}", why.message),
             },
             Reason::OutOfMemory => {
-                write!(f, "program '{name}': verification exceeds its memory limit")
+                write!(f, "program '{name}': verification exceeds the memory limit")
             }
             Reason::Unsupported(what) => {
                 write!(f, "program '{name}': not supported yet: {what}")

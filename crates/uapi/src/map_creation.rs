@@ -121,7 +121,7 @@ impl MapCreation {
             return Ok(());
         }
         match self.inner {
-            None => Err("its inner map is not defined; a loader would have to set it".to_owned()),
+            None => Err("its inner map is not defined; the loader must set it".to_owned()),
             Some(inner) if NEVER_INNER.contains(&inner) => {
                 Err(format!("a map of type {inner} cannot be an inner map"))
             }

@@ -83,7 +83,7 @@ fn of(functions: &[String]) -> Note {
             times => format!("{}, {times} times", same[0]),
         })
         .collect();
-    Note { text: format!("the chain of calls: {}", links.join(" > ")), at: None }
+    Note { text: format!("call chain: {}", links.join(" > ")), at: None }
 }
 
 #[cfg(test)]

@@ -25,5 +25,5 @@ pub(super) fn write(
 
 /// The same.
 pub(super) fn json(_: &VerifiedProgram, _: &Xlated) -> Result<Vec<Function>, (Exit, String)> {
-    Err((Exit::Input, "not supported yet: machine code in a build that runs no programs".into()))
+    Err((Exit::Input, "not supported yet: machine code in a build that cannot run programs".into()))
 }

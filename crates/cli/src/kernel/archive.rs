@@ -17,7 +17,7 @@ pub(super) const RPM: &[u8] = &[0xed, 0xab, 0xee, 0xdb];
 /// What comes out of a decoder, or was never packed.
 pub(super) type Plain<'a> = Box<dyn Read + 'a>;
 
-pub(super) const DAMAGED: &str = "the file is cut short or damaged";
+pub(super) const DAMAGED: &str = "the file is truncated or damaged";
 
 pub(super) fn damaged(_: io::Error) -> String {
     DAMAGED.to_owned()
@@ -111,7 +111,7 @@ pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
     let mut header = [0; HEADER_BYTES as usize];
     while archive.read_exact(&mut header).is_ok() {
         if !(header.starts_with(b"070701") || header.starts_with(b"070702")) {
-            return Err("an RPM package whose payload is no archive of cpio".to_owned());
+            return Err("an RPM package whose payload is not a cpio archive".to_owned());
         }
         let field = |index: usize| {
             let at = 6 + 8 * index;

@@ -51,12 +51,14 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
         } else if let Some(plain) = decoder(&bytes) {
             whole(plain?)?
         } else if bytes.starts_with(BZIP2) || bytes.starts_with(LZOP) {
-            return Err("not supported yet: packed with bzip2 or lzo; unpack it first".to_owned());
+            return Err(
+                "not supported yet: bzip2 or lzo compression; decompress it first".to_owned()
+            );
         } else {
             return Ok(Found { image: bytes, kconfig });
         };
     }
-    Err("packed more often than a kernel is".to_owned())
+    Err("too many layers of compression".to_owned())
 }
 
 /// What is in an archive; `None` if it is none.
@@ -76,7 +78,7 @@ fn archived(bytes: &[u8]) -> Result<Option<Found>, String> {
 fn plain<'a>(packed: &'a [u8], what: &str) -> Result<Plain<'a>, String> {
     if packed.starts_with(BZIP2) || packed.starts_with(LZOP) {
         return Err(format!(
-            "not supported yet: a package whose {what} is packed with bzip2 or lzo"
+            "not supported yet: a package whose {what} is compressed with bzip2 or lzo"
         ));
     }
     decoder(packed).unwrap_or_else(|| Ok(Box::new(packed)))
@@ -107,7 +109,7 @@ fn whole(plain: Plain<'_>) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = plain.take(IMAGE_BYTES_MAX + 1).read_to_end(&mut bytes);
     if bytes.len() as u64 > IMAGE_BYTES_MAX {
-        return Err(format!("more than {IMAGE_BYTES_MAX} bytes when unpacked"));
+        return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed"));
     }
     match read {
         Ok(_) => Ok(bytes),
@@ -154,7 +156,7 @@ fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, String> {
         let plain = lz4_flex::block::decompress(block, BLOCK_BYTES).map_err(|_| DAMAGED)?;
         bytes.extend_from_slice(&plain);
         if bytes.len() as u64 > IMAGE_BYTES_MAX {
-            return Err(format!("more than {IMAGE_BYTES_MAX} bytes when unpacked"));
+            return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed"));
         }
         rest = &rest[4 + size..];
     }

@@ -8,7 +8,7 @@ use skep::{Error, Kernel};
 pub(super) fn said(answers: &Answers) -> String {
     let [things, callers, rules] = answers.counts();
     let of = BEHAVIOURS.len();
-    format!("asked for {things} things, {callers} kinds of callers, {rules} of {of} rules")
+    format!("probed {things} items, {callers} program types, {rules} of {of} rules")
 }
 
 #[cfg(target_os = "linux")]

@@ -92,7 +92,7 @@ impl Lineage<'_> {
     /// What a value is, and the insn that made it.
     fn is_now(&self, says: &str, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
         let value = &self.values[id];
-        Some(since(&format!("{says} {}, made by", value.told?), value.by?, describe))
+        Some(since(&format!("{says} {}, computed by", value.told?), value.by?, describe))
     }
 
     /// Which check there was: of a number or one that it is made of, or of what stood in its place.
@@ -106,7 +106,7 @@ impl Lineage<'_> {
             let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
             let says = match is_direct {
                 true => "it was compared at",
-                false => "it is read back from memory; before, it was compared at",
+                false => "it was read back from memory after it was compared at",
             };
             return Some(since(says, check.insn_idx, describe));
         }
@@ -120,9 +120,9 @@ impl Lineage<'_> {
                     && !family.contains(id)
             };
             let says = if others.iter().any(is_again) {
-                "it was read anew after another read of that memory was compared, at"
+                "it was read again after another read of the same memory was compared, at"
             } else if others.iter().any(|id| family.contains(id)) {
-                "what was compared is another number, made of the same, at"
+                "another value, computed from the same source, was compared at"
             } else {
                 return None;
             };
@@ -142,7 +142,7 @@ impl Lineage<'_> {
         program: &Program,
         describe: &impl Fn(usize) -> Described,
     ) -> Note {
-        const NEVER: &str = "nothing compares it on this path";
+        const NEVER: &str = "it is not compared with anything on this path";
         let is_source = |id: &&Id| {
             let value = &self.values[**id];
             match value.made {
@@ -160,7 +160,7 @@ impl Lineage<'_> {
             insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL
         });
         match calls_own {
-            true => since("it is any result of a global function: of the call at", by, describe),
+            true => since("it is the unknown result of a global function, called at", by, describe),
             // That insn is told of already.
             false if self.values[family[0]].by == Some(by) => {
                 Note { text: NEVER.to_owned(), at: None }

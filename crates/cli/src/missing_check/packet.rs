@@ -22,21 +22,21 @@ pub(super) fn note(
     let id = *lineage.regs.get(&(lineage.frame, *regno))?;
     let here = lineage.with_end(id, program);
     let Some((check, relation)) = here else {
-        let text = "nothing compares it with the packet's end on this path".to_owned();
+        let text = "it is not compared with the packet's end on this path".to_owned();
         return Some(Note { text, at: None });
     };
     let told = lineage.values[id].told.unwrap_or_default();
     let says = match relation {
         Relation::Difference => {
-            "a difference of the two pointers was compared, which says nothing of either, at"
+            "only the difference of the two pointers was compared, which bounds neither, at"
         }
-        Relation::ReadAnew => "it was read anew since another read was compared with the end, at",
+        Relation::ReadAnew => "it was read again after another copy was compared with the end, at",
         Relation::Same if !proves(check, lineage, program) => {
-            "this branch says nothing of what lies before the end: the comparison at"
+            "this branch does not prove that the access is inside the packet: the comparison at"
         }
         Relation::Same if !told.contains("r=0") => "it was compared with the packet's end at",
         Relation::Same if furthest(told) > PACKET_OFF_MAX => {
-            "it may be too far behind for a comparison to count; there is one at"
+            "its offset may be too large for a comparison to count; there is one at"
         }
         Relation::Same => "another pointer was compared with the packet's end, at",
     };

@@ -184,7 +184,7 @@ fn what_differs(why: Apart) -> String {
         Apart::Slot { frame, spi } => {
             format!("fp-{}{}", 8 * (u32::from(spi) + 1), in_frame(frame))
         }
-        Apart::Unfinished => "a round of a loop that has not ended".to_owned(),
+        Apart::Unfinished => "an iteration of a loop that has not ended".to_owned(),
         _ => "calls, references or locks".to_owned(),
     }
 }

@@ -19,16 +19,16 @@ pub(super) fn meaning(map: &MapHandle, (key, value): (&[u8], &[u8]), errno: Errn
             format!("no program has id {}; give its name", number(value))
         }
         (Errno::EBADF, _) => format!("no map has id {}", number(value)),
-        (Errno::EINVAL, MapType::ProgArray) => "not a program that the array takes".to_owned(),
+        (Errno::EINVAL, MapType::ProgArray) => "not a program that the array accepts".to_owned(),
         (Errno::EINVAL, MapType::ArrayOfMaps | MapType::HashOfMaps) => {
-            format!("map {} is not like the map's inner maps", number(value))
+            format!("map {} does not match the map's inner map template", number(value))
         }
         (Errno::EINVAL, MapType::LpmTrie) => {
             let (len, most) = (number(key.get(..4).unwrap_or_default()), 8 * key.len().max(4) - 32);
             format!("a prefix of {len} bits: the map's keys have {most}")
         }
-        (Errno::ENOMEM, _) => "no memory is left for it".to_owned(),
-        (_, map_type) => format!("a {map_type} map does not take the entry"),
+        (Errno::ENOMEM, _) => "out of memory".to_owned(),
+        (_, map_type) => format!("a {map_type} map does not accept the entry"),
     };
     format!("{errno}: {what}")
 }

@@ -79,7 +79,7 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
 /// A program that the second file does not have: whatever was to be compared, it was not.
 fn gone(pair: &JoinedRow<'_>) -> Option<Breach> {
     let base = pair.base.filter(|_| pair.comp.is_none())?;
-    let why = "the program is gone".to_owned();
+    let why = "the program is missing".to_owned();
     Some(Breach { file: base.file.clone(), prog: base.prog.clone(), why })
 }
 

@@ -200,7 +200,7 @@ impl Case<'_> {
         match (refused, &refusal) {
             (None, Some(refusal)) => outcome.fail(said(refusal)),
             (Some(code), None) => {
-                outcome.fail(format!("{place}accepted, expected to be refused ({code})"));
+                outcome.fail(format!("{place}accepted, expected a rejection ({code})"));
             }
             (Some(code), Some(refusal)) if refusal.kind != code => {
                 outcome.fail(format!("{}, expected {code}", said(refusal)));

@@ -133,7 +133,7 @@ impl TestFile {
             let name = test.name.get_ref();
             let found = match names.insert(name) {
                 true => file.check(test),
-                false => Err(format!("test '{name}': another one has this name")),
+                false => Err(format!("test '{name}': duplicate name")),
             };
             found.map_err(|what| format!("{}: {what}", file.place(test)))?;
         }
@@ -149,11 +149,11 @@ impl TestFile {
         let wrong = if test.object.is_none() && self.defaults.object.is_none() {
             "no `object`, here or at the top of the file"
         } else if test.packet.is_some() && test.packet_file.is_some() {
-            "`packet` and `packet_file`: one of them"
+            "`packet` and `packet_file` are mutually exclusive"
         } else if is_refused && (has_run || test.max_run_insns.is_some()) {
-            "`refused`: a program that is refused has no result"
+            "`refused`: a rejected program has no result"
         } else if is_refused && !test.refused_on.is_empty() {
-            "`refused` and `refused_on`: one of them"
+            "`refused` and `refused_on` are mutually exclusive"
         } else {
             return TestFile::check_codes(test);
         };
@@ -167,9 +167,9 @@ impl TestFile {
         let Some(code) = codes.find(|code| !known(&code)) else { return Ok(()) };
         let near = match skep::catalogue::near_codes(code).as_slice() {
             [] => "`skep explain --list` has all".to_owned(),
-            near => format!("near to it: {}", near.join(", ")),
+            near => format!("similar: {}", near.join(", ")),
         };
-        Err(format!("test '{}': no refusal has the code '{code}'; {near}", test.name.get_ref()))
+        Err(format!("test '{}': no rejection has the code '{code}'; {near}", test.name.get_ref()))
     }
 
     /// The line of a test's name.

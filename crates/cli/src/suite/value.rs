@@ -20,7 +20,7 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
     for (key, value) in entries {
         let wrong = |what: String| format!("map '{}', key {key}: {what}", map.map().name());
         if let (MapType::ProgArray, Number::Text(program)) = (map.map().map_type(), value) {
-            let slot = key.parse().map_err(|_| wrong("expected a slot's number".to_owned()))?;
+            let slot = key.parse().map_err(|_| wrong("expected a slot number".to_owned()))?;
             single.set_program(name, (slot, program)).map_err(wrong)?;
             continue;
         }
@@ -55,7 +55,7 @@ pub(super) fn look(
         return Ok((Number::Text(digits.join(" ")), same));
     }
     if len > 8 || is_bytes {
-        return Err(wrong(format!("a value of {len} bytes is no number")));
+        return Err(wrong(format!("a value of {len} bytes is not a number")));
     }
     // Of a per-CPU map the sum counts: nobody knows which CPU a run was on.
     let stride = if found.len() == len { len } else { len.next_multiple_of(8) };
@@ -101,7 +101,7 @@ fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, String> {
     }
     let value = number_of(number)?;
     if len > 8 {
-        return Err(format!("{len} bytes are no number: expected bytes such as 0a 00 00 01"));
+        return Err(format!("{len} bytes are not a number: expected bytes such as 0a 00 00 01"));
     }
     let all = value.to_le_bytes();
     let (kept, rest) = all.split_at(len);

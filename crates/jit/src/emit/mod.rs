@@ -100,7 +100,7 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
         Some(emitted) => Some(emitted),
         None => with(EntrySite::InLine)?,
     };
-    emitted.ok_or_else(|| Error::insn(0, "the code of the program is too long"))
+    emitted.ok_or_else(|| Error::insn(0, "the program's machine code is too long"))
 }
 
 /// The program with such a site; `None` if a jump does not reach, or the site cannot be had.

@@ -61,14 +61,14 @@ fn blocks(diagnostic: &Diagnostic, explain: &impl Fn(&str) -> Option<&'static st
         blocks.push(Block::Prose { heading: advice.title.clone(), text: advice.help.clone() });
     }
     let message = diagnostic.message.clone();
-    blocks.push(Block::Verbatim { heading: "The verifier says".to_owned(), text: message });
+    blocks.push(Block::Verbatim { heading: "Verifier message".to_owned(), text: message });
     let steps = steps(diagnostic);
     let lines = lines(&steps);
     if !steps.is_empty() {
-        blocks.push(Block::Story { heading: "How it came to that".to_owned(), steps });
+        blocks.push(Block::Story { heading: "Path to the rejection".to_owned(), steps });
     }
     if !lines.is_empty() {
-        let heading = "Lines of the source".to_owned();
+        let heading = "Source lines".to_owned();
         blocks.push(Block::Source { heading, columns: Vec::new(), lines });
     }
     if let Some(text) = explain(&diagnostic.rule) {
@@ -84,8 +84,8 @@ fn steps(diagnostic: &Diagnostic) -> Vec<Step> {
     let mut steps: Vec<Step> =
         notes.map(|note| Step { text: note.text.clone(), at: note.at.clone() }).collect();
     let text = match (diagnostic.insn_idx, &diagnostic.insn) {
-        (Some(idx), Some(insn)) => format!("refused at insn {idx}: {insn}"),
-        (Some(idx), None) => format!("refused at insn {idx}"),
+        (Some(idx), Some(insn)) => format!("rejected at insn {idx}: {insn}"),
+        (Some(idx), None) => format!("rejected at insn {idx}"),
         (None, _) => return steps,
     };
     steps.push(Step { text, at: diagnostic.at.clone() });

@@ -70,7 +70,7 @@ fn functions(profile: &ProgProfile) -> Block {
 }
 
 fn kept_apart(profile: &ProgProfile) -> Block {
-    let headings = ["States kept at", "Times", "%", "What differs", "Matters to", "Kept", "Here"];
+    let headings = ["States saved at", "Times", "%", "Difference", "Needed by", "Saved", "Current"];
     let row = |row: &crate::profile::ApartReason| {
         let text = |text: &Option<String>| TableCell::from(text.as_deref().unwrap_or_default());
         vec![
@@ -84,7 +84,7 @@ fn kept_apart(profile: &ProgProfile) -> Block {
         ]
     };
     Block::Table {
-        heading: "What kept states apart".to_owned(),
+        heading: "Why states were not pruned".to_owned(),
         columns: headings.map(str::to_owned).to_vec(),
         rows: profile.kept_apart.iter().map(row).collect(),
     }

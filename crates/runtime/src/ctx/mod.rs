@@ -65,11 +65,11 @@ impl Ctx {
     /// 65,535 bytes; out of memory.
     pub fn raw(prog_type: ProgType, bytes: &[u8]) -> Result<Ctx, Error> {
         if takes_packet(prog_type) {
-            return Err(Error::input(format!("programs of type {prog_type} take a packet")));
+            return Err(Error::input(format!("programs of type {prog_type} need a packet")));
         }
         if !holds_scalars(prog_type) {
             // The verifier takes the pointers in such a context for those of a kernel.
-            let what = format!("contexts of type {prog_type}, which hold pointers");
+            let what = format!("contexts of type {prog_type}, which contain pointers");
             return Err(Error::unsupported(what));
         }
         if bytes.len() > RAW_BYTES_MAX {

@@ -177,12 +177,12 @@ impl std::fmt::Display for NoSlot {
         match self {
             NoSlot::TooMany => write!(f, "more than {THREADS_MAX} threads are running programs"),
             NoSlot::Lost => {
-                write!(f, "no machine code in this forked child: the host refused the memory")
+                write!(f, "no machine code in this forked child: the host denied the memory")
             }
             NoSlot::Barrier(errno) => {
-                write!(f, "no second thread can run programs: membarrier is refused now: {errno}")
+                write!(f, "no second thread can run programs: membarrier is now denied: {errno}")
             }
-            NoSlot::Ending => write!(f, "the thread is ending"),
+            NoSlot::Ending => write!(f, "the thread is exiting"),
         }
     }
 }

@@ -162,7 +162,7 @@ impl MapHandle {
         let refused = |errno: Errno| Error::input(format!("{}: {errno}", doing()));
         let array = self.0.kind().as_prog_array().ok_or_else(|| refused(Errno::EINVAL))?;
         if !array.is_of(registry) {
-            return Err(Error::input(format!("{}: they are of different runtimes", doing())));
+            return Err(Error::input(format!("{}: they belong to different runtimes", doing())));
         }
         user_may(self.0.shape.flags, true).map_err(refused)?;
         if self.0.is_frozen() {

@@ -37,6 +37,6 @@ pub fn take_notice() -> Option<String> {
     let (call, errno) = patching_is_refused()?;
     let first = !TAKEN.swap(true, Ordering::AcqRel);
     first.then(|| {
-        format!("the host refuses {call} ({errno}); testing flags instead of patching code")
+        format!("the host denies {call} ({errno}); testing flags instead of patching code")
     })
 }

@@ -68,7 +68,7 @@ fn a_map_with_smaller_values_is_refused() {
 fn other_constants_are_refused() {
     let known = constants([1; 8], true);
     let read = LAST_WORD.replace("799992", "0");
-    let others = "its constants are others";
+    let others = "its constants differ";
     assert_eq!(refused(&read, constants([2; 8], true), known.clone()), others);
     assert_eq!(refused(&read, constants([1; 8], false), known), others);
 }

@@ -36,7 +36,7 @@ impl fmt::Display for Agreement {
         let share = 100.0 * f64::from(*same) / f64::from(*judged).max(1.0);
         let one = if *false_accepts == 1 { "was" } else { "were" };
         write!(f, "{share:.1} % of {judged} verdicts agreed, ")?;
-        write!(f, "{false_accepts} accepted here {one} refused there")
+        write!(f, "{false_accepts} accepted here {one} rejected there")
     }
 }
 
@@ -48,23 +48,23 @@ impl Kernel {
 
     /// What "accepted" is worth for this kernel; every answer must say it.
     pub fn promise(&self) -> String {
-        const RULES: &str = "the walk's rules are its own where they were asked, else 6.18's";
+        const RULES: &str = "verifier rules as tested on this kernel, otherwise those of 6.18";
         let rules = self.answers().map(|answers| answers.counts()[2]);
         match (self.source, self.agreement()) {
             (_, Some(agreement)) => format!("{RULES}: {agreement}"),
             (Source::Asked, None) => format!("{RULES}: its verdicts were not compared"),
             (Source::Table, None) => {
-                format!("from the table, not asked; {RULES}: what is accepted here, it may refuse")
+                format!("from the table, not tested; {RULES}: it may reject what is accepted here")
             }
             (Source::File, None) if rules.is_some() => {
                 let (rules, of) = (rules.unwrap_or_default(), BEHAVIOURS.len());
                 format!(
-                    "asked for what there is and {rules} of {of} rules; {RULES}: what is accepted \
-                     here, it may refuse"
+                    "probed, with {rules} of {of} rules; {RULES}: it may reject what is accepted \
+                     here"
                 )
             }
             (Source::File, None) => {
-                format!("not asked; {RULES}: what is accepted here, it may refuse")
+                format!("not tested; {RULES}: it may reject what is accepted here")
             }
         }
     }

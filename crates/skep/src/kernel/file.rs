@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path) -> Result<Kernel, Error> {
 }
 
 fn decode(packed: &[u8]) -> Result<Kernel, String> {
-    const NOT_ONE: &str = "not a kernel file; make one: skep kernel import";
+    const NOT_ONE: &str = "not a kernel file; skep kernel import creates one";
     let mut bytes = Vec::new();
     let unpacked = GzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
     if !bytes.starts_with(MAGIC_START) {
@@ -115,10 +115,10 @@ pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Resu
     };
     let (btf, release) = made.map_err(|why| Error::new(path, IMPORT, why))?;
     let btf = Btf::parse(btf).map_err(|e| Error::new(path, IMPORT, e))?;
-    let why = "BTF does not say of which release it is; --release does";
+    let why = "BTF does not contain the kernel's release; use --release";
     let release = release.ok_or_else(|| Error::new(path, IMPORT, why))?;
     if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {
-        return Err(Error::new(path, IMPORT, "this BTF is of no kernel: it has no task_struct"));
+        return Err(Error::new(path, IMPORT, "this is not a kernel's BTF: it has no task_struct"));
     }
     Ok(Kernel::new(release, Some(Arc::new(btf)), parse(release)?))
 }
@@ -134,10 +134,10 @@ fn refuse_others(bytes: &[u8]) -> Result<(), String> {
         [0x9f, 0xeb, ..] | [0xeb, 0x9f, ..] => return Ok(()),
         _ => return Err("neither a package (deb, rpm), vmlinuz, vmlinux nor BTF".to_owned()),
     };
-    Err(format!("{what} are not read here; skep kernel import unpacks them"))
+    Err(format!("{what} cannot be read directly; use skep kernel import"))
 }
 
-const NO_BTF: &str = "no section .BTF: no kernel, or one built without CONFIG_DEBUG_INFO_BTF";
+const NO_BTF: &str = "no section .BTF: not a kernel, or built without CONFIG_DEBUG_INFO_BTF";
 
 /// The BTF of a 64-bit little-endian ELF image, and the release that it says it is.
 fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {

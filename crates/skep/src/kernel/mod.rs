@@ -261,7 +261,7 @@ fn unknown(name: &str) -> Error {
         known = all.iter().map(Kernel::name).collect();
     }
     let known = known.join(", ");
-    let why = format!("no such file, and no such kernel; there are {known} (skep kernel list)");
+    let why = format!("no such file or kernel; known kernels: {known} (skep kernel list)");
     Error::new(Path::new(name), STEP, why)
 }
 

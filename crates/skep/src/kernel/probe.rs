@@ -7,7 +7,7 @@ use crate::host::release;
 use crate::{Error, Host, KernelBtf};
 use std::path::Path;
 
-const STEP: &str = "asking the running kernel";
+const STEP: &str = "probing the running kernel";
 
 /// A kernel, and what it did not say.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ fn probed(facts: Kernel, judge: Option<&mut Judge<'_>>) -> Probed {
     let kernel = match told {
         Some(Ok(kernel)) => kernel,
         Some(Err(why)) => {
-            not_known.push(format!("what only loading shows, and the rules of the walk: {why}"));
+            not_known.push(format!("facts that require loading programs, and verifier rules: {why}"));
             facts
         }
         None => facts,
@@ -61,9 +61,9 @@ fn lacking(kernel: &Kernel) -> Vec<&'static str> {
         not_known.push("configuration: neither /boot/config nor /proc/config.gz can be read");
     }
     if !kernel.was_asked() && kernel.answers().is_none() {
-        not_known.push("insns that the table of releases says it lacks: BTF does not list them");
+        not_known.push("insns that are newer than the release: BTF does not list them");
     }
-    not_known.push("modules: their BTF and kfuncs are left out");
+    not_known.push("modules: their BTF and kfuncs are not included");
     not_known
 }
 

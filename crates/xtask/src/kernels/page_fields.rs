@@ -7,21 +7,21 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 const CTX: &str = "
-## Fields of contexts
+## Context fields
 
-Sizes of reads (`r`) and writes (`w`) at the start of a field, in bytes, on the newest kernel that was asked and has it
-(`cargo xtask kernels fields`). A field has a line for each way in which programs may use it.
+Sizes in bytes of reads (`r`) and writes (`w`) at the start of a field, on the newest tested kernel that has it
+(`cargo xtask kernels fields`). A field has one line for each way in which programs may use it.
 
-| field | programs | sizes | asked: not on | on |
+| field | programs | sizes | tested: not on | on |
 |---|---|---|--:|--:|
 ";
 
 const MAPS: &str = "
-## Flags of maps
+## Map flags
 
-Flags that a map may be made with, alone or beside those that it must have.
+Flags with which a map may be created, alone or with those that are mandatory.
 
-| flag | maps | asked: not on | on |
+| flag | maps | tested: not on | on |
 |---|---|--:|--:|
 ";
 

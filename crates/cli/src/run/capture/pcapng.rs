@@ -131,7 +131,7 @@ impl Pcapng {
             _ => field(0),
         };
         let Some(interface) = self.interfaces.get(number as usize) else {
-            let what = format!("interface {number}, which the capture does not describe");
+            let what = format!("interface {number}, which the capture does not declare");
             return over(source.skip(room + 4)?, Record::Bad(what));
         };
         let (captured, bytes_on_wire, time) = match kind {

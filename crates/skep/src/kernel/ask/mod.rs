@@ -72,7 +72,7 @@ impl Kernel {
                 let what = program.prog_type.name();
                 return Err(match told.says_nothing() {
                     true => format!("{what} programs: {NOT_PERMITTED}"),
-                    false => format!("{what} programs are refused: {}", told.message.trim()),
+                    false => format!("{what} programs are rejected: {}", told.message.trim()),
                 });
             }
         }
