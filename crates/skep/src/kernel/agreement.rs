@@ -1,5 +1,5 @@
-//! How far our verdicts agreed with those of kernels that were asked: what an answer for such a
-//! kernel is worth.
+//! How far skep's verdicts agree with those of tested kernels: how reliable a result for such a
+//! kernel is.
 //!
 //! `agreement.csv` is written by `cargo xtask parity` from the committed baselines
 //! (`tests/kernels/asked`), and checked with `docs/parity.md`.
@@ -11,11 +11,11 @@ use std::fmt;
 /// Verdicts on the programs of the open corpus that a kernel judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// Programs that the kernel's verifier looked at.
+    /// Programs that the kernel's verifier judged.
     pub judged: u32,
-    /// Of those, with the same verdict here.
+    /// Those with the same verdict here.
     pub same: u32,
-    /// Accepted here, and refused by the kernel.
+    /// Those accepted here but rejected by the kernel.
     pub false_accepts: u32,
 }
 
@@ -41,12 +41,12 @@ impl fmt::Display for Agreement {
 }
 
 impl Kernel {
-    /// How far verdicts agreed, if a kernel of this release judged programs.
+    /// The agreement of verdicts, if a kernel of this release judged programs.
     pub fn agreement(&self) -> Option<Agreement> {
         Agreement::of(&self.release)
     }
 
-    /// What "accepted" is worth for this kernel; every answer must say it.
+    /// How reliable "accepted" is for this kernel; must be reported with every result.
     pub fn promise(&self) -> String {
         const RULES: &str = "verifier rules as tested on this kernel, otherwise those of 6.18";
         let rules = self.answers().map(|answers| answers.counts()[2]);

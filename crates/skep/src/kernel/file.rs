@@ -1,7 +1,7 @@
-//! A kernel as a file, and what kernels are made of.
+//! Kernel files, and the sources of kernels.
 //!
-//! A kernel file is packed (gzip). Its text begins with lines, and ends in what the kernel
-//! answered, the configuration and the BTF as they are, of so many bytes:
+//! A kernel file is gzip-compressed. It starts with text lines, followed by the recorded results,
+//! the configuration and the BTF verbatim, with their sizes:
 //!
 //! ```text
 //! skep kernel 2
@@ -11,7 +11,7 @@
 //! btf: 5432101
 //! ```
 //!
-//! Files of version 1 have no answers.
+//! Files of version 1 have no results.
 
 use super::{Answers, Kernel, parse};
 use crate::Error;
@@ -27,9 +27,9 @@ use std::sync::Arc;
 const MAGIC: &str = "skep kernel 2";
 const WITHOUT_ANSWERS: &str = "skep kernel 1";
 const MAGIC_START: &[u8] = b"skep kernel ";
-/// A `vmlinux` with debug information has some hundred megabytes.
+/// A `vmlinux` with debug information has several hundred megabytes.
 const FILE_BYTES_MAX: u64 = 2 << 30;
-/// BTF of a kernel has under 10.
+/// The BTF of a kernel is under 10.
 const UNPACKED_BYTES_MAX: u64 = 256 << 20;
 
 const READ: &str = "reading the kernel file";
@@ -123,7 +123,7 @@ pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Resu
     Ok(Kernel::new(release, Some(Arc::new(btf)), parse(release)?))
 }
 
-/// What kernels also come as, and how their BTF is had.
+/// Other formats of kernels, and how to get BTF from them.
 fn refuse_others(bytes: &[u8]) -> Result<(), String> {
     let is_image = bytes.get(0x202..0x206) == Some(b"HdrS");
     let what = match bytes {
@@ -139,7 +139,7 @@ fn refuse_others(bytes: &[u8]) -> Result<(), String> {
 
 const NO_BTF: &str = "no section .BTF: not a kernel, or built without CONFIG_DEBUG_INFO_BTF";
 
-/// The BTF of a 64-bit little-endian ELF image, and the release that it says it is.
+/// The BTF of a 64-bit little-endian ELF image, and the release that it states.
 fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
     const X86_64: &[u8] = &[62, 0];
     const BPF: &[u8] = &[247, 0];

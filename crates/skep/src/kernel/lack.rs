@@ -1,4 +1,4 @@
-//! What a program needs that a kernel does not have, and what is not known of it.
+//! What a program needs that a kernel does not have, and what is unknown about it.
 
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source};
@@ -13,7 +13,7 @@ use skep_uapi::since::Release;
 use skep_uapi::{ProgType, asked_around, not_yet, since};
 use std::fmt;
 
-/// Where a program is refused, and the code of why.
+/// Where a program is rejected, and the code.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
     /// The insn.
@@ -22,16 +22,17 @@ pub struct Refused<'a> {
     pub kind: &'a str,
 }
 
-/// The first thing that is missing.
+/// The first missing item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// The insn that needs it; `None` if the program as a whole does.
     pub insn_idx: Option<usize>,
     /// `bpf_loop: helper since 5.17`.
     pub what: String,
-    /// The kernel's BTF, a kernel of this release, or upstream's release itself says so.
+    /// Whether it is known for certain: from the kernel's BTF, a kernel of this release, or the
+    /// upstream release itself.
     pub is_sure: bool,
-    /// The kernel's own message, where it is known.
+    /// The kernel's own message, if known.
     pub said: Option<String>,
 }
 
@@ -42,8 +43,8 @@ impl fmt::Display for Lack {
 }
 
 impl Kernel {
-    /// The verdict for this kernel, where the walk of a program for its host says another: it
-    /// lacks something, or the refusal rests on what is not known of it.
+    /// The verdict for this kernel, if it differs from that for the session's host: the kernel
+    /// lacks something, or the rejection depends on something unknown.
     pub fn verdict(&self, program: &Program, verification: &Verification) -> Option<Verdict> {
         match &verification.verdict {
             Verdict::Accepted(verified) => self.verdict_on(&Needs::of(verified)),
@@ -56,7 +57,7 @@ impl Kernel {
         }
     }
 
-    /// The first number that no helper of the kernel has, as far as that is known.
+    /// The first number that no helper of the kernel has, if known.
     pub(super) fn helpers_end(&self) -> Option<u32> {
         let absent =
             |id: &HelperId| self.knows(Item::Helper(*id)).is_some_and(|(is_there, _)| !is_there);
@@ -68,8 +69,8 @@ impl Kernel {
         self.lacks(needs).map(|lack| Verdict::lacking(&lack))
     }
 
-    /// A refusal for something that the kernel's BTF, configuration or symbols decide says nothing
-    /// where they are not known.
+    /// A rejection that depends on the kernel's BTF, configuration or symbols is meaningless if
+    /// they are unknown.
     pub fn verdict_not_known(&self, refusal: &Refusal) -> Option<Verdict> {
         const NEEDS_BTF: [&str; 1] = ["struct-ops-without-struct"];
         let has_btf = self.btf.is_some();
@@ -93,7 +94,7 @@ impl Kernel {
         if let Some(lack) = self.lacks_unwalked(needs) {
             return Some(lack);
         }
-        // A function that is only called back is one too many for a kernel that knows of none.
+        // For a kernel without callbacks, a function only used as a callback is one too many.
         let calls_back = needs.needs.iter().any(|need| need.item == Item::Insn(since::CALLBACKS));
         let too_many = calls_back && since::CALLBACKS.since > self.version;
         needs.needs.iter().find_map(|need| {
@@ -109,7 +110,7 @@ impl Kernel {
         })
     }
 
-    /// What the kernel refuses before it walks the program, wherever it is in it.
+    /// What the kernel rejects before verification, anywhere in the program.
     fn lacks_unwalked(&self, needs: &Needs) -> Option<Lack> {
         needs.unwalked.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
@@ -118,7 +119,7 @@ impl Kernel {
         })
     }
 
-    /// What a refused program lacks, where that is why the kernel refuses it.
+    /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
         let none = std::iter::empty();
         if let Some(lack) = self.lacks_unwalked(&Needs::at(program, none)) {
@@ -132,7 +133,7 @@ impl Kernel {
         self.lacks(&Needs::at(program, at..at + 1))
     }
 
-    /// The field of the context that is refused because it came later.
+    /// The rejected context field, if it was added later.
     fn lacks_field(&self, program: &Program, insn_idx: usize) -> Option<Lack> {
         let item = Item::Field(field_needed(program, insn_idx)?);
         let (is_there, is_sure) = self.knows(item)?;
@@ -143,17 +144,17 @@ impl Kernel {
         (!is_there).then(|| Lack { insn_idx, what: item.to_string(), is_sure, said })
     }
 
-    /// A helper that is there, for programs of other types.
+    /// A helper that exists, but for programs of other types.
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
         let Needs { prog_type, attach_type, is_exact, .. } = *needs;
-        // Members of struct_ops were not asked: what programs for packets may not call yet, they
-        // may not be able to call either.
+        // struct_ops members were not tested; they may call no more helpers than programs for
+        // packets.
         let is_member = prog_type == ProgType::StructOps;
         let prog_type = if is_member { ProgType::SchedCls } else { prog_type };
         let hook = HookKey { prog_type, attach_type, target: "" };
-        // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
-        // too; what only the other one refuses is not known.
+        // For a kernel between two tested ones: it rejects what the one nearer to 6.18 rejects; if
+        // only the other one rejects it, it is unknown.
         let by_release = || {
             let [before, after] = asked_around(&self.release).map(|it| not_yet(it, &hook, id));
             let is_sure = if self.version > REFERENCE { before } else { after };
@@ -172,12 +173,12 @@ impl Kernel {
         })
     }
 
-    /// Whether the kernel has an item; `None` if that is not known.
+    /// Whether the kernel has an item; `None` if unknown.
     pub fn has(&self, item: Item) -> Option<bool> {
         self.knows(item).filter(|(_, is_sure)| *is_sure).map(|(is_there, _)| is_there)
     }
 
-    /// Whether the kernel has an item, and whether that is sure.
+    /// Whether the kernel has an item, and whether that is certain.
     pub(super) fn knows(&self, item: Item) -> Option<(bool, bool)> {
         let since = item.since()?;
         if let Some(is_there) = self.answers().and_then(|answers| answers.has(item)) {
@@ -196,8 +197,8 @@ impl Kernel {
         Some((is_there, is_there || self.source != Source::File))
     }
 
-    /// Whether an enumeration of the kernel's BTF has this value; `None` if there is none. The last
-    /// value but one counts them all.
+    /// Whether an enum in the kernel's BTF has this value; `None` if there is no such enum. The
+    /// last value but one is the number of values.
     fn lists(&self, (list, number): (&str, u32)) -> Option<bool> {
         let btf = self.btf.as_ref()?;
         let list = btf.ty(btf.find_by_name_kind(list, Kind::Enum)?);
@@ -207,12 +208,12 @@ impl Kernel {
     }
 }
 
-/// Whose programs may call what is not refused.
+/// The program types whose calls are not rejected.
 const REFERENCE: Release = Release { major: 6, minor: 18 };
 
 const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
 
-/// What a kernel says of something that it does not know.
+/// The kernel's message about something that it does not know.
 fn said_of(item: Item) -> Option<String> {
     Some(match item {
         Item::Helper(id) => format!("invalid func unknown#{}", id.number()),
@@ -230,7 +231,7 @@ fn said_of(item: Item) -> Option<String> {
     })
 }
 
-/// A kfunc that is in the kernel itself, in no module: its BTF has it, or the kernel has not.
+/// A kfunc of the kernel itself, not of a module: either its BTF has it, or the kernel does not.
 fn names_core_kfunc(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.any(|word| Kfunc::find(word).is_some_and(|it| !it.name.contains("test")))
