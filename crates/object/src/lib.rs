@@ -1,6 +1,6 @@
 //! ELF object files to [`Object`]: programs, maps, BTF, relocations, as libbpf reads them.
 //!
-//! Never looks at the host: kernel BTF, configuration, symbol addresses and version are passed in
+//! Never inspects the host: kernel BTF, configuration, symbol addresses and version are passed in
 //! through [`OpenOptions`].
 
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
-//! One insn of the notation: jumps, calls, and whatever starts with a keyword.
+//! One insn of the notation: jumps, calls, and everything that starts with a keyword.
 //!
-//! Opcodes come from the table: a statement says which form it wants and which bits of the opcode,
-//! and takes the first row that has them.
+//! Opcodes come from the table: a statement specifies the form and some bits of the opcode, and
+//! takes the first row that matches.
 
 use super::operand::{Imm, Target};
 use super::token::{Cursor, Token};
@@ -9,7 +9,7 @@ use crate::code::*;
 use crate::table::{Form, OPCODES, Select};
 use crate::{Error, Insn};
 
-/// An insn as read, with the name in it that is still to be resolved.
+/// A parsed insn, with the name that is still to be resolved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draft<'a> {
     pub(super) insn: Insn,
@@ -18,7 +18,7 @@ pub(super) struct Draft<'a> {
     pub(super) symbol: Option<Symbol<'a>>,
 }
 
-/// A name that stands for a number.
+/// A name to be resolved.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Symbol<'a> {
     /// Label, distance in `off`.
@@ -67,8 +67,7 @@ pub(super) fn op_at(cursor: &Cursor<'_>) -> Option<&'static str> {
     }
 }
 
-/// Reads the insn that is the rest of the line. `code` is the opcode that stood in parentheses
-/// before it.
+/// Parses the rest of the line as an insn. `code` is the opcode in parentheses before it.
 pub(super) fn read<'a>(
     cursor: &mut Cursor<'a>,
     code: Option<u8>,
@@ -108,7 +107,7 @@ pub(super) fn read<'a>(
     }
 }
 
-/// The insn of a form that has one row.
+/// The insn of a form with a single row.
 fn row(form: Form) -> Insn {
     pick(|other| other == form, 0, 0).unwrap_or_default()
 }
