@@ -148,8 +148,8 @@ impl<'i, 'a> Linker<'i, 'a> {
     }
 }
 
-/// By name of a function, what its `exception_callback:` tag names; nothing if it has several tags,
-/// which the kernel refuses.
+/// The value of a function's `exception_callback:` tag, by the function's name; none if it has
+/// several tags, which the kernel rejects.
 fn exception_callbacks(btf: &Btf) -> FxHashMap<String, Option<String>> {
     let mut callbacks = FxHashMap::default();
     for tag in btf.iter().filter(|t| t.kind() == Kind::DeclTag && t.component_idx().is_none()) {

@@ -1,6 +1,6 @@
-//! What libbpf refuses of an object as a whole, so that none of its programs is loaded.
+//! Reasons for which libbpf rejects an object as a whole, so that none of its programs is loaded.
 //!
-//! Behaviour: libbpf 1.7, asked by `cargo xtask load-diff`. Its order: what it does not open; the
+//! Behaviour: libbpf 1.7, checked by `cargo xtask load-diff`. Its order: errors on opening; the
 //! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
 
 use crate::elf::{Elf, Section};
@@ -16,13 +16,13 @@ use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep_insn::{Endian, INSN_BYTES};
 use skep_program::{MapDef, MapIdx, Pinning, Program};
 
-/// What is refused, by when it is found.
+/// The reasons, by when they are found.
 pub(crate) struct Refusals {
     /// Before any program is relocated.
     pub(crate) first: Option<Error>,
-    /// The first of `first` that only libbpf refuses.
+    /// The first of `first` that is specific to libbpf.
     pub(crate) note: Option<Error>,
-    /// A map that is not created.
+    /// A map that cannot be created.
     pub(crate) map: Option<Error>,
 }
 
@@ -51,7 +51,7 @@ impl Refusals {
     }
 }
 
-/// The maps that a program names, for loaders which create no others.
+/// The maps that a program refers to, for loaders which create no others.
 pub(crate) fn check_maps(program: &Program) -> Result<()> {
     let named = program.insns.iter().filter(|insn| insn.is_ld_imm64() && matches!(insn.src, 1 | 2));
     let mut seen = Vec::new();
@@ -99,7 +99,7 @@ fn refuse(text: String) -> Result<()> {
     Err(Error::load(LoadClass::Open, text))
 }
 
-/// `maps` is refused; other such sections are not read, so that nothing may refer to them.
+/// `maps` is rejected; other such sections are not read, so nothing may refer to them.
 fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     let of_kind = |wanted: SectionKind| {
         let all = image.elf.sections.iter().zip(&image.kinds);
@@ -146,7 +146,7 @@ fn check_datasecs(image: &Image<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Functions that are called lie in `.text`: where several sections have that name, in the last.
+/// Called functions are in `.text`; if several sections have that name, in the last one.
 fn check_calls(image: &Image<'_>) -> Result<()> {
     let sections = image.elf.sections.iter().zip(&image.kinds);
     let code = || sections.clone().filter(|(_, kind)| **kind == SectionKind::Code);
@@ -192,7 +192,7 @@ fn check_externs(image: &Image<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The first line of the source that uses an extern: nothing says where it is declared.
+/// The first source line that uses an extern, since there is no line for its declaration.
 fn use_of_extern(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
     let sections = image.elf.sections.iter().zip(&image.kinds);
     let code = sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|it| it.0);

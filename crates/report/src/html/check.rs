@@ -1,11 +1,11 @@
-//! The page of `skep check`: every program, and of those refused the story.
+//! The page of `skep check`: every program, and the path to each rejection.
 
 use super::block::{Block, Cell, SourceLine, Step, file_and_line, place_of};
 use super::{ColumnKind, Page};
 use crate::diagnostic::{Diagnostic, SourceSpot};
 use std::collections::BTreeMap;
 
-/// What is told of one program.
+/// The result for one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedProgram {
     /// Object file, as the user named it.
@@ -16,11 +16,11 @@ pub struct CheckedProgram {
     pub verdict: &'static str,
     /// Insns walked.
     pub insns: u64,
-    /// Why it is not accepted; what else is known, in a line, where that is no diagnostic.
+    /// Why it is not accepted; or a line of text, if that is not a diagnostic.
     pub why: Result<Option<Diagnostic>, String>,
 }
 
-/// Makes the page; `explain` has the catalogue's text of a code.
+/// Creates the page; `explain` gives the catalogue's text of a code.
 pub fn check_page(
     programs: &[CheckedProgram],
     explain: impl Fn(&str) -> Option<&'static str>,
@@ -54,7 +54,7 @@ pub fn check_page(
     page
 }
 
-/// The story of a refusal.
+/// The path to a rejection.
 fn blocks(diagnostic: &Diagnostic, explain: &impl Fn(&str) -> Option<&'static str>) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(advice) = &diagnostic.advice {
@@ -78,7 +78,7 @@ fn blocks(diagnostic: &Diagnostic, explain: &impl Fn(&str) -> Option<&'static st
     blocks
 }
 
-/// The notes, and at the end the insn that is refused.
+/// The notes, followed by the rejected insn.
 fn steps(diagnostic: &Diagnostic) -> Vec<Step> {
     let notes = diagnostic.notes.iter();
     let mut steps: Vec<Step> =

@@ -1,4 +1,4 @@
-//! The page of `skep profile`: where each program's verification went, on its source.
+//! The page of `skep profile`: the verification cost of each program, on its source.
 
 use super::block::{Block, Cell, SourceLine, TableCell, file_and_line};
 use super::{ColumnKind, Page};
@@ -7,7 +7,7 @@ use crate::profile::{ProgProfile, Spent, percent};
 
 const COUNTS: [&str; 4] = ["Insns", "States", "Covered", "Apart"];
 
-/// Makes the page; the flame graphs have boxes by `weight`.
+/// Creates the page; the flame graphs have boxes by `weight`.
 pub fn profile_page(profiles: &[ProgProfile], weight: Weight) -> Page {
     let mut page = Page::new("skep profile");
     page.column("Program", ColumnKind::Text, &["prog"]);
@@ -90,7 +90,7 @@ fn kept_apart(profile: &ProgProfile) -> Block {
     }
 }
 
-/// All lines, as they stand in the source.
+/// All lines, in source order.
 fn source(profile: &ProgProfile) -> Block {
     let mut lines: Vec<_> = profile.lines.iter().collect();
     lines.sort_by_key(|row| file_and_line(&row.line.place));
