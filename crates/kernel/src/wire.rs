@@ -1,14 +1,14 @@
-//! Programs on their way to a kernel in another machine, and its answers on their way back.
+//! Protocol for sending programs to a kernel in a virtual machine, and returning its results.
 //!
-//! `skep-guest` runs there: it has no objects, no BTF of its own and no loader, it loads what it is
-//! sent. A message is a frame: its length in four bytes, then that many bytes, the first of which
-//! is its kind. All numbers are little-endian.
+//! `skep-guest` runs there: it has no objects, no BTF and no loader; it loads what it receives. A
+//! message is a frame: a four-byte length, followed by that many bytes, the first of which is the
+//! kind. All numbers are little-endian.
 //!
 //! # Invariants
-//! 1. What is read has been checked for its length: a frame that ends early, or says that it holds
-//!    more than it does, is an error, never a panic.
+//! 1. Lengths are checked: a frame that is truncated, or claims to contain more than it does, is an
+//!    error, never a panic.
 //! 2. A program that was sent and received loads as it would have loaded here: the same insns, maps
-//!    and BTF, module ids as the modules count them.
+//!    and BTF, module ids in the modules' own numbering.
 
 use crate::judge::{Answer, Prepared, as_loaded};
 use crate::kernel_log::{self, KernelStats};
@@ -21,60 +21,60 @@ use skep_uapi::{MapFlags, MapType, ProgFlags, ProgType};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// A frame of more bytes than this is no frame of ours.
+/// Longer frames are invalid.
 const FRAME_BYTES_MAX: usize = 1 << 30;
 
 /// What is asked.
 #[derive(Debug)]
 pub enum Request {
-    /// The bytes of a file.
+    /// Read a file.
     Read(String),
-    /// The names in a folder.
+    /// List the names in a directory.
     List(String),
     /// The BTF of the programs that follow; empty for none.
     Btf(Vec<u8>),
     /// Load a program and close it.
     Load(Box<Load>),
-    /// Turn the machine off.
+    /// Power off the machine.
     Quit,
 }
 
-/// A program, complete in itself but for its BTF, which was sent before.
+/// A program, complete except for its BTF, which was sent before.
 #[derive(Debug)]
 pub struct Load {
     pub(crate) program: Program,
     pub(crate) named: Named,
-    /// Log level; with `logged_insns_max`, of programs whose walk is not longer.
+    /// Log level; with `logged_insns_max`, only for programs whose verification is not longer.
     pub log_level: u32,
-    /// Longer walks have the statistics and the message only.
+    /// Longer verifications return the statistics and the message only.
     pub logged_insns_max: u64,
 }
 
 /// What is answered.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The guest is there: the kernel's release.
+    /// The guest is ready: the kernel's release.
     Ready(String),
-    /// A file's bytes, or a folder's names, one a line; `None` if it cannot be read.
+    /// A file's bytes, or a directory's names, one per line; `None` if it cannot be read.
     Bytes(Option<Vec<u8>>),
     /// Of a load.
     Told(Box<Told>),
 }
 
-/// What a kernel says of a program.
+/// A kernel's result for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
-    /// The verifier looked at it.
+    /// The verifier ran.
     pub judged: bool,
     /// It accepts it.
     pub accepted: bool,
-    /// The kernel took the program's BTF, or there is none.
+    /// The kernel accepted the program's BTF, or there is none.
     pub with_btf: bool,
-    /// errno of a refusal, else 0.
+    /// errno of a rejection, else 0.
     pub errno: u32,
     /// Log level of `log`.
     pub log_level: u32,
-    /// The log; of a program that was not judged, why not.
+    /// The log; for a program that was not judged, the reason.
     pub log: String,
 }
 
@@ -83,7 +83,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// It names an attach target that is not there.
+    /// Its attach target does not exist.
     pub fn new(program: &Program, log_level: u32) -> Result<Load, String> {
         let text = |(reason, detail): (String, String)| format!("{reason} {detail}");
         let named = Named::of(program).map_err(text)?;
@@ -122,7 +122,7 @@ impl Load {
 }
 
 impl Told {
-    /// The last message; of a program that was not judged, why not.
+    /// The last message; for a program that was not judged, the reason.
     pub fn message(&self) -> String {
         match self.judged {
             true => kernel_log::reason(&self.log).unwrap_or_default().trim_end().to_owned(),
@@ -130,13 +130,13 @@ impl Told {
         }
     }
 
-    /// Insns that were walked, as the log counts them.
+    /// Insns processed, according to the log.
     pub fn insns(&self) -> u64 {
         KernelStats::parse(&self.log).unwrap_or_default().insns_processed
     }
 }
 
-/// The log level of statistics alone: what a refusal says is there too.
+/// The log level for statistics only, which includes the message of a rejection.
 const STATS: u32 = 4;
 
 impl Request {
@@ -161,11 +161,11 @@ impl Request {
         write_frame(out, &w.0)
     }
 
-    /// Reads a frame; `btf` is what [`Request::Btf`] brought last.
+    /// Reads a frame; `btf` is the most recent one from [`Request::Btf`].
     ///
     /// # Errors
     ///
-    /// Of the stream, or the frame is not one.
+    /// An error of the stream, or an invalid frame.
     pub fn receive(from: &mut impl Read, btf: Option<&Arc<Btf>>) -> io::Result<Request> {
         let frame = read_frame(from)?;
         let mut r = Reader(&frame);
@@ -211,7 +211,7 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// Of the stream, or the frame is not one.
+    /// An error of the stream, or an invalid frame.
     pub fn receive(from: &mut impl Read) -> io::Result<Reply> {
         let frame = read_frame(from)?;
         let mut r = Reader(&frame);
@@ -420,7 +420,7 @@ mod tests {
         Request::Load(Box::new(loaded())).send(&mut bytes).expect("sent");
         for end in 0..bytes.len() {
             assert!(Request::receive(&mut &bytes[..end], None).is_err(), "{end}");
-            // The same with a length that is true: the content ends early.
+            // The same with a correct length, but truncated contents.
             let mut short = bytes[..end].to_vec();
             let len = (end.saturating_sub(4) as u32).to_le_bytes();
             if let Some(head) = short.get_mut(..4) {

@@ -21,7 +21,7 @@ pub fn compare_page(rows: &[JoinedRow<'_>], emit: &EmitSpec) -> Page {
         columns(&mut page, stat);
     }
     for row in rows {
-        let cells: Vec<OwnedCell> = stats.iter().flat_map(|&stat| told(row, stat)).collect();
+        let cells: Vec<OwnedCell> = stats.iter().flat_map(|&stat| owned_cells(row, stat)).collect();
         let cells: Vec<Cell<'_>> = cells.iter().map(OwnedCell::cell).collect();
         page.row(&cells, &[]);
     }
@@ -63,7 +63,7 @@ impl OwnedCell {
     }
 }
 
-fn told(row: &JoinedRow<'_>, stat: Stat) -> Vec<OwnedCell> {
+fn owned_cells(row: &JoinedRow<'_>, stat: Stat) -> Vec<OwnedCell> {
     let side = |row: Option<&Row>| match row.map(|row| row.get(stat)) {
         Some(Value::Number(number)) => OwnedCell::Number(number),
         Some(Value::Text(text)) => OwnedCell::Text(text.to_owned()),
