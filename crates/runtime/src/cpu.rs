@@ -1,20 +1,20 @@
-//! Which "CPU" a run is on: what `bpf_get_smp_processor_id` returns, and whose values of per-CPU
-//! maps the run uses. As many runs go on at the same time as the runtime has CPUs; who comes when
-//! all are taken waits for one ([`crate::Instance::run`]).
+//! The CPU number of a run: the result of `bpf_get_smp_processor_id`, and the index of its values
+//! in per-CPU maps. A runtime executes at most as many runs concurrently as it has CPUs; others
+//! wait for a free one ([`crate::Instance::run`]).
 //!
-//! While there is a number for each thread, a thread keeps its own between runs, which costs a run
-//! nothing. Once there are more threads than numbers the runtime is crowded: each run takes a
-//! number, the thread's last one if it can, and gives it back. When threads end and there are
+//! While there is a number for each thread, a thread keeps its number between runs, at no cost per
+//! run. Once there are more threads than numbers, the runtime is crowded: each run takes a number,
+//! the thread's previous one if possible, and returns it. When threads have ended and there are
 //! enough numbers again, threads keep theirs again.
 //!
 //! # Invariants
-//! 1. No two runs that go on in a runtime have the same number. A number's word says whose it is:
-//!    a kept one may be taken from its thread only after the state has changed, a barrier, and a
-//!    look that finds the thread in no run (`epoch`): whoever begins one after that sees the new
-//!    state. A busy one is the run's until its thread gives it back.
-//! 2. A thread runs on a kept number without a look at its word only in the state in which it has
-//!    got it.
-//! 3. Words of before a `fork` mean nothing in the child: it has none of the other threads.
+//! 1. No two concurrent runs of a runtime have the same number. A number's word records its owner.
+//!    A kept number may only be taken from its thread after changing the state, a barrier, and
+//!    checking that the thread is in no run (`epoch`): a run that it begins later sees the new
+//!    state. A busy number belongs to the run until its thread returns it.
+//! 2. A thread uses a kept number without checking its word only while the state is the one in
+//!    which it got the number.
+//! 3. Words written before a `fork` are invalid in the child, which has none of the other threads.
 
 #![allow(unsafe_code)]
 
@@ -27,28 +27,28 @@ use std::time::Duration;
 
 /// The numbers of one runtime.
 pub(crate) struct Cpus {
-    /// Different for each runtime of the process, from 1.
+    /// Unique among the runtimes of the process, starting with 1.
     id: u64,
-    /// Odd while the runtime is crowded; grows with each change.
+    /// Odd while the runtime is crowded; incremented by each change.
     state: AtomicU32,
-    /// Threads that have run here and have not ended.
+    /// Threads that have run programs here and have not ended.
     threads: AtomicU32,
-    /// No lock: a child of `fork` could find it held by a thread that it does not have.
+    /// Lock-free: a child of `fork` could find a lock held by a thread that does not exist in it.
     numbers: Box<[Number]>,
 }
 
-/// Whose a number is, on a cache line of its own.
+/// The owner of a number, on a cache line of its own.
 #[repr(align(64))]
 struct Number(AtomicU64);
 
 /// Nobody's.
 const FREE: u64 = 0;
-/// Added to the word of a number on which a run goes on that will give it back.
+/// Added to the word of a number used by a run that will return it.
 const BUSY: u64 = 1 << 16;
-/// How often this process and those that it comes from were made by `fork`.
+/// Number of `fork`s that led to this process.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The word of a number that the thread with a slot of `epoch` keeps.
+/// The word of a number kept by the thread with a slot of `epoch`.
 fn kept_by(slot: u32) -> u64 {
     u64::from(FORKS.load(Ordering::Relaxed)) << 32 | u64::from(slot + 1)
 }
@@ -58,7 +58,7 @@ fn kept_by(slot: u32) -> u64 {
 struct Here {
     /// The runtime.
     id: u64,
-    /// Its state when the thread got the number.
+    /// The runtime's state when the thread got the number.
     state: u32,
     cpu: u32,
 }
@@ -66,7 +66,7 @@ struct Here {
 const NOWHERE: Here = Here { id: 0, state: 0, cpu: 0 };
 
 thread_local! {
-    /// The number of the run, or the one that the thread keeps where it ran last.
+    /// The number of the current run, or the one that the thread keeps from its last run.
     static HERE: Cell<Here> = const { Cell::new(NOWHERE) };
     /// Where it ran last.
     static LAST: Cell<Here> = const { Cell::new(NOWHERE) };
@@ -84,22 +84,22 @@ impl Drop for Owned {
     fn drop(&mut self) {
         self.cpus.swap(self.cpu, kept_by(self.slot), FREE);
         self.cpus.forget_thread();
-        // What runs later in this thread, in other destructors, asks for a number of its own.
+        // Code that runs later in this thread, in other destructors, takes a number of its own.
         HERE.set(NOWHERE);
         LAST.set(NOWHERE);
     }
 }
 
-/// When threads end, and in children of `fork`.
+/// At thread exit, and in children of `fork`.
 static WATCHER: Watcher =
     Watcher { leaves: leave, in_child: |_| forget_other_threads(), ..Watcher::NONE };
 
-/// The calling thread ends: it gives its numbers back.
+/// The calling thread is exiting and returns its numbers.
 fn leave() {
     let _ = OWNED.try_with(|owned| owned.take());
 }
 
-/// In a child of `fork`, on its only thread: what that has it keeps.
+/// In a child of `fork`, on its only thread: keeps the numbers that this thread has.
 fn forget_other_threads() {
     let of_parent = u64::from(FORKS.fetch_add(1, Ordering::Relaxed)) << 32;
     let _ = OWNED.try_with(|owned| {
@@ -114,23 +114,23 @@ fn forget_other_threads() {
     });
 }
 
-/// How a run has its number.
+/// How a run holds its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     /// The thread keeps it.
     Kept,
-    /// It goes back with the run.
+    /// It is returned at the end of the run.
     Busy,
-    /// The run is in another one, and what that has stays as it is.
+    /// The run is nested in another one, whose number is unaffected.
     Within,
 }
 
-/// A run's number, until this is dropped. It belongs to the thread, and to its run of `epoch`.
+/// A run's number, until dropped. It belongs to the thread, and to its run of `epoch`.
 pub(crate) struct Turn<'a> {
     cpus: &'a Cpus,
     how: How,
     here: Here,
-    /// What the thread had in the run around this one.
+    /// The thread's number in the enclosing run.
     outer: Option<Here>,
 }
 
@@ -161,10 +161,10 @@ impl Turn<'_> {
 }
 
 impl Here {
-    /// The calling thread has this number from now on.
+    /// Sets the number of the calling thread.
     fn begin(self) {
         HERE.set(self);
-        // SAFETY: it is the thread's: invariant 1.
+        // SAFETY: it belongs to the thread: invariant 1.
         unsafe { thread_word::set_cpu(self.cpu) };
     }
 }
@@ -184,7 +184,7 @@ impl Cpus {
     }
 
     /// Gives the calling thread, which is in a run of `epoch`, a number until the end of the run;
-    /// `None` if all are taken. `nested` says that the thread is in a run of a program already.
+    /// `None` if all are taken. `nested` says that the thread is already in a run of a program.
     #[inline]
     pub(crate) fn enter(self: &Arc<Cpus>, nested: bool) -> Option<Turn<'_>> {
         let (here, state) = (HERE.get(), self.state.load(Ordering::Relaxed));
@@ -201,7 +201,7 @@ impl Cpus {
         let state = self.state.load(Ordering::Acquire);
         let last = LAST.get();
         let last = if last.id == self.id { Some(last.cpu) } else { self.join(slot) };
-        // In a thread that is ending there is nothing that would give a kept number back.
+        // An exiting thread would not return a kept number.
         let keeps = last.is_some() && state.is_multiple_of(2);
         let last = last.unwrap_or(slot % self.numbers.len() as u32);
         let word = self.word(last);
@@ -234,7 +234,7 @@ impl Cpus {
         self.numbers.get(cpu as usize).is_some_and(swap)
     }
 
-    /// Takes a number that nobody has, or that the thread keeps: `first` if that is one.
+    /// Takes a free number, or one that the thread keeps: `first` if possible.
     fn take(&self, first: u32, mine: u64) -> Option<u32> {
         let forks = u64::from(FORKS.load(Ordering::Relaxed));
         let takes = |cpu: &u32| {
@@ -245,7 +245,7 @@ impl Cpus {
         std::iter::once(first).chain(0..self.numbers.len() as u32).find(takes)
     }
 
-    /// From now on numbers go back after each run.
+    /// From now on numbers are returned after each run.
     fn crowd(&self) {
         let state = self.state.load(Ordering::Acquire);
         if state.is_multiple_of(2) {
@@ -267,12 +267,12 @@ impl Cpus {
         (0..self.numbers.len() as u32).find(takes)
     }
 
-    /// Makes the calling thread one of the runtime's; its last number, or the one to try first.
-    /// `None` if it is ending.
+    /// Registers the calling thread with the runtime; returns its last number, or the one to try
+    /// first. `None` if it is exiting.
     fn join(self: &Arc<Cpus>, slot: u32) -> Option<u32> {
         let joined = OWNED.try_with(|owned| {
             let mut owned = owned.borrow_mut();
-            // Runtimes that are gone need no numbers.
+            // Drops entries of runtimes that no longer exist.
             owned.retain(|own| Arc::strong_count(&own.cpus) > 1);
             if let Some(own) = owned.iter().find(|own| own.cpus.id == self.id) {
                 return own.cpu;
@@ -285,7 +285,7 @@ impl Cpus {
         joined.ok()
     }
 
-    /// Notes which number the calling thread had last.
+    /// Records the calling thread's last number.
     fn remember(&self, here: Here) {
         if LAST.replace(here) == here {
             return;
@@ -297,7 +297,7 @@ impl Cpus {
         });
     }
 
-    /// A thread has ended: those that are left may all have a number now.
+    /// A thread has ended, so the remaining ones may all have a number now.
     fn forget_thread(&self) {
         let left = self.threads.fetch_sub(1, Ordering::AcqRel).wrapping_sub(1);
         let state = self.state.load(Ordering::Acquire);
@@ -308,10 +308,10 @@ impl Cpus {
     }
 }
 
-/// Lets others run who have a number: their runs are mostly short. Not by `std::thread::sleep`,
-/// which panics where the host refuses the system call.
+/// Waits for others to finish their runs, which are mostly short. Not with `std::thread::sleep`,
+/// which panics if the host denies the system call.
 pub(crate) fn wait(turns: &mut u32) {
-    /// Looks before it is time to sleep.
+    /// Number of checks before sleeping.
     const YIELDS: u32 = 64;
     const SLEEP: Duration = Duration::from_micros(50);
     *turns = turns.saturating_add(1);
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(run(&cpus, |cpu| cpu), None);
         at.wait();
         at.wait();
-        // The other thread is there and does not run.
+        // The other thread exists but does not run a program.
         assert_eq!(run(&cpus, |cpu| cpu), Some(0));
         assert!(HERE.get() == NOWHERE);
         at.wait();

@@ -1,12 +1,12 @@
 //! Runs verified programs in this process: maps, helpers, contexts, instances.
 //!
 //! Reading order: [`Runtime`] (maps and programs live here), [`ObjectMaps`], [`Instance`] (runs),
-//! [`Ctx`] (the argument of a run), `engine` (hands a run to machine code or to the
-//! interpreter), `helper` (what programs call), [`map`] (what programs share); `memory`, `epoch`
+//! [`Ctx`] (the argument of a run), `engine` (passes a run to machine code or to the interpreter),
+//! `helper` (functions that programs call), [`map`] (memory that programs share); `memory`, `epoch`
 //! and `spin` are below all of these.
 //!
-//! Programs get real addresses on either engine. The interpreter checks each of its accesses
-//! against the memory that the run may use; for machine code the verifier has proved them.
+//! Programs use real addresses on both engines. The interpreter checks each access against the
+//! memory that the run may use; machine code relies on the verifier's proof.
 
 #![deny(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! `Mem`: memory that a program and other threads may write at any time, as a helper is given it.
+//! `Mem`: memory that a program and other threads may write at any time, as passed to helpers.
 //!
-//! There is no `&[u8]` of it: who wants to look at it twice copies it ([`Bytes`]), and decides by
-//! the copy. As for a helper of the kernel the copy may be of no single moment; what is 1, 2, 4 or
-//! 8 bytes and aligned is never torn.
+//! There is no `&[u8]` to it: code that needs a value twice copies it ([`Bytes`]) and uses the
+//! copy. As for a kernel helper, the copy may mix values of different times; aligned accesses of 1,
+//! 2, 4 or 8 bytes never tear.
 //!
 //! # Invariants
-//! 1. The memory of a `Mem` is there as long as that, and may be read; and written, if its user
-//!    writes. This crate reaches it by atomic accesses only, or by loads of one insn.
+//! 1. The memory of a `Mem` outlives it and is readable, and writable if its user writes. This
+//!    crate accesses it only with atomics, or with single-insn loads.
 
 #![allow(unsafe_code)]
 
@@ -34,14 +34,14 @@ impl<'a> Mem<'a> {
         Mem { start, len, memory: PhantomData }
     }
 
-    /// The part of `len` bytes from `offset` on, which is inside.
+    /// The `len` bytes from `offset` on, which must be inside.
     #[inline(always)]
     pub(crate) fn part(self, offset: usize, len: usize) -> Mem<'a> {
         assert!(offset.checked_add(len).is_some_and(|end| end <= self.len));
         Mem { start: self.start.wrapping_add(offset), len, ..self }
     }
 
-    /// The bytes at `at` that can be had in one step: 8, 4, 2 or 1.
+    /// The bytes at `at` that one access can read: 8, 4, 2 or 1.
     #[inline(always)]
     fn step(&self, at: usize) -> usize {
         let (addr, left) = (self.start as usize + at, self.len - at);
@@ -65,7 +65,7 @@ impl<'a> Mem<'a> {
 
     #[inline(always)]
     fn u8(&self, at: usize) -> &AtomicU8 {
-        // SAFETY: inside (asserted), there, and reached by atomics only: invariant 1.
+        // SAFETY: inside (asserted), live, and accessed with atomics only: invariant 1.
         unsafe { AtomicU8::from_ptr(self.at(at)) }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Mem<'a> {
         unsafe { AtomicU64::from_ptr(self.at(at)) }
     }
 
-    /// Copies all of it to `to`, which is as long.
+    /// Copies all of it to `to`, which must be as long.
     #[inline(always)]
     pub(crate) fn read(&self, to: &mut [u8]) {
         assert_eq!(to.len(), self.len);
@@ -104,7 +104,7 @@ impl<'a> Mem<'a> {
         }
     }
 
-    /// Copies `from`, which is no longer, to its beginning.
+    /// Copies `from`, which must be no longer, to its start.
     #[inline(always)]
     pub(crate) fn write(&self, from: &[u8]) {
         let here = self.part(0, from.len());
@@ -132,7 +132,7 @@ impl<'a> Mem<'a> {
         }
     }
 
-    /// A copy of its beginning: of keys, mostly, whose words stay in registers.
+    /// A copy of its first bytes: mostly keys, whose words stay in registers.
     #[inline(always)]
     pub(crate) fn array<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
@@ -152,11 +152,11 @@ impl<'a> Mem<'a> {
         bytes
     }
 
-    /// 4 or 8 bytes, aligned or not, in one step.
+    /// 4 or 8 bytes, aligned or not, with a single access.
     #[inline(always)]
     fn anywhere(&self, at: usize, size: usize) -> u64 {
         let place = self.part(at, size).start;
-        // SAFETY: inside (asserted), there, and only read: invariant 1.
+        // SAFETY: inside (asserted), live, and only read: invariant 1.
         unsafe { unaligned::load(place, size) }
     }
 
@@ -187,10 +187,10 @@ fn get<const N: usize>(from: &[u8], at: usize) -> [u8; N] {
     bytes
 }
 
-/// Bytes of a copy that need no memory of their own.
+/// Maximum length of a copy stored inline.
 const FEW: usize = 64;
 
-/// A copy of shared memory, which nobody else writes.
+/// A private copy of shared memory.
 pub(crate) struct Bytes {
     few: [u8; FEW],
     many: Vec<u8>,
@@ -216,7 +216,7 @@ mod tests {
             for len in (0..20).chain([63, 64, 65, 200]) {
                 let mut around: Vec<u64> = vec![u64::MAX; 40];
                 let base = around.as_mut_ptr().expose_provenance();
-                // SAFETY: inside of `around`, which nothing else reaches as long as `mem`.
+                // SAFETY: inside `around`, to which nothing else has access while `mem` lives.
                 let mem = unsafe { Mem::new((base + start) as u64, len) };
                 let bytes: Vec<u8> = (0..len).map(|n| n as u8 + 1).collect();
                 mem.write(&bytes);

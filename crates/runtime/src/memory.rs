@@ -1,15 +1,14 @@
 //! `Region`: zeroed memory with a fixed address that programs and this crate share.
 //!
-//! Programs read and write it with plain loads and stores at any time; this crate goes through
-//! relaxed atomics, so that what is racy between programs is never undefined here. A value that
-//! is 1, 2, 4 or 8 bytes and aligned is never torn; longer ones are copied word by word, as the
-//! kernel does.
+//! Programs read and write it with plain loads and stores at any time; this crate uses relaxed
+//! atomics, so that data races between programs are never undefined behaviour here. Aligned values
+//! of 1, 2, 4 or 8 bytes never tear; longer ones are copied word by word, as the kernel does.
 //!
 //! # Invariants
 //! 1. `base..base + len` is one live allocation, aligned to [`ALIGN`], until the region is
 //!    dropped; it never moves.
-//! 2. Every access of this file is inside (asserted) and atomic, but for what interpreted programs
-//!    do at odd addresses, which is what machine code does (`unaligned`).
+//! 2. Every access of this file is inside (asserted) and atomic, except unaligned accesses of
+//!    interpreted programs, which use the insn that machine code would use (`unaligned`).
 
 #![allow(unsafe_code)]
 
@@ -27,7 +26,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 /// Alignment of a region: a pair of cache lines.
 pub(crate) const ALIGN: usize = 128;
 
-/// Bytes that maps, and what runs record, may use together.
+/// A limit on the bytes that maps, and data recorded by runs, may use together.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: AtomicUsize,
@@ -56,7 +55,7 @@ impl Budget {
     }
 }
 
-/// Bytes of a budget, given back when this is dropped.
+/// Bytes of a budget, returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,
@@ -69,7 +68,7 @@ impl Share {
         Share { budget: budget.clone(), bytes: 0 }
     }
 
-    /// Takes so many more, if there are.
+    /// Takes this many more, if available.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let taken = self.budget.take(bytes).is_ok();
         self.bytes += if taken { bytes } else { 0 };
@@ -102,7 +101,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// `len` zero bytes, rounded up to [`ALIGN`]. Pages are the system's until they are touched.
+    /// `len` zero bytes, rounded up to [`ALIGN`]. Pages are only committed when touched.
     pub(crate) fn zeroed(len: usize, budget: &Arc<Budget>) -> Result<Region, Error> {
         let too_much = || Error::memory(format!("{} ({len} bytes requested)", Errno::ENOMEM));
         let len = len.max(1).checked_next_multiple_of(ALIGN).ok_or_else(too_much)?;
@@ -115,20 +114,19 @@ impl Region {
         Ok(Region { base, len, budget: budget.clone(), is_ring: false })
     }
 
-    /// Only pages that are touched take memory, not those around them: for regions that are mostly
-    /// unused.
+    /// Only touched pages take memory, without huge pages: for regions that are mostly unused.
     pub(crate) fn sparse(self) -> Region {
         if self.len >= PAGES_MIN {
             let (base, len) = (self.base.as_ptr().cast(), self.len);
-            // A system without huge pages refuses it.
-            // SAFETY: the region's own pages, whose contents stay.
+            // A system without huge pages returns an error. SAFETY: the region's own pages, whose
+            // contents are kept.
             let _ = unsafe { madvise(base, len, Advice::LinuxNoHugepage) };
         }
         self
     }
 
-    /// `head` bytes, then `data` bytes that can be reached twice, one after the other: what is
-    /// written at the end of the first goes on at the beginning. Both are whole pages.
+    /// `head` bytes, then `data` bytes mapped twice in a row, so that a write across the end of the
+    /// first copy continues at its start. Both are whole pages.
     pub(crate) fn ring(head: usize, data: usize, budget: &Arc<Budget>) -> Result<Region, Error> {
         let too_much = || Error::memory(format!("{} ({data} bytes requested)", Errno::ENOMEM));
         let twice = data.checked_mul(2).and_then(|bytes| bytes.checked_add(head));
@@ -143,7 +141,7 @@ impl Region {
         }
     }
 
-    /// Address of byte `off`. What reads there is outside of this file's promises.
+    /// Address of byte `off`. Accesses through it are not covered by this file's invariants.
     #[inline]
     pub(crate) fn addr(&self, off: usize) -> u64 {
         self.base.as_ptr() as u64 + off as u64
@@ -171,8 +169,8 @@ impl Region {
         unsafe { AtomicU16::from_ptr(self.base.as_ptr().add(off).cast()) }
     }
 
-    /// A load of a program, of `size` bytes (1, 2, 4, 8) at any offset: one, and in order with its
-    /// others, as machine code has it.
+    /// A load by a program, of `size` bytes (1, 2, 4, 8) at any offset: a single access, in program
+    /// order, as in machine code.
     pub(crate) fn load(&self, off: usize, size: usize) -> u64 {
         match size {
             1 => self.u8(off).load(Acquire).into(),
@@ -187,7 +185,8 @@ impl Region {
         }
     }
 
-    /// A store of a program, of the low `size` bytes (1, 2, 4, 8): one, and in order.
+    /// A store by a program, of the low `size` bytes (1, 2, 4, 8): a single access, in program
+    /// order.
     pub(crate) fn store(&self, off: usize, size: usize, value: u64) {
         match size {
             1 => self.u8(off).store(value as u8, Release),
@@ -202,7 +201,7 @@ impl Region {
         }
     }
 
-    /// An atomic change of 4 or 8 aligned bytes; the old value.
+    /// An atomic modification of 4 or 8 aligned bytes; returns the old value.
     pub(crate) fn atomic(&self, off: usize, access: AtomicAccess) -> u64 {
         let value = access.value;
         if access.size == 4 {
@@ -235,8 +234,8 @@ impl Region {
     pub(crate) fn stats_slots(&self) -> &[StatsSlot] {
         const { assert!(align_of::<StatsSlot>() <= ALIGN) };
         let count = self.len / size_of::<StatsSlot>();
-        // SAFETY: inside, aligned since the base is; a slot is made of atomics, for which every
-        // pattern of bits is a value, and is only accessed atomically.
+        // SAFETY: inside, aligned since the base is; a slot consists of atomics, for which every
+        // bit pattern is valid, and is only accessed atomically.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().cast::<StatsSlot>(), count) }
     }
 
@@ -255,12 +254,12 @@ impl Region {
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(off).cast()) }
     }
 
-    /// Words that belong together, checked once.
+    /// A group of words, checked once.
     #[inline(always)]
     pub(crate) fn view<T: AtomicWords>(&self, off: usize) -> &T {
         const { assert!(size_of::<T>() <= ALIGN && align_of::<T>() <= 8) };
         assert!(off.is_multiple_of(8) && off <= self.len - size_of::<T>());
-        // SAFETY: inside (asserted), aligned since the base is, and made of atomics only.
+        // SAFETY: inside (asserted), aligned since the base is, and consists of atomics only.
         unsafe { self.base.byte_add(off).cast().as_ref() }
     }
 
@@ -312,7 +311,7 @@ impl Region {
         self.read(off + lead, rest);
     }
 
-    /// Moves `len` bytes, which may overlap.
+    /// Moves `len` bytes; the ranges may overlap.
     pub(crate) fn copy_within(&self, from: usize, to: usize, len: usize) {
         let mut bytes = vec![0; len];
         self.read_part(from, &mut bytes);
@@ -352,7 +351,7 @@ impl Region {
         (off..off + len).step_by(8).for_each(|at| self.u64(at).store(0, Relaxed));
     }
 
-    /// Whether the bytes from `off` (a multiple of 8) on are `bytes`.
+    /// Whether the bytes from `off` (a multiple of 8) on equal `bytes`.
     #[inline(always)]
     pub(crate) fn equals(&self, off: usize, bytes: &[u8]) -> bool {
         if let Ok(word) = <[u8; 4]>::try_from(bytes) {
@@ -380,8 +379,7 @@ impl Drop for Region {
     }
 }
 
-/// From here on, bytes, memory is the system's own pages: the allocator would touch them all to
-/// align them.
+/// From this size on, memory is mapped directly: the allocator would touch all of it to align it.
 const PAGES_MIN: usize = 64 << 10;
 
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
@@ -390,14 +388,14 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
         return NonNull::new(unsafe { alloc_zeroed(layout) });
     }
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-    // SAFETY: a new mapping at an address of the system's choice.
+    // SAFETY: a new mapping at an address chosen by the system.
     let pages = unsafe { mmap_anonymous(std::ptr::null_mut(), layout.size(), protection, flags) };
     NonNull::new(pages.ok()?.cast())
 }
 
 fn release(base: NonNull<u8>, layout: Layout) {
     if layout.size() < PAGES_MIN {
-        // SAFETY: allocated with this layout in `allocate`, and dropped once.
+        // SAFETY: allocated with this layout in `allocate`, and freed once.
         unsafe { dealloc(base.as_ptr(), layout) };
         return;
     }
@@ -405,8 +403,8 @@ fn release(base: NonNull<u8>, layout: Layout) {
 }
 
 fn unmap(base: NonNull<u8>, len: usize) {
-    // SAFETY: mapped with this length in `allocate` or `map_ring`; called by `drop`, so that
-    // nobody has a reference into it any more.
+    // SAFETY: mapped with this length in `allocate` or `map_ring`; called by `drop`, so there are
+    // no references into it any more.
     let unmapped = unsafe { munmap(base.as_ptr().cast(), len) };
     debug_assert!(unmapped.is_ok());
 }
@@ -415,18 +413,18 @@ fn map_ring(head: usize, data: usize) -> rustix::io::Result<NonNull<u8>> {
     let file = memfd_create("skep-ringbuf", MemfdFlags::CLOEXEC)?;
     ftruncate(&file, (head + data) as u64)?;
     let (protection, len) = (ProtFlags::READ | ProtFlags::WRITE, head + 2 * data);
-    // SAFETY: a new mapping at an address of the system's choice.
+    // SAFETY: a new mapping at an address chosen by the system.
     let base = unsafe {
         mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE)?
     };
     let map = |at: usize, bytes: usize, from: usize| {
         let flags = MapFlags::SHARED | MapFlags::FIXED;
-        // SAFETY: replaces a part of the mapping made above, which nobody uses yet.
+        // SAFETY: replaces part of the mapping made above, which is not in use yet.
         unsafe { mmap(base.byte_add(at), bytes, protection, flags, &file, from as u64) }
     };
     let mapped = map(0, head + data, 0).and_then(|_| map(head + data, data, head));
     if let Err(errno) = mapped {
-        // SAFETY: mapped above, used by nobody.
+        // SAFETY: mapped above, and not in use.
         let _ = unsafe { munmap(base, len) };
         return Err(errno);
     }

@@ -1,4 +1,4 @@
-//! `Observer`: what other threads may know of a runtime's programs.
+//! `Observer`: read access to a runtime's programs for other threads.
 
 use crate::map::registry::Registry;
 use crate::prog_info::ProgInfo;
@@ -21,7 +21,8 @@ impl Observer {
     pub fn programs(&self) -> Vec<ProgInfo> {
         let Some(board) = self.board.upgrade() else { return Vec::new() };
         if let Some(registry) = self.registry.upgrade() {
-            // A child of `fork` finds no map locked by who only reads statistics.
+            // Readers of statistics hold no map locks, so that a child of `fork` does not find them
+            // locked.
             let _gate = stats::gate();
             registry.settle();
         }

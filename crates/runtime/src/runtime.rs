@@ -1,5 +1,5 @@
-//! `Runtime`: holds maps and instances, and limits how many threads run programs and how much
-//! memory maps take.
+//! `Runtime`: holds maps and instances, and limits the number of threads that run programs and the
+//! memory of maps.
 
 use crate::coverage::Counting;
 use crate::engine_choice::Engine;
@@ -25,10 +25,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// "CPUs": runs that may go on at the same time, and values in a per-CPU map; 1 to
-    /// [`THREADS_MAX`]. By default, what `available_parallelism` says. Any number of threads may
-    /// run programs: if there are more of them than CPUs, they take turns. A run stays on its CPU
-    /// until it ends; a thread that shares its CPU with none is on the same one in each run.
+    /// "CPUs": the number of runs that may execute concurrently, and of values in a per-CPU map; 1
+    /// to [`THREADS_MAX`]. By default, the result of `available_parallelism`. Any number of threads
+    /// may run programs: if there are more threads than CPUs, they take turns. A run stays on its
+    /// CPU until it ends; a thread that does not have to share its CPU uses the same one in each
+    /// run.
     pub cpus: u32,
     /// Bytes that all maps together may reserve.
     pub memory_bytes_max: usize,
@@ -53,15 +54,15 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Compiler options.
     pub tuning: Tuning,
-    /// Units a run may use, the same on every engine: a back-edge taken, a subprog call or a
-    /// callback call is one. `None` means no limit: a verified program always ends, but it may
-    /// take long.
+    /// Fuel of a run, the same on every engine: each back-edge taken, subprog call and callback
+    /// costs one unit. `None` means no limit: a verified program always terminates, but it may take
+    /// long.
     pub fuel: Option<u64>,
-    /// Whether it is counted how often each insn runs ([`Instance::coverage`]), which costs time.
+    /// Count how often each insn is executed ([`Instance::coverage`]), which costs time.
     pub coverage: bool,
 }
 
-/// Holds maps and programs that can use each other.
+/// A set of maps and programs that can use each other.
 pub struct Runtime {
     options: Options,
     budget: Arc<Budget>,
@@ -95,7 +96,7 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The kernel would refuse the definition; the map type is not modelled; out of memory.
+    /// The kernel would reject the definition; the map type is not modelled; out of memory.
     pub fn create_map(&self, def: &MapDef, btf: Option<&Arc<Btf>>) -> Result<MapHandle, Error> {
         let (cpus, budget) = (self.options.cpus, self.budget.clone());
         let (btf, registry) = (btf.cloned(), self.shared.registry.clone());
@@ -119,11 +120,11 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The kernel accepts it although it is unsafe to run
+    /// The kernel accepts the program although it is unsafe to run
     /// ([`ErrorKind::Unsafe`](crate::ErrorKind::Unsafe)); it uses a map that could not be created,
-    /// belongs to another runtime, or differs from the one it was verified with; a prog array of
-    /// it holds programs that it cannot call (`EINVAL`); it needs something that is not modelled;
-    /// out of memory.
+    /// belongs to another runtime, or differs from the one it was verified with; one of its prog
+    /// arrays contains programs that it cannot call (`EINVAL`); it needs something that is not
+    /// modelled; out of memory.
     pub fn load(
         &self,
         program: &VerifiedProgram,
@@ -169,8 +170,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The host refuses to synchronise the threads of the process, or the clock has no constant
-    /// rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
+    /// The host does not allow synchronising the threads of the process, or the clock has no
+    /// constant rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
         self.shared.board.enable(&self.shared.clock, None, options)
     }
@@ -201,12 +202,12 @@ impl Runtime {
         self.shared.trace.take()
     }
 
-    /// Objects that programs have made (`bpf_obj_new`) and that are there.
+    /// Number of live objects allocated by programs (`bpf_obj_new`).
     pub fn objects(&self) -> usize {
         self.registry().objects.count()
     }
 
-    /// Bytes that maps have reserved, and those of what runs recorded (clones, signals).
+    /// Bytes reserved by maps and by data recorded by runs (clones, signals).
     pub fn memory_bytes(&self) -> usize {
         self.budget.used_bytes()
     }

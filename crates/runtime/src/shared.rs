@@ -1,4 +1,4 @@
-//! `Shared`: what the instances of a runtime have in common.
+//! `Shared`: state shared by the instances of a runtime.
 
 use crate::cpu::Cpus;
 use crate::map::registry::Registry;
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) board: Arc<Board>,
     pub(crate) clock: Clock,
     pub(crate) mtu: u32,
-    /// What maps, and what runs record, may take.
+    /// Memory limit for maps and data recorded by runs.
     pub(crate) budget: Arc<Budget>,
 }
 
@@ -35,7 +35,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.timers.end();
-        // Programs keep their maps, and prog arrays their programs: someone must let go.
+        // Programs keep their maps alive, and prog arrays their programs: this breaks the cycle.
         for map in self.registry.maps() {
             if let Some(array) = map.kind().as_prog_array() {
                 array.clear();

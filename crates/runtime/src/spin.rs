@@ -1,15 +1,18 @@
-//! A lock for a few nanoseconds of work: one compare-and-swap to take, one store to release.
+//! A spin lock for a few nanoseconds of work: one compare-and-swap to acquire, one store to
+//! release.
 //!
-//! `std::sync::Mutex` needs an atomic swap to release and a poison flag; the hash map's update
-//! would spend a third of its time there. Whoever holds it does not block, call out or allocate.
+//! `std::sync::Mutex` needs an atomic swap to release, and a poison flag; the hash map's update
+//! would spend a third of its time there. Holders must not block, call out or allocate.
 //!
-//! A thread that runs programs alone (`epoch::begin_lone`) takes it with a store: the swap would
-//! wait for all stores before it, which costs as much as the rest of an update.
+//! A thread that is the only one running programs (`epoch::begin_lone`) acquires it with a store:
+//! the atomic operation would wait for all earlier stores, which costs as much as the rest of an
+//! update.
 //!
 //! # Invariants
 //! 1. `locked` is 1 exactly while one [`Guard`] exists; only a guard reaches `value`.
-//! 2. Who takes a lock is in a run (`epoch::enter`), so that who is alone in one is alone with the
-//!    lock, until the guard is gone; only tests take locks outside, and no run then.
+//! 2. A lock is acquired during a run (`epoch::enter`), so a thread that is the only one in a run
+//!    is the only user of the lock until the guard is dropped; only tests acquire locks outside of
+//!    runs, and then there are none.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +21,7 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Turns before a waiter gives its time slice away: the holder may not be running.
+/// Number of spins before a waiter yields: the holder may not be running.
 const SPINS: u32 = 128;
 
 /// A value behind a spin lock, on cache lines of its own.
@@ -34,7 +37,7 @@ unsafe impl<T: Send> Sync for Spin<T> {}
 /// The right to the value.
 pub(crate) struct Guard<'a, T> {
     spin: &'a Spin<T>,
-    /// It was taken by a thread that is alone until this is dropped.
+    /// Acquired by a thread that is the only one until this is dropped.
     ends_lone: bool,
 }
 
@@ -57,7 +60,7 @@ impl<T> Spin<T> {
     pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
         let lone = epoch::begin_lone();
         if lone != Lone::No {
-            // Else it is this thread's own.
+            // Otherwise it is held by this thread itself.
             let is_free = self.locked.load(Ordering::Relaxed) == 0;
             if is_free {
                 self.locked.store(1, Ordering::Relaxed);
@@ -132,7 +135,7 @@ mod tests {
         });
         assert_eq!(*counter.lock(), 2 * turns);
         let held = counter.lock();
-        // Twice: who does not get it leaves it locked.
+        // Twice: a failed attempt leaves it locked.
         assert!(counter.try_lock().is_none());
         assert!(counter.try_lock().is_none());
         drop(held);

@@ -1,5 +1,5 @@
-//! Accesses at addresses that need be no multiple of their size, of interpreted programs and of
-//! helpers: the insn that machine code would have, once. Rust has none that others may race with.
+//! Unaligned accesses by interpreted programs and helpers, as one insn, like in machine code. Rust
+//! has no unaligned accesses with which others may race.
 
 #![allow(unsafe_code)]
 
@@ -10,12 +10,12 @@ use std::arch::asm;
 ///
 /// # Safety
 ///
-/// There are as many bytes at `from`.
+/// There are that many bytes at `from`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) unsafe fn load(from: *const u8, size: usize) -> u64 {
     let value: u64;
-    // SAFETY: the caller's promise; what others write at the same time is seen or not.
+    // SAFETY: guaranteed by the caller; concurrent writes may or may not be observed.
     unsafe {
         match size {
             2 => asm!("movzx {:e}, word ptr [{}]", out(reg) value, in(reg) from,
@@ -33,7 +33,7 @@ pub(crate) unsafe fn load(from: *const u8, size: usize) -> u64 {
 ///
 /// # Safety
 ///
-/// There are as many bytes at `to`.
+/// There are that many bytes at `to`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) unsafe fn store(to: *mut u8, size: usize, value: u64) {
     // SAFETY: the caller's promise.
@@ -49,16 +49,16 @@ pub(crate) unsafe fn store(to: *mut u8, size: usize, value: u64) {
     }
 }
 
-/// Elsewhere it is made of bytes, in no order, if it is not aligned.
+/// On other processors an unaligned access is made byte by byte, in no order.
 ///
 /// # Safety
 ///
-/// There are as many bytes at `from`, which others access with atomics only.
+/// There are that many bytes at `from`, which others access with atomics only.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(crate) unsafe fn load(from: *const u8, size: usize) -> u64 {
     use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire};
     if (from as usize).is_multiple_of(size) && size >= 4 {
-        // SAFETY: the caller's promise, and aligned.
+        // SAFETY: guaranteed by the caller, and aligned.
         return unsafe {
             match size {
                 4 => AtomicU32::from_ptr(from.cast_mut().cast()).load(Acquire).into(),
@@ -75,7 +75,7 @@ pub(crate) unsafe fn load(from: *const u8, size: usize) -> u64 {
 ///
 /// # Safety
 ///
-/// There are as many bytes at `to`, which others access with atomics only.
+/// There are that many bytes at `to`, which others access with atomics only.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(crate) unsafe fn store(to: *mut u8, size: usize, value: u64) {
     use std::sync::atomic::{AtomicU8, Ordering::Release};

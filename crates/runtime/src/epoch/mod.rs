@@ -1,23 +1,25 @@
-//! When what was unlinked may be used again: no run that could have seen it is going on.
+//! Epoch-based reclamation: when unlinked memory may be reused, because no run that could have seen
+//! it is in progress.
 //!
 //! Each thread owns a slot. Entering a run stores the global epoch there, leaving it stores 0:
-//! plain stores, no atomic read-modify-write. Who wants something back ([`advance`]) pays instead:
-//! it makes all threads' stores visible (`membarrier`) and looks at the slots.
+//! plain stores, no atomic read-modify-write. Reclamation ([`advance`]) pays instead: it makes all
+//! threads' stores visible (`membarrier`) and reads the slots.
 //!
 //! # Invariants
-//! 1. A slot with an epoch belongs to a living thread in a run (or in an access of the maps'
-//!    users), which reads no link of an older time than when the global epoch had that value.
-//! 2. What is unlinked and tagged `e` is unreachable for every run with an epoch above `e + 1`:
-//!    between the epochs lies a barrier on all threads, after which the unlinking is seen.
+//! 1. A slot with an epoch belongs to a living thread in a run (or in an access by a user of a
+//!    map), which reads no link from before the global epoch had that value.
+//! 2. Memory unlinked and tagged `e` is unreachable for every run with an epoch above `e + 1`:
+//!    between the epochs is a barrier on all threads, after which the unlinking is visible.
 //!
 //! 3. A section that a thread entered because it was alone ([`begin_lone`]: a few nanoseconds with
-//!    a lock) is over before a second thread enters its first run: who registers waits for that.
-//! 4. A barrier that the host refuses frees nothing.
+//!    a lock) is over before a second thread enters its first run: registering a thread waits for
+//!    that.
+//! 4. If the host denies a barrier, nothing is freed.
 //!
-//! Others keep things by slot too: where a thread counts its runs, which CPU it has. They are told
-//! when a thread ends, before its slot is free, and of `fork` ([`Watcher`]).
+//! Other modules also keep data by slot: a thread's counters, its CPU number. They are notified
+//! when a thread exits, before its slot is free, and of `fork` ([`Watcher`]).
 //!
-//! In a child of `fork` all slots but its thread's are free: no other thread came along.
+//! In a child of `fork`, all slots except its thread's are free: no other thread exists.
 
 #![allow(unsafe_code)]
 
@@ -37,10 +39,10 @@ use std::sync::atomic::{
     self, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, fence,
 };
 
-/// Most threads that may run programs at the same time, and most CPUs of a runtime.
+/// Maximum number of threads that run programs at the same time, and of CPUs of a runtime.
 pub const THREADS_MAX: usize = 4096;
 
-/// Pages are the system's until a thread takes a slot there.
+/// Pages are only committed when a thread takes a slot there.
 static SLOTS: [Slot; THREADS_MAX] = [const {
     Slot {
         epoch: AtomicU64::new(IDLE),
@@ -48,19 +50,19 @@ static SLOTS: [Slot; THREADS_MAX] = [const {
         lone: AtomicBool::new(false),
     }
 }; THREADS_MAX];
-/// One past the highest slot that was ever taken.
+/// One past the highest slot ever used.
 static SLOTS_USED: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: Epochs = Epochs { global: AtomicU64::new(1), oldest: AtomicU64::new(1) };
 
-/// A second thread has registered while the first was there.
+/// A second thread has registered while the first existed.
 static CROWDED: AtomicBool = AtomicBool::new(false);
-/// And no thread acts as if it were alone any more.
+/// No thread acts as if it were alone any more.
 static SETTLED: AtomicBool = AtomicBool::new(false);
 
-/// Threads that are giving their slots back, which takes as long as it takes to fold them.
+/// Number of threads that are returning their slots, which takes as long as folding them.
 static LEAVING: AtomicU32 = AtomicU32::new(0);
 
-/// No slot: the thread has not asked for one.
+/// No slot: the thread has not requested one.
 const UNREGISTERED: u32 = u32::MAX;
 
 struct Local {
@@ -68,9 +70,9 @@ struct Local {
     depth: Cell<u32>,
     /// No other thread ran programs when this run began.
     began_alone: Cell<bool>,
-    /// It is in a section that needs it to be alone.
+    /// It is in a section that requires it to be alone.
     lone: Cell<bool>,
-    /// The newest code that its instruction stream is right for, where barriers are refused.
+    /// The newest code for which its instruction stream is synchronised, if barriers are denied.
     generation: Cell<u64>,
 }
 
@@ -84,9 +86,9 @@ thread_local! {
             generation: Cell::new(0),
         }
     };
-    /// Gives the slot back when the thread ends; touched once, when it is taken.
+    /// Returns the slot when the thread exits; touched once, when it is taken.
     static OWNED: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
-    /// The same for what runs in destructors behind that one.
+    /// The same for code that runs in later destructors.
     static SPARE: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
 }
 
@@ -94,12 +96,12 @@ struct OwnedSlot(Cell<u32>);
 
 impl Drop for OwnedSlot {
     fn drop(&mut self) {
-        // What runs later in this thread, in other destructors, takes a slot of its own.
+        // Code that runs later in this thread, in other destructors, takes a slot of its own.
         LOCAL.with(|local| local.slot.set(UNREGISTERED));
         if let Some(slot) = SLOTS.get(self.0.get() as usize) {
             // Others need not wait for its number while it counts.
             watchers().for_each(|watcher| (watcher.leaves)());
-            // Before the slot is someone else's.
+            // Before the slot can belong to another thread.
             LEAVING.fetch_add(1, Ordering::AcqRel);
             watchers().for_each(|watcher| (watcher.ends)(self.0.get()));
             slot.give_back();
@@ -110,15 +112,15 @@ impl Drop for OwnedSlot {
 
 /// Who keeps something by slot.
 pub(crate) struct Watcher {
-    /// The calling thread ends; its slot is still its own.
+    /// The calling thread is exiting; its slot still belongs to it.
     pub(crate) leaves: fn(),
-    /// The thread that owns this slot ends: others wait for it to be free.
+    /// The thread that owns this slot is exiting: others wait for the slot to be free.
     pub(crate) ends: fn(u32),
     /// Before `fork`, in the thread that forks.
     pub(crate) before_fork: fn(),
     /// After it, in the parent.
     pub(crate) in_parent: fn(),
-    /// After it, in the child: only the thread with this slot came along.
+    /// After it, in the child: only the thread with this slot exists.
     pub(crate) in_child: fn(u32),
 }
 
@@ -133,10 +135,11 @@ impl Watcher {
     };
 }
 
-/// Who is told. No lock: a child of `fork` could find it held by a thread that it does not have.
+/// The watchers. Lock-free: a child of `fork` could find a lock held by a thread that does not
+/// exist in it.
 static WATCHERS: [AtomicPtr<Watcher>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 
-/// Has `watcher` told from now on; there is room for all that there are.
+/// Registers `watcher`; there is room for all of them.
 pub(crate) fn add_watcher(watcher: &'static Watcher) {
     let this = std::ptr::from_ref(watcher).cast_mut();
     let is_in = |place: &AtomicPtr<Watcher>| {
@@ -149,11 +152,11 @@ pub(crate) fn add_watcher(watcher: &'static Watcher) {
 }
 
 fn watchers() -> impl Iterator<Item = &'static Watcher> {
-    // SAFETY: null, or what `add_watcher` was given.
+    // SAFETY: null, or the argument of an `add_watcher` call.
     WATCHERS.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
 }
 
-/// A thread is in a run until this is dropped.
+/// The thread is in a run until this is dropped.
 pub(crate) struct Guard {
     /// Not `Send`: it belongs to this thread's slot.
     _here: std::marker::PhantomData<*const ()>,
@@ -166,9 +169,9 @@ pub(crate) enum NoSlot {
     TooMany,
     /// The process is a child of `fork` that has no machine code.
     Lost,
-    /// The first thread cannot be told that there is a second one.
+    /// The first thread cannot be notified that there is a second one.
     Barrier(Errno),
-    /// The thread is ending: nobody would give the slot back.
+    /// The thread is exiting: the slot would not be returned.
     Ending,
 }
 
@@ -207,8 +210,8 @@ pub(crate) fn enter() -> Result<Guard, NoSlot> {
     })
 }
 
-/// No insn that was fetched before is executed after it, if there may be other code in its place by
-/// now: nobody else can see to that.
+/// Ensures that no insn fetched before is executed after it, if code may have been replaced:
+/// without barriers the thread must do that itself.
 fn fetch_anew(local: &Local) {
     let generation = skep_jit::generation();
     if local.generation.replace(generation) != generation {
@@ -238,12 +241,12 @@ pub(crate) enum Lone {
     No,
     /// It is, until [`end_lone`].
     Begun,
-    /// It is, and in such a section already.
+    /// It is alone, and already in such a section.
     Within,
 }
 
-/// Begins a section, if the calling thread is in a run and no other thread is or can be before
-/// [`end_lone`]. Whoever comes waits for that: it has to be soon.
+/// Begins a section if the calling thread is in a run and no other thread is, or can be before
+/// [`end_lone`]. New threads wait for its end, so it must be short.
 #[inline(always)]
 pub(crate) fn begin_lone() -> Lone {
     LOCAL.with(|local| {
@@ -262,7 +265,7 @@ pub(crate) fn begin_lone() -> Lone {
     })
 }
 
-/// Ends the section that has begun.
+/// Ends the current section.
 #[inline(always)]
 pub(crate) fn end_lone() {
     LOCAL.with(|local| {
@@ -271,7 +274,7 @@ pub(crate) fn end_lone() {
     });
 }
 
-/// Whether the calling thread is in a section that [`begin_lone`] began.
+/// Whether the calling thread is in a section started by [`begin_lone`].
 #[inline(always)]
 pub(crate) fn is_lone() -> bool {
     LOCAL.with(|local| local.lone.get())
@@ -289,7 +292,7 @@ pub(crate) fn slot() -> Option<u32> {
     (slot != UNREGISTERED).then_some(slot)
 }
 
-/// One past the highest number of a slot that any thread has had.
+/// One past the highest slot number that any thread has had.
 pub(crate) fn slots_used() -> usize {
     SLOTS_USED.load(Ordering::SeqCst) as usize
 }
@@ -298,17 +301,17 @@ fn used_slots() -> &'static [Slot] {
     &SLOTS[..slots_used()]
 }
 
-/// The tag for what is unlinked now.
+/// The tag for memory unlinked now.
 pub(crate) fn tag() -> u64 {
     EPOCHS.tag()
 }
 
-/// Whether what has this tag may be used again, as far as is known.
+/// Whether memory with this tag may be reused, as far as is known.
 pub(crate) fn is_free(tag: u64) -> bool {
     EPOCHS.is_free(tag)
 }
 
-/// Whether this thread's own run keeps what has this tag: [`advance`] would not help.
+/// Whether this thread's own run keeps memory with this tag alive: [`advance`] would not help.
 pub(crate) fn is_held_here(tag: u64) -> bool {
     LOCAL.with(|local| {
         let slot = SLOTS.get(local.slot.get() as usize);
@@ -317,7 +320,7 @@ pub(crate) fn is_held_here(tag: u64) -> bool {
     })
 }
 
-/// Looks which runs are going on; afterwards [`is_free`] knows more.
+/// Checks which runs are in progress; afterwards [`is_free`] knows more.
 pub(crate) fn advance() {
     while ADVANCING.swap(true, Ordering::Acquire) {
         std::thread::yield_now();
@@ -326,8 +329,8 @@ pub(crate) fn advance() {
     ADVANCING.store(false, Ordering::Release);
 }
 
-/// Whether the thread with this slot is in no run. After a barrier: one that it begins later sees
-/// what was written before that.
+/// Whether the thread with this slot is in no run. After a barrier: a run that it begins later sees
+/// everything written before.
 pub(crate) fn is_idle(slot: u16) -> bool {
     SLOTS.get(slot as usize).is_none_or(|slot| slot.epoch.load(Ordering::Acquire) == IDLE)
 }
@@ -337,13 +340,13 @@ pub(crate) fn is_in_run() -> bool {
     LOCAL.with(|local| local.depth.get() > 0)
 }
 
-/// Whether it looks as if no run were going on: what is retired now may be free soon. A run that
-/// has just begun is not always seen.
+/// Whether no run appears to be in progress, so that memory retired now may be free soon. A run
+/// that has just begun is not always seen.
 pub(crate) fn is_quiet() -> bool {
     !is_in_run() && used_slots().iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)
 }
 
-/// Whether no run is going on; one that begins now sees what the caller wrote before.
+/// Whether no run is in progress; one that begins now sees everything that the caller wrote before.
 fn nobody_runs() -> bool {
     fence(Ordering::SeqCst);
     is_quiet()
@@ -359,7 +362,7 @@ pub(crate) enum Waited {
     Refused,
 }
 
-/// Waits until all runs have ended that are going on.
+/// Waits until all current runs have ended.
 pub(crate) fn wait_for_runs() -> Waited {
     if is_in_run() {
         return Waited::InRun;
@@ -379,15 +382,15 @@ pub(crate) fn wait_for_runs() -> Waited {
 /// A thread is in [`advance`]; nothing in it panics.
 static ADVANCING: AtomicBool = AtomicBool::new(false);
 
-/// All threads' earlier stores are visible, and their later loads are later; false if the host
-/// refuses.
+/// Makes all threads' earlier stores visible, and orders their later loads after; false if the host
+/// denies it.
 pub(crate) fn heavy_barrier() -> bool {
     try_heavy_barrier().is_ok()
 }
 
 fn try_heavy_barrier() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
-    // Who is the only one to run programs has nobody to wait for.
+    // The only thread that runs programs need not wait for others.
     let mine = usize::from(slot().is_some());
     if slots_used() > mine && has_membarrier() {
         return membarrier(MembarrierCommand::PrivateExpedited);
@@ -395,7 +398,7 @@ fn try_heavy_barrier() -> Result<(), Errno> {
     Ok(())
 }
 
-/// The other side of it, in a thread that enters a run.
+/// The counterpart in a thread that enters a run.
 #[inline]
 fn light_barrier() {
     if has_membarrier() {
@@ -405,9 +408,9 @@ fn light_barrier() {
     }
 }
 
-/// Whether the kernel runs barriers for us; else every entry has a fence of its own. Threads that
-/// do not know yet ask, and the first to know sets it: nobody waits for another thread, which a
-/// child of `fork` may not have.
+/// Whether the kernel provides barriers; otherwise every entry has a fence of its own. Threads that
+/// do not know yet query it, and the first one sets the result: no thread waits for another, which
+/// may not exist in a child of `fork`.
 #[inline]
 fn has_membarrier() -> bool {
     match MEMBARRIER.load(Ordering::Relaxed) {
@@ -433,17 +436,17 @@ fn register_membarrier() -> bool {
     known.unwrap_or(mine) == YES
 }
 
-/// What threads count and where they are has to be right in children of `fork`.
+/// Counters and CPU numbers must be correct in children of `fork`.
 pub(crate) fn watch_forks() {
-    // Nobody waits for who is first: see `has_membarrier`.
+    // No thread waits for another: see `has_membarrier`.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if WATCHED.load(Ordering::Relaxed) || WATCHED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // What the child asks is known by then.
+    // The child finds the result already known.
     has_membarrier();
-    // SAFETY: who runs code is in a run, whose beginning looks at the generation ([`enter`]); it
-    // has a fence before it looks at who is.
+    // SAFETY: code is only executed in a run, whose beginning checks the generation ([`enter`]);
+    // there is a fence before checking which runs are in progress.
     unsafe { skep_jit::reuse_when(nobody_runs) };
     skep_jit::fork::add_hooks(Hooks {
         before: || watchers().for_each(|watcher| (watcher.before_fork)()),
@@ -452,14 +455,14 @@ pub(crate) fn watch_forks() {
     });
 }
 
-/// In a child: only the thread that called `fork` is there.
+/// In a child: only the thread that called `fork` exists.
 fn forget_other_threads() {
     let mine = LOCAL.with(|local| match skep_jit::fork::is_lost() {
-        // Each run has to ask for a slot, and is refused.
+        // Each run must request a slot, and fails.
         true => local.slot.replace(UNREGISTERED),
         false => local.slot.get(),
     });
-    // Before their slots are someone else's.
+    // Before their slots can belong to other threads.
     watchers().for_each(|watcher| (watcher.in_child)(mine));
     let used = used_slots().iter().enumerate();
     let others = used.filter(|(index, _)| *index != mine as usize);
@@ -470,17 +473,17 @@ fn forget_other_threads() {
     }
     ADVANCING.store(false, Ordering::Release);
     LEAVING.store(0, Ordering::Release);
-    // As the parent did; nothing says that it is inherited.
+    // As in the parent, since it is not documented to be inherited.
     if has_membarrier() {
         let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
     }
 }
 
-/// Takes a slot; waits for threads that are giving theirs back if there is none.
+/// Takes a slot; if there is none, waits for threads that are returning theirs.
 fn free_slot() -> Option<usize> {
     loop {
         let leaving = LEAVING.load(Ordering::Acquire) > 0;
-        // Those that are taken are only looked at: their threads write there.
+        // Slots in use are only read, because their threads write there.
         let takes = |slot: &Slot| !slot.taken.load(Ordering::Relaxed) && slot.take();
         let found = SLOTS.iter().position(takes);
         if found.is_some() || !leaving {
@@ -497,7 +500,7 @@ fn register() -> Result<u32, NoSlot> {
     }
     let index = free_slot().ok_or(NoSlot::TooMany)? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::SeqCst);
-    // SAFETY: the slots of programs are as many as those here, of which this thread has taken one.
+    // SAFETY: programs have as many slots as there are here, of which this thread has taken one.
     unsafe { thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64) };
     watch_forks();
     let kept = leave_nobody_alone(index).and_then(|()| {
@@ -511,9 +514,10 @@ fn register() -> Result<u32, NoSlot> {
     kept.map(|()| index)
 }
 
-/// Who has taken slot `mine` may run programs: if there is another thread it is not alone any more.
+/// Once a thread has taken slot `mine` it may run programs: another existing thread is no longer
+/// alone.
 fn leave_nobody_alone(mine: u32) -> Result<(), NoSlot> {
-    // Of two that come at once one sees the other.
+    // If two threads register at once, one sees the other.
     fence(Ordering::SeqCst);
     let taken =
         |(at, slot): (usize, &Slot)| at != mine as usize && slot.taken.load(Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! `Epochs` and `Slot`: the protocol, without the threads that follow it.
+//! `Epochs` and `Slot`: the protocol, independent of threads.
 //!
-//! The models compile this file too, with atomics that they watch.
+//! The models compile this file too, with instrumented atomics.
 
 use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use super::atomic::{AtomicBool, AtomicU64};
@@ -14,7 +14,7 @@ pub(crate) const IDLE: u64 = 0;
 pub(crate) struct Slot {
     pub(crate) epoch: AtomicU64,
     pub(crate) taken: AtomicBool,
-    /// Its thread is in a section that only a lone thread may enter.
+    /// Its thread is in a section for threads that are alone.
     pub(crate) lone: AtomicBool,
 }
 
@@ -32,8 +32,8 @@ impl Slot {
         self.epoch.store(IDLE, Release);
     }
 
-    /// Its thread begins a section for which it has to be alone; false if it is not, once
-    /// `crowded` says so.
+    /// Its thread begins a section for which it must be alone; false if it is not, according to
+    /// `crowded`.
     #[inline(always)]
     pub(crate) fn begin_lone(&self, crowded: &AtomicBool) -> bool {
         self.lone.store(true, Relaxed);
@@ -51,26 +51,26 @@ impl Slot {
         self.lone.store(false, Release);
     }
 
-    /// Whether the calling thread has it now: nobody had.
+    /// Takes the slot for the calling thread; false if it is already taken.
     pub(crate) fn take(&self) -> bool {
         self.taken.compare_exchange(false, true, AcqRel, Relaxed).is_ok()
     }
 
-    /// Its thread does not need it any more.
+    /// Its thread no longer needs it.
     pub(crate) fn give_back(&self) {
         self.epoch.store(IDLE, Release);
         self.taken.store(false, Release);
     }
 }
 
-/// Says that a second thread has come, and waits (by calling `turn`) until the section is over that
-/// another one may be in: no thread is alone after that. False if the host refuses barriers.
+/// Announces a second thread, and waits (by calling `turn`) for the end of the section that another
+/// thread may be in: no thread is alone after that. False if the host denies barriers.
 pub(crate) fn crowd(crowded: &AtomicBool, slots: &[Slot], turn: impl Fn()) -> bool {
     crowded.store(true, SeqCst);
     if !heavy_barrier() {
         return false;
     }
-    // Sections that begin from here on see that they may not.
+    // Sections that begin from here on see that they must not.
     while slots.iter().any(|slot| slot.lone.load(Acquire)) {
         turn();
     }
@@ -79,23 +79,23 @@ pub(crate) fn crowd(crowded: &AtomicBool, slots: &[Slot], turn: impl Fn()) -> bo
 
 pub(crate) struct Epochs {
     pub(crate) global: AtomicU64,
-    /// Every run with an epoch above it; what is tagged with less than it, less one, is free.
+    /// Every run has an epoch above it; memory tagged with less than it minus one is free.
     pub(crate) oldest: AtomicU64,
 }
 
 impl Epochs {
-    /// The tag for what is unlinked now.
+    /// The tag for memory unlinked now.
     pub(crate) fn tag(&self) -> u64 {
         self.global.load(Acquire)
     }
 
-    /// Whether what has this tag may be used again, as far as is known.
+    /// Whether memory with this tag may be reused, as far as is known.
     pub(crate) fn is_free(&self, tag: u64) -> bool {
         tag + 1 < self.oldest.load(Acquire)
     }
 
-    /// Looks which runs are going on; one thread at a time. Where barriers are refused nothing is
-    /// learnt.
+    /// Checks which runs are in progress; one thread at a time. If barriers are denied, nothing
+    /// changes.
     pub(crate) fn look<'a>(&self, slots: impl FnOnce() -> &'a [Slot]) {
         // Two epochs with a barrier after each: invariant 2 of the module above.
         for _ in 0..2 {

@@ -1,10 +1,10 @@
-//! A retire list: what was taken out of a map, or of the objects, while runs may still use it, kept
-//! until they end.
+//! A retire list: items removed from a map, or freed objects, that current runs may still use, kept
+//! until those runs end.
 
 use crate::epoch;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many retired items make it worth looking whether some are free.
+/// Number of retired items from which on it is worth checking whether some are free.
 const LOOK_AT: usize = 16;
 
 /// Items to drop once no run can use them, at the latest with their map. No destructor of an item
@@ -26,13 +26,13 @@ impl<T> RetireList<T> {
         drop(all);
     }
 
-    /// Takes `item`, and drops it once no run can use it: now if no run is seen to go on, else when
-    /// there are many, or somebody asks.
+    /// Takes `item`, and drops it once no run can use it: now if no run appears to be in progress,
+    /// otherwise when there are many, or on request.
     pub(crate) fn retire(&self, item: T) {
         let tag = epoch::tag();
         let mut retired = self.lock();
         retired.push((tag, item));
-        // While a long run goes on, not all of them again for each new one.
+        // During a long run, not all of them are checked again for each new one.
         let many = retired.len() >= LOOK_AT && retired.len().is_power_of_two();
         drop(retired);
         if many || epoch::is_quiet() {
@@ -40,18 +40,18 @@ impl<T> RetireList<T> {
         }
     }
 
-    /// Drops what no run can use any more, unless another thread is at it.
+    /// Drops what no run can use any more, unless another thread is doing so.
     pub(crate) fn settle(&self) {
         let Ok(mut retired) = self.0.try_lock() else { return };
         let Some((oldest, _)) = retired.first() else { return };
-        // What this run holds itself it holds until it ends, and so what is younger.
+        // What this run itself keeps alive stays until it ends, and so does everything younger.
         if epoch::is_held_here(*oldest) {
             return;
         }
         epoch::advance();
         let free: Vec<_> = retired.extract_if(.., |(tag, _)| epoch::is_free(*tag)).collect();
         drop(retired);
-        // What goes may hold other maps, and take their locks.
+        // Dropped items may own other maps, and take their locks.
         drop(free);
     }
 }

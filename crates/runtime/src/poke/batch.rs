@@ -11,7 +11,7 @@ pub enum Error {
     /// A site is not in the state that the batch requires.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The host, which had let the process register for barriers, now refuses one. The sites are
+    /// The host, which had let the process register for barriers, now denies one. The sites are
     /// restored, but a thread may have run the new code for a moment: what it refers to must not be
     /// reused before current runs have ended.
     #[error("while synchronising threads: membarrier: {0}")]
@@ -20,8 +20,8 @@ pub enum Error {
 
 /// Changes to sites, in any number of programs.
 ///
-/// A batch may be committed again: it describes the new state, not the old. Of two changes to one
-/// site, the later wins.
+/// A batch may be committed again: it describes the new state, not the change. Of two changes to
+/// one site, the later wins.
 #[derive(Debug, Default)]
 pub struct Batch {
     edits: Edits,

@@ -1,17 +1,17 @@
 //! `DirectCalls`: tail calls with a constant index, as jumps that follow a prog array.
 //!
 //! # Invariants
-//! 1. Each call of a program that is there goes to what its slot holds, or is vacant if that is
-//!    nothing: both change under the lock around the `DirectCalls`.
+//! 1. Each call of a live program goes to the contents of its slot, or is vacant if the slot is
+//!    empty: both change under the lock around the `DirectCalls`.
 //! 2. A jump is retargeted while its call is vacant, and seen by all threads before the call is
-//!    not; or from one program that is there to another.
-//! 3. What a slot held is retired after [`DirectCalls::point`] has returned: no thread can enter it
-//!    any more, and those that are in it hold the epoch.
+//!    enabled; or from one live program to another.
+//! 3. The previous contents of a slot are retired after [`DirectCalls::point`] has returned: no
+//!    thread can enter them any more, and those inside hold the epoch.
 //!
-//! The models compile this file too, with sites and barriers that they watch.
+//! The models compile this file too, with instrumented sites and barriers.
 //!
-//! Deliberately absent: a call through an address in memory for targets that are out of reach; code
-//! lies within reach of itself.
+//! Deliberately absent: a call through an address in memory for targets out of reach; all code is
+//! within reach.
 
 #![allow(unsafe_code)]
 
@@ -23,15 +23,15 @@ use rustc_hash::FxHashMap;
 pub(crate) struct DirectCalls(FxHashMap<u32, Vec<Call>>);
 
 struct Call {
-    /// The program that calls, by the address of its code.
+    /// The calling program, by the address of its code.
     caller: u64,
     vacant: Switch,
     jump: Jump,
 }
 
 impl DirectCalls {
-    /// Adds the calls of a program that has not run, through the maps that `is_mine` picks;
-    /// `target` is what a slot holds.
+    /// Adds the calls of a program that has not run, through the maps selected by `is_mine`;
+    /// `target` gives the contents of a slot.
     pub(crate) fn add(
         &mut self,
         code: &MachineCode,
@@ -40,8 +40,8 @@ impl DirectCalls {
     ) -> Result<(), Error> {
         let caller = code.address();
         let mut batch = Batch::new();
-        // SAFETY: calls are vacant, or go to what their slot holds, which machine code may tail
-        // call and which is kept until no thread can (invariants 1 to 3).
+        // SAFETY: calls are vacant, or go to the contents of their slot, which machine code may
+        // tail call and which are kept until no thread can (invariants 1 to 3).
         let calls = unsafe { code.tail_calls() };
         for (map, index, vacant, jump) in calls {
             if !is_mine(map) {
@@ -61,7 +61,7 @@ impl DirectCalls {
         set
     }
 
-    /// Forgets the calls of a program, which goes.
+    /// Removes the calls of a program that is being freed.
     pub(crate) fn remove(&mut self, code: &MachineCode) {
         self.0.retain(|_, calls| {
             calls.retain(|call| call.caller != code.address());
@@ -69,9 +69,9 @@ impl DirectCalls {
         });
     }
 
-    /// Sends all calls through a slot, which holds something now if `held`, to `target`. When it
-    /// returns no thread calls what the slot holds now, unless it fails: then all calls are as they
-    /// were, but a thread may have entered `target`.
+    /// Retargets all calls through a slot, which is non-empty if `held`, to `target`. When it
+    /// returns, no thread calls the old contents any more, unless it fails: then all calls are as
+    /// before, but a thread may have entered `target`.
     pub(crate) fn point(
         &self,
         index: u32,

@@ -1,15 +1,15 @@
-//! Changes running code: turns switches and retargets jumps, many at once.
+//! Modifies running code: turns switches and retargets jumps, many at once.
 //!
-//! Sites come from the compiler ([`skep_jit::SwitchSite`], [`skep_jit::RetargetSite`]); a
-//! [`Batch`] changes them. `docs/live-patching.md` says why no thread ever runs anything but the
-//! old or the new code.
+//! Sites come from the compiler ([`skep_jit::SwitchSite`], [`skep_jit::RetargetSite`]); a [`Batch`]
+//! changes them. `docs/live-patching.md` argues why every thread runs either the old or the new
+//! code.
 //!
 //! # Invariants
-//! 1. A site is written by a batch, under one lock, by one atomic store; old and new value are
-//!    both right at any time, alone and with any other site's.
-//! 2. When [`Batch::commit`] has returned, no thread runs, nor has fetched, what was before.
-//! 3. Nothing that a site referred to is used again before both that and all runs that were going
-//!    on have ended (`epoch`).
+//! 1. A site is written by a batch, under one lock, by one atomic store; old and new value are both
+//!    correct at any time, in any combination with other sites.
+//! 2. When [`Batch::commit`] has returned, no thread runs, or has fetched, the old code.
+//! 3. Memory that a site referred to is not reused before both that and all runs in progress at
+//!    that time have ended (`epoch`).
 //!
 //! Deliberately absent: a signal handler, breakpoint insns, any write of part of an insn.
 

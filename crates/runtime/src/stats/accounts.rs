@@ -1,21 +1,21 @@
-//! `Accounts`: what threads that have ended counted, by program; in a child of `fork`, also what
-//! threads counted that did not come along.
+//! Counts of exited threads, by program; in a child of `fork`, also of threads that do not exist in
+//! it.
 //!
 //! # Invariants
-//! 1. Whoever calls anything here holds the lock (`ledger`): each count is seen once.
+//! 1. All callers hold the lock (`ledger`), so each count is seen exactly once.
 //!
-//! The models compile this file too, with slots that they watch.
+//! The models compile this file too, with instrumented slots.
 
 use super::StatsSlot;
 use super::counts::{self, Counts};
 use std::collections::BTreeMap;
 
-/// The slots of one program, by the number of their thread.
+/// The slots of one program, by thread number.
 pub(crate) trait Slots: Clone {
     fn all(&self) -> &[StatsSlot];
 }
 
-/// A program that has counted anything, or may have.
+/// A program that has counted something, or may have.
 #[derive(Clone)]
 struct Account<S> {
     slots: S,
@@ -32,7 +32,7 @@ impl<S: Slots> Accounts<S> {
         Accounts(BTreeMap::new())
     }
 
-    /// Something will be counted in `slots`, if that is not known.
+    /// Registers `slots`, in which something will be counted, unless already known.
     pub(crate) fn open(&mut self, number: u64, slots: &S) {
         let account = || Account { slots: slots.clone(), folded: Counts::ZERO };
         self.0.entry(number).or_insert_with(account);
@@ -42,7 +42,7 @@ impl<S: Slots> Accounts<S> {
         self.0.remove(&number);
     }
 
-    /// What all threads have counted, of which `used` had a slot.
+    /// The sum of all threads' counts; `used` of them had a slot.
     pub(crate) fn read(&self, number: u64, used: usize) -> Counts {
         let Some(account) = self.0.get(&number) else { return Counts::ZERO };
         let mut sum = account.folded.clone();
@@ -50,7 +50,7 @@ impl<S: Slots> Accounts<S> {
         sum
     }
 
-    /// The thread that owns slot `thread` ends.
+    /// The thread that owns slot `thread` is exiting.
     pub(crate) fn fold(&mut self, thread: u32) {
         for account in self.0.values_mut() {
             if let Some(slot) = account.slots.all().get(thread as usize) {
@@ -59,7 +59,7 @@ impl<S: Slots> Accounts<S> {
         }
     }
 
-    /// In a child of `fork`: only the thread with slot `mine` came along.
+    /// In a child of `fork`: only the thread with slot `mine` exists.
     pub(crate) fn fold_others(&mut self, mine: u32, used: usize) {
         for account in self.0.values_mut() {
             let slots = account.slots.all().iter().take(used).enumerate();

@@ -1,8 +1,8 @@
 //! `Counters`: the slots of one program, one for each thread that may run programs.
 //!
 //! # Invariants
-//! 1. The slot of a thread is the one with the number that the thread has in `epoch`; machine code
-//!    finds it by the thread's word, which `epoch` sets.
+//! 1. The slot of a thread has the thread's number in `epoch`; machine code finds it through the
+//!    thread word, which `epoch` sets.
 
 use super::estimate::Ended;
 use super::ledger::Sheet;
@@ -13,7 +13,7 @@ use skep_jit::thread_word;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Where the runs of one program are counted.
+/// The counters of one program's runs.
 pub(crate) struct Counters {
     sheet: Sheet,
     control: Box<StatsControl>,
@@ -22,7 +22,7 @@ pub(crate) struct Counters {
     clock: Clock,
 }
 
-/// An interpreted run that is timed.
+/// An interpreted run being timed.
 pub(crate) struct Timed {
     start: u64,
     weight: u64,
@@ -34,7 +34,7 @@ impl Counters {
         Ok(Counters { sheet, control: Box::default(), is_on: AtomicBool::new(false), clock })
     }
 
-    /// What machine code needs; the `Counters` have to outlive it.
+    /// The addresses that machine code needs; the `Counters` must outlive it.
     pub(crate) fn link(&self) -> StatsLink {
         StatsLink {
             slots: self.sheet.address(),
@@ -45,7 +45,7 @@ impl Counters {
         }
     }
 
-    /// What is to be measured of runs that begin from now on; the sites are someone else's.
+    /// Sets what to measure in runs that begin from now on; the caller switches the sites.
     pub(super) fn set(&self, options: Option<StatsOptions>) {
         if let Some(options) = options {
             self.sheet.open();
@@ -78,7 +78,7 @@ impl Counters {
         self.sheet.slot()
     }
 
-    /// A run that is not of machine code begins.
+    /// A run that is not machine code begins.
     pub(crate) fn begin(&self) -> Option<Timed> {
         if !self.is_on.load(Relaxed) {
             return None;

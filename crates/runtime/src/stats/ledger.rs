@@ -1,10 +1,11 @@
-//! `Sheet`: the slots of one program, and the ledger of all programs' sheets in the process, which
-//! has what threads counted that have ended.
+//! The per-thread slots of one program, and the process-wide registry of all programs' slots and of
+//! the counts of exited threads.
 //!
 //! # Invariants
-//! 1. Who reads a sheet, and who folds a slot of it, holds the ledger: each count is seen once.
-//! 2. The ledger is held across `fork` by the thread that forks, and so is the gate of all boards,
-//!    which is always taken first: a child finds them whole, and open.
+//! 1. Reading a program's slots, and folding one, is done under the registry's lock: each count is
+//!    seen exactly once.
+//! 2. The forking thread holds the registry's lock and the gate across `fork`, acquiring the gate
+//!    first: a child finds them consistent, and unlocked.
 
 use super::accounts::{Accounts, Slots};
 use super::counts::Counts;
@@ -28,7 +29,7 @@ impl Slots for Arc<Region> {
 
 static GATE: Mutex<()> = Mutex::new(());
 
-/// Nobody is at any board, nor comes there, until it is dropped.
+/// While held, statistics requests cannot be changed or read.
 pub(crate) fn gate() -> MutexGuard<'static, ()> {
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -50,7 +51,7 @@ fn ledger() -> MutexGuard<'static, Ledger> {
 /// A slot for each thread that may run programs.
 pub(super) struct Sheet {
     number: u64,
-    /// Pages are the system's until a thread counts in them.
+    /// Pages are only committed when a thread counts in them.
     slots: Arc<Region>,
     is_open: AtomicBool,
 }
@@ -68,7 +69,7 @@ impl Sheet {
         Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
     }
 
-    /// Something will be counted. Until then threads that end need not look at the slots.
+    /// Something will be counted. Until then exiting threads need not look at the slots.
     pub(super) fn open(&self) {
         if self.is_open.load(Ordering::Acquire) {
             return;
@@ -102,7 +103,7 @@ impl Drop for Sheet {
     }
 }
 
-/// When threads end, and around `fork`.
+/// At thread exit, and around `fork`.
 static WATCHER: Watcher = Watcher {
     ends: fold,
     before_fork: hold,
@@ -111,13 +112,12 @@ static WATCHER: Watcher = Watcher {
     ..Watcher::NONE
 };
 
-/// From now on what threads count is folded when they end, and nobody is at any board when the
-/// process forks.
+/// From now on, counts are folded when threads exit, and the gate is held when the process forks.
 pub(super) fn watch() {
     epoch::add_watcher(&WATCHER);
 }
 
-/// The thread that owns slot `number` ends.
+/// The thread that owns slot `number` is exiting.
 fn fold(number: u32) {
     ledger().fold(number);
 }
@@ -135,7 +135,7 @@ fn release() {
     let _ = HELD.try_with(RefCell::take);
 }
 
-/// After it, in the child: only the thread with slot `mine` came along.
+/// After it, in the child: only the thread with slot `mine` exists.
 fn fold_others(mine: u32) {
     let held = HELD.try_with(RefCell::take).ok().flatten();
     let Some(Held { mut ledger, .. }) = held else { return };
