@@ -1,4 +1,4 @@
-//! Helpers that read and change maps.
+//! Helpers that read and modify maps.
 
 use crate::Errno;
 use crate::mem::Bytes;

@@ -17,7 +17,7 @@ pub(super) struct QueueStack {
     newest_first: bool,
 }
 
-/// Which values there are: `len` from slot `oldest` on, around the end.
+/// The current values: `len` starting at slot `oldest`, wrapping around.
 struct Ends {
     oldest: u32,
     len: u32,

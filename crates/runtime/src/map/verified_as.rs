@@ -1,8 +1,8 @@
-//! Whether a map is what a program was verified with.
+//! Whether a map matches the one that a program was verified with.
 //!
-//! The verifier takes from a map's definition how large keys and values are, how many elements an
-//! array has, where in a value locks and pointers to objects lie, and what constants it holds. None
-//! of that is asked again when a program runs.
+//! The verifier takes the sizes of keys and values, the number of elements of an array, the offsets
+//! of locks and pointers in values, and constants from a map's definition. None of that is checked
+//! again when a program runs.
 //!
 //! # Invariants
 //! 1. Of two definitions without a [`difference`] a program that was verified with one may be given
