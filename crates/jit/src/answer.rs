@@ -1,10 +1,10 @@
-//! `Answer`: what the host says to a question that is asked once.
+//! `Answer`: a cached property of the host, determined once.
 
 use rustix::io::Errno;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Whether the host refuses something. Threads that do not know yet ask, each by itself, and the
-/// first to know sets it: nobody waits for another thread, which a child of `fork` may not have.
+/// Whether the host denies something. Threads that do not know yet determine it themselves, and the
+/// first to finish sets it: no thread waits for another, which may not exist in a child of `fork`.
 pub(crate) struct Answer(AtomicI32);
 
 const UNKNOWN: i32 = -1;
@@ -15,7 +15,7 @@ impl Answer {
         Answer(AtomicI32::new(UNKNOWN))
     }
 
-    /// Why it is refused, if it is.
+    /// Why it is denied, if it is.
     pub(crate) fn get(&self, ask: impl FnOnce() -> Option<Errno>) -> Option<Errno> {
         let mut known = self.0.load(Ordering::Acquire);
         if known == UNKNOWN {

@@ -1,4 +1,4 @@
-//! `BareCode`: bytes of the caller's in place as code, with sites in them: for tests and
+//! `BareCode`: bytes supplied by the caller, placed as code with sites in them: for tests and
 //! measurements of patching itself.
 
 #![allow(unsafe_code)]
@@ -21,7 +21,7 @@ impl BareCode {
     ///
     /// # Errors
     ///
-    /// The host refuses memory for patchable code.
+    /// The host denies memory for patchable code.
     pub fn new(code: &[u8]) -> Result<BareCode, Error> {
         if let Some((_, errno)) = patching_is_refused() {
             return Err(errno.into());
@@ -53,8 +53,8 @@ impl BareCode {
         known.then(|| Jump { text: self.image.text().clone(), site: RetargetSite::new(off) })
     }
 
-    /// The insn at `off`, an even number, as a switch that jumps to the five bytes in front of it.
-    /// It has two bytes at least.
+    /// The insn at `off`, an even number, as a switch that jumps to the five bytes before it. It
+    /// must have at least two bytes.
     pub fn insn_switch(&self, off: u32) -> Option<Switch> {
         let bytes = [self.byte(off)?, self.byte(off.checked_add(1)?)?];
         let is_even = off >= SwitchSite::FRONT_BYTES && off.is_multiple_of(2);
@@ -67,19 +67,19 @@ impl BareCode {
         (off < self.len).then(|| Target { text: self.image.text().clone(), off })
     }
 
-    /// Where the code can be written, without any checks.
+    /// Where the code can be written, unchecked.
     ///
     /// # Safety
     ///
-    /// The caller must write within the code, and is responsible for what threads then run.
+    /// The caller must write inside the code, and is responsible for what threads then execute.
     pub unsafe fn writable(&self) -> *mut u8 {
         self.image.text().writable
     }
 
     fn byte(&self, off: u32) -> Option<u8> {
         let inside = off < self.len && !fork::is_lost();
-        // SAFETY: a byte of the code, which is there as long as `self`; other threads may write it,
-        // as whole bytes.
+        // SAFETY: a byte of the code, which lives as long as `self`; other threads may write it, as
+        // whole bytes.
         inside.then(|| unsafe { std::ptr::read_volatile(self.address(off) as *const u8) })
     }
 }

@@ -17,8 +17,8 @@ use skep_verifier::{SubprogFacts, Xlated};
 ///
 /// # Errors
 ///
-/// Something is not supported yet or not linked, or the host refuses memory. Whether the program
-/// is safe is not checked here, nor whether this processor is one that could run it.
+/// Something is not supported yet or not linked, or the host denies memory. Neither the safety of
+/// the program is checked here, nor whether this processor can run the code.
 pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<MachineCode, Error> {
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
@@ -29,7 +29,7 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         Some(_) => Tuning { passes: Coverage::allowed(tuning.passes, base), ..tuning.clone() },
     };
     opt::run(&mut ops, &mut flow, (linkage, tuning))?;
-    // `rbp` is taken if there is fuel, or a frame that catches exceptions.
+    // `rbp` is in use if there is fuel, or a frame that catches exceptions.
     let taken = tuning.fuel || flow.exception_cb.is_some();
     let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
     let frames = frames((prologue, tuning.fuel), &flow, (&ops, base));
@@ -105,9 +105,9 @@ fn frames(
     frames
 }
 
-/// The code in its place.
+/// The placed code.
 fn placed(emitted: &mut Emitted) -> Result<Image, Error> {
-    // Boxed before anyone takes an address in it.
+    // Boxed before its address is taken.
     let lines = emitted.flags.len().div_ceil(64);
     let flags: Box<[FlagLine]> = (0..lines).map(|_| FlagLine::off()).collect();
     let addresses = 0..emitted.flags.len() as u32;
@@ -127,7 +127,7 @@ fn placed(emitted: &mut Emitted) -> Result<Image, Error> {
     Ok(Image::new(&mut emitted.code, flags, fill)?)
 }
 
-/// Thunks are the first function's.
+/// Thunks belong to the first function.
 fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
     let off = |op: u32| emitted.op_offs.get(op as usize).copied().unwrap_or_default();
     let symbol = |facts: &SubprogFacts| {
@@ -136,7 +136,7 @@ fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
         Symbol { name: facts.name.clone(), off: start, len }
     };
     let mut symbols: Vec<Symbol> = xlated.subprogs().iter().map(symbol).collect();
-    // Stubs stand behind the last function: where exceptions land, then those of the statistics.
+    // Stubs follow the last function: the landing of exceptions, then those of the statistics.
     let end = emitted.op_offs.last().copied().unwrap_or_default();
     let stats = emitted.landing_end;
     let stubs = [("exception", end, stats), ("stats", stats, emitted.code.len() as u32)];

@@ -1,4 +1,4 @@
-//! `Edits`: changes to sites that belong together: all are made, or none.
+//! `Edits`: a set of changes to sites, applied completely or not at all.
 //!
 //! The `loom` models of `skep-runtime` also compile this file, with instrumented sites.
 
@@ -18,7 +18,7 @@ pub enum EditError {
     Stale {
         /// Which change.
         number: usize,
-        /// What the batch was made for.
+        /// The expected state.
         expected: u32,
         /// What is there.
         found: u32,
@@ -42,12 +42,12 @@ pub const EDITS_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 /// Changes to sites.
 #[derive(Debug, Default)]
 pub struct Edits {
-    /// The code that changes are in; sites of one program in a row share an entry.
+    /// The code of the changed sites; consecutive sites of one program share an entry.
     texts: Vec<Arc<Text>>,
-    /// Targets of jumps, which have to be there.
+    /// Targets of jumps, which must still exist.
     targets: Vec<(usize, Arc<Text>)>,
     edits: Vec<Edit>,
-    /// The first thing that was wrong while changes were added.
+    /// The first error in adding changes.
     wrong: Option<EditError>,
 }
 
@@ -55,15 +55,15 @@ pub struct Edits {
 struct Edit {
     text: u32,
     what: What,
-    /// What has to be there; `None` is whatever is there.
+    /// The expected contents; `None` means any.
     expected: Option<u32>,
     new: u32,
     old: u32,
-    /// What a switch is when it is off and on: nothing else may be there.
+    /// The contents of a switch in its two states: nothing else is valid.
     either: Option<[u32; 2]>,
 }
 
-/// What has to be there, what is to be, and what a switch may be.
+/// The expected contents, the new contents, and the valid contents of a switch.
 type Values = (Option<u32>, u32, Option<[u32; 2]>);
 
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ impl Edits {
         self.edits.is_empty()
     }
 
-    /// Turns a switch to `to`, which must now be `from` if that is given.
+    /// Turns a switch to `to`; it must currently be `from` if that is given.
     pub fn switch(&mut self, switch: &Switch, from: Option<bool>, to: bool) {
         let site = switch.site;
         let what = match site.flag() {
@@ -96,7 +96,7 @@ impl Edits {
         self.push(&switch.text, what, (from.map(value), value(to), either));
     }
 
-    /// Points a jump at `to`, which must now go to `from` if that is given.
+    /// Points a jump at `to`; it must currently go to `from` if that is given.
     pub fn retarget(&mut self, jump: &Jump, from: Option<&Target>, to: &Target) {
         let next = jump.text.executable + u64::from(jump.site.next_off());
         let number = self.edits.len();
@@ -150,7 +150,7 @@ impl Edits {
             };
             edit.old = found.ok_or(EditError::Freed(number))?;
             let expected = edit.expected.unwrap_or(edit.old);
-            // A switch is on or off, whatever is expected of it.
+            // A switch must be on or off, whatever state is expected.
             let broken = edit.either.is_some_and(|either| !either.contains(&edit.old));
             if expected != edit.old || broken {
                 return Err(EditError::Stale { number, expected, found: edit.old });
@@ -169,8 +169,7 @@ impl Edits {
         for edit in &self.edits {
             let (text, value) = (&self.texts[edit.text as usize], value(edit));
             match edit.what {
-                // What stands there now, and not what was found: of two changes of one site the
-                // later one holds.
+                // Reads the contents again: of two changes of one site the later one applies.
                 What::Code(place) if lock.load(text, place) != Some(value) => {
                     lock.store(text, place, value);
                 }
@@ -182,7 +181,7 @@ impl Edits {
                 What::Code(_) => {}
             }
         }
-        // What is written is seen before what the caller does next is.
+        // The writes are visible before anything that the caller does next.
         fence(Ordering::SeqCst);
     }
 }

@@ -1,4 +1,4 @@
-//! What batches of edits refuse, and that nothing is half done.
+//! Errors of batches of edits, which leave everything unchanged.
 
 use crate::BareCode;
 use crate::edit::{EDITS_MAX, EditError, Edits};
@@ -7,7 +7,7 @@ use crate::text::{Jump, Place, Target, Text, TextLock};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Code that is nowhere, at an address.
+/// Code without memory, at an address.
 fn nowhere(executable: u64) -> Arc<Text> {
     let (freed, flags) = (AtomicBool::new(false), Box::default());
     Arc::new(Text { writable: std::ptr::null_mut(), executable, len: 64, freed, flags })
@@ -36,7 +36,7 @@ fn what_is_out_of_reach_is_not_jumped_to() {
     }
 }
 
-/// A change that is right, before one that is out of reach, or of code that is nowhere.
+/// A valid change, followed by one that is out of reach or of code that does not exist.
 #[test]
 fn what_comes_before_an_error_is_not_done() {
     let code = BareCode::new(&[0xa9, 1, 0, 0, 0, 0xc3]).expect("room");
@@ -123,7 +123,7 @@ fn an_insn_is_a_switch_of_two_bytes() {
     assert_eq!(commit(None, false), (Ok(true), Some(off)));
     let lock = TextLock::take();
     assert_eq!(lock.load(&switch.text, Place::Half(7)), None);
-    // Half of it is something else, and is not taken for either.
+    // A mixture of the two states is not accepted as either.
     lock.store(&switch.text, Place::Byte(6), 0x31);
     drop(lock);
     assert_eq!(commit(None, true), (Err(stale(0xc031, 0xc031)), Some(0xc031)));

@@ -1,7 +1,7 @@
 //! Machine code for debuggers: an in-memory ELF image that names its functions.
 //!
-//! The image has no code of its own: its `.text` is the memory that the code is in. Debuggers take
-//! such images through gdb's JIT interface (`__jit_debug_descriptor`), which the process has to
+//! The image contains no code itself: its `.text` refers to the memory of the code. Debuggers load
+//! such images through gdb's JIT interface (`__jit_debug_descriptor`), which the process must
 //! provide, not a library.
 
 use crate::MachineCode;
@@ -18,7 +18,7 @@ const IDENT: [u8; 16] = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0";
 const FUNCTION: u8 = 1 << 4 | 2;
 /// Index of `.text`.
 const TEXT: u16 = 1;
-/// Names of sections, and where each begins.
+/// Names of sections, and the offset of each.
 const NAMES: &[u8] = b"\0.text\0.symtab\0.strtab\0";
 const TEXT_NAME: u32 = 1;
 const SYMTAB_NAME: u32 = 7;

@@ -1,4 +1,4 @@
-//! What can be wrong with the input or the host of a compilation.
+//! Errors of a compilation.
 
 use thiserror::Error as ThisError;
 
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 impl Error {
-    /// Whether skep lacks something, as opposed to the input being wrong.
+    /// Whether a feature is missing in skep, as opposed to bad input.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.0, Kind::Unsupported { .. })
     }
@@ -36,7 +36,7 @@ impl Error {
         matches!(self.0, Kind::Memory(_))
     }
 
-    /// Whether we are wrong: a pass made what there is no machine code for.
+    /// Whether it is an internal error: a pass produced an op without machine code.
     pub fn is_bug(&self) -> bool {
         matches!(self.0, Kind::Bug { .. })
     }

@@ -1,17 +1,18 @@
-//! `fork`: a child gets a copy of all machine code at the same addresses, and its own to patch.
+//! `fork`: a child gets a copy of all machine code at the same addresses, which it can patch
+//! independently.
 //!
-//! The mappings are not inherited (`pool`): writing to a shared one would change the parent's
-//! code. Before `fork` the text lock is taken, so that no batch is half done in the child, and each
-//! pool is copied to new memory; in the child that is mapped where the pool was. The copy is made
-//! before, since the parent goes on while the child starts: programs that the child has may be gone
-//! there, and others lie in their place. Machine code, sites and addresses stay good, and what one
-//! process patches the other does not see.
+//! The mappings are not inherited (`pool`): writing to a shared one would change the parent's code.
+//! Before `fork`, the text lock is taken, so that the child does not see a partially applied batch,
+//! and each pool is copied to new memory, which the child maps at the pool's address. The copy is
+//! made before, because the parent continues while the child starts, and may free or replace
+//! programs that the child has. Machine code, sites and addresses stay valid, and neither process
+//! sees patches of the other.
 //!
-//! A child without a copy (the host refuses, or it was made by a raw system call, of which nobody
-//! tells us) has no code; in the first case [`is_lost`] says so.
+//! A child without a copy (the host denies it, or it was created by a raw system call, which cannot
+//! be detected) has no code; in the first case [`is_lost`] says so.
 //!
-//! Deliberately absent: locks of others. A child of a process with several threads finds maps
-//! locked that another thread was changing at that moment, as it does malloc's arenas.
+//! Deliberately absent: other locks. In a child of a process with several threads, maps that
+//! another thread was changing at that moment stay locked, like malloc's arenas.
 
 #![allow(unsafe_code)]
 
@@ -45,7 +46,7 @@ thread_local! {
 
 struct Held {
     memory: MutexGuard<'static, Memory>,
-    /// The child's code, if the host gives memory for it.
+    /// The child's code, if the host provides memory for it.
     copies: Result<Vec<Copied>, Errno>,
     hooks: MutexGuard<'static, Vec<Hooks>>,
 }
@@ -61,18 +62,18 @@ pub fn add_hooks(hooks: Hooks) {
     HOOKS.lock().unwrap_or_else(PoisonError::into_inner).push(hooks);
 }
 
-/// Has the process's forks watched.
+/// Registers the handlers of `fork`.
 pub(crate) fn watch() {
-    // Nobody waits for who is first: a child must not find another thread in it.
+    // No thread waits for another, which may not exist in a child.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if WATCHED.swap(true, Ordering::AcqRel) {
         return;
     }
-    // What the child asks is known by then.
+    // The child finds the result already known.
     image::patching_is_refused();
     image::synchronising_is_refused();
-    // SAFETY: the functions are there as long as the process, and do not unwind: they take locks,
-    // and make system calls whose failure they look at.
+    // SAFETY: the functions live as long as the process, and do not unwind: they take locks, and
+    // make system calls whose results they check.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 

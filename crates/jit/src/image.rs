@@ -1,11 +1,12 @@
-//! `Image`: the code of one program in its place, and who has which range of the pools.
+//! `Image`: the placed code of one program, and the allocation of ranges in the pools.
 //!
 //! # Invariants
-//! 1. A range belongs to one [`Image`], which writes it before anyone runs it; afterwards only
-//!    patch sites change (see `text`).
-//! 2. A range is used again only after all threads have synchronised their instruction streams;
-//!    where the host refuses to see to that, only while no thread runs code, each of which does so
-//!    by itself when it begins and [`generation`] has changed ([`reuse_when`]).
+//! 1. A range belongs to one [`Image`], which writes it before it is run; afterwards only patch
+//!    sites change (see `text`).
+//! 2. A range is reused only after all threads have synchronised their instruction streams. If the
+//!    host does not provide that, it is reused only while no thread runs code, and each thread
+//!    serialises its own instruction stream when it begins a run and [`generation`] has changed
+//!    ([`reuse_when`]).
 
 #![allow(unsafe_code)]
 
@@ -21,7 +22,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Size of a pool, bytes. Only pages that hold code take memory.
+/// Size of a pool, bytes. Only pages with code take memory.
 const POOL_BYTES: usize = 32 << 20;
 /// Ranges are multiples of a cache line.
 const GRAIN: usize = 64;
@@ -35,13 +36,13 @@ pub(crate) struct Memory {
     pools: Vec<Share>,
 }
 
-/// A pool, and which of its ranges no image has.
+/// A pool and its free ranges.
 #[derive(Debug)]
 struct Share {
     pool: Pool,
     /// In order.
     free: Vec<Range<usize>>,
-    /// Where never used memory starts.
+    /// Start of the unused memory.
     fresh: usize,
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn lock() -> MutexGuard<'static, Memory> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why the host does not allow patching, if so: it refuses sealed `memfd`s, or core-synchronising
+/// Why the host does not allow patching, if so: it denies sealed `memfd`s, or core-synchronising
 /// `membarrier`. Checked once.
 pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
     let memfd = memfd_is_refused_here().map(|errno| ("memfd_create", errno));
@@ -78,31 +79,30 @@ pub fn synchronise() -> Result<(), Errno> {
     membarrier(MembarrierCommand::PrivateExpeditedSyncCore)
 }
 
-/// Changes before code is placed where other code was, on a host that refuses to [`synchronise`]. A
-/// thread that begins to run code, and has not seen the number yet, serialises its instruction
-/// stream by itself: it says that it runs, then a fence, then it looks.
+/// Incremented before code is placed in reused memory, on a host that does not allow
+/// [`synchronise`]. A thread that begins to run code and has not seen the value yet serialises its
+/// own instruction stream: it announces the run, executes a fence, then reads the value.
 pub fn generation() -> u64 {
     GENERATION.load(Ordering::Acquire)
 }
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// On a host that refuses to [`synchronise`] memory is used again when `quiet` says that no thread
-/// runs code. The first that is given stays.
+/// On a host that does not allow [`synchronise`], memory is reused if `quiet` says that no thread
+/// runs code. The first function set is kept.
 ///
 /// # Safety
 ///
-/// Where `quiet` returns true, no thread runs code of this crate, and none has anything of it in
-/// its pipeline that begins to without a look at [`generation`] and, where that has changed, an
-/// insn that serialises. `quiet` has a fence before it looks: whom it does not see sees the new
-/// [`generation`].
+/// If `quiet` returns true, no thread runs code of this crate, and none can begin to without
+/// reading [`generation`] and, if that has changed, serialising. `quiet` executes a fence before it
+/// checks: a thread that it does not see running sees the new [`generation`].
 pub unsafe fn reuse_when(quiet: fn() -> bool) {
     let _ = QUIET.set(quiet);
 }
 
 static QUIET: OnceLock<fn() -> bool> = OnceLock::new();
 
-/// Whether code may be placed where other code was: no thread has anything of it in its pipeline.
+/// Whether memory of freed code may be reused: no thread has any of it in its pipeline.
 fn may_reuse() -> bool {
     if synchronising_is_refused().is_none() {
         return synchronise().is_ok();
@@ -111,7 +111,7 @@ fn may_reuse() -> bool {
     QUIET.get().is_some_and(|quiet| quiet())
 }
 
-/// Addresses that a call from wherever code may be placed reaches.
+/// Addresses that a call can reach from any possible position of code.
 pub(crate) fn reach() -> Result<Range<u64>, Errno> {
     if crate::fork::is_lost() {
         return Err(Errno::NOMEM);
@@ -137,7 +137,7 @@ impl Memory {
         if self.pools.is_empty() {
             return Ok(());
         }
-        // As the parent did; nothing says that it is inherited.
+        // As in the parent, since it is not documented to be inherited.
         let registered = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
         if synchronising_is_refused().is_none() {
             registered?;
@@ -146,7 +146,7 @@ impl Memory {
         pools.try_for_each(|(share, copy)| share.pool.adopt(copy))
     }
 
-    /// Takes a range: pool and place in it.
+    /// Allocates a range: pool and offset.
     fn take(&mut self, bytes: usize) -> Result<(usize, Range<usize>), Errno> {
         let bytes = bytes.next_multiple_of(GRAIN);
         let used_before = |share: &Share| share.free.iter().position(|free| free.len() >= bytes);
@@ -197,17 +197,17 @@ impl Memory {
     }
 }
 
-/// The code of a program in its place.
+/// The placed code of a program.
 #[derive(Debug)]
 pub(crate) struct Image {
     text: Arc<Text>,
-    /// The pool, by number, and the range in it.
+    /// The pool's index, and the range in it.
     place: (usize, Range<usize>),
 }
 
 impl Image {
-    /// Finds a place, lets `place` fill in what depends on the address, and writes the code, which
-    /// may be patched or has `flags`.
+    /// Allocates memory, lets `place` fill in everything that depends on the address, and writes
+    /// the code, which can be patched or has `flags`.
     pub(crate) fn new(
         code: &mut [u8],
         flags: Box<[FlagLine]>,
@@ -222,8 +222,8 @@ impl Image {
         let (writable, executable) =
             unsafe { (pool.writable.add(range.start), pool.executable.add(range.start)) };
         place(code, executable as u64);
-        // SAFETY: the range is inside the writable mapping and this image's alone (invariant 1); no
-        // one knows its address yet.
+        // SAFETY: the range is inside the writable mapping and belongs to this image only
+        // (invariant 1); its address is not known to others yet.
         unsafe {
             ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
@@ -241,14 +241,14 @@ impl Image {
         &self.text
     }
 
-    /// The code; zeros where it is lost.
+    /// The code; zeros if it is lost.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let _no_writer = TextLock::take();
         let mut bytes = vec![0; self.text.len as usize];
         if crate::fork::is_lost() {
             return bytes;
         }
-        // SAFETY: the code is readable where it is executable; whoever writes it holds the lock.
+        // SAFETY: the code is readable where it is executable; the lock excludes writers.
         unsafe {
             let from = self.text.executable as *const u8;
             ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
@@ -265,7 +265,7 @@ impl Drop for Image {
     }
 }
 
-/// Why a `memfd` is refused, if it is. Checked once.
+/// Why a `memfd` is denied, if it is. Checked once.
 pub(crate) fn memfd_is_refused_here() -> Option<Errno> {
     static ANSWER: Answer = Answer::unknown();
     ANSWER.get(memfd_is_refused)
@@ -277,7 +277,7 @@ impl Text {
     }
 }
 
-/// A mapping of a jitdump file, by which `perf record` notices it; nobody reads or runs it.
+/// A mapping of a jitdump file, by which `perf record` finds it; it is neither read nor run.
 #[derive(Debug)]
 pub struct JitdumpMarker {
     at: *mut c_void,
@@ -294,7 +294,7 @@ impl JitdumpMarker {
     /// The host refuses the mapping.
     pub fn new(file: &std::fs::File) -> std::io::Result<JitdumpMarker> {
         let runs = ProtFlags::READ | ProtFlags::EXEC;
-        // SAFETY: a new private mapping at an address of the kernel's choice; the file holds what
+        // SAFETY: a new private mapping at an address chosen by the kernel; the file contains what
         // this process wrote, and nothing jumps there.
         let at = unsafe { mmap(ptr::null_mut(), MARKER_BYTES, runs, MapFlags::PRIVATE, file, 0)? };
         Ok(JitdumpMarker { at })
@@ -303,7 +303,7 @@ impl JitdumpMarker {
 
 impl Drop for JitdumpMarker {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and no one has its address.
+        // SAFETY: the mapping belongs to this value, and its address is not known to others.
         unsafe {
             let _ = munmap(self.at, MARKER_BYTES);
         }

@@ -1,9 +1,9 @@
-//! Compiles a verified program's rewritten insns (`Xlated`) to [`MachineCode`] for x86-64. Emits,
-//! never judges.
+//! Compiles a verified program's rewritten insns (`Xlated`) to [`MachineCode`] for x86-64. Makes no
+//! safety decisions.
 //!
 //! In reading order: `lower` turns each insn into one op, the passes in `opt` rewrite ops in place,
-//! `emit` encodes each op with the forms of `asm`, and `image` places the bytes where they can be
-//! executed but not written.
+//! `emit` encodes each op with the forms of `asm`, and `image` places the bytes in executable,
+//! non-writable memory.
 
 #![deny(unsafe_code)]
 
@@ -37,7 +37,7 @@ mod text;
 pub mod thread_word;
 mod tuning;
 
-/// Through which `edit` has its atomics.
+/// The atomics used by `edit`.
 use std::sync::atomic;
 
 pub use bare::BareCode;

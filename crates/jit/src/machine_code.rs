@@ -1,4 +1,4 @@
-//! `MachineCode`: a program as the processor runs it.
+//! `MachineCode`: the machine code of a program.
 
 #![allow(unsafe_code)]
 
@@ -13,8 +13,8 @@ use crate::{PokeMode, Prologue, RunEnv};
 /// The signature of machine code.
 pub type EntryFn = unsafe extern "C" fn(ctx: *mut u8, env: *mut RunEnv) -> u64;
 
-/// Machine code of one program. Freed when dropped: by then no thread may be in it, and no prog
-/// array may hold its entry.
+/// Machine code of one program. Freed when dropped: at that time no thread may be executing it, and
+/// no prog array may contain its entry.
 #[derive(Debug)]
 pub struct MachineCode {
     pub(crate) image: Image,
@@ -40,22 +40,22 @@ impl MachineCode {
         self.image.bytes()
     }
 
-    /// Address at which the host enters; see [`MachineCode::entry`].
+    /// Address of the host's entry point; see [`MachineCode::entry`].
     pub fn entry_address(&self) -> u64 {
         self.image.address() + u64::from(self.entry)
     }
 
-    /// Offset in the code at which the host enters.
+    /// Offset of the host's entry point in the code.
     pub fn entry_off(&self) -> u32 {
         self.entry
     }
 
-    /// Address at which tail calls enter: the content of a prog array slot.
+    /// Address of the entry point of tail calls: the contents of a prog array slot.
     pub fn tail_entry(&self) -> u64 {
         self.image.address() + u64::from(self.tail_entry)
     }
 
-    /// Which insn each byte of the code belongs to.
+    /// The insn to which each byte of the code belongs.
     pub fn pc_map(&self) -> &PcMap {
         &self.pc_map
     }
@@ -71,16 +71,16 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// While the entry is on, and until every run has ended that began meanwhile, what the program
-    /// was linked with as its [`crate::stats::StatsLink`] is there, and each thread that runs it
-    /// has a slot of its own ([`crate::thread_word::set`]).
+    /// While the entry is on, and until every run has ended that began in that time, the
+    /// [`crate::stats::StatsLink`] with which the program was linked is valid, and each thread that
+    /// runs it has a slot of its own ([`crate::thread_word::set`]).
     pub unsafe fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
         let switch = |site: &SwitchSite| Switch { text: self.image.text().clone(), site: *site };
         (self.stats.entry.as_ref().map(switch), self.stats.tail_calls.iter().map(switch).collect())
     }
 
     /// Patched tail calls: those with a constant index whose arrays were linked as
-    /// [`crate::ProgArrayLink::patched`]. All are vacant at first.
+    /// [`crate::ProgArrayLink::patched`]. Initially all are vacant.
     pub fn tail_call_sites(&self) -> &[TailCallSite] {
         &self.tail_calls
     }
@@ -113,7 +113,7 @@ impl MachineCode {
         })
     }
 
-    /// How its switches are implemented, which is not always as requested.
+    /// How its switches are implemented, which may differ from the request.
     pub fn poke_mode(&self) -> PokeMode {
         self.poke
     }
@@ -122,8 +122,8 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site must be one of this program's. Whoever turns it is responsible for what the program
-    /// then does.
+    /// The site must belong to this program. The caller that turns it is responsible for what the
+    /// program then does.
     pub unsafe fn switch(&self, site: SwitchSite) -> Switch {
         Switch { text: self.image.text().clone(), site }
     }
@@ -132,8 +132,8 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site must be one of this program's. Its targets must be valid for it, and exist as long
-    /// as a thread may jump to them.
+    /// The site must belong to this program. Its targets must be valid for it, and exist as long as
+    /// a thread may jump to them.
     pub unsafe fn jump(&self, site: crate::RetargetSite) -> Jump {
         Jump { text: self.image.text().clone(), site }
     }
@@ -153,13 +153,13 @@ impl MachineCode {
     /// # Safety
     ///
     /// The caller must ensure that the program was verified (or is known to be as safe); `ctx`
-    /// points to the context it was verified for, with every pointer in it valid, and nobody else
+    /// points to the context it was verified for, with every pointer in it valid, and no one else
     /// accesses the context or its packet meanwhile; the linked maps, helpers and prog arrays
     /// exist; `env` is valid if the program was compiled with fuel; the `MachineCode` is not
     /// dropped meanwhile; and no helper unwinds.
     pub unsafe fn entry(&self) -> EntryFn {
         let address = (self.image.address() + u64::from(self.entry)) as *const u8;
-        // SAFETY: the address is that of code which was written for this signature.
+        // SAFETY: the address is that of code written for this signature.
         unsafe { std::mem::transmute::<*const u8, EntryFn>(address) }
     }
 }

@@ -1,8 +1,7 @@
-//! Machine code for profilers: a line of perf's map file for each function, and jitdump records
-//! that contain the code.
+//! Machine code for profilers: lines of perf's map file, and jitdump records that contain the code.
 //!
-//! Nothing is written here; files are the caller's. To use a jitdump, run `perf record -k mono`,
-//! then `perf inject --jit`.
+//! This module writes no files; the caller does. To use a jitdump, run `perf record -k mono`, then
+//! `perf inject --jit`.
 //!
 //! Source: `tools/perf/Documentation/jit-interface.txt` and `jitdump-specification.txt`.
 
@@ -47,10 +46,10 @@ const HEADER_BYTES: u32 = 40;
 /// `EM_X86_64`.
 const MACHINE: u32 = 62;
 const JIT_CODE_LOAD: u32 = 0;
-/// Bytes of a code load record before the name.
+/// Size of a code load record before the name.
 const LOAD_BYTES: u32 = 56;
 
-/// When an event happened, and in which process and thread.
+/// The time, process and thread of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Process.

@@ -1,18 +1,18 @@
-//! Memory that is writable at one address and executable at another, never both at one.
+//! Memory that is writable at one address and executable at another.
 //!
 //! A pool is a `memfd`: mapped for writing, then sealed against any further writable mapping, then
-//! mapped for execution inside the [`Region`]: one stretch of addresses near the program's own
-//! text, so that helpers are called, and programs jumped to, with 32-bit displacements. Where the
-//! host refuses a `memfd`, memory without a file is mapped twice.
+//! mapped for execution inside the [`Region`]: an address range near the program's own text, so
+//! that helpers and programs can be reached with 32-bit displacements. If the host denies a
+//! `memfd`, memory without a file is mapped twice.
 //!
 //! # Invariants
 //! 1. No mapping is ever writable and executable; the executable one can never become writable
-//!    (`F_SEAL_FUTURE_WRITE`; without a file by `mseal` only). Where the kernel knows `mseal`
-//!    (6.10) both stay what they are and where they are until the process ends: the writable one
-//!    cannot become executable either, and nothing else can be mapped in place of one.
-//! 2. All pools of a region lie in it: from anywhere in it to anywhere in it a `rel32` reaches.
-//! 3. Neither mapping is inherited by `fork`: a child must not write into its parent's code, nor
-//!    run code that the parent changes.
+//!    (`F_SEAL_FUTURE_WRITE`; without a file, only with `mseal`). If the kernel has `mseal` (6.10),
+//!    both mappings are fixed until the process ends: the writable one cannot become executable
+//!    either, and neither can be replaced.
+//! 2. All pools of a region are inside it: a `rel32` reaches any address in it from any other.
+//! 3. Neither mapping is inherited by `fork`: a child must not write to its parent's code, nor run
+//!    code that the parent changes.
 
 #![allow(unsafe_code)]
 
@@ -26,9 +26,9 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr;
 
-/// Sizes of a region, the best first. Addresses only: no memory is behind them.
+/// Sizes of a region, in order of preference. They only reserve addresses, not memory.
 const REGION_BYTES: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
-/// What a `rel32` reaches, less what the code itself is long.
+/// The reach of a `rel32`, minus the length of the code itself.
 const REACH: u64 = (1 << 31) - (1 << 20);
 const PAGE: usize = 4096;
 
@@ -60,7 +60,7 @@ impl Region {
         end.saturating_sub(REACH)..start.saturating_add(REACH)
     }
 
-    /// Takes `len` bytes of addresses; `None` if there are no more.
+    /// Reserves `len` bytes of addresses; `None` if there are no more.
     fn take(&mut self, len: usize) -> Option<*mut c_void> {
         let end = self.used.checked_add(len).filter(|end| *end <= self.len)?;
         let at = self.start + std::mem::replace(&mut self.used, end);
@@ -68,7 +68,7 @@ impl Region {
     }
 }
 
-/// An address not far from this program's own text, so that helpers are within reach of `call`.
+/// An address near this program's own text, so that helpers are within reach of `call`.
 fn hint(len: usize) -> *mut c_void {
     let text = hint as *const () as usize;
     let away = 256 << 20;
@@ -76,7 +76,7 @@ fn hint(len: usize) -> *mut c_void {
     ptr::without_provenance_mut(at & !((2 << 20) - 1))
 }
 
-/// One file of memory in both its mappings; no descriptor of it is left.
+/// The two mappings of a memory file; all its descriptors are closed.
 #[derive(Debug)]
 pub(crate) struct Pool {
     has_file: bool,
@@ -85,14 +85,14 @@ pub(crate) struct Pool {
     pub(crate) len: usize,
 }
 
-// SAFETY: the pointers are to mappings that are never unmapped; who writes where is decided by the
-// owner of each range, under the text lock.
+// SAFETY: the pointers are to mappings that are never unmapped; writes are up to the owner of each
+// range, under the text lock.
 unsafe impl Send for Pool {}
 // SAFETY: as above.
 unsafe impl Sync for Pool {}
 
 impl Pool {
-    /// `len` bytes, a multiple of pages. They stay mapped as long as the process lives.
+    /// `len` bytes, a multiple of the page size. They stay mapped as long as the process lives.
     pub(crate) fn new(region: &mut Region, len: usize, has_file: bool) -> Result<Pool, Errno> {
         if !has_file {
             return Pool::without_file(region, len);
@@ -101,7 +101,7 @@ impl Pool {
         let at = region.take(len).ok_or(Errno::NOMEM)?;
         let writable = map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)?;
         if let Err(errno) = seal_and_map_executable(&file, at, len) {
-            // SAFETY: the mapping was made above, and no one has its address.
+            // SAFETY: the mapping was made above, and its address is not known to others.
             unsafe { munmap(writable, len)? };
             return Err(errno);
         }
@@ -122,16 +122,16 @@ impl Pool {
         Ok(Pool { has_file: false, writable, executable, len })
     }
 
-    /// Memory with the first `used` bytes, for a child that will be forked. It is made before: what
-    /// the parent does to its own while the child starts the child must not see.
+    /// A copy of the first `used` bytes, for a child about to be forked. It is made in advance,
+    /// because the child must not see changes that the parent makes while the child starts.
     pub(crate) fn copy(&self, used: usize) -> Result<Copied, Errno> {
-        // SAFETY: readable, `used` bytes long at least, and the caller holds the text lock: nobody
-        // writes.
+        // SAFETY: readable, at least `used` bytes long, and the caller holds the text lock, which
+        // excludes writers.
         let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
         if !self.has_file {
             let (at, len) = ((ptr::null_mut(), MapFlags::empty()), self.len);
             let (executable, writable) = map_twice(at, len)?;
-            // SAFETY: `used` bytes of memory that nobody else has.
+            // SAFETY: `used` bytes of memory that belongs to no one else.
             unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used) };
             return Ok(Copied::Mapped(Twice { executable, writable, len }));
         }
@@ -143,7 +143,7 @@ impl Pool {
         Ok(Copied::File(file))
     }
 
-    /// In a child: maps its copy at the addresses where the parent has its own.
+    /// In a child: maps its copy at the parent's addresses.
     pub(crate) fn adopt(&mut self, copied: Copied) -> Result<(), Errno> {
         let (writable, executable) = (self.writable.cast(), self.executable.cast());
         claim(writable, self.len)?;
@@ -154,12 +154,12 @@ impl Pool {
                 seal_and_map_executable(&file, executable, self.len)?;
             }
             Copied::Mapped(twice) => {
-                // It is not there any more when both have moved.
+                // It no longer exists when both have been moved.
                 let twice = ManuallyDrop::new(twice);
                 for (from, to) in [(twice.writable, writable), (twice.executable, executable)] {
                     let flags = MremapFlags::MAYMOVE;
-                    // SAFETY: both are `len` long; what is at `to` was claimed above. Advice:
-                    // invariant 3.
+                    // SAFETY: both are `len` long; the addresses at `to` were reserved above.
+                    // Advice: invariant 3.
                     unsafe {
                         mremap_fixed(from, twice.len, twice.len, flags, to)?;
                         madvise(to, twice.len, Advice::LinuxDontFork)?;
@@ -173,22 +173,22 @@ impl Pool {
     }
 }
 
-/// Maps nothing where a child has nothing, since what was there is not inherited; an error if some
-/// other handler of `fork` has mapped something by now.
+/// Reserves the addresses in a child, where the parent's mappings were not inherited; an error if
+/// another `fork` handler has mapped something there.
 fn claim(at: *mut c_void, len: usize) -> Result<(), Errno> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
-    // SAFETY: a new mapping that is in place of none.
+    // SAFETY: a new mapping that replaces none.
     let got = unsafe { mmap_anonymous(at, len, ProtFlags::empty(), flags)? };
     if got == at {
         return Ok(());
     }
-    // Kernels before 4.17 take the address for a hint.
-    // SAFETY: the mapping was made just now, and nobody has its address.
+    // Kernels before 4.17 treat the address as a hint. SAFETY: the mapping was just made, and its
+    // address is not known to others.
     unsafe { munmap(got, len)? };
     Err(Errno::EXIST)
 }
 
-/// Whether the host gives memory for patched code.
+/// Whether the host provides memory for patched code.
 pub(crate) fn memfd_is_refused() -> Option<Errno> {
     let file = match memory_file(PAGE) {
         Ok(file) => file,
@@ -200,7 +200,7 @@ pub(crate) fn memfd_is_refused() -> Option<Errno> {
 
 fn memory_file(len: usize) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Kernels before 6.3 do not know the flag, and need none.
+    // Kernels before 6.3 do not have the flag, and do not need it.
     let file = memfd_create("skep-jit", flags | MemfdFlags::EXEC)
         .or_else(|_| memfd_create("skep-jit", flags))?;
     ftruncate(&file, len as u64)?;
@@ -213,8 +213,8 @@ fn map_writable(
     len: usize,
 ) -> Result<*mut c_void, Errno> {
     let writes = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new mapping at an address of the kernel's choice, or where only a mapping of the
-    // same pool was.
+    // SAFETY: a new mapping at an address chosen by the kernel, or in place of one of the same
+    // pool.
     let at = unsafe { mmap(at, len, writes, MapFlags::SHARED | fixed, file, 0)? };
     // SAFETY: advice on the whole of our own mapping: invariant 3.
     unsafe { madvise(at, len, Advice::LinuxDontFork)? };
@@ -226,33 +226,34 @@ fn seal_and_map_executable(file: impl AsFd, at: *mut c_void, len: usize) -> Resu
     fcntl_add_seals(&file, seals)?;
     let runs = ProtFlags::READ | ProtFlags::EXEC;
     let flags = MapFlags::SHARED | MapFlags::FIXED;
-    // SAFETY: the addresses are the region's, where nothing but this pool is.
+    // SAFETY: the addresses belong to the region, where only this pool is.
     unsafe { mmap(at, len, runs, flags, &file, 0)? };
     // SAFETY: advice on the whole of our own mapping: invariant 3.
     unsafe { madvise(at, len, Advice::LinuxDontFork) }
 }
 
-/// A mapping that is never given back cannot be changed any more: not its protection, not what is
-/// mapped. Older kernels do not know how, and nothing relies on it.
+/// Seals a mapping that is never unmapped, so that neither its protection nor its contents can be
+/// replaced. Older kernels do not support this, and nothing relies on it.
 fn seal_mapping(at: *mut c_void, len: usize) {
-    /// The number on all 64-bit machines; the C library's table is older.
+    /// The number on all 64-bit machines; the C library's table may be older.
     const MSEAL: libc::c_long = 462;
-    // SAFETY: changes no memory; the mapping is ours, and stays as long as the process.
+    // SAFETY: changes no memory; the mapping is ours, and lives as long as the process.
     unsafe { libc::syscall(MSEAL, at, len, 0) };
 }
 
-/// Memory without a file that is mapped twice, where a `memfd` is refused: executable at `at`, or
-/// anywhere if that is null, and writable elsewhere. Made in this order no rule against memory that
-/// becomes executable (`PR_SET_MDWE`) is broken.
+/// Memory without a file that is mapped twice, for when `memfd` is denied: executable at `at`, or
+/// anywhere if that is null, and writable elsewhere. In this order, no rule against making memory
+/// executable (`PR_SET_MDWE`) is violated.
 fn map_twice(
     (at, fixed): (*mut c_void, MapFlags),
     len: usize,
 ) -> Result<(*mut c_void, *mut c_void), Errno> {
     let runs = ProtFlags::READ | ProtFlags::EXEC;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;
-    // SAFETY: a new mapping at an address of the kernel's choice, or in place of one that is ours.
+    // SAFETY: a new mapping at an address chosen by the kernel, or in place of our own.
     let executable = unsafe { mmap_anonymous(at, len, runs, flags)? };
-    // SAFETY: an old length of 0 maps the same memory once more; nobody has its address.
+    // SAFETY: an old length of 0 maps the same memory once more; its address is not known to
+    // others.
     let writable = unsafe {
         let writable = mremap(executable, 0, len, MremapFlags::MAYMOVE)?;
         mprotect(writable, len, MprotectFlags::READ | MprotectFlags::WRITE)?;
@@ -261,14 +262,14 @@ fn map_twice(
     Ok((executable, writable))
 }
 
-/// A pool's contents, on the way to a child of `fork`.
+/// A pool's contents, for a child of `fork`.
 #[derive(Debug)]
 pub(crate) enum Copied {
     File(OwnedFd),
     Mapped(Twice),
 }
 
-/// Both mappings of memory without a file, wherever they are.
+/// Both mappings of memory without a file, at any address.
 #[derive(Debug)]
 pub(crate) struct Twice {
     executable: *mut c_void,
@@ -278,7 +279,7 @@ pub(crate) struct Twice {
 
 impl Drop for Twice {
     fn drop(&mut self) {
-        // SAFETY: the mappings are this value's, and nobody has their addresses.
+        // SAFETY: the mappings belong to this value, and their addresses are not known to others.
         unsafe {
             let _ = munmap(self.executable, self.len);
             let _ = munmap(self.writable, self.len);

@@ -1,19 +1,18 @@
-//! Patch sites: places that one atomic store may change while other threads run the code.
+//! Patch sites: places that one atomic store can change while other threads run the code.
 //!
 //! The emitter opens and closes them; `text` writes to them.
 //!
 //! # Invariants
 //! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32`
-//!    (`E9`): the immediate is the displacement of the jump. It stands where flags are not read
-//!    before they are written.
-//! 2. A switch may also be an insn of the program itself, of which nothing is added to the code:
-//!    its first two bytes, at an even offset, are replaced by `jmp rel8` to the five bytes in front
-//!    of it, where a `jmp rel32` stands. The insn has two bytes at least, means the same wherever
-//!    it stands, and nothing in the program jumps to it: who turns the switch decides about entries
-//!    and about nothing else. What is jumped to does the insn and goes on behind it.
+//!    (`E9`): the immediate is the displacement of the jump. It is placed where flags are dead.
+//! 2. A switch may also be an insn of the program itself, so that nothing is added to the code: its
+//!    first two bytes, at an even offset, are replaced by a `jmp rel8` to the five bytes before it,
+//!    which are a `jmp rel32`. The insn must have at least two bytes, be position-independent, and
+//!    not be a jump target in the program: the switch affects entries only. The target of the jump
+//!    executes the insn and continues after it.
 //! 3. A retarget site is `jmp rel32` whose displacement is 4-byte aligned.
 //! 4. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
-//!    code tests before a conditional jump; `r11` and flags are lost.
+//!    code tests before a conditional jump; `r11` and flags are clobbered.
 
 /// An insn that can be turned into a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +37,10 @@ impl SwitchSite {
     pub const OFF: u8 = 0xa9;
     /// First byte while it is on.
     pub const ON: u8 = 0xe9;
-    /// Over an insn of the program while it is on: a jump to [`SwitchSite::FRONT_BYTES`] in front.
+    /// Replaces an insn of the program while it is on: a jump to [`SwitchSite::FRONT_BYTES`] before
+    /// it.
     pub const HOP: [u8; 2] = [0xeb, (-(2 + Self::FRONT_BYTES as i8)) as u8];
-    /// Length of the jump in front of an insn that is a switch.
+    /// Length of the jump before an insn that is a switch.
     pub const FRONT_BYTES: u32 = 5;
 
     /// A site that is patched.
@@ -64,7 +64,7 @@ impl SwitchSite {
         matches!(self.made, Made::Insn(_))
     }
 
-    /// What is there while it is off or on: a byte, two, or the flag.
+    /// The contents while it is off or on: a byte, two, or the flag.
     pub(crate) fn value(self, on: bool) -> u32 {
         match (self.made, on) {
             (Made::Test, false) => Self::OFF.into(),
@@ -106,7 +106,7 @@ impl RetargetSite {
         self.off + 1
     }
 
-    /// Offset in the code that the displacement is relative to.
+    /// Offset in the code to which the displacement is relative.
     pub fn next_off(self) -> u32 {
         self.off + 5
     }
@@ -114,8 +114,8 @@ impl RetargetSite {
 
 /// A tail call with a constant index, in code that is patched.
 ///
-/// While the switch is on (the slot is empty), the call is skipped. Otherwise it counts, leaves its
-/// frame and jumps.
+/// While the switch is on (the slot is empty), the call is skipped. Otherwise it is counted, leaves
+/// its frame and jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailCallSite {
     /// The prog array, by `MapIdx`.

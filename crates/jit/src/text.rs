@@ -1,13 +1,13 @@
-//! `Text`: code in its place, and the sites in it that may be changed while threads run it.
+//! `Text`: placed code, and the sites in it that may be changed while threads run it.
 //!
-//! The word is the kernel's (`text_poke`). A `Text` outlives its program, so that a site can always
-//! be asked whether its code is still there.
+//! The term is the kernel's (`text_poke`). A `Text` outlives its program, so that a site can be
+//! checked for whether its code still exists.
 //!
 //! # Invariants
-//! 1. Bytes of code that may run are written by [`TextLock::store`] only: one atomic store of one
-//!    byte, of two at a multiple of 2, or of four at a multiple of 4, of which both the old and the
-//!    new value are right.
-//! 2. Whoever writes, frees or gives out memory for code holds the [`TextLock`].
+//! 1. Bytes of code that may be running are only written by [`TextLock::store`]: one atomic store
+//!    of one byte, of two at a multiple of 2, or of four at a multiple of 4, where both the old and
+//!    the new value are correct.
+//! 2. Writing, freeing and allocating memory for code requires the [`TextLock`].
 
 #![allow(unsafe_code)]
 
@@ -29,10 +29,10 @@ impl FlagLine {
     }
 }
 
-/// Where code is, and whether it still is.
+/// The position of code, and whether it still exists.
 #[derive(Debug)]
 pub(crate) struct Text {
-    /// Where the code can be written; null if it cannot.
+    /// The writable address of the code; null if it cannot be written.
     pub(crate) writable: *mut u8,
     pub(crate) executable: u64,
     pub(crate) len: u32,
@@ -40,7 +40,8 @@ pub(crate) struct Text {
     pub(crate) flags: Box<[FlagLine]>,
 }
 
-// SAFETY: what is behind the pointer is reached under the text lock only, while `freed` is not set.
+// SAFETY: the memory behind the pointer is only accessed under the text lock, while `freed` is not
+// set.
 unsafe impl Send for Text {}
 // SAFETY: as above.
 unsafe impl Sync for Text {}
@@ -62,14 +63,14 @@ impl Text {
     }
 }
 
-/// A switch in code that is in place.
+/// A switch in placed code.
 #[derive(Clone, Debug)]
 pub struct Switch {
     pub(crate) text: Arc<Text>,
     pub(crate) site: SwitchSite,
 }
 
-/// A jump in code that is in place, whose target can be changed.
+/// A jump in placed code, whose target can be changed.
 #[derive(Clone, Debug)]
 pub struct Jump {
     pub(crate) text: Arc<Text>,
@@ -84,24 +85,24 @@ pub struct Target {
 }
 
 impl Switch {
-    /// Whether its code is not there any more.
+    /// Whether its code no longer exists.
     pub fn is_freed(&self) -> bool {
         self.text.is_freed()
     }
 
-    /// Where it is in the code.
+    /// Its position in the code.
     pub fn site(&self) -> SwitchSite {
         self.site
     }
 }
 
 impl Jump {
-    /// Whether its code is not there any more.
+    /// Whether its code no longer exists.
     pub fn is_freed(&self) -> bool {
         self.text.is_freed()
     }
 
-    /// Where it is in the code.
+    /// Its position in the code.
     pub fn site(&self) -> RetargetSite {
         self.site
     }
@@ -113,7 +114,7 @@ impl Target {
         self.text.executable + u64::from(self.off)
     }
 
-    /// Whether its code is not there any more.
+    /// Whether its code no longer exists.
     pub fn is_freed(&self) -> bool {
         self.text.is_freed()
     }
@@ -130,12 +131,12 @@ impl TextLock {
         TextLock { _memory: image::lock() }
     }
 
-    /// The byte, half-word or word at a place; `None` if it is none of the code, or that is not
-    /// there any more or cannot be written.
+    /// The byte, half-word or word at a position; `None` if it is outside the code, or the code no
+    /// longer exists or cannot be written.
     pub(crate) fn load(&self, text: &Text, place: Place) -> Option<u32> {
         let at = self.address(text, place)?;
-        // SAFETY: `address` has checked that the place is in code which is there, and that it is
-        // aligned; all writers use atomic stores while it may run.
+        // SAFETY: `address` has checked that the position is in existing code, and aligned; all
+        // writers use atomic stores while it may run.
         Some(unsafe {
             match place {
                 Place::Byte(_) => u32::from(AtomicU8::from_ptr(at).load(Ordering::Relaxed)),
@@ -145,11 +146,11 @@ impl TextLock {
         })
     }
 
-    /// Writes a place that could be loaded under this lock.
+    /// Writes a position that can be loaded under this lock.
     pub(crate) fn store(&self, text: &Text, place: Place, value: u32) {
         let Some(at) = self.address(text, place) else { return };
-        // SAFETY: as in `load`; the place is a site's (invariant 1: the caller passes only what
-        // `sites` has made), and whoever runs code answers for all states of its sites.
+        // SAFETY: as in `load`; the position is a site's (invariant 1: the caller only passes those
+        // created by `sites`), and whoever runs code is responsible for all states of its sites.
         unsafe {
             match place {
                 Place::Byte(_) => AtomicU8::from_ptr(at).store(value as u8, Ordering::Release),
@@ -172,7 +173,7 @@ impl TextLock {
         if fork::is_lost() || text.is_freed() || text.writable.is_null() || !inside || !aligned {
             return None;
         }
-        // SAFETY: inside the range that `writable` is the start of.
+        // SAFETY: inside the range that starts at `writable`.
         Some(unsafe { text.writable.add(off as usize) })
     }
 }

@@ -1,13 +1,13 @@
-//! Two words per thread at a fixed offset from its thread pointer, so that machine code reaches
-//! each with one load: where the thread's slots are ([`crate::stats`]), and which CPU's values of
+//! Two words per thread at a fixed offset from its thread pointer, which machine code reaches with
+//! one load each: the offset of the thread's slots ([`crate::stats`]), and the CPU whose values of
 //! per-CPU maps it uses.
 //!
 //! The words are thread-local storage in the initial-exec model, which `thread_local!` cannot
 //! guarantee: the linker and the loader give it the same offset in every thread, even in a library
-//! loaded later (for which the C library reserves a few hundred bytes), or refuse to load it.
+//! loaded later (for which the C library reserves a few hundred bytes), or fail to load it.
 //!
 //! # Invariants
-//! 1. The words are read and written by their own thread only.
+//! 1. The words are only accessed by their own thread.
 
 #![allow(unsafe_code)]
 
@@ -24,11 +24,11 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// Distance of the word from the thread pointer, the same in all threads.
+/// Offset of the word from the thread pointer, the same in all threads.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub fn offset() -> i32 {
     let offset: i64;
-    // SAFETY: loads what the loader has written for the symbol above; touches nothing else.
+    // SAFETY: loads the offset that the loader wrote for the symbol above; accesses nothing else.
     unsafe {
         core::arch::asm!(
             "mov {}, qword ptr [rip + skep_jit_thread_word@GOTTPOFF]",
@@ -40,7 +40,7 @@ pub fn offset() -> i32 {
     offset as i32
 }
 
-/// Distance of the second word, the thread's CPU number.
+/// Offset of the second word, the thread's CPU number.
 pub fn cpu_offset() -> i32 {
     offset() + 8
 }
@@ -50,7 +50,7 @@ pub fn cpu_offset() -> i32 {
 /// # Safety
 ///
 /// All code with statistics that the thread runs from now on adds `value` to the address of its
-/// slots ([`crate::stats::StatsLink::slots`]) and writes there: that must be a slot which no other
+/// slots ([`crate::stats::StatsLink::slots`]) and writes there: that must be a slot that no other
 /// thread writes.
 pub unsafe fn set(value: u64) {
     store(offset(), value);
@@ -61,7 +61,7 @@ pub unsafe fn set(value: u64) {
 /// # Safety
 ///
 /// All code that the thread runs from now on uses this CPU's values of per-CPU maps: no other
-/// thread that runs code may have the number while it does.
+/// thread that runs code may have the same number at that time.
 pub unsafe fn set_cpu(cpu: u32) {
     store(cpu_offset(), cpu.into());
 }
@@ -69,7 +69,7 @@ pub unsafe fn set_cpu(cpu: u32) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn store(offset: i32, value: u64) {
     let offset = i64::from(offset);
-    // SAFETY: invariant 1; the words are this crate's, and 8 bytes long each.
+    // SAFETY: invariant 1; the words belong to this crate, and are 8 bytes long each.
     unsafe {
         core::arch::asm!(
             "mov qword ptr fs:[{}], {}",

@@ -1,7 +1,7 @@
 //! Counters ([`crate::coverage`]).
 //!
 //! # Invariants
-//! 1. A counter writes `r10`, `r11` and flags, which no op finds as another left them.
+//! 1. A counter clobbers `r10`, `r11` and flags, which are not live between ops.
 
 use super::Emit;
 use crate::asm::{Mem, Width, X86, forms};
@@ -11,7 +11,7 @@ use crate::regs::{COUNTERS, SCRATCH, SCRATCH2};
 use crate::thread_word;
 
 impl Emit<'_> {
-    /// Behind the prologue of a function.
+    /// After the prologue of a function.
     pub(super) fn coverage_entry(&mut self) {
         match self.counters() {
             Base::Nowhere => {}
@@ -55,7 +55,7 @@ impl Emit<'_> {
         self.asm.mi(form, Width::W64, (word, i64::from(times)));
     }
 
-    /// What has a counter in a loop that is unrolled, but for the way out at its end.
+    /// The counters in a loop that is unrolled, except for the exit at its end.
     pub(super) fn counted_in(&self, looped: &Loop) -> Vec<Place> {
         let (head, latch) = (looped.head as u32, looped.latch as u32);
         let blocks = (head..=latch).map(Place::Block);
@@ -63,8 +63,8 @@ impl Emit<'_> {
         places.filter(|place| self.is_counted(*place)).collect()
     }
 
-    /// How often each edge was passed that has a counter in a loop, by who leaves it in a round
-    /// with the op at `at`.
+    /// How often each counted edge in a loop was passed, when the loop is left in an iteration by
+    /// the op at `at`.
     pub(super) fn passed(&self, looped: &Loop, at: usize, round: u32) -> Vec<(Place, u32)> {
         let here = |place: Place| match place {
             Place::Block(first) => first as usize <= at,

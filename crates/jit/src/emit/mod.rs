@@ -1,9 +1,10 @@
-//! Ops to machine code. One method for each kind of op; which insns stand for an op is decided here
-//! and nowhere else.
+//! Translates ops to machine code. One method for each kind of op; the choice of insns for an op is
+//! made only here.
 //!
 //! # Invariants
-//! 1. An op's code touches its operands, `r10`, `r11` and flags, and what its method says.
-//! 2. Both attempts at a program write the same insns in the same order; only jumps get shorter.
+//! 1. An op's code only affects its operands, `r10`, `r11` and flags, and what its method
+//!    documents.
+//! 2. Both attempts at a program emit the same insns in the same order; only jumps get shorter.
 
 mod alu;
 mod atomic;
@@ -32,11 +33,11 @@ use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
 use std::ops::Range;
 
-/// Loops start at multiples of this, if the padding is not longer than that.
+/// Loops are aligned to multiples of this, if the padding is not longer than that.
 const LOOP_ALIGN: u32 = 32;
 const LOOP_PAD_MAX: u32 = 16;
 
-/// What all attempts at a program share.
+/// State shared by all attempts at a program.
 pub(crate) struct Unit<'a> {
     pub(crate) ops: &'a [Op],
     pub(crate) flow: &'a Flow,
@@ -47,9 +48,9 @@ pub(crate) struct Unit<'a> {
     pub(crate) loops: &'a [Loop],
     /// By op: rounds of a loop start here.
     pub(crate) heads: &'a [bool],
-    /// Ops that are written behind their function, in order.
+    /// Ops that are emitted after their function, in order.
     pub(crate) cold: &'a [(u32, u32)],
-    /// By function: where its blocks stand, if not in their order.
+    /// By function: the order of its blocks, if changed.
     pub(crate) layouts: &'a [Option<Layout>],
     /// Addresses that a call reaches.
     pub(crate) reach: Range<u64>,
@@ -59,31 +60,31 @@ pub(crate) struct Unit<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Emitted {
     pub(crate) code: Vec<u8>,
-    /// Offset at which the host enters.
+    /// Offset of the host's entry point.
     pub(crate) entry: u32,
-    /// Offset at which tail calls enter.
+    /// Offset of the entry point of tail calls.
     pub(crate) tail_entry: u32,
-    /// End of where exceptions land, which is behind the last op.
+    /// End of the landing of exceptions, which follows the last op.
     pub(crate) landing_end: u32,
     /// Offset of the code of each op, and the end.
     pub(crate) op_offs: Vec<u32>,
-    /// Where the code of an op ends that is not in front of that of the next: op, offset.
+    /// End of the code of an op that is not followed by that of the next: op, offset.
     pub(crate) ends: Vec<(u32, u32)>,
-    /// Where the code of ops starts, each time it is written: offset, op.
+    /// Start of the code of ops, each time it is emitted: offset, op.
     pub(crate) spans: Vec<(u32, u32)>,
     pub(crate) tail_calls: Vec<TailCallSite>,
     pub(crate) stats: StatsSites,
     pub(crate) calls: Vec<AbsCall>,
-    /// Where the addresses of flags are to be filled in.
+    /// Where to fill in the addresses of flags.
     pub(crate) flags: Vec<u32>,
 }
 
-/// How statistics are switched at the entry of a program that is patched.
+/// The switch for statistics at the entry of a patched program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntrySite {
-    /// By the program's first insn.
+    /// The program's first insn.
     FirstInsn,
-    /// By an insn in front of that.
+    /// An insn added before it.
     InLine,
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
         let Some((first, hints)) = attempt(unit, (site, Hints::default()))? else {
             return Ok(None);
         };
-        // Once more, with short jumps where the first attempt shows that they reach.
+        // A second attempt, with short jumps where the first one shows that they reach.
         Ok(Some(attempt(unit, (site, hints))?.map_or(first, |(second, _)| second)))
     };
     let emitted = match with(EntrySite::FirstInsn)? {
@@ -103,7 +104,7 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
     emitted.ok_or_else(|| Error::insn(0, "the program's machine code is too long"))
 }
 
-/// The program with such a site; `None` if a jump does not reach, or the site cannot be had.
+/// The program with such a site; `None` if a jump does not reach, or the site is not possible.
 fn attempt(
     unit: &Unit<'_>,
     (entry_site, hints): (EntrySite, Hints),
@@ -174,13 +175,13 @@ fn attempt(
     Ok(Some((out, finished.hints)))
 }
 
-/// An operand that is read, as the processor's forms divide them.
+/// A source operand, as distinguished by the processor's forms.
 enum Operand {
     Rm(Rm),
     Imm(i32),
 }
 
-/// A division by 0, written behind the function.
+/// A division by 0, emitted after the function.
 #[derive(Debug)]
 struct ZeroDivisor {
     label: Label,
@@ -195,25 +196,25 @@ struct ZeroDivisor {
 struct Emit<'a> {
     unit: &'a Unit<'a>,
     asm: Asm,
-    /// Of each op, and of the end; that of a function's first op is where calls enter.
+    /// Labels of each op, and of the end; calls enter at that of a function's first op.
     labels: Vec<Label>,
-    /// Behind the prologue of the function being written: where jumps to its first op land.
+    /// Label after the prologue of the current function: the target of jumps to its first op.
     body: Label,
-    /// Where a run without fuel goes.
+    /// Target for a run without fuel.
     stop: Label,
     /// Where exceptions go.
     landing: Label,
     entry_site: EntrySite,
-    /// Entries of functions that helpers call: first op, label.
+    /// Entries of functions called by helpers: first op, label.
     callbacks: Vec<(u32, Label)>,
     /// Tail calls that are patched.
     tail_calls: Vec<TailCallSite>,
     stats_sites: StatsSites,
-    /// Ways out of unrolled loops that are to be written behind the function.
+    /// Exits of unrolled loops, to be emitted after the function.
     exits: Vec<rounds::LoopExit>,
-    /// Divisions by 0 that are to be written behind the function.
+    /// Divisions by 0, to be emitted after the function.
     zero_divisors: Vec<ZeroDivisor>,
-    /// Stubs that are to be written behind the program.
+    /// Stubs, to be emitted after the program.
     stubs: Option<stats::Stubs>,
     /// See [`Emitted::ends`].
     ends: Vec<(u32, u32)>,
@@ -223,7 +224,7 @@ struct Emit<'a> {
     at: usize,
     /// The function being written.
     func: usize,
-    /// The register whose value the flags are about.
+    /// The register described by the flags.
     flags: Option<(X86, Width)>,
 }
 
@@ -261,7 +262,7 @@ impl<'a> Emit<'a> {
             if self.unit.flow.is_target[at] {
                 self.flags = None;
                 let again = self.unit.heads[at] || self.unit.flow.is_jumped_back_to[at];
-                // A loop with a sum starts in front of what is jumped back to.
+                // A loop with a sum starts before its jump target.
                 if again && !split && self.unit.layouts[self.func].is_none() {
                     self.align_loop();
                 }
@@ -281,7 +282,7 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    /// The op at `at`; one that jumps over what is written elsewhere jumps there instead.
+    /// The op at `at`; an op that jumps over code emitted elsewhere jumps there instead.
     fn one_or_over(&mut self, at: usize) -> Result<usize, Error> {
         let cold = self.unit.cold.binary_search_by_key(&(at as u32 + 1), |(from, _)| *from).ok();
         let (Some(number), Op::Br { test, .. }) = (cold, self.unit.ops[at]) else {
@@ -308,7 +309,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Where a jump to op `to` of this function lands.
+    /// The label for a jump to op `to` of this function.
     fn target(&self, to: u32) -> Label {
         let is_first = to == self.unit.flow.funcs[self.func].start;
         if is_first { self.body } else { self.labels[to as usize] }
@@ -369,13 +370,13 @@ impl<'a> Emit<'a> {
         self.asm.bare(&forms::RET);
     }
 
-    /// To the landing, with the main program's stack.
+    /// Jumps to the landing, with the main program's stack.
     fn throw(&mut self) {
         self.unit.frames[0].unwind(&mut self.asm);
         self.asm.jmp(self.landing);
     }
 
-    /// The exception callback as what the main program does last.
+    /// The exception callback, as the last action of the main program.
     fn landing(&mut self) {
         self.asm.bind(self.landing);
         if let Some(callback) = self.unit.flow.exception_cb {
@@ -385,7 +386,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// The register that holds `reg`; r10 may have to be computed into `scratch`.
+    /// The register that contains `reg`; r10 may have to be computed into `scratch`.
     fn read(&mut self, reg: Reg, scratch: X86) -> X86 {
         if reg != Reg::FP {
             return x86(reg);
@@ -414,7 +415,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// A pass made an op that has no machine code: nothing is left out, the compilation ends.
+    /// A pass produced an op without machine code: the compilation fails.
     fn bug(&self, what: &'static str) -> Result<(), Error> {
         Err(Error::bug(self.at, what))
     }
@@ -451,7 +452,7 @@ mod tests {
         })
     }
 
-    /// What no pass makes: an op that would be left out, or stand for another one.
+    /// Ops that no pass produces: they would be omitted, or mistaken for others.
     #[test]
     fn what_has_no_machine_code_is_our_fault_and_said() {
         let (src, size, dst, width) = (Src::Mem(SLOT), Size::B8, Reg::R0, Width::W64);

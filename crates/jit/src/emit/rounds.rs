@@ -1,4 +1,4 @@
-//! Unrolled loops: all rounds in a row, and ways out that make the loop's registers whole.
+//! Unrolled loops: all copies of the body in a row, and exits that restore the loop's registers.
 
 use super::Emit;
 use crate::Error;
@@ -7,20 +7,20 @@ use crate::coverage::Place;
 use crate::op::{Op, RegSet, Test};
 use crate::opt::unroll::Loop;
 
-/// A way out of a round.
+/// An exit from a copy.
 #[derive(Debug)]
 pub(super) struct LoopExit {
     label: Label,
     /// The op that leaves.
     at: usize,
     repairs: Vec<Op>,
-    /// What is counted, and how often.
+    /// The counters, and how often each counts.
     passed: Vec<(Place, u32)>,
     to: Label,
 }
 
 impl Emit<'_> {
-    /// Writes the loop whose head is being written and where `entry` is bound; the op behind it.
+    /// Emits the loop at the current head, where `entry` is bound; returns the op after it.
     pub(super) fn unrolled(&mut self, looped: &Loop, entry: Label) -> Result<usize, Error> {
         let mut again = entry;
         if let Some(sum) = &looped.sum {
@@ -64,7 +64,7 @@ impl Emit<'_> {
         Ok(looped.latch + 1)
     }
 
-    /// One op of a round; jumps leave the loop.
+    /// One op of a copy; jumps leave the loop.
     fn round_op(&mut self, looped: &Loop, (at, op): (usize, Op), round: u32) -> Result<(), Error> {
         self.at = at;
         self.spans.push((self.asm.here(), at as u32));
@@ -112,7 +112,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Registers that are read at op `at` or behind it.
+    /// Registers that are read at op `at` or later.
     fn live_in(&self, at: usize) -> RegSet {
         match (self.unit.ops.get(at), self.unit.flow.live_out.get(at)) {
             (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),

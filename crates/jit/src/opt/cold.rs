@@ -1,17 +1,16 @@
-//! What a loop runs when it is left is written behind the function: `if i != n goto more` over it
-//! becomes `if i == n goto` there, and each round has one jump less to take.
+//! Code that a loop executes when it is left is emitted after the function: `if i != n goto more`
+//! over it becomes `if i == n goto` there, which saves one taken jump per iteration.
 //!
-//! The ops stay where they are; the emitter writes their code elsewhere.
+//! The ops are not moved; the emitter places their code elsewhere.
 
 use crate::flow::Flow;
 use crate::op::Op;
 use std::collections::BTreeMap;
 
-/// Ops that may be written elsewhere.
+/// Maximum number of ops that may be moved.
 const OPS_MAX: usize = 256;
 
-/// Where ops stand that are written behind their function: from the op behind a jump over them up
-/// to where it goes.
+/// The ops to be emitted after their function: from the op after a jump over them to its target.
 pub(crate) fn plan(ops: &[Op], flow: &Flow) -> Vec<(u32, u32)> {
     let loops = innermost(ops);
     let mut moved: Vec<(u32, u32)> = Vec::new();
@@ -26,7 +25,7 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow) -> Vec<(u32, u32)> {
     moved
 }
 
-/// By op: the smallest loop around it, as jumps backwards tell.
+/// By op: the innermost loop around it, as implied by backward jumps.
 fn innermost(ops: &[Op]) -> Vec<Option<(u32, u32)>> {
     let mut ends = BTreeMap::new();
     for (at, op) in (0u32..).zip(ops) {
@@ -47,7 +46,7 @@ fn innermost(ops: &[Op]) -> Vec<Option<(u32, u32)>> {
     loops
 }
 
-/// Whether ops do nothing but leave the loop that the jump over them stays in.
+/// Whether ops do nothing but leave the loop in which the jump over them stays.
 fn leaves(
     ops: &[Op],
     flow: &Flow,
@@ -57,14 +56,14 @@ fn leaves(
     let Some((start, end)) = loops[from - 1] else { return false };
     let inside = |op: u32| (start..=end).contains(&op);
     let last = (from..to).rfind(|at| ops[*at] != Op::Nop);
-    // A jump to what is no op any more behind the last would fall back into the loop.
+    // A jump to a position after the last op would fall back into the loop.
     let ends = last.is_some_and(|last| {
         let falls = (last + 1..to).any(|at| flow.is_target[at]);
         !falls && ops[last].is_end() && ops[last].target().is_none_or(|to| !inside(to))
     });
     let goes_back =
         |op: &Op| op.target().is_some_and(|at| inside(at) && !(from..to).contains(&(at as usize)));
-    // Nobody comes from elsewhere: this is where the loop is left.
+    // There are no other predecessors, so this is where the loop is left.
     let entered = (from..to).any(|at| flow.is_jumped_back_to[at]);
     ends && inside(to as u32) && !entered && !ops[from..to].iter().any(goes_back)
 }

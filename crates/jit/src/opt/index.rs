@@ -1,21 +1,21 @@
-//! Sums and shifts that are made in place and go into addresses alone: `r7 += r2; load [r7]` is
-//! `load [r7 + r2]`, `r2 <<= 3` in front of it a scale.
+//! Folds sums and shifts made in place that are only used in addresses: `r7 += r2; load [r7]`
+//! becomes `load [r7 + r2]`, a preceding `r2 <<= 3` a scale.
 //!
-//! `address` does the same for sums whose parts are still in registers; here, the parts are what
-//! the op would overwrite, so it goes only if nobody else reads its result.
+//! `address` does the same for sums whose operands are still in registers; here, the op overwrites
+//! an operand, so it can only be removed if its result has no other users.
 //!
 //! # Invariants
-//! 1. Loads and stores stay where they are: only how their addresses are computed changes.
+//! 1. Loads and stores are not moved: only the computation of their addresses changes.
 
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Src};
 
-/// How far the reads of an address are looked for, ops, and how many there may be.
+/// Maximum distance to the users of an address, in ops, and their maximum number.
 const WINDOW: usize = 32;
 const READS_MAX: usize = 8;
 
-/// What a register holds, in terms of others and of what it held before.
+/// The value of a register in terms of others and of its old value.
 #[derive(Clone, Copy)]
 enum Made {
     /// `itself + of`
@@ -26,9 +26,9 @@ enum Made {
     Scaled(Reg, u8),
 }
 
-/// Keeps what is live up to date.
+/// Keeps liveness up to date.
 pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
-    // Backwards: once a sum is in the address, the shift of its part may go there, too.
+    // Backwards: once a sum is in the address, the shift of its operand may be folded, too.
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
         let Some(reads) = reads(ops, flow, (at, reg, made)) else { continue };
@@ -39,7 +39,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
             }
         }
         ops[at] = Op::Nop;
-        // Parts live on up to the last read, and the sum does not.
+        // The operands stay live up to the last use, and the sum does not.
         for live in &mut flow.live_out[at..last] {
             *live = live.minus(RegSet::of(&[reg])).or(made.parts(reg));
         }
@@ -70,7 +70,7 @@ fn made(op: &Op) -> Option<(Reg, Made)> {
 }
 
 impl Made {
-    /// Registers that have to hold what they do.
+    /// Registers that must not change.
     fn parts(self, reg: Reg) -> RegSet {
         match self {
             Made::Plus(of) => RegSet::of(&[reg, of]),
@@ -80,7 +80,7 @@ impl Made {
     }
 }
 
-/// The ops that read `reg`, if all can do without and nobody else does.
+/// The ops that use `reg`, if all of them can be rewritten and there are no others.
 fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option<Vec<usize>> {
     let mut parts = made.parts(reg);
     let mut reads = Vec::new();
@@ -109,8 +109,8 @@ fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option
     None
 }
 
-/// `op` with the parts of `reg` in its address; `None` if it reads `reg` otherwise, or there is no
-/// such address.
+/// `op` with the operands of `reg` in its address; `None` if it uses `reg` otherwise, or there is
+/// no such address.
 fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
     if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Made::Scaled(of, by)) =
         (*op, made)
@@ -139,7 +139,7 @@ fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
         Op::Atomic { addr, .. } => *addr = address,
         _ => return None,
     }
-    // Three parts take `lea` longer than the two additions that they stand for.
+    // A three-operand `lea` is slower than the two additions that it replaces.
     let slow = matches!(op, Op::Lea { .. }) && address.index.is_some() && address.disp != 0;
     (!slow).then_some(better)
 }

@@ -1,12 +1,12 @@
-//! Where blocks stand: what is likely to follow a block stands behind it, so that fewer jumps are
-//! taken. Compilers to BPF put blocks in an order that suits no processor.
+//! Block placement: the likely successor of a block is placed after it, so that fewer jumps are
+//! taken. Compilers for BPF do not optimise the order for any processor.
 //!
-//! The ops stay as they are; the emitter writes blocks in another order, turns conditions round and
-//! adds jumps where a block no longer has the one behind it that follows. With fuel it does not:
-//! what is left is counted at each jump backwards.
+//! The ops are not moved; the emitter emits blocks in another order, inverts conditions, and adds
+//! jumps where a block is no longer followed by its successor. Not with fuel, which is counted at
+//! each backward jump.
 //!
 //! # Invariants
-//! 1. A function still starts with its first block, and all of its code is together.
+//! 1. A function still starts with its first block, and all of its code is contiguous.
 
 use super::paths::Paths;
 use super::unroll::Loop;
@@ -14,10 +14,10 @@ use crate::flow::Func;
 use crate::op::Op;
 use std::ops::Range;
 
-/// The order in which stretches of a function's ops are written; `None` if they stay in theirs.
+/// The order in which ranges of a function's ops are emitted; `None` if unchanged.
 pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
     let range = func.start as usize..func.end as usize;
-    // A loop that is unrolled is left in more than one place, but stays in one piece.
+    // An unrolled loop has several exits, but stays contiguous.
     let first = loops.partition_point(|looped| looped.head < range.start);
     let last = loops.partition_point(|looped| looped.head < range.end);
     let whole: Vec<Range<usize>> =
@@ -43,7 +43,7 @@ pub(crate) struct Layout {
     pub(crate) heads: Vec<usize>,
 }
 
-/// Blocks joined to chains by what is most likely to follow what.
+/// Blocks joined to chains by their most likely successors.
 struct Chains {
     /// By block: its chain.
     of: Vec<usize>,
@@ -74,14 +74,14 @@ fn order(paths: &Paths) -> Vec<usize> {
         let nexts = block.next.into_iter().flatten();
         edges.extend(nexts.map(|(to, likely)| (block.runs * likely, from, to)));
     }
-    // Of two that are as likely, the one that is behind already, and the first.
+    // On a tie, the one that already follows, then the first.
     edges.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.2 != a.1 + 1).cmp(&(b.2 != b.1 + 1))));
     for (_, from, to) in edges {
         chains.join(from, to);
     }
     let mut chains = chains.blocks;
     chains.retain(|chain| !chain.is_empty());
-    // Chains of a loop stand together, what it is left for behind it.
+    // Chains of a loop are adjacent, followed by its exits.
     chains.sort_by_cached_key(|chain| (chain[0] != 0, place(paths, chain)));
     chains.concat()
 }
@@ -100,8 +100,8 @@ fn place(paths: &Paths, chain: &[usize]) -> [usize; 4] {
     place
 }
 
-/// The first ops of loops of one block, where alignment is worth its bytes: into others the way is
-/// through the middle.
+/// The first ops of single-block loops, where alignment is worth its bytes: others are entered in
+/// the middle.
 fn heads(paths: &Paths) -> Vec<usize> {
     let single = paths.rounds.iter().filter(|round| round.blocks.len() == 1);
     let mut heads: Vec<usize> = single.map(|round| paths.blocks[round.head].ops.start).collect();
