@@ -68,7 +68,7 @@ pub struct Loaded<'a> {
 
 /// Why a file, or a part of it, has no answers; one line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum JudgeError {
     /// The file or an argument is wrong.
     Input(String),
     /// We are: something panicked.
@@ -77,21 +77,21 @@ pub enum Trouble {
     Note(String),
 }
 
-impl Trouble {
+impl JudgeError {
     /// Runs `work` for `file`: a panic is our fault, and this file's alone.
-    fn contain<T>(file: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, Trouble> {
+    fn contain<T>(file: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, JudgeError> {
         match skep::contain_panic(work) {
-            Ok(done) => done.map_err(Trouble::Input),
-            Err(panic) => Err(Trouble::Bug(format!("{file}: {panic}"))),
+            Ok(done) => done.map_err(JudgeError::Input),
+            Err(panic) => Err(JudgeError::Bug(format!("{file}: {panic}"))),
         }
     }
 
     /// Prints the line.
     fn print(&self, streams: &mut Streams<'_>) -> io::Result<Exit> {
         let (line, exit) = match self {
-            Trouble::Input(line) => (line, Exit::Input),
-            Trouble::Bug(line) => (line, Exit::Bug),
-            Trouble::Note(line) => return streams.note(line).map(|()| Exit::Success),
+            JudgeError::Input(line) => (line, Exit::Input),
+            JudgeError::Bug(line) => (line, Exit::Bug),
+            JudgeError::Note(line) => return streams.note(line).map(|()| Exit::Success),
         };
         streams.failure(line, exit).map(|()| exit)
     }
@@ -104,7 +104,7 @@ pub struct FileAnswers<T> {
     /// Answers, in the order of the programs.
     pub answers: Vec<T>,
     /// Lines for the error stream: what is wrong with the file, or with us.
-    pub troubles: Vec<Trouble>,
+    pub problems: Vec<JudgeError>,
     /// Counts for the closing line.
     pub tally: Tally,
 }
@@ -212,9 +212,9 @@ impl Plan {
         make: &(impl Fn(Loaded<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
         let file = input.path.display().to_string();
-        let loaded = Trouble::contain(&file, || Ok(self.load_file(input, make)));
+        let loaded = JudgeError::contain(&file, || Ok(self.load_file(input, make)));
         loaded.unwrap_or_else(|trouble| FileAnswers {
-            troubles: vec![trouble],
+            problems: vec![trouble],
             tally: Tally { files_skipped: 1, ..Tally::default() },
             ..FileAnswers::new(file)
         })
@@ -237,7 +237,7 @@ impl Plan {
         match bytes {
             Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
-                answers.troubles.push(Trouble::Input(e));
+                answers.problems.push(JudgeError::Input(e));
                 answers.tally.files_skipped = 1;
             }
         }
@@ -259,7 +259,7 @@ impl Plan {
             answers.tally.files_skipped = 1;
             if input.named {
                 let line = format!("{}: no BPF object inside", answers.file);
-                answers.troubles.push(Trouble::Input(line));
+                answers.problems.push(JudgeError::Input(line));
             }
             return;
         }
@@ -272,21 +272,21 @@ impl Plan {
                 Ok(object) => {
                     opened += 1;
                     let note = object.note.as_ref().map(|note| format!("{name}: {note}"));
-                    answers.troubles.extend(note.map(Trouble::Note));
+                    answers.problems.extend(note.map(JudgeError::Note));
                     if object.programs.is_empty() && input.named {
                         let line = format!("{name}: no BPF program inside");
-                        answers.troubles.push(Trouble::Input(line));
+                        answers.problems.push(JudgeError::Input(line));
                     }
                     self.load_object((&name, bytes.len()), &object, make, answers);
                 }
-                Err(trouble) => answers.troubles.push(trouble),
+                Err(trouble) => answers.problems.push(trouble),
             }
         }
         answers.tally.files_processed = opened.min(1);
         answers.tally.files_skipped = 1 - opened.min(1);
     }
 
-    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, Trouble> {
+    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, JudgeError> {
         let file = input.path.display().to_string();
         let open = || {
             let mut object = self.session.open(&input.path, image).map_err(|e| e.to_string())?;
@@ -296,7 +296,7 @@ impl Plan {
             }
             Ok(object)
         };
-        Trouble::contain(&format!("{file}: while opening the object"), open)
+        JudgeError::contain(&format!("{file}: while opening the object"), open)
     }
 
     fn load_object<T: Send>(
@@ -326,7 +326,7 @@ impl Plan {
 impl<T> FileAnswers<T> {
     /// None yet.
     pub(crate) fn new(file: String) -> FileAnswers<T> {
-        FileAnswers { file, answers: Vec::new(), troubles: Vec::new(), tally: Tally::default() }
+        FileAnswers { file, answers: Vec::new(), problems: Vec::new(), tally: Tally::default() }
     }
 }
 
@@ -411,7 +411,7 @@ impl Batch {
             bar.inc(1);
             add(&mut tally, answers.tally);
             bar.suspend(|| {
-                for trouble in &answers.troubles {
+                for trouble in &answers.problems {
                     exit.raise(trouble.print(streams)?);
                 }
                 sink(streams, answers)
@@ -543,8 +543,8 @@ mod tests {
     #[test]
     fn a_panic_and_an_error_are_not_mixed() {
         let panics = || -> Result<(), String> { panic!("here") };
-        assert_eq!(Trouble::contain("f", panics), Err(Trouble::Bug("f: panic: here".into())));
+        assert_eq!(JudgeError::contain("f", panics), Err(JudgeError::Bug("f: panic: here".into())));
         let fails = || -> Result<(), String> { Err("there".into()) };
-        assert_eq!(Trouble::contain("f", fails), Err(Trouble::Input("there".into())));
+        assert_eq!(JudgeError::contain("f", fails), Err(JudgeError::Input("there".into())));
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Place {
 
 /// How a value came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum Origin {
     /// It was there when a function began.
     Given,
     Constant,
@@ -43,7 +43,7 @@ pub(crate) enum Made {
 
 #[derive(Debug)]
 pub(crate) struct Value<'p> {
-    pub(crate) made: Made,
+    pub(crate) made: Origin,
     /// The insn that made it.
     pub(crate) by: Option<usize>,
     pub(crate) of: [Option<Id>; 2],
@@ -113,7 +113,7 @@ impl<'p> Lineage<'p> {
         lineage
     }
 
-    fn push(&mut self, made: Made, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
+    fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
         let value = Value { made, by, of, points_to: None, read_from: None, told: None };
         self.values.push(value);
         self.values.len() - 1
@@ -124,7 +124,7 @@ impl<'p> Lineage<'p> {
         if let Some(&id) = self.regs.get(&(frame, regno)) {
             return id;
         }
-        let made = if regno == FP { Made::Frame } else { Made::Given };
+        let made = if regno == FP { Origin::Frame } else { Origin::Given };
         let id = self.push(made, None, [None; 2]);
         self.regs.insert((frame, regno), id);
         id
@@ -172,12 +172,12 @@ impl<'p> Lineage<'p> {
         let is_wide = insn.class() == BPF_ALU64;
         let id = match (insn.op(), src) {
             (BPF_MOV, Some(src)) if is_wide && insn.off == 0 => src,
-            (BPF_MOV, Some(src)) => self.push(Made::Computed, Some(at.idx), [Some(src), None]),
-            (BPF_MOV, None) => self.push(Made::Constant, Some(at.idx), [None; 2]),
+            (BPF_MOV, Some(src)) => self.push(Origin::Computed, Some(at.idx), [Some(src), None]),
+            (BPF_MOV, None) => self.push(Origin::Constant, Some(at.idx), [None; 2]),
             (op, src) => {
                 let dst = self.reg(at.frame, insn.dst);
                 let src = src.filter(|_| !matches!(op, BPF_NEG | BPF_END));
-                let id = self.push(Made::Computed, Some(at.idx), [Some(dst), src]);
+                let id = self.push(Origin::Computed, Some(at.idx), [Some(dst), src]);
                 if op == BPF_ADD && is_wide && src.is_none() {
                     self.values[id].points_to = Some(self.place(dst, insn.imm.into()));
                 }
@@ -190,12 +190,12 @@ impl<'p> Lineage<'p> {
     /// A constant of 64 bits, or an address.
     fn address(&mut self, insn: Insn, second: i32, at: At) -> Id {
         let known = self.addresses.get(&(insn.src, insn.imm)).copied();
-        let root = known.unwrap_or_else(|| self.push(Made::Constant, Some(at.idx), [None; 2]));
+        let root = known.unwrap_or_else(|| self.push(Origin::Constant, Some(at.idx), [None; 2]));
         if insn.src == 0 {
-            return self.push(Made::Constant, Some(at.idx), [None; 2]);
+            return self.push(Origin::Constant, Some(at.idx), [None; 2]);
         }
         self.addresses.insert((insn.src, insn.imm), root);
-        let id = self.push(Made::Constant, Some(at.idx), [None; 2]);
+        let id = self.push(Origin::Constant, Some(at.idx), [None; 2]);
         self.values[id].points_to = Some((root, second.into()));
         id
     }
@@ -206,7 +206,7 @@ impl<'p> Lineage<'p> {
         let bytes = insn.size_bytes();
         let stored = self.stored.get(&(root, off)).filter(|stored| stored.0 == bytes);
         let of = [stored.map(|&(_, id)| id), None];
-        let id = self.push(Made::Loaded, Some(at.idx), of);
+        let id = self.push(Origin::Loaded, Some(at.idx), of);
         self.values[id].read_from = Some(Place { root, off, bytes });
         self.set(at, insn.dst, id);
     }
@@ -228,7 +228,7 @@ impl<'p> Lineage<'p> {
             let fetched = if fetches { Some(insn.src) } else { written_register(&insn) };
             let compared = (insn.imm == BPF_CMPXCHG).then_some(0);
             if let Some(regno) = fetched.or(compared) {
-                let id = self.push(Made::Loaded, Some(at.idx), [None; 2]);
+                let id = self.push(Origin::Loaded, Some(at.idx), [None; 2]);
                 self.set(at, regno, id);
             }
         }
@@ -255,7 +255,7 @@ impl<'p> Lineage<'p> {
 
     /// R0 is a result, R1 to R5 are gone.
     fn returned(&mut self, at: At) {
-        let id = self.push(Made::Returned, Some(at.idx), [None; 2]);
+        let id = self.push(Origin::Returned, Some(at.idx), [None; 2]);
         self.set(at, 0, id);
         for regno in 1..=5 {
             self.regs.remove(&(at.frame, regno));

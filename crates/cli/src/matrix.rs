@@ -247,9 +247,9 @@ impl Judge {
             all.file = file.file;
             all.tally = file.tally;
             // What is wrong with a file is wrong for every kernel.
-            for trouble in file.troubles {
-                if !all.troubles.contains(&trouble) {
-                    all.troubles.push(trouble);
+            for trouble in file.problems {
+                if !all.problems.contains(&trouble) {
+                    all.problems.push(trouble);
                 }
             }
             for (at, part) in file.answers.into_iter().enumerate() {

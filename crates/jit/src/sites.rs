@@ -18,12 +18,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
     off: u32,
-    made: Made,
+    made: SwitchForm,
 }
 
 /// What a switch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Made {
+enum SwitchForm {
     /// `test eax, imm32` or `jmp rel32`.
     Test,
     /// An insn of the program that starts with these bytes, or `jmp rel8`.
@@ -45,33 +45,33 @@ impl SwitchSite {
 
     /// A site that is patched.
     pub(crate) fn new(off: u32) -> SwitchSite {
-        SwitchSite { off, made: Made::Test }
+        SwitchSite { off, made: SwitchForm::Test }
     }
 
     /// An insn of the program that starts with these bytes.
     pub(crate) fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
         debug_assert_eq!(off % 2, 0);
-        SwitchSite { off, made: Made::Insn(bytes) }
+        SwitchSite { off, made: SwitchForm::Insn(bytes) }
     }
 
     /// A site that tests a flag.
     pub(crate) fn of_flag(off: u32, flag: u32) -> SwitchSite {
-        SwitchSite { off, made: Made::Flag(flag) }
+        SwitchSite { off, made: SwitchForm::Flag(flag) }
     }
 
     /// Whether it is an insn of the program, so that nothing is added to the code.
     pub fn is_insn(self) -> bool {
-        matches!(self.made, Made::Insn(_))
+        matches!(self.made, SwitchForm::Insn(_))
     }
 
     /// The contents while it is off or on: a byte, two, or the flag.
     pub(crate) fn value(self, on: bool) -> u32 {
         match (self.made, on) {
-            (Made::Test, false) => Self::OFF.into(),
-            (Made::Test, true) => Self::ON.into(),
-            (Made::Insn(bytes), false) => u16::from_le_bytes(bytes).into(),
-            (Made::Insn(_), true) => u16::from_le_bytes(Self::HOP).into(),
-            (Made::Flag(_), on) => on.into(),
+            (SwitchForm::Test, false) => Self::OFF.into(),
+            (SwitchForm::Test, true) => Self::ON.into(),
+            (SwitchForm::Insn(bytes), false) => u16::from_le_bytes(bytes).into(),
+            (SwitchForm::Insn(_), true) => u16::from_le_bytes(Self::HOP).into(),
+            (SwitchForm::Flag(_), on) => on.into(),
         }
     }
 
@@ -83,8 +83,8 @@ impl SwitchSite {
     /// Number of the flag, if the site is not patched.
     pub fn flag(self) -> Option<u32> {
         match self.made {
-            Made::Flag(flag) => Some(flag),
-            Made::Test | Made::Insn(_) => None,
+            SwitchForm::Flag(flag) => Some(flag),
+            SwitchForm::Test | SwitchForm::Insn(_) => None,
         }
     }
 }

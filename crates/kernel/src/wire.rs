@@ -58,12 +58,12 @@ pub enum Reply {
     /// A file's bytes, or a directory's names, one per line; `None` if it cannot be read.
     Bytes(Option<Vec<u8>>),
     /// Of a load.
-    Told(Box<Told>),
+    Loaded(Box<LoadResult>),
 }
 
 /// A kernel's result for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct LoadResult {
     /// The verifier ran.
     pub judged: bool,
     /// It accepts it.
@@ -92,18 +92,19 @@ impl Load {
     }
 
     /// Loads it into the kernel of this machine, and closes it.
-    pub fn tell(&self) -> Told {
+    pub fn load_here(&self) -> LoadResult {
         let program = as_loaded(&self.program);
         let with_btf = program.btf.is_some() == self.program.btf.is_some();
         let not_judged = |reason: String, detail: String| {
             let log = format!("{reason} {detail}").trim_end().to_owned();
-            Told { with_btf, log, ..Told::default() }
+            LoadResult { with_btf, log, ..LoadResult::default() }
         };
         let prepared = match Prepared::named(&program, self.named.clone()) {
             Ok(prepared) => prepared,
             Err((reason, detail)) => return not_judged(reason, detail),
         };
-        let mut told = Told { judged: true, with_btf, log_level: STATS, ..Told::default() };
+        let mut told =
+            LoadResult { judged: true, with_btf, log_level: STATS, ..LoadResult::default() };
         match prepared.load(STATS) {
             Answer::NotJudged { reason, detail } => return not_judged(reason, detail),
             Answer::Judged(it) => {
@@ -121,7 +122,7 @@ impl Load {
     }
 }
 
-impl Told {
+impl LoadResult {
     /// The last message; for a program that was not judged, the reason.
     pub fn message(&self) -> String {
         match self.judged {
@@ -198,7 +199,7 @@ impl Reply {
             Reply::Ready(release) => w.u8(0).str(release),
             Reply::Bytes(None) => w.u8(1),
             Reply::Bytes(Some(bytes)) => w.u8(2).bytes(bytes),
-            Reply::Told(told) => {
+            Reply::Loaded(told) => {
                 let flags = [told.judged, told.accepted, told.with_btf];
                 w.u8(3).u8(flags.iter().rev().fold(0, |all, &flag| all << 1 | u8::from(flag)));
                 w.u32(told.errno).u32(told.log_level).str(&told.log)
@@ -224,7 +225,14 @@ impl Reply {
                 let flag = |bit: u8| flags >> bit & 1 != 0;
                 let (errno, log_level, log) = (r.u32()?, r.u32()?, r.str()?);
                 let (judged, accepted, with_btf) = (flag(0), flag(1), flag(2));
-                Reply::Told(Box::new(Told { judged, accepted, with_btf, errno, log_level, log }))
+                Reply::Loaded(Box::new(LoadResult {
+                    judged,
+                    accepted,
+                    with_btf,
+                    errno,
+                    log_level,
+                    log,
+                }))
             }
             _ => return Err(broken()),
         })
@@ -433,9 +441,14 @@ mod tests {
 
     #[test]
     fn an_answer_arrives_as_it_was_sent() {
-        let told =
-            Told { judged: true, errno: 22, log: "R1 !read_ok".to_owned(), ..Told::default() };
-        for reply in [Reply::Told(Box::new(told)), Reply::Bytes(None), Reply::Bytes(Some(vec![1]))]
+        let told = LoadResult {
+            judged: true,
+            errno: 22,
+            log: "R1 !read_ok".to_owned(),
+            ..LoadResult::default()
+        };
+        for reply in
+            [Reply::Loaded(Box::new(told)), Reply::Bytes(None), Reply::Bytes(Some(vec![1]))]
         {
             let mut bytes = Vec::new();
             reply.send(&mut bytes).expect("sent");

@@ -131,7 +131,10 @@ pub fn write_profile(out: &mut dyn Write, profile: &ProgProfile, rows: usize) ->
     let Spent { insns, states, covered, apart } = profile.total;
     let (prog, file) = (printable(&profile.prog), printable(&profile.file));
     writeln!(out, "{prog} ({file}): {}, {insns} insns, {states} states;", profile.verdict)?;
-    writeln!(out, "{covered} paths were pruned, {apart} comparisons with a saved state did not prune.")?;
+    writeln!(
+        out,
+        "{covered} paths were pruned, {apart} comparisons with a saved state did not prune."
+    )?;
     if let Some(reason) = profile.reason.as_ref().and_then(|reason| reason.lines().next()) {
         writeln!(out, "Rejected: {}", printable(reason))?;
     }

@@ -109,7 +109,7 @@ impl Instance {
     ///
     /// As for [`Runtime::enable_stats`](crate::Runtime::enable_stats).
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
-        self.shared.board.enable(&self.shared.clock, Some(self.image.id), options)
+        self.shared.requests.enable(&self.shared.clock, Some(self.image.id), options)
     }
 
     /// Runs the program once. If as many runs are in progress as the runtime has CPUs

@@ -159,7 +159,7 @@ impl Runtime {
         let target: Arc<dyn TailTarget> = image.clone();
         self.shared.registry.add_prog(&target);
         let counted: Arc<dyn Counted> = image.clone();
-        self.shared.board.add(&counted)?;
+        self.shared.requests.add(&counted)?;
         let instance = Instance::new(self.shared.clone(), image, options.fuel);
         maps.fill_prog_slots(instance.name(), instance.id())?;
         Ok(instance)
@@ -173,12 +173,12 @@ impl Runtime {
     /// The host does not allow synchronising the threads of the process, or the clock has no
     /// constant rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
-        self.shared.board.enable(&self.shared.clock, None, options)
+        self.shared.requests.enable(&self.shared.clock, None, options)
     }
 
     /// Whether statistics of all programs are on (`kernel.bpf_stats_enabled`).
     pub fn stats_enabled(&self) -> bool {
-        self.shared.board.is_enabled()
+        self.shared.requests.is_enabled()
     }
 
     /// All loaded programs, in id order.
@@ -188,7 +188,7 @@ impl Runtime {
 
     /// An observer of the programs, for other threads.
     pub fn observer(&self) -> Observer {
-        Observer::new(&self.shared.board, &self.shared.registry)
+        Observer::new(&self.shared.requests, &self.shared.registry)
     }
 
     /// All maps in use, including inner maps.

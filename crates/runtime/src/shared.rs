@@ -3,7 +3,7 @@
 use crate::cpu::Cpus;
 use crate::map::registry::Registry;
 use crate::memory::Budget;
-use crate::stats::{Board, Clock};
+use crate::stats::{Clock, StatsRequests};
 use crate::timer::Timers;
 use crate::trace::TraceLog;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) trace: TraceLog,
     pub(crate) timers: Timers,
-    pub(crate) board: Arc<Board>,
+    pub(crate) requests: Arc<StatsRequests>,
     pub(crate) clock: Clock,
     pub(crate) mtu: u32,
     /// Memory limit for maps and data recorded by runs.
@@ -27,8 +27,9 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
         let (registry, trace, timers) = Default::default();
-        let (cpus, board, budget) = (Cpus::new(cpus), Board::new(), Budget::new(usize::MAX));
-        Shared { cpus, registry, trace, timers, board, clock, mtu: MTU, budget }
+        let (cpus, requests, budget) =
+            (Cpus::new(cpus), StatsRequests::new(), Budget::new(usize::MAX));
+        Shared { cpus, registry, trace, timers, requests, clock, mtu: MTU, budget }
     }
 }
 

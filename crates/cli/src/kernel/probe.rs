@@ -19,7 +19,8 @@ pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
 
     /// Statistics, and the words of a refusal.
     const LOG_LEVEL: u32 = 4;
-    let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.tell()) {
+    let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.load_here())
+    {
         Ok(told) => Judged {
             judged: told.judged,
             accepted: told.accepted,

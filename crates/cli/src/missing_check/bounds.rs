@@ -1,7 +1,7 @@
 //! Numbers that are not bounded: where they come from, and what was compared in their place.
 
 use crate::history::is_number_text;
-use crate::lineage::{Check, Id, Lineage, Made, Value};
+use crate::lineage::{Check, Id, Lineage, Origin, Value};
 use crate::story::{Described, since};
 use skep::Refusal;
 use skep::insn::Insn;
@@ -65,7 +65,7 @@ fn subject(refusal: &Refusal, lineage: &Lineage<'_>, insn: Option<Insn>) -> Opti
 fn is_number(value: &Value<'_>) -> bool {
     match value.told {
         Some(told) => is_number_text(told),
-        None => !matches!(value.made, Made::Frame | Made::Given),
+        None => !matches!(value.made, Origin::Frame | Origin::Given),
     }
 }
 
@@ -80,7 +80,7 @@ impl Lineage<'_> {
             let [of, added] = self.values[at].of;
             let is_variable = |id: &Id| {
                 let value = &self.values[*id];
-                is_number(value) && value.made != Made::Constant
+                is_number(value) && value.made != Origin::Constant
             };
             if let Some(number) = [added, of].into_iter().flatten().find(is_variable) {
                 return Some(number);
@@ -97,7 +97,7 @@ impl Lineage<'_> {
 
     /// Which check there was: of a number or one that it is made of, or of what stood in its place.
     fn compared(&self, family: &[Id], describe: &impl Fn(usize) -> Described) -> Option<Note> {
-        let is_made = |id: &Id| self.values[*id].made != Made::Constant;
+        let is_made = |id: &Id| self.values[*id].made != Origin::Constant;
         let are_numbers =
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
         let checks = || self.checks.iter().rev().filter(are_numbers);
@@ -132,7 +132,7 @@ impl Lineage<'_> {
 
     /// What a number is made of since it was read from memory.
     fn unstored(&self, id: Id) -> Vec<Id> {
-        self.ancestors_by(id, |made, of| made.made != Made::Loaded && is_number(of))
+        self.ancestors_by(id, |made, of| made.made != Origin::Loaded && is_number(of))
     }
 
     /// Where a number comes from that nothing was compared with.
@@ -146,12 +146,12 @@ impl Lineage<'_> {
         let is_source = |id: &&Id| {
             let value = &self.values[**id];
             match value.made {
-                Made::Loaded | Made::Returned => value.of == [None; 2],
-                made => made == Made::Given,
+                Origin::Loaded | Origin::Returned => value.of == [None; 2],
+                made => made == Origin::Given,
             }
         };
         let source = family.iter().find(is_source).map(|&id| &self.values[id]);
-        let given = source.is_some_and(|value| value.made == Made::Given);
+        let given = source.is_some_and(|value| value.made == Origin::Given);
         let Some(by) = source.and_then(|value| value.by) else {
             let whence = if given { "; it is an argument of this function" } else { "" };
             return Note { text: format!("{NEVER}{whence}"), at: None };

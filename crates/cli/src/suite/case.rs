@@ -52,9 +52,9 @@ impl Outcome {
 }
 
 /// A problem that is no expectation.
-type Trouble = (String, Exit);
+type CaseError = (String, Exit);
 
-fn input_error(what: impl ToString) -> Trouble {
+fn input_error(what: impl ToString) -> CaseError {
     (what.to_string(), Exit::Input)
 }
 
@@ -134,7 +134,7 @@ impl Case<'_> {
         }
     }
 
-    fn judge_on(&self, name: &str) -> Result<Judged, Trouble> {
+    fn judge_on(&self, name: &str) -> Result<Judged, CaseError> {
         let is_file = name.contains('/');
         let path = self.file.beside(name.as_ref());
         let name = if is_file { &*path.to_string_lossy() } else { name };
@@ -142,7 +142,7 @@ impl Case<'_> {
         self.judge(&Session::for_kernel(kernel))
     }
 
-    fn judge(&self, session: &Session) -> Result<Judged, Trouble> {
+    fn judge(&self, session: &Session) -> Result<Judged, CaseError> {
         let path = self.object();
         let mut object = session.open_file(&path).map_err(input_error)?;
         for preset in read_presets(&self.globals()).map_err(input_error)? {
@@ -185,7 +185,7 @@ impl Case<'_> {
     /// Holds a verdict against what is expected, and its cost.
     fn hold(
         &self,
-        (place, found): (&str, Result<Judged, Trouble>),
+        (place, found): (&str, Result<Judged, CaseError>),
         (refused, keys): (Option<&str>, &[&str]),
         outcome: &mut Outcome,
     ) {
@@ -223,7 +223,7 @@ impl Case<'_> {
     }
 
     /// As `skep run` is told: who reads its flags reads these.
-    fn flags(&self, flags: &TestFlags) -> Result<RunFlags, Trouble> {
+    fn flags(&self, flags: &TestFlags) -> Result<RunFlags, CaseError> {
         let test = self.test;
         let mut args: Vec<OsString> = vec!["skep".into(), "run".into()];
         let mut option = |name: &str, value: OsString| {
@@ -266,7 +266,7 @@ impl Case<'_> {
         }
     }
 
-    fn run(&self, flags: &TestFlags, outcome: &mut Outcome) -> Result<(), Trouble> {
+    fn run(&self, flags: &TestFlags, outcome: &mut Outcome) -> Result<(), CaseError> {
         let test = self.test;
         let flags = self.flags(flags)?;
         let mut single =

@@ -17,7 +17,7 @@ const READS_MAX: usize = 8;
 
 /// The value of a register in terms of others and of its old value.
 #[derive(Clone, Copy)]
-enum Made {
+enum Form {
     /// `itself + of`
     Plus(Reg),
     /// `addr`
@@ -46,42 +46,42 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     }
 }
 
-fn made(op: &Op) -> Option<(Reg, Made)> {
+fn made(op: &Op) -> Option<(Reg, Form)> {
     Some(match *op {
         Op::Alu { op: AluOp::Add, width: Width::W64, dst, src: Src::Reg(src) }
             if src != dst && src != Reg::FP =>
         {
-            (dst, Made::Plus(src))
+            (dst, Form::Plus(src))
         }
         Op::Alu { op: AluOp::Add, width: Width::W64, dst, src: Src::Imm(imm) } => {
-            (dst, Made::Sum(Addr::sum(dst, None, imm)))
+            (dst, Form::Sum(Addr::sum(dst, None, imm)))
         }
-        Op::Lea { width: Width::W64, dst, addr } => (dst, Made::Sum(addr)),
+        Op::Lea { width: Width::W64, dst, addr } => (dst, Form::Sum(addr)),
         Op::Mov { width: Width::W64, dst, src: Src::Reg(src) } if src != dst => {
-            (dst, Made::Sum(Addr::sum(src, None, 0)))
+            (dst, Form::Sum(Addr::sum(src, None, 0)))
         }
         Op::Shift { op: ShiftOp::Shl, width: Width::W64, dst, src, by: Src::Imm(by @ 1..=3) }
             if src != Reg::FP =>
         {
-            (dst, Made::Scaled(src, by as u8))
+            (dst, Form::Scaled(src, by as u8))
         }
         _ => return None,
     })
 }
 
-impl Made {
+impl Form {
     /// Registers that must not change.
     fn parts(self, reg: Reg) -> RegSet {
         match self {
-            Made::Plus(of) => RegSet::of(&[reg, of]),
-            Made::Sum(addr) => addr.uses(),
-            Made::Scaled(of, _) => RegSet::of(&[of]),
+            Form::Plus(of) => RegSet::of(&[reg, of]),
+            Form::Sum(addr) => addr.uses(),
+            Form::Scaled(of, _) => RegSet::of(&[of]),
         }
     }
 }
 
 /// The ops that use `reg`, if all of them can be rewritten and there are no others.
-fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option<Vec<usize>> {
+fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Form)) -> Option<Vec<usize>> {
     let mut parts = made.parts(reg);
     let mut reads = Vec::new();
     if !flow.live_out[at].has(reg) {
@@ -111,8 +111,8 @@ fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option
 
 /// `op` with the operands of `reg` in its address; `None` if it uses `reg` otherwise, or there is
 /// no such address.
-fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
-    if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Made::Scaled(of, by)) =
+fn rewritten(op: &Op, reg: Reg, made: Form) -> Option<Op> {
+    if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Form::Scaled(of, by)) =
         (*op, made)
     {
         let addr = Addr::sum(dst, Some((of, by)), 0);
@@ -144,26 +144,26 @@ fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
     (!slow).then_some(better)
 }
 
-fn of_parts(addr: Addr, reg: Reg, made: Made) -> Option<Addr> {
+fn of_parts(addr: Addr, reg: Reg, made: Form) -> Option<Addr> {
     let index_is = addr.index.filter(|(index, _)| *index == reg);
     if index_is.is_some() && addr.base == reg {
         return None;
     }
     let disp = |more: i32| addr.disp.checked_add(more);
     Some(match (made, addr.index, index_is) {
-        (Made::Plus(of), None, _) => Addr { index: Some((of, 0)), ..addr },
-        (Made::Sum(sum), None, _) => Addr { disp: disp(sum.disp)?, space: addr.space, ..sum },
-        (Made::Sum(sum), index, None) if sum.index.is_none() => {
+        (Form::Plus(of), None, _) => Addr { index: Some((of, 0)), ..addr },
+        (Form::Sum(sum), None, _) => Addr { disp: disp(sum.disp)?, space: addr.space, ..sum },
+        (Form::Sum(sum), index, None) if sum.index.is_none() => {
             Addr { base: sum.base, index, disp: disp(sum.disp)?, space: addr.space }
         }
-        (Made::Sum(sum), _, Some((_, scale))) if sum.index.is_none() && sum.base != Reg::FP => {
+        (Form::Sum(sum), _, Some((_, scale))) if sum.index.is_none() && sum.base != Reg::FP => {
             let more = sum.disp.checked_mul(1 << scale)?;
             Addr { index: Some((sum.base, scale)), disp: disp(more)?, ..addr }
         }
-        (Made::Scaled(of, by), _, Some((_, scale))) if scale + by <= 3 => {
+        (Form::Scaled(of, by), _, Some((_, scale))) if scale + by <= 3 => {
             Addr { index: Some((of, scale + by)), ..addr }
         }
-        (Made::Scaled(of, by), Some((index, 0)), None) => {
+        (Form::Scaled(of, by), Some((index, 0)), None) => {
             Addr { base: index, index: Some((of, by)), ..addr }
         }
         _ => return None,

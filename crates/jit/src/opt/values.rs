@@ -165,7 +165,7 @@ impl Values {
     /// What `op` would make: bytes from memory, a sum.
     pub(super) fn preview(&self, op: &Op) -> (Option<Bytes>, Option<Sum>) {
         match self.define(op) {
-            Some(Made::New(def)) => (def.bytes, def.sum),
+            Some(Definition::New(def)) => (def.bytes, def.sum),
             _ => (None, None),
         }
     }
@@ -183,8 +183,8 @@ impl Values {
         }
         for reg in op.defs().iter() {
             let number = match def {
-                Some(Made::Same(number)) => number,
-                Some(Made::New(mut def)) => {
+                Some(Definition::Same(number)) => number,
+                Some(Definition::New(mut def)) => {
                     let number = self.defs.len() as Vn;
                     if def.low == Vn::MAX {
                         def.low = number;
@@ -201,43 +201,45 @@ impl Values {
         }
     }
 
-    fn define(&self, op: &Op) -> Option<Made> {
+    fn define(&self, op: &Op) -> Option<Definition> {
         let unknown = Def::unknown(Vn::MAX, 64);
         Some(match *op {
             Op::Mov { width, src: Src::Reg(src), .. } => self.moved(width, src),
             Op::Mov { width, src: Src::Imm(imm), .. } => {
                 let value = if width == Width::W32 { imm as u32 as u64 } else { imm as i64 as u64 };
-                Made::New(known(value))
+                Definition::New(known(value))
             }
-            Op::LdImm { value, .. } => Made::New(known(value)),
+            Op::LdImm { value, .. } => Definition::New(known(value)),
             Op::Zext { size: Size::B4, src, .. } => self.moved(Width::W32, src),
             Op::Zext { size, src, .. } => {
                 let bits = (8 * size.bytes() as u8).min(self.def_of(src).bits);
-                Made::New(Def { bits, ..unknown })
+                Definition::New(Def { bits, ..unknown })
             }
             Op::Load { size, sign: false, big, addr, .. } => self.loaded(size, big, addr),
             Op::Shift { op, width, src, by: Src::Imm(by), .. } => {
-                Made::New(self.shifted((op, width), src, by))
+                Definition::New(self.shifted((op, width), src, by))
             }
-            Op::Alu { op, width, dst, src } => Made::New(self.alu((op, width), dst, src)),
+            Op::Alu { op, width, dst, src } => Definition::New(self.alu((op, width), dst, src)),
             Op::Lea { width: Width::W64, addr, .. } => {
                 let sum = self.sum_of(addr.base, Width::W64).filter(|_| addr.index.is_none());
                 let sum = sum.and_then(|sum| plus(sum, addr.disp));
-                Made::New(Def { sum, ..unknown })
+                Definition::New(Def { sum, ..unknown })
             }
             Op::Shift { width: Width::W32, .. }
             | Op::Neg { width: Width::W32, .. }
             | Op::Div { width: Width::W32, .. }
-            | Op::MovSx { width: Width::W32, .. } => Made::New(Def { bits: 32, ..unknown }),
-            Op::Swap { size, .. } => Made::New(Def { bits: 8 * size.bytes() as u8, ..unknown }),
+            | Op::MovSx { width: Width::W32, .. } => Definition::New(Def { bits: 32, ..unknown }),
+            Op::Swap { size, .. } => {
+                Definition::New(Def { bits: 8 * size.bytes() as u8, ..unknown })
+            }
             _ => return None,
         })
     }
 
-    fn moved(&self, width: Width, src: Reg) -> Made {
+    fn moved(&self, width: Width, src: Reg) -> Definition {
         let (number, def) = (self.of(src), *self.def_of(src));
         if width == Width::W64 || def.bits <= 32 {
-            return Made::Same(number);
+            return Definition::Same(number);
         }
         let sum = self.sum_of(src, Width::W32).map(|sum| Sum { width: Width::W32, ..sum });
         let bytes = def.bytes.map(|bytes| {
@@ -246,10 +248,10 @@ impl Values {
             Bytes { offs, ..bytes }
         });
         let constant = def.constant.map(|value| value & u64::from(u32::MAX));
-        Made::New(Def { low: def.low, bits: 32, constant, shifted: None, sum, bytes })
+        Definition::New(Def { low: def.low, bits: 32, constant, shifted: None, sum, bytes })
     }
 
-    fn loaded(&self, size: Size, big: bool, addr: Addr) -> Made {
+    fn loaded(&self, size: Size, big: bool, addr: Addr) -> Definition {
         let bits = 8 * size.bytes() as u8;
         let mut def = Def::unknown(Vn::MAX, bits);
         let place = if addr.space == Space::Own { self.place(addr) } else { None };
@@ -261,7 +263,7 @@ impl Values {
             }
             def.bytes = Some(Bytes { base, epoch: self.epoch, offs });
         }
-        Made::New(def)
+        Definition::New(def)
     }
 
     /// An address as a value and a constant.
@@ -393,7 +395,7 @@ fn plus(sum: Sum, imm: i32) -> Option<Sum> {
 }
 
 /// What an op makes.
-enum Made {
+enum Definition {
     /// A value that has a number.
     Same(Vn),
     /// A new one; `low` is `Vn::MAX` if it is its own.

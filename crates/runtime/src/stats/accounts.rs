@@ -17,7 +17,7 @@ pub(crate) trait Slots: Clone {
 
 /// A program that has counted something, or may have.
 #[derive(Clone)]
-struct Account<S> {
+struct Entry<S> {
     slots: S,
     /// Of threads that have ended.
     folded: Counts,
@@ -25,17 +25,17 @@ struct Account<S> {
 
 /// All of them.
 #[derive(Clone)]
-pub(crate) struct Accounts<S>(BTreeMap<u64, Account<S>>);
+pub(crate) struct SlotRegistry<S>(BTreeMap<u64, Entry<S>>);
 
-impl<S: Slots> Accounts<S> {
-    pub(crate) const fn new() -> Accounts<S> {
-        Accounts(BTreeMap::new())
+impl<S: Slots> SlotRegistry<S> {
+    pub(crate) const fn new() -> SlotRegistry<S> {
+        SlotRegistry(BTreeMap::new())
     }
 
     /// Registers `slots`, in which something will be counted, unless already known.
     pub(crate) fn open(&mut self, number: u64, slots: &S) {
-        let account = || Account { slots: slots.clone(), folded: Counts::ZERO };
-        self.0.entry(number).or_insert_with(account);
+        let entry = || Entry { slots: slots.clone(), folded: Counts::ZERO };
+        self.0.entry(number).or_insert_with(entry);
     }
 
     pub(crate) fn close(&mut self, number: u64) {
@@ -44,28 +44,28 @@ impl<S: Slots> Accounts<S> {
 
     /// The sum of all threads' counts; `used` of them had a slot.
     pub(crate) fn read(&self, number: u64, used: usize) -> Counts {
-        let Some(account) = self.0.get(&number) else { return Counts::ZERO };
-        let mut sum = account.folded.clone();
-        account.slots.all().iter().take(used).for_each(|slot| sum.add(slot));
+        let Some(entry) = self.0.get(&number) else { return Counts::ZERO };
+        let mut sum = entry.folded.clone();
+        entry.slots.all().iter().take(used).for_each(|slot| sum.add(slot));
         sum
     }
 
     /// The thread that owns slot `thread` is exiting.
     pub(crate) fn fold(&mut self, thread: u32) {
-        for account in self.0.values_mut() {
-            if let Some(slot) = account.slots.all().get(thread as usize) {
-                account.folded.fold(slot);
+        for entry in self.0.values_mut() {
+            if let Some(slot) = entry.slots.all().get(thread as usize) {
+                entry.folded.fold(slot);
             }
         }
     }
 
     /// In a child of `fork`: only the thread with slot `mine` exists.
     pub(crate) fn fold_others(&mut self, mine: u32, used: usize) {
-        for account in self.0.values_mut() {
-            let slots = account.slots.all().iter().take(used).enumerate();
+        for entry in self.0.values_mut() {
+            let slots = entry.slots.all().iter().take(used).enumerate();
             for (_, slot) in slots.filter(|(number, _)| *number != mine as usize) {
                 counts::settle(slot);
-                account.folded.fold(slot);
+                entry.folded.fold(slot);
             }
         }
     }

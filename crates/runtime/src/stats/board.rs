@@ -17,7 +17,7 @@ use crate::{Error, epoch};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A board, for one thread.
+/// The locked requests.
 struct Locked<'a> {
     state: MutexGuard<'a, State>,
     _gate: MutexGuard<'static, ()>,
@@ -50,7 +50,7 @@ pub(crate) trait Counted: Send + Sync {
 }
 
 /// The requests, and the current state.
-pub(crate) struct Board(Mutex<State>);
+pub(crate) struct StatsRequests(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -116,14 +116,14 @@ impl Wait {
 /// Keeps statistics on until dropped. Statistics requested by other guards stay on.
 #[must_use = "statistics are off again when the guard is dropped"]
 pub struct StatsGuard {
-    board: Weak<Board>,
+    requests: Weak<StatsRequests>,
     token: u64,
 }
 
 impl Drop for StatsGuard {
     fn drop(&mut self) {
-        let Some(board) = self.board.upgrade() else { return };
-        let mut state = board.lock();
+        let Some(requests) = self.requests.upgrade() else { return };
+        let mut state = requests.lock();
         state.wants.retain(|want| want.token != self.token);
         // This cannot fail: it only switches off sites of live programs.
         let _ = state.apply(Wait::IfAllowed);
@@ -136,10 +136,10 @@ impl std::fmt::Debug for StatsGuard {
     }
 }
 
-impl Board {
-    pub(crate) fn new() -> Arc<Board> {
+impl StatsRequests {
+    pub(crate) fn new() -> Arc<StatsRequests> {
         ledger::watch();
-        Arc::new(Board(Mutex::default()))
+        Arc::new(StatsRequests(Mutex::default()))
     }
 
     fn lock(&self) -> Locked<'_> {
@@ -175,7 +175,7 @@ impl Board {
 
     /// Requests statistics of one program, or of all.
     pub(crate) fn enable(
-        self: &Arc<Board>,
+        self: &Arc<StatsRequests>,
         clock: &Clock,
         prog: Option<u32>,
         options: StatsOptions,
@@ -193,7 +193,7 @@ impl Board {
             return Err(why);
         }
         drop(state);
-        Ok(StatsGuard { board: Arc::downgrade(self), token })
+        Ok(StatsGuard { requests: Arc::downgrade(self), token })
     }
 }
 

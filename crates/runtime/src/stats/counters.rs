@@ -5,7 +5,7 @@
 //!    thread word, which `epoch` sets.
 
 use super::estimate::Ended;
-use super::ledger::Sheet;
+use super::ledger::ProgSlots;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
 use skep_jit::stats::{JUMP_BITS, StatsControl, StatsLink, StatsSlot};
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The counters of one program's runs.
 pub(crate) struct Counters {
-    sheet: Sheet,
+    slots: ProgSlots,
     control: Box<StatsControl>,
     /// What interpreted runs ask.
     is_on: AtomicBool,
@@ -30,14 +30,14 @@ pub(crate) struct Timed {
 
 impl Counters {
     pub(crate) fn new(clock: Clock) -> Result<Counters, Error> {
-        let sheet = Sheet::new()?;
-        Ok(Counters { sheet, control: Box::default(), is_on: AtomicBool::new(false), clock })
+        let slots = ProgSlots::new()?;
+        Ok(Counters { slots, control: Box::default(), is_on: AtomicBool::new(false), clock })
     }
 
     /// The addresses that machine code needs; the `Counters` must outlive it.
     pub(crate) fn link(&self) -> StatsLink {
         StatsLink {
-            slots: self.sheet.address(),
+            slots: self.slots.address(),
             control: std::ptr::from_ref(&*self.control) as u64,
             thread_word: thread_word::offset(),
             clock: self.clock.address(),
@@ -48,7 +48,7 @@ impl Counters {
     /// Sets what to measure in runs that begin from now on; the caller switches the sites.
     pub(super) fn set(&self, options: Option<StatsOptions>) {
         if let Some(options) = options {
-            self.sheet.open();
+            self.slots.open();
             self.control.since.store(self.clock.now(), Relaxed);
             self.control.rate.set(options.sample);
             self.control.has_histogram.store(options.histogram.into(), Relaxed);
@@ -58,7 +58,7 @@ impl Counters {
 
     /// What is known now.
     pub(crate) fn read(&self) -> ProgStats {
-        let counts = self.sheet.read();
+        let counts = self.slots.read();
         let ns = |ticks: u64| if ticks == 0 { Ok(0) } else { self.clock.ns(ticks) };
         let (time, histogram_time) = (ns(counts.ticks), ns(counts.bucket_ticks));
         ProgStats {
@@ -75,7 +75,7 @@ impl Counters {
     }
 
     fn slot(&self) -> Option<&StatsSlot> {
-        self.sheet.slot()
+        self.slots.slot()
     }
 
     /// A run that is not machine code begins.
@@ -105,7 +105,7 @@ impl Counters {
 
     /// A run does not happen.
     pub(crate) fn miss(&self) {
-        self.sheet.open();
+        self.slots.open();
         if let Some(slot) = self.slot() {
             slot.recursion_misses.store(slot.recursion_misses.load(Relaxed) + 1, Relaxed);
         }

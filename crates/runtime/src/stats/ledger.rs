@@ -7,7 +7,7 @@
 //! 2. The forking thread holds the registry's lock and the gate across `fork`, acquiring the gate
 //!    first: a child finds them consistent, and unlocked.
 
-use super::accounts::{Accounts, Slots};
+use super::accounts::{SlotRegistry, Slots};
 use super::counts::Counts;
 use crate::Error;
 use crate::epoch::{self, THREADS_MAX, Watcher};
@@ -17,9 +17,9 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Ledger = Accounts<Arc<Region>>;
+type Registry = SlotRegistry<Arc<Region>>;
 
-static LEDGER: Mutex<Ledger> = Mutex::new(Accounts::new());
+static REGISTRY: Mutex<Registry> = Mutex::new(SlotRegistry::new());
 
 impl Slots for Arc<Region> {
     fn all(&self) -> &[StatsSlot] {
@@ -40,16 +40,16 @@ thread_local! {
 }
 
 struct Held {
-    ledger: MutexGuard<'static, Ledger>,
+    registry: MutexGuard<'static, Registry>,
     _gate: MutexGuard<'static, ()>,
 }
 
-fn ledger() -> MutexGuard<'static, Ledger> {
-    LEDGER.lock().unwrap_or_else(PoisonError::into_inner)
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A slot for each thread that may run programs.
-pub(super) struct Sheet {
+pub(super) struct ProgSlots {
     number: u64,
     /// Pages are only committed when a thread counts in them.
     slots: Arc<Region>,
@@ -59,14 +59,14 @@ pub(super) struct Sheet {
 /// Numbers of sheets.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-impl Sheet {
-    pub(super) fn new() -> Result<Sheet, Error> {
+impl ProgSlots {
+    pub(super) fn new() -> Result<ProgSlots, Error> {
         let bytes = THREADS_MAX * size_of::<StatsSlot>();
         let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?.sparse());
         watch();
         epoch::watch_forks();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
+        Ok(ProgSlots { number, slots, is_open: AtomicBool::new(false) })
     }
 
     /// Something will be counted. Until then exiting threads need not look at the slots.
@@ -74,7 +74,7 @@ impl Sheet {
         if self.is_open.load(Ordering::Acquire) {
             return;
         }
-        ledger().open(self.number, &self.slots);
+        registry().open(self.number, &self.slots);
         self.is_open.store(true, Ordering::Release);
     }
 
@@ -90,15 +90,15 @@ impl Sheet {
 
     /// What all threads have counted.
     pub(super) fn read(&self) -> Counts {
-        let ledger = ledger();
-        ledger.read(self.number, epoch::slots_used())
+        let registry = registry();
+        registry.read(self.number, epoch::slots_used())
     }
 }
 
-impl Drop for Sheet {
+impl Drop for ProgSlots {
     fn drop(&mut self) {
         if self.is_open.load(Ordering::Acquire) {
-            ledger().close(self.number);
+            registry().close(self.number);
         }
     }
 }
@@ -119,14 +119,14 @@ pub(super) fn watch() {
 
 /// The thread that owns slot `number` is exiting.
 fn fold(number: u32) {
-    ledger().fold(number);
+    registry().fold(number);
 }
 
 /// Before `fork`.
 fn hold() {
     let _ = HELD.try_with(|held| {
         let gate = gate();
-        held.replace(Some(Held { ledger: ledger(), _gate: gate }))
+        held.replace(Some(Held { registry: registry(), _gate: gate }))
     });
 }
 
@@ -138,6 +138,6 @@ fn release() {
 /// After it, in the child: only the thread with slot `mine` exists.
 fn fold_others(mine: u32) {
     let held = HELD.try_with(RefCell::take).ok().flatten();
-    let Some(Held { mut ledger, .. }) = held else { return };
-    ledger.fold_others(mine, epoch::slots_used());
+    let Some(Held { mut registry, .. }) = held else { return };
+    registry.fold_others(mine, epoch::slots_used());
 }

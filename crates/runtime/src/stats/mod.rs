@@ -32,7 +32,7 @@ mod ledger;
 mod prog_stats;
 
 pub use board::StatsGuard;
-pub(crate) use board::{Board, Counted};
+pub(crate) use board::{Counted, StatsRequests};
 pub(crate) use clock::Clock;
 pub use clock::{ClockError, ClockSource, HostClock};
 pub(crate) use counters::{Counters, Timed};

@@ -304,7 +304,7 @@ fn a_tail_call_is_retargeted_to_what_is_there() {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
-    /// `Board`'s: tail calls on, entry on; entry off, runs end, tail calls off.
+    /// `StatsRequests`: tail calls on, entry on; entry off, runs end, tail calls off.
     Right,
     EntryFirst,
     /// Tail calls off without waiting.

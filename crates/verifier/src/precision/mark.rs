@@ -5,7 +5,7 @@
 use super::backtrack::{ALWAYS, concerns};
 use crate::env::Env;
 use crate::log::verbose;
-use crate::precision::backtrack_state::{RegMask, SlotMask, Trouble};
+use crate::precision::backtrack_state::{BacktrackError, RegMask, SlotMask};
 use crate::rejection::{Check, Stop};
 use crate::state::chains::Chains;
 use crate::state::frame::BPF_MAIN_FUNC;
@@ -223,13 +223,13 @@ impl Env<'_> {
                 self.stats.fast_paths.backtracked_insns += 1;
                 match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
-                    Err(Trouble::NotSupported) => {
+                    Err(BacktrackError::NotSupported) => {
                         let from = self.give_up_from(origin.0, here);
                         self.mark_all_scalars_precise(from, origin.1);
                         self.bt.reset();
                         return Ok(Walked::Done { marked: false });
                     }
-                    Err(Trouble::Stop(stop)) => return Err(stop),
+                    Err(BacktrackError::Stop(stop)) => return Err(stop),
                 }
                 if self.bt.is_empty() {
                     return Ok(Walked::Done { marked: false });
