@@ -1,4 +1,4 @@
-//! `skep check`: each refusal explained, with its source line and what was known.
+//! `skep check`: explains each rejection, with its source line and what was known there.
 
 use crate::budget;
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
@@ -24,12 +24,12 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How the rules of what is not loaded begin.
+/// Prefix of the rules of load errors.
 const LOAD_ERROR: &str = "load_error_";
-/// Of the path to a refusal are kept.
+/// Size of the path to a rejection that is kept.
 const PATH_BYTES: usize = 16 << 20;
 
-/// What is kept of one program.
+/// The result for one program.
 struct Answer {
     object: String,
     prog: String,
@@ -84,7 +84,7 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
     with_log(streams, |streams, log| judge(flags, streams, log))
 }
 
-/// Runs a command, whose lines on the error stream are kept for it besides.
+/// Runs a command, and keeps a copy of its lines on the error stream.
 pub(crate) fn with_log<T>(
     streams: &mut Streams<'_>,
     run: impl FnOnce(&mut Streams<'_>, &RefCell<Vec<u8>>) -> T,
@@ -163,7 +163,7 @@ fn judge(
         format => write(format, streams.out, (&diagnostics, log))?,
     }
     if let Some(kernel) = &plan.session.kernel {
-        // With --quiet, too: an answer for a kernel that is not modelled is never without this.
+        // Also with --quiet: a result for a kernel that is not modelled must not be without this.
         writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
     }
     Ok(worst)
@@ -199,12 +199,12 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
     plan_with(flags, session, gate(flags)?)
 }
 
-/// To be made when what is read once has been read.
+/// Created after everything that is read once has been read.
 pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, String> {
     MemoryGate::new(&flags.input, Kept::Logs).map(Arc::new)
 }
 
-/// What judges programs as the flags say, with a session of its own.
+/// Verifies programs as specified by the flags, with a session of its own.
 pub(crate) fn plan_with(
     flags: &CheckFlags,
     session: Session,
@@ -250,7 +250,7 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     }
 }
 
-/// What the catalogue says of a code, about which this is told.
+/// The catalogue's text for a code, given what is known.
 fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
     let section = skep::catalogue::section(code)?;
     let mut told = message.to_owned();
@@ -261,7 +261,7 @@ fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
     Some(Advice { title: section.title.to_owned(), help })
 }
 
-/// A program that does not come before the verifier.
+/// A program that is rejected before verification.
 fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let hint = "--loader any opens objects made for other loaders";
@@ -279,7 +279,7 @@ fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagno
     }
 }
 
-/// What knows the text of an insn, and its place.
+/// Gives the text of an insn, and its location.
 fn describing(program: &Program) -> impl Fn(usize) -> story::Described {
     |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)))
 }
@@ -297,7 +297,7 @@ impl Subject<'_> {
         if let Some(declared) = self.declared(refusal, verification) {
             return declared;
         }
-        // What stands for a reference that is not resolved says nothing.
+        // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
         let describe = describing(self.program);
@@ -315,7 +315,7 @@ impl Subject<'_> {
         }
         let shown = at.filter(|_| refusal.load.is_none());
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
-        // What is called decides what helps, too.
+        // The called function also determines the advice.
         let said = format!("{}\n{}", refusal.message, insn.as_deref().unwrap_or_default());
         Diagnostic {
             severity: Severity::Error,
@@ -331,8 +331,8 @@ impl Subject<'_> {
         }
     }
 
-    /// A call of a function that nobody could call: what is wrong stands where it is declared, and
-    /// what it is given does not matter.
+    /// If a function cannot be called at all, the error is at its declaration, and the arguments do
+    /// not matter.
     fn declared(&self, refusal: &Refusal, verification: &Verification) -> Option<Diagnostic> {
         let because = verification.because.as_deref()?;
         let call = refusal.insn_idx.filter(|_| is_of_declaration(&refusal.kind))?;
@@ -352,8 +352,7 @@ impl Subject<'_> {
         })
     }
 
-    /// What the path to the refusal tells: what lasts, where it branched, what registers are, which
-    /// checks there were.
+    /// Notes from the path to the rejection: held resources, branches, registers, checks.
     fn of_path(
         &self,
         refusal: &Refusal,

@@ -1,4 +1,4 @@
-//! `skep explain`: what a kind of refusal means, why the rule exists, how to mend the program.
+//! `skep explain`: the meaning of a kind of rejection, why the rule exists, how to fix the program.
 
 use crate::exit::Exit;
 use crate::flags::{ExplainFlags, TextFormat};

@@ -1,4 +1,4 @@
-//! `skep kernel`: which kernels programs can be checked for, and what is known of each.
+//! `skep kernel`: the kernels that programs can be checked for, and what is known about each.
 
 mod archive;
 mod facts;
@@ -76,7 +76,7 @@ fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A file with an image is not larger.
+/// Maximum size of a file with an image.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
 fn import(flags: &KernelImportFlags) -> Result<(), String> {
@@ -96,7 +96,7 @@ fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {}", output.display(), skep::io_text(&e)))
 }
 
-/// What one has and the other has not, and what is known of one alone.
+/// Differences between two kernels, and facts known about one of them only.
 fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let mut not_known = 0;
     for item in Item::all() {
@@ -161,7 +161,7 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What 6.18 has and this kernel has not.
+/// Features of 6.18 that this kernel lacks.
 fn absent(kernel: &Kernel, kind: &str, streams: &mut Streams<'_>) -> io::Result<()> {
     let names = lacking(kernel, kind);
     let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

@@ -1,5 +1,5 @@
-//! The check that is missing, or does not reach what is used, is at another insn than the use:
-//! which comparison was meant, and why it does not count.
+//! The missing or ineffective check is at another insn than the access: finds the comparison that
+//! was probably meant, and why it is not effective.
 
 mod bounds;
 mod packet;
@@ -10,7 +10,7 @@ use skep::program::Program;
 use skep::{Refusal, WalkedPath};
 use skep_report::Note;
 
-/// What is told of the checks on the path to a refusal that is about a missing one.
+/// Notes about the checks on the path to a rejection because of a missing one.
 pub(crate) fn notes(
     refusal: &Refusal,
     path: &WalkedPath,

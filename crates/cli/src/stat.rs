@@ -14,7 +14,7 @@ use skep::verifier::Tuning;
 use skep_report::{EmitSpec, Filters, Gate, Row, SortSpec, Tally};
 use std::io;
 
-/// What to print and how, read from the flags.
+/// What to print and how, from the flags.
 pub(crate) struct Wanted {
     emit: EmitSpec,
     /// A page has room for all columns of CSV.
@@ -25,7 +25,7 @@ pub(crate) struct Wanted {
     format: OutputFormat,
     top_n: usize,
     tuning: Tuning,
-    /// Present if something is to fail.
+    /// Present with `--fail-if`.
     gate: Option<Gate>,
 }
 
@@ -38,7 +38,7 @@ impl Wanted {
                 OutputFormat::Csv | OutputFormat::Json => EmitSpec::csv_default(),
             },
         };
-        // Without keys: by file, then program.
+        // Default order: by file, then program.
         let sort = match &flags.sort {
             Some(spec) => SortSpec::parse(spec).map_err(|e| format!("--sort: {e}"))?,
             None => SortSpec::default(),
@@ -56,7 +56,7 @@ impl Wanted {
         })
     }
 
-    /// Filters, sorts, cuts and prints rows.
+    /// Filters, sorts, truncates and prints rows.
     fn print(
         &self,
         streams: &mut Streams<'_>,

@@ -1,5 +1,5 @@
-//! What a refusal is about beside registers: the section that made the program's type, and the
-//! insn that began what still lasts (a lock, a section, a reference).
+//! Notes about a rejection besides registers: the section that determined the program type, and the
+//! insn that acquired what is still held (a lock, a section, a reference).
 
 use crate::dump::names::source_spot;
 use crate::history::insn::{read_registers, written_register};
@@ -9,10 +9,10 @@ use skep::program::Program;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
 
-/// In the section of the catalogue that is about insns which no kernel knows.
+/// A code in the catalogue's section about insns that no kernel knows.
 const RESERVED: &str = "reserved-fields";
 
-/// Refusals that another section name, so another type of program, would not meet.
+/// Rejections that another section name, and so another program type, would avoid.
 const OF_SECTION: [&str; 23] = [
     "attach-target-missing",
     "attach-target-not-faultable",
@@ -39,14 +39,14 @@ const OF_SECTION: [&str; 23] = [
     "struct-ops-member-unsupported",
 ];
 
-/// Where a field or type is used that the kernel has not: compilers move the insn that stands for
-/// it to the front.
+/// Where a missing field or type is used: compilers move the relocated insn to the front.
 pub(crate) fn used_at(
     idx: usize,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    // What stands in its place does not say which register it sets: one that nobody else did.
+    // The insn that replaced it does not show its destination register: it is one that nothing else
+    // has set.
     let before = program.insns.get(..idx)?.iter().filter_map(written_register);
     let mut set = before.fold(1u16 << 1 | 1 << 10, |set, reg| set | 1 << reg);
     let mut holds = 0u16;
@@ -73,11 +73,11 @@ pub(crate) fn used_at(
     None
 }
 
-/// What lasts from one call to another.
+/// Something that is held from one call to another.
 struct Lasting {
     /// Refusals that are about it.
     codes: &'static [&'static str],
-    /// A word of their messages, if the codes are about other things too.
+    /// A word of the messages, if the codes also cover other things.
     word: &'static str,
     begins: &'static [&'static str],
     ends: &'static [&'static str],
@@ -139,17 +139,17 @@ const LASTING: [Lasting; 5] = [
 /// The text of an insn, and its place.
 pub(crate) type Described = Option<(String, Option<SourceSpot>)>;
 
-/// The section that made the program what it is, where another one would help.
+/// The section that determined the program type, if another one would help.
 pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty();
     let text = || format!("section `{section}` makes it a program of type {kind}");
-    // The section stands where the function begins.
+    // The section is shown at the start of the function.
     let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
     tells.then(|| Note { text: text(), at: at() })
 }
 
-/// The fields of an insn that is no insn: its text does not show those that should be 0.
+/// The fields of an invalid insn, since its text does not show those that must be 0.
 pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
     let section = skep::catalogue::section(&refusal.kind)?;
     let insn = program.insns.get(refusal.insn_idx?)?;
@@ -161,14 +161,13 @@ pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
     section.codes.contains(&RESERVED).then_some(Note { text, at: None })
 }
 
-/// What does not fit, where the message only says that something does not; at the function that a
-/// call is of.
+/// The mismatch, if the message only says that there is one; located at the called function.
 pub(crate) fn because(text: &str, refusal: &Refusal, program: &Program) -> Note {
     let at = called(refusal, program).and_then(|start| source_spot(program, start));
     Note { text: format!("in the called function: {text}"), at }
 }
 
-/// The first insn of the function that a refused call is of.
+/// The first insn of the function in a rejected call.
 pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
     let idx = refusal.insn_idx?;
     let insn = program.insns.get(idx)?;
@@ -177,12 +176,12 @@ pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
     usize::try_from(start).ok()
 }
 
-/// Where what is not released was acquired.
+/// Where the unreleased reference was acquired.
 pub(crate) fn acquired(idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
     since("the unreleased reference was acquired at", idx, describe)
 }
 
-/// Where what lasts was begun: a lock, a section.
+/// Where a held lock or section was acquired.
 pub(crate) fn begun(
     refusal: &Refusal,
     path: &WalkedPath,
@@ -195,7 +194,7 @@ pub(crate) fn begun(
     let lasting = LASTING.iter().find(says)?;
     let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
     let mut open: Vec<usize> = Vec::new();
-    // The last insn is the one that is refused.
+    // The last insn is the rejected one.
     for &idx in insns.split_last()?.1 {
         match callee(program, idx, describe) {
             Some(name) if lasting.begins.contains(&name.as_str()) => open.push(idx),
@@ -206,7 +205,7 @@ pub(crate) fn begun(
     Some(since(lasting.says, *open.last()?, describe))
 }
 
-/// Refusals of the insn that ends a function, which all returns share.
+/// Rejections at the exit insn, which all returns share.
 const OF_END: [&str; 6] = [
     "callback-result-not-a-number",
     "end-inside-section",
@@ -216,8 +215,8 @@ const OF_END: [&str; 6] = [
     "result-out-of-range",
 ];
 
-/// The last branch of the path to an end that is refused: compilers join all returns in one insn,
-/// so this tells which one is meant. Not one before the insn `after`.
+/// The last branch of the path to a rejected exit: compilers merge all returns into one insn, so
+/// this shows which one is meant. Not a branch before the insn `after`.
 pub(crate) fn left_by(
     refusal: &Refusal,
     path: &WalkedPath,
@@ -240,7 +239,7 @@ pub(crate) fn left_by(
     Some(since("the last branch on this path is at", branch, describe))
 }
 
-/// What is told of an insn on the path.
+/// A note about an insn on the path.
 pub(crate) fn since(says: &str, idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
     match describe(idx) {
         Some((insn, at)) => Note { text: format!("{says} insn {idx}: {insn}"), at },
@@ -248,7 +247,7 @@ pub(crate) fn since(says: &str, idx: usize, describe: &impl Fn(usize) -> Describ
     }
 }
 
-/// The name of the helper or kernel function that an insn calls.
+/// The name of the helper or kernel function called by an insn.
 pub(crate) fn callee(
     program: &Program,
     idx: usize,

@@ -9,7 +9,7 @@ use skep::object::{GlobalValue, GlobalVariable, Object};
 use skep_report::{GlobalRow, JsonForm, write_globals, write_json_text};
 use std::io;
 
-/// Bytes that are shown of a value that is no number.
+/// Bytes shown of a value that is not a number.
 const SHOWN_BYTES: usize = 16;
 
 /// Runs the command.
@@ -47,7 +47,7 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
     Ok(Exit::Success)
 }
 
-/// What a kernel's configuration sets is not known without it; that is not 0.
+/// Values from a kernel's configuration are unknown without it, rather than 0.
 fn forget_unknown(
     session: &Session,
     variables: &mut [GlobalVariable],

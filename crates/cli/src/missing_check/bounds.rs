@@ -1,4 +1,4 @@
-//! Numbers that are not bounded: where they come from, and what was compared in their place.
+//! Unbounded numbers: where they come from, and what was compared instead.
 
 use crate::history::is_number_text;
 use crate::lineage::{Check, Id, Lineage, Origin, Value};
@@ -9,7 +9,7 @@ use skep::insn::code::*;
 use skep::program::Program;
 use skep_report::Note;
 
-/// Refusals that a bound in the right place would avoid.
+/// Rejections that a bound in the right place would avoid.
 pub(super) const CODES: [&str; 18] = [
     "beyond-map-value",
     "beyond-memory",
@@ -31,7 +31,7 @@ pub(super) const CODES: [&str; 18] = [
     "variable-pointer-offset",
 ];
 
-/// What is told of a number without the bound that it needs.
+/// Notes about a number that lacks a bound.
 pub(super) fn notes(
     refusal: &Refusal,
     lineage: &Lineage<'_>,
@@ -70,7 +70,7 @@ fn is_number(value: &Value<'_>) -> bool {
 }
 
 impl Lineage<'_> {
-    /// The number that is meant: itself, or what was added to a pointer last.
+    /// The number in question: the value itself, or the last one added to a pointer.
     fn number_in(&self, id: Id) -> Option<Id> {
         if is_number(&self.values[id]) {
             return Some(id);
@@ -89,13 +89,14 @@ impl Lineage<'_> {
         }
     }
 
-    /// What a value is, and the insn that made it.
+    /// The value, and the insn that computed it.
     fn is_now(&self, says: &str, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
         let value = &self.values[id];
         Some(since(&format!("{says} {}, computed by", value.told?), value.by?, describe))
     }
 
-    /// Which check there was: of a number or one that it is made of, or of what stood in its place.
+    /// The check that was made: of the number or one of its sources, or of another read of the same
+    /// memory.
     fn compared(&self, family: &[Id], describe: &impl Fn(usize) -> Described) -> Option<Note> {
         let is_made = |id: &Id| self.values[*id].made != Origin::Constant;
         let are_numbers =
@@ -130,12 +131,12 @@ impl Lineage<'_> {
         })
     }
 
-    /// What a number is made of since it was read from memory.
+    /// The values from which a number was computed since it was read from memory.
     fn unstored(&self, id: Id) -> Vec<Id> {
         self.ancestors_by(id, |made, of| made.made != Origin::Loaded && is_number(of))
     }
 
-    /// Where a number comes from that nothing was compared with.
+    /// The origin of a number that was not compared.
     fn origin(
         &self,
         family: &[Id],
@@ -161,7 +162,7 @@ impl Lineage<'_> {
         });
         match calls_own {
             true => since("it is the unknown result of a global function, called at", by, describe),
-            // That insn is told of already.
+            // That insn has already been named.
             false if self.values[family[0]].by == Some(by) => {
                 Note { text: NEVER.to_owned(), at: None }
             }
