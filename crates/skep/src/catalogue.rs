@@ -30,13 +30,13 @@ const FUNCTIONS: &str = "Functions and their BTF";
 /// The files of sections, with the title of each chapter.
 const CHAPTERS: [(&str, &str); 9] = [
     (MEMORY, include_str!("catalogue/memory.md")),
-    ("Calls of helpers", include_str!("catalogue/call.md")),
-    ("Kernel functions", include_str!("catalogue/kfunc.md")),
+    ("Helper calls", include_str!("catalogue/call.md")),
+    ("Kernel functions (kfuncs)", include_str!("catalogue/kfunc.md")),
     ("Instructions and arithmetic", include_str!("catalogue/insn.md")),
     ("Loops, exits and limits", include_str!("catalogue/flow.md")),
     (FUNCTIONS, include_str!("catalogue/func.md")),
-    ("Functions that replace others", include_str!("catalogue/replace.md")),
-    ("What a program attaches to, and its maps", include_str!("catalogue/attach.md")),
+    ("Function replacement (freplace)", include_str!("catalogue/replace.md")),
+    ("Attach targets and maps", include_str!("catalogue/attach.md")),
     ("Loading", include_str!("catalogue/load.md")),
 ];
 
