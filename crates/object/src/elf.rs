@@ -318,7 +318,9 @@ fn check_ident(bytes: &[u8]) -> Result<()> {
 fn check_header(header: &Header, e: Endianness) -> Result<()> {
     let machine = header.e_machine(e).0;
     if machine.swap_bytes() == EM_BPF {
-        return Err(Error::new("read ELF header: offset 0x5: the byte order does not match the file"));
+        return Err(Error::new(
+            "read ELF header: offset 0x5: the byte order does not match the file",
+        ));
     }
     if machine != EM_BPF && machine != EM_NONE {
         return Err(Error::new(format!(

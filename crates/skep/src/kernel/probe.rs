@@ -41,7 +41,8 @@ fn probed(facts: Kernel, judge: Option<&mut Judge<'_>>) -> Probed {
     let kernel = match told {
         Some(Ok(kernel)) => kernel,
         Some(Err(why)) => {
-            not_known.push(format!("facts that require loading programs, and verifier rules: {why}"));
+            not_known
+                .push(format!("facts that require loading programs, and verifier rules: {why}"));
             facts
         }
         None => facts,
