@@ -23,8 +23,8 @@ pub(super) fn damaged(_: io::Error) -> String {
     DAMAGED.to_owned()
 }
 
-const NO_KERNEL: &str = "no kernel in it (vmlinuz, vmlinux or *.btf): of Debian's packages linux-image-* has it, \
-                         or linux-binary-*; of RPM kernel-core-*";
+const NO_KERNEL: &str = "no kernel in it (vmlinuz, vmlinux or *.btf): Debian has it in linux-image-* or \
+                         linux-binary-*, RPM distributions in kernel-core-*";
 
 /// The member `data.tar...` of a Debian package; `None` if the package is cut short before its end.
 pub(super) fn debian_data(bytes: &[u8]) -> Option<&[u8]> {
