@@ -179,7 +179,7 @@ impl<'p> History<'p> {
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
             notes.extend(gone.map(|&idx| {
-                story::since(&format!("R{reg} is uninitialized since"), idx, describe)
+                story::since(&format!("R{reg} is uninitialized after"), idx, describe)
             }));
         }
         notes
