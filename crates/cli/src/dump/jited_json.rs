@@ -89,7 +89,7 @@ fn insns(bytes: &[u8], range: Range<u32>, marks: &[(u32, String)]) -> Vec<(u32, 
         let count = formatter.operand_count(&insn);
         let operands = (0..count).map(|operand| {
             let mut text = String::new();
-            // Only NaN and infinities could be rejected.
+            // It fails only for an invalid operand number.
             let _ = formatter.format_operand(&insn, &mut text, operand);
             text
         });

@@ -70,7 +70,7 @@ pub(crate) fn line_info(program: &Program, idx: usize) -> Option<&LineInfo> {
     program.line_info.get(after.checked_sub(1)?)
 }
 
-/// The source location of an object that cannot be loaded.
+/// A source place given by an object, as a [`SourceSpot`].
 pub(crate) fn spot_of(place: &SourcePlace) -> SourceSpot {
     let SourcePlace { file, line, column, text, .. } = place.clone();
     SourceSpot { file: file.trim_start_matches("./").to_owned(), line, column, text }

@@ -114,7 +114,7 @@ struct Turn<'a> {
     flags: &'a StatFlags,
     /// Whether the names of files are printed as they are read.
     talks: bool,
-    /// Output of the other combinations.
+    /// Distinguishes it from the other combinations.
     label: String,
 }
 

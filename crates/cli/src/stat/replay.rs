@@ -8,7 +8,7 @@ use skep_report::{Breach, CsvRows, EmitSpec, JoinedRow, Stat, join, read_csv, so
 use std::ffi::OsStr;
 use std::io;
 
-/// A filter that no program matches is an error; an empty statistic is not.
+/// A name filter that matches no program is an error; one on a statistic may match none.
 pub(crate) const NO_MATCH: &str = "--filter: no program matches";
 
 /// The inner error is a line about the input.
