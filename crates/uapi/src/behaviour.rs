@@ -1,13 +1,13 @@
-//! What the verifiers of other kernels do otherwise than that of 6.18.44, as named values.
+//! Where the verifiers of other kernels differ from that of 6.18.44, as named values.
 //!
-//! A row is a rule, the asked kernels where it holds, and its witness: a program of the corpus
-//! whose verdict shows it. `cargo xtask` holds every row against what the kernels answered
-//! (`tests/kernels/asked`). A release that was not asked has the values that the asked ones around
-//! it have both.
+//! A row is a rule, the tested kernels on which it holds, and its witness: a program of the corpus
+//! whose verdict shows it. `cargo xtask` checks every row against the kernels' results
+//! (`tests/kernels/asked`). For a release that was not tested, a value is known if the tested
+//! releases before and after it agree on it.
 //!
-//! Source: the kernels' answers; the witness of each row, and its log.
+//! Source: the results of the kernels; the witness of each row, and its log.
 
-/// An asked kernel: what its release begins with, and the numbers that it begins to hold at.
+/// A tested kernel: the prefix of its release, and the first numbers for which it stands.
 struct Column {
     release: &'static str,
     from: [u32; 3],
@@ -33,25 +33,25 @@ const COLUMNS: [Column; 12] = [
     column("7.3.4+", 7, 3, 0),
 ];
 
-/// The column of 6.18.44, whose rules all else is written in.
+/// The column of 6.18.44, the reference for all other tables.
 pub(crate) const REFERENCE: usize = 6;
 
-/// What a kernel says of a witness.
+/// What a kernel reports for a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// It is accepted.
     Accepted,
     /// It is refused.
     Refused,
-    /// It is walked in so many insns.
+    /// It is accepted after this number of processed insns.
     Insns(u64),
-    /// It is refused, with this as the last line.
+    /// It is rejected, with this as the last line.
     Says(&'static str),
 }
 
 use Shows::{Accepted, Insns, Refused, Says};
 
-/// A rule that does not hold everywhere.
+/// A rule that does not hold on every kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behaviour {
     /// Its name, as the field of [`Behaviours`].
@@ -60,7 +60,7 @@ pub struct Behaviour {
     pub text: &'static str,
     /// Object and program that show it.
     pub witness: (&'static str, &'static str),
-    /// What the kernel says of it where the rule holds, and only there.
+    /// What the kernel reports for the witness if, and only if, the rule holds.
     pub shows: Shows,
     marks: &'static str,
 }
@@ -71,13 +71,14 @@ impl Behaviour {
         holds(self.marks, column_of(release))
     }
 
-    /// The same where it is known: on a kernel that was asked, or between two that agree.
+    /// The same, on releases for which it is known: a tested kernel, or one between two that agree.
     pub fn known_on(&self, release: &str) -> Option<bool> {
         let [here, there] = columns_around(release).map(|at| holds(self.marks, at));
         (here == there).then_some(here)
     }
 
-    /// Whether the witness shows it there: on some kernels it is another program, by their types.
+    /// Whether the witness shows the rule there: on some kernels it is a different program, because
+    /// of their types.
     pub fn is_shown_on(&self, release: &str) -> bool {
         matches!(self.marks.as_bytes()[column_of(release)], b'+' | b'.')
     }
@@ -96,8 +97,8 @@ pub(crate) fn column_of(release: &str) -> usize {
     COLUMNS.iter().rposition(|it| it.from <= numbers).unwrap_or(0)
 }
 
-/// What the releases of the asked kernels begin with between which this one is; twice the same if
-/// it was asked, and where there is none on one side.
+/// The prefixes of the tested releases before and after this one: the same one twice if it was
+/// tested itself, `None` where there is none on that side.
 pub fn asked_around(release: &str) -> [&'static str; 2] {
     columns_around(release).map(|at| COLUMNS[at].release)
 }
@@ -115,14 +116,14 @@ fn numbers(release: &str) -> [u32; 3] {
     std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
-/// What the release of the asked kernel begins with whose rules hold for `release`.
+/// The prefix of the tested release whose rules are used for `release`.
 pub fn nearest_asked(release: &str) -> &'static str {
     COLUMNS[column_of(release)].release
 }
 
 macro_rules! behaviours {
     ($($name:ident $marks:literal $shows:expr, $object:literal $program:literal $text:literal)*) => {
-        /// The rules of one kernel that other kernels do not have, or have otherwise.
+        /// The rules of one kernel that other kernels lack or define differently.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Behaviours {
             $(#[doc = $text] pub $name: bool,)*
@@ -152,7 +153,7 @@ macro_rules! behaviours {
                 }
             }
 
-            /// Says of a rule whether it holds; a name that is none changes nothing.
+            /// Sets whether a rule holds; an unknown name changes nothing.
             pub fn set(&mut self, name: &str, holds: bool) {
                 match name {
                     $(stringify!($name) => self.$name = holds,)*
@@ -160,7 +161,7 @@ macro_rules! behaviours {
                 }
             }
 
-            /// Where both say the same, that; elsewhere what holds on 6.18.44.
+            /// The value on which both agree; otherwise that of 6.18.44.
             fn between(one: &Behaviours, other: &Behaviours) -> Behaviours {
                 let known = Behaviours::reference();
                 Behaviours {
@@ -177,9 +178,9 @@ impl Behaviours {
         Behaviours::of_column(REFERENCE)
     }
 
-    /// Those of a release (`uname -r`). Of one that was not asked only what the asked ones before
-    /// and after it agree on is known; the rest is as on 6.18.44. One before all has what the
-    /// oldest has.
+    /// The rules of a release (`uname -r`). For one that was not tested, only the values on which
+    /// its tested neighbours agree are known; the rest is as on 6.18.44. Releases before the oldest
+    /// tested one are treated like it.
     pub fn of_release(release: &str) -> Behaviours {
         let [before, after] = columns_around(release).map(Behaviours::of_column);
         Behaviours::between(&before, &after)

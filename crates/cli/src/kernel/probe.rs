@@ -1,4 +1,4 @@
-//! `skep kernel probe`: the running kernel is asked, by loading small programs where that may be.
+//! `skep kernel probe`: examines the running kernel, by loading small programs if permitted.
 
 use skep::kernel::{Answers, Probed};
 use skep::uapi::BEHAVIOURS;
@@ -17,7 +17,7 @@ pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
     use skep::program::Program;
     use skep_kernel::wire::Load;
 
-    /// Statistics, and the words of a refusal.
+    /// Statistics, and the messages of a rejection.
     const LOG_LEVEL: u32 = 4;
     let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.load_here())
     {

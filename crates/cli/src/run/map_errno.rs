@@ -1,10 +1,10 @@
-//! What a map's errno means to whoever wrote the entry.
+//! Explanations of a map's errno, for the author of the entry.
 
 use skep::runtime::Errno;
 use skep::runtime::map::MapHandle;
 use skep::uapi::MapType;
 
-/// One line: the errno, and what is wrong with the entry where that is known.
+/// One line: the errno, and the reason where it is known.
 pub(super) fn meaning(map: &MapHandle, (key, value): (&[u8], &[u8]), errno: Errno) -> String {
     let (map_type, shape) = (map.map().map_type(), map.map().shape());
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);

@@ -1,4 +1,4 @@
-//! One test: its program is verified, run, and held against what the file expects.
+//! One test: its program is verified, run, and compared with what the file expects.
 
 use super::file::{MapInput, Number, Test, TestFile};
 use super::value::{fill, look};
@@ -21,11 +21,11 @@ pub(super) struct Outcome {
     /// The worst of its problems.
     pub(super) exit: Exit,
     pub(super) problems: Vec<String>,
-    /// What the file would have to say; each stands for one problem.
+    /// The new contents that `--bless` writes to the file, one per difference.
     pub(super) changes: Vec<Change>,
 }
 
-/// What was found in place of what is expected.
+/// The actual value for an expected one.
 pub(super) struct Change {
     /// Keys, the outermost first.
     pub(super) keys: Vec<String>,
@@ -111,7 +111,7 @@ impl Case<'_> {
             && (result || output || maps || input || test.max_run_insns.is_some())
     }
 
-    /// On the kernels that it names; if it names none, on the one that its BTF is of.
+    /// On the kernels that the test names; if it names none, on the kernel of its BTF.
     fn verify(&self, outcome: &mut Outcome) {
         let test = self.test;
         let limits = test.max_insns.is_some() || test.max_states.is_some();
@@ -182,7 +182,7 @@ impl Case<'_> {
         }
     }
 
-    /// Holds a verdict against what is expected, and its cost.
+    /// Compares a verdict, and its cost, with what is expected.
     fn hold(
         &self,
         (place, found): (&str, Result<Judged, CaseError>),
@@ -222,7 +222,7 @@ impl Case<'_> {
         }
     }
 
-    /// As `skep run` is told: who reads its flags reads these.
+    /// The flags of `skep run` that correspond to the test's keys.
     fn flags(&self, flags: &TestFlags) -> Result<RunFlags, CaseError> {
         let test = self.test;
         let mut args: Vec<OsString> = vec!["skep".into(), "run".into()];
@@ -318,7 +318,7 @@ impl Case<'_> {
     }
 }
 
-/// What is told of an option of `skep run`, by the key that stands for it.
+/// The error message for an option of `skep run`, with the key that stands for it.
 fn as_key(message: &str) -> String {
     const KEYS: [(&str, &str); 4] = [
         ("--hex", "packet"),

@@ -1,10 +1,10 @@
-//! What registers hold within a basic block, as far as passes care: each value has a number, and
-//! for some it is known how it was made.
+//! Local value numbering: each value in a basic block has a number, and for some values their
+//! definition is known.
 //!
-//! Two registers with the same number hold the same 64 bits. Numbers live as long as the block.
+//! Two registers with the same number hold the same 64 bits. Numbers are valid in one block.
 //!
 //! # Invariants
-//! 1. A number is never given twice; what is said of a number stays true.
+//! 1. A number is never reused; what is known about a number stays true.
 //! 2. `low` of two numbers is equal only if the low 32 bits of the values are.
 
 use crate::asm::Width;
@@ -13,7 +13,7 @@ use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Size, Space, Src};
 /// Number of a value.
 pub(super) type Vn = u32;
 
-/// `of` shifted. For width 32, `of` is a `low` number and the result is zero extended.
+/// `of` shifted. For width 32, `of` is a `low` number and the result is zero-extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shifted {
     pub(super) op: ShiftOp,
@@ -31,7 +31,7 @@ pub(super) struct Sum {
     pub(super) disp: i32,
 }
 
-/// Bytes from memory that nobody else writes: byte `i` is that at `base + offs[i]`, or 0.
+/// Bytes from private memory: byte `i` is the one at `base + offs[i]`, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bytes {
     pub(super) base: Vn,
@@ -45,7 +45,7 @@ pub(super) struct Bytes {
 pub(super) struct Def {
     /// The first number with the same low 32 bits.
     pub(super) low: Vn,
-    /// The value is below 2 to this.
+    /// The value is less than 2 to this power.
     pub(super) bits: u8,
     pub(super) constant: Option<u64>,
     pub(super) shifted: Option<Shifted>,
@@ -59,11 +59,11 @@ impl Def {
     }
 }
 
-/// The state in front of an op.
+/// The state before an op.
 pub(super) struct Values {
     defs: Vec<Def>,
     regs: [Vn; Reg::COUNT],
-    /// By register: the op that wrote it and the number it held before, if that was in this block.
+    /// By register: the op that wrote it, and the number it had before, if that was in this block.
     written: [Option<(u32, Vn)>; Reg::COUNT],
     /// Registers read since they were written.
     read: RegSet,
@@ -117,7 +117,7 @@ impl Values {
         self.written[usize::from(reg.0)].map_or(0, |(at, _)| at + 1)
     }
 
-    /// The register that holds the value now, and has longest.
+    /// The register that has held the value longest, and still does.
     pub(super) fn holder(&self, number: Vn) -> Option<Reg> {
         let all = (0..Reg::COUNT as u8).map(Reg);
         all.filter(|reg| self.of(*reg) == number).min_by_key(|reg| self.since(*reg))
@@ -146,23 +146,23 @@ impl Values {
         self.written[usize::from(reg.0)] = None;
     }
 
-    /// A register whose low 32 bits are those of the value.
+    /// A register with the same low 32 bits as the value.
     pub(super) fn low_holder(&self, low: Vn) -> Option<Reg> {
         (0..Reg::COUNT as u8).map(Reg).find(|reg| self.def_of(*reg).low == low)
     }
 
-    /// Another register that holds what `reg` does, and has longer.
+    /// Another register with the same value as `reg`, that has held it longer.
     pub(super) fn holder_before(&self, reg: Reg) -> Option<Reg> {
         self.holder(self.of(reg)).filter(|other| self.since(*other) < self.since(reg))
     }
 
-    /// The op that wrote `reg` in this block, and what the register held before, if nothing has
+    /// The op that wrote `reg` in this block, and the register's previous value, if nothing has
     /// read it since.
     pub(super) fn unread(&self, reg: Reg) -> Option<(u32, Vn)> {
         self.written[usize::from(reg.0)].filter(|_| !self.read.has(reg))
     }
 
-    /// What `op` would make: bytes from memory, a sum.
+    /// The definition of the result of `op`: bytes from memory, a sum.
     pub(super) fn preview(&self, op: &Op) -> (Option<Bytes>, Option<Sum>) {
         match self.define(op) {
             Some(Definition::New(def)) => (def.bytes, def.sum),
@@ -170,11 +170,11 @@ impl Values {
         }
     }
 
-    /// Notes what `op`, which stands at `at`, does. `meant` is the op as it was before it was
-    /// rewritten, which tells more of its result.
+    /// Records the effect of `op` at `at`. `meant` is the op before it was rewritten, which says
+    /// more about its result.
     pub(super) fn step(&mut self, at: u32, op: &Op, meant: &Op) {
         let def = self.define(if matches!(op, Op::Mov { .. }) { op } else { meant });
-        // Behind a jump, what it jumps to may read anything.
+        // The code at the target of a jump may read anything.
         let reads = if op.target().is_some() { RegSet::ALL } else { op.uses() };
         self.read = self.read.or(reads);
         if matches!(op, Op::Store { .. } | Op::AluStore { .. } | Op::Atomic { .. }) || op.is_call()
@@ -297,8 +297,8 @@ impl Values {
             index: Some((of, by as u8)),
             disp: 0,
         });
-        // Of a 32-bit sum, only the low half of the index counts: it may be in any register whose
-        // low half it is.
+        // For a 32-bit sum, only the low half of the index matters: it may be any register with
+        // that low half.
         let bytes = def.bytes.filter(|_| by % 8 == 0 && op != ShiftOp::Sar && op != ShiftOp::Rol);
         let bytes = bytes.map(|bytes| {
             let (mut offs, count) = ([None; 8], max as usize / 8);
@@ -347,7 +347,7 @@ impl Values {
         Def { low: Vn::MAX, bits, constant: None, shifted: None, sum, bytes }
     }
 
-    /// The value of a register as a sum, which it always is of itself.
+    /// The value of a register as a sum; any value is at least the sum of itself.
     fn sum_of(&self, reg: Reg, width: Width) -> Option<Sum> {
         let itself = Sum { width: Width::W64, base: Some(self.of(reg)), index: None, disp: 0 };
         let known = self.def_of(reg).sum;
@@ -398,6 +398,6 @@ fn plus(sum: Sum, imm: i32) -> Option<Sum> {
 enum Definition {
     /// A value that has a number.
     Same(Vn),
-    /// A new one; `low` is `Vn::MAX` if it is its own.
+    /// A new number; `low` is `Vn::MAX` if it is the number itself.
     New(Def),
 }

@@ -1,6 +1,6 @@
 //! The kfuncs of the kernel itself, sorted by name: flags, program types, narrower rules.
 //!
-//! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were asked of Linux
+//! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were tested on Linux
 //! 6.18; the other flags, and all of the rows with `Filter::Lsm`, are documented. The names are
 //! those of its BTF (`bpf_kfunc` tags); `cgroup_rstat_*` are what older kernels call `css_rstat_*`.
 

@@ -1,8 +1,8 @@
 //! Captures: pcap and pcapng files of Ethernet packets, in either byte order.
 //!
-//! They are read packet by packet, so that a capture may be larger than memory, and a pipe. What
-//! is wrong with one record is said of this record: the reading goes on as long as lengths tell
-//! where the next one is.
+//! Captures are read packet by packet, so that one may be larger than memory, or a pipe. An error
+//! in a record applies to this record only: reading continues as long as lengths tell where the
+//! next one starts.
 //!
 //! # Invariants
 //! 1. A packet takes at most [`PACKET_BYTES_MAX`], whatever its record says.
@@ -40,12 +40,12 @@ enum Format {
     Pcapng(pcapng::Pcapng),
 }
 
-/// What is worth a note and no error.
+/// Oddities that deserve a note but are not errors.
 #[derive(Default)]
 struct Oddities {
     /// Packets of which not everything was captured.
     cut: u64,
-    /// Packets with more than a second behind the second; the first of them.
+    /// Packets whose fraction exceeds a second; the first of them.
     late: u64,
     late_first: Option<String>,
 }
@@ -55,7 +55,7 @@ enum Record {
     Packet(Head),
     /// Something else, which is behind us.
     Nothing,
-    /// A packet that cannot be read; the next record is where the source stands.
+    /// A packet that cannot be read; the source is at the next record.
     Bad(String),
     /// There is no next record.
     End,
