@@ -87,7 +87,7 @@ Exit status: 0 if every program got a verdict (rejection included, as in verista
 condition holds or a program of -C's first file is not in the second (veristat: 0), 2 on bad input \
 or if something is not supported yet, 101 after an internal error.";
 
-/// The statistics that `--emit`, `--sort` and `--filter` accept, from the table, and the exit status.
+/// The statistics that `--emit`, `--sort` and `--filter` accept, and the exit status.
 fn stat_notes() -> String {
     let mut notes = String::from("Statistics:\n");
     for def in skep_report::STATS {
