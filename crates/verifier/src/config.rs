@@ -1,4 +1,4 @@
-//! How a program is verified: by which kernel's rules, with which privileges, how verbosely.
+//! How a program is verified: with which kernel's rules and which privileges, and how verbosely.
 
 use crate::tuning::Tuning;
 use skep_uapi::KernelProfile;

@@ -1,4 +1,4 @@
-//! The verifier's answer: the passes in order, and what comes of them.
+//! Runs the passes in order and returns the verdict.
 
 use crate::check::attach::check_attach_of_walked;
 use crate::check::mem::sock::convert_accesses;

@@ -1,8 +1,8 @@
-//! What the kernel accepts although to run it is unsafe.
+//! Programs that the kernel accepts although it is not safe to run them.
 //!
-//! The verdict stays the kernel's, whose answer is what is asked for. Whoever is about to run the
-//! program asks [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not.
-//! `docs/kernel-findings.md` has a program for each.
+//! The verdict is still the kernel's. An engine checks
+//! [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not run such a
+//! program. `docs/kernel-findings.md` has a program for each.
 //!
 //! Two holes are seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`], and
 //! [`HoleKind::NullMemory`], also of helpers that ask for NULL themselves). For the others a walk

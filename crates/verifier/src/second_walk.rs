@@ -1,4 +1,4 @@
-//! The second walk, of programs whose first came by a hole of the kernel's.
+//! The second walk, for programs whose first walk relied on an unsound rule of the kernel.
 
 use crate::config::Config;
 use crate::env::Env;

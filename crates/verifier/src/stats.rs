@@ -1,4 +1,4 @@
-//! What a verification cost, under the names of the kernel's log and of veristat.
+//! The statistics of a verification, with the names used in the kernel's log and by veristat.
 
 /// Counters of one verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

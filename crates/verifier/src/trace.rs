@@ -1,5 +1,5 @@
-//! What happens in a walk, told while it happens: for whoever explains a refusal, counts what
-//! spends the budget, or draws the paths.
+//! Events of the walk, reported as they happen: for explaining a rejection, counting what uses the
+//! budget, or drawing the paths.
 //!
 //! Who wants to know is a [`Listener`], which gets typed [`Event`]s in the order of the walk. The
 //! kernel's log (`crate::log`) is written beside them and never read back.

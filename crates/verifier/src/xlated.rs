@@ -1,5 +1,5 @@
-//! `Xlated`: the insns that run. An accepted program after its rewrites, with what the verifier
-//! learned about them.
+//! `Xlated`: the insns that run. An accepted program after its rewrites, with the facts that the
+//! verifier found about them.
 //!
 //! Nothing in it depends on the kernel's view of a program: contexts are plain memory, divisions
 //! cannot trap, legacy packet loads are calls. The engines that run it (the interpreter, the JIT)

@@ -1,4 +1,4 @@
-//! How a table of kinds of faults is written, and what stands in it.
+//! The macro for the tables of error kinds, and the types used in them.
 
 use crate::state::reg_type::RegType;
 use skep_btf::WalkError;

@@ -1,4 +1,4 @@
-//! What kind of thing a register holds: a base type and modifier flags.
+//! The type of a register: a base type and modifier flags.
 //!
 //! Kernel: `enum bpf_reg_type` and `enum bpf_type_flag` (6.18). Values are ours; names are the
 //! kernel's.

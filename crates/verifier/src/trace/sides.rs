@@ -1,4 +1,4 @@
-//! What tells two states apart, for whoever asks why a path was not cut.
+//! The differences between two states, to explain why a path was not pruned.
 
 /// What two states know of what tells them apart, in the notation of the kernel's log: it is put
 /// into words only if it is asked for.

@@ -1,4 +1,4 @@
-//! A verification that somebody listens to.
+//! A verification with a listener.
 
 use super::Listener;
 use crate::Config;

@@ -1,8 +1,8 @@
-//! What a walk was, for whoever checks that runs stay inside of it: states before each insn, and
-//! which led to which.
+//! The graph of a walk, for checking that runs stay inside of it: the states before each insn, and
+//! the edges between them.
 //!
-//! A node tells what is claimed anew since the node that led to it. States are told whole where
-//! paths were cut off because a checkpoint covers them.
+//! A node holds only what changed since its predecessor. States are complete where paths were
+//! pruned because a checkpoint covers them.
 
 use skep_domain::Scalar;
 use std::sync::Arc;
