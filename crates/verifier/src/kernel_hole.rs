@@ -15,16 +15,16 @@ use crate::config::Config;
 use skep_insn::InsnIdx;
 use std::fmt;
 
-/// A hole that an accepted program goes through.
+/// An unsound rule of the kernel that an accepted program relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelHole {
-    /// The insn that does it, or the first that could.
+    /// The insn concerned, or the first that could be.
     pub insn_idx: InsnIdx,
-    /// What it does.
+    /// The kind of the hole.
     pub kind: HoleKind,
 }
 
-/// Which hole.
+/// Kinds of unsound rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HoleKind {

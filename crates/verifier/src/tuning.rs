@@ -54,7 +54,7 @@ pub struct TuningKey {
     pub name: &'static str,
     /// Its values: the older algorithm first, the default last.
     pub values: [&'static str; 2],
-    /// What it is about, in a few words.
+    /// A short description.
     pub about: &'static str,
 }
 

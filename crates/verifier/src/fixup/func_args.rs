@@ -16,7 +16,7 @@ use skep_program::{AttachTarget, Program};
 use skep_uapi::AttachType;
 use skep_uapi::helper::HelperId;
 
-/// Helpers whose calls are gone when a program runs.
+/// Helpers whose calls are replaced before a program runs.
 pub const INLINED_HELPERS: [HelperId; 3] =
     [HelperId::GetFuncArg, HelperId::GetFuncRet, HelperId::GetFuncArgCnt];
 

@@ -48,7 +48,7 @@ macro_rules! tables {
                 told.unwrap_or(text)
             }
 
-            /// The registers that the fault is about.
+            /// The registers that the error is about.
             pub fn regnos(&self) -> Vec<Regno> {
                 match self { $(Self::$table(kind) => kind.regnos(),)* }
             }

@@ -39,9 +39,9 @@ pub enum Base {
 /// Base type with its modifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RegType {
-    /// What it is.
+    /// The base type.
     pub base: Base,
-    /// What more is known of it.
+    /// The modifiers.
     pub flags: TypeFlag,
 }
 
