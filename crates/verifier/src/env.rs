@@ -101,12 +101,12 @@ pub(crate) struct Env<'a> {
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,
     pub(crate) bt: BacktrackState,
-    /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`;
-    /// none until the first search.
+    /// The registers that backtracking over each insn can affect, see
+    /// `precision::backtrack::concerns`; empty until the first search.
     pub(crate) concerns: Vec<u16>,
-    /// What was read on the walked paths, on kernels that go by that.
+    /// Reads on the walked paths, on kernels that use them for liveness.
     pub(crate) reads: Option<Box<Reads>>,
-    /// Which stack slots may be read later, by chain of calls.
+    /// Live stack slots, by call chain.
     pub(crate) live_stack: LiveStack,
     /// The same, found before the walk, on kernels that do so.
     pub(crate) stack_use: StackUse,
@@ -116,11 +116,11 @@ pub(crate) struct Env<'a> {
     pub(crate) layout: Subprogs,
 
     pub(crate) log: Log,
-    /// Somebody follows the walk insn by insn: the log, the recorder, or a listener.
+    /// The log, the recorder, or a listener needs every insn of the walk.
     pub(crate) is_followed: bool,
     pub(crate) recorder: Option<Box<crate::watch::Recorder>>,
     pub(crate) listener: Option<&'a mut (dyn crate::trace::Listener + 'a)>,
-    /// The listener wants to hear of registers.
+    /// The listener wants register states.
     pub(crate) tells_registers: bool,
     /// Insns on scalars may be told as one run.
     pub(crate) tells_runs: bool,

@@ -1,4 +1,4 @@
-//! The bytes that a verification holds, and their limit.
+//! The memory that a verification uses, and its limit.
 
 use crate::env::Env;
 use crate::memory::capacity_bytes;

@@ -1,5 +1,5 @@
-//! What happens in a walk, told while it happens: for whoever explains a refusal, counts what
-//! spends the budget, or draws the paths.
+//! Events of the walk, reported as they happen: for explaining a rejection, counting what uses the
+//! budget, or drawing the paths.
 //!
 //! Who wants to know is a [`Listener`], which gets typed [`Event`]s in the order of the walk. The
 //! kernel's log (`crate::log`) is written beside them and never read back.
@@ -20,7 +20,7 @@ pub use traced::verify_traced;
 
 use crate::rejection::RejectKind;
 
-/// What happens in a walk.
+/// An event of the walk.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
@@ -137,7 +137,7 @@ pub enum Apart {
 /// Registers of a frame.
 #[derive(Clone, Copy)]
 pub struct Registers<'e> {
-    /// The insn after which they are so; none where a function begins.
+    /// The insn after which they have these values; `None` at the start of a function.
     pub by: Option<u32>,
     /// The frame.
     pub frame: u32,
@@ -153,7 +153,7 @@ impl Registers<'_> {
         (0..11).filter(move |regno| changed >> regno & 1 == 1)
     }
 
-    /// What is known of one, in the notation of the kernel's log.
+    /// The value of one, in the notation of the kernel's log.
     pub fn value(&self, regno: u8) -> String {
         (self.value)(regno)
     }
@@ -170,7 +170,7 @@ impl std::fmt::Debug for Registers<'_> {
     }
 }
 
-/// Is told what happens in a walk.
+/// Receives the events of a walk.
 pub trait Listener {
     /// This happens now.
     fn tell(&mut self, event: Event<'_>);

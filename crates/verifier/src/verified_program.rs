@@ -44,8 +44,8 @@ impl VerifiedProgram {
         self.stack_depth_bytes
     }
 
-    /// The CPUs that were taken for possible: `bpf_get_smp_processor_id` returns a number below,
-    /// and the program may rely on that.
+    /// The number of possible CPUs that was assumed: `bpf_get_smp_processor_id` returns a smaller
+    /// number, and the program may rely on that.
     pub fn nr_cpu_ids(&self) -> u32 {
         self.nr_cpu_ids
     }
@@ -55,8 +55,8 @@ impl VerifiedProgram {
         self.doubt.as_ref()
     }
 
-    /// The insns after all rewrites, as the kernel makes them; created on first call. Whoever runs
-    /// them takes [`VerifiedProgram::insns_to_run`].
+    /// The insns after all rewrites, as the kernel makes them; created on first call. An engine
+    /// runs those of [`VerifiedProgram::insns_to_run`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The walk: one path after the other, insn by insn, until none waits.
+//! The walk: one path after the other, insn by insn, until no branch is pending.
 //!
 //! Kernel: `do_check`, `do_check_common`, `do_check_main`, `do_check_subprogs` (6.18).
 
@@ -293,7 +293,7 @@ impl Env<'_> {
         }
     }
 
-    /// Whoever follows the walk hears of the insn at hand.
+    /// Reports the current insn to the log, the recorder and the listener.
     fn follow_insn(&mut self, do_print_state: &mut bool) {
         self.record_insn();
         self.tell_insn();

@@ -1,7 +1,7 @@
-//! What the rewrites need of the walk, kept with an accepted program.
+//! The results of the walk that the rewrites need, kept with an accepted program.
 //!
-//! It is moved out of the working set, not copied: an accepted program costs nothing until it is
-//! asked to run.
+//! They are moved out of the working set, not copied: an accepted program costs nothing until it is
+//! to be run.
 
 use crate::KernelHole;
 use crate::env::{Env, InsnAux, InsnFlags, SubprogInfo};

@@ -1,4 +1,4 @@
-//! One insn backwards: which registers and slots must have been precise before it.
+//! Backtracking over one insn: which registers and slots must be precise before it.
 //!
 //! Kernel: `backtrack_insn`, `struct backtrack_state` (6.18).
 

@@ -1,4 +1,4 @@
-//! What is looked for on the way back, and how it is written.
+//! The registers and slots to be tracked back, and their text in the log.
 
 use crate::rejection::Stop;
 use crate::state::history::JmpEntry;

@@ -252,8 +252,8 @@ impl Env<'_> {
         }
     }
 
-    /// Goes back, as far as no jump led here, to the next insn that has to do with what is looked
-    /// for; false if there is none.
+    /// Goes back, but not across a taken jump, to the next insn that affects the tracked registers
+    /// or slots; false if there is none.
     #[inline]
     fn find_concerned(&self, s: &mut Walk, history: &[JmpEntry], at: &mut Place) -> bool {
         if self.log.traces_all() {

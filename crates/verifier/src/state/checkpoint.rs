@@ -1,7 +1,7 @@
-//! Checkpoints: states saved at prune points, that later paths are compared with.
+//! Checkpoints: states saved at prune points, with which later paths are compared.
 //!
-//! What every visit of a prune point looks at is kept apart ([`Hot`]), so that most comparisons end
-//! without the state itself being read.
+//! The part that every visit of a prune point reads is kept apart ([`Hot`]), so that most
+//! comparisons end without reading the state itself.
 //!
 //! # Invariants
 //! 1. `branches` counts the paths from here that are not walked to their end; 0 means that the

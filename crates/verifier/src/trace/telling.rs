@@ -1,4 +1,4 @@
-//! What a walk tells whoever listens.
+//! Reports events of the walk to a listener.
 
 use super::sides::{Side, Sides};
 use super::{Apart, Event, Registers};
@@ -27,7 +27,7 @@ pub(crate) fn place(hints: Hints, last_frame: u8) -> Apart {
 }
 
 impl Env<'_> {
-    /// Tells what happens, if anybody listens.
+    /// Reports an event, if there is a listener.
     pub(crate) fn tell(&mut self, event: Event<'_>) {
         if let Some(listener) = &mut self.listener {
             listener.tell(event);

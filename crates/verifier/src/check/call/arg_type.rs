@@ -1,4 +1,4 @@
-//! Whether a register has a type that an argument may have, and an offset.
+//! Whether a register's type and offset are allowed for an argument.
 //!
 //! Kernel: `check_reg_type`, `check_func_arg_reg_off` (6.18).
 

@@ -1,4 +1,4 @@
-//! Where an access to the stack may be.
+//! Bounds of a stack access.
 
 use super::region::Span;
 use crate::check::mem::access::AccessType;
