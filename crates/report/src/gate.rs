@@ -138,7 +138,10 @@ mod tests {
 
     #[test]
     fn what_is_lost_fails_without_conditions() {
-        assert_eq!(breaches(&[]), ["gone: the program is gone", "lost: was accepted, now failure"]);
+        assert_eq!(
+            breaches(&[]),
+            ["gone: the program is missing", "lost: was accepted, now failure"]
+        );
     }
 
     #[test]
