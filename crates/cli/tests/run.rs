@@ -356,7 +356,7 @@ fn a_table_while_the_run_goes_and_metrics_for_scrapers() {
         assert!(err.starts_with("metrics: http://127.0.0.1:"), "{err}");
     }
     for (target, wanted) in [
-        ("192.0.2.1:9100", "loopback addresses only"),
+        ("192.0.2.1:9100", "not a loopback address"),
         ("/no/such/folder/file", "while writing metrics"),
     ] {
         let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", target]);

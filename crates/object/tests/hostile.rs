@@ -62,8 +62,8 @@ fn errors_name_section_and_offset() {
         (with(5, &[2]), "read ELF header: offset 0x5: ", "does not match the file"),
         (with(40, &[0xff; 8]), "read sections: section table, offset 0xffffffffffffffff: ", ""),
         (with(60, &[0xff; 2]), "read sections: section table, offset 0x", ""),
-        (with(header(".BTF") + 24, &far), "read section .BTF (", "end beyond the file"),
-        (with(header(".symtab") + 32, &far), "read section .symtab (", "end beyond the file"),
+        (with(header(".BTF") + 24, &far), "read section .BTF (", "extend past the end of the file"),
+        (with(header(".symtab") + 32, &far), "read section .symtab (", "extend past the end of the file"),
         (with(header(".rel.BTF") + 32, &[1; 1]), "read section .rel.BTF, offset 0x", ""),
     ] {
         let error = error.trim_end_matches(&format!(" ({file:#x} bytes)"));
