@@ -126,7 +126,7 @@ fn bench_poke_names_the_mode_that_it_falls_back_to() {
         };
         let (code, out, err) = bench(&["--only=toggles,library,costs", "--rounds=3", "--json"]);
         assert_eq!(code, Some(0), "{err}");
-        let notice = format!("note: flag mode: the host refuses {name} (");
+        let notice = format!("note: flag mode: the host denies {name} (");
         assert_eq!(err.matches(&notice).count(), 1, "{err}");
         assert!(err.contains("not measured, since they patch code: toggles\n"), "{err}");
         let answer: serde_json::Value = serde_json::from_str(&out).unwrap();

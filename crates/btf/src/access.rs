@@ -1,16 +1,16 @@
-//! What lies at an offset of a struct: the walk behind loads through BTF pointers.
+//! The field at an offset of a struct: the lookup behind loads through BTF pointers.
 //!
 //! Kernel: `btf_struct_walk`, `btf_struct_access` (6.18), from their behaviour and messages.
 //!
 //! # Invariants
 //! 1. A walk ends within [`DEPTH_MAX`] nested structs, whatever the types say.
-//! 2. Bitfields and holes are never part of an access that does not cover them: nothing is guessed.
+//! 2. Bitfields and holes are never part of an access that does not cover them completely.
 
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Kind, Member, Type, TypeId};
 use std::fmt;
 
-/// Type tag of a pointer that changes what the kernel lets a program do with it.
+/// Type tag of a pointer that affects what programs may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PtrTag {
     /// `__user`: an address of user space.
@@ -44,7 +44,7 @@ pub enum Walk<'a> {
         /// The tag next to the pointer.
         tag: Option<PtrTag>,
     },
-    /// A nested struct or union begins exactly here.
+    /// The start of a nested struct or union.
     Struct {
         /// It, under its modifiers.
         id: TypeId,
@@ -53,12 +53,12 @@ pub enum Walk<'a> {
     },
 }
 
-/// Why there is nothing to access; prints as the kernel's message, without newline.
+/// Why nothing can be accessed; displays as the kernel's message, without newline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WalkError {
-    /// No field lies there, which the kernel calls an invalid argument.
+    /// There is no field at this offset, which the kernel reports as an invalid argument.
     NoField(String),
-    /// The access does not fit what lies there.
+    /// The access does not match the field.
     Unfit(String),
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for WalkError {
 
 impl std::error::Error for WalkError {}
 
-/// Where a walk is: looking for `size` bytes at `off` of `t`.
+/// The state of a lookup: looking for `size` bytes at `off` of `t`.
 #[derive(Clone, Copy)]
 struct At<'a> {
     t: Type<'a>,
@@ -81,25 +81,26 @@ struct At<'a> {
     unions_run_on: bool,
 }
 
-/// What one struct says about an access.
+/// The result for one struct.
 enum Found<'a> {
     Done(Walk<'a>),
-    /// Inside of this nested struct, not at its start.
+    /// Inside this nested struct, not at its start.
     Inside(At<'a>),
 }
 
 impl Btf {
-    /// One step: what an access of `size` bytes at byte `off` of struct `id` meets first.
+    /// One step: the first thing that an access of `size` bytes at byte `off` of struct `id` refers
+    /// to.
     pub fn struct_walk(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
         At { t: self.skip_modifiers(id), off, size, via_union: false, unions_run_on: true }.walk()
     }
 
-    /// Walks on through nested structs until data or a pointer is met; never [`Walk::Struct`].
+    /// Continues through nested structs until data or a pointer is found; never [`Walk::Struct`].
     pub fn struct_access(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
         self.struct_access_by(true, id, (off, size))
     }
 
-    /// The same; below a union an access may run on into the next member only if `unions_run_on`.
+    /// The same; inside a union an access may extend into the next member only if `unions_run_on`.
     pub fn struct_access_by(
         &self,
         unions_run_on: bool,
@@ -138,13 +139,13 @@ impl<'a> At<'a> {
         if self.t.name().is_empty() { "(anon)" } else { self.t.name() }
     }
 
-    /// Wraps: an access that begins before the struct and ends at it begins beyond all fields.
+    /// Wraps: an access that begins before the struct begins beyond all its fields.
     fn end(self) -> u64 {
         u64::from(self.off.wrapping_add(self.size))
     }
 
     fn look(mut self) -> Result<Found<'a>, WalkError> {
-        // Also where the walk begins at one, such as an LSM hook's `union bpf_attr *`.
+        // Also if the lookup starts at one, such as an LSM hook's `union bpf_attr *`.
         self.via_union |= self.t.kind() == Kind::Union && self.t.vlen() != 1;
         if !self.t.kind().is_composite() {
             return Err(WalkError::Unfit(format!("Type '{}' is not a struct", self.name())));
@@ -173,7 +174,7 @@ impl<'a> At<'a> {
         Err(WalkError::NoField(format!("struct {name} doesn't have field at offset {off}")))
     }
 
-    /// What member `m`, which begins at or before the access, says; nothing if it ends before it.
+    /// The result for member `m`, which begins at or before the access; none if it ends before it.
     fn member(self, m: Member<'a>) -> Result<Option<Found<'a>>, WalkError> {
         let btf = self.t.btf();
         let mut start = m.bit_offset / 8;
@@ -199,8 +200,8 @@ impl<'a> At<'a> {
         if t.kind() == Kind::Ptr {
             return Ok(Some(Found::Done(self.pointer(t, m.name, start)?)));
         }
-        // Part of a number, or several elements of an array, as long as the member holds it all.
-        // Seen on 6.18: below a union an access may also run on into the next member.
+        // Part of a scalar, or several elements of an array, as long as the member contains all of
+        // it. Seen on 6.18: inside a union an access may also extend into the next member.
         if self.end() > end && !(self.via_union && self.unions_run_on) {
             return Err(WalkError::Unfit(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
@@ -213,7 +214,7 @@ impl<'a> At<'a> {
         Ok(Some(Found::Done(Walk::Scalar)))
     }
 
-    /// The access lies in nested struct `t`, `off` bytes from its start.
+    /// The access is in nested struct `t`, `off` bytes from its start.
     fn enter(self, t: Type<'a>, off: u32) -> Found<'a> {
         let via_union = self.via_union || t.kind() == Kind::Union && t.vlen() != 1;
         if off == 0 {
@@ -250,7 +251,7 @@ impl<'a> At<'a> {
         Ok(Walk::Ptr { to: to.id(), tag, via_union: self.via_union, field })
     }
 
-    /// An access that ends beyond the struct: good if its last member is a flexible array.
+    /// An access that ends beyond the struct: valid if its last member is a flexible array.
     fn flexible_array(self) -> Result<Found<'a>, WalkError> {
         let btf = self.t.btf();
         let beyond = || {
@@ -278,7 +279,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The element of an array of arrays of ..., under its modifiers.
+/// The element of a (multi-dimensional) array, under its modifiers.
 fn innermost_element(t: Type<'_>) -> Type<'_> {
     let mut t = t;
     for _ in 0..DEPTH_MAX {

@@ -1,7 +1,8 @@
 //! A parsed BTF: all types of an object or of a kernel, checked once, shared as `Arc<Btf>`.
 //!
-//! Types are kept as the words of the file in host byte order plus one offset a type: a vmlinux
-//! BTF of 126,000 types costs its own size and half a megabyte more, and parsing is one pass.
+//! Types are stored as the words of the file in host byte order, plus one offset per type: a
+//! vmlinux BTF of 126,000 types takes its own size plus half a megabyte, and parsing is a single
+//! pass.
 //!
 //! # Invariants
 //! 1. `starts[i]..starts[i + 1]` are the words of type `first_id + i`, complete for its kind and
@@ -26,7 +27,7 @@ const TYPES_MAX: usize = 0x000f_ffff;
 /// All types of one object, kernel or module. See the module header for how it is stored.
 pub struct Btf {
     base: Option<Arc<Btf>>,
-    /// The module that this is of.
+    /// The module that it describes.
     pub(crate) module: Option<Box<str>>,
     /// Byte order of the file it came from.
     endian: Endian,
@@ -35,12 +36,12 @@ pub struct Btf {
     words: Box<[u32]>,
     starts: Box<[u32]>,
     text: Box<str>,
-    /// The string section as it was, when it is not UTF-8 (`text` then has `?` for each bad byte).
+    /// The original string section, if it is not UTF-8 (`text` then has `?` for each invalid byte).
     raw_text: Option<Box<[u8]>>,
     index: OnceLock<NameIndex>,
     /// What [`Btf::struct_metas`] found.
     metas: OnceLock<FxHashMap<TypeId, Vec<SpecialField>>>,
-    /// Decl tags, in id order, by the type that they are on.
+    /// Decl tags, in id order, by the type to which they apply.
     tags: OnceLock<FxHashMap<TypeId, Vec<TypeId>>>,
 }
 
@@ -50,7 +51,7 @@ impl Btf {
         parse(None, None, bytes).map_err(|e| e.context("parse BTF"))
     }
 
-    /// Parses split BTF (a module's): ids and strings go on where `base` ends.
+    /// Parses split BTF (a module's): ids and strings continue where `base` ends.
     pub fn parse_split(base: Arc<Btf>, bytes: &[u8]) -> Result<Btf, Error> {
         parse(Some(base), None, bytes).map_err(|e| e.context("parse split BTF"))
     }
@@ -93,12 +94,12 @@ impl Btf {
         Some(Type { btf: self, id, words: &self.words[start as usize..end as usize] })
     }
 
-    /// The type of an id found in this BTF; an id that does not exist reads as void.
+    /// The type of an id found in this BTF; an id that does not exist is treated as void.
     pub fn ty(&self, id: TypeId) -> Type<'_> {
         self.get(id).unwrap_or(Type { btf: self, id: TypeId::VOID, words: &[] })
     }
 
-    /// The type of an id that came from elsewhere: an error if there is none.
+    /// The type of an id from elsewhere: an error if there is none.
     pub fn require(&self, id: TypeId) -> Result<Type<'_>, Error> {
         self.get(id).ok_or_else(|| {
             Error::new(format!("type id {id} is out of range (ids end at {})", self.end_id()))
@@ -149,8 +150,8 @@ impl Btf {
         }
     }
 
-    /// The structs that programs may allocate and whose fields are then special, by id; none after
-    /// an error. Looked for once: all programs of an object share its BTF.
+    /// The structs that programs may allocate and that have special fields, by id; none after an
+    /// error. Computed once: all programs of an object share its BTF.
     pub fn struct_metas(&self) -> &FxHashMap<TypeId, Vec<SpecialField>> {
         let find = || crate::struct_metas(self).unwrap_or_default().into_iter().collect();
         self.metas.get_or_init(find)
@@ -175,7 +176,7 @@ impl Btf {
         })
     }
 
-    /// The section as bytes, in the byte order of `endian`: what `BPF_BTF_LOAD` takes.
+    /// The section as bytes in the byte order `endian`, as passed to `BPF_BTF_LOAD`.
     pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
         let text = self.string_bytes();
         encode(endian, &self.words, text)
@@ -191,7 +192,7 @@ impl Btf {
         self.raw_text.as_deref().unwrap_or(self.text.as_bytes())
     }
 
-    /// Offset behind the last string: where those of a module begin.
+    /// Offset after the last string, where those of a module begin.
     pub fn end_str(&self) -> u32 {
         self.first_str.saturating_add(self.text.len() as u32)
     }
@@ -302,7 +303,7 @@ fn check_strings(strings: &[u8], split: bool) -> Result<(), &'static str> {
     }
 }
 
-/// The strings as text of the same length, and the bytes themselves where that lost something.
+/// The strings as text of the same length, and the original bytes if that is lossy.
 fn to_text(strings: &[u8]) -> (Box<str>, Option<Box<[u8]>>) {
     if let Ok(text) = std::str::from_utf8(strings) {
         return (text.into(), None);
@@ -315,7 +316,7 @@ fn to_text(strings: &[u8]) -> (Box<str>, Option<Box<[u8]>>) {
     (text.into(), Some(strings.into()))
 }
 
-/// Finds where each type starts and checks its names and references (invariants 1 and 2).
+/// Finds the start of each type and checks its names and references (invariants 1 and 2).
 fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
     let words = &btf.words;
     let mut starts = Vec::with_capacity(words.len() / 7 + 1);
@@ -325,7 +326,7 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
         let id = btf.first_id as usize + starts.len();
         let place = |word: usize| section + word * 4;
         if id > TYPES_MAX {
-            return Err(Error::at(place(at), "more types than the kernel takes"));
+            return Err(Error::at(place(at), "more types than the kernel allows"));
         }
         let fail = |m: String| Error::at(place(at), m).context(format!("BTF type {id}"));
         let Some(&[_, info, _]) = words.get(at..at + 3) else {
@@ -353,7 +354,7 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
     Ok(starts.into())
 }
 
-/// What names and references are checked against while the number of types is not yet known.
+/// Limits for names and references while the number of types is not yet known.
 struct Limits {
     end_str: u32,
     ref_max: u32,
@@ -402,7 +403,7 @@ impl Limits {
     }
 }
 
-/// Invariant 3: no modifier or typedef leads to itself or further than [`CHAIN_MAX`].
+/// Invariant 3: no modifier or typedef chain is a cycle or longer than [`CHAIN_MAX`].
 fn check_chains(btf: &Btf) -> Result<(), Error> {
     for ty in btf.iter() {
         let mut t = ty;

@@ -1,8 +1,7 @@
-//! Making BTF by hand and editing parsed BTF.
+//! Building BTF by hand, and editing parsed BTF.
 //!
-//! Tests and suites make small BTFs; the object loader fixes up what a compiler could not know
-//! (sizes of `DATASEC`s, offsets in them, linkage) and replaces kinds that an old kernel does not
-//! take.
+//! Tests and suites build small BTFs; the object loader sets what a compiler cannot know (sizes of
+//! `DATASEC`s, offsets in them, linkage) and replaces kinds that an old kernel does not support.
 
 use crate::btf::encode;
 use crate::{Btf, Endian, Error, FuncLinkage, IntEncoding, Kind, SecVar, TypeId, VarLinkage};
@@ -10,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 /// BTF under construction: types as words, strings stored once each.
 ///
-/// Ids are handed out in order from 1. References are checked by [`BtfBuilder::build`] only, so
-/// types may refer to ids still to come.
+/// Ids are assigned in order, starting with 1. References are only checked by
+/// [`BtfBuilder::build`], so types may refer to ids of later types.
 #[derive(Clone, Debug)]
 pub struct BtfBuilder {
     pub(crate) types: Vec<Vec<u32>>,
@@ -25,7 +24,7 @@ impl Default for BtfBuilder {
     }
 }
 
-/// A member to be built.
+/// A member to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberDef<'a> {
     /// Its name; empty if it has none.
@@ -39,7 +38,7 @@ pub struct MemberDef<'a> {
 }
 
 impl<'a> MemberDef<'a> {
-    /// One that is no bitfield.
+    /// A member that is not a bitfield.
     pub fn new(name: &'a str, ty: TypeId, bit_offset: u32) -> MemberDef<'a> {
         MemberDef::bits(name, ty, bit_offset, 0)
     }
@@ -56,23 +55,23 @@ impl BtfBuilder {
         BtfBuilder { types: Vec::new(), strings: vec![0], offsets: FxHashMap::default() }
     }
 
-    /// All types of `btf` under the same ids; for split BTF that of its base is not included.
+    /// All types of `btf` under the same ids; for split BTF, the base is not included.
     pub fn from_btf(btf: &Btf) -> BtfBuilder {
         let types = btf.iter().map(|t| t.words.to_vec()).collect();
         BtfBuilder { types, strings: btf.string_bytes().to_vec(), offsets: FxHashMap::default() }
     }
 
-    /// The finished section, in the byte order of `endian`.
+    /// The finished section, in the byte order `endian`.
     pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
         encode(endian, &self.types.concat(), &self.strings)
     }
 
-    /// The finished BTF; an error if a reference leads nowhere.
+    /// The finished BTF; an error if a reference is invalid.
     pub fn build(&self) -> Result<Btf, Error> {
         Btf::parse(&self.to_bytes(Endian::NATIVE))
     }
 
-    /// Id that the next type gets.
+    /// Id of the next type.
     pub fn next_id(&self) -> TypeId {
         TypeId(self.types.len() as u32 + 1)
     }
@@ -195,12 +194,13 @@ impl BtfBuilder {
         let extra = [component.unwrap_or(u32::MAX)];
         self.push(tag, info(Kind::DeclTag, 0, false), of.0, &extra)
     }
-    /// A tag in a type; it stands between a pointer and what it points to.
+    /// A type tag, between a pointer and its target.
     pub fn type_tag(&mut self, tag: &str, to: TypeId) -> TypeId {
         self.push(tag, info(Kind::TypeTag, 0, false), to.0, &[])
     }
 
-    /// Makes a type as `make` does, but in the place of `id`. What `make` adds before it stays.
+    /// Builds a type with `make`, but replaces type `id` by it. Other types added by `make` are
+    /// kept.
     pub fn overwrite(&mut self, id: TypeId, make: impl FnOnce(&mut Self) -> TypeId) {
         let made = make(self);
         if let Some(words) = self.types.pop_if(|_| made.0 >= 1)
@@ -241,7 +241,7 @@ impl BtfBuilder {
         let offset = self.string(name);
         self.set_word(id, 3 + 2 * n, offset);
     }
-    /// Orders the variables of a `DATASEC` by offset, as the kernel demands.
+    /// Sorts the variables of a `DATASEC` by offset, as the kernel requires.
     pub fn sort_vars(&mut self, id: TypeId) {
         let Some(words) = self.words(id) else { return };
         let Some(tail) = words.get_mut(3..) else { return };

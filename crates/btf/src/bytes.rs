@@ -43,13 +43,13 @@ impl Endian {
     }
 }
 
-/// The u32 at byte `offset`, if all of it is there.
+/// The u32 at byte `offset`, if it is inside the section.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize, endian: Endian) -> Option<u32> {
     let word = bytes.get(offset..offset.checked_add(4)?)?;
     Some(endian.u32(word.try_into().ok()?))
 }
 
-/// The u16 at byte `offset`, if all of it is there.
+/// The u16 at byte `offset`, if it is inside the section.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize, endian: Endian) -> Option<u16> {
     let half = bytes.get(offset..offset.checked_add(2)?)?;
     Some(endian.u16(half.try_into().ok()?))

@@ -1,10 +1,10 @@
-//! The one error of this crate: what is wrong, where, and what was being done.
+//! The error type of this crate: what is wrong, where, and during which step.
 
 use std::fmt;
 
-/// Malformed or unusable BTF: a message, an offset where there is one, and a chain of "while ...".
+/// Malformed or unusable BTF: a message, an offset if there is one, and a chain of steps.
 ///
-/// Prints as `load vmlinux: BTF type 12: offset 0x28: name offset 0x999 is out of range`.
+/// Displays as `load vmlinux: BTF type 12: offset 0x28: name offset 0x999 is out of range`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -18,7 +18,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without an offset.
     pub fn new(message: impl Into<String>) -> Error {
         Error(Box::new(Inner { context: Vec::new(), offset: None, message: message.into() }))
     }
@@ -30,7 +30,7 @@ impl Error {
         e
     }
 
-    /// Adds what was being done when this happened; the last added is printed first.
+    /// Adds the step during which this happened; the last one added is printed first.
     #[must_use]
     pub fn context(mut self, doing: impl Into<String>) -> Error {
         self.0.context.push(doing.into());
@@ -42,7 +42,7 @@ impl Error {
         self.0.offset
     }
 
-    /// The message alone, without place and context.
+    /// The message alone, without offset and context.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -185,7 +185,7 @@ impl Cursor<'_> {
         Ok(sections)
     }
 
-    /// A record longer than is known here is read as far as it is known.
+    /// A record longer than known here is read as far as it is known.
     fn record<T: Record>(&self, bytes: &[u8]) -> T {
         let mut words = [0; 4];
         for (n, word) in words.iter_mut().enumerate().take(T::WORDS) {

@@ -1,9 +1,8 @@
-//! Special fields of map values and of allocated objects: what the kernel manages inside of them.
+//! Special fields of map values and allocated objects: those that the kernel manages.
 //!
-//! Kernel: `btf_parse_fields` (6.18), from its documentation and behaviour. Fields are found by
-//! the name of their struct (`bpf_spin_lock`) or by the type tag of a pointer (`__kptr`). Only
-//! structs are searched: what lies in a union, or behind a typedef or `const`, is plain data to
-//! the kernel.
+//! Kernel: `btf_parse_fields` (6.18), from its documentation and behaviour. Fields are found by the
+//! name of their struct (`bpf_spin_lock`) or by the type tag of a pointer (`__kptr`). Only structs
+//! are searched: fields in a union, or behind a typedef or `const`, are plain data to the kernel.
 //!
 //! # Invariants
 //! 1. At most [`FIELDS_MAX`] fields are returned, sorted by offset, without overlap.
@@ -17,7 +16,7 @@ use rustc_hash::FxHashMap;
 const FIELDS_MAX: usize = 11;
 const VISITS_MAX: u32 = 1 << 18;
 
-/// What a special field is.
+/// The kind of a special field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 #[repr(u8)]
@@ -42,10 +41,10 @@ pub enum FieldKind {
 
 use FieldKind::*;
 
-/// Which arrays and duplicates are refused was seen by loading such values into Linux 6.18.
+/// Which arrays and duplicates are rejected was determined by loading such values into Linux 6.18.
 ///
-/// One row a kind: the struct or type tag that makes it, its size and alignment in bytes, whether
-/// there may be one only, and whether map values and allocated objects may have it.
+/// One row per kind: the struct or type tag that identifies it, its size and alignment in bytes,
+/// whether only one is allowed, and whether map values and allocated objects may contain it.
 struct Row {
     kind: FieldKind,
     name: &'static str,
@@ -87,7 +86,7 @@ impl FieldKind {
     fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
-    /// The struct (`bpf_timer`) or type tag (`kptr`) that makes a field of this kind.
+    /// The struct (`bpf_timer`) or type tag (`kptr`) that identifies a field of this kind.
     pub fn name(self) -> &'static str {
         self.row().name
     }
@@ -95,11 +94,11 @@ impl FieldKind {
     pub fn size(self) -> u32 {
         self.row().size
     }
-    /// Whether this is a tagged pointer and not a struct.
+    /// Whether this is a tagged pointer rather than a struct.
     pub fn is_pointer(self) -> bool {
         matches!(self, KptrUnref | KptrRef | KptrPercpu | Uptr)
     }
-    /// Whether an array may hold fields of this kind.
+    /// Whether arrays of this kind are allowed.
     fn is_repeatable(self) -> bool {
         self.is_pointer() || matches!(self, ListHead | RbRoot)
     }
@@ -114,24 +113,23 @@ pub struct SpecialField {
     pub offset: u32,
     /// Bytes.
     pub size: u32,
-    /// For pointers the struct pointed to; for list heads and rb roots the struct that they hold.
+    /// For pointers the target struct; for list heads and rb roots the struct that they contain.
     pub target: Option<TypeId>,
-    /// For list heads and rb roots: where in the held struct the node is, in bytes.
+    /// For list heads and rb roots: the offset of the node in the contained struct, in bytes.
     pub node_offset: Option<u32>,
 }
 
 /// The special fields of a map value of type `id` (a struct or `DATASEC`), by offset.
 ///
-/// After an error the kernel still creates the map, as if its values had no special field at all.
+/// After an error the kernel still creates the map, as if its values had no special fields.
 pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
     find((btf, id), |row| row.in_map_value, &mut { VISITS_MAX })
 }
 
-/// The special fields of the values of several maps, of types `ids`; none where there is an error,
-/// as in [`special_fields`].
+/// The special fields of the values of several maps, of types `ids`; none after an error, as in
+/// [`special_fields`].
 ///
-/// `None` if the types have more than `VISITS_MAX` members together, counted as often as they
-/// are nested: then nobody knows.
+/// `None` if the types have more than `VISITS_MAX` members together, counted once per nesting.
 pub fn special_fields_of(
     btf: &Btf,
     ids: impl IntoIterator<Item = TypeId>,
@@ -149,13 +147,13 @@ pub fn special_fields_of(
     ids.into_iter().map(&mut fields_of).collect()
 }
 
-/// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those
-/// with a lock, graph node, graph root, refcount or kptr among their members, in id order.
+/// The structs that programs may allocate (`bpf_obj_new`) and that have special fields: those with
+/// a lock, graph node, graph root, refcount or kptr among their members, in id order.
 ///
-/// A kptr to what is not a struct here, such as a forward declaration, makes none, and is an error
-/// beside what does.
+/// A kptr to something that is not a struct here, such as a forward declaration, does not count,
+/// and is an error next to other special fields.
 ///
-/// After an error the kernel refuses the whole BTF.
+/// After an error the kernel rejects the whole BTF.
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
     let is_meta = |m: Member<'_>| {
         let t = btf.ty(m.ty);
@@ -175,7 +173,7 @@ pub fn object_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> 
     find((btf, id), |row| row.in_object, &mut { VISITS_MAX })
 }
 
-/// Searches one struct or `DATASEC` for the kinds that are `allowed`; `left` visits may be spent.
+/// Searches one struct or `DATASEC` for `allowed` kinds; at most `left` visits.
 fn find(
     (btf, id): (&Btf, TypeId),
     allowed: fn(&Row) -> bool,
@@ -193,7 +191,7 @@ fn find(
     Ok(found)
 }
 
-/// Which fields need or exclude one another.
+/// Kinds that require or exclude one another.
 fn check_together(found: &[SpecialField]) -> Result<(), Error> {
     let has = |kind| found.iter().any(|f| f.kind == kind);
     let locked = has(SpinLock) || has(ResSpinLock);
@@ -209,7 +207,7 @@ fn check_together(found: &[SpecialField]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Which kind of tagged pointer this type is, if it is one.
+/// The kind of tagged pointer, if it is one.
 fn tagged_pointer(t: Type<'_>) -> Result<Option<FieldKind>, Error> {
     let t = if t.kind() == Kind::Volatile { t.target() } else { t };
     let tag = t.target();
@@ -225,7 +223,7 @@ fn tagged_pointer(t: Type<'_>) -> Result<Option<FieldKind>, Error> {
     }
 }
 
-/// The struct that a tagged pointer points to.
+/// The target struct of a tagged pointer.
 fn pointee(btf: &Btf, t: Type<'_>) -> Result<TypeId, Error> {
     let t = if t.kind() == Kind::Volatile { t.target() } else { t };
     let to = btf.skip_modifiers(t.target_id());
@@ -244,15 +242,15 @@ struct Search<'a> {
     found: Vec<SpecialField>,
 }
 
-/// A member or variable: what may be a special field.
+/// A member or variable that may be a special field.
 #[derive(Clone, Copy)]
 struct Slot {
     ty: TypeId,
     /// Bytes from the start of the value.
     offset: u32,
-    /// In a `DATASEC`, the size that the section states.
+    /// In a `DATASEC`, the size stated by the section.
     expected_size: Option<u32>,
-    /// Where a `contains:` decl tag would be: on this type, about this component.
+    /// Where its `contains:` decl tag would be: on this type, about this component.
     tagged: (TypeId, Option<u32>),
 }
 
@@ -275,9 +273,9 @@ impl<'a> Search<'a> {
             return Err(Error::new("structs are nested too deeply"));
         };
         for (n, m) in t.members().enumerate() {
-            // Of whatever type: a bitfield costs a struct its special fields.
+            // Regardless of its type, a bitfield disables the special fields of its struct.
             if m.bit_offset % 8 != 0 {
-                return Err(Error::new("a member does not begin at a byte"));
+                return Err(Error::new("a member does not start at a byte boundary"));
             }
             let Some(offset) = base.checked_add(m.bit_offset / 8) else { continue };
             let tagged = (t.id(), Some(n as u32));
@@ -324,7 +322,7 @@ impl<'a> Search<'a> {
         self.repeat(first, nelems, size)
     }
 
-    /// The element under arrays, and how many of it there are.
+    /// The element type of (nested) arrays, and the number of elements.
     fn element(&self, ty: TypeId) -> Result<(Type<'a>, u32), Error> {
         let mut t = self.btf.ty(ty);
         let mut nelems: u32 = 1;
@@ -338,7 +336,7 @@ impl<'a> Search<'a> {
         Err(Error::new("arrays are nested too deeply"))
     }
 
-    /// Which special field this type is: by its name, or for pointers by their tag.
+    /// The kind of special field of this type: by its name, or for pointers by their tag.
     fn kind_of(&mut self, t: Type<'a>) -> Result<Option<FieldKind>, Error> {
         let by_name = |row: &&Row| !row.kind.is_pointer() && row.name == t.name();
         if let Some(row) = ROWS.iter().find(by_name).filter(|row| (self.allowed)(row)) {
@@ -355,7 +353,7 @@ impl<'a> Search<'a> {
         Ok(tagged_pointer(t)?.filter(|kind| (self.allowed)(kind.row())))
     }
 
-    /// What a list head or rb root holds, from its decl tag `contains:STRUCT:NODE`.
+    /// The contents of a list head or rb root, from its decl tag `contains:STRUCT:NODE`.
     fn graph_root(
         &self,
         slot: Slot,
@@ -393,8 +391,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The fields from `first` on lie in the first of `nelems` elements of `size` bytes: adds the
-    /// rest.
+    /// The fields from `first` on are in the first of `nelems` elements of `size` bytes: adds those
+    /// of the other elements.
     fn repeat(&mut self, first: usize, nelems: u32, size: u32) -> Result<(), Error> {
         let fields = self.found[first..].to_vec();
         if nelems == 1 || fields.is_empty() {

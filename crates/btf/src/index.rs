@@ -1,14 +1,14 @@
-//! From a name to the types that bear it: a chained hash table over essential names.
+//! Index of types by name: a chained hash table over essential names.
 //!
-//! One table serves exact lookups and CO-RE candidates: names are hashed without `___flavor`.
-//! Built once for a BTF: about 3 ms for the 126,000 types of a kernel, 8 bytes a type.
+//! One table serves exact lookups and CO-RE candidates: names are hashed without `___flavor`. Built
+//! once per BTF: about 3 ms for the 126,000 types of a kernel, 8 bytes per type.
 
 use crate::{Btf, TypeId};
 use std::hash::Hasher;
 
 /// Chains of ids whose names have the same hash, each in id order.
 pub(crate) struct NameIndex {
-    /// First type of each chain, by hash; 0 is none, n + 1 the n-th type.
+    /// First type of each hash chain; 0 means none, n + 1 the n-th type.
     heads: Box<[u32]>,
     /// The next of each type's chain.
     nexts: Box<[u32]>,

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Number of a type in its BTF (split BTF goes on counting from its base); 0 is `void`.
+/// Number of a type in its BTF (split BTF continues the numbering of its base); 0 is `void`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(pub u32);
 
@@ -51,8 +51,8 @@ pub enum Kind {
     Enum64 = 19,
 }
 
-/// Row `n` is kind `n`: the kind, the kernel's name of it, and the words that follow the common
-/// three: `fixed + per_vlen * vlen`.
+/// Row `n` is kind `n`: the kind, the kernel's name for it, and the number of words after the
+/// common three: `fixed + per_vlen * vlen`.
 const KINDS: [(Kind, &str, u8, u8); 20] = [
     (Kind::Void, "UNKNOWN", 0, 0),
     (Kind::Int, "INT", 1, 0),
@@ -77,23 +77,23 @@ const KINDS: [(Kind, &str, u8, u8); 20] = [
 ];
 
 impl Kind {
-    /// The kind of this number, if it is one.
+    /// The kind with this number, if there is one.
     pub fn from_number(number: u8) -> Option<Kind> {
         KINDS.get(usize::from(number)).map(|row| row.0)
     }
 
-    /// The name as the kernel's BTF log writes it: `INT`, `FUNC_PROTO`.
+    /// The name used in the kernel's BTF log: `INT`, `FUNC_PROTO`.
     pub fn name(self) -> &'static str {
         KINDS[self as usize].1
     }
 
-    /// Words of a type of this kind that follow its first three.
+    /// Number of words after the first three of a type of this kind.
     pub(crate) fn extra_words(self, vlen: u16) -> usize {
         let row = &KINDS[self as usize];
         usize::from(row.2) + usize::from(row.3) * usize::from(vlen)
     }
 
-    /// `const`, `volatile`, `restrict` and type tags: what the kernel skips as modifiers.
+    /// `const`, `volatile`, `restrict` and type tags: the kernel's modifiers.
     pub fn is_modifier(self) -> bool {
         matches!(self, Kind::Const | Kind::Volatile | Kind::Restrict | Kind::TypeTag)
     }
@@ -165,11 +165,11 @@ impl IntEncoding {
     }
 }
 
-/// Linkage of a `FUNC`, kept in its `vlen`.
+/// Linkage of a `FUNC`, stored in its `vlen`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FuncLinkage {
-    /// Known in its object only.
+    /// Local to its object.
     Static = 0,
     /// A global function: verified on its own.
     Global = 1,
@@ -181,9 +181,9 @@ pub enum FuncLinkage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum VarLinkage {
-    /// Known in its object only.
+    /// Local to its object.
     Static = 0,
-    /// Defined here, seen by all.
+    /// Defined here, visible to all.
     Global = 1,
     /// Defined elsewhere: `.ksyms` or `.kconfig`.
     Extern = 2,

@@ -1,15 +1,15 @@
-//! Sizes and alignments, and what is under modifiers and typedefs.
+//! Sizes and alignments, and skipping of modifiers and typedefs.
 
 use crate::btf::CHAIN_MAX;
 use crate::{Btf, Error, Kind, Type, TypeId};
 
 /// Bytes of a pointer in BPF.
 pub(crate) const PTR_BYTES: u32 = 8;
-/// How deep arrays, structs and variables nest at most; the kernel's `MAX_RESOLVE_DEPTH`.
+/// Maximum nesting of arrays, structs and variables; the kernel's `MAX_RESOLVE_DEPTH`.
 pub(crate) const DEPTH_MAX: usize = 32;
 
 impl Btf {
-    /// The type under `const`, `volatile`, `restrict` and type tags. Typedefs stay.
+    /// The type under `const`, `volatile`, `restrict` and type tags. Typedefs are kept.
     pub fn skip_modifiers_only(&self, id: TypeId) -> Type<'_> {
         self.skip_while(id, Kind::is_modifier)
     }
@@ -30,7 +30,7 @@ impl Btf {
         t
     }
 
-    /// The size in bytes of a type that has one: not void, functions and forwards.
+    /// The size of a type in bytes; not defined for void, functions and forwards.
     pub fn size_of(&self, id: TypeId) -> Result<u32, Error> {
         let mut id = id;
         let mut count: u64 = 1;
@@ -51,7 +51,7 @@ impl Btf {
                 _ => t.stated_size().ok_or_else(|| no_size(t))?,
             };
             return u32::try_from(count.saturating_mul(u64::from(size)))
-                .map_err(|_| Error::new(format!("size of type {id} is beyond 4 GB")));
+                .map_err(|_| Error::new(format!("size of type {id} exceeds 4 GB")));
         }
         Err(Error::new(format!("type {id} is nested too deeply")))
     }
@@ -89,7 +89,8 @@ impl Align<'_> {
         }
     }
 
-    /// The largest alignment of a member, or 1 if a member or the size is not a multiple of its.
+    /// The largest alignment of a member, or 1 if a member or the size is not a multiple of its
+    /// alignment.
     fn composite(&mut self, t: Type<'_>, depth: usize) -> Result<u32, Error> {
         let mut max = 1;
         for m in t.members() {

@@ -1,12 +1,11 @@
 //! BTF and BTF.ext: types, layout, printing, line info, CO-RE relocation.
 //!
 //! Reading order: [`Btf`] (parsed once, shared as `Arc<Btf>`) gives [`Type`] views; `layout`,
-//! `access` and `fields` answer questions about them; [`BtfBuilder`] makes and edits BTF;
-//! [`BtfExt`] is the companion section; [`core`] relocates insns from one BTF to another.
+//! `access` and `fields` compute their properties; [`BtfBuilder`] builds and edits BTF; [`BtfExt`]
+//! is the companion section; [`core`] relocates insns from one BTF to another.
 //!
 //! Deliberately absent: deduplication, formatting of values, and the kernel's semantic checks of
-//! `BPF_BTF_LOAD` (identifier characters, linkage rules): what is checked is what keeps readers
-//! safe.
+//! `BPF_BTF_LOAD` (identifier characters, linkage rules): only what readers rely on is checked.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,16 @@
-//! BTF of a kernel and of its modules as one: ids and strings of each module go on behind those of
-//! the module before it.
+//! Combined BTF of a kernel and its modules: ids and strings of each module follow those of the
+//! previous module.
 //!
-//! Every module's own BTF begins where the kernel's ends, so that ids of two modules are the same
-//! numbers. Those of all but the first are moved.
+//! Every module's own BTF starts where the kernel's ends, so ids of two modules overlap. Those of
+//! all but the first are shifted.
 //!
 //! # Invariants
-//! 1. Ids of the kernel's own types, and of the first module's, are those that the kernel uses.
+//! 1. Ids of the kernel's own types, and of the first module's, are those used by the kernel.
 
 use crate::{Btf, Error, Kind, TypeId};
 use std::sync::Arc;
 
-/// What a module's types and strings are moved by: those from `from` on, by `by`.
+/// The shift of a module's types and strings: those from `from` on are shifted by `by`.
 #[derive(Clone, Copy)]
 pub(crate) struct Shift {
     pub(crate) ids: (u32, u32),
@@ -18,12 +18,12 @@ pub(crate) struct Shift {
 }
 
 impl Btf {
-    /// Parses the BTF of module `name` behind `below`, which is the kernel's or that of a kernel
+    /// Parses the BTF of module `name` on top of `below`, which is the kernel's or that of a kernel
     /// with modules.
     ///
     /// # Errors
     ///
-    /// The bytes are no BTF of a module of that kernel.
+    /// The bytes are not BTF of a module of that kernel.
     pub fn parse_module(below: Arc<Btf>, name: &str, bytes: &[u8]) -> Result<Btf, Error> {
         let kernel = below.root();
         let by = |to: u32, from: u32| (from, to.saturating_sub(from));
@@ -46,8 +46,7 @@ impl Btf {
         root
     }
 
-    /// The module that has a type, and the id that it has there; none for types of the kernel
-    /// itself.
+    /// The module of a type, and its id there; none for types of the kernel itself.
     pub fn module_of(&self, id: TypeId) -> Option<(&str, TypeId)> {
         let mut btf = self;
         while id < btf.first_id() {
@@ -58,12 +57,12 @@ impl Btf {
     }
 }
 
-/// What is out of range stays so: the sum does not wrap.
+/// An id out of range stays so: the sum does not wrap.
 fn moved(number: u32, (from, by): (u32, u32)) -> u32 {
     if number >= from { number.saturating_add(by) } else { number }
 }
 
-/// Moves names and references of all types; what is malformed is left to the check that follows.
+/// Shifts names and references of all types; malformed ones are left to the check that follows.
 pub(crate) fn shift(words: &mut [u32], shift: Shift) {
     let id = |id: &mut u32| *id = moved(*id, shift.ids);
     let name = |at: &mut u32| *at = moved(*at, shift.strings);
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
     use crate::{BtfBuilder, Endian, IntEncoding};
 
-    /// A module's BTF, whose one own type is a pointer to the kernel's `int` and a struct of it.
+    /// A module's BTF, whose own types are a pointer to the kernel's `int` and a struct of it.
     fn module(kernel: &Btf, name: &str) -> Vec<u8> {
         let mut words = vec![0, (Kind::Ptr as u32) << 24, 1];
         let own = kernel.end_id().0;

@@ -1,13 +1,13 @@
-//! BTF for kernels that do not know all kinds: each unknown type becomes one of the same size that
-//! every kernel takes, under the same id.
+//! BTF for kernels that do not support all kinds: each unsupported type is replaced by one of the
+//! same size that every kernel supports, under the same id.
 //!
-//! What the type said beyond its size is lost to the kernel, as it is with every loader: a tag
-//! marks nothing, an enumerator has no value.
+//! Information other than the size is lost to the kernel, as with every loader: tags have no
+//! effect, enumerators have no value.
 
 use crate::build::info;
 use crate::{BtfBuilder, IntEncoding, Kind, TypeId};
 
-/// Kinds that came after BTF of data sections (5.2), oldest first; what kernels lack is among them.
+/// Kinds added after BTF of data sections (5.2), oldest first; unsupported kinds are among them.
 pub const LATER_KINDS: [Kind; 4] = [Kind::Float, Kind::DeclTag, Kind::TypeTag, Kind::Enum64];
 
 impl BtfBuilder {
@@ -23,7 +23,7 @@ impl BtfBuilder {
             let number = (*head >> 24) as u8 & 0x1f;
             let Some(kind) = Kind::from_number(number) else { continue };
             match kind {
-                // Whether it is signed is said since there are 64-bit ones.
+                // Signedness is recorded since there are 64-bit enums.
                 Kind::Enum if absent.contains(&Kind::Enum64) => *head = info(kind, vlen, false),
                 kind if !absent.contains(&kind) => {}
                 Kind::Float => (*name, *head) = (0, info(Kind::Struct, 0, false)),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::{Btf, MemberDef};
 
-    /// One type of each later kind, and a struct that holds them.
+    /// One type of each later kind, and a struct that contains them.
     fn all() -> BtfBuilder {
         let mut btf = BtfBuilder::new();
         let float = btf.float("double", 8);

@@ -1,11 +1,11 @@
-//! The name of a type as C would write it, for messages.
+//! The name of a type in C notation, for messages.
 //!
 //! # Invariants
-//! 1. Output is bounded: what lies beyond [`TYPES_MAX`] types or [`LEN_MAX`] bytes becomes `...`.
+//! 1. Output is bounded: anything beyond [`TYPES_MAX`] types or [`LEN_MAX`] bytes becomes `...`.
 
 use crate::{Btf, Kind, Type, TypeId};
 
-/// Types that one name may visit; also bounds how deep it recurses.
+/// Types that one name may visit; also limits recursion.
 const TYPES_MAX: usize = 128;
 const LEN_MAX: usize = 512;
 
@@ -27,7 +27,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// C declarations grow from the name outwards: `inner` is what has grown so far.
+    /// C declarations are built from the name outwards: `inner` is the part built so far.
     fn declare(&mut self, id: TypeId, inner: String) -> String {
         if self.left == 0 || inner.len() > LEN_MAX {
             return "...".into();
@@ -54,7 +54,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A qualifier stands right of the `*` that it is about, else in front.
+    /// A qualifier follows the `*` to which it applies, otherwise it comes first.
     fn qualify(&mut self, t: Type<'_>, inner: String) -> String {
         let word = match t.kind() {
             Kind::Const => "const",

@@ -1,12 +1,12 @@
 //! The same types under other ids.
 //!
-//! Ids of a kernel's types change with every build of it. Whoever claims not to depend on them is
-//! tried against BTF whose types were moved.
+//! Ids of a kernel's types change with every build. Code that must not depend on them is tested
+//! with BTF whose types were renumbered.
 
 use crate::{Btf, BtfBuilder, IntEncoding, Kind};
 
 impl BtfBuilder {
-    /// All types of `btf` behind `count` others: every id is greater by `count`.
+    /// All types of `btf` after `count` others: every id is increased by `count`.
     pub fn from_btf_behind(count: u32, btf: &Btf) -> BtfBuilder {
         let mut behind = BtfBuilder::from_btf(btf);
         let mut moved = std::mem::take(&mut behind.types);
@@ -25,7 +25,7 @@ impl BtfBuilder {
     }
 }
 
-/// The words of a type that hold ids, of which there are `len`.
+/// The words of a type that contain ids, given its length `len`.
 fn references(kind: Kind, len: usize) -> Vec<usize> {
     let own = kind.has_type().then_some(2);
     let records: Vec<usize> = match kind {

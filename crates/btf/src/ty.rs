@@ -1,8 +1,8 @@
 //! A type as its BTF stores it: a view of a few words, with accessors by kind.
 //!
 //! # Invariants
-//! 1. `words` holds all words of the type (`Btf::parse` cut it so): accessors of an absent part
-//!    answer zero or nothing, never panic.
+//! 1. `words` contains all words of the type (ensured by `Btf::parse`): accessors of an absent part
+//!    return zero or nothing, and never panic.
 
 use crate::{Btf, IntEncoding, Kind, TypeId};
 
@@ -104,7 +104,7 @@ impl<'a> Type<'a> {
     pub fn stated_size(self) -> Option<u32> {
         self.kind().has_size().then(|| self.word(2))
     }
-    /// The type it refers to: pointee, aliased, return type, prototype, tagged type.
+    /// The type it refers to: target, aliased, return type, prototype, tagged type.
     pub fn target_id(self) -> TypeId {
         if self.kind().has_type() { TypeId(self.word(2)) } else { TypeId::VOID }
     }
@@ -140,7 +140,7 @@ impl<'a> Type<'a> {
     pub fn func_linkage(self) -> u16 {
         if self.kind() == Kind::Func { self.vlen() } else { 0 }
     }
-    /// Member or parameter that a `DECL_TAG` is about; none when about the whole.
+    /// Member or parameter to which a `DECL_TAG` applies; none for the whole.
     pub fn component_idx(self) -> Option<u32> {
         u32::try_from(self.data(Kind::DeclTag, 0) as i32).ok()
     }
@@ -148,7 +148,7 @@ impl<'a> Type<'a> {
     pub fn is_signed_enum(self) -> bool {
         self.kind().is_any_enum() && self.kflag()
     }
-    /// Whether a `FWD` announces a union.
+    /// Whether a `FWD` declares a union.
     pub fn is_fwd_union(self) -> bool {
         self.kind() == Kind::Fwd && self.kflag()
     }

@@ -1,16 +1,16 @@
-//! `skep baseline`: verdicts and insns in a file that is committed, and the builds that must not be
-//! worse.
+//! `skep baseline`: verdicts and insns in a committed file, and comparison of builds with it.
 
+use crate::choice::read_gate;
 use crate::exit::Exit;
 use crate::flags::{BaselineCheckFlags, BaselineCommand, BaselineFlags, OutputFormat, StatFlags};
+use crate::stat::Wanted;
 use crate::stat::live::{Collected, collect};
 use crate::stat::replay::{print_breaches, print_joined, read};
-use crate::stat::{Wanted, read_gate};
 use crate::streams::Streams;
 use skep_report::{EmitSpec, Filters, JoinedRow, Row, Stat, join};
 use std::io;
 
-/// What does not depend on the machine.
+/// Columns that do not depend on the machine.
 const COLUMNS: [Stat; 4] = [Stat::FileName, Stat::ProgName, Stat::Verdict, Stat::TotalInsns];
 
 /// Runs the command.
@@ -31,9 +31,9 @@ fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<
         Ok(verified) => verified,
         Err(message) => return Ok(Err(message)),
     };
-    // What could not be read today would be missed only by the next one who looks.
+    // Otherwise programs that could not be read today would silently be missing from the baseline.
     if exit != Exit::Success {
-        return Ok(Err("the baseline is not written".to_owned()));
+        return Ok(Err("the baseline was not written".to_owned()));
     }
     let mut text = Vec::new();
     skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: COLUMNS.to_vec() })?;
@@ -62,7 +62,7 @@ fn check(
         Err(message) => return Ok(Err(message)),
     };
     let mut joined = join(&base, &rows);
-    // A baseline may be of more than is looked at.
+    // A baseline may cover more programs than are compared now.
     joined.retain(|pair| {
         pair.comp.is_some()
             || pair.base.is_some_and(|row| filters.wants(&row.file, Some(&row.prog)))

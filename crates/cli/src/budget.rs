@@ -1,4 +1,5 @@
-//! What a refusal's budget went to: loops, branches, calls. Registers say nothing of it.
+//! What used up the budget, for rejections because of a limit: loops, branches, calls. Registers
+//! are not relevant.
 
 mod chain;
 mod loops;
@@ -11,18 +12,18 @@ use skep::{Profile, Refusal, Verification};
 use skep_report::Note;
 use std::collections::HashMap;
 
-/// Branches that are named at most.
+/// Maximum number of branches named.
 const BRANCHES_MAX: usize = 3;
 
-/// What is told of a refusal that is about a limit.
+/// Notes for a rejection because of a limit.
 pub(crate) struct Spending {
     pub(crate) notes: Vec<Note>,
-    /// The insn that spends it: the walk ends at any.
+    /// The insn that uses up the budget; verification may end at any insn.
     pub(crate) at: Option<usize>,
 }
 
-/// `None` if a refusal is about something else. `spent` walks the program once more, to see what
-/// it costs.
+/// `None` if a rejection has another reason. `spent` verifies the program once more, to measure the
+/// cost.
 pub(crate) fn spending(
     refusal: &Refusal,
     verification: &Verification,
@@ -54,8 +55,8 @@ pub(crate) fn spending(
     Some(Spending { notes, at })
 }
 
-/// Which branches wait, by source line, those of most rounds first: an unrolled loop has the same
-/// line many times.
+/// Pending branches by source line, the most frequent first: an unrolled loop has the same line
+/// many times.
 fn branches(
     waiting: &[usize],
     describe: &impl Fn(usize) -> Described,
@@ -72,11 +73,7 @@ fn branches(
     lines.sort_by_key(|&(first, times)| (std::cmp::Reverse(times), first));
     let all = waiting.len();
     let note = |&(first, times): &(usize, usize)| {
-        since(
-            &format!("{times} of the {all} branches that wait are of the line of"),
-            first,
-            describe,
-        )
+        since(&format!("{times} of {all} pending branches are from the line of"), first, describe)
     };
     let most = lines.first().map(|&(first, _)| first);
     (lines.iter().take(BRANCHES_MAX).map(note).collect(), most)
@@ -86,7 +83,7 @@ fn branches(
 mod tests {
     use super::*;
 
-    /// Not by a program: kernels that are asked about it crash.
+    /// Not tested with a program: kernels crash on such programs.
     #[test]
     fn branches_that_wait_most_come_first() {
         let waiting: Vec<usize> =
@@ -97,8 +94,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "17 of the 20 branches that wait are of the line of insn 4",
-                "3 of the 20 branches that wait are of the line of insn 7"
+                "17 of 20 pending branches are from the line of insn 4",
+                "3 of 20 pending branches are from the line of insn 7"
             ]
         );
     }

@@ -1,16 +1,18 @@
-//! `skep check`: each refusal explained, with its source line and what was known.
+//! `skep check`: explains each rejection, with its source line and what was known there.
 
 use crate::budget;
+use crate::choice::{read_filters, read_presets};
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
-use crate::history::History;
+use crate::history::words::in_words;
+use crate::history::{History, names};
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
+use crate::near;
 use crate::sources::SourceTree;
-use crate::stat::{read_filters, read_presets};
 use crate::story;
 use crate::streams::{KeptLines, Streams};
 use skep::catalogue::is_of_declaration;
@@ -24,12 +26,12 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How the rules of what is not loaded begin.
+/// Prefix of the rules of load errors.
 const LOAD_ERROR: &str = "load_error_";
-/// Of the path to a refusal are kept.
+/// Size of the path to a rejection that is kept.
 const PATH_BYTES: usize = 16 << 20;
 
-/// What is kept of one program.
+/// The result for one program.
 struct Answer {
     object: String,
     prog: String,
@@ -50,7 +52,7 @@ impl Answer {
             (Exit::Refused, Some(d)) if d.rule.starts_with(LOAD_ERROR) => "not loaded",
             (Exit::Refused, _) => "refused",
             (Exit::Input, Some(_)) => "not supported yet",
-            _ => "without an answer",
+            _ => "without a verdict",
         }
     }
 
@@ -84,7 +86,7 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
     with_log(streams, |streams, log| judge(flags, streams, log))
 }
 
-/// Runs a command, whose lines on the error stream are kept for it besides.
+/// Runs a command, and keeps a copy of its lines on the error stream.
 pub(crate) fn with_log<T>(
     streams: &mut Streams<'_>,
     run: impl FnOnce(&mut Streams<'_>, &RefCell<Vec<u8>>) -> T,
@@ -105,7 +107,7 @@ fn judge(
         return Ok(Exit::Input);
     }
     if flags.format == CheckFormat::Markdown {
-        streams.error("--format markdown is for --kernel")?;
+        streams.error("--format markdown needs --kernel")?;
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
@@ -163,7 +165,7 @@ fn judge(
         format => write(format, streams.out, (&diagnostics, log))?,
     }
     if let Some(kernel) = &plan.session.kernel {
-        // With --quiet, too: an answer for a kernel that is not modelled is never without this.
+        // Also with --quiet: a result for a kernel that is not modelled must not be without this.
         writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
     }
     Ok(worst)
@@ -199,12 +201,12 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
     plan_with(flags, session, gate(flags)?)
 }
 
-/// To be made when what is read once has been read.
+/// Created after everything that is read once has been read.
 pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, String> {
     MemoryGate::new(&flags.input, Kept::Logs).map(Arc::new)
 }
 
-/// What judges programs as the flags say, with a session of its own.
+/// Verifies programs as specified by the flags, with a session of its own.
 pub(crate) fn plan_with(
     flags: &CheckFlags,
     session: Session,
@@ -229,7 +231,8 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     let here = format!("{object}: program '{prog}'");
     match &judged.result {
         Err(e) => {
-            let diagnostic = Refusal::of_load(e).map(|refusal| unloaded(&judged, &refusal, e));
+            let diagnostic =
+                Refusal::of_load(e).map(|refusal| unloaded(&judged, (&refusal, e), plan));
             let trouble = diagnostic.is_none().then(|| format!("{here}: {}", not_loaded(e)));
             Answer { object, prog, insns: 0, diagnostic, trouble, exit }
         }
@@ -250,24 +253,36 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     }
 }
 
-/// What the catalogue says of a code, about which this is told.
-fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
+/// What the catalogue says of a code, about which this is told. `names` knows what the source calls
+/// a thing.
+fn advice(
+    code: &str,
+    (message, notes): (&str, &[Note]),
+    names: impl Fn(&str) -> Option<String>,
+) -> Option<Advice> {
     let section = skep::catalogue::section(code)?;
     let mut told = message.to_owned();
     for note in notes {
         told = told + "\n" + &note.text;
     }
-    let help = section.help_for(&told).to_owned();
+    let help = section.help_for(&told, names);
     Some(Advice { title: section.title.to_owned(), help })
 }
 
 /// A program that does not come before the verifier.
-fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagnostic {
+fn unloaded(
+    judged: &Judged<'_>,
+    (refusal, error): (&Refusal, &LoadError),
+    plan: &Plan,
+) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
-    let hint = "--loader any opens objects made for loaders that complete them";
+    let hint = "--loader any opens objects made for other loaders".to_owned();
+    let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
+    // What is only misspelled needs no other loader.
+    let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
     Diagnostic {
         severity: Severity::Error,
-        advice: advice(&refusal.kind, &refusal.message, &[]),
+        advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
@@ -275,11 +290,11 @@ fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagno
         insn_idx: None,
         insn: None,
         at: error.place().map(spot_of),
-        notes: other.then(|| Note { text: hint.to_owned(), at: None }).into_iter().collect(),
+        notes: near.into_iter().chain(hint).collect(),
     }
 }
 
-/// What knows the text of an insn, and its place.
+/// Gives the text of an insn, and its location.
 fn describing(program: &Program) -> impl Fn(usize) -> story::Described {
     |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)))
 }
@@ -297,12 +312,14 @@ impl Subject<'_> {
         if let Some(declared) = self.declared(refusal, verification) {
             return declared;
         }
-        // What stands for a reference that is not resolved says nothing.
+        // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);
         notes.extend(lacks.and_then(|idx| story::used_at(idx, self.program, &describe)));
+        let btf = self.program.kernel_btf.as_deref();
+        notes.extend(refusal.load.and_then(|_| near::note(&refusal.message, btf)));
         let spending =
             budget::spending(refusal, verification, self.program, || self.plan.spent(self.program));
         let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
@@ -315,11 +332,16 @@ impl Subject<'_> {
         }
         let shown = at.filter(|_| refusal.load.is_none());
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
-        // What is called decides what helps, too.
+        // The called function also determines the advice.
         let said = format!("{}\n{}", refusal.message, insn.as_deref().unwrap_or_default());
+        let names = |thing: &str| self.name_of(thing, refusal, verification);
+        let advice = advice(&refusal.kind, (&said, &notes), names);
+        for note in &mut notes {
+            note.text = in_words(&note.text).into_owned();
+        }
         Diagnostic {
             severity: Severity::Error,
-            advice: advice(&refusal.kind, &said, &notes),
+            advice,
             rule: refusal.kind.clone(),
             message: refusal.message.trim_end().to_owned(),
             object: self.file.to_owned(),
@@ -328,6 +350,20 @@ impl Subject<'_> {
             at: at.and_then(|idx| source_spot(self.program, idx)),
             notes,
             insn,
+        }
+    }
+
+    /// What the source calls what a refusal is about.
+    fn name_of(&self, thing: &str, refusal: &Refusal, found: &Verification) -> Option<String> {
+        let describe = describing(self.program);
+        match thing {
+            "acquired" => names::of_call(self.program, found.acquired_by?, &describe),
+            "section" => story::sleepable_section(self.program),
+            _ => {
+                let about = (refusal, found.because.as_deref());
+                let path = found.path.as_ref()?;
+                missing_check::name_of(thing, about, path, self.program, &describe)
+            }
         }
     }
 
@@ -340,7 +376,7 @@ impl Subject<'_> {
         let called_at = format!("{} at", refusal.message.trim_end());
         Some(Diagnostic {
             severity: Severity::Error,
-            advice: advice(&refusal.kind, because, &[]),
+            advice: advice(&refusal.kind, (because, &[]), |_| None),
             rule: refusal.kind.clone(),
             message: because.to_owned(),
             object: self.file.to_owned(),
@@ -352,8 +388,7 @@ impl Subject<'_> {
         })
     }
 
-    /// What the path to the refusal tells: what lasts, where it branched, what registers are, which
-    /// checks there were.
+    /// Notes from the path to the rejection: held resources, branches, registers, checks.
     fn of_path(
         &self,
         refusal: &Refusal,
@@ -417,7 +452,7 @@ impl Summary {
             write!(streams.out, ", {} not supported yet", self.unsupported)?;
         }
         if self.broken > 0 {
-            write!(streams.out, ", {} without an answer", self.broken)?;
+            write!(streams.out, ", {} without a verdict", self.broken)?;
         }
         writeln!(streams.out)
     }

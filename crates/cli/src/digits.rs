@@ -1,6 +1,6 @@
-//! Numbers and bytes on their way out: hex digits, and numbers that JSON leaves out.
+//! Output of numbers and bytes: hex digits, and numbers omitted from JSON.
 
-/// Two digits a byte, as `--hex` reads them.
+/// Two digits per byte, as accepted by `--hex`.
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub(crate) fn hex<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> String {
     use std::fmt::Write as _;

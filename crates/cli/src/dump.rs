@@ -1,4 +1,4 @@
-//! `skep dump`: what the verifier is given, for reading.
+//! `skep dump`: the verifier's input in readable form.
 
 pub(crate) mod blocks;
 mod dot;
@@ -29,8 +29,8 @@ use skep_report::{JsonForm, write_json_text};
 use std::io;
 use std::sync::Arc;
 
-/// Of a program that is verified for another kernel.
-const REWRITTEN_AS: &str = "what is made of an accepted program is as on 6.18";
+/// Note for a program verified for another kernel.
+const REWRITTEN_AS: &str = "rewrites and machine code are those of 6.18";
 
 /// Runs the command.
 ///
@@ -101,12 +101,14 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     Ok(exit)
 }
 
-/// What the flags name, opened for the stage that they ask for.
+/// The object named by the flags, opened for the requested stage.
 fn open(flags: &DumpFlags) -> Result<(Session, Object), String> {
     let session = match flags.stage {
-        // What the file holds, before anything of a host goes in.
+        // The contents of the file, before anything depends on a host.
         Stage::Elf if !flags.against.kernel.is_empty() => {
-            return Err("--kernel: not with --stage elf, which is before any kernel".to_owned());
+            return Err(
+                "--kernel cannot be used with --stage elf, which precedes relocation".to_owned()
+            );
         }
         Stage::Elf => Session::default(),
         Stage::Relocated | Stage::Cfg | Stage::Xlated | Stage::Jited => {
@@ -125,7 +127,7 @@ fn json_form(flags: &DumpFlags) -> Option<JsonForm> {
     flags.output_format.json_form(flags.json, flags.pretty)
 }
 
-/// A program that is named is an array of its own, as in bpftool.
+/// With a program name, the output is that program's array, as in bpftool.
 fn print(
     flags: &DumpFlags,
     dumped: Vec<Named<Dumped>>,
@@ -140,7 +142,7 @@ fn print(
     writeln!(streams.out)
 }
 
-/// What the verifier, or the JIT behind it, made of a program.
+/// The output of the verifier, or of the JIT, for a program.
 fn json_of(
     flags: &DumpFlags,
     program: &Program,
@@ -154,7 +156,7 @@ fn json_of(
     Ok(Named { name: program.name.clone(), prog_type: program.prog_type.name(), insns })
 }
 
-/// Shows what the verifier, or the JIT behind it, made of a program.
+/// Prints the output of the verifier, or of the JIT, for a program.
 fn rewritten(
     flags: &DumpFlags,
     streams: &mut Streams<'_>,
@@ -170,7 +172,7 @@ fn rewritten(
     xlated::write(streams.out, &verified, &insns).map(Ok)
 }
 
-/// The program after its rewrites; or how to exit, and why.
+/// The program after its rewrites; or the exit code, and why.
 fn verified(
     program: &Program,
     session: &Session,
@@ -181,7 +183,7 @@ fn verified(
         Verdict::Unsupported(what) => {
             return Err((Exit::Input, format!("not supported yet: {what}")));
         }
-        Verdict::OutOfMemory => return Err((Exit::Input, "over its memory limit".to_owned())),
+        Verdict::OutOfMemory => return Err((Exit::Input, "memory limit exceeded".to_owned())),
         Verdict::Bug(what) => return Err((Exit::Bug, what)),
     };
     match verified.xlated().cloned() {

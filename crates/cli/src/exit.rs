@@ -1,6 +1,6 @@
 //! Exit codes: the three kinds of failure, never mixed.
 
-/// How a run ended; later variants win when several apply.
+/// How a run ended; later variants take precedence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// All is well.
@@ -8,7 +8,7 @@ pub enum Exit {
     Success,
     /// A program is refused.
     Refused,
-    /// The input or the host is wrong, or something is not modelled yet.
+    /// The input or the host is at fault, or something is not modelled yet.
     Input,
     /// The user ended the runs (SIGINT); what was done by then is shown.
     Interrupted,
@@ -23,7 +23,7 @@ impl Exit {
             Exit::Success => 0,
             Exit::Refused => 1,
             Exit::Input => 2,
-            // As shells have it: 128 and the signal's number.
+            // As in shells: 128 plus the signal number.
             Exit::Interrupted => 130,
             Exit::Bug => 101,
         }

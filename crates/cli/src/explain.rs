@@ -1,4 +1,4 @@
-//! `skep explain`: what a kind of refusal means, why the rule exists, how to mend the program.
+//! `skep explain`: the meaning of a kind of rejection, why the rule exists, how to fix the program.
 
 use crate::exit::Exit;
 use crate::flags::{ExplainFlags, TextFormat};
@@ -51,10 +51,10 @@ pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result
             return Ok(Exit::Success);
         }
     }
-    streams.error(&format!("no code and no message of the kernel's: '{asked}'"))?;
+    streams.error(&format!("neither a rejection code nor a kernel message: '{asked}'"))?;
     match catalogue::near_codes(asked).as_slice() {
         [] => streams.note("skep explain --list lists all codes")?,
-        near => streams.note(&format!("near to it: {}", near.join(", ")))?,
+        near => streams.note(&format!("similar: {}", near.join(", ")))?,
     }
     Ok(Exit::Input)
 }
@@ -115,10 +115,10 @@ fn line(code: &str, section: &Section, out: &mut dyn Write) -> io::Result<()> {
 fn explain(section: &Section, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}.\n\nhelp: {}\n", section.title, section.help)?;
     for (words, help) in &section.special_help {
-        writeln!(out, "help, where it says `{words}`: {help}\n")?;
+        writeln!(out, "help, if the message or a note contains `{words}`: {help}\n")?;
     }
     writeln!(out, "{}\n", section.text)?;
-    writeln!(out, "Codes, and what the kernel says:")?;
+    writeln!(out, "Codes and kernel messages:")?;
     for (code, text) in catalogue::codes() {
         if section.codes.contains(&code.as_str()) {
             writeln!(out, "  {code}")?;

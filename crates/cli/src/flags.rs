@@ -1,6 +1,6 @@
 //! The command line as one table: help, manual page and shell completions derive from it.
 //!
-//! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
+//! Flags of `stat` have veristat's letters, names and meaning; our own come after them.
 
 mod against;
 mod globals;
@@ -28,14 +28,14 @@ use std::path::PathBuf;
 #[cfg_attr(
     not(all(feature = "run", target_os = "linux")),
     command(
-        after_help = "This build runs no programs: `skep run`, `skep test` and `skep prog` are for Linux."
+        after_help = "This build cannot run programs: `skep run`, `skep test` and `skep prog` need Linux."
     )
 )]
 pub struct Cli {
     /// When to colour results
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
     pub color: ColorFlag,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -46,16 +46,16 @@ pub enum Command {
     /// Verify the programs of object files and print statistics, as veristat does
     #[command(after_help = stat_notes())]
     Stat(StatFlags),
-    /// Verify the programs of object files and explain each refusal
+    /// Verify the programs of object files and explain each rejection
     #[command(after_help = CHECK_NOTES)]
     Check(CheckFlags),
-    /// Explain a kind of refusal: why the rule exists, how to mend the program
+    /// Explain a kind of rejection: why the rule exists, how to fix the program
     #[command(arg_required_else_help = true)]
     Explain(ExplainFlags),
-    /// Write a file of verdicts and insns to commit, and check builds against it
+    /// Record verdicts and insns in a file to commit, and check builds against it
     #[command(subcommand, arg_required_else_help = true)]
     Baseline(BaselineCommand),
-    /// List the global variables of an object: what `-G` can set
+    /// List the global variables of an object that `-G` can set
     #[command(arg_required_else_help = true)]
     Globals(GlobalsFlags),
     /// Show where the verification of a program spends its insns and states
@@ -63,11 +63,11 @@ pub enum Command {
     Profile(ProfileFlags),
     /// Disassemble programs, with source lines, or print their control flow graphs
     Dump(DumpFlags),
-    /// What runs programs.
+    /// Subcommands that run programs.
     #[cfg(all(feature = "run", target_os = "linux"))]
     #[command(flatten)]
     Runs(run::RunsCommand),
-    /// List kernels, show what is known of one, make one of a file
+    /// List, show and compare kernels; import one from a file or the running system
     #[command(subcommand, arg_required_else_help = true)]
     Kernel(KernelCommand),
     /// Print a completion script for a shell
@@ -83,11 +83,11 @@ pub enum Command {
 }
 
 const STAT_EXIT: &str = "\
-Exit status: 0 if every program got a verdict (rejection included, as in veristat), 1 if --fail-if \
-finds something or a program of -C's first file is not in the second (veristat: 0), 2 on bad input \
+Exit status: 0 if every program got a verdict (rejection included, as in veristat), 1 if a --fail-if \
+condition holds or a program of -C's first file is not in the second (veristat: 0), 2 on bad input \
 or if something is not supported yet, 101 after an internal error.";
 
-/// What `--emit`, `--sort` and `--filter` know, from the table of statistics, and the exit status.
+/// The statistics that `--emit`, `--sort` and `--filter` accept, and the exit status.
 fn stat_notes() -> String {
     let mut notes = String::from("Statistics:\n");
     for def in skep_report::STATS {
@@ -99,17 +99,17 @@ fn stat_notes() -> String {
 }
 
 const BASELINE_NOTES: &str = "\
-The file holds file, program, verdict and insns, as CSV without anything that depends on the machine.
+The file holds file, program, verdict and insns as CSV, and nothing that depends on the machine.
 
-Exit status: 0 if nothing is worse, 1 if a program meets a condition, is gone or is not accepted \
-any more, 2 on bad input or if something is not supported yet, 101 after an internal error.";
+Exit status: 0 if nothing got worse, 1 if a program meets a condition, is missing or is no longer \
+accepted, 2 on bad input or if something is not supported yet, 101 after an internal error.";
 
 const CHECK_NOTES: &str = "\
 Exit status: 0 if all programs are accepted, 1 if any is rejected or cannot be loaded, 2 on bad \
 input or if something is not supported yet, 101 after an internal error. With --kernel: 1 if any \
-of the kernels refuses any program. With --min-kernel: 0 if the programs have such a kernel.";
+of the kernels rejects any program. With --min-kernel: 0 if there is such a kernel for each program.";
 
-/// Files, and what they are loaded against.
+/// Input files, and the kernel and loader they are for.
 #[derive(Debug, Clone, Default, Args)]
 pub struct InputFlags {
     /// BPF object files, directories to search, globs, or @FILE listing one per line
@@ -127,10 +127,10 @@ pub struct InputFlags {
         help_heading = "Input"
     )]
     pub kernel: Vec<String>,
-    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    /// Loader whose rules apply: libbpf's, or any (Go, Rust, ...)
     #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
     pub loader: LoaderFlag,
-    /// Program whose functions freplace programs replace; PROG if the file has several
+    /// Target of freplace programs; PROG if the file has several
     #[arg(long, value_name = "FILE[:PROG]", help_heading = "Input")]
     pub target: Option<OsString>,
     /// Also find BPF objects inside other files (executables, skeletons, archives)
@@ -139,7 +139,7 @@ pub struct InputFlags {
     /// Threads; default: one per CPU
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub jobs: Option<usize>,
-    /// Limit resident memory (64M, 2G): fewer in parallel; programs needing more fail
+    /// Limit resident memory (64M, 2G): reduces parallelism; programs needing more fail
     #[arg(long, value_name = "BYTES", help_heading = "Input",
           value_parser = parse_bytes)]
     pub mem_limit: Option<u64>,
@@ -148,13 +148,13 @@ pub struct InputFlags {
 /// Flags of `skep stat`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StatFlags {
-    /// Where programs come from.
+    /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
     /// Print each program's verifier log
     #[arg(short, long)]
     pub verbose: bool,
-    /// Verifier log level with -v: 1 (path to the refusal), 2 (everything), 4 (statistics)
+    /// Verifier log level with -v: 1 (path to the rejection), 2 (everything), 4 (statistics)
     #[arg(short = 'l', long, value_name = "LEVEL")]
     pub log_level: Option<u32>,
     /// Verifier log bytes to keep
@@ -181,19 +181,19 @@ pub struct StatFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: OutputFormat,
-    /// The same as a page.
+    /// HTML output.
     #[command(flatten)]
     pub html: HtmlFlag,
     /// Compare two result files (CSV)
     #[arg(short = 'C', long, conflicts_with = "replay")]
     pub compare: bool,
-    /// With -C: exit 1 if a program meets this (insns_pct>10), is gone, or is no longer accepted
+    /// With -C: exit 1 if a program meets this (insns_pct>10), is missing or no longer accepted
     #[arg(long, value_name = "CONDITION", requires = "compare")]
     pub fail_if: Vec<String>,
     /// Print an existing result file (CSV), filtered and sorted
     #[arg(short = 'R', long)]
     pub replay: bool,
-    /// Include only what matches: FILE, FILE/PROG, STAT>NUMBER, !NOT, @LIST
+    /// Include only matching programs: FILE, FILE/PROG, STAT>NUMBER, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
     /// Checkpoint verifier states more often (BPF_F_TEST_STATE_FREQ)
@@ -203,12 +203,12 @@ pub struct StatFlags {
     #[arg(short = 'r', long)]
     pub test_reg_invariants: bool,
     /// Print the N source lines the verifier visited most
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'S', long, value_name = "N")]
     pub top_src_lines: Option<usize>,
-    /// Set a global: "name = value"; each of several: "name = {1, 2}", "name = 1..4"; @FILE of them
+    /// Set a global: "name = value"; try several: "name = {1, 2}", "name = 1..4"; @FILE: a list
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
-    /// Combinations of several values of globals that may be verified; default 1000
+    /// Maximum number of combinations of values of globals; default 1000
     #[arg(long, value_name = "N")]
     pub combinations: Option<usize>,
     /// Verifier engine settings, separated by commas; they change cost, never results
@@ -230,7 +230,7 @@ pub enum OutputFormat {
     Markdown,
 }
 
-/// What to do with the committed file.
+/// Subcommands for the baseline file.
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// Verify programs and write their verdicts and insns to the file
@@ -241,10 +241,10 @@ pub enum BaselineCommand {
     Check(BaselineCheckFlags),
 }
 
-/// Which programs, and which file.
+/// The programs and the baseline file.
 #[derive(Debug, Clone, Default, Args)]
 pub struct BaselineFlags {
-    /// Where programs come from.
+    /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
     /// File with the results to compare with
@@ -253,7 +253,7 @@ pub struct BaselineFlags {
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
-    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    /// Set a global variable before loading: "name = value", or @FILE with one per line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
 }
@@ -261,10 +261,10 @@ pub struct BaselineFlags {
 /// Flags of `skep baseline check`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct BaselineCheckFlags {
-    /// As for writing.
+    /// The same as for `write`.
     #[command(flatten)]
     pub common: BaselineFlags,
-    /// What is worse, by the statistics of the file; several are alternatives
+    /// Condition on a statistic that counts as a regression; may be repeated (any of them)
     #[arg(long, value_name = "CONDITION", default_value = "insns_pct>10")]
     pub fail_if: Vec<String>,
     /// Output format
@@ -275,10 +275,10 @@ pub struct BaselineCheckFlags {
 /// Flags of `skep check`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CheckFlags {
-    /// Where programs come from.
+    /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Say of each program which is the oldest kernel from which on all take it
+    /// Print the oldest kernel from which on each program is accepted
     #[arg(long, conflicts_with = "btf")]
     pub min_kernel: bool,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
@@ -294,13 +294,13 @@ pub struct CheckFlags {
         default_value_t
     )]
     pub format: CheckFormat,
-    /// Folder of the sources that relative names in line info start at; without it the current one
+    /// Directory that relative source paths in line info refer to; default: the current one
     #[arg(long, value_name = "DIR")]
     pub source_root: Option<PathBuf>,
-    /// The same as a page.
+    /// HTML output.
     #[command(flatten)]
     pub html: HtmlFlag,
-    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    /// Set a global variable before loading: "name = value", or @FILE with one per line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
     /// Print only rejected programs, no summary
@@ -311,7 +311,7 @@ pub struct CheckFlags {
 /// Flags of `skep explain`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExplainFlags {
-    /// Code such as `leaked-reference`, or the kernel's message, or a part of one
+    /// Code such as `leaked-reference`, or a kernel message or part of one
     #[arg(value_name = "CODE", required_unless_present = "list", conflicts_with = "list")]
     pub code: Vec<String>,
     /// List all codes
@@ -325,7 +325,7 @@ pub struct ExplainFlags {
 /// Formats of `skep check`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// For people.
+    /// Human-readable text.
     #[default]
     Text,
     /// SARIF 2.1.0.
@@ -334,7 +334,7 @@ pub enum CheckFormat {
     Json,
     /// GitHub workflow commands.
     Github,
-    /// A Markdown table; of programs by kernels only (--kernel).
+    /// A Markdown table of programs by kernels (only with --kernel).
     Markdown,
 }
 
@@ -357,7 +357,7 @@ pub struct DumpFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: TextFormat,
-    /// What it is loaded against.
+    /// The kernel and loader.
     #[command(flatten)]
     pub against: AgainstFlags,
 }
@@ -365,14 +365,14 @@ pub struct DumpFlags {
 /// Stages of `skep dump`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// As in the file, without a kernel to relocate against.
+    /// As in the file, before relocation.
     Elf,
-    /// What the verifier gets: relocated, subprograms appended.
+    /// The verifier's input: relocated, subprograms appended.
     #[default]
     Relocated,
     /// Control flow graph, in DOT.
     Cfg,
-    /// What runs: verified and rewritten by the verifier's fixups.
+    /// As executed: verified and rewritten by the verifier's fixups.
     Xlated,
     /// Machine code, interleaved with its insns.
     Jited,
@@ -404,7 +404,7 @@ mod tests {
         (Some('l'), "log-level"),
         (None, "log-fixed"),
         (None, "log-size"),
-        (None, "top-src-lines"),
+        (Some('S'), "top-src-lines"),
         (Some('d'), "debug"),
         (Some('n'), "top-n"),
         (Some('q'), "quiet"),

@@ -1,6 +1,8 @@
-//! What was known about registers, and since where, from the path that led to a refusal.
+//! What was known about registers, and since when, from the path to a rejection.
 
 pub(crate) mod insn;
+pub(crate) mod names;
+pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
 use crate::profile::function_name;
@@ -17,45 +19,47 @@ use std::collections::HashMap;
 /// Registers explained at most: an insn and its message rarely name more.
 const REGS_MAX: usize = 4;
 
-/// A register's value now, and as it was when an insn made it anew.
+/// A register's value now, and when an insn last set it.
 #[derive(Debug, Clone, Copy)]
 struct Known<'p> {
     now: &'p Register,
     made: &'p Register,
-    /// The insn since which it is as it is now.
+    /// The insn since which it has its current value.
     since: Option<u32>,
+    /// The insn that made it anew, or what it is a copy of.
+    origin: Option<u32>,
     /// How many steps of the path came before `now`.
     step: usize,
 }
 
-/// The path, folded to what holds at its end.
+/// The path, reduced to what holds at its end.
 #[derive(Debug, Default)]
 pub(crate) struct History<'p> {
     known: HashMap<(u32, u8), Known<'p>>,
-    /// Registers that hold nothing since an insn.
+    /// Uninitialised registers, and the insn that made them so.
     gone: HashMap<(u32, u8), usize>,
-    /// What the source of a copy was known to be, where the copy is known as less.
+    /// The value of a copy's source, where the copy lost information.
     before_copy: HashMap<(u32, u8), Known<'p>>,
     path: Option<&'p WalkedPath>,
     frame: u32,
-    /// What registers were when they were made is left out: other notes say more.
+    /// Whether to omit the original values of registers, because other notes are more important.
     is_short: bool,
-    /// The global function that is verified by itself.
+    /// The global function being verified on its own.
     global: Option<String>,
     last_branch: Option<u32>,
-    /// What does not fit, where the message only says that something does not.
+    /// The mismatch, if the message only says that there is one.
     because: Option<&'p str>,
 }
 
 impl<'p> History<'p> {
-    /// Folds a path of a program.
+    /// Processes the path of a program.
     pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> History<'p> {
         let mut history = History { frame: path.frame(), path: Some(path), ..History::default() };
         let start = path.steps().find_map(insn_idx);
         let starts = |idx| program.func_info.iter().any(|row| row.insn_off.index() == idx);
         let function = start.filter(|&idx| idx > 0 && starts(idx));
         history.global = function.map(|idx| function_name(program, idx));
-        // What an insn takes away is gone for the next one.
+        // Registers clobbered by an insn are gone for the next one.
         let mut walked = None;
         for (step, what) in path.steps().enumerate() {
             match what {
@@ -76,7 +80,7 @@ impl<'p> History<'p> {
         history
     }
 
-    /// A function that is called knows nothing of the one before it in the same frame.
+    /// A called function does not see registers of an earlier one in the same frame.
     fn enter(&mut self, idx: usize, frame: u32, program: &Program) {
         if program.insns.get(idx).is_some_and(keeps_no_arguments) {
             self.known.retain(|at, _| at.0 <= frame);
@@ -85,7 +89,7 @@ impl<'p> History<'p> {
         }
     }
 
-    /// A call keeps r6 to r9 only.
+    /// A call only preserves r6 to r9.
     fn leave(&mut self, idx: usize, frame: u32, program: &Program) {
         if program.insns.get(idx).is_some_and(keeps_no_arguments) {
             self.gone.extend((1..=5).map(|regno| ((frame, regno), idx)));
@@ -94,7 +98,7 @@ impl<'p> History<'p> {
 
     fn learn(&mut self, now: &'p Register, step: usize, program: &Program) {
         let by = now.by.and_then(|idx| program.insns.get(idx as usize));
-        // What no insn did to the register itself, a branch said.
+        // A change that is not due to an insn that sets the register is due to a branch.
         let is_of_branch = by.is_some_and(|insn| !is_about(insn, now.regno));
         let since = now.by.filter(|_| !is_of_branch).or(self.last_branch.filter(|_| is_of_branch));
         let made_anew = by.is_none_or(|insn| written_register(insn) == Some(now.regno));
@@ -107,7 +111,7 @@ impl<'p> History<'p> {
             Some(before) if !made_anew => before.made,
             _ => now,
         };
-        // A pointer that is none any more is a number where it is copied or moved.
+        // A pointer that has been invalidated appears as a number when it is copied or moved.
         let from = by.and_then(|insn| match made_anew {
             true => is_copy(insn).then_some(insn.src),
             false => is_sum(insn).then_some(now.regno),
@@ -116,35 +120,42 @@ impl<'p> History<'p> {
             let at = (now.frame, regno);
             self.before_copy.get(&at).or_else(|| self.known.get(&at))
         });
+        let copied = source.copied().filter(|it| made_anew && it.now.value == now.value);
         let lessened = source.copied().filter(|source| is_number(now) && !is_number(source.now));
         match lessened {
             Some(source) => self.before_copy.insert(at, source),
             None if made_anew => self.before_copy.remove(&at),
             None => None,
         };
-        // A copy gives what it is made of a number, too.
+        // A copy also gives its source an id.
         let is_copied = by.is_some_and(|insn| !made_anew && is_copy(insn));
         let since = match self.known.get(&at) {
             Some(before) if is_copied => before.since,
             _ => since,
         };
-        self.known.insert(at, Known { now, made, since, step });
+        let origin = match self.known.get(&at) {
+            _ if copied.is_some() => copied.and_then(|source| source.since.or(source.origin)),
+            Some(before) if !made_anew => before.origin,
+            _ => now.by,
+        };
+        let since = if copied.is_some() { origin } else { since };
+        self.known.insert(at, Known { now, made, since, origin, step });
     }
 
-    /// Without what registers were when they were made, if other notes say more.
+    /// Without the original values of registers, if other notes are more important.
     pub(crate) fn shortened(mut self, is_short: bool) -> History<'p> {
         self.is_short = is_short;
         self
     }
 
-    /// With what does not fit, where the message only says that something does not.
+    /// With the mismatch, if the message only says that there is one.
     pub(crate) fn because(mut self, because: Option<&'p str>) -> History<'p> {
         self.because = because;
         self
     }
 
-    /// What is known of registers: those that a refusal names, and those that its insn, `shown`,
-    /// reads. `describe` knows the text of an insn and its place.
+    /// What is known about the registers that a rejection names, and those that its insn, `shown`,
+    /// reads. `describe` gives the text of an insn and its location.
     pub(crate) fn notes(
         &self,
         refusal: &Refusal,
@@ -154,8 +165,7 @@ impl<'p> History<'p> {
     ) -> Vec<Note> {
         let insn = shown.and_then(|idx| program.insns.get(idx));
         let mut regs = refusal.registers.clone();
-        let told = self.because.unwrap_or(&refusal.message);
-        regs.extend(argument(told).filter(|_| regs.is_empty()));
+        regs.extend(named_register(refusal, self.because).filter(|_| regs.is_empty()));
         regs.extend(insn.into_iter().flat_map(read_registers));
         let mut seen = 0u32;
         regs.retain(|&reg| {
@@ -178,30 +188,30 @@ impl<'p> History<'p> {
                 notes.extend(self.told(source.unwrap_or(known), is_over, describe));
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
-            notes.extend(
-                gone.map(|&idx| {
-                    story::since(&format!("R{reg} holds nothing since"), idx, describe)
-                }),
-            );
+            notes.extend(gone.map(|&idx| {
+                story::since(&format!("R{reg} is uninitialized after"), idx, describe)
+            }));
         }
         notes
     }
 
-    /// What a register was and is; only `was` if that is over.
+    /// The old and current value of a register; only the old one if the register is invalid now.
     fn told(
         &self,
         known: &Known<'_>,
         is_over: bool,
         describe: &impl Fn(usize) -> Described,
     ) -> Vec<Note> {
-        let Known { now, made, since, .. } = known;
+        let Known { now, made, since, origin, .. } = known;
         let last = if is_over { "was" } else { "is" };
         if std::ptr::eq(*now, *made) {
-            // That of r1 and r10 everybody knows.
+            // Those of r1 and r10 are obvious.
             let is_news = made.by.is_some() || self.global.is_some() && made.regno != 10;
-            return is_news.then(|| self.note(last, made, made.by, describe)).into_iter().collect();
+            return is_news.then(|| self.note(last, made, *origin, describe)).into_iter().collect();
         }
-        let was = (!self.is_short).then(|| self.note("was", made, made.by, describe));
+        // Every address in the stack was its top once.
+        let tells = !self.is_short && &*made.value != "fp0";
+        let was = tells.then(|| self.note("was", made, *origin, describe));
         was.into_iter().chain([self.note(last, now, *since, describe)]).collect()
     }
 
@@ -220,13 +230,15 @@ impl<'p> History<'p> {
                 Note { text: format!("R{regno} {verb} {value}, from the start"), at: None }
             }
             (None, Some(name)) => {
-                let whose = format!("argument of `{name}`, a global function, verified by itself");
+                let whose = format!(
+                    "argument of `{name}`, a global function, which is verified on its own"
+                );
                 Note { text: format!("R{regno} {verb} {value}: an {whose}"), at: None }
             }
         }
     }
 
-    /// Which call took away what was known.
+    /// The call that invalidated the value.
     fn taken_away(
         &self,
         lost: &Known<'_>,
@@ -240,7 +252,7 @@ impl<'p> History<'p> {
                 _ => None,
             })
             .collect();
-        // The last insn is the one that is refused.
+        // The last insn is the rejected one.
         let before = insns.split_last().map_or(&[][..], |(_, before)| before);
         let mut calls = before.iter().rev().filter(|&&idx| {
             let name = story::callee(program, idx, describe);
@@ -248,13 +260,13 @@ impl<'p> History<'p> {
         });
         let regno = lost.now.regno;
         match calls.next() {
-            Some(&idx) => story::since(&format!("R{regno} lost that with"), idx, describe),
-            None => Note { text: format!("R{regno} lost that since, with a call"), at: None },
+            Some(&idx) => story::since(&format!("R{regno} was invalidated by"), idx, describe),
+            None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
     }
 }
 
-/// Whether a refusal calls a register a number that was last seen as a pointer.
+/// Whether a rejection treats a register as a number that was last known as a pointer.
 fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
     let is_named = refusal.registers.first() == Some(&reg);
     let says_number =
@@ -266,13 +278,13 @@ fn is_number(register: &Register) -> bool {
     is_number_text(&register.value)
 }
 
-/// Whether a text of the log is that of a number.
+/// Whether a text of the log is that of a scalar.
 pub(crate) fn is_number_text(value: &str) -> bool {
     value.starts_with("scalar") || value.starts_with(|c: char| c == '-' || c.is_ascii_digit())
 }
 
-/// Whether a call may take away a pointer such as `value`: it gives back what is counted, or moves
-/// the packet.
+/// Whether a call may invalidate a pointer such as `value`: it releases the reference, or moves the
+/// packet.
 fn takes_away(value: &str, callee: &str) -> bool {
     const GIVE_BACK: [&str; 8] =
         ["release", "submit", "discard", "_put", "destroy", "drop", "unlock", "push"];
@@ -283,19 +295,30 @@ fn takes_away(value: &str, callee: &str) -> bool {
     }
 }
 
-/// Whether an insn adds to a register what may be a pointer.
+/// Whether an insn adds to a register that may be a pointer.
 fn is_sum(insn: &Insn) -> bool {
     insn.class() == BPF_ALU64 && insn.op() == BPF_ADD
 }
 
-/// The register of the argument that a message numbers, such as `arg#0`.
+/// The register of the argument that a message refers to, such as `arg#0`.
 fn argument(message: &str) -> Option<u8> {
-    let (_, rest) = message.split_once("arg#")?;
-    let number: u8 = rest.get(..1)?.parse().ok()?;
-    (number < 5).then_some(number + 1)
+    // Helpers' are numbered as registers are, those of functions from 0 on.
+    const NUMBERED: [(&str, u8); 4] =
+        [("arg#", 1), ("arg #", 1), ("trusted arg", 1), ("helper arg", 0)];
+    let found = NUMBERED.iter().find_map(|(words, first)| {
+        let (_, rest) = message.split_once(words)?;
+        Some(rest.get(..1)?.parse::<u8>().ok()? + first)
+    });
+    found.filter(|regno| (1..=5).contains(regno))
 }
 
-/// Whether an insn itself may have made a register what it is.
+/// The register that a refusal is about first.
+pub(crate) fn named_register(refusal: &Refusal, because: Option<&str>) -> Option<u8> {
+    let told = because.unwrap_or(&refusal.message);
+    refusal.registers.first().copied().or_else(|| argument(told))
+}
+
+/// Whether the insn itself may have set the register's value.
 fn is_about(insn: &Insn, regno: u8) -> bool {
     match insn.class() {
         BPF_JMP | BPF_JMP32 => true,

@@ -1,18 +1,18 @@
-//! `--html FILE`: where the page goes.
+//! `--html FILE`: the output file.
 
 use skep_report::{Page, write_html};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The file, if one is wanted.
+/// The file, if requested.
 #[derive(Debug, Default)]
 pub(crate) struct HtmlFile(Option<PathBuf>);
 
 impl HtmlFile {
-    /// Before the work: a file that cannot be written is a mistake that is better known at once.
-    /// What it holds stays until there is a page; what is no page stays for good, such as the
-    /// object behind a `--html` without a name.
+    /// Opened before the work, so that a file that cannot be written is reported at once. Its
+    /// contents are kept until there is a page; a file that is not a page is never overwritten,
+    /// such as the object after `--html` without a file name.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl HtmlFile {
         self.0.is_some()
     }
 
-    /// Writes the page, which is made only if it is wanted.
+    /// Writes the page, which is only created if requested.
     ///
     /// # Errors
     ///
@@ -48,10 +48,10 @@ impl HtmlFile {
     }
 }
 
-/// How each of our pages begins.
+/// The start of each of our pages.
 const START: &[u8] = b"<!doctype html>";
 
-/// Whether it can be written, and holds a page, nothing, or is no file.
+/// Whether it can be written: it contains a page, is empty, or does not exist.
 fn check(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().create(true).append(true).open(path)?;
     if !file.metadata()?.is_file() {
@@ -61,6 +61,6 @@ fn check(path: &Path) -> io::Result<()> {
     File::open(path)?.take(START.len() as u64).read_to_end(&mut start)?;
     match start.is_empty() || start == START {
         true => Ok(()),
-        false => Err(io::Error::other("is there and is no page")),
+        false => Err(io::Error::other("exists and is not a page written by skep")),
     }
 }

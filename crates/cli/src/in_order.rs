@@ -1,17 +1,17 @@
-//! Runs numbered jobs on several threads and hands their results over in the order of the numbers.
+//! Runs numbered jobs on several threads and passes their results on in order.
 //!
-//! A slow job holds back the results behind it: how many bytes may wait is bounded, and how many
-//! results, so far above what a job's time is worth that no thread stands still for it (with 64 a
-//! thread, two threads over the open corpus lost a tenth of their time behind one program).
+//! A slow job delays the results after it. The total size of waiting results is bounded, and so is
+//! their number, which is so large that no thread has to wait for it (with 64 per thread, two
+//! threads over the open corpus lost a tenth of their time behind one program).
 //!
-//! Deliberately absent: an order of beginning other than that of the numbers. What takes long does
-//! not show before it is done; with the largest files first two threads took longer, because the
-//! heaviest programs known, endless loops, are in files of 6 to 17 KB.
+//! Deliberately absent: starting jobs in another order. Their cost is not known beforehand; with
+//! the largest files first two threads took longer, because the heaviest programs known, infinite
+//! loops, are in files of 6 to 17 KB.
 //!
 //! # Invariants
-//! 1. The job whose result is wanted next never waits, so there is always progress.
-//! 2. Each thread takes its numbers in one loop that is not entered again while it waits: what it
-//!    does meanwhile are parts that other jobs have split off.
+//! 1. The job whose result is needed next never waits, so there is always progress.
+//! 2. Each thread takes its numbers in one loop that is not re-entered while it waits: meanwhile it
+//!    only executes parts split off by other jobs.
 
 use crate::threads;
 use std::collections::BTreeMap;
@@ -20,21 +20,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Results, for each thread, that may wait for a slow job.
+/// Maximum number of waiting results per thread.
 const AHEAD_PER_JOB: usize = 4_096;
-/// How long a thread that has nothing to do looks away.
+/// How long an idle thread sleeps.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// How much may happen at once.
+/// Limits of parallelism.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flow {
     /// Threads.
     pub(crate) jobs: usize,
-    /// Bytes of results that may wait.
+    /// Maximum size of waiting results, in bytes.
     pub(crate) waiting_bytes_max: usize,
 }
 
-/// What a result weighs while it waits.
+/// Size of a waiting result.
 pub trait Weigh {
     /// Bytes, roughly.
     fn bytes(&self) -> usize
@@ -50,7 +50,7 @@ pub trait Weigh {
 struct Progress {
     /// The next number to begin.
     next: AtomicUsize,
-    /// The number whose result is handed over next.
+    /// The number of the result to be passed on next.
     wanted: AtomicUsize,
     /// Bytes of results that wait.
     waiting_bytes: AtomicUsize,
@@ -67,7 +67,7 @@ impl Progress {
             if ahead == 0 || (ahead < flow.jobs * AHEAD_PER_JOB && !full) {
                 return Some(index);
             }
-            // Helps those that are behind, if they have split their work.
+            // Helps other threads, if they have split their work.
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 threads::pause(PAUSE);
             }
@@ -78,8 +78,8 @@ impl Progress {
 
 /// Calls `work(0..count)` on several threads and `sink` with each result, on the calling thread, in
 /// order and as early as possible. An error of `sink` ends the run: jobs not begun are dropped.
-/// Work that a job splits with rayon is shared by the same threads; of more threads than jobs there
-/// are only as many as processors.
+/// Work that a job splits with rayon is shared by the same threads; there are no more threads than
+/// jobs or processors.
 ///
 /// # Errors
 ///

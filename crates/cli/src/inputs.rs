@@ -1,4 +1,4 @@
-//! What the user named, as a list of files: folders walked, globs expanded, `@` lists read.
+//! Expands the command line to a list of files: directories, globs, `@` lists.
 
 use globset::GlobBuilder;
 use skep::Error;
@@ -13,7 +13,8 @@ use walkdir::WalkDir;
 pub struct Input {
     /// Where it is.
     pub path: PathBuf,
-    /// Named by the user; else found in a folder, where other files are passed over.
+    /// Whether it was named by the user; otherwise it was found in a directory, where other files
+    /// are skipped.
     pub named: bool,
 }
 
@@ -22,13 +23,13 @@ pub struct Input {
 pub struct Inputs {
     /// Files, in the order of the arguments; those of a folder by name.
     pub files: Vec<Input>,
-    /// Files in folders that are no BPF objects.
+    /// Files in directories that are not BPF objects.
     pub passed_over: usize,
-    /// Arguments that name nothing, one line each.
+    /// Arguments that match nothing, one line each.
     pub errors: Vec<String>,
 }
 
-/// Expands the arguments; `any_file` takes every file of a folder and not only BPF objects.
+/// Expands the arguments; `any_file` accepts every file of a directory, not only BPF objects.
 pub fn expand(args: &[OsString], any_file: bool) -> Inputs {
     let mut inputs = Inputs::default();
     for arg in args {
@@ -51,32 +52,32 @@ pub fn expand(args: &[OsString], any_file: bool) -> Inputs {
     inputs
 }
 
-/// A name in the form that the system has it in: any bytes where names are bytes.
+/// A name in the system's representation: arbitrary bytes where names are bytes.
 #[cfg(unix)]
 pub(crate) fn os_string(bytes: &[u8]) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
 }
 
-/// A name in the form that the system has it in.
+/// A name in the system's representation.
 #[cfg(not(unix))]
 pub(crate) fn os_string(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// The paths in a list, one a line; as in [`read_list`] otherwise.
+/// The paths in a list, one per line; otherwise as in [`read_list`].
 fn paths_of(list: &[u8]) -> impl Iterator<Item = OsString> {
     let lines = list.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).map(os_string)
 }
 
-/// Most bytes of a text that is read whole: a list, results to compare with.
+/// Maximum size of a text that is read completely: a list, results to compare with.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// A text file, or a pipe that ends.
 ///
 /// # Errors
 ///
-/// What cannot be read, is longer than any list, or is not UTF-8.
+/// It cannot be read, is too long for a list, or is not UTF-8.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
     String::from_utf8(read_bytes(path)?).map_err(|_| {
         std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
@@ -93,7 +94,7 @@ fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// The lines of a list: blank ones and those that begin with `#` do not count.
+/// The lines of a list, without blank ones and those that begin with `#`.
 pub fn read_list(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
@@ -132,7 +133,7 @@ impl Inputs {
     }
 
     fn add_glob(&mut self, pattern: &str) {
-        // As in a shell, a star stays in its folder; two go below.
+        // As in a shell, a star stays in its directory; two stars descend.
         let matcher = match GlobBuilder::new(pattern).literal_separator(true).build() {
             Ok(glob) => glob.compile_matcher(),
             Err(e) => return self.errors.push(format!("{pattern}: while reading the glob: {e}")),
@@ -154,7 +155,7 @@ impl Inputs {
     }
 }
 
-/// The folder above the first component with a wildcard.
+/// The directory above the first component with a wildcard.
 fn glob_root(pattern: &str) -> PathBuf {
     let plain = |part: &std::path::Component<'_>| {
         !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{'])
@@ -163,10 +164,10 @@ fn glob_root(pattern: &str) -> PathBuf {
     if root.as_os_str().is_empty() { PathBuf::from(".") } else { root }
 }
 
-/// Whether a file begins as a BPF object does (by its ELF header alone; unreadable ones do not).
+/// Whether a file begins like a BPF object (checks the ELF header only; false if unreadable).
 fn is_bpf_object(path: &Path) -> bool {
     let mut head = [0u8; 20];
-    // Files of /proc state no size; reading some of them waits for ever.
+    // Files in /proc have no size; reading some of them blocks for ever.
     if fs::metadata(path).is_ok_and(|file| file.len() == 0) {
         return false;
     }
@@ -233,7 +234,7 @@ mod tests {
         let errors = |arg: &str| expand(&[arg.into()], false).errors;
         assert_eq!(errors("no/such/*.o"), ["no/such/*.o: no file matches"]);
         assert_eq!(errors("@no/list").len(), 1);
-        // A plain name is kept: reading it says what is wrong.
+        // A plain name is kept: reading it gives the error.
         assert!(errors("no/such.o").is_empty());
     }
 }

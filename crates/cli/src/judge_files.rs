@@ -1,6 +1,6 @@
-//! One file to the answers about its programs: read, find objects, open, set globals, verify.
+//! Processes one file: read, find objects, open, set globals, verify its programs.
 //!
-//! Both `stat` and `check` run on this; they differ in what they make of each answer.
+//! Used by both `stat` and `check`, which differ in what they do with each result.
 
 use crate::dump::jited;
 use crate::exit::Exit;
@@ -38,7 +38,7 @@ pub struct Plan {
     pub(crate) scan: bool,
     /// How many programs at once.
     pub(crate) gate: Arc<MemoryGate>,
-    /// Whether machine code is made, to know its size.
+    /// Whether to generate machine code, to determine its size.
     pub(crate) is_compiled: bool,
 }
 
@@ -48,9 +48,9 @@ pub struct Judged<'a> {
     pub file: &'a str,
     /// What is known before relocation.
     pub entry: &'a ObjectProgram,
-    /// The program with its answer, or why it could not be loaded.
+    /// The program with its verification, or why it could not be loaded.
     pub result: Result<(&'a Program, Verification), LoadError>,
-    /// Bytes of its machine code, if they are asked for and it is accepted and compiles.
+    /// Size of its machine code, if requested and it is accepted and compiles.
     pub bytes_jited: Option<usize>,
 }
 
@@ -66,32 +66,32 @@ pub struct Loaded<'a> {
     pub file_bytes: usize,
 }
 
-/// Why a file, or a part of it, has no answers; one line.
+/// Why there are no results for a file, or part of it; one line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum JudgeError {
     /// The file or an argument is wrong.
     Input(String),
     /// We are: something panicked.
     Bug(String),
-    /// Nobody is, but it should be known.
+    /// Nothing is wrong, but the user should know it.
     Note(String),
 }
 
-impl Trouble {
-    /// Runs `work` for `file`: a panic is our fault, and this file's alone.
-    fn contain<T>(file: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, Trouble> {
+impl JudgeError {
+    /// Runs `work` for `file`: a panic is an internal error, confined to this file.
+    fn contain<T>(file: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, JudgeError> {
         match skep::contain_panic(work) {
-            Ok(done) => done.map_err(Trouble::Input),
-            Err(panic) => Err(Trouble::Bug(format!("{file}: {panic}"))),
+            Ok(done) => done.map_err(JudgeError::Input),
+            Err(panic) => Err(JudgeError::Bug(format!("{file}: {panic}"))),
         }
     }
 
     /// Prints the line.
     fn print(&self, streams: &mut Streams<'_>) -> io::Result<Exit> {
         let (line, exit) = match self {
-            Trouble::Input(line) => (line, Exit::Input),
-            Trouble::Bug(line) => (line, Exit::Bug),
-            Trouble::Note(line) => return streams.note(line).map(|()| Exit::Success),
+            JudgeError::Input(line) => (line, Exit::Input),
+            JudgeError::Bug(line) => (line, Exit::Bug),
+            JudgeError::Note(line) => return streams.note(line).map(|()| Exit::Success),
         };
         streams.failure(line, exit).map(|()| exit)
     }
@@ -103,15 +103,14 @@ pub struct FileAnswers<T> {
     pub file: String,
     /// Answers, in the order of the programs.
     pub answers: Vec<T>,
-    /// Lines for the error stream: what is wrong with the file, or with us.
-    pub troubles: Vec<Trouble>,
+    /// Lines for the error stream: problems with the file, or internal errors.
+    pub problems: Vec<JudgeError>,
     /// Counts for the closing line.
     pub tally: Tally,
 }
 
 impl Plan {
-    /// What verifies the programs that the flags name, those that match `filters`, and nothing
-    /// else.
+    /// Verifies the programs selected by the flags that match `filters`.
     ///
     /// # Errors
     ///
@@ -119,7 +118,7 @@ impl Plan {
     pub fn to_verify(flags: &InputFlags, filters: &[String]) -> Result<Plan, String> {
         Ok(Plan {
             session: Plan::session_of(flags)?,
-            filters: crate::stat::read_filters(filters)?,
+            filters: crate::choice::read_filters(filters)?,
             presets: Vec::new(),
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
@@ -129,7 +128,7 @@ impl Plan {
         })
     }
 
-    /// The session that the flags ask for.
+    /// The session specified by the flags.
     ///
     /// # Errors
     ///
@@ -144,7 +143,7 @@ impl Plan {
         Ok(Session { loader: loader.into(), ..Session::new(host) })
     }
 
-    /// Opens and verifies one file; `make` turns each answer into what the caller keeps.
+    /// Opens and verifies one file; `make` converts each verification to what the caller keeps.
     pub fn judge<T: Send>(
         &self,
         input: &Input,
@@ -162,8 +161,8 @@ impl Plan {
         })
     }
 
-    /// Verifies one program with what the memory limit leaves it; again on its own, with all that
-    /// is left, if that is too little.
+    /// Verifies one program within its share of the memory limit; if that is not enough, once more
+    /// on its own, with all that is left.
     fn verify(&self, program: &Program, file_bytes: usize) -> (Verification, Option<usize>) {
         let size = Size { file_bytes, insns: program.insns.len() };
         let within = |bytes: u64| {
@@ -182,8 +181,8 @@ impl Plan {
         within(pass.bytes_max)
     }
 
-    /// Where a program that was refused spent what it may spend, by a second walk; none if memory
-    /// does not suffice for that.
+    /// How a rejected program used up its budget, by a second verification; none if there is not
+    /// enough memory for that.
     pub(crate) fn spent(&self, program: &Program) -> Option<Profile> {
         let pass = self.gate.enter_alone(Size { file_bytes: 0, insns: program.insns.len() });
         let mem_bytes_max = Some(pass.bytes_max).filter(|bytes| *bytes > 0);
@@ -192,7 +191,7 @@ impl Plan {
         matches!(verification.verdict, Verdict::Rejected(_)).then_some(profile)
     }
 
-    /// The answer, with the bytes of machine code if they are wanted. A panic is ours.
+    /// The result, with the size of the machine code if requested. A panic is an internal error.
     fn with_code(&self, mut verification: Verification) -> (Verification, Option<usize>) {
         let verified = verification.verified().filter(|_| self.is_compiled);
         match skep::contain_panic(|| verified.and_then(jited::bytes)) {
@@ -204,17 +203,17 @@ impl Plan {
         }
     }
 
-    /// Opens one file; `make` turns each program into what the caller keeps. Panics are contained
-    /// at the object as it is opened, and for all that remains at the file.
+    /// Opens one file; `make` converts each program to what the caller keeps. Panics while opening
+    /// are confined to the object, others to the file.
     pub fn load<T: Send>(
         &self,
         input: &Input,
         make: &(impl Fn(Loaded<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
         let file = input.path.display().to_string();
-        let loaded = Trouble::contain(&file, || Ok(self.load_file(input, make)));
+        let loaded = JudgeError::contain(&file, || Ok(self.load_file(input, make)));
         loaded.unwrap_or_else(|trouble| FileAnswers {
-            troubles: vec![trouble],
+            problems: vec![trouble],
             tally: Tally { files_skipped: 1, ..Tally::default() },
             ..FileAnswers::new(file)
         })
@@ -237,7 +236,7 @@ impl Plan {
         match bytes {
             Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
-                answers.troubles.push(Trouble::Input(e));
+                answers.problems.push(JudgeError::Input(e));
                 answers.tally.files_skipped = 1;
             }
         }
@@ -259,34 +258,34 @@ impl Plan {
             answers.tally.files_skipped = 1;
             if input.named {
                 let line = format!("{}: no BPF object inside", answers.file);
-                answers.troubles.push(Trouble::Input(line));
+                answers.problems.push(JudgeError::Input(line));
             }
             return;
         }
         let mut opened = 0;
         for image in images {
             let name = image_name(&answers.file, &image, bytes.len());
-            // Cannot be out of range: scan promises it.
+            // Cannot be out of range: ensured by scan.
             let image = bytes.get(image).unwrap_or_default();
             match self.open(input, image) {
                 Ok(object) => {
                     opened += 1;
                     let note = object.note.as_ref().map(|note| format!("{name}: {note}"));
-                    answers.troubles.extend(note.map(Trouble::Note));
+                    answers.problems.extend(note.map(JudgeError::Note));
                     if object.programs.is_empty() && input.named {
                         let line = format!("{name}: no BPF program inside");
-                        answers.troubles.push(Trouble::Input(line));
+                        answers.problems.push(JudgeError::Input(line));
                     }
                     self.load_object((&name, bytes.len()), &object, make, answers);
                 }
-                Err(trouble) => answers.troubles.push(trouble),
+                Err(trouble) => answers.problems.push(trouble),
             }
         }
         answers.tally.files_processed = opened.min(1);
         answers.tally.files_skipped = 1 - opened.min(1);
     }
 
-    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, Trouble> {
+    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, JudgeError> {
         let file = input.path.display().to_string();
         let open = || {
             let mut object = self.session.open(&input.path, image).map_err(|e| e.to_string())?;
@@ -296,7 +295,7 @@ impl Plan {
             }
             Ok(object)
         };
-        Trouble::contain(&format!("{file}: while opening the object"), open)
+        JudgeError::contain(&format!("{file}: while opening the object"), open)
     }
 
     fn load_object<T: Send>(
@@ -318,7 +317,7 @@ impl Plan {
             });
             make(Loaded { file: name, entry, program, file_bytes })
         };
-        // Shared with threads that have no file of their own.
+        // Shared with idle threads.
         answers.answers.par_extend(entries.into_par_iter().map(make_one));
     }
 }
@@ -326,11 +325,11 @@ impl Plan {
 impl<T> FileAnswers<T> {
     /// None yet.
     pub(crate) fn new(file: String) -> FileAnswers<T> {
-        FileAnswers { file, answers: Vec::new(), troubles: Vec::new(), tally: Tally::default() }
+        FileAnswers { file, answers: Vec::new(), problems: Vec::new(), tally: Tally::default() }
     }
 }
 
-/// The files of a run, and what is wrong with the arguments.
+/// The files of a run, and errors in the arguments.
 pub struct Batch {
     /// What to read.
     pub inputs: Inputs,
@@ -348,8 +347,8 @@ impl Batch {
         Batch { inputs: expand(&flags.files, flags.scan) }
     }
 
-    /// Expands the arguments while `plan` reads the host, where there may be more than one thread:
-    /// both are done before the first file is opened.
+    /// Expands the arguments while `plan` reads the host, in parallel if there is more than one
+    /// thread: both are done before the first file is opened.
     pub fn beside<P>(flags: &InputFlags, plan: impl FnOnce() -> P) -> (Batch, P) {
         if flags.jobs == Some(1) {
             return (Batch::new(flags), plan());
@@ -361,15 +360,15 @@ impl Batch {
                 Ok(thread) => {
                     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 }
-                // No thread is to be had.
+                // No thread is available.
                 Err(_) => Batch::new(flags),
             };
             (batch, plan)
         })
     }
 
-    /// Judges all files in parallel and hands over the answers in input order. Broken files are one
-    /// line each on the error stream.
+    /// Verifies all files in parallel and passes on the results in input order. Broken files are
+    /// one line each on the error stream.
     ///
     /// # Errors
     ///
@@ -384,7 +383,8 @@ impl Batch {
         self.run_each(plan, streams, |input| plan.judge(input, &make), sink)
     }
 
-    /// The same with the judge of a file; `plan` says how many at once and which are wanted.
+    /// The same with a function for each file; `plan` specifies the parallelism and the wanted
+    /// programs.
     ///
     /// # Errors
     ///
@@ -411,7 +411,7 @@ impl Batch {
             bar.inc(1);
             add(&mut tally, answers.tally);
             bar.suspend(|| {
-                for trouble in &answers.troubles {
+                for trouble in &answers.problems {
                     exit.raise(trouble.print(streams)?);
                 }
                 sink(streams, answers)
@@ -419,7 +419,7 @@ impl Batch {
         })?;
         bar.finish_and_clear();
         if tally.progs_processed == 0 && exit == Exit::Success && plan.filters.name_something() {
-            streams.error(crate::stat::replay::NO_MATCH)?;
+            streams.error(crate::choice::NO_MATCH)?;
             exit.raise(Exit::Input);
         }
         Ok((tally, exit))
@@ -458,7 +458,7 @@ pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// How much it weighs that a program is not loaded.
+/// The exit code for a program that cannot be loaded.
 pub fn exit_of_load(error: &LoadError) -> Exit {
     match error.class() {
         Some(_) => Exit::Refused,
@@ -466,12 +466,12 @@ pub fn exit_of_load(error: &LoadError) -> Exit {
     }
 }
 
-/// Why a program is not loaded, in the words for whose fault it is.
+/// Why a program cannot be loaded, and who is at fault.
 pub fn not_loaded(error: &LoadError) -> String {
     Refusal::of_load(error).map_or_else(|| format!("while loading: {error}"), |r| r.message)
 }
 
-/// How much an answer weighs in the exit code.
+/// The exit code for a verification.
 pub fn exit_of(result: &Result<(&Program, Verification), LoadError>) -> Exit {
     match result {
         Err(e) => exit_of_load(e),
@@ -507,7 +507,7 @@ mod tests {
         }
     }
 
-    /// Runs two files, of which the first makes `make` panic.
+    /// Runs two files, for the first of which `make` panics.
     fn run(make: impl Fn(Judged<'_>) -> Named + Sync) -> (Vec<Vec<String>>, String, Exit) {
         let files =
             ["loops.bpf.o", "xdp_count.bpf.o"].map(|name| format!("{PROGRAMS}{name}").into());
@@ -543,8 +543,8 @@ mod tests {
     #[test]
     fn a_panic_and_an_error_are_not_mixed() {
         let panics = || -> Result<(), String> { panic!("here") };
-        assert_eq!(Trouble::contain("f", panics), Err(Trouble::Bug("f: panic: here".into())));
+        assert_eq!(JudgeError::contain("f", panics), Err(JudgeError::Bug("f: panic: here".into())));
         let fails = || -> Result<(), String> { Err("there".into()) };
-        assert_eq!(Trouble::contain("f", fails), Err(Trouble::Input("there".into())));
+        assert_eq!(JudgeError::contain("f", fails), Err(JudgeError::Input("there".into())));
     }
 }

@@ -1,4 +1,4 @@
-//! `skep kernel`: which kernels programs can be checked for, and what is known of each.
+//! `skep kernel`: the kernels that programs can be checked for, and what is known about each.
 
 mod archive;
 mod facts;
@@ -76,7 +76,7 @@ fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A file with an image is not larger.
+/// Maximum size of a file with an image.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
 fn import(flags: &KernelImportFlags) -> Result<(), String> {
@@ -96,7 +96,7 @@ fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {}", output.display(), skep::io_text(&e)))
 }
 
-/// What one has and the other has not, and what is known of one alone.
+/// Differences between two kernels, and facts known about one of them only.
 fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let mut not_known = 0;
     for item in Item::all() {
@@ -108,7 +108,7 @@ fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<E
         }
     }
     if not_known > 0 {
-        writeln!(streams.out, "not known of one of them: {not_known}")?;
+        writeln!(streams.out, "unknown for one of them: {not_known}")?;
     }
     let mut not_known = 0;
     for rule in BEHAVIOURS {
@@ -124,7 +124,7 @@ fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<E
         }
     }
     if not_known > 0 {
-        writeln!(streams.out, "rules not known of one of them: {not_known}")?;
+        writeln!(streams.out, "rules unknown for one of them: {not_known}")?;
     }
     Ok(Exit::Success)
 }
@@ -133,9 +133,9 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let out = &mut *streams.out;
     writeln!(out, "release        {}", kernel.release())?;
     let asked = match kernel.source() {
-        Source::Asked => "a kernel of this release was asked what there is on it",
-        Source::Table => "upstream's, from the table, not asked",
-        Source::File => "its BTF says what there is; of the rest the table of upstream",
+        Source::Asked => "determined on a kernel of this release",
+        Source::Table => "from the table of upstream releases, not tested",
+        Source::File => "from its BTF, and from the table of upstream releases",
     };
     writeln!(out, "surface        {asked}")?;
     if let Some(answers) = kernel.answers() {
@@ -161,7 +161,7 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What 6.18 has and this kernel has not.
+/// Features of 6.18 that this kernel lacks.
 fn absent(kernel: &Kernel, kind: &str, streams: &mut Streams<'_>) -> io::Result<()> {
     let names = lacking(kernel, kind);
     let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

@@ -1,4 +1,4 @@
-//! `--kernel`: names and kernel files to kernels.
+//! `--kernel`: resolves names and kernel files to kernels.
 
 use crate::flags::LoaderFlag;
 use crate::streams::Streams;
@@ -6,14 +6,13 @@ use skep::{Kernel, Session};
 use std::io;
 use std::sync::Arc;
 
-/// The name of all that were asked.
+/// The name for all tested kernels.
 pub(crate) const ALL: &str = "all";
-/// Of a program that runs and was verified for another kernel.
+/// Note for a program that runs and was verified for another kernel.
 #[cfg(all(feature = "run", target_os = "linux"))]
-pub(crate) const RUNS_AS: &str =
-    "what it does is as on 6.18, only its verification is that kernel's";
+pub(crate) const RUNS_AS: &str = "only verification follows that kernel; execution is as on 6.18";
 
-/// The kernels that the flag names, each once, in its order.
+/// The kernels named by the flag, each once, in order.
 ///
 /// # Errors
 ///
@@ -35,7 +34,7 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, String> {
     Ok(kernels)
 }
 
-/// A session for the kernel that the flag names, if it names one, where there is room for one.
+/// A session for the kernel named by the flag, if any, where only one is allowed.
 ///
 /// # Errors
 ///
@@ -48,12 +47,12 @@ pub(crate) fn only(names: &[String], loader: LoaderFlag) -> Result<Option<Sessio
             let session = Session::for_kernel(Kernel::clone(&kernel));
             Ok(Some(Session { loader: loader.into(), ..session }))
         }
-        (Some(_), false) => Err("one kernel at a time; skep check takes several".to_owned()),
+        (Some(_), false) => Err("only one kernel at a time; skep check accepts several".to_owned()),
     }
 }
 
-/// What an answer for the session's kernel is worth, beside results that have no place for it;
-/// and what `others` say of what is not that kernel's.
+/// The reliability of results for the session's kernel, for output formats without a place for it;
+/// and `others`, about results that are not specific to that kernel.
 ///
 /// # Errors
 ///

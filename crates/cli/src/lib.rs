@@ -1,10 +1,10 @@
 //! The command `skep`, as a library: `main` only connects it to the process.
 //!
-//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump` (one module a
-//! command), then what they share: `inputs`, `judge_files`, `in_order`, `memory_gate`, `globals`.
+//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump` (one module per
+//! command), then the shared parts: `inputs`, `judge_files`, `in_order`, `memory_gate`, `globals`.
 //!
-//! What is public is so for `skep-bench`, which takes the same files; it may change with any
-//! release. Who embeds skep depends on the crate `skep`.
+//! The public parts are for `skep-bench`, which takes the same files, and may change in any
+//! release. To embed skep, depend on the crate `skep`.
 
 #![deny(unsafe_code)]
 
@@ -12,6 +12,7 @@ mod allocator;
 mod baseline;
 mod budget;
 mod check;
+mod choice;
 mod digits;
 mod dump;
 mod exit;
@@ -29,6 +30,7 @@ mod lineage;
 mod matrix;
 mod memory_gate;
 mod missing_check;
+mod near;
 mod pages;
 mod process;
 mod profile;
@@ -67,7 +69,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Only those of the streams; a broken pipe is the caller's to forgive.
+/// Only those of the streams; the caller decides about a broken pipe.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     streams: &mut Streams<'_>,
@@ -106,7 +108,7 @@ pub fn run(
     }
 }
 
-/// Help and version are results; the rest is an error of the command line.
+/// Help and version are results; everything else is an error of the command line.
 ///
 /// # Errors
 ///

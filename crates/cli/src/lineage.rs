@@ -1,10 +1,10 @@
-//! Which value a path made of which others, and which it compared.
+//! Data flow along a path: from which values each value was computed, and which were compared.
 //!
 //! # Invariants
-//! 1. A copy of 64 bits is the same value; everything else that an insn makes is a new one, with
-//!    those that it was made of. Sources have smaller numbers than what is made of them.
-//! 2. A place in memory is a value and a constant distance from it. What was stored is read back
-//!    from the same place only while no call was given the memory around it.
+//! 1. A 64-bit copy is the same value; everything else that an insn computes is a new one, with its
+//!    operands. Operands have smaller numbers than results.
+//! 2. A memory location is a value plus a constant offset. A stored value is read back from the
+//!    same location only if no call in between had access to the memory around it.
 
 use crate::history::insn::written_register;
 use skep::insn::Insn;
@@ -21,7 +21,7 @@ const ANCESTORS_MAX: usize = 256;
 
 const FP: u8 = 10;
 
-/// A place in memory, and how many bytes are meant.
+/// A memory location and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     root: Id,
@@ -31,8 +31,8 @@ pub(crate) struct Place {
 
 /// How a value came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
-    /// It was there when a function began.
+pub(crate) enum Origin {
+    /// It existed when the function began.
     Given,
     Constant,
     Frame,
@@ -43,19 +43,19 @@ pub(crate) enum Made {
 
 #[derive(Debug)]
 pub(crate) struct Value<'p> {
-    pub(crate) made: Made,
+    pub(crate) made: Origin,
     /// The insn that made it.
     pub(crate) by: Option<usize>,
     pub(crate) of: [Option<Id>; 2],
-    /// The place that it points to.
+    /// The location to which it points.
     points_to: Option<(Id, i64)>,
-    /// The place that it was read from.
+    /// The location from which it was read.
     pub(crate) read_from: Option<Place>,
-    /// What was told of it last, in the notation of the kernel's log.
+    /// The last reported value, in the notation of the kernel's log.
     pub(crate) told: Option<&'p str>,
 }
 
-/// A conditional jump of the path.
+/// A conditional jump on the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Check {
     pub(crate) insn_idx: usize,
@@ -70,21 +70,20 @@ impl Check {
     }
 }
 
-/// A path, as the values that it made and compared.
+/// A path, as the values that it computed and compared.
 #[derive(Debug, Default)]
 pub(crate) struct Lineage<'p> {
     pub(crate) values: Vec<Value<'p>>,
     pub(crate) regs: HashMap<(u32, u8), Id>,
     stored: HashMap<(Id, i64), (u32, Id)>,
-    /// The address in a map that is loaded, as one value wherever that happens.
+    /// The address of a map, as one value wherever it is loaded.
     addresses: HashMap<(u8, i32), Id>,
     pub(crate) checks: Vec<Check>,
     pub(crate) frame: u32,
 }
 
 impl<'p> Lineage<'p> {
-    /// Of a path of a program: of its values before the last insn, which is the one that is
-    /// refused.
+    /// For a program's path: the values before the last insn, which is the rejected one.
     pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Lineage<'p> {
         let insns = path.steps().filter_map(|step| match step {
             Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
@@ -113,18 +112,18 @@ impl<'p> Lineage<'p> {
         lineage
     }
 
-    fn push(&mut self, made: Made, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
+    fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
         let value = Value { made, by, of, points_to: None, read_from: None, told: None };
         self.values.push(value);
         self.values.len() - 1
     }
 
-    /// What a register holds; given, if nobody set it on what is known of the path.
+    /// The value of a register; `Given` if nothing on the known part of the path set it.
     fn reg(&mut self, frame: u32, regno: u8) -> Id {
         if let Some(&id) = self.regs.get(&(frame, regno)) {
             return id;
         }
-        let made = if regno == FP { Made::Frame } else { Made::Given };
+        let made = if regno == FP { Origin::Frame } else { Origin::Given };
         let id = self.push(made, None, [None; 2]);
         self.regs.insert((frame, regno), id);
         id
@@ -134,7 +133,7 @@ impl<'p> Lineage<'p> {
         self.regs.insert((at.frame, regno), id);
     }
 
-    /// The place that a value and a distance point to.
+    /// The location to which a value plus an offset points.
     fn place(&self, id: Id, off: i64) -> (Id, i64) {
         let (root, from) = self.values[id].points_to.unwrap_or((id, 0));
         (root, from.wrapping_add(off))
@@ -172,12 +171,12 @@ impl<'p> Lineage<'p> {
         let is_wide = insn.class() == BPF_ALU64;
         let id = match (insn.op(), src) {
             (BPF_MOV, Some(src)) if is_wide && insn.off == 0 => src,
-            (BPF_MOV, Some(src)) => self.push(Made::Computed, Some(at.idx), [Some(src), None]),
-            (BPF_MOV, None) => self.push(Made::Constant, Some(at.idx), [None; 2]),
+            (BPF_MOV, Some(src)) => self.push(Origin::Computed, Some(at.idx), [Some(src), None]),
+            (BPF_MOV, None) => self.push(Origin::Constant, Some(at.idx), [None; 2]),
             (op, src) => {
                 let dst = self.reg(at.frame, insn.dst);
                 let src = src.filter(|_| !matches!(op, BPF_NEG | BPF_END));
-                let id = self.push(Made::Computed, Some(at.idx), [Some(dst), src]);
+                let id = self.push(Origin::Computed, Some(at.idx), [Some(dst), src]);
                 if op == BPF_ADD && is_wide && src.is_none() {
                     self.values[id].points_to = Some(self.place(dst, insn.imm.into()));
                 }
@@ -190,12 +189,12 @@ impl<'p> Lineage<'p> {
     /// A constant of 64 bits, or an address.
     fn address(&mut self, insn: Insn, second: i32, at: At) -> Id {
         let known = self.addresses.get(&(insn.src, insn.imm)).copied();
-        let root = known.unwrap_or_else(|| self.push(Made::Constant, Some(at.idx), [None; 2]));
+        let root = known.unwrap_or_else(|| self.push(Origin::Constant, Some(at.idx), [None; 2]));
         if insn.src == 0 {
-            return self.push(Made::Constant, Some(at.idx), [None; 2]);
+            return self.push(Origin::Constant, Some(at.idx), [None; 2]);
         }
         self.addresses.insert((insn.src, insn.imm), root);
-        let id = self.push(Made::Constant, Some(at.idx), [None; 2]);
+        let id = self.push(Origin::Constant, Some(at.idx), [None; 2]);
         self.values[id].points_to = Some((root, second.into()));
         id
     }
@@ -206,7 +205,7 @@ impl<'p> Lineage<'p> {
         let bytes = insn.size_bytes();
         let stored = self.stored.get(&(root, off)).filter(|stored| stored.0 == bytes);
         let of = [stored.map(|&(_, id)| id), None];
-        let id = self.push(Made::Loaded, Some(at.idx), of);
+        let id = self.push(Origin::Loaded, Some(at.idx), of);
         self.values[id].read_from = Some(Place { root, off, bytes });
         self.set(at, insn.dst, id);
     }
@@ -228,7 +227,7 @@ impl<'p> Lineage<'p> {
             let fetched = if fetches { Some(insn.src) } else { written_register(&insn) };
             let compared = (insn.imm == BPF_CMPXCHG).then_some(0);
             if let Some(regno) = fetched.or(compared) {
-                let id = self.push(Made::Loaded, Some(at.idx), [None; 2]);
+                let id = self.push(Origin::Loaded, Some(at.idx), [None; 2]);
                 self.set(at, regno, id);
             }
         }
@@ -253,21 +252,21 @@ impl<'p> Lineage<'p> {
         self.returned(at);
     }
 
-    /// R0 is a result, R1 to R5 are gone.
+    /// R0 is a result, R1 to R5 are clobbered.
     fn returned(&mut self, at: At) {
-        let id = self.push(Made::Returned, Some(at.idx), [None; 2]);
+        let id = self.push(Origin::Returned, Some(at.idx), [None; 2]);
         self.set(at, 0, id);
         for regno in 1..=5 {
             self.regs.remove(&(at.frame, regno));
         }
     }
 
-    /// A value and those that it was made of, as far as one `follows` them; the newest first.
+    /// A value and those from which it was computed, as far as `follows` allows; the newest first.
     pub(crate) fn ancestors(&self, id: Id, follows: impl Fn(&Value<'_>) -> bool) -> Vec<Id> {
         self.ancestors_by(id, |_, of| follows(of))
     }
 
-    /// The same, if it depends on the value that was made of it, too.
+    /// The same, if `follows` also depends on the result.
     pub(crate) fn ancestors_by(
         &self,
         id: Id,

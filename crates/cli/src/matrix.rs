@@ -1,7 +1,7 @@
-//! `skep check --kernel a,b,c`: which kernel takes which program.
+//! `skep check --kernel a,b,c`: which kernel accepts which program.
 //!
-//! Kernels that differ only in what they have (helpers, types, insns) share one opening and one
-//! walk of each program; the rest is done in parallel.
+//! Kernels that differ only in features (helpers, types, insns) share opening and verification of
+//! each program; the rest is done in parallel.
 
 mod cells;
 mod oldest;
@@ -23,19 +23,19 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 
-/// What is kept of one program, for the kernels of one group.
+/// The results of one program for the kernels of a group.
 struct Part {
     object: String,
     prog: String,
     newest: Option<String>,
     cells: Vec<Cell>,
-    /// It asks which version the kernel is of: a walk for one kernel says nothing of another.
+    /// It reads the kernel version, so the result for one kernel does not apply to others.
     asks_version: bool,
 }
 
 impl crate::in_order::Weigh for Part {}
 
-/// Kernels that are judged by one walk, and their columns.
+/// Kernels that share a verification, and their columns.
 struct Group {
     plan: Plan,
     columns: Vec<usize>,
@@ -49,8 +49,8 @@ struct Judge {
     singles: Vec<Group>,
 }
 
-/// Whether `skep check` is asked for a table of kernels: one kernel and text are explained as
-/// programs are without.
+/// Whether `skep check` should print a table of kernels: for a single kernel in text format,
+/// programs are explained as without `--kernel`.
 pub(crate) fn is_wanted(flags: &CheckFlags) -> bool {
     let names = &flags.input.kernel;
     let is_one = names.len() == 1 && names[0] != kernels::ALL && flags.format == CheckFormat::Text;
@@ -141,11 +141,12 @@ fn write(
         }
         CheckFormat::Github => skep_report::write_github(streams.out, &named())?,
     }
-    // With --quiet, too: an answer for a kernel that is not modelled is never without this.
+    // Also with --quiet: a result for a kernel that is not modelled must not be without this.
     promises(flags, matrix, streams)
 }
 
-/// What each column is worth: below the table, beside formats that have no place for it.
+/// The reliability of each column: below the table, or on the error stream for formats without a
+/// place for it.
 fn promises(flags: &CheckFlags, matrix: &Matrix, streams: &mut Streams<'_>) -> io::Result<()> {
     let is_text = flags.format == CheckFormat::Text;
     if is_text {
@@ -194,7 +195,7 @@ impl Judge {
         let mut singles: Vec<Group> = Vec::new();
         let gate = check::gate(flags)?;
         for (at, kernel) in kernels.iter().enumerate() {
-            // What the kernel lacks is looked up for each cell: see `cells`.
+            // Missing features are looked up for each cell: see `cells`.
             let host = kernel.host();
             let session =
                 || Session { loader: flags.input.loader.into(), ..Session::new(host.clone()) };
@@ -240,16 +241,16 @@ impl Judge {
         }
     }
 
-    /// The groups' answers side by side, cells in the order of the kernels.
+    /// The groups' results, with cells in the order of the kernels.
     fn joined(&self, groups: &[Group], found: Vec<FileAnswers<Part>>) -> FileAnswers<Part> {
         let mut all = FileAnswers::new(String::new());
         for (group, file) in groups.iter().zip(found) {
             all.file = file.file;
             all.tally = file.tally;
-            // What is wrong with a file is wrong for every kernel.
-            for trouble in file.troubles {
-                if !all.troubles.contains(&trouble) {
-                    all.troubles.push(trouble);
+            // An error in a file applies to every kernel.
+            for trouble in file.problems {
+                if !all.problems.contains(&trouble) {
+                    all.problems.push(trouble);
                 }
             }
             for (at, part) in file.answers.into_iter().enumerate() {
@@ -259,7 +260,7 @@ impl Judge {
         all
     }
 
-    /// Puts the cells of a program beside those that other groups had for it.
+    /// Adds the cells of a program to those of other groups.
     fn join(&self, all: &mut Vec<Part>, at: usize, part: Part, columns: &[usize]) {
         let is_it = |it: &Part| it.object == part.object && it.prog == part.prog;
         let at = match all.get(at).is_some_and(is_it) {

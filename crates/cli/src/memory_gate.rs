@@ -1,12 +1,12 @@
-//! `--mem-limit`: how many programs are verified at once and how much each may hold, so that the
-//! process stays below a bound.
+//! `--mem-limit`: limits how many programs are verified at once and how much memory each may use,
+//! so that the process stays below a bound.
 //!
-//! The bound is on the peak resident set of the process, all of it. What is there when the kernel's
-//! BTF has been read is known; a reserve is set aside for the kernel's symbols, opened files and
-//! what the allocator wastes, and results that are kept are counted. What is left is shared by the
-//! threads, of which there are so many that each has room for nearly every program known. A
-//! verification that needs more than its share is done again when no other runs, with all that is
-//! left; if that does not do, the program has no verdict, and an error says so.
+//! The bound is on the peak resident set of the whole process. What is resident after reading the
+//! kernel's BTF is measured; a reserve is set aside for the kernel's symbols, opened files and
+//! allocator overhead, and results that are kept are counted. The rest is shared by the threads,
+//! whose number is chosen so that the share is enough for nearly every known program. A
+//! verification that needs more is repeated when no other runs, with all the memory left; if that
+//! is not enough either, the program has no verdict, which is reported as an error.
 
 use crate::flags::InputFlags;
 use skep::Verification;
@@ -15,17 +15,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Set aside for what is neither there at the beginning nor counted.
+/// Reserve for memory that is neither measured at the start nor counted.
 const RESERVE_BYTES: u64 = 14 << 20;
-/// What a verification must be left at least.
+/// Minimum memory for a verification.
 const SHARE_BYTES_MIN: u64 = 4 << 20;
-/// What is left to each where there are several threads: room for all but the heaviest programs.
+/// Share of each of several threads: enough for all but the heaviest programs.
 const SHARE_BYTES: u64 = 32 << 20;
-/// An open file takes so many times its bytes.
+/// Memory of an open file, as a multiple of its size.
 const OPEN_FACTOR: u64 = 4;
-/// What passes and rewrites take for each insn, beside what the verifier counts.
+/// Memory of passes and rewrites per insn, in addition to what the verifier counts.
 const INSN_BYTES: u64 = 100;
-/// Results may wait up to this part of the limit, and a log is kept up to half of that.
+/// Waiting results may take up to this fraction of the limit, and a log up to half of that.
 const WAITING_PART: u64 = 8;
 const PAGE_BYTES: u64 = 4_096;
 
@@ -34,11 +34,11 @@ const PAGE_BYTES: u64 = 4_096;
 pub(crate) enum Kept {
     /// Nothing long.
     Little,
-    /// Logs, until their turn to be printed.
+    /// Logs waiting to be printed.
     Logs,
 }
 
-/// What a program takes besides its verification.
+/// Memory of a program besides its verification.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Size {
     /// Of the file that it is in.
@@ -47,7 +47,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// What of a share is left to the verification; never 0, which would be no limit.
+    /// The part of a share for the verification; never 0, which would mean no limit.
     fn left_of(self, share_bytes: u64) -> u64 {
         let open_bytes = (self.file_bytes as u64).saturating_mul(OPEN_FACTOR);
         let insn_bytes = self.insns as u64 * INSN_BYTES;
@@ -68,7 +68,7 @@ pub(crate) struct MemoryGate {
 #[derive(Debug)]
 struct Limit {
     limit_bytes: u64,
-    /// Without what is there and set aside.
+    /// Without what is resident and reserved.
     rest_bytes: u64,
     /// Results that stay.
     kept_bytes: AtomicU64,
@@ -77,26 +77,26 @@ struct Limit {
 #[derive(Debug, Default)]
 struct Inside {
     programs: usize,
-    /// Programs that are, or want to be, the only one.
+    /// Programs that run alone, or wait to.
     alone: usize,
 }
 
-/// A program that is inside; dropped when it is done.
+/// Admission of a program; dropped when it is done.
 #[derive(Debug)]
 pub(crate) struct Pass<'a> {
     gate: &'a MemoryGate,
-    /// What its verification may hold; 0 is no limit.
+    /// Limit for its verification; 0 means none.
     pub(crate) bytes_max: u64,
     alone: bool,
 }
 
 impl MemoryGate {
-    /// A gate for a process that is to stay below a limit, or an open one. To be made when what
-    /// is read once has been read.
+    /// A gate for a process with a limit, or an open one. Created after everything that is read
+    /// once has been read.
     ///
     /// # Errors
     ///
-    /// A limit that leaves nothing for programs.
+    /// A limit that leaves no memory for programs.
     pub(crate) fn new(flags: &InputFlags, kept: Kept) -> Result<MemoryGate, String> {
         let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
         let wanted = flags.jobs.unwrap_or_else(cpus).max(1);
@@ -135,38 +135,38 @@ impl MemoryGate {
         Ok(MemoryGate { limit: Some(limit), ..MemoryGate::open(threads.clamp(1, wanted)) })
     }
 
-    /// Threads: as many as are wanted, or as the limit leaves room for.
+    /// Number of threads: as requested, or as the limit allows.
     pub(crate) fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Bytes of results that may wait for their turn.
+    /// Maximum size of waiting results.
     pub(crate) fn waiting_bytes_max(&self) -> usize {
         const UNLIMITED: u64 = 256 << 20;
         let part = |limit: &Limit| limit.limit_bytes / WAITING_PART;
         usize::try_from(self.limit.as_ref().map_or(UNLIMITED, part)).unwrap_or(usize::MAX)
     }
 
-    /// Bytes of a log that are kept of so many.
+    /// Maximum size of a log.
     pub(crate) fn log_bytes(&self, wanted: usize) -> usize {
         wanted.min(self.waiting_bytes_max() / 2)
     }
 
-    /// Counts what stays in memory until the end.
+    /// Counts memory that is kept until the end.
     pub(crate) fn keep(&self, bytes: usize) {
         if let Some(limit) = &self.limit {
             limit.kept_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         }
     }
 
-    /// Whether there is room to open a file.
+    /// Whether there is memory to open a file.
     ///
     /// # Errors
     ///
     /// One line.
     pub(crate) fn admits(&self, path: &Path) -> Result<(), String> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        // What cannot be looked at is for the reader to report.
+        // Errors are left to the reader of the file.
         let bytes = fs::metadata(path).map_or(0, |file| file.len());
         match bytes.saturating_mul(OPEN_FACTOR) > self.share_bytes(limit) {
             true => Err(format!("{}: too large for --mem-limit ({bytes} bytes)", path.display())),
@@ -179,7 +179,7 @@ impl MemoryGate {
         rest / self.threads as u64
     }
 
-    /// Lets a program in, with its share.
+    /// Admits a program, with its share.
     pub(crate) fn enter(&self, size: Size) -> Pass<'_> {
         let Some(limit) = &self.limit else {
             return Pass { gate: self, bytes_max: 0, alone: false };
@@ -193,7 +193,7 @@ impl MemoryGate {
         Pass { gate: self, bytes_max, alone: false }
     }
 
-    /// Waits until no other program is inside, and lets this one in with all that is left.
+    /// Waits until no other program is admitted, and admits this one with all the memory left.
     pub(crate) fn enter_alone(&self, size: Size) -> Pass<'_> {
         let Some(limit) = &self.limit else { return self.enter(size) };
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +202,7 @@ impl MemoryGate {
             inside = self.left.wait(inside).unwrap_or_else(PoisonError::into_inner);
         }
         inside.programs += 1;
-        // The other threads' files are in the resident set.
+        // The other threads' files are part of the resident set.
         let left = limit.limit_bytes.saturating_sub(resident_bytes() + RESERVE_BYTES);
         let bytes_max = left.max(size.left_of(self.share_bytes(limit)));
         Pass { gate: self, bytes_max, alone: true }
@@ -210,7 +210,7 @@ impl MemoryGate {
 }
 
 impl Pass<'_> {
-    /// Whether more would be left if the program were let in alone.
+    /// Whether the program would get more memory if admitted alone.
     pub(crate) fn others_may_be_inside(&self) -> bool {
         self.gate.threads > 1
     }
@@ -228,13 +228,13 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// What to say of a program that has no verdict because of the limit.
+/// The error for a program that has no verdict because of the limit.
 pub fn over_limit(verification: &Verification) -> String {
     let bytes = verification.counts.mem_peak_bytes;
     format!("memory limit: needs at least {bytes} bytes, more than --mem-limit allows")
 }
 
-/// Resident memory of this process; 0 where /proc does not say.
+/// Resident memory of this process; 0 if /proc is not available.
 fn resident_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());

@@ -1,16 +1,17 @@
-//! The check that is missing, or does not reach what is used, is at another insn than the use:
-//! which comparison was meant, and why it does not count.
+//! The missing or ineffective check is at another insn than the access: finds the comparison that
+//! was probably meant, and why it is not effective.
 
 mod bounds;
 mod packet;
 
+use crate::history::{named_register, names};
 use crate::lineage::Lineage;
 use crate::story::Described;
 use skep::program::Program;
 use skep::{Refusal, WalkedPath};
 use skep_report::Note;
 
-/// What is told of the checks on the path to a refusal that is about a missing one.
+/// Notes about the checks on the path to a rejection because of a missing one.
 pub(crate) fn notes(
     refusal: &Refusal,
     path: &WalkedPath,
@@ -26,4 +27,24 @@ pub(crate) fn notes(
         }
         _ => Vec::new(),
     }
+}
+
+/// What the source calls a thing that a refusal is about; a gap of the catalogue's help lines.
+pub(crate) fn name_of(
+    thing: &str,
+    (refusal, because): (&Refusal, Option<&str>),
+    path: &WalkedPath,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<String> {
+    let lineage = Lineage::of(path, program);
+    let id = match thing {
+        "pointer" => {
+            let regno = named_register(refusal, because)?;
+            *lineage.regs.get(&(lineage.frame, regno))?
+        }
+        "number" => bounds::number(refusal, &lineage, program)?,
+        _ => return None,
+    };
+    names::of_value(&lineage, id, program, describe)
 }

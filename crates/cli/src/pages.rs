@@ -1,4 +1,4 @@
-//! Completions and manual pages, made from the flag table.
+//! Completions and manual pages, generated from the flag table.
 
 use crate::flags::Cli;
 use clap::CommandFactory;
@@ -24,8 +24,8 @@ pub(crate) fn man(out: &mut dyn Write, path: &[String]) -> io::Result<Option<()>
     Ok(Some(()))
 }
 
-/// The page of a command. What follows its options is laid out here: tables as lists of terms, the
-/// exit status as a section.
+/// The page of a command. The text after its options is laid out here: tables as lists of terms,
+/// the exit status as a section.
 fn page(command: clap::Command) -> io::Result<Vec<u8>> {
     let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let title = command.get_bin_name().unwrap_or("skep").replace(' ', "-");
@@ -49,7 +49,7 @@ fn page(command: clap::Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A paragraph; rows of a table, which are indented, become terms and what is said of them.
+/// A paragraph; rows of a table, which are indented, become terms with descriptions.
 fn lay_out(page: &mut Vec<u8>, paragraph: &str) -> io::Result<()> {
     writeln!(page, ".PP")?;
     for line in paragraph.trim_matches('\n').lines() {
@@ -63,7 +63,7 @@ fn lay_out(page: &mut Vec<u8>, paragraph: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Text as roff wants it: no character of its own meaning.
+/// Text escaped for roff.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if text.starts_with('.') { format!("\\&{text}") } else { text }

@@ -7,13 +7,13 @@ use std::env::ArgsOs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-/// What a binary runs: its arguments, and where it writes.
+/// The main function of a binary, given its arguments and streams.
 type Run = fn(ArgsOs, &mut Streams<'_>) -> io::Result<Exit>;
 
 /// Runs a command on the arguments and streams of this process.
 pub fn run_in_process(run: Run) -> ExitCode {
-    // Panics are caught where they can be blamed on one program, and reported there in one line;
-    // who wants a backtrace gets the usual text.
+    // Panics are caught where they can be attributed to one program, and reported there in one
+    // line; with a backtrace requested, the usual text is printed.
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         std::panic::set_hook(Box::new(|_| {}));
     }
@@ -50,15 +50,15 @@ fn in_streams(run: Run) -> io::Result<Exit> {
     Ok(exit)
 }
 
-/// Writes as long as somebody reads. Who leaves early (`head`) does not end the work: what it comes
-/// to is the exit status.
+/// Writes until the reader closes the pipe. A reader that leaves early (`head`) does not end the
+/// work, whose result is the exit status.
 struct WhileRead<W> {
     to: W,
     is_read: bool,
 }
 
 impl<W: Write> WhileRead<W> {
-    /// What `write` gives, or `unread` if nobody reads any more.
+    /// The result of `write`, or `unread` if the pipe is closed.
     fn or<T>(&mut self, unread: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
         if !self.is_read {
             return Ok(unread);

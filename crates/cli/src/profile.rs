@@ -1,14 +1,15 @@
 //! `skep profile`: where the verification of a program spends its insns and states.
 
 mod account;
+mod flow;
 
+use crate::choice::read_presets;
 use crate::exit::Exit;
 use crate::flags::{ProfileFlags, ProfileFormat, WeightFlag};
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Plan, base_name, exit_of_load, not_loaded};
 use crate::kernels;
 use crate::memory_gate::over_limit;
-use crate::stat::read_presets;
 use crate::streams::Streams;
 use account::account;
 pub(crate) use account::{difference, function_name};

@@ -1,4 +1,4 @@
-//! `skep prog`: programs as they are loaded, and what their runs took, as `bpftool prog` prints it.
+//! `skep prog`: loaded programs and the cost of their runs, as printed by `bpftool prog`.
 
 use crate::exit::Exit;
 use crate::flags::run::{Poke, ProgCommand, ProgFlags};
@@ -18,7 +18,7 @@ use std::time::UNIX_EPOCH;
 
 /// Runs of each program for `stat`.
 const REPEAT_DEFAULT: u32 = 1000;
-/// Bytes of a packet, and of a context whose program does not say how much it uses.
+/// Size of a packet, and of a context whose program does not say how much it uses.
 const INPUT_BYTES: usize = 64;
 
 /// Runs the command.
@@ -81,7 +81,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
     Ok(exit)
 }
 
-/// What was loaded, and what could not be.
+/// What was loaded, and errors.
 #[derive(Default)]
 struct Loaded {
     instances: Vec<Instance>,
@@ -148,7 +148,7 @@ fn run_many(instance: &Instance, repeat: u32) -> Result<(), String> {
     instance.test_run(&mut ctx, repeat).map(drop).map_err(|e| e.to_string())
 }
 
-/// A program as it is printed.
+/// A program as printed.
 pub(crate) fn row(info: &ProgInfo) -> ProgRow {
     let loaded_at = info.loaded_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     ProgRow {

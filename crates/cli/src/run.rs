@@ -1,10 +1,9 @@
 //! `skep run`: a program on packets or bytes, without root.
 //!
-//! Reading order: `plan` (what is loaded), `input`, `capture` and `ctx_json` (what it runs on),
-//! `outputs` and `capture_out` (the files that are written), `work` (the runs, on threads), `tally`
-//! and `effects` (what became of them), `interrupt` (Ctrl-C), `stats` and `top` (what they took),
-//! `summary` and `answer` (what is printed, as text and as JSON); `map_input` reads maps,
-//! `map_json` and `btf_json` write them.
+//! Reading order: `plan` (loading), `input`, `capture` and `ctx_json` (inputs), `outputs` and
+//! `capture_out` (output files), `work` (the runs, on threads), `tally` and `effects` (their
+//! results), `interrupt` (Ctrl-C), `stats` and `top` (their cost), `summary` and `answer` (text and
+//! JSON output); `map_input` reads maps, `map_json` and `btf_json` write them.
 
 mod answer;
 mod btf_json;
@@ -106,7 +105,8 @@ fn write_coverage(
         return Ok(Exit::Success);
     }
     for name in coverage::without_lines(&loaded.counted) {
-        streams.note(&format!("program '{name}' has no line info: the coverage lacks it"))?;
+        streams
+            .note(&format!("program '{name}' has no line info: it is missing from the coverage"))?;
     }
     let files = coverage::files(&loaded.counted);
     if let Err(message) = html.write(|| coverage::page(&loaded.counted, &files)) {
@@ -130,7 +130,7 @@ fn write_coverage(
     Ok(Exit::Success)
 }
 
-/// All that can be wrong before the program runs.
+/// Everything that can fail before the program runs.
 fn prepare(flags: &RunFlags) -> Result<(Loaded, input::Inputs, outputs::Outputs), Failure> {
     outputs::check(flags).map_err(Failure::input)?;
     let loaded = plan::load(flags)?;
@@ -140,7 +140,7 @@ fn prepare(flags: &RunFlags) -> Result<(Loaded, input::Inputs, outputs::Outputs)
     Ok((loaded, inputs, outputs))
 }
 
-/// The inputs that could not be run, what is odd about them, and whether the user ended the runs.
+/// Inputs that could not be run, remarks, and whether the user interrupted the runs.
 fn say_errors(
     (inputs, done): (&input::Inputs, &work::Done),
     streams: &mut Streams<'_>,
@@ -175,7 +175,7 @@ fn say_errors(
     Ok(exit)
 }
 
-/// The runs, with the statistics that the flags ask for.
+/// The runs, with the statistics requested by the flags.
 fn execute(
     flags: &RunFlags,
     (loaded, inputs, out): (&Loaded, &input::Inputs, Option<&CaptureOut>),
@@ -198,7 +198,7 @@ fn execute(
         true => Some(&mut refresh),
         false => None,
     };
-    // Metrics that cannot be written are not found out after the runs.
+    // Checked before the runs, so that metrics that cannot be written are reported early.
     if let Err(message) = stats.write_file(&loaded.runtime.programs()) {
         return Ok(Err(message));
     }
@@ -212,7 +212,7 @@ fn execute(
     Ok(Ok((done, exit)))
 }
 
-/// Trace lines and the summary; beside the results if those are maps or packets.
+/// Trace lines and the summary; on standard error if the results are maps or packets.
 fn print(
     flags: &RunFlags,
     loaded: &Loaded,

@@ -1,8 +1,8 @@
-//! Sources that line info names: under which names the readers of SARIF and GitHub's commands find
-//! them, and whether they are still what the object was built from.
+//! Source files named by line info: the paths under which readers of SARIF and GitHub commands find
+//! them, and whether they have changed since the object was built.
 //!
-//! The line that is shown is always the object's own, so a changed source never lends a wrong one.
-//! An object may name any path: nothing is opened that is not a file inside of the tree.
+//! The line shown is always from the object, so a changed source never gives a wrong one. Objects
+//! may contain arbitrary paths: only files inside the tree are opened.
 
 use skep_report::{Diagnostic, Note, SourceSpot};
 use std::collections::HashMap;
@@ -12,18 +12,18 @@ use std::path::{Component, Path, PathBuf};
 
 /// Longer sources are not compared.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
-/// Of so many files the lines are kept.
+/// Maximum number of files whose lines are kept.
 const FILES_MAX: usize = 1000;
 
 /// Where sources are.
 pub(crate) struct SourceTree {
-    /// Where relative names start, without links.
+    /// The directory for relative names, with links resolved.
     root: PathBuf,
-    /// What names are made relative to.
+    /// The directory to which names are made relative.
     here: PathBuf,
-    /// The user said where: what is missing there is said.
+    /// Whether the user named the root: then missing files are reported.
     is_named: bool,
-    /// By name: the lines; `None` if it is not there.
+    /// Lines by file name; `None` if the file does not exist.
     files: HashMap<PathBuf, Option<Vec<String>>>,
 }
 
@@ -32,7 +32,7 @@ impl SourceTree {
     ///
     /// # Errors
     ///
-    /// A line about what is no directory.
+    /// The root is not a directory.
     pub(crate) fn new(root: Option<&Path>) -> Result<SourceTree, String> {
         let here = fs::canonicalize(".").unwrap_or_default();
         let named = root.map(|root| {
@@ -46,7 +46,7 @@ impl SourceTree {
         Ok(SourceTree { root, here, is_named, files: HashMap::new() })
     }
 
-    /// Adds what is to be known of the source of the line that a diagnostic shows.
+    /// Adds notes about the source of the line that a diagnostic shows.
     pub(crate) fn compare(&mut self, diagnostic: &mut Diagnostic) {
         let Some(spot) = diagnostic.at.as_ref().filter(|spot| !spot.text.trim().is_empty()) else {
             return;
@@ -64,20 +64,20 @@ impl SourceTree {
         let (file, line) = (&spot.file, spot.line as usize);
         match lines {
             None if self.is_named => {
-                Some(format!("{file} is not in the source tree: the line is the object's own"))
+                Some(format!("{file} is not in the source tree: the line shown is from the object"))
             }
             None => None,
             Some(lines) => {
                 let now = line.checked_sub(1).and_then(|at| lines.get(at));
                 let is_same = now.is_some_and(|now| now.trim() == spot.text.trim());
                 (!is_same).then(|| {
-                    format!("{file} has changed since: the line is as the object was built from it")
+                    format!("{file} has changed since the object was built: the line shown is from the object")
                 })
             }
         }
     }
 
-    /// Names as they are seen from the current directory, absolute where they are outside of it.
+    /// Makes names relative to the current directory, or absolute if they are outside it.
     pub(crate) fn name_from_here(&self, diagnostic: &mut Diagnostic) {
         let notes = diagnostic.notes.iter_mut().filter_map(|note| note.at.as_mut());
         for spot in diagnostic.at.iter_mut().chain(notes) {
@@ -86,19 +86,19 @@ impl SourceTree {
                 false => folded(&self.here.join(&spot.file)),
             };
             let name = path.strip_prefix(&self.here).unwrap_or(&path);
-            // A name that is not UTF-8 is one of ours: the object's stays as it is.
+            // A name that is not UTF-8 cannot come from the object, which keeps its own.
             spot.file = name.to_str().unwrap_or(&spot.file).to_owned();
         }
     }
 }
 
-/// The path of a file by its name, if that is inside of the root.
+/// The path of a file by its name, if it is inside the root.
 fn inside(root: &Path, name: &str) -> Option<PathBuf> {
     let path = folded(&root.join(name));
     (path.starts_with(root) && path != root).then_some(path)
 }
 
-/// A path without `.` and `..`, whatever links it goes through.
+/// A path without `.` and `..`, ignoring links.
 fn folded(path: &Path) -> PathBuf {
     let mut done = PathBuf::new();
     for part in path.components() {
@@ -113,7 +113,7 @@ fn folded(path: &Path) -> PathBuf {
     done
 }
 
-/// The lines of a source; `None` if it is none, or a link leads out of the root.
+/// The lines of a source; `None` if it does not exist, or a link leads out of the root.
 fn lines(root: &Path, path: &Path) -> Option<Vec<String>> {
     let path = fs::canonicalize(path).ok().filter(|path| path.starts_with(root))?;
     let about = fs::metadata(&path).ok()?;

@@ -1,5 +1,5 @@
-//! What a refusal is about beside registers: the section that made the program's type, and the
-//! insn that began what still lasts (a lock, a section, a reference).
+//! Notes about a rejection besides registers: the section that determined the program type, and the
+//! insn that acquired what is still held (a lock, a section, a reference).
 
 use crate::dump::names::source_spot;
 use crate::history::insn::{read_registers, written_register};
@@ -9,10 +9,10 @@ use skep::program::Program;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
 
-/// In the section of the catalogue that is about insns which no kernel knows.
+/// A code in the catalogue's section about insns that no kernel knows.
 const RESERVED: &str = "reserved-fields";
 
-/// Refusals that another section name, so another type of program, would not meet.
+/// Rejections that another section name, and so another program type, would avoid.
 const OF_SECTION: [&str; 23] = [
     "attach-target-missing",
     "attach-target-not-faultable",
@@ -39,6 +39,9 @@ const OF_SECTION: [&str; 23] = [
     "struct-ops-member-unsupported",
 ];
 
+/// R1 to R5, which hold nothing after a call.
+const ARGUMENTS: u16 = 0b11_1110;
+
 /// Where a field or type is used that the kernel has not: compilers move the insn that stands for
 /// it to the front.
 pub(crate) fn used_at(
@@ -47,8 +50,12 @@ pub(crate) fn used_at(
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
     // What stands in its place does not say which register it sets: one that nobody else did.
-    let before = program.insns.get(..idx)?.iter().filter_map(written_register);
-    let mut set = before.fold(1u16 << 1 | 1 << 10, |set, reg| set | 1 << reg);
+    let writes = |set: u16, insn: &Insn| {
+        let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
+        let kept = if is_call { set & !ARGUMENTS } else { set };
+        kept | written_register(insn).map_or(0, |reg| 1 << reg)
+    };
+    let mut set = program.insns.get(..idx)?.iter().fold(1 << 1 | 1 << 10, writes);
     let mut holds = 0u16;
     let line = |at: usize| source_spot(program, at).map(|spot| spot.line);
     for (at, insn) in program.insns.iter().enumerate().skip(idx + 1) {
@@ -60,7 +67,7 @@ pub(crate) fn used_at(
         if is_used && line(at) != line(idx) {
             return Some(since("its value is used at", at, describe));
         }
-        if matches!(insn.class(), BPF_JMP | BPF_JMP32) {
+        if matches!(insn.class(), BPF_JMP | BPF_JMP32) && !is_call {
             return None;
         }
         match (written_register(insn).or(is_used.then_some(insn.dst)), is_used) {
@@ -68,16 +75,16 @@ pub(crate) fn used_at(
             (Some(reg), false) => holds &= !(1 << reg),
             _ => {}
         }
-        set |= written_register(insn).map_or(0, |reg| 1 << reg);
+        set = writes(set, insn);
     }
     None
 }
 
-/// What lasts from one call to another.
+/// Something that is held from one call to another.
 struct Lasting {
     /// Refusals that are about it.
     codes: &'static [&'static str],
-    /// A word of their messages, if the codes are about other things too.
+    /// A word of the messages, if the codes also cover other things.
     word: &'static str,
     begins: &'static [&'static str],
     ends: &'static [&'static str],
@@ -100,14 +107,14 @@ const LASTING: [Lasting; 5] = [
         word: "lock",
         begins: &["bpf_spin_lock", "bpf_res_spin_lock", "bpf_res_spin_lock_irqsave"],
         ends: &["bpf_spin_unlock", "bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore"],
-        says: "the lock that is held was taken at",
+        says: "the held lock was acquired at",
     },
     Lasting {
         codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
         word: "preempt",
         begins: &["bpf_preempt_disable"],
         ends: &["bpf_preempt_enable"],
-        says: "preemption is off since",
+        says: "preemption was disabled at",
     },
     Lasting {
         codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
@@ -121,7 +128,7 @@ const LASTING: [Lasting; 5] = [
         word: "irq",
         begins: &["bpf_local_irq_save"],
         ends: &["bpf_local_irq_restore"],
-        says: "interrupts are off since",
+        says: "interrupts were disabled at",
     },
     Lasting {
         codes: &["dynptr-not-initialized"],
@@ -132,21 +139,40 @@ const LASTING: [Lasting; 5] = [
             "bpf_dynptr_file_discard",
         ],
         ends: &[],
-        says: "a dynptr and its copies were given back at",
+        says: "the dynptr and its clones were released at",
     },
 ];
 
 /// The text of an insn, and its place.
 pub(crate) type Described = Option<(String, Option<SourceSpot>)>;
 
-/// The section that made the program what it is, where another one would help.
+/// The section that determined the program type, if another one would help.
 pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty();
-    let text = || format!("its section `{section}` makes it a program of type {kind}");
-    // The section stands where the function begins.
+    let text = || format!("section `{section}` makes it a program of type {kind}");
+    // The section is shown at the start of the function.
     let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
     tells.then(|| Note { text: text(), at: at() })
+}
+
+/// The section that makes the program one that may sleep, if there is one.
+pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
+    const KINDS: [&str; 10] = [
+        "fentry",
+        "fexit",
+        "fmod_ret",
+        "iter",
+        "lsm",
+        "struct_ops",
+        "uprobe",
+        "uprobe.multi",
+        "uretprobe",
+        "uretprobe.multi",
+    ];
+    let section = &program.section;
+    let (kind, rest) = section.split_at(section.find('/').unwrap_or(section.len()));
+    KINDS.contains(&kind).then(|| format!("SEC(\"{kind}.s{rest}\")"))
 }
 
 /// The fields of an insn that is no insn: its text does not show those that should be 0.
@@ -161,14 +187,13 @@ pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
     section.codes.contains(&RESERVED).then_some(Note { text, at: None })
 }
 
-/// What does not fit, where the message only says that something does not; at the function that a
-/// call is of.
+/// The mismatch, if the message only says that there is one; located at the called function.
 pub(crate) fn because(text: &str, refusal: &Refusal, program: &Program) -> Note {
     let at = called(refusal, program).and_then(|start| source_spot(program, start));
-    Note { text: format!("the function that is called: {text}"), at }
+    Note { text: format!("in the called function: {text}"), at }
 }
 
-/// The first insn of the function that a refused call is of.
+/// The first insn of the function in a rejected call.
 pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
     let idx = refusal.insn_idx?;
     let insn = program.insns.get(idx)?;
@@ -177,12 +202,12 @@ pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
     usize::try_from(start).ok()
 }
 
-/// Where what is not released was acquired.
+/// Where the unreleased reference was acquired.
 pub(crate) fn acquired(idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
-    since("what is not released was acquired at", idx, describe)
+    since("the unreleased reference was acquired at", idx, describe)
 }
 
-/// Where what lasts was begun: a lock, a section.
+/// Where a held lock or section was acquired.
 pub(crate) fn begun(
     refusal: &Refusal,
     path: &WalkedPath,
@@ -195,7 +220,7 @@ pub(crate) fn begun(
     let lasting = LASTING.iter().find(says)?;
     let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
     let mut open: Vec<usize> = Vec::new();
-    // The last insn is the one that is refused.
+    // The last insn is the rejected one.
     for &idx in insns.split_last()?.1 {
         match callee(program, idx, describe) {
             Some(name) if lasting.begins.contains(&name.as_str()) => open.push(idx),
@@ -206,7 +231,7 @@ pub(crate) fn begun(
     Some(since(lasting.says, *open.last()?, describe))
 }
 
-/// Refusals of the insn that ends a function, which all returns share.
+/// Rejections at the exit insn, which all returns share.
 const OF_END: [&str; 6] = [
     "callback-result-not-a-number",
     "end-inside-section",
@@ -216,8 +241,8 @@ const OF_END: [&str; 6] = [
     "result-out-of-range",
 ];
 
-/// The last branch of the path to an end that is refused: compilers join all returns in one insn,
-/// so this tells which one is meant. Not one before the insn `after`.
+/// The last branch of the path to a rejected exit: compilers merge all returns into one insn, so
+/// this shows which one is meant. Not a branch before the insn `after`.
 pub(crate) fn left_by(
     refusal: &Refusal,
     path: &WalkedPath,
@@ -240,7 +265,7 @@ pub(crate) fn left_by(
     Some(since("the last branch on this path is at", branch, describe))
 }
 
-/// What is told of an insn on the path.
+/// A note about an insn on the path.
 pub(crate) fn since(says: &str, idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
     match describe(idx) {
         Some((insn, at)) => Note { text: format!("{says} insn {idx}: {insn}"), at },
@@ -248,7 +273,7 @@ pub(crate) fn since(says: &str, idx: usize, describe: &impl Fn(usize) -> Describ
     }
 }
 
-/// The name of the helper or kernel function that an insn calls.
+/// The name of the helper or kernel function called by an insn.
 pub(crate) fn callee(
     program: &Program,
     idx: usize,

@@ -1,4 +1,4 @@
-//! Where a command writes, and how: passed in, so that tests can read it.
+//! The output streams of a command, passed in so that tests can read them.
 
 use crate::exit::Exit;
 use skep_report::{Style, printable};
@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Passes on what is written to it, and keeps it.
+/// Forwards what is written, and keeps a copy.
 pub(crate) struct KeptLines<'a> {
     pub(crate) to: &'a mut dyn Write,
     pub(crate) bytes: Rc<RefCell<Vec<u8>>>,
@@ -37,17 +37,17 @@ pub struct Streams<'a> {
 }
 
 impl Streams<'_> {
-    /// Writes `error: ...` as one line, whatever the text holds.
+    /// Writes `error: ...` as one line, with control characters escaped.
     pub fn error(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "error: {}", printable(text))
     }
 
-    /// Writes `note: ...`: something that the user may want to know, and need not act on.
+    /// Writes `note: ...`: something that the user may want to know, but need not act on.
     pub fn note(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "note: {}", printable(text))
     }
 
-    /// Writes why a program or a file has no answer, in the words for whose fault it is.
+    /// Writes why there is no result for a program or file, according to who is at fault.
     pub fn failure(&mut self, text: &str, exit: Exit) -> io::Result<()> {
         match exit {
             Exit::Bug => self.bug(&text.replacen("internal error: ", "", 1)),
@@ -55,7 +55,7 @@ impl Streams<'_> {
         }
     }
 
-    /// Writes `internal error: ...`: our fault, and what to do about it.
+    /// Writes `internal error: ...`, and what to do about it.
     fn bug(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "internal error: {}; please report it", printable(text))
     }

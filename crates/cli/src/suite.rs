@@ -1,8 +1,8 @@
-//! `skep test`: tests of programs, beside them.
+//! `skep test`: tests of programs, kept next to them.
 //!
-//! Reading order: `file` (what a file of tests says), `value` (keys and values of maps), `case`
-//! (one test: what is verified, run and compared), `done` (what became of it), `bless` (what was
-//! found, into the file), `junit` and `json` (the results, for programs).
+//! Reading order: `file` (parses a test file), `value` (keys and values of maps), `case` (one test:
+//! verification, run and comparison), `done` (its result), `bless` (updates the file), `junit` and
+//! `json` (machine-readable results).
 
 mod bless;
 mod case;
@@ -71,7 +71,7 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         exit = bless(&done, streams)?;
     }
     if count == 0 && !flags.filter.is_empty() {
-        streams.error("the filter names no test")?;
+        streams.error("the filter matches no test")?;
         exit.raise(Exit::Input);
     }
     if let Some(path) = &flags.junit
@@ -83,7 +83,7 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     Ok(exit)
 }
 
-/// The files that are named, and those of the directories.
+/// The named files, and those in the named directories.
 fn found(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<String>> {
     let mut paths = Vec::new();
     let mut wrong = Vec::new();
@@ -122,7 +122,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {
     if wrong.is_empty() { Ok(files) } else { Err(wrong) }
 }
 
-/// The tests one by one, why some fail, and the sum.
+/// The tests one by one, the reasons of failures, and the totals.
 fn report(
     flags: &TestFlags,
     (done, filtered): (&[Done<'_>], usize),
@@ -159,7 +159,7 @@ fn report(
     )
 }
 
-/// Writes what was found; what cannot be blessed stays as bad as it is.
+/// Updates the files; results that cannot be blessed stay failures.
 fn bless(done: &[Done<'_>], streams: &mut Streams<'_>) -> io::Result<Exit> {
     let mut exit = Exit::Success;
     let mut paths: Vec<&Path> = done.iter().map(|done| &*done.file.path).collect();

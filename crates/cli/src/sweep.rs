@@ -6,26 +6,26 @@ use skep_report::{Row, Stat, Value, Verdict, printable};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Combinations of a sweep where the command line does not allow more.
+/// Default limit for the number of combinations.
 pub(crate) const COMBINATIONS_MAX: usize = 1000;
 
-/// What is set, and to what in turn.
+/// The assignments, fixed and varying.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sweep {
-    /// By assignment, in their order: one for each value.
+    /// By assignment, in order: one text for each value.
     assignments: Vec<Vec<Preset>>,
 }
 
-/// What is set for one verification.
+/// The assignments for one verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Combination {
     pub(crate) presets: Vec<Preset>,
-    /// The variables that take several values, such as `x=1 y=2`; empty if none does.
+    /// The variables with several values, such as `x=1 y=2`; empty if there are none.
     pub(crate) label: String,
 }
 
 impl Sweep {
-    /// Reads assignments of one value or several, at most `max` combinations.
+    /// Parses assignments of one or several values, with at most `max` combinations.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Sweep {
     }
 }
 
-/// Which combinations cost a program most, and which are refused.
+/// The most expensive combination of a program, and a rejected one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Worst {
     combinations: usize,
@@ -79,11 +79,11 @@ pub(crate) struct Worst {
 /// Of one program.
 #[derive(Debug, Clone, Default)]
 struct Of {
-    /// Insns where it is accepted, and with what.
+    /// Insns if accepted, and the combination.
     most: Option<(i64, String)>,
     fewest: i64,
     refused: usize,
-    /// The first refusal, and with what.
+    /// The first rejection, and the combination.
     refusal: Option<(String, String)>,
 }
 
@@ -138,7 +138,7 @@ impl Worst {
     }
 }
 
-/// A variable with several values is set by nothing else: its combinations would repeat others.
+/// A variable with several values must not be set otherwise: combinations would be repeated.
 fn once(text: &str, values: &[Preset], others: &[Vec<Preset>]) -> Result<(), String> {
     let name = |preset: &Preset| preset.text().split('=').next().map(|name| name.trim().to_owned());
     let is_same = |other: &&Vec<Preset>| {
@@ -146,7 +146,7 @@ fn once(text: &str, values: &[Preset], others: &[Vec<Preset>]) -> Result<(), Str
             && values.first().and_then(name) == other.first().and_then(name)
     };
     match others.iter().any(|other| is_same(&other)) {
-        true => Err(format!("'{text}': the variable has values already")),
+        true => Err(format!("'{text}': the variable already has a value")),
         false => Ok(()),
     }
 }
@@ -155,7 +155,7 @@ fn too_many(max: usize) -> String {
     format!("more than {max} combinations; --combinations N allows N")
 }
 
-/// The assignments that one of several values stands for.
+/// The assignments represented by one with several values.
 fn values(text: &str, max: usize) -> Result<Vec<Preset>, String> {
     let Some((name, list)) = text.split_once('=') else {
         return Preset::parse(text).map(|preset| vec![preset]);
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(labels(&[]), Ok(vec![String::new()]));
         assert_eq!(labels(&["mode = {ON,0x10}"]), Ok(vec!["mode=ON".into(), "mode=0x10".into()]));
         assert!(labels(&["a=1", "a=2"]).is_ok(), "the last one counts");
-        let twice = Err("'a = 3': the variable has values already".to_owned());
+        let twice = Err("'a = 3': the variable already has a value".to_owned());
         assert_eq!(labels(&["a = 1..2", "a = 3"]), twice);
         let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
         assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 impl Plan {
-    /// The session that the flags of `check`, `stat` and `skep-bench verify` ask for.
+    /// The session specified by the flags of `check`, `stat` and `skep-bench verify`.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl Plan {
         with_target(session, target).map_err(|why| format!("--target: {why}"))
     }
 
-    /// The session that the flags of commands with one object ask for.
+    /// The session specified by the flags of commands with one object.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ fn with_target(session: Session, target: &OsStr) -> Result<Session, String> {
     session.with_target(program).map_err(|e| here(e.to_string()))
 }
 
-/// File and program: a file whose name has a colon is itself.
+/// File and program; a colon may also be part of an existing file's name.
 fn split(target: &OsStr, exists: impl Fn(&OsStr) -> bool) -> (OsString, Option<&str>) {
     let bytes = target.as_encoded_bytes();
     let colon = bytes.iter().rposition(|byte| *byte == b':');
@@ -65,7 +65,7 @@ fn split(target: &OsStr, exists: impl Fn(&OsStr) -> bool) -> (OsString, Option<&
     }
 }
 
-/// The program of that name, or the only one.
+/// The program with that name, or the only one.
 fn choose<'a>(
     programs: &'a [ObjectProgram],
     name: Option<&str>,
@@ -73,8 +73,8 @@ fn choose<'a>(
     let names = || programs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
     match (name, programs) {
         (None, [only]) => Ok(only),
-        (None, []) => Err("no program in it".to_owned()),
-        (None, _) => Err(format!("several programs in it; name one: {}", names())),
+        (None, []) => Err("it has no program".to_owned()),
+        (None, _) => Err(format!("it has several programs; name one: {}", names())),
         (Some(name), _) => {
             let found = programs.iter().find(|it| it.name == name);
             found.ok_or_else(|| format!("no program '{name}' in it, but: {}", names()))

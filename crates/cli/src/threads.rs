@@ -1,4 +1,5 @@
-//! Threads, as many as the host gives: one that cannot be had is one fewer, and no failure.
+//! Threads: if the host does not provide as many as requested, fewer are used, which is not a
+//! failure.
 
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
@@ -8,13 +9,13 @@ use std::time::Duration;
 /// Deep call chains in debug builds need more than the 2 MiB default.
 const STACK_BYTES: usize = 32 << 20;
 
-/// Address space that must be left when a thread is started: its stack, and what the threads just
-/// started ask for before they run. More than the allocator ever keeps of what is freed, so that
-/// asking for it asks the host.
+/// Address space that must be available when a thread is started: its stack, and what the threads
+/// just started allocate before they run. Larger than anything the allocator keeps after it is
+/// freed, so that allocating it asks the host.
 const THREAD_BYTES: usize = 64 << 20;
 
-/// Whether there is memory for one more thread: one that finds none when it begins would abort the
-/// process.
+/// Whether there is memory for one more thread: a thread that finds none when it starts would abort
+/// the process.
 ///
 /// # Errors
 ///
@@ -23,8 +24,8 @@ pub(crate) fn room() -> io::Result<()> {
     Ok(Vec::<u8>::new().try_reserve_exact(THREAD_BYTES)?)
 }
 
-/// A pool of so many threads, or of fewer where the host gives no more; `None` if it gives none.
-/// Then what is split up with rayon stays on the calling thread.
+/// A pool with this many threads, or fewer if the host does not provide them; `None` if there are
+/// none. Then work split with rayon stays on the calling thread.
 pub(crate) fn pool(wanted: usize) -> Option<ThreadPool> {
     let start = |thread: ThreadBuilder| {
         room()?;
@@ -38,12 +39,12 @@ pub(crate) fn pool(wanted: usize) -> Option<ThreadPool> {
         }
         threads /= 2;
     }
-    // Fails if there is one already, which is as good.
+    // Fails if there is one already, which is fine.
     let _ = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
     None
 }
 
-/// Waits for about so long. Not by `std::thread::sleep`, which panics where the host refuses the
+/// Waits for about this long. Not with `std::thread::sleep`, which panics if the host denies the
 /// system call.
 pub(crate) fn pause(time: Duration) {
     std::thread::park_timeout(time);

@@ -2,11 +2,11 @@
 
 use skep::verifier::{TUNING_KEYS, Tuning};
 
-/// Reads settings; each argument holds one, or several with commas between.
+/// Parses settings; each argument contains one, or several separated by commas.
 ///
 /// # Errors
 ///
-/// A setting that does not exist, with the list of those that do; a key set twice to two values.
+/// An unknown setting, with the list of valid ones; or a key set to two values.
 pub fn read(settings: &[String]) -> Result<Tuning, String> {
     let mut tuning = Tuning::default();
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -29,7 +29,7 @@ pub fn keys() -> String {
     format!("known: {}", TUNING_KEYS.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-/// For the help: what each key is about.
+/// For the help text: the meaning of each key.
 pub fn notes() -> String {
     let mut notes = String::from("Settings (the default is the last value):\n");
     for key in &TUNING_KEYS {

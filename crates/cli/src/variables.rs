@@ -9,7 +9,7 @@ use skep::object::{GlobalValue, GlobalVariable, Object};
 use skep_report::{GlobalRow, JsonForm, write_globals, write_json_text};
 use std::io;
 
-/// Bytes that are shown of a value that is no number.
+/// Bytes shown of a value that is not a number.
 const SHOWN_BYTES: usize = 16;
 
 /// Runs the command.
@@ -26,7 +26,8 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
         }
     };
     if object.btf.is_none() {
-        streams.error(&format!("{}: no BTF, which has the variables", flags.file.display()))?;
+        streams
+            .error(&format!("{}: no BTF, which describes the variables", flags.file.display()))?;
         return Ok(Exit::Input);
     }
     let mut variables = object.variables();
@@ -46,7 +47,7 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
     Ok(Exit::Success)
 }
 
-/// What a kernel's configuration sets is not known without it; that is not 0.
+/// Values from a kernel's configuration are unknown without it, rather than 0.
 fn forget_unknown(
     session: &Session,
     variables: &mut [GlobalVariable],
@@ -63,7 +64,9 @@ fn forget_unknown(
         is_any = true;
     }
     match is_any {
-        true => streams.note(&format!("{}: its configuration is not known", kernel.release())),
+        true => {
+            streams.note(&format!("{}: the kernel's configuration is not known", kernel.release()))
+        }
         false => Ok(()),
     }
 }
@@ -71,7 +74,7 @@ fn forget_unknown(
 fn open(flags: &GlobalsFlags) -> Result<(Session, Object), String> {
     let session = Plan::session_against(&flags.against)?;
     let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
-    for preset in crate::stat::read_presets(&flags.set_global_vars)? {
+    for preset in crate::choice::read_presets(&flags.set_global_vars)? {
         let file = flags.file.display();
         let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
         preset.apply(&mut object).map_err(setting)?;

@@ -23,7 +23,7 @@ fn marked(listing: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn places_that_are_patched_are_named() {
-    if skep_jit::patching_is_refused().is_some() {
+    if skep_text::patching_is_refused().is_some() {
         return;
     }
     let constant = dump("tail_calls.bpf.o", "self_const");

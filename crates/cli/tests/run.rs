@@ -266,7 +266,7 @@ fn each_wrong_value_has_its_error() {
     }
     let (exit, _, err) = skep(&[&program("refused.bpf.o"), "no_null_check"]);
     assert_eq!(exit, Exit::Refused);
-    assert!(err.contains("refused at insn 7: R0 invalid mem access"), "{err}");
+    assert!(err.contains("rejected at insn 7: R0 invalid mem access"), "{err}");
     let (exit, _, err) = skep(&[&program("kprobe_latency.bpf.o"), "on_entry", "--pcap", "x"]);
     assert_eq!(exit, Exit::Input);
     assert!(err.contains("programs of type kprobe take no packets"), "{err}");
@@ -356,7 +356,7 @@ fn a_table_while_the_run_goes_and_metrics_for_scrapers() {
         assert!(err.starts_with("metrics: http://127.0.0.1:"), "{err}");
     }
     for (target, wanted) in [
-        ("192.0.2.1:9100", "loopback addresses only"),
+        ("192.0.2.1:9100", "only served on loopback addresses"),
         ("/no/such/folder/file", "while writing metrics"),
     ] {
         let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", target]);
@@ -401,7 +401,7 @@ fn programs_are_shown_as_bpftool_shows_them() {
     let (exit, out, err) = prog(&["show", "-p", "--interp", &object, &program("refused.bpf.o")]);
     assert_eq!(exit, Exit::Refused);
     assert!(out.contains("\"jited\": false") && !out.contains("bytes_jited"), "{out}");
-    assert!(err.contains("refused at insn 7"), "{err}");
+    assert!(err.contains("rejected at insn 7"), "{err}");
     let (exit, _, err) = prog(&["show", "/no/such/file"]);
     assert_eq!(exit, Exit::Input);
     assert!(err.starts_with("error: /no/such/file"), "{err}");

@@ -44,7 +44,7 @@ impl AluOp {
 }
 
 impl AluOp {
-    /// Whether anything can be said of the result. Kernel: `is_safe_to_compute_dst_reg_range`.
+    /// Whether the result can be computed at all. Kernel: `is_safe_to_compute_dst_reg_range`.
     #[inline]
     pub(crate) fn is_computable<const W: u32, const H: u32>(
         self,
@@ -67,7 +67,7 @@ impl AluOp {
 /// `dst op= src`, on 64 bits if `wide`, else on the low half with the upper half zeroed.
 ///
 /// False if nothing can be computed (division, a shift by an unknown or too large amount): `dst` is
-/// then unknown and loses whatever else the caller knows of it (id, precision).
+/// then unknown, and the caller must also drop its other properties (id, precision).
 #[inline]
 pub fn alu<const W: u32, const H: u32>(
     op: AluOp,
@@ -109,7 +109,7 @@ fn combine<const W: u32, const H: u32>(
     }
 }
 
-/// The bounds are not narrowed by the bits yet.
+/// The bounds have not yet been narrowed by the known bits.
 #[inline]
 pub(crate) fn shift<const W: u32, const H: u32>(
     op: AluOp,
@@ -121,7 +121,8 @@ pub(crate) fn shift<const W: u32, const H: u32>(
     if wide { shift_wide(op, dst, shift) } else { shift_half(op, dst, shift) }
 }
 
-/// The one result of two numbers, on `B` bits: what the bounds come to in the end, at once.
+/// The result for two constants on `B` bits: computed directly, equal to what the bounds converge
+/// to.
 #[inline]
 fn fold<const B: u32>(op: AluOp, x: u64, y: u64) -> u64 {
     let (x, y) = (Bounds::<B>::to_u(x), Bounds::<B>::to_u(y));
@@ -148,8 +149,8 @@ pub fn neg<const W: u32, const H: u32>(wide: bool, dst: &mut ScalarAt<W, H>) {
     alu(AluOp::Sub, wide, dst, &src);
 }
 
-/// Both widths are computed whatever the insn's: the low half of a sum, product or mask depends on
-/// low halves only.
+/// Both widths are computed whatever the insn's width: the low half of a sum, product or mask
+/// depends on low halves only.
 #[inline]
 pub(crate) fn arithmetic<const W: u32, const H: u32>(
     op: AluOp,
@@ -218,16 +219,17 @@ fn shift_wide<const W: u32, const H: u32>(op: AluOp, dst: &mut ScalarAt<W, H>, s
     dst.set_half(half);
 }
 
-/// `r <<= 32`, the first step of sign-extending a half: the half's sign becomes the whole's.
+/// `r <<= 32`, the first step of sign-extending a half: the sign of the half becomes that of the
+/// whole.
 #[inline]
 fn lsh_half_to_top<const W: u32, const H: u32>(wide: &mut Bounds<W>, half: Bounds<H>) {
     wide.smin = half.smin << H;
     wide.smax = half.smax << H;
 }
 
-/// The two values that the kernel walks apart when a mask made of a sign (`r s>>= 63`: all ones or
-/// zero) meets `&= constant` or `|= constant`: (all ones, which goes on; zero, which is pushed to
-/// execute the same insn later).
+/// The two values for which the kernel explores separate paths when a sign mask (`r s>>= 63`: all
+/// ones or zero) meets `&= constant` or `|= constant`: all ones, with which the current path
+/// continues; zero, which is pushed to execute the same insn later.
 ///
 /// Neither is synced, and the register keeps its id. Where the 64-bit bounds are not -1 to 0 but
 /// those of the low half are, only the low half is set, whatever the width of the insn. Kernel:
@@ -252,14 +254,14 @@ pub fn fork_sign_mask(op: AluOp, dst: &Scalar, src: &Scalar) -> Option<(Scalar, 
 /// The forms of `BPF_END`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// To the machine's own order: truncates.
+    /// To the machine's own byte order: truncates.
     Keep,
-    /// To the other order: truncates and swaps.
+    /// To the other byte order: truncates and swaps.
     Swap,
 }
 
-/// `BPF_END` on the low `bits` (16, 32, 64). A swap keeps of the bounds only what the known bits
-/// tell.
+/// `BPF_END` on the low `bits` (16, 32, 64). After a swap, the bounds are only those implied by the
+/// known bits.
 #[inline]
 pub fn byte_order(order: ByteOrder, bits: u32, dst: &mut Scalar) {
     match (order, bits) {
@@ -272,7 +274,7 @@ pub fn byte_order(order: ByteOrder, bits: u32, dst: &mut Scalar) {
     }
 }
 
-/// The low `bits`, their bytes in the other order.
+/// The low `bits`, with their bytes reversed.
 #[inline]
 pub(crate) fn swap_bytes(t: Tnum, bits: u32) -> Tnum {
     let up = 64 - bits;

@@ -1,14 +1,13 @@
-//! Ranges that may wrap: one arc of the circle of all numbers of a width.
+//! Ranges that may wrap around: one arc of the circle of all numbers of a width.
 //!
-//! Why: kernels from 7.2 on know of a number one such range, of the whole and of the low half, and
-//! read signed and unsigned bounds from it. See J. A. Navas and others, "Signedness-Agnostic
-//! Program Analysis: Precise Integer Bounds for Low-Level Code", 2012.
+//! Why: kernels from 7.2 on keep one such range for a number and one for its low half, and read
+//! signed and unsigned bounds from it. See J. A. Navas and others, "Signedness-Agnostic Program
+//! Analysis: Precise Integer Bounds for Low-Level Code", 2012.
 
 use crate::Tnum;
 use crate::bounds::Bounds;
 
-/// The numbers from `base` on, around the circle, `size` of them and one more. All of them are at
-/// base 0.
+/// The numbers from `base` on, around the circle, `size + 1` of them. The full set has base 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arc<const W: u32> {
     pub(crate) base: u64,
@@ -18,7 +17,7 @@ pub(crate) struct Arc<const W: u32> {
 impl<const W: u32> Arc<W> {
     pub(crate) const ALL: Self = Self { base: 0, size: Bounds::<W>::UMAX };
 
-    /// From `first` to `last`, around the circle if the last is below the first.
+    /// From `first` to `last`, wrapping around if the last is below the first.
     pub(crate) fn between(first: u64, last: u64) -> Self {
         let size = Bounds::<W>::to_u(last.wrapping_sub(first));
         if size == Bounds::<W>::UMAX {
@@ -51,7 +50,8 @@ impl<const W: u32> Arc<W> {
         self.is_all() || from <= self.size && other.size <= self.size - from
     }
 
-    /// What both have, if anything: where these are two arcs, the smaller of the operands.
+    /// A superset of the intersection, if it is not empty: if the intersection is two arcs, the
+    /// smaller of the operands.
     pub(crate) fn meet(self, other: Self) -> Option<Self> {
         if self.is_all() {
             return Some(other);
@@ -63,7 +63,8 @@ impl<const W: u32> Arc<W> {
         let (holds, held) = (other.has(self.base), other.has(self.last()));
         match (begins_in, holds) {
             (false, false) => None,
-            // Each begins within the other: two pieces are left, or they begin alike.
+            // Each begins within the other: the intersection is two pieces, or both begin at the
+            // same number.
             (true, true) => {
                 let smaller = (self.size, self.base) < (other.size, other.base);
                 Some(if smaller { self } else { other })
@@ -105,12 +106,12 @@ impl<const W: u32> Arc<W> {
         out
     }
 
-    /// Whether the bounds say nothing of it.
+    /// Whether the bounds do not restrict it.
     pub(crate) fn is_hidden(self) -> bool {
         !self.is_all() && self.bounds() == Bounds::UNKNOWN
     }
 
-    /// What bounds say; `None` if they contradict each other.
+    /// The arc of the given bounds; `None` if they contradict each other.
     pub(crate) fn of_bounds(b: Bounds<W>) -> Option<Self> {
         if b.umin > b.umax || b.smin > b.smax {
             return None;

@@ -1,4 +1,5 @@
-//! The four bounds of one width: what is known of a whole register or of its low half as a number.
+//! The four bounds of one width: what is known about a whole register, or its low half, as a
+//! number.
 //!
 //! Why: a register is bounded twice, as 64 bits and as its low 32; every rule that looks at one
 //! width alone is written once here. Values are kept sign-extended (`smin`, `smax`) or
@@ -73,7 +74,7 @@ impl<const W: u32> Bounds<W> {
         self.umax = self.umax.min(max);
     }
 
-    /// Narrows by the known bits, of which the low `W` count.
+    /// Narrows by the known bits; only the low `W` are used.
     #[inline]
     pub(crate) fn narrow_by(&mut self, t: Tnum) {
         let sign = 1u64 << (W - 1);
@@ -84,11 +85,11 @@ impl<const W: u32> Bounds<W> {
         self.narrow_u(Self::to_u(t.value), Self::to_u(t.value | t.mask));
     }
 
-    /// Signed and unsigned bounds learn from each other where one of them lies on one side of the
+    /// Narrows signed and unsigned bounds by each other where one of the ranges does not cross the
     /// sign boundary.
     ///
-    /// Signed bounds that cross zero are two unsigned pieces; if the unsigned bounds miss one
-    /// piece, the other holds.
+    /// A signed range that crosses zero consists of two unsigned pieces; if the unsigned range does
+    /// not intersect one piece, the values are in the other.
     #[inline]
     pub(crate) fn narrow_each_by_other(&mut self) {
         let (smin, smax) = (Self::to_s(self.umin), Self::to_s(self.umax));
@@ -107,7 +108,8 @@ impl<const W: u32> Bounds<W> {
         }
     }
 
-    /// [`Bounds::narrow_each_by_other`]; signed bounds that cross zero only if a kernel does so.
+    /// [`Bounds::narrow_each_by_other`]; a signed range that crosses zero is used only if the
+    /// kernel does so.
     pub(crate) fn narrow_each_by_other_if(&mut self, across_signs: bool) {
         if across_signs || Self::to_u(self.smin as u64) <= Self::to_u(self.smax as u64) {
             return self.narrow_each_by_other();
@@ -191,7 +193,7 @@ impl<const W: u32> Bounds<W> {
         a.checked_mul(b).filter(|p| (Self::SMIN..=Self::SMAX).contains(p))
     }
 
-    /// `t` is what is known of the bits of the result.
+    /// `t` is what is known about the bits of the result.
     #[inline]
     pub(crate) fn and(self, b: Self, t: Tnum) -> Self {
         Self::from_u(Self::to_u(t.value), self.umax.min(b.umax))
@@ -218,7 +220,7 @@ impl<const W: u32> Bounds<W> {
         out
     }
 
-    /// Nothing is known of the sign; the unsigned bounds move if no bit can leave at the top.
+    /// The sign becomes unknown; the unsigned bounds are shifted if no set bit can be shifted out.
     #[inline]
     pub(crate) fn lsh(self, shift: u32) -> Self {
         let mut out = Self::UNKNOWN;
@@ -229,7 +231,7 @@ impl<const W: u32> Bounds<W> {
         out
     }
 
-    /// The sign bit is shifted away, or stays if `shift` is 0: nothing is said of it here.
+    /// The sign bit is shifted out, or stays if `shift` is 0: this function does not decide that.
     #[inline]
     pub(crate) fn rsh(self, shift: u32) -> Self {
         Self { umin: self.umin >> shift, umax: self.umax >> shift, ..Self::UNKNOWN }

@@ -1,4 +1,4 @@
-//! Conditional jumps: the comparisons, and whether one is decided by what is known of its operands.
+//! Conditional jumps: the comparisons, and whether what is known about the operands decides one.
 //!
 //! Kernel: `is_scalar_branch_taken` (6.18).
 
@@ -43,7 +43,7 @@ impl JmpOp {
         })
     }
 
-    /// The comparison that holds where this one does not.
+    /// The negation: holds exactly where this one does not.
     pub fn negated(self) -> Self {
         match self {
             Self::Eq => Self::Ne,
@@ -77,7 +77,8 @@ impl JmpOp {
     }
 }
 
-/// Whether `a op b` always (`Some(true)`), never (`Some(false)`) or perhaps holds, for two numbers.
+/// Whether `a op b` holds for two numbers: always (`Some(true)`), never (`Some(false)`), or unknown
+/// (`None`).
 #[inline]
 pub fn is_branch_taken<const W: u32, const H: u32>(
     a: &ScalarAt<W, H>,
@@ -137,7 +138,7 @@ fn disjoint<const B: u32>(a: Bounds<B>, b: Bounds<B>) -> bool {
     a.umin > b.umax || a.umax < b.umin || a.smin > b.smax || a.smax < b.smin
 }
 
-/// Only a test against a known mask is decided.
+/// Only a test against a known mask can be decided.
 #[inline]
 fn shares_bits((x, y): (Tnum, Tnum)) -> Option<bool> {
     let (value, mask) = match (y.is_const(), x.is_const()) {

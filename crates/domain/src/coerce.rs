@@ -98,7 +98,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         }
     }
 
-    /// Takes the bounds of the whole from those of the half, the upper half being zero. Kernel:
+    /// Sets the bounds of the whole from those of the half, the upper half being zero. Kernel:
     /// `__reg_assign_32_into_64`.
     #[inline]
     pub fn assign_32_into_64(&mut self) {
@@ -137,7 +137,7 @@ fn sign_extend(value: u64, bits: u32) -> i64 {
 }
 
 /// The range of the low `bits` of a signed range, if its upper bits do not change and the result
-/// does not cross zero (it would come out reversed).
+/// does not cross zero (its ends would be reversed).
 fn sign_extend_range(min: i64, max: i64, bits: u32) -> Option<(i64, i64)> {
     let (low_min, low_max) = (sign_extend(min as u64, bits), sign_extend(max as u64, bits));
     (min >> bits == max >> bits && low_min <= low_max).then_some((low_min, low_max))

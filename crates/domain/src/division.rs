@@ -1,12 +1,12 @@
-//! Quotients and remainders by a constant, as kernels from 7.0 on bound them.
+//! Quotients and remainders by a constant, with the bounds of kernels from 7.0 on.
 //!
-//! 6.18 knows nothing of what a division leaves. What the bits of the result are is not computed
-//! from the operands' bits: [`ScalarAt::sync`] learns it from the bounds.
+//! 6.18 does not bound the result of a division. The known bits of the result are not computed from
+//! those of the operands: [`ScalarAt::sync`] derives them from the bounds.
 
 use crate::bounds::Bounds;
 use crate::{ScalarAt, Tnum};
 
-/// A division or the remainder of one, unsigned or signed, on 64 bits or the low half.
+/// A division or its remainder, unsigned or signed, on 64 bits or the low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// The remainder is wanted.
@@ -17,8 +17,8 @@ pub struct Division {
     pub wide: bool,
 }
 
-/// `dst` divided by a constant. False if nothing is known of the result. By 0, a quotient is 0 and
-/// a remainder is what was divided.
+/// `dst` divided by a constant. False if nothing is known about the result. Dividing by 0 gives the
+/// quotient 0, and the dividend as the remainder.
 pub fn divide<const W: u32, const H: u32>(
     how: Division,
     dst: &mut ScalarAt<W, H>,
@@ -68,7 +68,7 @@ fn divide_bounds<const B: u32>(how: Division, a: Bounds<B>, divisor: u64) -> Opt
         (true, false) => Bounds { umin: 0, umax: a.umax.min(u - 1), ..Bounds::UNKNOWN },
         (false, true) => {
             if s == -1 && a.smin == Bounds::<B>::SMIN {
-                // The one quotient that does not fit wraps to what was divided.
+                // The one quotient that overflows wraps to the dividend.
                 return (a.smax == a.smin).then_some(a);
             }
             let (p, q) = (a.smin / s, a.smax / s);
@@ -95,7 +95,7 @@ fn divide_bounds<const B: u32>(how: Division, a: Bounds<B>, divisor: u64) -> Opt
 mod tests {
     use super::*;
 
-    /// Every range of four bits, by every number: what is inside stays inside.
+    /// Every range of four bits, by every number: values inside the range stay inside.
     #[test]
     fn results_are_inside() {
         for (min, max, by) in (0u64..16)

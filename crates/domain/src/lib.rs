@@ -1,16 +1,16 @@
-//! What is known of a 64-bit value: tnum, signed and unsigned bounds, transfer functions, branch
+//! What is known about a 64-bit value: tnum, signed and unsigned bounds, transfer functions, branch
 //! refinement.
 //!
-//! Why: the verifier asks three questions of a number: what is it after this insn ([`alu`],
+//! Why: the verifier asks three questions about a number: what is it after this insn ([`alu`],
 //! [`neg`], the `coerce_*` functions), can this branch be taken ([`is_branch_taken`]), and what
-//! does the branch teach ([`refine`]).
+//! does the branch imply ([`refine`]).
 //!
 //! # Invariants
 //! 1. Every function is sound: concrete values inside the operands give a concrete result inside
 //!    the result.
 //! 2. Every result equals Linux 6.18's, bound for bound (recorded vectors in `tests/`), because
 //!    bounds decide pruning.
-//! 3. No allocation, no panic: arithmetic wraps by intent.
+//! 3. No allocation, no panic: arithmetic wraps deliberately.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! The rules of kernels that learn less of a scalar than Linux 6.18.44.
+//! The rules of kernels that deduce less about a scalar than Linux 6.18.44.
 //!
-//! Why: a bound that a kernel does not deduce decides what it accepts and what it prunes. What is
-//! deduced here is a part of what [`ScalarAt::sync`] deduces, in its order.
+//! Why: a bound that a kernel does not deduce affects what it accepts and what it prunes. These
+//! rules deduce a subset of what [`ScalarAt::sync`] does, in the same order.
 
 use crate::alu::{arithmetic, shift};
 use crate::bounds::Bounds;
@@ -11,18 +11,19 @@ use crate::{AluOp, JmpOp, ScalarAt, refine};
 /// What a kernel deduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deduction {
-    /// Signed bounds of 64 bits that cross zero learn from unsigned ones that miss one side.
+    /// A signed 64-bit range that crosses zero is narrowed by an unsigned range that misses one
+    /// side.
     pub wide_across_signs: bool,
-    /// The same for those of the low half.
+    /// The same for the low half.
     pub half_across_signs: bool,
-    /// A number is the only value that bits and bounds leave.
+    /// A register is constant if the bits and bounds together leave one value.
     pub single_values: bool,
     /// Sums and differences keep their bounds where both ends overflow.
     pub both_overflow: bool,
-    /// Products of what may be negative have bounds.
+    /// Products of possibly negative operands have bounds.
     pub signed_products: bool,
     /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
-    /// these were narrower.
+    /// the latter were narrower.
     pub halves_replace: bool,
 }
 
@@ -38,7 +39,7 @@ impl Deduction {
     };
 }
 
-/// `out`, the bounds of a sum, difference or product, as kernels compute it that deduce less.
+/// `out`, the bounds of a sum, difference or product, as computed by kernels that deduce less.
 fn weaken<const B: u32>(
     how: Deduction,
     op: AluOp,
@@ -60,7 +61,7 @@ fn weaken<const B: u32>(
     }
 }
 
-/// The product of two numbers that are not negative, and fit into half the bits.
+/// The product of two non-negative numbers that fit into half the bits.
 fn positive_product<const B: u32>(a: Bounds<B>, b: Bounds<B>) -> Bounds<B> {
     let most = (1u64 << (B / 2)) - 1;
     if a.smin < 0 || b.smin < 0 || a.umax > most || b.umax > most {
@@ -91,7 +92,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
         v.narrow_by_bits_if(how.single_values);
         let narrowed = v;
-        // Kernels that do not cross signs go through their rules once less.
+        // Kernels without the deduction across signs make one round less.
         for _ in 0..if how.wide_across_signs { 3 } else { 2 } {
             let before = v;
             v.deduce_by(how);
@@ -109,7 +110,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
     }
 }
 
-/// The result of an insn before its views are brought into agreement.
+/// The result of an insn before its views are synced.
 fn combine_by<const W: u32, const H: u32>(
     how: Deduction,
     (op, wide): (AluOp, bool),
@@ -149,7 +150,7 @@ pub fn alu_by<const W: u32, const H: u32>(
     true
 }
 
-/// `dst += src`, and nothing is deduced from the sum.
+/// `dst += src`, with nothing deduced from the sum.
 pub fn add_unsynced<const W: u32, const H: u32>(
     how: Deduction,
     wide: bool,
@@ -171,8 +172,8 @@ pub fn refine_branches_by<const W: u32, const H: u32>(
     b.sync_by(how);
 }
 
-/// Forgets the bounds of the half, or of the whole if `of_half`, and finds them again by bits and
-/// by the others: what is left after a comparison of the other one.
+/// Drops the bounds of the half, or of the whole if `of_half`, and derives them again from the
+/// known bits and the other bounds, as the kernel does after a comparison of the other width.
 pub fn find_anew<const W: u32, const H: u32>(
     how: Deduction,
     of_half: bool,
@@ -203,7 +204,7 @@ mod tests {
         halves_replace: true,
     };
 
-    /// At least 52, of 33 bits: only the bits are left.
+    /// At least 52, of 33 bits: only the known bits remain.
     #[test]
     fn bounds_are_found_anew() {
         let mut s = Scalar::unknown();
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Of 0 and 16, what is not 0 is 16.
+    /// Of 0 and 16, the one that is not 0 is 16.
     #[test]
     fn single_values_are_known_or_not() {
         let mut s = Scalar::unknown();
@@ -270,8 +271,8 @@ mod tests {
         assert_eq!((more.smin, more.smax), (-12, 33));
     }
 
-    /// `-8 <= s <= 5` as signed numbers, `u <= 2^63 + 5`: only a kernel that crosses signs knows
-    /// that it is at least 0.
+    /// `-8 <= s <= 5` as signed numbers, `u <= 2^63 + 5`: only a kernel that deduces across signs
+    /// knows that it is at least 0.
     #[test]
     fn less_is_learned_across_signs() {
         let mut s = Scalar::unknown();

@@ -1,4 +1,4 @@
-//! What a comparison teaches about its operands on the side where it holds.
+//! What a comparison implies for its operands on the branch where it holds.
 //!
 //! Kernel: `regs_refine_cond_op`, `reg_set_min_max` (6.18).
 
@@ -42,8 +42,8 @@ pub fn refine<const W: u32, const H: u32>(
     }
 }
 
-/// The kernel lets the known bits alone speak after a test that found no bit: on a branch that
-/// cannot be taken, older bounds would contradict them.
+/// After a test that found no bit, the kernel uses the known bits alone: on a branch that cannot be
+/// taken, older bounds would contradict them.
 #[inline]
 fn forget_bounds_of_tested<const W: u32, const H: u32>(
     is_jmp32: bool,
@@ -73,7 +73,7 @@ pub fn refine_branches<const W: u32, const H: u32>(
 }
 
 /// [`refine_branches`] for a register compared with itself: the kernel narrows it as both operands,
-/// in place, so that `r < r` cuts both ends.
+/// in place, so that `r < r` removes both ends.
 pub fn refine_same<const W: u32, const H: u32>(op: JmpOp, is_jmp32: bool, a: &mut ScalarAt<W, H>) {
     let mut b = *a;
     refine(op, is_jmp32, a, &mut b);
@@ -116,7 +116,7 @@ fn narrow_equal<const B: u32>(x: &mut Operand<B>, y: &mut Operand<B>) {
     y.bits = x.bits;
 }
 
-/// `x < y` by at least `gap`. Wraps only where the branch cannot be taken.
+/// `x < y` by at least `gap`. Wraps only on a branch that cannot be taken.
 #[inline]
 fn narrow_below_u<const B: u32>(x: &mut Operand<B>, y: &mut Operand<B>, gap: u64) {
     let (x, y) = (&mut x.bounds, &mut y.bounds);
@@ -131,7 +131,8 @@ fn narrow_below_s<const B: u32>(x: &mut Operand<B>, y: &mut Operand<B>, gap: i64
     y.smin = y.smin.max(Bounds::<B>::to_s(x.smin.wrapping_add(gap) as u64));
 }
 
-/// Runs `narrow` on the other operand if one is constant; the second is preferred as the constant.
+/// Runs `narrow` on the non-constant operand if one is constant; the second is preferred as the
+/// constant.
 #[inline]
 fn with_const<const B: u32>(
     x: &mut Operand<B>,
@@ -145,7 +146,7 @@ fn with_const<const B: u32>(
     }
 }
 
-/// A value that is excluded narrows the bounds only if it is at an end of them.
+/// An excluded value narrows the bounds only if it is one of their ends.
 #[inline]
 fn trim_ends<const B: u32>(x: &mut Operand<B>, excluded: u64) {
     let x = &mut x.bounds;
@@ -164,7 +165,7 @@ fn trim_ends<const B: u32>(x: &mut Operand<B>, excluded: u64) {
     }
 }
 
-/// Of several tested bits one is set, but which is not known.
+/// One of several tested bits is set, but it is unknown which.
 #[inline]
 fn set_single_bit<const B: u32>(x: &mut Operand<B>, tested: u64) {
     if tested.is_power_of_two() {

@@ -1,7 +1,7 @@
-//! Detection of bounds that describe no value at all.
+//! Detection of bounds that no value satisfies.
 //!
-//! Why: contradictions arise where the verifier walks a branch that cannot be taken but that it
-//! could not rule out. The kernel then forgets the bounds, or refuses the program under
+//! Why: contradictions arise when the verifier follows a branch that cannot be taken but that it
+//! could not rule out. The kernel then drops the bounds, or rejects the program under
 //! `BPF_F_TEST_REG_INVARIANTS`.
 //!
 //! Kernel: `reg_bounds_sanity_check` (6.18).
@@ -10,13 +10,13 @@ use std::fmt;
 
 use crate::{Scalar, ScalarAt};
 
-/// Bounds that contradict each other; shown as the kernel's message has it, after the context in
+/// Bounds that contradict each other; displayed as in the kernel's message, after the context in
 /// parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundsViolation {
     /// The broken rule.
     pub msg: &'static str,
-    /// The register as it was found.
+    /// The register with the contradiction.
     pub reg: Scalar,
 }
 
@@ -53,7 +53,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 }
 
 impl Scalar {
-    /// The first broken rule, if the bounds contradict each other. Kernel:
+    /// The first violated rule, if the bounds contradict each other. Kernel:
     /// `reg_bounds_sanity_check`.
     #[inline]
     pub fn violation(&self) -> Option<BoundsViolation> {

@@ -1,14 +1,15 @@
 //! The abstract value of a register that holds a number (or the variable part of a pointer).
 //!
-//! Kernel: `reg_bounds_sync`, `reg_bounds_sanity_check`, `coerce_reg_to_size` and their kin (6.18).
+//! Kernel: `reg_bounds_sync`, `reg_bounds_sanity_check`, `coerce_reg_to_size` and related functions
+//! (6.18).
 
 use crate::bounds::Bounds;
 use crate::{Tnum, Wrapped};
 
-/// Bounds of a value in five ways at once; a concrete value satisfies all of them.
+/// Five kinds of bounds at once; a concrete value satisfies all of them.
 ///
 /// `W` and `H` are the bits of the whole and of its low half. Registers are [`Scalar`], 64 and 32;
-/// smaller widths exist so that tests can enumerate every value through the very code that runs.
+/// smaller widths exist so that tests can enumerate every value with the same code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalarAt<const W: u32, const H: u32> {
     /// Known bits.
@@ -29,11 +30,11 @@ pub struct ScalarAt<const W: u32, const H: u32> {
     pub u32_min: u32,
     /// Greatest value of the low half, unsigned.
     pub u32_max: u32,
-    /// What the bounds cannot say, on kernels whose ranges wrap.
+    /// What the bounds cannot represent, on kernels whose ranges wrap.
     pub wrapped: Wrapped,
 }
 
-/// What is known of a 64-bit register.
+/// What is known about a 64-bit register.
 pub type Scalar = ScalarAt<64, 32>;
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
@@ -54,7 +55,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         }
     }
 
-    /// Exactly `value` (of which the low `W` bits count).
+    /// Exactly `value` (only the low `W` bits are used).
     #[inline]
     pub const fn constant(value: u64) -> Self {
         let value = value & (u64::MAX >> (64 - W));
@@ -75,19 +76,19 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         }
     }
 
-    /// Whether exactly one value is left (by the known bits, as the kernel asks).
+    /// Whether exactly one value is possible (by the known bits, as in the kernel).
     #[inline]
     pub const fn is_const(&self) -> bool {
         self.var_off.mask == 0
     }
 
-    /// Whether the low half has exactly one value left (by the known bits).
+    /// Whether the low half has exactly one possible value (by the known bits).
     #[inline]
     pub const fn is_subreg_const(&self) -> bool {
         self.var_off.mask & (u64::MAX >> (64 - H)) == 0
     }
 
-    /// Whether a register may hold `value` (of which the low `W` bits count).
+    /// Whether a register may hold `value` (only the low `W` bits are used).
     pub const fn contains(&self, value: u64) -> bool {
         let v = Self::constant(value);
         self.var_off.has(v.var_off.value)
@@ -101,21 +102,21 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
             && v.u32_min <= self.u32_max
     }
 
-    /// The value, if exactly one is left.
+    /// The value, if only one is possible.
     #[inline]
     pub const fn const_value(&self) -> Option<u64> {
         if self.is_const() { Some(self.var_off.value) } else { None }
     }
 
-    /// The value, if the known bits and every bound agree that it is the only one. Nothing is left
-    /// to learn then.
+    /// The value, if the known bits and every bound agree that it is the only one. Nothing more can
+    /// be deduced then.
     #[inline]
     pub fn exact_value(&self) -> Option<u64> {
         let value = self.var_off.value;
         (self.is_const() && *self == Self::constant(value)).then_some(value)
     }
 
-    /// Sets the low half to `value`; the bounds of the whole stay as they are. Kernel:
+    /// Sets the low half to `value`; the bounds of the whole are unchanged. Kernel:
     /// `__mark_reg32_known`.
     #[inline]
     pub fn mark_known32(&mut self, value: u32) {
@@ -126,7 +127,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.wrapped.forget_half();
     }
 
-    /// Forgets the bounds of the whole (not of the half, not the known bits). Kernel:
+    /// Drops the bounds of the whole (not of the half, nor the known bits). Kernel:
     /// `__mark_reg64_unbounded`.
     #[inline]
     pub fn mark_unbounded64(&mut self) {
@@ -136,7 +137,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.wrapped.forget_wide();
     }
 
-    /// Forgets the bounds of the low half. Kernel: `__mark_reg32_unbounded`.
+    /// Drops the bounds of the low half. Kernel: `__mark_reg32_unbounded`.
     #[inline]
     pub fn mark_unbounded32(&mut self) {
         let unknown = Self::unknown();
@@ -145,7 +146,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.wrapped.forget_half();
     }
 
-    /// Forgets all bounds but not the known bits. Kernel: `__mark_reg_unbounded`.
+    /// Drops all bounds but not the known bits. Kernel: `__mark_reg_unbounded`.
     #[inline]
     pub fn mark_unbounded(&mut self) {
         self.mark_unbounded64();

@@ -7,11 +7,11 @@ use crate::bounds::Bounds;
 use crate::older::Deduction;
 use crate::{ScalarAt, Tnum};
 
-/// Rounds of deduction: what one round learns of the half can teach the whole in the next.
+/// Rounds of deduction: what one round deduces about the half can narrow the whole in the next.
 const DEDUCE_ROUNDS: usize = 3;
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
-    /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel:
+    /// Makes the known bits and all bounds consistent, to the same extent as the kernel. Kernel:
     /// `reg_bounds_sync`.
     #[inline]
     pub fn sync(&mut self) {
@@ -73,14 +73,15 @@ impl<const W: u32, const H: u32> Views<W, H> {
         }
     }
 
-    /// The bounds are not outside of what the known bits allow.
+    /// The bounds are already inside what the known bits allow.
     #[inline]
     pub(crate) fn narrow_ends(&mut self) {
         self.half.narrow_by(self.var_off);
         self.wide.narrow_by(self.var_off);
     }
 
-    /// If the known bits and the unsigned bounds have one value in common, it is the value.
+    /// If only one value satisfies both the known bits and the unsigned bounds, the register has
+    /// that value.
     #[inline]
     fn pin_single_value(&mut self) {
         let (t, Bounds { umin, umax, .. }) = (self.var_off, self.wide);
@@ -120,8 +121,8 @@ impl<const W: u32, const H: u32> Views<W, H> {
         }
     }
 
-    /// Both ends of the unsigned range, then of the signed one, tell of the low half. Signed ends
-    /// that are reversed within one upper half (on a branch that cannot be taken) tell nothing.
+    /// The ends of the unsigned range, then those of the signed one, narrow the low half. Signed
+    /// ends that are reversed within one upper half (on a branch that cannot be taken) are ignored.
     #[inline]
     fn half_from_wide(&mut self) {
         let wide = self.wide;
@@ -149,7 +150,8 @@ impl<const W: u32, const H: u32> Views<W, H> {
         }
     }
 
-    /// The least value has at least the half's least low bits, the greatest at most its greatest.
+    /// The smallest value has at least the smallest low bits of the half, the largest at most the
+    /// largest.
     #[inline]
     fn wide_from_half(&mut self) {
         let (wide, half) = (&mut self.wide, self.half);
@@ -168,7 +170,7 @@ impl<const W: u32, const H: u32> Views<W, H> {
         }
     }
 
-    /// The known bits learn from the unsigned bounds. Kernel: `__reg_bound_offset`.
+    /// Narrows the known bits by the unsigned bounds. Kernel: `__reg_bound_offset`.
     #[inline]
     pub(crate) fn narrow_bits(&mut self) {
         let low = Bounds::<H>::UMAX;

@@ -1,4 +1,4 @@
-//! Tristate numbers: which bits of a value are known, and which values they have.
+//! Tristate numbers: which bits of a value are known, and their values.
 //!
 //! Kernel: `tnum_*` (6.18), documented in "Sound, Precise, and Fast Abstract Interpretation with
 //! Tristate Numbers" (CGO 2022).
@@ -63,7 +63,7 @@ impl Tnum {
         Self { value: self.value >> shift, mask: self.mask >> shift }
     }
 
-    /// `self >> shift` of a value of 32 or 64 bits, the sign (or its doubt) shifted in.
+    /// `self >> shift` of a value of 32 or 64 bits, the sign (known or not) shifted in.
     #[inline]
     pub const fn arshift(self, shift: u32, bits: u32) -> Self {
         let up = 64 - bits;
@@ -140,7 +140,7 @@ impl Tnum {
         sum
     }
 
-    /// The values in both; meaningless where a known bit of one contradicts the other
+    /// The intersection; meaningless where a known bit of one contradicts the other
     /// ([`Self::overlap`]).
     #[inline]
     pub const fn intersect(self, other: Self) -> Self {
@@ -155,7 +155,7 @@ impl Tnum {
         Self { value: self.value & !mask, mask }
     }
 
-    /// Whether some value is in both.
+    /// Whether the intersection is not empty.
     #[inline]
     pub const fn overlap(self, other: Self) -> bool {
         (self.value ^ other.value) & !self.mask & !other.mask == 0
@@ -180,7 +180,7 @@ impl Tnum {
         inner.mask & !self.mask == 0 && self.value == inner.value & !self.mask
     }
 
-    /// The least value of the set that is greater than `z`; the greatest of all if there is none.
+    /// The smallest value of the set that is greater than `z`; the largest of all if there is none.
     #[inline]
     pub const fn step(self, z: u64) -> u64 {
         let (least, greatest) = (self.value, self.value | self.mask);
@@ -194,7 +194,7 @@ impl Tnum {
         if differs == 0 {
             return self.successor(z, 0);
         }
-        // Below the top known bit that `z` has wrong, everything starts anew.
+        // Below the highest known bit in which `z` differs, all bits start from their minimum.
         let top = 63 - differs.leading_zeros();
         let below = (1u64 << top) - 1;
         if self.value >> top & 1 == 1 {
@@ -204,8 +204,7 @@ impl Tnum {
         }
     }
 
-    /// Counts the unknown bits outside `below` of `z` up by one, the known bits passing the carry
-    /// on.
+    /// Increments the unknown bits outside `below` of `z` by one; known bits pass the carry on.
     #[inline]
     const fn successor(self, z: u64, below: u64) -> u64 {
         let next = ((z | !self.mask | below).wrapping_add(1)) & self.mask;

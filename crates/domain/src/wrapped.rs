@@ -1,9 +1,8 @@
-//! Scalars of kernels whose ranges wrap: what is known of a number, and of its low half, is one
-//! arc each.
+//! Scalars of kernels whose ranges wrap: a number and its low half are each described by one arc.
 //!
-//! Why: where 6.18 knows four bounds, which may say of two pieces that they are all that is left,
-//! kernels from 7.2 on know one of them and what lies between, or less; and they know ranges that
-//! no bounds can say.
+//! Why: 6.18 keeps four bounds, which together can describe two pieces. Kernels from 7.2 on keep
+//! one range that covers both pieces and what lies between them, or less; but they also have ranges
+//! that no bounds can represent.
 //!
 //! Source: what Linux 7.2.12 and 7.3.4 print of registers (`tests/wrapped_vectors.txt`).
 
@@ -11,8 +10,8 @@ use crate::arc::Arc;
 use crate::bounds::Bounds;
 use crate::{ScalarAt, Tnum};
 
-/// The ranges of a scalar of which its bounds say nothing: they pass the boundary of the signs and
-/// that of all numbers, and leave out some that lie between. All zeros where there is none, as on
+/// The ranges of a scalar that its bounds do not represent: they cross both the sign boundary and
+/// the unsigned one, and exclude some numbers between them. All zeros if there is none, as on
 /// kernels whose ranges do not wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wrapped {
@@ -26,7 +25,7 @@ impl Wrapped {
     /// Bounds say all.
     pub const NONE: Wrapped = Wrapped { wide_base: 0, wide_size: 0, half_base: 0, half_size: 0 };
 
-    /// All that tells two of them apart.
+    /// Everything that distinguishes two of them.
     pub fn words(&self) -> [u64; 3] {
         let half = u64::from(self.half_base) << 32 | u64::from(self.half_size);
         [self.wide_base, self.wide_size, half]
@@ -45,7 +44,7 @@ impl Wrapped {
     }
 }
 
-/// What is known of a scalar; `None` where no number is left.
+/// What is known about a scalar; `None` if no number is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known<const W: u32, const H: u32> {
     pub(crate) bits: Tnum,
@@ -113,8 +112,8 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.contains(value) && self.covers_arcs(&Self::constant(value))
     }
 
-    /// Whether the ranges that wrap hold those of `other`, as far as the bounds of either do not
-    /// say so.
+    /// Whether the wrapping ranges contain those of `other`, as far as the bounds of either do not
+    /// decide it.
     #[inline]
     pub fn covers_wrapped(&self, other: &Self) -> bool {
         self.wrapped == Wrapped::NONE || self.covers_arcs(other)
@@ -133,7 +132,7 @@ pub(crate) fn meet_both<const B: u32>(a: Option<Arc<B>>, b: Option<Arc<B>>) -> O
 }
 
 impl<const W: u32, const H: u32> Known<W, H> {
-    /// Brings the three into agreement. Where nothing is left they stay as they are.
+    /// Makes the three views consistent. If no number is possible, they are unchanged.
     pub(crate) fn sync(&mut self) {
         if self.is_empty() {
             return;
@@ -162,9 +161,9 @@ impl<const W: u32, const H: u32> Known<W, H> {
         }
     }
 
-    /// The one value that the bits leave, whatever the ranges say (but of zero); or the one that
-    /// bits and unsigned bounds have in common. Where they have none, it is the greatest that the
-    /// bits allow if all are below the range.
+    /// The one value that the known bits allow, whatever the ranges (except for zero); or the only
+    /// value common to the known bits and the unsigned bounds. If they have none in common, the
+    /// largest that the bits allow if all are below the range.
     fn single_value(&self) -> Option<u64> {
         let t = self.bits;
         if t.is_const() {
@@ -186,7 +185,7 @@ impl<const W: u32, const H: u32> Known<W, H> {
         self.wide_from_half();
     }
 
-    /// The low halves of an arc are an arc, if they are not all.
+    /// The low halves of an arc are an arc, unless they are all possible.
     fn half_from_wide(&mut self) {
         let Some(wide) = self.wide else { return };
         if wide.size < Bounds::<H>::UMAX {
@@ -195,7 +194,7 @@ impl<const W: u32, const H: u32> Known<W, H> {
         }
     }
 
-    /// Both ends move inwards, to the next number of which the low half is inside.
+    /// Both ends move inwards, to the nearest number whose low half is inside.
     fn wide_from_half(&mut self) {
         let (Some(wide), Some(half)) = (self.wide, self.half) else { return };
         let low = |v: u64| Bounds::<H>::to_u(v);
@@ -210,7 +209,7 @@ impl<const W: u32, const H: u32> Known<W, H> {
             size.map(|size| Arc::<W> { base: Bounds::<W>::to_u(wide.base.wrapping_add(up)), size });
     }
 
-    /// The known bits learn from the unsigned bounds.
+    /// Narrows the known bits by the unsigned bounds.
     fn learn_bits(&mut self) {
         let (Some(wide), Some(half)) = (self.wide, self.half) else { return };
         let (wide, half, low) = (wide.bounds(), half.bounds(), Bounds::<H>::UMAX);

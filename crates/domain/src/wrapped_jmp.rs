@@ -27,8 +27,7 @@ impl<const B: u32> Side<B> {
     }
 }
 
-/// [`is_branch_taken`] where ranges wrap: a side on which nothing would be left of an operand is
-/// dead.
+/// [`is_branch_taken`] where ranges wrap: a side on which an operand has no possible value is dead.
 pub fn is_taken_wrapped<const W: u32, const H: u32>(
     (a, b): (&ScalarAt<W, H>, &ScalarAt<W, H>),
     op: JmpOp,
@@ -55,7 +54,7 @@ pub fn refine_wrapped<const W: u32, const H: u32>(
     let is_const =
         |it: &ScalarAt<W, H>| if is_jmp32 { it.is_subreg_const() } else { it.is_const() };
     if matches!(op, JmpOp::Set | JmpOp::Nset) {
-        // What a test that found no bit leaves is said by the bits alone.
+        // After a test that found no bit, only the known bits are used.
         match (is_const(a), is_const(b)) {
             (false, false) => return,
             (_, true) if op == JmpOp::Nset => a.mark_unbounded(),
@@ -114,7 +113,7 @@ fn narrow_sides<const B: u32>(op: JmpOp, x: &mut Side<B>, y: &mut Side<B>) {
     }
 }
 
-/// All numbers but one are an arc.
+/// All numbers but one form an arc.
 fn leave_out<const B: u32>(x: &mut Side<B>, value: u64) {
     let rest = Arc::<B>::between(value.wrapping_add(1), value.wrapping_sub(1));
     let alone = Arc::<B>::between(value, value);

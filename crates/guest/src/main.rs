@@ -79,7 +79,7 @@ fn serve() -> io::Result<()> {
                 btf = Btf::parse(&bytes).ok().map(Arc::new);
                 continue;
             }
-            Request::Load(load) => Reply::Told(Box::new(load.tell())),
+            Request::Load(load) => Reply::Loaded(Box::new(load.load_here())),
             Request::Quit => return Ok(()),
         };
         reply.send(&mut line)?;

@@ -1,4 +1,4 @@
-//! Numbers of the encoding, under the names of RFC 9669 and `linux/bpf.h`.
+//! Constants of the encoding, with the names of RFC 9669 and `linux/bpf.h`.
 //!
 //! Source: RFC 9669 sections 3 to 5; `include/uapi/linux/bpf.h` (names and values are the ABI).
 

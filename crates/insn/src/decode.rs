@@ -1,4 +1,5 @@
-//! Insns from and to the bytes of a file or of `struct bpf_insn`, in either byte order.
+//! Conversion of insns from and to the bytes of a file or of `struct bpf_insn`, in either byte
+//! order.
 //!
 //! Why it exists: the byte order of an object changes `off` and `imm`, and also which nibble of the
 //! register byte is `dst`; only this file knows it.
@@ -20,7 +21,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// Byte order of the machine that runs us.
+    /// Byte order of this machine.
     pub const HOST: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 }
 
@@ -61,7 +62,7 @@ impl Insn {
     }
 }
 
-/// Decodes a whole section or program. The only error is a length that is no multiple of 8,
+/// Decodes a whole section or program. The only error is a length that is not a multiple of 8,
 /// reported with the byte offset of the incomplete slot.
 pub fn decode_all(bytes: &[u8], endian: Endian) -> Result<Vec<Insn>, Error> {
     let (slots, rest) = bytes.as_chunks::<INSN_BYTES>();
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_register_nibbles_swap_with_the_byte_order() {
-        // `r1 = *(u32 *)(r2 +4)`, as RFC 9669 lays it out for both orders.
+        // `r1 = *(u32 *)(r2 +4)`, in both byte orders of RFC 9669.
         let insn = Insn { code: 0x61, dst: 1, src: 2, off: 4, imm: 0x0102_0304 };
         assert_eq!(insn.to_bytes(Endian::Little), [0x61, 0x21, 4, 0, 4, 3, 2, 1]);
         assert_eq!(insn.to_bytes(Endian::Big), [0x61, 0x12, 0, 4, 1, 2, 3, 4]);

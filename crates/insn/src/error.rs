@@ -1,4 +1,4 @@
-//! The one error of this crate: bytes that are no insns, or text that is no program.
+//! The error type of this crate: bytes that are not insns, or text that is not a program.
 
 use std::fmt;
 

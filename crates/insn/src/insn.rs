@@ -1,4 +1,4 @@
-//! One insn as it is encoded, and the types of its fields.
+//! One insn as encoded, and the types of its fields.
 
 use crate::code::*;
 use std::fmt;
@@ -12,8 +12,8 @@ impl InsnIdx {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-    /// The insn `slots` further on; may be negative. Wraps: range is checked by whoever follows
-    /// jumps.
+    /// The insn `slots` further on; may be negative. Wraps: whoever follows jumps must check the
+    /// range.
     pub fn offset(self, slots: i64) -> InsnIdx {
         InsnIdx((i64::from(self.0) + slots) as u32)
     }
@@ -25,7 +25,7 @@ impl fmt::Display for InsnIdx {
     }
 }
 
-/// Number of a register: 0 to 10 in a valid insn, up to 15 in what a file may hold.
+/// A register number: 0 to 10 in a valid insn, up to 15 in a file.
 pub type Reg = u8;
 
 /// One 8-byte slot, decoded to host byte order. Second halves of `ld_imm64` have `code` 0.
@@ -75,13 +75,13 @@ impl Insn {
             _ => 8,
         }
     }
-    /// Whether this jumps if a condition holds, and else goes on with the next insn.
+    /// Whether this is a conditional jump.
     pub fn is_conditional_jump(self) -> bool {
         let is_jump = matches!(self.class(), BPF_JMP | BPF_JMP32);
         is_jump && !matches!(self.op(), BPF_JA | BPF_CALL | BPF_EXIT)
     }
-    /// Where this jumps, always or by a condition, from index `at`; calls do not jump. `None` also
-    /// where that is no index.
+    /// The target of this jump, conditional or not, at index `at`; none for calls. `None` also if
+    /// the target is not a valid index.
     pub fn jump_target(self, at: usize) -> Option<usize> {
         let is_jump = matches!(self.class(), BPF_JMP | BPF_JMP32);
         if !is_jump || matches!(self.op(), BPF_CALL | BPF_EXIT) {

@@ -6,7 +6,7 @@ use crate::Insn;
 use crate::code::{BPF_DW, BPF_IMM, BPF_LD};
 
 impl Insn {
-    /// The two slots of `dst = value ll`, of the kind `src` (0, or one of `BPF_PSEUDO_*`).
+    /// The two slots of `dst = value ll`, with `src` 0 or one of `BPF_PSEUDO_*`.
     pub fn ld_imm64(dst: u8, src: u8, value: u64) -> [Insn; 2] {
         let code = BPF_LD | BPF_IMM | BPF_DW;
         [
@@ -15,8 +15,8 @@ impl Insn {
         ]
     }
 
-    /// The 64-bit immediate of an `ld_imm64`, whose first slot this is: low half here, high half in
-    /// `second`.
+    /// The 64-bit immediate of an `ld_imm64`, whose first slot this is: the low half is here, the
+    /// high half in `second`.
     pub fn imm64(self, second: Insn) -> u64 {
         u64::from(self.imm as u32) | u64::from(second.imm as u32) << 32
     }

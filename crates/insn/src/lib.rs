@@ -1,4 +1,5 @@
-//! The BPF instruction set: one opcode table; decode, encode, print and read the kernel's notation.
+//! The BPF instruction set: one opcode table; decodes, encodes, prints and parses the kernel's
+//! notation.
 
 #![forbid(unsafe_code)]
 

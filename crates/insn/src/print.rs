@@ -1,10 +1,10 @@
-//! The kernel verifier log's notation of an insn.
+//! Prints insns in the notation of the kernel's verifier log.
 //!
-//! Kernel: `print_bpf_insn`, 6.18, as its output stands in the log. Every form was compared with
-//! the log of a kernel that loaded it, reserved fields set or not. An opcode that the kernel does
-//! not know never reaches its log; it prints as `BUG_` and the opcode here.
+//! Kernel: `print_bpf_insn`, 6.18, as printed in the log. Every form was compared with the log of a
+//! kernel that loaded it, with reserved fields set and not set. An opcode that the kernel does not
+//! know never appears in its log; here it prints as `BUG_` and the opcode.
 //!
-//! Deliberately absent: `nospec` and other insns that the verifier puts in itself.
+//! Deliberately absent: `nospec` and other insns that only the verifier inserts.
 //!
 //! Tests: `tests/kernel_notation.rs`.
 
@@ -13,18 +13,18 @@ use crate::table::{Form, Opcode};
 use crate::{Insn, Reg};
 use std::fmt::{Display, Formatter, Result, Write};
 
-/// What the printer asks of whoever knows helpers, kfuncs and maps.
+/// Names that the printer needs: of helpers, kfuncs and maps.
 pub trait InsnNames {
     /// Name of helper `id` (`bpf_map_lookup_elem`), `None` for an id without helper.
     fn helper_name(&self, id: i32) -> Option<&str>;
 
-    /// Name of the kfunc that `insn` (a `call` of `BPF_PSEUDO_KFUNC_CALL`) means: `imm` is the BTF
+    /// Name of the kfunc that `insn` (a `call` of `BPF_PSEUDO_KFUNC_CALL`) calls: `imm` is the BTF
     /// id, `off` the index of the module's BTF. `None` prints as an empty name, as the kernel does
     /// for id 0.
     fn kfunc_name(&self, insn: Insn) -> Option<&str>;
 
-    /// What an `ld_imm64` prints, given its first slot and the immediate of both. The kernel has
-    /// put an address in place of a map by then; this is where a caller says which.
+    /// The operand to print for an `ld_imm64`, given its first slot and the 64-bit immediate. The
+    /// kernel has replaced maps by addresses at this point; this is where a caller supplies them.
     fn imm64(&self, _first: Insn, value: u64) -> u64 {
         value
     }
@@ -44,7 +44,7 @@ impl InsnNames for NoNames {
 }
 
 /// Prints the first insn of `insns` (two slots for `ld_imm64`) as the verifier's log does, with the
-/// opcode in parentheses and without the newline. Nothing is printed of an empty slice.
+/// opcode in parentheses and without the newline. An empty slice prints nothing.
 ///
 /// Without `allow_ptr_leaks`, `ld_imm64` of the kinds `BPF_PSEUDO_MAP_FD` and
 /// `BPF_PSEUDO_MAP_VALUE` prints 0 (the kernel forgets to do so for the `MAP_IDX` kinds).
@@ -76,8 +76,8 @@ pub fn write_insn(
     }
 }
 
-/// The form that the kernel prints: an insn with a value that picks no form prints as the plainest
-/// of its opcode, but for atomics, whose operation is read before their width.
+/// The form that the kernel prints: an insn with a value that selects no form prints as the
+/// plainest form of its opcode, except for atomics, whose operation is decoded before the width.
 fn printed_form(insn: Insn) -> Option<Form> {
     if Opcode::all_of(insn.code).is_empty() {
         return None;
@@ -143,7 +143,7 @@ fn write_jump(out: &mut dyn Write, insn: Insn, form: Form) -> Result {
         Form::Goto => write!(out, "goto pc{off:+}"),
         Form::Gotol => write!(out, "gotol pc{imm:+}"),
         Form::MayGoto if insn.src == BPF_MAY_GOTO => write!(out, "may_goto pc{off:+}"),
-        // The kernel has no operator for the other kinds of BPF_JCOND.
+        // The kernel has no operator for other kinds of BPF_JCOND.
         Form::MayGoto => write!(out, "if {dst} (null) {imm:#x} goto pc{off:+}"),
         Form::Cond(op) if insn.is_src_reg() => write!(out, "if {dst} {op} {src} goto pc{off:+}"),
         Form::Cond(op) => write!(out, "if {dst} {op} {imm:#x} goto pc{off:+}"),

@@ -1,7 +1,7 @@
-//! The opcode table: one row per form of insn, from which printer and reader derive.
+//! The opcode table: one row per form of insn, from which printer and parser derive.
 //!
-//! A *form* is an opcode together with what a second field picks within it: `src` (pseudo kinds),
-//! `off` (signed division, sign-extending moves) or `imm` (atomics, byte swaps).
+//! A *form* is an opcode together with what a second field selects: `src` (pseudo kinds), `off`
+//! (signed division, sign-extending moves) or `imm` (atomics, byte swaps).
 //!
 //! Source: RFC 9669 appendix A, and for forms newer than it (`load_acquire`, `store_release`,
 //! `may_goto`,
@@ -10,13 +10,12 @@
 //!
 //! # Invariants
 //! 1. Rows are sorted by opcode; rows of one opcode are adjacent, the plainest first.
-//! 2. The opcodes with a row are those which the kernel knows: for every other one it says `unknown
-//!    opcode` (or, in class LDX, `BPF_LDX uses reserved fields`).
+//! 2. The opcodes with a row are those that the kernel knows: for every other one it prints
+//!    `unknown opcode` (or, in class LDX, `BPF_LDX uses reserved fields`).
 //!
-//! Deliberately absent: `callx` (0x8d, reserved by compilers, refused by the kernel),
-//! `BPF_PROBE_*`, tail call and
-//! `nospec` opcodes that the kernel only makes for itself; the rules on reserved fields, which are
-//! the verifier's.
+//! Deliberately absent: `callx` (0x8d, reserved by compilers, rejected by the kernel),
+//! `BPF_PROBE_*`, tail call and `nospec` opcodes that are internal to the kernel; the rules on
+//! reserved fields, which belong to the verifier.
 
 use crate::Insn;
 use crate::code::*;
@@ -29,18 +28,18 @@ use Select::{Any, Imm, Off, Src};
 pub struct Opcode {
     /// The opcode byte.
     pub code: u8,
-    /// What else the insn must hold to be of this form.
+    /// What else the insn must contain to be of this form.
     pub select: Select,
-    /// What the insn does, up to width and kind of operand, which are bits of `code`.
+    /// The operation, up to width and kind of operand, which are bits of `code`.
     pub form: Form,
     /// Generation of the instruction set.
     pub cpu: Cpu,
 }
 
-/// The field that picks a form within its opcode.
+/// The field that selects a form within its opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select {
-    /// The opcode alone decides.
+    /// The opcode alone determines the form.
     Any,
     /// `src` has this value.
     Src(u8),
@@ -50,9 +49,9 @@ pub enum Select {
     Imm(i32),
 }
 
-/// Generation of the instruction set, as in compilers' `-mcpu`. What came after v4 without a
-/// generation of its own counts as v4. (Compilers use the 32-bit ALU insns from v3 on, though they
-/// are of v1.)
+/// Generation of the instruction set, as in compilers' `-mcpu`. Later additions without a
+/// generation of their own count as v4. (Compilers use the 32-bit ALU insns from v3 on, though they
+/// belong to v1.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Cpu {
@@ -62,7 +61,7 @@ pub enum Cpu {
     V4,
 }
 
-/// What an insn does. Strings are the notation's operators and names.
+/// The operation of an insn. Strings are the notation's operators and names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `r1 = VALUE ll`, in two slots.
@@ -124,7 +123,7 @@ pub enum Form {
 }
 
 impl Opcode {
-    /// The form of `insn`, if there is one; reserved fields are not looked at.
+    /// The form of `insn`, if there is one; reserved fields are ignored.
     pub fn of(insn: Insn) -> Option<&'static Opcode> {
         Opcode::all_of(insn.code).iter().find(|row| match row.select {
             Any => true,
@@ -134,7 +133,7 @@ impl Opcode {
         })
     }
 
-    /// The forms of an opcode; none if the kernel calls it an `unknown opcode`.
+    /// The forms of an opcode; none if it is an `unknown opcode` for the kernel.
     pub fn all_of(code: u8) -> &'static [Opcode] {
         let start = usize::from(FIRST_ROW[usize::from(code)]);
         let end = usize::from(FIRST_ROW[usize::from(code) + 1]);
@@ -358,7 +357,7 @@ pub const OPCODES: &[Opcode] = &[
 mod tests {
     use super::*;
 
-    /// The opcodes to which Linux 6.18 does not answer `unknown opcode` or `BPF_LDX uses reserved
+    /// The opcodes for which Linux 6.18 does not print `unknown opcode` or `BPF_LDX uses reserved
     /// fields`, as a bit map: row = high nibble, bit = low nibble.
     const KNOWN_TO_THE_KERNEL: [u16; 16] = [
         0x90f0, 0xf1f0, 0xf1f1, 0xf0f1, 0xf1f1, 0xf0f1, 0xfefe, 0xfefe, //

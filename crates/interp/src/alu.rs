@@ -1,4 +1,4 @@
-//! Arithmetic: what an ALU insn makes of two values.
+//! Arithmetic: the result of an ALU insn for two values.
 //!
 //! Source: RFC 9669 section 4.
 

@@ -5,22 +5,22 @@ use std::fmt;
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The memory is not the program's.
+    /// An access to memory that does not belong to the program.
     BadAccess {
         /// First byte.
         addr: u64,
         /// Bytes.
         size: u32,
-        /// It was to be written.
+        /// Whether it was a write.
         write: bool,
     },
     /// The fuel is used up.
     OutOfFuel,
-    /// Calls are nested deeper than the stack is large.
+    /// Calls are nested more deeply than the stack allows.
     StackOverflow,
     /// An insn, helper, kfunc or map that is not there.
     NotSupported(String),
-    /// What no verified program does: we are wrong.
+    /// Something that no verified program does: an internal error.
     Bug(String),
     /// The host stopped the run.
     Stopped(String),
@@ -31,18 +31,18 @@ pub enum FaultKind {
 pub struct Fault {
     /// What went wrong.
     pub kind: FaultKind,
-    /// The insn of `Xlated::insns` at which it did; the machine fills it in.
+    /// The insn of `Xlated::insns` at which it ended; set by the machine.
     pub insn_idx: Option<u32>,
-    /// Insns run before; the machine fills it in.
+    /// Insns executed before; set by the machine.
     pub insns: u64,
 }
 
 impl Fault {
-    /// A fault without a place.
+    /// A fault without a location.
     pub fn new(kind: FaultKind) -> Fault {
         Fault { kind, insn_idx: None, insns: 0 }
     }
-    /// An access to memory that is not the program's.
+    /// An access to memory that does not belong to the program.
     pub fn bad_access(addr: u64, size: u32, write: bool) -> Fault {
         Fault::new(FaultKind::BadAccess { addr, size, write })
     }

@@ -1,11 +1,11 @@
-//! A host for bare insns: a context and a stack at made-up addresses, no maps, no helpers but what
-//! the tests need.
+//! A host for bare insns: a context and a stack at arbitrary addresses, no maps, and only the
+//! helpers that tests need.
 
 use crate::{AtomicAccess, AtomicOp, Fault, Host, Linked, Stack, Vm};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Where the stack begins.
+/// Start of the stack.
 const STACK_BASE: u64 = 0x2000_0000;
 const STACK_BYTES: usize = 16 * 1024;
 
@@ -20,9 +20,16 @@ impl FlatMemory {
     /// Address of the context.
     pub const CTX: u64 = 0x1000_0000;
 
-    /// Memory with these bytes as context.
+    /// Memory with this context.
     pub fn new(ctx: &[u8]) -> FlatMemory {
         FlatMemory { ctx: RefCell::new(ctx.to_vec()), stack: RefCell::new(vec![0; STACK_BYTES]) }
+    }
+
+    /// Another context, for another run; the stack keeps what the last run left there.
+    pub fn set_ctx(&mut self, ctx: &[u8]) {
+        let bytes = self.ctx.get_mut();
+        bytes.clear();
+        bytes.extend_from_slice(ctx);
     }
 
     /// The context as it is now.
@@ -83,7 +90,7 @@ impl Host for FlatMemory {
     }
 
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
-        // `bpf_loop`, because what it needs is here.
+        // `bpf_loop`, which needs nothing else.
         if number == 181 {
             let [rounds, callback, ctx, ..] = args;
             for round in 0..rounds {

@@ -1,16 +1,15 @@
-//! `Hits`: words in which it is counted what runs, for each CPU its own.
+//! `Hits`: execution counters, separate for each CPU.
 //!
 //! # Invariants
-//! 1. No two runs that go on write the words of one CPU: loads and stores do, without an atomic
-//!    addition.
+//! 1. No two concurrent runs write the counters of the same CPU, so plain loads and stores suffice.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Words are on lines of the cache of their own, as far as that goes.
+/// Counters are on separate cache lines, as far as possible.
 const WORDS_A_LINE: usize = 16;
 
-/// Words of one program.
+/// The counters of one program.
 #[derive(Debug)]
 pub struct Hits {
     words: Box<[AtomicU64]>,
@@ -20,7 +19,7 @@ pub struct Hits {
 }
 
 impl Hits {
-    /// So many words for each CPU, all 0; `None` if there is no memory for them.
+    /// This many words for each CPU, all 0; `None` if there is no memory for them.
     pub fn new(cpus: u32, used: usize) -> Option<Hits> {
         let stride = used.max(1).checked_next_multiple_of(WORDS_A_LINE)?;
         let count = stride.checked_mul(cpus as usize)?;
@@ -30,8 +29,8 @@ impl Hits {
         Some(Hits { words: words.into(), used, stride })
     }
 
-    /// For programs that the interpreter runs: of each insn how often it ran, then of each how
-    /// often it jumped.
+    /// For programs run by the interpreter: how often each insn was executed, then how often each
+    /// was a taken jump.
     pub fn of_insns(cpus: u32, insns: usize) -> Option<Hits> {
         Hits::new(cpus, insns.checked_mul(2)?)
     }
@@ -41,7 +40,7 @@ impl Hits {
         self.words.as_ptr() as u64
     }
 
-    /// Bytes from the words of one CPU to those of the next.
+    /// Bytes between the counters of consecutive CPUs.
     pub fn stride_bytes(&self) -> usize {
         8 * self.stride
     }
@@ -53,12 +52,12 @@ impl Hits {
         (0..self.used).map(sum).collect()
     }
 
-    /// An insn is about to run.
+    /// Before an insn is executed.
     pub(crate) fn runs(&self, cpu: u32, pc: usize) {
         self.add(cpu, pc);
     }
 
-    /// An insn jumps by a condition.
+    /// A conditional jump is taken.
     pub(crate) fn jumps(&self, cpu: u32, pc: usize) {
         self.add(cpu, self.used / 2 + pc);
     }

@@ -1,8 +1,8 @@
-//! The reference interpreter: one insn after another, with every memory access checked by the
-//! [`Host`]. It is the oracle for the JIT, and runs programs where there is no JIT.
+//! The reference interpreter: executes one insn after another, with every memory access checked by
+//! the [`Host`]. It is the oracle for the JIT, and runs programs where there is no JIT.
 //!
-//! Deliberately absent: speed, and any opinion of its own on memory, maps and helpers; those are
-//! the [`Host`]'s.
+//! Deliberately absent: performance optimisations, and any knowledge of memory, maps and helpers,
+//! which the [`Host`] provides.
 
 #![forbid(unsafe_code)]
 

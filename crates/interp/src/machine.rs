@@ -1,11 +1,12 @@
 //! The machine: registers, frames, and the loop over insns.
 //!
 //! # Invariants
-//! 1. Frames lie in the host's stack region one below the other; `sp` is the lowest byte in use.
-//! 2. A tail call replaces the current frame: its caller, if any, gets the result of the program
-//!    that was jumped to. The count of tail calls belongs to the whole run.
-//! 3. An exception replaces the frame of the main program that runs, and all above it, by that of
-//!    its exception callback: who called or tail called the program gets the callback's result.
+//! 1. Frames are adjacent in the host's stack region, growing downwards; `sp` is the lowest byte in
+//!    use.
+//! 2. A tail call replaces the current frame: its caller, if any, gets the result of the target
+//!    program. The number of tail calls is counted per run.
+//! 3. An exception replaces the frame of the current main program, and all above it, by that of its
+//!    exception callback: the caller of the program gets the callback's result.
 
 use crate::alu::{alu, condition};
 use crate::fault::FaultKind;
@@ -20,44 +21,44 @@ use std::sync::Arc;
 
 /// The helper `bpf_tail_call`.
 const TAIL_CALL: i32 = 12;
-/// Callbacks in callbacks, so that bare insns cannot exhaust our own stack.
+/// Maximum nesting of callbacks, so that bare insns cannot overflow the native stack.
 const CALLBACK_DEPTH_MAX: u32 = 32;
-/// Frames of one run, for bare insns that recurse.
+/// Maximum number of frames of one run, for bare insns that recurse.
 const FRAMES_MAX: usize = 1024;
 
-/// Bounds of a run.
+/// Limits for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Units that may be used up: one is a jump backwards that is taken, a call of a function, or
-    /// a call of a callback by a helper. Machine code counts the same.
+    /// Fuel: each taken backward jump, function call and callback costs one unit. Machine code
+    /// counts the same way.
     pub fuel: u64,
 }
 
-/// The end of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// Result.
     pub r0: u64,
-    /// Insns that ran, callbacks included.
+    /// Executed insns, including callbacks.
     pub insns: u64,
-    /// Units of [`Limits::fuel`] that were used up.
+    /// Units of [`Limits::fuel`] that were used.
     pub fuel: u64,
 }
 
-/// A run under way, as helpers see it.
+/// A run in progress, as seen by helpers.
 pub struct Vm<'a> {
     host: &'a dyn Host,
-    /// Units that are left of `fuel`.
+    /// The remaining units of `fuel`.
     fuel: u64,
     insns: u64,
     tail_calls: u32,
     callback_depth: u32,
     stack_base: u64,
     sp: u64,
-    /// Programs that were entered, for the addresses of their functions.
+    /// Programs entered so far, for the addresses of their functions.
     programs: Vec<Arc<Linked>>,
     watcher: Option<Watcher>,
-    /// Where it is counted what runs.
+    /// The execution counters.
     cpu: u32,
 }
 
@@ -75,8 +76,8 @@ pub fn run(
     call((program, 0), host, [ctx, 0, 0, 0, 0], limits)
 }
 
-/// Runs one function of a program, by the index of its first insn: a callback after the run that
-/// registered it has ended.
+/// Runs one function of a program, given the index of its first insn, for callbacks that outlive
+/// the run that registered them.
 ///
 /// # Errors
 ///
@@ -108,7 +109,7 @@ pub fn call(
     }
 }
 
-/// What a return goes back to.
+/// The state restored by a return.
 struct Frame {
     program: Arc<Linked>,
     return_to: usize,
@@ -117,29 +118,29 @@ struct Frame {
     main: Main,
 }
 
-/// The frame of the main program that runs, as an exception needs it.
+/// The frame of the current main program, needed for exceptions.
 #[derive(Clone, Copy)]
 struct Main {
     /// Frames below it.
     frames: usize,
-    /// Where its stack begins.
+    /// The start of its stack.
     top: u64,
-    /// What it is there for.
+    /// Its role.
     kind: Kind,
 }
 
-/// What a main program, or what stands in its place, was started for.
+/// How a main program, or its replacement, was started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The run.
     Run,
-    /// It is a callback, and no main program.
+    /// As a callback rather than a main program.
     Callback,
-    /// It was tail called by a function or callback, in whose place it is.
+    /// Tail called by a function or callback, which it replaced.
     TailCalled,
 }
 
-/// The function that runs.
+/// The current function.
 struct Running {
     program: Arc<Linked>,
     regs: Regs,
@@ -148,7 +149,7 @@ struct Running {
     main: Main,
 }
 
-/// What follows an insn.
+/// What to execute next.
 enum Next {
     /// The next insn.
     Falls,
@@ -163,7 +164,7 @@ impl Vm<'_> {
     ///
     /// # Errors
     ///
-    /// If there is none, or why it stopped.
+    /// There is no such function, or the run stopped.
     pub fn callback(&mut self, addr: u64, args: [u64; 5]) -> Result<u64, Fault> {
         let find = |program: &Arc<Linked>| {
             let off = addr.wrapping_sub(program.func_base);
@@ -184,7 +185,7 @@ impl Vm<'_> {
         result
     }
 
-    /// Insns that ran so far.
+    /// Number of insns executed so far.
     pub fn insns(&self) -> u64 {
         self.insns
     }
@@ -209,7 +210,7 @@ impl Vm<'_> {
         })
     }
 
-    /// Takes the frame of the function that begins at `start`, below `sp`.
+    /// Allocates the frame of the function starting at `start`, below `sp`.
     fn take_stack(&mut self, program: &Linked, start: usize) -> Result<(), Fault> {
         let xlated = &program.xlated;
         let bytes = xlated.subprogs().get(xlated.subprog_of(start)).map(|s| s.stack_depth_bytes);
@@ -236,7 +237,7 @@ impl Vm<'_> {
         }
     }
 
-    /// The same, with somebody who looks on.
+    /// The same, with a watcher.
     fn run_watched(&mut self, running: &mut Running, watcher: &Watcher) -> Result<u64, Fault> {
         watcher.borrow_mut().enters();
         loop {
@@ -256,7 +257,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Does an insn, and counts it.
+    /// Executes one insn, and counts it.
     fn counted_step(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
         self.insns += 1;
         let pc = running.pc;
@@ -337,7 +338,7 @@ impl Vm<'_> {
         Ok(Next::Insn((running.pc as i64 + 1 + distance) as usize))
     }
 
-    /// Takes one unit of fuel, and asks whether the run is to end.
+    /// Consumes one unit of fuel, and checks whether the run must stop.
     fn spend(&mut self) -> Result<(), Fault> {
         self.fuel = self.fuel.checked_sub(1).ok_or(Fault::new(FaultKind::OutOfFuel))?;
         match self.host.is_interrupted() {
@@ -397,7 +398,7 @@ impl Vm<'_> {
         Ok(Next::Insn(target))
     }
 
-    /// Replaces the current frame by a program of a prog array; falls through if there is none.
+    /// Replaces the current frame by a program of a prog array; falls through if the slot is empty.
     fn tail_call(&mut self, running: &mut Running) -> Result<Next, Fault> {
         let [_, ctx, handle, index, ..] = running.regs;
         let target = self.host.tail_call(handle, index as u32)?;
@@ -420,7 +421,7 @@ impl Vm<'_> {
         Ok(Next::Insn(0))
     }
 
-    /// Gives up what the main program and its callees have; the exception callback goes on.
+    /// Unwinds the main program and its callees; the exception callback continues.
     fn throw(&mut self, running: &mut Running) -> Result<Next, Fault> {
         let mut subprogs = running.program.xlated.subprogs().iter();
         let callback = subprogs.find(|subprog| subprog.is_exception_cb);

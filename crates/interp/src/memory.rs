@@ -10,7 +10,7 @@ use skep_insn::code::*;
 /// Registers: 0 to 10 and `AX`.
 pub(crate) type Regs = [u64; 12];
 
-/// An insn of class LDX, ST or STX. `probe`: where nothing can be loaded, 0 is.
+/// An insn of class LDX, ST or STX. `probe`: a failed load gives 0.
 pub(crate) fn access(
     insn: Insn,
     regs: &mut Regs,

@@ -5,21 +5,25 @@ use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
 use crate::flow::{Flow, Func};
 use crate::frame::{Boundary, Frame};
-use crate::image::{self, Image, patching_is_refused};
 use crate::op::Op;
 use crate::pc_map::PcMap;
-use crate::perf::Symbol;
-use crate::text::{FlagLine, Text};
-use crate::{Linkage, MachineCode, PokeMode, Prologue, Tuning, lower, opt};
+use crate::{CodeInfo, Compiled, Linkage, Prologue, Relocations, Symbol, Tuning, lower, opt};
 use skep_verifier::{SubprogFacts, Xlated};
+use std::ops::Range;
 
-/// Compiles a program.
+/// Compiles a program. Addresses in `reach` are within 32 bits of wherever the code will stand:
+/// calls go there directly.
 ///
 /// # Errors
 ///
-/// Something is not supported yet or not linked, or the host refuses memory. Whether the program
-/// is safe is not checked here, nor whether this processor is one that could run it.
-pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<MachineCode, Error> {
+/// Something is not supported yet or not linked. Whether the program is safe is not checked here,
+/// nor whether this processor is one that could run it.
+pub fn compile(
+    xlated: &Xlated,
+    linkage: &Linkage,
+    tuning: &Tuning,
+    reach: Range<u64>,
+) -> Result<Compiled, Error> {
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
     flow.find_live(&ops);
@@ -29,16 +33,10 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         Some(_) => Tuning { passes: Coverage::allowed(tuning.passes, base), ..tuning.clone() },
     };
     opt::run(&mut ops, &mut flow, (linkage, tuning))?;
-    // `rbp` is taken if there is fuel, or a frame that catches exceptions.
+    // `rbp` is in use if there is fuel, or a frame that catches exceptions.
     let taken = tuning.fuel || flow.exception_cb.is_some();
     let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
     let frames = frames((prologue, tuning.fuel), &flow, (&ops, base));
-    let poke = match patching_is_refused() {
-        None => tuning.poke,
-        Some(_) => PokeMode::Flag,
-    };
-    let tuning = &Tuning { poke, ..tuning.clone() };
-    let reach = image::reach()?;
     let loops = match tuning.passes.unroll && !tuning.fuel {
         true => opt::unroll::plan(&ops, &flow, tuning.passes),
         false => Vec::new(),
@@ -51,10 +49,6 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         true => flow.funcs.iter().map(|func| opt::layout::plan(&ops, func, &loops)).collect(),
         false => flow.funcs.iter().map(|_| None).collect::<Vec<_>>(),
     };
-    let cold = match tuning.passes.cold && layouts.iter().all(Option::is_none) {
-        true => opt::cold::plan(&ops, &flow),
-        false => Vec::new(),
-    };
     let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
     let unit = Unit {
         ops,
@@ -64,25 +58,32 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         tuning,
         loops: &loops,
         heads: &heads,
-        cold: &cold,
         layouts: &layouts,
         reach,
     };
-    let mut emitted = emit::emit(&unit)?;
-    let image = placed(&mut emitted)?;
+    let emitted = emit::emit(&unit)?;
+    Ok(compiled(emitted, xlated, (prologue, tuning)))
+}
+
+fn compiled(
+    emitted: Emitted,
+    xlated: &Xlated,
+    (prologue, tuning): (Prologue, &Tuning),
+) -> Compiled {
     let symbols = symbols(xlated, &emitted);
-    Ok(MachineCode {
-        image,
+    let info = CodeInfo {
         entry: emitted.entry,
         tail_entry: emitted.tail_entry,
         pc_map: PcMap { offs: emitted.op_offs, ends: emitted.ends, spans: emitted.spans },
         stats: emitted.stats,
         tail_calls: emitted.tail_calls,
-        poke,
+        poke: tuning.poke,
         symbols,
         prologue,
         fuel: tuning.fuel,
-    })
+    };
+    let relocations = Relocations { calls: emitted.calls, flags: emitted.flags };
+    Compiled { code: emitted.code, relocations, info }
 }
 
 /// The frame of each function.
@@ -105,28 +106,6 @@ fn frames(
     frames
 }
 
-/// The code in its place.
-fn placed(emitted: &mut Emitted) -> Result<Image, Error> {
-    // Boxed before anyone takes an address in it.
-    let lines = emitted.flags.len().div_ceil(64);
-    let flags: Box<[FlagLine]> = (0..lines).map(|_| FlagLine::off()).collect();
-    let addresses = 0..emitted.flags.len() as u32;
-    let addresses: Vec<u64> = addresses.map(|flag| Text::flag_address(&flags, flag)).collect();
-    let (calls, uses) = (std::mem::take(&mut emitted.calls), &emitted.flags);
-    let fill = |code: &mut [u8], address: u64| {
-        for call in calls {
-            let at = call.disp_off as usize;
-            let next = address + u64::from(call.disp_off) + 4;
-            let disp = call.address.wrapping_sub(next) as i32;
-            code[at..at + 4].copy_from_slice(&disp.to_le_bytes());
-        }
-        for (at, address) in uses.iter().zip(addresses) {
-            code[*at as usize..*at as usize + 8].copy_from_slice(&address.to_le_bytes());
-        }
-    };
-    Ok(Image::new(&mut emitted.code, flags, fill)?)
-}
-
 /// Thunks are the first function's.
 fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
     let off = |op: u32| emitted.op_offs.get(op as usize).copied().unwrap_or_default();
@@ -136,7 +115,7 @@ fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
         Symbol { name: facts.name.clone(), off: start, len }
     };
     let mut symbols: Vec<Symbol> = xlated.subprogs().iter().map(symbol).collect();
-    // Stubs stand behind the last function: where exceptions land, then those of the statistics.
+    // Stubs follow the last function: the landing of exceptions, then those of the statistics.
     let end = emitted.op_offs.last().copied().unwrap_or_default();
     let stats = emitted.landing_end;
     let stubs = [("exception", end, stats), ("stats", stats, emitted.code.len() as u32)];

@@ -1,14 +1,15 @@
-//! How machine code counts what it runs: where counters are, and what follows from them.
+//! Execution counts in machine code: the placement of counters, and the reconstruction of all
+//! counts.
 //!
-//! Only a program that is compiled for it counts, and no other is touched by it. Each counter is
-//! one `add` to a word of the run's own CPU, so that no two runs write the same; the first word's
-//! address is in `rbp` where that is free, and else in a word of each frame.
+//! Only programs compiled for it are counted; others are unaffected. Each counter is an `add` to a
+//! word of the run's own CPU, so no two runs write the same word; the address of the first word is
+//! in `rbp` if that is free, otherwise in a word of each frame.
 //!
-//! Passes that write ops in another place than they were, or take a jump away, are off then
-//! (`Coverage::allowed`); all others are on.
+//! Passes that move ops or remove jumps are off then (`Coverage::allowed`); all others are on.
 //!
 //! # Invariants
-//! 1. Which insns are counted is known before the code is: [`Plan`] is made of the insns alone.
+//! 1. The set of counted edges does not depend on the code: [`Plan`] is computed from the insns
+//!    alone.
 
 mod plan;
 mod solve;
@@ -20,33 +21,36 @@ pub use plan::Plan;
 pub use solve::Counts;
 use std::sync::Arc;
 
-/// Where the runs of a program are counted.
+/// The counters of a program.
 #[derive(Clone, Debug)]
 pub struct Coverage {
     /// What is counted.
     pub plan: Arc<Plan>,
     /// The first of [`Plan::counters`] 64-bit words of CPU 0.
     pub address: u64,
-    /// Bytes from there to those of the next CPU. Whose words a thread uses is its word at
-    /// [`crate::thread_word::cpu_offset`].
+    /// Distance to the words of the next CPU, in bytes. A thread selects its CPU's words with its
+    /// word at [`crate::thread_word::cpu_offset`].
     pub stride_bytes: u32,
+    /// Where each thread keeps the number of the CPU whose words it uses: this far from its thread
+    /// pointer (`fs`).
+    pub cpu_word: i32,
 }
 
 impl Coverage {
-    /// Those of the passes that leave counted edges where they are. Rounds of a loop that are
-    /// written in a row are counted together, which takes [`Base::Register`].
+    /// The passes that keep counted edges in place. Unrolled iterations of a loop are counted
+    /// together, which requires [`Base::Register`].
     pub(crate) fn allowed(passes: Passes, base: Base) -> Passes {
         let unroll = passes.unroll && base == Base::Register;
-        Passes { guards: false, latches: false, cold: false, layout: false, unroll, ..passes }
+        Passes { guards: false, latches: false, layout: false, unroll, ..passes }
     }
 }
 
-/// Where a function has the address of the first counter.
+/// Where a function keeps the address of the first counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     /// The program counts nothing.
     Nowhere,
-    /// `rbp`: it is neither the run's environment nor where a frame is found.
+    /// `rbp`, which is used neither for the run's environment nor for finding a frame.
     Register,
     /// A word of its frame.
     Frame,

@@ -1,4 +1,4 @@
-//! What can be wrong with the input or the host of a compilation.
+//! Errors of a compilation.
 
 use thiserror::Error as ThisError;
 
@@ -17,23 +17,14 @@ pub(crate) enum Kind {
     NoHelper { insn: usize, helper: i32 },
     #[error("while compiling insn {insn}: map {map} is not linked")]
     NoMap { insn: usize, map: u32 },
-    #[error("while compiling: machine code is too long ({0} bytes)")]
-    TooLong(usize),
     #[error("internal error: while compiling insn {insn}: {what}")]
     Bug { insn: usize, what: &'static str },
-    #[error("while allocating machine code: {0}")]
-    Memory(#[from] rustix::io::Errno),
 }
 
 impl Error {
-    /// Whether skep lacks something, as opposed to the input being wrong.
+    /// Whether a feature is missing in skep, as opposed to bad input.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.0, Kind::Unsupported { .. })
-    }
-
-    /// Whether the host is out of memory, or code fills the address range reserved for it.
-    pub fn is_memory(&self) -> bool {
-        matches!(self.0, Kind::Memory(_))
     }
 
     /// Whether we are wrong: a pass made what there is no machine code for.
@@ -57,17 +48,7 @@ impl Error {
         Error(Kind::NoHelper { insn, helper })
     }
 
-    pub(crate) fn too_long(bytes: usize) -> Error {
-        Error(Kind::TooLong(bytes))
-    }
-
     pub(crate) fn unsupported(insn: usize, what: impl Into<String>) -> Error {
         Error(Kind::Unsupported { insn, what: what.into() })
-    }
-}
-
-impl From<rustix::io::Errno> for Error {
-    fn from(errno: rustix::io::Errno) -> Error {
-        Error(Kind::Memory(errno))
     }
 }

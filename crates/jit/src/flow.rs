@@ -1,8 +1,8 @@
-//! Control flow of the ops: functions, where jumps land, loops, and which registers are live.
+//! Control flow of the ops: functions, jump targets, loops, and live registers.
 //!
 //! # Invariants
-//! 1. After `Flow::new` every target is inside the function that it is jumped to from, or the start
-//!    of a function that is called.
+//! 1. After `Flow::new` every jump target is inside its function, and every call target is the
+//!    start of a function.
 
 use crate::Error;
 use crate::op::{Op, Reg, RegSet};
@@ -20,20 +20,31 @@ pub(crate) struct Func {
     pub(crate) tail_call_reachable: bool,
 }
 
+/// A constant that a register has all through a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// The function's number.
+    pub(crate) func: usize,
+    pub(crate) reg: Reg,
+    pub(crate) value: u64,
+}
+
 /// What is known of the control flow.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     pub(crate) funcs: Vec<Func>,
     /// First op of the exception callback, in programs that throw.
     pub(crate) exception_cb: Option<u32>,
-    /// By op: something jumps here.
+    /// By op: whether it is a jump target.
     pub(crate) is_target: Vec<bool>,
-    /// By op: a later one jumps here.
+    /// By op: whether it is the target of a backward jump.
     pub(crate) is_jumped_back_to: Vec<bool>,
-    /// By op: the number of loops around it, as far as jumps backwards tell.
+    /// By op: loop depth, as implied by backward jumps.
     pub(crate) loop_depth: Vec<u8>,
-    /// By op: registers that may be read after it before they are written.
+    /// By op: registers that are live after it.
     pub(crate) live_out: Vec<RegSet>,
+    /// Constants in registers that nothing but a function's prologue writes (`opt::bases`).
+    pub(crate) held: Vec<Held>,
 }
 
 impl Flow {
@@ -86,7 +97,7 @@ impl Flow {
         }
     }
 
-    /// Computes anew where jumps land and what they go round.
+    /// Recomputes jump targets and loops.
     pub(crate) fn find_targets(&mut self, ops: &[Op]) {
         self.is_target = vec![false; ops.len() + 1];
         self.is_jumped_back_to = vec![false; ops.len() + 1];
@@ -109,7 +120,7 @@ impl Flow {
             let (start, last) = (func.start as usize, func.end.saturating_sub(1) as usize);
             let closed = ops.get(last).is_some_and(|op| op.is_end());
             if func.start != end || func.end <= func.start || !closed {
-                return Err(Error::insn(start, "the function does not end"));
+                return Err(Error::insn(start, "the function has no end"));
             }
             end = func.end;
             for (at, op) in ops.iter().enumerate().take(last + 1).skip(start) {
@@ -137,7 +148,7 @@ impl Flow {
         let sets: Vec<_> = ops.iter().map(|op| (op.defs(), op.uses())).collect();
         for func in &self.funcs {
             let range = func.start as usize..func.end as usize;
-            // Backwards through the function until nothing changes; loops need a second round.
+            // Backward data-flow analysis until a fixed point; loops need a second pass.
             let mut changed = true;
             while changed {
                 changed = false;
@@ -157,7 +168,7 @@ impl Flow {
         }
     }
 
-    /// The op before, if nothing jumps between.
+    /// The previous op, if no jump targets this one.
     pub(crate) fn before(&self, ops: &[Op], at: usize) -> Option<usize> {
         let mut at = at;
         loop {
@@ -169,6 +180,12 @@ impl Flow {
                 return Some(at);
             }
         }
+    }
+
+    /// What is held in the function of op `at`.
+    pub(crate) fn held_at(&self, at: usize) -> impl Iterator<Item = &Held> {
+        let func = self.funcs.partition_point(|func| func.end as usize <= at);
+        self.held.iter().filter(move |held| held.func == func)
     }
 
     /// Whether `reg` is not read after op `at`.

@@ -1,4 +1,4 @@
-//! Where a function keeps the registers it saves and its stack, and how it begins and ends.
+//! Stack frames: saved registers, stack slots, prologue and epilogue.
 //!
 //! ```text
 //! minimal                              full
@@ -10,8 +10,8 @@
 //!                          <- rsp                               <- rsp
 //! ```
 //!
-//! Where an exception can be thrown the main program's frame catches it (`Boundary`): it saves all
-//! that its callees might have changed and not put back, and keeps where it is for them to find.
+//! If exceptions can be thrown, the main program's frame catches them (`Boundary`): it saves all
+//! registers that callees may have changed and not restored, and records where it is.
 //!
 //! ```text
 //! rbp finds it                         fuel: rbp is the run's environment
@@ -22,19 +22,19 @@
 //!                          <- rsp, rbp                          <- rsp, env.throw_sp
 //! ```
 //!
-//! r12 is not saved where it counts tail calls: no function there uses it for anything else.
+//! r12 is not saved if it counts tail calls, since functions do not use it for anything else then.
 //!
 //! # Invariants
-//! 1. A function that calls has `rsp` at a multiple of 16 in its body; every function starts with
-//!    `rsp` 8 above one.
-//! 2. `leave` undoes exactly what `enter` did: a tail call leaves, then jumps, and the target finds
-//!    the stack as if it had been called.
-//! 3. A function that calls nothing may keep 128 bytes below `rsp` (System V red zone).
-//! 4. The first insn of a program has two bytes at least, so that it can be a switch (`sites`),
-//!    with or without statistics: one of them is the other to the byte.
-//! 5. Between a boundary's `enter` and its `leave`, `unwind` in it or in what it called, however
-//!    deep, sets `rsp` to what it is in the boundary's body. Programs that are tail called have
-//!    boundaries of their own and put back what they found.
+//! 1. In a function that makes calls, `rsp` is a multiple of 16 in its body; every function starts
+//!    with `rsp` 8 above one.
+//! 2. `leave` exactly undoes `enter`: a tail call leaves, then jumps, and the target finds the
+//!    stack as if it had been called.
+//! 3. A leaf function may use 128 bytes below `rsp` (System V red zone).
+//! 4. The first insn of a program has at least two bytes, so that it can be a switch (`sites`),
+//!    with or without statistics: both variants are byte for byte the same.
+//! 5. Between a boundary's `enter` and `leave`, `unwind` in it or its callees, at any depth,
+//!    restores `rsp` to its value in the boundary's body. Programs that are tail called have
+//!    boundaries of their own and restore the previous one.
 
 use crate::RunEnv;
 use crate::asm::{Asm, Mem, Width, X86, forms};
@@ -50,10 +50,10 @@ const RED_ZONE_BYTES: u32 = 128;
 /// Stack of the classic prologue.
 const FULL_STACK_BYTES: u32 = skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
-/// Where the frame that catches exceptions is found.
+/// How to find the frame that catches exceptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Boundary {
-    /// At `rbp`, which the program uses for nothing else.
+    /// At `rbp`, which the program does not use otherwise.
     Rbp {
         /// r12 counts tail calls.
         counts_tail_calls: bool,
@@ -66,20 +66,20 @@ pub(crate) enum Boundary {
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     saved: Vec<X86>,
-    /// What `rsp` goes down after the saves (minimal), or before them (full).
+    /// Stack size, subtracted from `rsp` after the saves (minimal), or before them (full).
     sub: u32,
-    /// r10 is this register plus this.
+    /// r10 is this register plus this offset.
     fp: (X86, i32),
     full: bool,
-    /// Of the main program (invariant 4).
+    /// Of the main program (invariant 5).
     is_main: bool,
     boundary: Option<Boundary>,
-    /// From r10 to the word that has the address of the first counter.
+    /// Offset from r10 of the word with the address of the first counter.
     counters: Option<i32>,
 }
 
 impl Frame {
-    /// The frame of `func`, whose ops are `ops`.
+    /// The frame of `func`, given its ops.
     pub(crate) fn new(prologue: Prologue, func: &Func, (ops, base): (&[Op], Base)) -> Frame {
         let is_main = func.start == 0;
         let mut used = match base {
@@ -139,7 +139,7 @@ impl Frame {
         Frame { saved, sub, fp, full: false, is_main: true, boundary, counters }
     }
 
-    /// Sets `rsp` to what it is in the body of this function, which called this one.
+    /// Restores `rsp` to its value in the body of this function, from a callee.
     pub(crate) fn unwind(&self, asm: &mut Asm) {
         match self.boundary {
             Some(Boundary::Rbp { .. }) => {
@@ -155,12 +155,12 @@ impl Frame {
         Mem::base(self.fp.0, self.fp.1.wrapping_add(disp))
     }
 
-    /// The word that has the address of the first counter.
+    /// The word with the address of the first counter.
     pub(crate) fn counters(&self) -> Option<Mem> {
         self.counters.map(|disp| self.slot(disp))
     }
 
-    /// The register that is r10, if one is.
+    /// The register that contains r10, if any.
     pub(crate) fn fp_register(&self) -> Option<X86> {
         (self.fp.1 == 0).then_some(self.fp.0)
     }
@@ -213,7 +213,7 @@ impl Frame {
     }
 }
 
-/// The stack with the word below it that has the address of the first counter, and where that is.
+/// Stack size including the word with the address of the first counter, and its offset.
 fn with_counters(stack: u32, base: Base) -> (u32, Option<i32>) {
     match base {
         Base::Frame => (stack + 8, Some(-(stack as i32) - 8)),
@@ -225,7 +225,7 @@ fn throw_sp() -> Mem {
     Mem::base(RUN_ENV, offset_of!(RunEnv, throw_sp) as i32)
 }
 
-/// Moves `rsp`. Never through the address of a label: flags are free here.
+/// Adjusts `rsp`, without regard to flags.
 pub(crate) fn add_rsp(asm: &mut Asm, by: i64) {
     let form = match i8::try_from(by) {
         Ok(0) => return,

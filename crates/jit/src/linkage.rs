@@ -1,21 +1,21 @@
-//! `Linkage`: what a program refers to by number, as addresses in this process.
+//! `Linkage`: the addresses of everything that a program refers to by number.
 //!
-//! The runtime makes it; the machine code holds the addresses. Whoever runs the code owes that they
-//! outlive it (see [`crate::MachineCode::entry`]).
+//! Created by the runtime; the machine code contains the addresses. The caller that runs the code
+//! must ensure that they outlive it (see [`crate::MachineCode::entry`]).
 //!
 //! # Conventions of machine code
 //!
-//! C's calling convention is that of x86-64 Linux (System V): nothing else runs the code.
+//! The C calling convention is that of x86-64 Linux (System V); no other system runs the code.
 //!
 //! - A program is `extern "C" fn(ctx: *mut u8, env: *mut RunEnv) -> u64`. `env` is read only
 //!   if [`crate::Tuning::fuel`] is set.
 //! - A helper is `extern "C" fn(r1, r2, r3, r4, r5) -> u64`. It must not unwind.
-//! - A callback, whose address a program hands to a helper, is
-//!   `extern "C" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the
-//!   `env` of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
+//! - A callback, whose address a program passes to a helper, is `extern "C" fn(r1, r2, r3, r4, r5,
+//!   env: *mut RunEnv) -> u64`; the helper passes the `env` of the run (null without fuel). When
+//!   fuel is exhausted in it, it returns 1.
 //! - A tail call jumps to the address in a slot of a prog array: [`crate::MachineCode::tail_entry`]
-//!   of the target. A program leaves its own frame before it jumps, and the target makes its own,
-//!   so they may differ in `prologue`; programs that call each other this way agree in `fuel`.
+//!   of the target. A program leaves its own frame before it jumps, and the target creates its own,
+//!   so they may differ in `prologue`; programs that call each other this way must agree in `fuel`.
 
 use crate::coverage::Coverage;
 use crate::stats::StatsLink;
@@ -26,7 +26,7 @@ use skep_uapi::MapType;
 pub use skep_uapi::limits::MAX_TAIL_CALL_CNT;
 use skep_verifier::Xlated;
 
-/// The addresses that a program's helper, kfunc and map numbers stand for.
+/// The addresses for a program's helper, kfunc and map numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Linkage {
     /// Helpers by number; negative ones are skep's own.
@@ -35,16 +35,16 @@ pub struct Linkage {
     pub kfuncs: FxHashMap<u32, u64>,
     /// Maps by `MapIdx`.
     pub maps: Vec<MapLink>,
-    /// `extern "C" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
-    /// array that is known only at run time; it returns 0 if the slot is empty or out of range. 0
-    /// if there are no such calls.
+    /// `extern "C" fn(map handle, index: u32) -> u64`: looks up the tail entry in a slot of a prog
+    /// array that is known only at run time; returns 0 if the slot is empty or out of range. 0 if
+    /// there are no such calls.
     pub tail_call_lookup: u64,
-    /// `extern "C" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there, or 0 where
-    /// nothing can be read. 0 if there are no loads that may fault.
+    /// `extern "C" fn(address, bytes: u32) -> u64`: loads 1, 2, 4 or 8 bytes, or returns 0 if they
+    /// cannot be read. 0 if there are no loads that may fault.
     pub probe: u64,
-    /// Where runs are counted; without it, no statistics sites are emitted.
+    /// The statistics of the program; without them, no statistics sites are emitted.
     pub stats: Option<StatsLink>,
-    /// Where it is counted what runs; without it, there are no counters in the code.
+    /// The execution counters; without them, no counters are emitted.
     pub coverage: Option<Coverage>,
 }
 
@@ -86,6 +86,7 @@ impl Linkage {
                     array: ArrayLink { max_entries, stride_bytes },
                     cpu_stride_bytes: 4096,
                     cpus: 2,
+                    cpu_word: 8,
                 }),
                 lookup: direct(4 << 40),
                 update: direct((4 << 40) + 16),
@@ -108,10 +109,10 @@ impl Linkage {
 /// One map, as machine code sees it. All zeros means not linked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MapLink {
-    /// What helpers get as their `struct bpf_map *`.
+    /// The value that helpers receive as `struct bpf_map *`.
     pub handle: u64,
-    /// Address of the first value, for maps whose values are addressed directly
-    /// (`BPF_PSEUDO_MAP_VALUE`); else 0.
+    /// Address of the first value, for maps with direct value access (`BPF_PSEUDO_MAP_VALUE`); else
+    /// 0.
     pub values: u64,
     /// Present for arrays (not per-CPU ones) whose lookups are to be inlined.
     pub array: Option<ArrayLink>,
@@ -132,11 +133,11 @@ pub struct MapLink {
 pub struct ArrayLink {
     /// Number of elements.
     pub max_entries: u32,
-    /// Bytes from one value to the next.
+    /// Distance between values, in bytes.
     pub stride_bytes: u32,
 }
 
-/// A per-CPU array's geometry. Whose values a thread uses is its word at
+/// Layout of a per-CPU array. A thread selects its CPU's values with its word at
 /// [`crate::thread_word::cpu_offset`].
 #[derive(Clone, Copy, Debug)]
 pub struct PercpuLink {
@@ -144,33 +145,36 @@ pub struct PercpuLink {
     pub values: u64,
     /// Geometry of one CPU's values.
     pub array: ArrayLink,
-    /// Bytes from one CPU's values to the next CPU's.
+    /// Distance between the values of consecutive CPUs, in bytes.
     pub cpu_stride_bytes: u32,
     /// Number of CPUs.
     pub cpus: u32,
+    /// Where each thread keeps the number of the CPU whose values it uses: this far from its thread
+    /// pointer (`fs`).
+    pub cpu_word: i32,
 }
 
 /// A prog array: `max_entries` aligned 64-bit words, each a program's tail entry or 0, replaced
-/// atomically: of programs that were compiled with fuel if this one was, and of no others.
+/// atomically; only of programs that agree with this one in having fuel.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgArrayLink {
     /// Address of the first word (`AtomicU64`).
     pub slots: u64,
     /// Number of words.
     pub max_entries: u32,
-    /// The caller keeps [`crate::MachineCode::tail_call_sites`] in step with the slots, so that
-    /// calls with a constant index need not load theirs. Ignored where code is not patched.
+    /// The caller keeps [`crate::MachineCode::tail_call_sites`] up to date with the slots, so that
+    /// calls with a constant index need not load theirs. Ignored if code is not patched.
     pub patched: bool,
 }
 
-/// What a run with fuel shares with its machine code. There is one per run, not per program.
+/// State shared by a run with fuel and its machine code. There is one per run, not per program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunEnv {
-    /// Units left: a back-edge taken, a subprog call, or a callback call (counted by the helper) is
-    /// one. The run stops when this becomes negative.
+    /// Remaining units: each back-edge taken, subprog call, or callback (counted by the helper)
+    /// costs one. The run stops when this becomes negative.
     pub fuel: i64,
-    /// Other threads may set it to anything but 0 (a plain aligned store) to stop the run at its
+    /// Other threads may set it to a non-zero value (a plain aligned store) to stop the run at its
     /// next unit of fuel.
     pub interrupt: u32,
     /// Set to 1 when the run was stopped; r0 is meaningless then. A helper that sets it stops the
@@ -180,7 +184,7 @@ pub struct RunEnv {
     pub stop_sp: u64,
     /// Stack pointer of the main program that catches exceptions; written by machine code.
     pub throw_sp: u64,
-    /// Address of the record of the innermost run that is being timed ([`crate::stats`]), or 0;
-    /// written by machine code.
+    /// Address of the record of the innermost run being timed ([`crate::stats`]), or 0; written by
+    /// machine code.
     pub record: u64,
 }

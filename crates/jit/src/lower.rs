@@ -1,10 +1,10 @@
-//! Insns to ops, one for one. Only here are BPF's encodings known.
+//! Translates insns to ops, one for one. Only this module knows BPF's encodings.
 //!
 //! Source: RFC 9669 sections 4 and 5.
 //!
 //! # Invariants
-//! 1. The op of an insn that only touches its own registers is exactly that insn: clever forms are
-//!    the passes' business.
+//! 1. The op of an insn that only accesses its own registers is a literal translation: optimising
+//!    is left to the passes.
 
 use crate::asm::Width;
 use crate::op::{
@@ -57,7 +57,7 @@ fn ld_imm64((at, insn, second): (usize, Insn, Insn), linkage: &Linkage) -> Resul
         0 => insn.imm64(second),
         BPF_PSEUDO_MAP_FD => map()?.handle,
         BPF_PSEUDO_MAP_VALUE => match map()?.values {
-            0 => return Err(Error::insn(at, "the map's values have no addresses")),
+            0 => return Err(Error::insn(at, "the map does not support direct value addresses")),
             values => values.wrapping_add(u64::from(second.imm as u32)),
         },
         BPF_PSEUDO_FUNC => {
@@ -68,7 +68,8 @@ fn ld_imm64((at, insn, second): (usize, Insn, Insn), linkage: &Linkage) -> Resul
     Ok(Op::LdImm { dst, value })
 }
 
-/// Out of range becomes an op that does not exist, which the control flow's check finds.
+/// A target out of range becomes an op index that does not exist, which the control flow check
+/// finds.
 fn relative(at: usize, off: i64) -> u32 {
     u32::try_from(at as i64 + 1 + off).unwrap_or(u32::MAX)
 }
@@ -185,8 +186,8 @@ impl Lower<'_> {
         let facts = self.xlated.facts(self.at);
         let map = facts.map.map(|map| map.0);
         match (self.insn.src, self.insn.imm) {
-            // The walk's index is not taken over: the kernel's verifier, which ours agrees with,
-            // loses sight of values that atomics fetch from the stack, and so may ours.
+            // The index known to the verifier is not used: the kernel's verifier, and therefore
+            // ours, loses the precision of values that atomics fetch from the stack.
             (0, BPF_FUNC_TAIL_CALL) => Ok(Op::TailCall { map, index: None }),
             (0, helper) if helper == OwnHelper::Throw as i32 => Ok(Op::Throw),
             (0, helper) => Ok(Op::Call { helper, map }),
@@ -221,8 +222,8 @@ impl Lower<'_> {
             (BPF_LDX, BPF_MEMSX) => load(true, space),
             (BPF_ST, BPF_MEM) => store(Src::Imm(imm), space),
             (BPF_STX, BPF_MEM) => store(Src::Reg(src), space),
-            // Plain loads acquire and plain stores release on this processor, and passes leave the
-            // order of those alone that others see.
+            // On this processor plain loads acquire and plain stores release, and passes preserve
+            // the order of shared accesses.
             (BPF_STX, BPF_ATOMIC) if imm == BPF_LOAD_ACQ => load(false, Space::Shared),
             (BPF_STX, BPF_ATOMIC) if imm == BPF_STORE_REL => store(Src::Reg(src), Space::Shared),
             (BPF_STX, BPF_ATOMIC) => self.atomic(size)?,
@@ -261,7 +262,7 @@ impl Lower<'_> {
 /// Number of `bpf_tail_call`.
 const BPF_FUNC_TAIL_CALL: i32 = 12;
 
-/// A shift by an immediate counts modulo the width.
+/// The count of a shift by an immediate is taken modulo the width.
 fn masked(by: Src, width: Width) -> Src {
     match by {
         Src::Imm(imm) => Src::Imm(imm & if width == Width::W64 { 63 } else { 31 }),

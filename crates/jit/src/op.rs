@@ -1,15 +1,15 @@
-//! `Op`: what machine code is made of. One for each insn slot; passes rewrite them in place, fusing
-//! several into one and leaving `Nop`s.
+//! `Op`: the intermediate representation. One op per insn slot; passes rewrite them in place,
+//! fusing several into one and leaving `Nop`s.
 //!
 //! # Invariants
-//! 1. Op `i` of a program is reached exactly when insn `i` would be: jumps keep their targets.
-//! 2. Flags live within one op: none reads those of another.
+//! 1. Op `i` of a program is reached exactly when insn `i` would be: jump targets do not change.
+//! 2. Flags are local to one op: no op reads those of another.
 //! 3. `fp` (r10) is never written.
 
 use crate::asm::Width;
 
 /// A register of the program: 0 to 10 are BPF's, 11 is the kernel's AX, the others are spare ones
-/// that passes give out.
+/// assigned by passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reg(pub(crate) u8);
 
@@ -48,7 +48,7 @@ impl RegSet {
     pub(crate) fn meets(self, other: RegSet) -> bool {
         self.0 & other.0 != 0
     }
-    /// Those in it, in order.
+    /// The registers in the set, in order.
     pub(crate) fn iter(self) -> impl Iterator<Item = Reg> {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -59,13 +59,14 @@ impl RegSet {
     }
 }
 
-/// Who sees the memory that an op accesses.
+/// Who can access the memory of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// The run alone: its stack, context and packet. Passes do what they like with it.
+    /// The run only: its stack, context and packet. Passes may optimise such accesses freely.
     Own,
-    /// Other threads may read and write it at any time. Each access of the program happens once, at
-    /// its width, and in its order among others to such memory (`docs/memory-model.md`).
+    /// Other threads may read and write it at any time. Each access of the program is performed
+    /// exactly once, with its width, and in order with respect to other accesses to such memory
+    /// (`docs/memory-model.md`).
     Shared,
 }
 
@@ -79,15 +80,15 @@ pub(crate) struct Addr {
 }
 
 impl Addr {
-    /// Where an insn says; frames are the run's own.
+    /// An address given by an insn; frames are private.
     pub(crate) fn new(base: Reg, disp: i16, space: Space) -> Addr {
         Addr { base, index: None, disp: i32::from(disp), space }.own_if_frame()
     }
-    /// A sum, not a place in memory.
+    /// A sum rather than a memory address.
     pub(crate) fn sum(base: Reg, index: Option<(Reg, u8)>, disp: i32) -> Addr {
         Addr { base, index, disp, space: Space::Own }
     }
-    /// A pass may find out that what an address starts from is the frame.
+    /// A pass may find out that the base of an address is the frame pointer.
     pub(crate) fn own_if_frame(self) -> Addr {
         let space = if self.base == Reg::FP { Space::Own } else { self.space };
         Addr { space, ..self }
@@ -173,7 +174,7 @@ pub(crate) enum RmwOp {
     Xor,
 }
 
-/// What an atomic does; `fetch` forms put the old value in the register.
+/// The operation of an atomic; `fetch` forms return the old value in the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomicOp {
     Rmw { op: RmwOp, fetch: bool },
@@ -181,7 +182,7 @@ pub(crate) enum AtomicOp {
     Cmpxchg,
 }
 
-/// A condition of a jump.
+/// The condition of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cond {
     Eq,
@@ -235,7 +236,7 @@ impl Test {
     }
 }
 
-/// Which map a call is about, if that is known.
+/// The map of a call, if known.
 pub(crate) type MapNumber = Option<u32>;
 
 /// One operation. Results of width 32 are zero extended, as in BPF.
@@ -283,7 +284,8 @@ pub(crate) enum Op {
         size: Size,
         dst: Reg,
     },
-    /// `dst = src * by + plus` by shifts (`opt::products`); `src` or `plus` is `dst`, neither r10.
+    /// `dst = src * by + plus` with shifts (`opt::products`); `src` or `plus` is `dst`, neither is
+    /// r10.
     Product {
         width: Width,
         dst: Reg,
@@ -316,29 +318,29 @@ pub(crate) enum Op {
         dst: Reg,
         addr: Addr,
     },
-    /// A load of what may not be there: 0 then. Asks the host, and leaves all other registers
-    /// alone.
+    /// A load from possibly unmapped memory, which then gives 0. Calls the host, and preserves all
+    /// other registers.
     Probe {
         size: Size,
         sign: bool,
         dst: Reg,
         addr: Addr,
     },
-    /// `src` is no memory; `big` swaps the bytes.
+    /// `src` is not memory; `big` swaps the bytes.
     Store {
         size: Size,
         big: bool,
         addr: Addr,
         src: Src,
     },
-    /// `bytes` of zeros, 16 or more, from `addr` on; `zeroed`: the register that they come from has
-    /// them already.
+    /// `bytes` of zeros, 16 or more, from `addr` on; `zeroed`: the register used for the zeros
+    /// already contains them.
     Fill {
         addr: Addr,
         bytes: u32,
         zeroed: bool,
     },
-    /// `*addr op= src`, not atomic; `src` is no memory.
+    /// `*addr op= src`, not atomic; `src` is not memory.
     AluStore {
         op: AluOp,
         size: Size,
@@ -378,18 +380,18 @@ pub(crate) enum Op {
         map: MapNumber,
         index: Option<u32>,
     },
-    /// Leaves the program through its exception callback, which is given r1.
+    /// Leaves the program through its exception callback, with r1 as argument.
     Throw,
     Exit,
 }
 
-/// Registers that arguments are in.
+/// Argument registers.
 pub(crate) const ARGS: RegSet = RegSet(0b11_1110);
-/// Registers that a call does not preserve: r0 to r5 and AX.
+/// Registers that are clobbered by a call: r0 to r5 and AX.
 pub(crate) const CLOBBERED: RegSet = RegSet(0b1000_0011_1111);
 
 impl Op {
-    /// Registers that the op reads.
+    /// Registers read by the op.
     pub(crate) fn uses(&self) -> RegSet {
         match *self {
             Op::Nop | Op::LdImm { .. } | Op::LdFunc { .. } | Op::Jmp { .. } => RegSet::NONE,
@@ -416,11 +418,11 @@ impl Op {
         }
     }
 
-    /// Registers that the op writes.
+    /// Registers written by the op.
     pub(crate) fn defs(&self) -> RegSet {
         match *self {
             Op::Nop | Op::Store { .. } | Op::Fill { .. } | Op::AluStore { .. } => RegSet::NONE,
-            // One that does not happen leaves all as it was.
+            // If it is not performed, the register is unchanged.
             Op::TailCall { .. } | Op::Jmp { .. } | Op::Br { .. } => RegSet::NONE,
             Op::Throw | Op::Exit => RegSet::NONE,
             Op::Mov { dst, .. }
@@ -447,7 +449,7 @@ impl Op {
         }
     }
 
-    /// The memory that the op itself accesses; calls are not asked.
+    /// The memory that the op itself accesses; not for calls.
     pub(crate) fn addr(&self) -> Option<Addr> {
         match *self {
             Op::Load { addr, .. }
@@ -466,13 +468,13 @@ impl Op {
         }
     }
 
-    /// Whether the op accesses memory that others see: then it stays what it is, and where it is
-    /// among others that do.
+    /// Whether the op accesses shared memory: then it must not be changed, or reordered with other
+    /// shared accesses.
     pub(crate) fn is_shared_access(&self) -> bool {
         self.addr().is_some_and(|addr| addr.space == Space::Shared)
     }
 
-    /// Whether the op does nothing but write `defs()`.
+    /// Whether the op has no effect except writing `defs()`.
     pub(crate) fn is_pure(&self) -> bool {
         let pure = matches!(
             self,
@@ -494,7 +496,7 @@ impl Op {
         pure && !self.is_shared_access()
     }
 
-    /// The op that the op may jump to.
+    /// The jump target of the op.
     pub(crate) fn target(&self) -> Option<u32> {
         match *self {
             Op::Jmp { to } | Op::Br { to, .. } => Some(to),
@@ -502,12 +504,12 @@ impl Op {
         }
     }
 
-    /// Whether the next op does not follow.
+    /// Whether control never falls through to the next op.
     pub(crate) fn is_end(&self) -> bool {
         matches!(self, Op::Jmp { .. } | Op::Throw | Op::Exit)
     }
 
-    /// Whether the op calls, for which the stack has to be aligned and nothing be below `rsp`.
+    /// Whether the op makes a call, which requires an aligned stack and no data below `rsp`.
     pub(crate) fn is_call(&self) -> bool {
         matches!(
             self,

@@ -1,16 +1,16 @@
-//! `PcMap`: from insns to machine code and back.
+//! `PcMap`: maps insns to machine code and back.
 //!
 //! # Invariants
-//! 1. Offsets do not descend but where `ends` says so; insns that were fused into others have no
-//!    code.
-//! 2. The code of an unrolled loop is all of its first insn's, as far as `code_of` tells.
+//! 1. Offsets are non-decreasing except where `ends` says so; insns that were fused into others
+//!    have no code.
+//! 2. `code_of` attributes the code of an unrolled loop to its first insn.
 
-/// Where the code of each insn is.
+/// The position of the code of each insn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PcMap {
     /// Offset of the code of each insn, then the end of the last.
     pub(crate) offs: Vec<u32>,
-    /// Insns whose code is not in front of that of the next, and where it ends, in order.
+    /// Insns whose code is not followed by that of the next, and its end, in order.
     pub(crate) ends: Vec<(u32, u32)>,
     /// Offset and insn of each piece of code; more than one for insns in unrolled loops.
     pub(crate) spans: Vec<(u32, u32)>,
@@ -24,7 +24,7 @@ impl PcMap {
         Some((*self.offs.get(idx)?, *end?))
     }
 
-    /// The insn that the code at `off` was compiled from; `None` before the first (thunks) and
+    /// The insn from which the code at `off` was compiled; `None` before the first (thunks) and
     /// after the last.
     pub fn insn_at(&self, off: u32) -> Option<usize> {
         let after = self.spans.partition_point(|(start, _)| *start <= off);

@@ -1,30 +1,29 @@
-//! Patch sites: places that one atomic store may change while other threads run the code.
+//! Patch sites: places that one atomic store can change while other threads run the code.
 //!
-//! The emitter opens and closes them; `text` writes to them.
+//! The emitter opens and closes them; `skep-text` writes to them.
 //!
 //! # Invariants
 //! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32`
-//!    (`E9`): the immediate is the displacement of the jump. It stands where flags are not read
-//!    before they are written.
-//! 2. A switch may also be an insn of the program itself, of which nothing is added to the code:
-//!    its first two bytes, at an even offset, are replaced by `jmp rel8` to the five bytes in front
-//!    of it, where a `jmp rel32` stands. The insn has two bytes at least, means the same wherever
-//!    it stands, and nothing in the program jumps to it: who turns the switch decides about entries
-//!    and about nothing else. What is jumped to does the insn and goes on behind it.
+//!    (`E9`): the immediate is the displacement of the jump. It is placed where flags are dead.
+//! 2. A switch may also be an insn of the program itself, so that nothing is added to the code: its
+//!    first two bytes, at an even offset, are replaced by a `jmp rel8` to the five bytes before it,
+//!    which are a `jmp rel32`. The insn must have at least two bytes, be position-independent, and
+//!    not be a jump target in the program: the switch affects entries only. The target of the jump
+//!    executes the insn and continues after it.
 //! 3. A retarget site is `jmp rel32` whose displacement is 4-byte aligned.
 //! 4. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
-//!    code tests before a conditional jump; `r11` and flags are lost.
+//!    code tests before a conditional jump; `r11` and flags are clobbered.
 
 /// An insn that can be turned into a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
     off: u32,
-    made: Made,
+    made: SwitchForm,
 }
 
 /// What a switch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Made {
+enum SwitchForm {
     /// `test eax, imm32` or `jmp rel32`.
     Test,
     /// An insn of the program that starts with these bytes, or `jmp rel8`.
@@ -38,40 +37,41 @@ impl SwitchSite {
     pub const OFF: u8 = 0xa9;
     /// First byte while it is on.
     pub const ON: u8 = 0xe9;
-    /// Over an insn of the program while it is on: a jump to [`SwitchSite::FRONT_BYTES`] in front.
+    /// Replaces an insn of the program while it is on: a jump to [`SwitchSite::FRONT_BYTES`] before
+    /// it.
     pub const HOP: [u8; 2] = [0xeb, (-(2 + Self::FRONT_BYTES as i8)) as u8];
-    /// Length of the jump in front of an insn that is a switch.
+    /// Length of the jump before an insn that is a switch.
     pub const FRONT_BYTES: u32 = 5;
 
     /// A site that is patched.
-    pub(crate) fn new(off: u32) -> SwitchSite {
-        SwitchSite { off, made: Made::Test }
+    pub fn new(off: u32) -> SwitchSite {
+        SwitchSite { off, made: SwitchForm::Test }
     }
 
     /// An insn of the program that starts with these bytes.
-    pub(crate) fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
+    pub fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
         debug_assert_eq!(off % 2, 0);
-        SwitchSite { off, made: Made::Insn(bytes) }
+        SwitchSite { off, made: SwitchForm::Insn(bytes) }
     }
 
     /// A site that tests a flag.
-    pub(crate) fn of_flag(off: u32, flag: u32) -> SwitchSite {
-        SwitchSite { off, made: Made::Flag(flag) }
+    pub fn of_flag(off: u32, flag: u32) -> SwitchSite {
+        SwitchSite { off, made: SwitchForm::Flag(flag) }
     }
 
     /// Whether it is an insn of the program, so that nothing is added to the code.
     pub fn is_insn(self) -> bool {
-        matches!(self.made, Made::Insn(_))
+        matches!(self.made, SwitchForm::Insn(_))
     }
 
     /// What is there while it is off or on: a byte, two, or the flag.
-    pub(crate) fn value(self, on: bool) -> u32 {
+    pub fn value(self, on: bool) -> u32 {
         match (self.made, on) {
-            (Made::Test, false) => Self::OFF.into(),
-            (Made::Test, true) => Self::ON.into(),
-            (Made::Insn(bytes), false) => u16::from_le_bytes(bytes).into(),
-            (Made::Insn(_), true) => u16::from_le_bytes(Self::HOP).into(),
-            (Made::Flag(_), on) => on.into(),
+            (SwitchForm::Test, false) => Self::OFF.into(),
+            (SwitchForm::Test, true) => Self::ON.into(),
+            (SwitchForm::Insn(bytes), false) => u16::from_le_bytes(bytes).into(),
+            (SwitchForm::Insn(_), true) => u16::from_le_bytes(Self::HOP).into(),
+            (SwitchForm::Flag(_), on) => on.into(),
         }
     }
 
@@ -83,8 +83,8 @@ impl SwitchSite {
     /// Number of the flag, if the site is not patched.
     pub fn flag(self) -> Option<u32> {
         match self.made {
-            Made::Flag(flag) => Some(flag),
-            Made::Test | Made::Insn(_) => None,
+            SwitchForm::Flag(flag) => Some(flag),
+            SwitchForm::Test | SwitchForm::Insn(_) => None,
         }
     }
 }
@@ -96,7 +96,8 @@ pub struct RetargetSite {
 }
 
 impl RetargetSite {
-    pub(crate) fn new(off: u32) -> RetargetSite {
+    /// A jump whose displacement is at a multiple of 4.
+    pub fn new(off: u32) -> RetargetSite {
         debug_assert_eq!((off + 1) % 4, 0);
         RetargetSite { off }
     }
@@ -106,7 +107,7 @@ impl RetargetSite {
         self.off + 1
     }
 
-    /// Offset in the code that the displacement is relative to.
+    /// Offset in the code to which the displacement is relative.
     pub fn next_off(self) -> u32 {
         self.off + 5
     }
@@ -114,8 +115,8 @@ impl RetargetSite {
 
 /// A tail call with a constant index, in code that is patched.
 ///
-/// While the switch is on (the slot is empty), the call is skipped. Otherwise it counts, leaves its
-/// frame and jumps.
+/// While the switch is on (the slot is empty), the call is skipped. Otherwise it is counted, leaves
+/// its frame and jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailCallSite {
     /// The prog array, by `MapIdx`.

@@ -1,8 +1,8 @@
-//! How machine code counts and times its runs: the words that it writes, and the sites that switch
+//! Counting and timing of runs in machine code: the words that it writes, and the sites that switch
 //! it on.
 //!
-//! A program's first insn is a switch site, so that nothing is added to the program. Switched on,
-//! it leads to a stub outside the program's way:
+//! A program's first insn is a switch site, so nothing is added to the program. When on, it jumps
+//! to an out-of-line stub:
 //!
 //! ```text
 //!   stub: slot.run_cnt += 1
@@ -13,19 +13,20 @@
 //!         return
 //! ```
 //!
-//! A tail call is a switch site too, behind the epilogue: its stub ends the record, if the run that
-//! goes over to the target has one. That is so if what it would return to is `ret`.
+//! A tail call is a switch site too, after the epilogue: its stub ends the record, if the run that
+//! continues in the target has one, which is the case if its return address is `ret`.
 //!
-//! A run with fuel may be stopped anywhere. Its records are a list that starts in its environment
-//! ([`crate::RunEnv::record`]): who stops goes to the `ret` of each, as if the program returned.
+//! A run with fuel may be stopped anywhere. Its records form a list that starts in its environment
+//! ([`crate::RunEnv::record`]): stopping goes to the `ret` of each, as if the program returned.
 //!
 //! # Invariants
-//! 1. A run that was counted when it began is one whatever is switched meanwhile: the record is on
-//!    its own stack, and the code that ends it is what the stub called from.
-//! 2. A slot is written by the thread that owns it and by no other; what belongs together
-//!    (`ticks`, `timed_cnt`, `buckets`) changes while `seq` is odd.
-//! 3. Where one in N runs is timed, of every 2^32 in a row of one thread exactly 2^32 / N are,
-//!    spread as evenly as a golden section spreads them: nothing periodic is met at one phase only.
+//! 1. A run that was counted when it began is counted whatever is switched in the meantime: the
+//!    record is on its own stack, and the code that ends it follows the stub's call.
+//! 2. A slot is only written by the thread that owns it; fields that belong together (`ticks`,
+//!    `timed_cnt`, `buckets`) change while `seq` is odd.
+//! 3. If one in N runs is timed, of every 2^32 consecutive runs of a thread exactly 2^32 / N are,
+//!    spread evenly by the golden ratio, so that periodic behaviour is not sampled at one phase
+//!    only.
 
 mod rate;
 mod slot;
@@ -37,20 +38,20 @@ use std::sync::atomic::{self, AtomicU32, AtomicU64};
 
 /// 2^32 divided by the golden ratio, odd.
 pub const GOLDEN: u32 = 0x9e37_79b9;
-/// Runs that seem to be longer than 2 to the power of this, in ticks, are a clock that jumped.
+/// If a run appears to be longer than 2 to the power of this, in ticks, the clock has jumped.
 pub const JUMP_BITS: u8 = 42;
-/// Where a timed run stands for others, these take its time, but at most as long as [`LIMIT_BITS`]
-/// says; and all together no more than has passed for the thread since statistics were asked for,
-/// of which it saves up 2 to the power of this, in ticks. (`skep-runtime` says why, in
-/// `stats/estimate.rs`, and does the same for interpreted runs; machine code calls it where it does
-/// not know on.)
+/// If a timed run represents others, these count with its time, but at most as given by
+/// [`LIMIT_BITS`]; and all together with no more than the time elapsed for the thread since
+/// statistics were requested, of which up to 2 to the power of this, in ticks, are carried over.
+/// (`skep-runtime` explains this in `stats/estimate.rs`, and does the same for interpreted runs;
+/// machine code calls it for complex cases.)
 pub const BANK_BITS: u8 = 28;
-/// A run that is not timed is not taken to be longer than the mean times 2 to the power of this.
+/// A run that is not timed is assumed to be no longer than the mean times 2 to the power of this.
 pub const LIMIT_BITS: u8 = 8;
-/// Powers of two that have a bucket.
+/// Number of buckets, one for each power of two.
 pub const BUCKETS: usize = 48;
 
-/// What machine code reads of what was asked for; seldom written.
+/// The requested settings as read by machine code; rarely written.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct StatsControl {
@@ -58,7 +59,7 @@ pub struct StatsControl {
     pub rate: Rate,
     /// Whether `StatsLink::timed` is called at the end of every run.
     pub has_histogram: AtomicU32,
-    /// When this was asked for, by the clock.
+    /// The time of the request, by the clock.
     pub since: AtomicU64,
 }
 
@@ -69,17 +70,17 @@ pub struct StatsLink {
     pub slots: u64,
     /// The [`StatsControl`].
     pub control: u64,
-    /// Where each thread keeps the distance of its slot from the first, in bytes: this far from
-    /// its thread pointer (`fs`).
+    /// Where each thread stores the offset of its slot from the first, in bytes: at this offset
+    /// from its thread pointer (`fs`).
     pub thread_word: i32,
     /// `extern "C" fn() -> u64`; 0 is the time stamp counter.
     pub clock: u64,
     /// `extern "C" fn(&StatsSlot, &StatsControl, elapsed: u64, weight: u64, now: u64)`, which
-    /// does what a run needs at its end that has a histogram, or is longer than is usual.
+    /// handles the end of a run that has a histogram, or is unusually long.
     pub timed: u64,
 }
 
-/// The sites that statistics are switched with ([`crate::MachineCode::stats_switches`]).
+/// The sites that switch statistics ([`crate::MachineCode::stats_switches`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatsSites {
     pub(crate) entry: Option<SwitchSite>,

@@ -1,4 +1,4 @@
-//! `Tuning`: what may differ between two compilations of the same program.
+//! `Tuning`: options of a compilation.
 
 /// Function prologues and epilogues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub enum Prologue {
 /// How switches and retargetable jumps are implemented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PokeMode {
-    /// Sites in the code are patched, so nothing is loaded. Falls back to `Flag` where the host
-    /// refuses (see [`crate::patching_is_refused`]).
+    /// Sites in the code are patched, so nothing is loaded. Falls back to `Flag` if the host does
+    /// not allow it (see [`crate::patching_is_refused`]).
     #[default]
     Patch,
     /// A load and a branch; code is never written once it is in place.
@@ -31,7 +31,7 @@ pub struct Tuning {
     pub prologue: Prologue,
     /// Counts fuel ([`crate::RunEnv::fuel`]) and checks the interrupt flag at each unit.
     pub fuel: bool,
-    /// Emits the patch sites for statistics, if the linkage says where to count.
+    /// Emits the patch sites for statistics, if the linkage contains the counters.
     pub sites: bool,
     /// How sites are implemented.
     pub poke: PokeMode,
@@ -39,9 +39,9 @@ pub struct Tuning {
     pub cpu: CpuFeatures,
     /// Which passes run.
     pub passes: Passes,
-    /// Whether it is checked that the passes leave alone what other threads see
-    /// (`docs/memory-model.md`); if they do not, that is an error ([`crate::Error::is_bug`]). By
-    /// default in builds with debug assertions.
+    /// Check that the passes preserve shared memory accesses (`docs/memory-model.md`); if they do
+    /// not, that is an error ([`crate::Error::is_bug`]). By default in builds with debug
+    /// assertions.
     pub checked: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct CpuFeatures {
     pub bmi2: bool,
     /// `movbe`.
     pub movbe: bool,
-    /// AVX: processors that have it store an aligned block of 16 bytes at once.
+    /// AVX: processors that have it store an aligned 16-byte block atomically.
     pub avx: bool,
 }
 
@@ -112,68 +112,68 @@ macro_rules! passes {
 }
 
 passes! {
-    /// Removes what no one reads.
+    /// Removes dead ops.
     dead,
-    /// Lookups in arrays without a call.
+    /// Inlines array lookups.
     lookup,
-    /// Operations on hash maps by a direct call.
+    /// Direct calls for operations on hash maps.
     direct,
-    /// Checks of divisors that divisions make themselves.
+    /// Removes divisor checks that are part of the division op.
     guards,
-    /// Jumps to and over jumps.
+    /// Threads jumps to jumps, and inverts jumps over jumps.
     branches,
     /// Results that are known.
     constants,
-    /// Two shifts as one rotation.
+    /// Two shifts become a rotation.
     rotate,
-    /// Loads of single bytes as one load.
+    /// Loads of single bytes become one load.
     bytes,
-    /// Drops extensions and masks that change nothing.
+    /// Removes redundant extensions and masks.
     zext,
-    /// Tests of a sign as tests of a bit.
+    /// Sign tests become bit tests.
     signs,
-    /// Drops masks and extensions whose cleared bits no one reads.
+    /// Removes masks and extensions whose cleared bits are dead.
     demand,
-    /// Reads values from where they were first.
+    /// Copy propagation.
     copies,
     /// Address arithmetic in addresses.
     address,
-    /// Moves and additions as `lea`.
+    /// Moves and additions become `lea`.
     lea,
-    /// Stack slots in spare registers.
+    /// Moves stack slots to spare registers.
     slots,
+    /// Addresses of global variables that loops need in spare registers.
+    bases,
     /// Sums and shifts in place in the addresses that alone read them.
     index,
-    /// Sums wait for their latest part last.
+    /// Reassociates sums so that the latest operand comes last.
     chains,
-    /// Loads and stores that swap bytes.
+    /// Loads and stores with byte swap.
     movbe,
     /// Loads as operands.
     fold,
-    /// Copies of neighbouring bytes as copies of words.
+    /// Copies of adjacent bytes become copies of words.
     words,
-    /// Zeros next to one another by wide stores.
+    /// Adjacent stores of zeros become wide stores.
     fills,
-    /// Division by constants as multiplication.
+    /// Division by constants becomes multiplication.
     magic,
-    /// Multiplication by 3, 5 and 9 as `lea`; by shifts where the next round waits for it.
+    /// Multiplication by 3, 5 and 9 becomes `lea`; by shifts if it is loop-carried.
     products,
-    /// Flags of arithmetic in place of a comparison with 0.
+    /// Uses the flags of arithmetic instead of a comparison with 0.
     flags,
-    /// Short loops written several times in a row.
+    /// Unrolls short loops.
     unroll,
-    /// Loops of a known number of rounds are tested once for all that are written.
+    /// Tests unrolled loops with a known trip count once per unrolled body.
     trips,
-    /// Counters of unrolled loops step once for all rounds.
+    /// Counters of unrolled loops are updated once per unrolled body.
     counters,
-    /// Sums of unrolled loops go to two registers in turn.
+    /// Sums of unrolled loops alternate between two registers.
     sums,
-    /// Ends of loops written where they are jumped to.
+    /// Duplicates loop latches at jumps to them.
     latches,
-    /// What is run when a loop is left stands behind the function.
-    cold,
     /// Blocks stand where they are likely to be needed.
     layout,
-    /// Loop heads at multiples of 32 bytes.
+    /// Aligns loop heads to 32 bytes.
     align,
 }

@@ -10,7 +10,7 @@ mod loops;
 
 use examples::{EXAMPLES, Example};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, Mnemonic, Register};
-use skep_jit::{CpuFeatures, Linkage, Passes, Tuning, compile};
+use skep_jit::{CpuFeatures, Linkage, MapLink, Passes, Tuning, compile};
 use skep_object::{Object, OpenOptions};
 use skep_verifier::{Config, Verdict, Xlated};
 
@@ -24,7 +24,10 @@ fn listing(text: &str, passes: Passes) -> String {
     let xlated = Xlated::bare(&assembly.insns).expect(text).on_own_memory();
     let cpu = CpuFeatures { bmi2: true, movbe: true, avx: true };
     let tuning = Tuning { cpu, passes, checked: true, ..Tuning::default() };
-    disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
+    // An address for examples that have one.
+    let maps = vec![MapLink { values: 0x12_3456_7890, ..MapLink::default() }];
+    let linkage = Linkage { maps, ..Linkage::default() };
+    disassembly(&compile(&xlated, &linkage, &tuning, 0..0).expect(text).code)
 }
 
 fn disassembly(bytes: &[u8]) -> String {
@@ -173,7 +176,7 @@ fn the_second_of_two_loads_is_an_operand() {
         let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
         let xlated = Xlated::bare(&assembly.insns).expect(text);
         let tuning = Tuning { sites: false, checked: true, ..Tuning::default() };
-        disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
+        disassembly(&compile(&xlated, &Linkage::default(), &tuning, 0..0).expect(text).code)
     };
     let loads = |last: &str| format!("r2 = *(u64 *)(r1 +8)\n r0 = *(u64 *)(r1 +0)\n {last}\n exit");
     assert_eq!(listed(&loads("r0 ^= r2")), "mov rax,[rdi+8]\nxor rax,[rdi]\nret\n");
@@ -193,8 +196,8 @@ fn what_others_see_is_what_the_program_says() {
         let xlated = Xlated::bare(&assembly.insns).expect(text);
         for (set, passes) in pass_sets() {
             let tuning = Tuning { passes, sites: false, checked: true, ..Tuning::default() };
-            let code = compile(&xlated, &Linkage::default(), &tuning).expect(text);
-            assert_eq!(accesses(&code.bytes()), expected, "{set}:\n{text}");
+            let code = compile(&xlated, &Linkage::default(), &tuning, 0..0).expect(text);
+            assert_eq!(accesses(&code.code), expected, "{set}:\n{text}");
         }
     }
 }
@@ -234,8 +237,8 @@ fn an_aligned_block_of_zeros_is_stored_at_once() {
             let cpu = CpuFeatures { avx, ..CpuFeatures::default() };
             let passes = Passes { counters: false, unroll: false, ..Passes::ALL };
             let tuning = Tuning { cpu, passes, sites: false, checked: true, ..Tuning::default() };
-            let code = compile(&xlated, &Linkage::default(), &tuning).expect(text);
-            let seen = accesses(&code.bytes());
+            let code = compile(&xlated, &Linkage::default(), &tuning, 0..0).expect(text);
+            let seen = accesses(&code.code);
             match avx {
                 true => assert_eq!(seen, with, "{text}"),
                 false => assert_eq!(seen.len(), without, "{text}"),
@@ -292,7 +295,7 @@ fn maps_program(name: &str, passes: Passes) -> String {
     let xlated = verified.xlated().unwrap();
     let linkage = Linkage::placeholder(xlated, &program.maps);
     let tuning = Tuning { passes, sites: false, checked: true, ..Tuning::default() };
-    disassembly(&compile(xlated, &linkage, &tuning).unwrap().bytes())
+    disassembly(&compile(xlated, &linkage, &tuning, 0..0).unwrap().code)
 }
 
 /// Of the insns that a listing has one after the other, those from the first that starts like this.

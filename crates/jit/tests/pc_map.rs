@@ -19,8 +19,8 @@ fn every_byte_leads_back_to_an_insn() {
             };
             let xlated = verified.xlated().unwrap();
             let linkage = Linkage::placeholder(xlated, &program.maps);
-            let code = compile(xlated, &linkage, &Tuning::default()).unwrap();
-            let map = code.pc_map();
+            let code = compile(xlated, &linkage, &Tuning::default(), 0..0).unwrap();
+            let map = &code.info.pc_map;
             assert_eq!(map.len(), xlated.insns().len());
             // In the order of their code: blocks may stand in another than their insns.
             let mut places: Vec<_> = (0..map.len())

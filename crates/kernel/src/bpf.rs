@@ -1,4 +1,4 @@
-//! The host kernel through bpf(2): just the commands that a judge needs.
+//! The host kernel through bpf(2): only the commands needed to judge programs.
 //!
 //! The one file of this crate with `unsafe`. It wraps the commands that create, read and test
 //! objects (maps, BTF, programs); there is no function that attaches, pins, or changes a setting,
@@ -8,10 +8,10 @@
 //! 1. Every pointer written into an `Attr` comes from a slice that outlives the call, with that
 //!    slice's length beside it.
 //! 2. Every fd that the kernel hands out is in an [`OwnedFd`] before anything else happens.
-//! 3. A buffer that the kernel fills (log, test data, info) is as long as the attribute says.
+//! 3. Every buffer that the kernel fills (log, test data, info) is as long as the attribute says.
 //!
-//! Kernel: `union bpf_attr` of include/uapi/linux/bpf.h, 6.18. Offsets are numbers at their only
-//! use.
+//! Kernel: `union bpf_attr` of include/uapi/linux/bpf.h, 6.18. Offsets are literal numbers, each
+//! used once.
 
 #![allow(unsafe_code)]
 
@@ -19,10 +19,10 @@ use std::cell::RefCell;
 use std::fmt;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// What bpf(2) said no to: the command and the errno.
+/// A failed bpf(2) command and its errno.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno {
-    /// The command, as the manual spells it (`BPF_MAP_CREATE`).
+    /// The command, as spelled in the manual (`BPF_MAP_CREATE`).
     pub command: &'static str,
     /// The errno, positive.
     pub errno: i32,
@@ -102,7 +102,7 @@ impl Command {
     }
 }
 
-/// `union bpf_attr` as bytes: 160 cover what is set here, the rest is zero as the kernel demands.
+/// `union bpf_attr` as bytes: 160 cover what is set here, the rest is zero as the kernel requires.
 #[repr(C, align(8))]
 struct Attr([u8; 160]);
 
@@ -142,7 +142,7 @@ impl Attr {
         self.u64(at, if bytes.is_empty() { 0 } else { bytes.as_mut_ptr() as u64 })
     }
 
-    /// `BPF_OBJ_NAME_LEN` bytes: 15 characters that the kernel takes in a name, and a NUL.
+    /// `BPF_OBJ_NAME_LEN` bytes: 15 characters allowed in names, and a NUL.
     fn name(&mut self, at: usize, name: &str) -> &mut Self {
         let ok = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let name: String = name.chars().map(|c| if ok(c) { c } else { '_' }).take(15).collect();
@@ -165,7 +165,7 @@ impl Attr {
             if ret >= 0 {
                 return Ok(ret);
             }
-            // The kernel may return a number that is no errno (docs/kernel-findings.md).
+            // The kernel may return a number that is not an errno (docs/kernel-findings.md).
             let is_errno = ret == -1;
             let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
             let errno = if is_errno { errno } else { libc::EINVAL };
@@ -178,7 +178,7 @@ impl Attr {
 
     fn call_for_fd(&mut self, command: Command) -> Result<OwnedFd, Errno> {
         let fd = self.call(command)?;
-        // SAFETY: these commands return a new descriptor that nobody else owns.
+        // SAFETY: these commands return a new descriptor, owned by no one else.
         Ok(numbered_high(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
     }
 }
@@ -186,15 +186,15 @@ impl Attr {
 /// Lowest number of the descriptors of maps, BTF and programs.
 const FD_MIN: RawFd = 700;
 
-/// The descriptor with a high number: small ones that an object's insns name must stay closed,
-/// as they are for whoever loads the object first.
+/// Moves the descriptor to a high number: small numbers that appear in an object's insns must stay
+/// closed, as they are for the first program that loads the object.
 fn numbered_high(fd: OwnedFd) -> OwnedFd {
     // SAFETY: the call takes no pointer, and the descriptor is open.
     let high = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FD_MIN) };
     match high {
-        // The process may have no more than that.
+        // The process may not have more descriptors.
         ..0 => fd,
-        // SAFETY: the new descriptor is nobody else's.
+        // SAFETY: the new descriptor is owned by no one else.
         high => unsafe { OwnedFd::from_raw_fd(high) },
     }
 }
@@ -216,7 +216,7 @@ pub struct MapCreate<'a> {
     pub inner_map: Option<RawFd>,
     /// NUMA node, looked at with `BPF_F_NUMA_NODE`.
     pub numa_node: u32,
-    /// Name; characters that the kernel refuses become `_`, cut at 15.
+    /// Name; characters that the kernel rejects become `_`, truncated to 15.
     pub name: &'a str,
     /// BTF that describes key and value.
     pub btf: Option<RawFd>,
@@ -273,7 +273,7 @@ impl Map {
         attr.call(Command::MapUpdateElem).map(drop)
     }
 
-    /// BPF_MAP_UPDATE_ELEM with flags and slices as they are.
+    /// BPF_MAP_UPDATE_ELEM with flags and unpadded slices.
     pub fn update_with(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         let mut attr = Attr::new();
         attr.fd(0, Some(self.fd())).ptr(8, key).ptr(16, value).u64(24, flags);
@@ -281,7 +281,7 @@ impl Map {
     }
 
     /// BPF_MAP_LOOKUP_ELEM, or with `delete` BPF_MAP_LOOKUP_AND_DELETE_ELEM. `value` is as long as
-    /// the kernel makes it: all CPUs' values for per-CPU maps. A bloom filter reads it.
+    /// the kernel's result: all CPUs' values for per-CPU maps. For a bloom filter it is an input.
     pub fn lookup(&self, key: &[u8], value: &mut [u8], delete: bool) -> Result<(), Errno> {
         let mut attr = Attr::new();
         attr.fd(0, Some(self.fd())).ptr(8, key).out(16, value);
@@ -294,7 +294,7 @@ impl Map {
         Attr::new().fd(0, Some(self.fd())).ptr(8, key).call(Command::MapDeleteElem).map(drop)
     }
 
-    /// BPF_MAP_GET_NEXT_KEY: the first key for an empty slice.
+    /// BPF_MAP_GET_NEXT_KEY: the first key if the slice is empty.
     pub fn next_key(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
         let mut next = vec![0; self.key_size];
         let mut attr = Attr::new();
@@ -303,13 +303,13 @@ impl Map {
         Ok(next)
     }
 
-    /// BPF_MAP_FREEZE: user space writes no more, so the verifier may read constants out of it.
+    /// BPF_MAP_FREEZE: user space can no longer write, so the verifier may read constants from it.
     pub fn freeze(&self) -> Result<(), Errno> {
         Attr::new().fd(0, Some(self.fd())).call(Command::MapFreeze).map(drop)
     }
 }
 
-/// BPF_BTF_LOAD. The kernel's reason for a refusal is in the second half of the error.
+/// BPF_BTF_LOAD. The second part of the error is the kernel's reason.
 pub fn btf_load(btf: &[u8]) -> Result<OwnedFd, (Errno, String)> {
     let load = |log: &mut [u8]| {
         let mut attr = Attr::new();
@@ -331,7 +331,7 @@ pub fn btf_load(btf: &[u8]) -> Result<OwnedFd, (Errno, String)> {
     }
 }
 
-/// BPF_BTF_GET_NEXT_ID: the id after `id` of BTF that the kernel has.
+/// BPF_BTF_GET_NEXT_ID: the id of the next BTF object after `id`.
 pub fn btf_next_id(id: u32) -> Result<u32, Errno> {
     let mut attr = Attr::new();
     attr.u32(0, id).call(Command::BtfGetNextId)?;
@@ -354,7 +354,7 @@ pub fn btf_name(btf: &OwnedFd) -> Result<String, Errno> {
     Ok(text(name))
 }
 
-/// What BPF_PROG_LOAD takes. Insns, records and fds are in the kernel's own layout.
+/// Input of BPF_PROG_LOAD. Insns, records and fds are in the kernel's own layout.
 #[derive(Debug, Clone, Default)]
 pub struct ProgLoad<'a> {
     /// `enum bpf_prog_type`.
@@ -363,7 +363,7 @@ pub struct ProgLoad<'a> {
     pub expected_attach_type: u32,
     /// `BPF_F_*` of programs.
     pub prog_flags: u32,
-    /// Name; cut and cleaned as a map's.
+    /// Name; truncated and cleaned like a map's.
     pub name: &'a str,
     /// License, without the NUL.
     pub license: &'a str,
@@ -379,31 +379,31 @@ pub struct ProgLoad<'a> {
     pub line_info: (&'a [u8], u32),
     /// The attach target's type, in the kernel's BTF or that of `attach_obj`.
     pub attach_btf_id: u32,
-    /// A program or BTF that the target lives in.
+    /// A program or BTF that contains the target.
     pub attach_obj: Option<RawFd>,
-    /// Descriptors of maps and module BTFs that insns name by index.
+    /// Descriptors of maps and module BTFs that insns refer to by index.
     pub fd_array: &'a [RawFd],
     /// 0 none, 1 branches, 2 every insn, + 4 statistics.
     pub log_level: u32,
 }
 
-/// The answer to BPF_PROG_LOAD.
+/// The result of BPF_PROG_LOAD.
 #[derive(Debug)]
 pub struct Loaded {
     /// The program, or why not.
     pub result: Result<OwnedFd, Errno>,
     /// The verifier's log.
     pub log: String,
-    /// The log did not fit the largest buffer that the kernel takes; `log` is its end.
+    /// The log exceeded the largest buffer that the kernel allows; `log` is its end.
     pub log_truncated: bool,
 }
 
-/// First log buffer; a longer log is asked for again with its true size.
+/// Initial log buffer; for a longer log, the load is repeated with the true size.
 const LOG_SIZE_FIRST: usize = 16 << 20;
 /// The kernel's limit: `UINT_MAX >> 2`.
 const LOG_SIZE_MAX: usize = (u32::MAX >> 2) as usize;
 
-/// BPF_PROG_LOAD; repeated with a larger log buffer where the first one was too small.
+/// BPF_PROG_LOAD; repeated with a larger log buffer if the first one was too small.
 pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
     if spec.log_level == 0 {
         let (result, _) = prog_load_once(spec, &mut []);
@@ -411,13 +411,13 @@ pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
     }
     FIRST_LOG.with_borrow_mut(|log| {
         log.resize(LOG_SIZE_FIRST, 0);
-        // A kernel that tells no size (before 6.4) ends the text with a NUL.
+        // A kernel that does not report the size (before 6.4) terminates the text with a NUL.
         log[0] = 0;
         let (result, true_size) = prog_load_once(spec, log);
         if is_short(&result, (true_size, log.len())) {
             return prog_load_long(spec, true_size);
         }
-        // What is behind is of an earlier program.
+        // The rest belongs to an earlier program.
         let end = if true_size == 0 { LOG_SIZE_FIRST } else { true_size.min(LOG_SIZE_FIRST) };
         let end = log[..end].iter().position(|&byte| byte == 0).unwrap_or(end);
         let log = text(log[..end].to_vec());
@@ -426,7 +426,7 @@ pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
 }
 
 thread_local! {
-    /// The first log buffer, used again: its pages are what costs.
+    /// The initial log buffer is reused, because page faults are the expensive part.
     static FIRST_LOG: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -445,7 +445,7 @@ fn prog_load_long(spec: &ProgLoad<'_>, mut true_size: usize) -> Loaded {
     }
 }
 
-/// The buffer was too small for the log; 0 is the size of a kernel that does not tell it.
+/// The buffer was too small for the log; 0 means that the kernel does not report the size.
 fn is_short(result: &Result<OwnedFd, Errno>, (true_size, size): (usize, usize)) -> bool {
     let unfit = true_size > size || true_size == 0;
     matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && unfit
@@ -472,7 +472,7 @@ fn records((bytes, size): (&[u8], u32)) -> u32 {
     (bytes.len() as u32).checked_div(size).unwrap_or(0)
 }
 
-/// The bytes before the first NUL, as text; a `?` stands for each that is none, as in skep's log.
+/// The bytes before the first NUL, as text; invalid bytes become `?`, as in skep's log.
 fn text(mut bytes: Vec<u8>) -> String {
     let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     bytes.truncate(len);
@@ -510,16 +510,17 @@ fn prog_info(prog: &OwnedFd) -> Result<[u8; 232], Errno> {
     Ok(info)
 }
 
-/// What a program is run on by BPF_PROG_TEST_RUN; slices may be empty.
+/// Input of BPF_PROG_TEST_RUN; slices may be empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunInput<'a> {
     /// Packet.
     pub data: &'a [u8],
-    /// Context, in the uapi's layout.
+    /// Context, in the UAPI layout.
     pub ctx: &'a [u8],
-    /// The kernel gives the context back apart (skb and xdp do; syscall writes it where it was).
+    /// Whether the kernel returns the context separately (skb and xdp; syscall modifies it in
+    /// place).
     pub ctx_out: bool,
-    /// How often; the kernel takes 0 as 1, and of some types only 0.
+    /// Repetitions; the kernel treats 0 as 1, and some types only allow 0.
     pub repeat: u32,
 }
 
@@ -532,7 +533,7 @@ pub struct TestRun {
     pub data: Vec<u8>,
     /// The context after the run.
     pub ctx: Vec<u8>,
-    /// The kernel's own measure of one run, ns.
+    /// The kernel's own measurement of one run, ns.
     pub duration_ns: u32,
 }
 
@@ -556,14 +557,14 @@ pub fn test_run(prog: &OwnedFd, input: &RunInput<'_>) -> Result<TestRun, Errno> 
     })
 }
 
-/// Whether bpf(2) answers here: root (or CAP_BPF and friends), on a kernel that lets it.
+/// Whether bpf(2) works here: root (or CAP_BPF and friends), and allowed by the kernel.
 pub fn available() -> Result<(), Errno> {
     let spec =
         MapCreate { map_type: 2, key_size: 4, value_size: 8, max_entries: 1, ..Default::default() };
     Map::create(&spec).map(drop)
 }
 
-/// The release of the running kernel, as `uname -r` prints it; empty if it cannot be told.
+/// The release of the running kernel, as in `uname -r`; empty if unknown.
 pub fn release() -> String {
     // SAFETY: all zeros is a `utsname`, of empty strings.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
@@ -582,7 +583,7 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// CAP_SYS_ADMIN).
 const CAPS_BPF: u64 = 1 << 12 | 1 << 39;
 
-/// Runs `f` in a thread of its own whose capabilities are `CAPS_BPF` alone.
+/// Runs `f` in a separate thread whose capabilities are `CAPS_BPF` only.
 pub fn with_cap_bpf_only<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, Errno> {
     let run = || {
         drop_caps(CAPS_BPF)?;
@@ -594,7 +595,7 @@ pub fn with_cap_bpf_only<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, Err
     })
 }
 
-/// Runs `f` on this thread with `CAPS_BPF` alone, and gives it back what it had.
+/// Runs `f` on this thread with `CAPS_BPF` only, and restores its capabilities.
 ///
 /// # Errors
 ///
@@ -606,8 +607,8 @@ pub fn lowered_to_cap_bpf<T>(f: impl FnOnce() -> T) -> Result<T, Errno> {
     Ok(result)
 }
 
-/// Makes `keep` of what is permitted the effective set of the calling thread, and returns the
-/// effective set that it had; the permitted set stays, nothing is inherited.
+/// Restricts the effective set of the calling thread to the permitted capabilities in `keep`, and
+/// returns the previous effective set; the permitted set stays, nothing is inherited.
 fn drop_caps(keep: u64) -> Result<u64, Errno> {
     let mut header = [CAPABILITY_VERSION, 0];
     let mut sets = [0u32; 6];
@@ -631,7 +632,7 @@ fn drop_caps(keep: u64) -> Result<u64, Errno> {
 mod tests {
     use super::*;
 
-    /// `r0 = 0; exit` as a socket filter is what every kernel accepts; without the exit, none does.
+    /// Every kernel accepts `r0 = 0; exit` as a socket filter; none does without the exit.
     #[test]
     fn the_kernel_answers_or_says_why_not() {
         if available().is_err() {

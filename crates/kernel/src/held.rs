@@ -1,5 +1,5 @@
-//! Maps and BTF that stay in the kernel while many programs that share them are judged; but for
-//! maps that bind to the first program that uses them.
+//! Maps and BTF that stay in the kernel while many programs that share them are judged, except maps
+//! that bind to the first program that uses them.
 
 use crate::judge::{Answer, Prepared, load_btf};
 use crate::maps::Maps;
@@ -8,10 +8,10 @@ use skep_program::Program;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 
-/// What programs of one object share in the kernel; closed on drop.
+/// Kernel objects shared by the programs of one object file; closed on drop.
 ///
 /// # Invariants
-/// 1. All programs given to one `Held` have the maps and the BTF of the first: it makes each map
+/// 1. All programs given to one `Held` have the maps and the BTF of the first: each map is created
 ///    once, by index.
 #[derive(Debug)]
 pub struct Held {
@@ -24,7 +24,7 @@ impl Held {
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`]: the kernel does not take the BTF.
+    /// [`Answer::NotJudged`]: the kernel rejects the BTF.
     pub fn new(program: &Program) -> Result<Held, Answer> {
         let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
         let btf = load_btf(program).map_err(refused)?.map(Rc::new);
@@ -36,16 +36,16 @@ impl Held {
         self.prepare(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
     }
 
-    /// A program that can be loaded any number of times.
+    /// A program that can be loaded repeatedly.
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`], with what the kernel did not take.
+    /// [`Answer::NotJudged`], with what the kernel rejected.
     pub fn prepare<'a>(&mut self, program: &'a Program) -> Result<Prepared<'a>, Answer> {
         let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
         let modules = Modules::find(program).map_err(refused)?;
         let fd = self.btf.as_ref().map(|btf| btf.as_raw_fd());
-        // Nobody else holds the maps, unless an earlier program is still prepared: then it keeps
+        // No one else holds the maps, unless an earlier program is still prepared: then it keeps
         // its own.
         if Rc::get_mut(&mut self.maps).is_none() {
             self.maps = Rc::default();

@@ -1,11 +1,10 @@
-//! A [`Program`] in, the host kernel's answer out: the maps are made as their definitions say, map
-//! indices become descriptors, the BTF is loaded, the program is loaded, and everything is closed
-//! again.
+//! Judges a [`Program`] with the host kernel: the maps are created from their definitions, map
+//! indices become descriptors, the BTF and the program are loaded, and everything is closed again.
 //!
 //! # Invariants
-//! 1. The insns that the kernel gets are the program's, but for the descriptors of maps.
-//! 2. [`Answer::NotJudged`] means that the verifier did not look at the program: it is neither
-//!    agreement nor disagreement.
+//! 1. The kernel gets the program's insns, except for the descriptors of maps.
+//! 2. [`Answer::NotJudged`] means that the verifier did not run: it is neither agreement nor
+//!    disagreement.
 
 use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
@@ -21,16 +20,16 @@ use std::rc::Rc;
 /// The host's byte order.
 const NATIVE: Endian = if cfg!(target_endian = "little") { Endian::Little } else { Endian::Big };
 
-/// What the kernel says of a program.
+/// The kernel's result for a program.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// The verifier looked at it.
+    /// The verifier ran.
     Judged(Judgement),
-    /// It did not come to that.
+    /// The verifier did not run.
     NotJudged {
-        /// In a few words, the same for the same cause, so that reasons can be counted.
+        /// The reason, the same for the same cause, so that reasons can be counted.
         reason: String,
-        /// What is particular to this program; may be empty.
+        /// Details about this program; may be empty.
         detail: String,
     },
 }
@@ -40,17 +39,18 @@ pub enum Answer {
 pub struct Judgement {
     /// The program was accepted.
     pub accepted: bool,
-    /// errno of a refusal, else 0.
+    /// errno of a rejection, else 0.
     pub errno: i32,
-    /// The log at the level asked for.
+    /// The log at the requested level.
     pub log: String,
     /// Only the end of the log is there (longer than 1 GiB).
     pub log_truncated: bool,
-    /// The numbers of the log's last lines; absent where the kernel refused before counting.
+    /// The numbers in the log's last lines; absent if the kernel rejected the program before
+    /// counting.
     pub stats: Option<KernelStats>,
-    /// `verified_insns` of the program's info, 0 if refused.
+    /// `verified_insns` of the program's info, 0 if rejected.
     pub verified_insns: u32,
-    /// Insns after all rewrites, 0 if refused.
+    /// Insns after all rewrites, 0 if rejected.
     pub xlated_insns: u32,
 }
 
@@ -60,9 +60,8 @@ pub fn judge(program: &Program, log_level: u32) -> Answer {
     Prepared::new(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
 }
 
-/// The program as libbpf would load it: without BTF, and what refers to it, if the kernel refuses
-/// the BTF (only struct_ops programs cannot do without). A kernel that does not answer at all
-/// refuses nothing.
+/// The program as libbpf would load it: without BTF, and without references to it, if the kernel
+/// rejects the BTF (only struct_ops programs need it). An inaccessible kernel rejects nothing.
 pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
     let takes_btf = || load_btf(program).is_ok() || bpf::available().is_err();
     if program.prog_type == ProgType::StructOps || takes_btf() {
@@ -71,7 +70,7 @@ pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
     Cow::Owned(without_btf(program))
 }
 
-/// The program without its BTF and what refers to that.
+/// The program without its BTF and references to it.
 pub fn without_btf(program: &Program) -> Program {
     let without = |map: &MapDef| MapDef {
         btf_key_type_id: 0,
@@ -90,7 +89,7 @@ pub fn without_btf(program: &Program) -> Program {
     }
 }
 
-/// A program whose maps and BTF the kernel has: it can be loaded any number of times.
+/// A program whose maps and BTF are in the kernel: it can be loaded repeatedly.
 ///
 /// Everything is closed on drop.
 #[derive(Debug)]
@@ -100,7 +99,7 @@ pub struct Prepared<'a> {
     /// The program whose function this one replaces, and the function.
     replaced: Option<(OwnedFd, u32)>,
     btf: Option<Rc<OwnedFd>>,
-    /// Kept open: `insns` holds their descriptors.
+    /// Kept open, because `insns` contains their descriptors.
     _maps: Rc<Maps>,
     insns: Vec<u8>,
     func_info: Vec<u8>,
@@ -108,11 +107,11 @@ pub struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Makes the maps, loads the BTF.
+    /// Creates the maps, loads the BTF.
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`], with what the kernel did not take.
+    /// [`Answer::NotJudged`], with what the kernel rejected.
     pub fn new(program: &'a Program) -> Result<Prepared<'a>, Answer> {
         Prepared::try_new(program).map_err(|(reason, detail)| Answer::NotJudged { reason, detail })
     }
@@ -121,7 +120,7 @@ impl<'a> Prepared<'a> {
         Prepared::named(program, Named::of(program)?)
     }
 
-    /// The same of a program that somebody else has related to the kernel's modules.
+    /// The same for a program whose module references were resolved by the caller.
     pub(crate) fn named(program: &'a Program, named: Named) -> Result<Prepared<'a>, NotJudged> {
         let modules = Modules::open(named)?;
         let btf = load_btf(program)?.map(Rc::new);
@@ -131,7 +130,7 @@ impl<'a> Prepared<'a> {
         Ok(Prepared { replaced, ..prepared })
     }
 
-    /// The same with maps that are there.
+    /// The same with existing maps.
     pub(crate) fn with_maps(
         program: &'a Program,
         modules: Modules,
@@ -149,7 +148,7 @@ impl<'a> Prepared<'a> {
         Prepared { program, modules, replaced, btf, _maps: maps, insns, func_info, line_info }
     }
 
-    /// The tag that the kernel gives the program; `None` if it refuses it.
+    /// The tag that the kernel gives the program; `None` if it rejects it.
     pub fn tag(&self) -> Option<[u8; 8]> {
         bpf::tag(&self.load_open(0).result.ok()?).ok()
     }
@@ -179,7 +178,7 @@ impl<'a> Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Loads the program; it lives as long as its descriptor.
+    /// Loads the program; it lives as long as the descriptor.
     pub(crate) fn load_open(&self, log_level: u32) -> bpf::Loaded {
         let program = self.program;
         let (attach_btf_id, attach_obj) = match &self.replaced {
@@ -214,8 +213,8 @@ fn replaced(program: &Program) -> Result<Option<(OwnedFd, u32)>, NotJudged> {
     }
 }
 
-/// EPERM without a log is how this kernel refuses a program that needs a trampoline; other codes
-/// are attributes that it does not take.
+/// EPERM without a log is how this kernel rejects a program that needs a trampoline; other codes
+/// indicate attributes that it rejects.
 fn refused_without_log(errno: Errno) -> String {
     match errno.errno {
         libc::EPERM => "EPERM without log (trampoline)".to_owned(),
@@ -235,8 +234,8 @@ pub(crate) fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> 
     }
 }
 
-/// The insns with descriptors for map indices. A negative index is the descriptor which the file
-/// holds by number (`Program`, invariant 1); any other that names no map becomes -1.
+/// The insns with descriptors instead of map indices. A negative index is a descriptor given by
+/// number in the file (`Program`, invariant 1); any other that refers to no map becomes -1.
 fn insns_with_fds(insns: &[Insn], maps: &Maps) -> Vec<Insn> {
     let mut insns = insns.to_vec();
     for insn in insns.iter_mut().filter(|insn| refers_to_map(insn)) {

@@ -1,5 +1,4 @@
-//! What a verifier log says after the walk, and what must be set aside before two logs are
-//! compared.
+//! The final part of a verifier log, and what to ignore when comparing two logs.
 //!
 //! The formats are the kernel's (6.18): with `BPF_LOG_STATS` a log ends in the lines
 //!
@@ -17,11 +16,11 @@ use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_FUNC, BPF_PSEUDO_KFUNC_CALL}
 pub struct KernelStats {
     /// `processed N insns`.
     pub insns_processed: u64,
-    /// States kept at the insn that has most of them.
+    /// States kept at the insn with the most states.
     pub max_states_per_insn: u64,
     /// States ever made.
     pub total_states: u64,
-    /// States alive at once, at most.
+    /// Maximum number of live states.
     pub peak_states: u64,
     /// Longest chain of read marks.
     pub mark_read: u64,
@@ -32,8 +31,8 @@ pub struct KernelStats {
 }
 
 impl KernelStats {
-    /// Reads the last lines of a log; `None` where there is no `processed` line (log level 0, or a
-    /// refusal before the verifier's environment existed).
+    /// Parses the last lines of a log; `None` if there is no `processed` line (log level 0, or a
+    /// rejection before verification started).
     pub fn parse(log: &str) -> Option<KernelStats> {
         let mut stats = KernelStats::default();
         let mut seen = false;
@@ -65,17 +64,16 @@ fn first_number(text: &str) -> u64 {
     text.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// What stands for a kernel address in a normalised log.
+/// Placeholder for a kernel address in a normalised log.
 pub const ADDRESS: &str = "0xADDRESS";
 
 /// The log without what differs between two runs of the same kernel: the time, and the addresses
-/// (with the blanks that fill up after a short one)
-/// that `ld_imm64` of a map, a map value, a kernel variable or a BTF id shows. `insns` are the
-/// program's.
+/// (with padding blanks) printed for `ld_imm64` of a map, a map value, a kernel variable or a BTF
+/// id. `insns` are the program's.
 pub fn normalise(log: &str, insns: &[Insn]) -> String {
     let mut out = String::with_capacity(log.len());
     for line in log.lines() {
-        // Some messages end without a newline, so that the time stands behind them.
+        // Some messages end without a newline, so the time follows on the same line.
         if let Some((message, _)) = line.split_once("verification time ") {
             out.push_str(message);
             continue;
@@ -93,11 +91,13 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
     out
 }
 
-/// What stands for the BTF id of a kernel function in a log that outlives one build of the kernel.
+/// Placeholder for the BTF id of a kernel function, in logs that must be independent of the kernel
+/// build.
 pub const BTF_ID: &str = "BTF_ID";
 
-/// A normalised log without the ids that calls of kernel functions show, which are those of one
-/// build: `12: (85) call bpf_rcu_read_lock#65472` is `#BTF_ID`. The blanks behind go with them.
+/// A normalised log without the ids in calls of kernel functions, which are specific to a build:
+/// `12: (85) call bpf_rcu_read_lock#65472` becomes `#BTF_ID`. The following blanks are removed,
+/// too.
 pub fn without_btf_ids(log: &str, insns: &[Insn]) -> String {
     let mut out = String::with_capacity(log.len());
     for line in log.lines() {
@@ -134,9 +134,9 @@ fn insn_before(text: &str) -> Option<usize> {
     text.split_whitespace().rev().find_map(number)
 }
 
-/// Splits a line around the address of an `ld_imm64`, if that refers to something with one. The
-/// insn stands behind its index (`12: (18) r1 = 0xffff88810abc ; R1=...`), with live registers in
-/// between (`  3  12: .1........ (18) r1 = ...`), or behind `mark_precise: ... before 12:`.
+/// Splits a line around the address of an `ld_imm64`, if its operand has one. The insn follows its
+/// index (`12: (18) r1 = 0xffff88810abc ; R1=...`), with live registers in between (`  3  12:
+/// .1........ (18) r1 = ...`), or `mark_precise: ... before 12:`.
 fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
     let (before, rest) = line.split_once("(18) r")?;
     let insn = insns.get(insn_before(before)?)?;
@@ -150,25 +150,32 @@ fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
     Some((line.get(..start)?, tail.get(len..)?))
 }
 
-/// The first line where two logs differ: its number from 1, and both lines (`None` where a log has
-/// ended).
-pub fn first_difference<'a>(
-    ours: &'a str,
-    theirs: &'a str,
-) -> Option<(usize, Option<&'a str>, Option<&'a str>)> {
+/// Where two logs differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Difference<'a> {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// That line of ours; `None` if the log has ended.
+    pub ours: Option<&'a str>,
+    /// And of the kernel's.
+    pub theirs: Option<&'a str>,
+}
+
+/// The first line where two logs differ.
+pub fn first_difference<'a>(ours: &'a str, theirs: &'a str) -> Option<Difference<'a>> {
     let (mut a, mut b) = (ours.lines(), theirs.lines());
-    for number in 1.. {
+    for line in 1.. {
         match (a.next(), b.next()) {
             (None, None) => return None,
-            (x, y) if x == y => {}
-            (x, y) => return Some((number, x, y)),
+            (ours, theirs) if ours == theirs => {}
+            (ours, theirs) => return Some(Difference { line, ours, theirs }),
         }
     }
     None
 }
 
-/// The line that tells why a program was refused: the last that is neither statistics, nor empty,
-/// nor the explanation that kernels give from 7.3 on.
+/// The line with the reason for a rejection: the last one that is neither statistics, nor empty,
+/// nor the explanation printed by kernels since 7.3.
 pub fn reason(log: &str) -> Option<&str> {
     let statistics =
         ["processed ", "stack depth ", "verification time ", "mark_precise: ", "insns processed "];
@@ -180,7 +187,7 @@ pub fn reason(log: &str) -> Option<&str> {
     log.lines().rev().find(is_told)
 }
 
-/// How the explanation begins.
+/// The start of the explanation.
 const EXPLANATION: &str = "\nVerification failed: ";
 
 #[cfg(test)]
@@ -250,7 +257,8 @@ mod tests {
     #[test]
     fn a_shorter_log_differs_where_it_ends() {
         assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
-        assert_eq!(first_difference("a\n", "a\nb\n"), Some((2, None, Some("b"))));
-        assert_eq!(first_difference("a\nx\n", "a\nb\n"), Some((2, Some("x"), Some("b"))));
+        let at_2 = |ours, theirs| Some(Difference { line: 2, ours, theirs });
+        assert_eq!(first_difference("a\n", "a\nb\n"), at_2(None, Some("b")));
+        assert_eq!(first_difference("a\nx\n", "a\nb\n"), at_2(Some("x"), Some("b")));
     }
 }

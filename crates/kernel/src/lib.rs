@@ -1,13 +1,12 @@
-//! The host kernel as a judge, through bpf(2): loads a program as its definition says, reads the
-//! answer, and closes everything again. Nothing is attached or pinned, no setting is changed.
+//! The host kernel as a judge, through bpf(2): loads a program from its definition, reads the
+//! result, and closes everything again. Nothing is attached or pinned, no setting is changed.
 //!
-//! Reading order: [`bpf`] (the system call; the one file with `unsafe`), [`judge`] (a `Program` in,
-//! the kernel's answer out), [`held`] (the same for many
-//! programs that share maps and BTF), [`kernel_log`] (what the answer's log says), [`wire`]
-//! (programs for a kernel in another machine).
+//! Reading order: [`bpf`] (the system call; the one file with `unsafe`), [`judge`] (judges a
+//! `Program`), [`held`] (the same for many programs that share maps and BTF), [`kernel_log`]
+//! (parses the log), [`wire`] (programs for a kernel in a virtual machine).
 //!
-//! Where bpf(2) is refused, [`bpf::available`] says so, and the caller skips. Who holds the answers
-//! against expected values asks [`mod@reference`] too: those are of one version.
+//! If bpf(2) is not available, [`bpf::available`] says so, and the caller skips. Callers that
+//! compare with expected values must also check [`mod@reference`]: those are specific to a version.
 
 #![deny(unsafe_code)]
 

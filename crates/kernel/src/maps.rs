@@ -1,4 +1,4 @@
-//! The maps of a program in the host kernel, made as their definitions say.
+//! The maps of a program, created in the host kernel from their definitions.
 
 use crate::bpf::{Errno, Map, MapCreate, errno_name};
 use skep_insn::Insn;
@@ -9,29 +9,29 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::os::fd::RawFd;
 
-/// Reason and detail of a program that is not judged.
+/// Reason and details of a program that is not judged.
 pub(crate) type NotJudged = (String, String);
 
-/// A map, with its inner map where it has one.
+/// A map, with its inner map if it has one.
 #[derive(Debug)]
-struct Made {
+struct Created {
     map: Map,
     _inner: Option<Map>,
 }
 
-/// The maps that a program's insns name, by index.
+/// The maps that a program's insns refer to, by index.
 #[derive(Debug, Default)]
-pub(crate) struct Maps(BTreeMap<u32, Made>);
+pub(crate) struct Maps(BTreeMap<u32, Created>);
 
 impl Maps {
-    /// Makes them; `btf` describes their keys and values.
+    /// Creates them; `btf` describes their keys and values.
     pub(crate) fn make(program: &Program, btf: Option<RawFd>) -> Result<Maps, NotJudged> {
         let mut maps = Maps::default();
         maps.add(program, btf)?;
         Ok(maps)
     }
 
-    /// Makes those that the program names and that are not there yet.
+    /// Creates those that the program refers to and that do not exist yet.
     pub(crate) fn add(&mut self, program: &Program, btf: Option<RawFd>) -> Result<(), NotJudged> {
         for insn in program.insns.iter().filter(|insn| refers_to_map(insn)) {
             let index = insn.imm as u32;
@@ -44,7 +44,7 @@ impl Maps {
         Ok(())
     }
 
-    /// Makes those that any of the programs, which share their maps, names, and what is in their
+    /// Creates those that any of the programs, which share their maps, refers to, and fills their
     /// slots.
     pub(crate) fn make_all(programs: &[Program], btf: Option<RawFd>) -> Result<Maps, NotJudged> {
         let mut maps = BTreeMap::new();
@@ -64,8 +64,8 @@ impl Maps {
         Ok(Maps(maps))
     }
 
-    /// Forgets those that bind to the first program that uses them: the next one, which may be of
-    /// another type, would be refused for that.
+    /// Drops those that bind to the first program that uses them: otherwise a program of another
+    /// type would be rejected because of that.
     pub(crate) fn forget_bound(&mut self, program: &Program) {
         let binds = |index: u32| {
             let def = program.maps.get(index as usize);
@@ -79,7 +79,7 @@ impl Maps {
         self.0.get(&index).map(|made| &made.map)
     }
 
-    /// Indices of the maps that were made, ascending.
+    /// Indices of the created maps, ascending.
     pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
         self.0.keys().copied()
     }
@@ -90,7 +90,7 @@ impl Maps {
     }
 }
 
-/// Maps that hold programs, and those that belong to one.
+/// Maps that contain programs, and those that belong to one.
 const BOUND: [MapType; 6] = [
     MapType::ProgArray,
     MapType::Devmap,
@@ -100,12 +100,12 @@ const BOUND: [MapType; 6] = [
     MapType::PercpuCgroupStorage,
 ];
 
-/// Whether the insn names a map by its index.
+/// Whether the insn refers to a map by its index.
 pub(crate) fn refers_to_map(insn: &Insn) -> bool {
     insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
 }
 
-fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, NotJudged> {
+fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Created, NotJudged> {
     let inner = match &def.inner {
         Some(inner) => Some(create(inner, btf, None)?),
         None => None,
@@ -123,11 +123,10 @@ fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, NotJudged> {
     if def.frozen {
         map.freeze().map_err(|errno| refused("freeze", errno))?;
     }
-    Ok(Made { map, _inner: inner })
+    Ok(Created { map, _inner: inner })
 }
 
-/// Where user space would have mapped an arena that does not say it: the verifier only wants an
-/// address.
+/// A mapping address for arenas without one: the verifier only needs some address.
 const ARENA_ADDRESS: u64 = 1 << 44;
 
 fn create(def: &MapDef, btf: Option<RawFd>, inner_map: Option<RawFd>) -> Result<Map, NotJudged> {

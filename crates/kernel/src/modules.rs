@@ -1,8 +1,8 @@
-//! What a program names in modules of the kernel: their BTF as descriptors, their ids as the
-//! modules themselves count them.
+//! References of a program to kernel modules: their BTF as descriptors, their ids in the modules'
+//! own numbering.
 //!
-//! A [`Program`] counts the types of all modules behind those of the kernel; the kernel wants the
-//! module's BTF beside the module's own id.
+//! In a [`Program`], type ids of all modules follow those of the kernel; the kernel expects the
+//! module's BTF and the module's own id.
 
 use crate::bpf::{self, errno_name};
 use crate::maps::NotJudged;
@@ -12,27 +12,27 @@ use skep_insn::code::*;
 use skep_program::{AttachTarget, Program};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// An insn that names a type of a module.
+/// An insn that refers to a type of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) insn: usize,
     /// Index in [`Named::modules`].
     pub(crate) module: usize,
-    /// The type as the module counts it.
+    /// The type in the module's numbering.
     pub(crate) id: u32,
 }
 
-/// What a program names in modules, and what it attaches to: told without asking the kernel.
+/// References to modules in a program, and its attach target; determined without the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) modules: Vec<String>,
     pub(crate) places: Vec<Place>,
-    /// What the load names as its target: id, and the module that counts it.
+    /// The load's attach target: the id, and its module.
     pub(crate) target: (u32, Option<usize>),
 }
 
 impl Named {
-    /// Reads it from a program; one whose target is not there is not judged.
+    /// Reads it from a program; a program with a missing target is not judged.
     pub(crate) fn of(program: &Program) -> Result<Named, NotJudged> {
         if let AttachTarget::Unresolved(name) = &program.attach {
             return Err(("attach target absent".to_owned(), name.clone()));
@@ -54,7 +54,7 @@ impl Named {
         Ok(named)
     }
 
-    /// The id as its module counts it, with the module's place here.
+    /// The id in its module's numbering, with the module's index here.
     fn own(&mut self, btf: &Btf, id: TypeId) -> Option<(usize, u32)> {
         let (name, own) = btf.module_of(id)?;
         let at = self.modules.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -65,7 +65,7 @@ impl Named {
     }
 }
 
-/// BTF of the modules that a program names.
+/// BTF of the modules that a program refers to.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
     named: Named,
@@ -73,7 +73,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Finds those that a program names.
+    /// Finds the modules that a program refers to.
     pub(crate) fn find(program: &Program) -> Result<Modules, NotJudged> {
         Modules::open(Named::of(program)?)
     }
@@ -84,7 +84,7 @@ impl Modules {
         Ok(Modules { named, fds })
     }
 
-    /// Descriptors that calls name by index; 0 is the kernel's own.
+    /// Descriptors that calls refer to by index; 0 is the kernel itself.
     pub(crate) fn fd_array(&self) -> Vec<RawFd> {
         if self.fds.is_empty() {
             return Vec::new();
@@ -92,13 +92,13 @@ impl Modules {
         std::iter::once(0).chain(self.fds.iter().map(AsRawFd::as_raw_fd)).collect()
     }
 
-    /// What the load names as its target: id, and the BTF of a module.
+    /// The load's attach target: the id, and the BTF of a module.
     pub(crate) fn target(&self) -> (u32, Option<RawFd>) {
         let (id, module) = self.named.target;
         (id, module.and_then(|at| self.fds.get(at)).map(AsRawFd::as_raw_fd))
     }
 
-    /// Makes ids of modules what the kernel takes.
+    /// Converts module references to the kernel's encoding.
     pub(crate) fn apply(&self, insns: &mut [Insn]) {
         for place in &self.named.places {
             let Some(insn) = insns.get_mut(place.insn) else { continue };
@@ -114,7 +114,7 @@ impl Modules {
     }
 }
 
-/// The type of the kernel that an insn names: a kfunc, or a variable.
+/// The kernel type that an insn refers to: a kfunc, or a variable.
 fn named_id(insn: &Insn) -> Option<TypeId> {
     let calls = insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_KFUNC_CALL;
     let loads = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_BTF_ID;
@@ -135,7 +135,7 @@ fn module_btf(name: &str) -> Result<OwnedFd, NotJudged> {
             let why = format!("no BTF of the module: {}", errno_name(errno.errno));
             (why, name.to_owned())
         })?;
-        // It may be gone by now.
+        // It may have been unloaded.
         let Ok(fd) = bpf::btf_by_id(id) else { continue };
         if bpf::btf_name(&fd).is_ok_and(|of| of == name) {
             return Ok(fd);

@@ -1,15 +1,15 @@
-//! Whether the host kernel may judge: it answers, and it is the one whose behaviour we reproduce.
+//! Whether the host kernel can be a judge: it is accessible, and of the version that is modelled.
 //!
-//! Expected values (suites, baselines, recorded tables) are those of one version. Another kernel is
-//! right in its own way: held against it, they would fail for no fault of ours. Whoever compares
-//! with expected values asks [`answers`] first; whoever measures or shows a kernel as it is asks
+//! Expected values (suites, baselines, recorded tables) are specific to a version; another kernel
+//! would differ without either being wrong. Callers that compare with expected values check
+//! [`answers`] first; callers that measure, or show a kernel's own results, check
 //! [`bpf::available`].
 
 use crate::bpf::{self, Errno};
 use skep_uapi::KernelProfile;
 use std::fmt;
 
-/// Why the host kernel is not asked.
+/// Why the host kernel is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absent {
     /// bpf(2) says no.
@@ -36,17 +36,17 @@ impl fmt::Display for Absent {
 
 impl std::error::Error for Absent {}
 
-/// Whether the host kernel answers, as a kernel of this profile.
+/// Whether the host kernel is accessible and matches this profile.
 ///
 /// # Errors
 ///
-/// Why it is not to be asked.
+/// Why it cannot be used.
 pub fn answers(profile: &KernelProfile) -> Result<(), Absent> {
     runs(profile)?;
     bpf::available().map_err(Absent::Refused)
 }
 
-/// Whether the host runs a kernel of this profile, whose BTF is then what is expected, answered or
+/// Whether the host runs a kernel of this profile, whose BTF is then as expected, accessible or
 /// not.
 ///
 /// # Errors
@@ -60,7 +60,7 @@ pub fn runs(profile: &KernelProfile) -> Result<(), Absent> {
     }
 }
 
-/// `6.18.44-1-amd64`, `6.18-rc3` and `6.18` are of `6.18`; `6.180` is not.
+/// `6.18.44-1-amd64`, `6.18-rc3` and `6.18` match `6.18`; `6.180` does not.
 fn is_of(release: &str, version: &str) -> bool {
     let rest = release.strip_prefix(version);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))

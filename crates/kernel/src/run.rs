@@ -1,7 +1,7 @@
-//! Programs that the host kernel runs for us, by BPF_PROG_TEST_RUN: loaded with their maps, and the
-//! slots of prog arrays and outer maps filled as the definitions say.
+//! Running programs in the host kernel with BPF_PROG_TEST_RUN: loaded with their maps, with the
+//! slots of prog arrays and outer maps filled as in the definitions.
 //!
-//! Nothing is attached: a run is one call, its input and output are buffers.
+//! Nothing is attached: a run is one call with input and output buffers.
 
 use crate::bpf::{self, Errno, Map, RunInput, TestRun, errno_name};
 use crate::judge::{Prepared, load_btf};
@@ -20,12 +20,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads programs that share their maps; the first is the one that runs, the others are
-    /// targets of its tail calls, by name.
+    /// Loads programs that share their maps; the first is the one to run, the others are targets of
+    /// its tail calls, by name.
     ///
     /// # Errors
     ///
-    /// What the kernel did not take, with its log.
+    /// What the kernel rejected, with its log.
     pub fn new(programs: &[Program]) -> Result<Loaded, String> {
         let text = |(reason, detail): NotJudged| format!("{reason}: {detail}");
         let first = programs.first().ok_or("no program")?;
@@ -35,7 +35,7 @@ impl Loaded {
         let mut loaded = Loaded { progs: Vec::new(), maps: Rc::new(maps) };
         for program in programs {
             let modules = Modules::find(program).unwrap_or_default();
-            // Types of objects in maps' values must be of the program's own BTF.
+            // Types of objects in map values must be from the program's own BTF.
             let shares = match (&program.btf, &first.btf) {
                 (Some(own), Some(firsts)) => Arc::ptr_eq(own, firsts),
                 _ => false,
@@ -62,7 +62,7 @@ impl Loaded {
         for index in self.maps.indices() {
             let def = defs.as_ref().and_then(|defs| defs.get(index as usize));
             for slot in def.map_or(&[][..], |def| &def.slots) {
-                // As a loader leaves out what it did not load.
+                // As a loader omits programs that it did not load.
                 let Some(fd) = self.target(&slot.target, programs) else { continue };
                 let Some(map) = self.map(index) else { continue };
                 map.update(&slot.index.to_ne_bytes(), &fd.to_ne_bytes())
@@ -86,13 +86,13 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn run(&self, input: &RunInput<'_>) -> Result<TestRun, Errno> {
         let einval = Errno { command: "BPF_PROG_TEST_RUN", errno: libc::EINVAL };
         bpf::test_run(self.progs.first().ok_or(einval)?, input)
     }
 
-    /// A map, if some insn or slot names it.
+    /// A map, if some insn or slot refers to it.
     pub fn map(&self, index: u32) -> Option<&Map> {
         self.maps.get(index)
     }

@@ -1,14 +1,14 @@
-//! Programs on their way to a kernel in another machine, and its answers on their way back.
+//! Protocol for sending programs to a kernel in a virtual machine, and returning its results.
 //!
-//! `skep-guest` runs there: it has no objects, no BTF of its own and no loader, it loads what it is
-//! sent. A message is a frame: its length in four bytes, then that many bytes, the first of which
-//! is its kind. All numbers are little-endian.
+//! `skep-guest` runs there: it has no objects, no BTF and no loader; it loads what it receives. A
+//! message is a frame: a four-byte length, followed by that many bytes, the first of which is the
+//! kind. All numbers are little-endian.
 //!
 //! # Invariants
-//! 1. What is read has been checked for its length: a frame that ends early, or says that it holds
-//!    more than it does, is an error, never a panic.
+//! 1. Lengths are checked: a frame that is truncated, or claims to contain more than it does, is an
+//!    error, never a panic.
 //! 2. A program that was sent and received loads as it would have loaded here: the same insns, maps
-//!    and BTF, module ids as the modules count them.
+//!    and BTF, module ids in the modules' own numbering.
 
 use crate::judge::{Answer, Prepared, as_loaded};
 use crate::kernel_log::{self, KernelStats};
@@ -21,60 +21,60 @@ use skep_uapi::{MapFlags, MapType, ProgFlags, ProgType};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// A frame of more bytes than this is no frame of ours.
+/// Longer frames are invalid.
 const FRAME_BYTES_MAX: usize = 1 << 30;
 
 /// What is asked.
 #[derive(Debug)]
 pub enum Request {
-    /// The bytes of a file.
+    /// Read a file.
     Read(String),
-    /// The names in a folder.
+    /// List the names in a directory.
     List(String),
     /// The BTF of the programs that follow; empty for none.
     Btf(Vec<u8>),
     /// Load a program and close it.
     Load(Box<Load>),
-    /// Turn the machine off.
+    /// Power off the machine.
     Quit,
 }
 
-/// A program, complete in itself but for its BTF, which was sent before.
+/// A program, complete except for its BTF, which was sent before.
 #[derive(Debug)]
 pub struct Load {
     pub(crate) program: Program,
     pub(crate) named: Named,
-    /// Log level; with `logged_insns_max`, of programs whose walk is not longer.
+    /// Log level; with `logged_insns_max`, only for programs whose verification is not longer.
     pub log_level: u32,
-    /// Longer walks have the statistics and the message only.
+    /// Longer verifications return the statistics and the message only.
     pub logged_insns_max: u64,
 }
 
 /// What is answered.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The guest is there: the kernel's release.
+    /// The guest is ready: the kernel's release.
     Ready(String),
-    /// A file's bytes, or a folder's names, one a line; `None` if it cannot be read.
+    /// A file's bytes, or a directory's names, one per line; `None` if it cannot be read.
     Bytes(Option<Vec<u8>>),
     /// Of a load.
-    Told(Box<Told>),
+    Loaded(Box<LoadResult>),
 }
 
-/// What a kernel says of a program.
+/// A kernel's result for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
-    /// The verifier looked at it.
+pub struct LoadResult {
+    /// The verifier ran.
     pub judged: bool,
     /// It accepts it.
     pub accepted: bool,
-    /// The kernel took the program's BTF, or there is none.
+    /// The kernel accepted the program's BTF, or there is none.
     pub with_btf: bool,
-    /// errno of a refusal, else 0.
+    /// errno of a rejection, else 0.
     pub errno: u32,
     /// Log level of `log`.
     pub log_level: u32,
-    /// The log; of a program that was not judged, why not.
+    /// The log; for a program that was not judged, the reason.
     pub log: String,
 }
 
@@ -83,7 +83,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// It names an attach target that is not there.
+    /// Its attach target does not exist.
     pub fn new(program: &Program, log_level: u32) -> Result<Load, String> {
         let text = |(reason, detail): (String, String)| format!("{reason} {detail}");
         let named = Named::of(program).map_err(text)?;
@@ -92,18 +92,19 @@ impl Load {
     }
 
     /// Loads it into the kernel of this machine, and closes it.
-    pub fn tell(&self) -> Told {
+    pub fn load_here(&self) -> LoadResult {
         let program = as_loaded(&self.program);
         let with_btf = program.btf.is_some() == self.program.btf.is_some();
         let not_judged = |reason: String, detail: String| {
             let log = format!("{reason} {detail}").trim_end().to_owned();
-            Told { with_btf, log, ..Told::default() }
+            LoadResult { with_btf, log, ..LoadResult::default() }
         };
         let prepared = match Prepared::named(&program, self.named.clone()) {
             Ok(prepared) => prepared,
             Err((reason, detail)) => return not_judged(reason, detail),
         };
-        let mut told = Told { judged: true, with_btf, log_level: STATS, ..Told::default() };
+        let mut told =
+            LoadResult { judged: true, with_btf, log_level: STATS, ..LoadResult::default() };
         match prepared.load(STATS) {
             Answer::NotJudged { reason, detail } => return not_judged(reason, detail),
             Answer::Judged(it) => {
@@ -121,8 +122,8 @@ impl Load {
     }
 }
 
-impl Told {
-    /// The last message; of a program that was not judged, why not.
+impl LoadResult {
+    /// The last message; for a program that was not judged, the reason.
     pub fn message(&self) -> String {
         match self.judged {
             true => kernel_log::reason(&self.log).unwrap_or_default().trim_end().to_owned(),
@@ -130,13 +131,13 @@ impl Told {
         }
     }
 
-    /// Insns that were walked, as the log counts them.
+    /// Insns processed, according to the log.
     pub fn insns(&self) -> u64 {
         KernelStats::parse(&self.log).unwrap_or_default().insns_processed
     }
 }
 
-/// The log level of statistics alone: what a refusal says is there too.
+/// The log level for statistics only, which includes the message of a rejection.
 const STATS: u32 = 4;
 
 impl Request {
@@ -161,11 +162,11 @@ impl Request {
         write_frame(out, &w.0)
     }
 
-    /// Reads a frame; `btf` is what [`Request::Btf`] brought last.
+    /// Reads a frame; `btf` is the most recent one from [`Request::Btf`].
     ///
     /// # Errors
     ///
-    /// Of the stream, or the frame is not one.
+    /// An error of the stream, or an invalid frame.
     pub fn receive(from: &mut impl Read, btf: Option<&Arc<Btf>>) -> io::Result<Request> {
         let frame = read_frame(from)?;
         let mut r = Reader(&frame);
@@ -198,7 +199,7 @@ impl Reply {
             Reply::Ready(release) => w.u8(0).str(release),
             Reply::Bytes(None) => w.u8(1),
             Reply::Bytes(Some(bytes)) => w.u8(2).bytes(bytes),
-            Reply::Told(told) => {
+            Reply::Loaded(told) => {
                 let flags = [told.judged, told.accepted, told.with_btf];
                 w.u8(3).u8(flags.iter().rev().fold(0, |all, &flag| all << 1 | u8::from(flag)));
                 w.u32(told.errno).u32(told.log_level).str(&told.log)
@@ -211,7 +212,7 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// Of the stream, or the frame is not one.
+    /// An error of the stream, or an invalid frame.
     pub fn receive(from: &mut impl Read) -> io::Result<Reply> {
         let frame = read_frame(from)?;
         let mut r = Reader(&frame);
@@ -224,7 +225,14 @@ impl Reply {
                 let flag = |bit: u8| flags >> bit & 1 != 0;
                 let (errno, log_level, log) = (r.u32()?, r.u32()?, r.str()?);
                 let (judged, accepted, with_btf) = (flag(0), flag(1), flag(2));
-                Reply::Told(Box::new(Told { judged, accepted, with_btf, errno, log_level, log }))
+                Reply::Loaded(Box::new(LoadResult {
+                    judged,
+                    accepted,
+                    with_btf,
+                    errno,
+                    log_level,
+                    log,
+                }))
             }
             _ => return Err(broken()),
         })
@@ -420,7 +428,7 @@ mod tests {
         Request::Load(Box::new(loaded())).send(&mut bytes).expect("sent");
         for end in 0..bytes.len() {
             assert!(Request::receive(&mut &bytes[..end], None).is_err(), "{end}");
-            // The same with a length that is true: the content ends early.
+            // The same with a correct length, but truncated contents.
             let mut short = bytes[..end].to_vec();
             let len = (end.saturating_sub(4) as u32).to_le_bytes();
             if let Some(head) = short.get_mut(..4) {
@@ -433,9 +441,14 @@ mod tests {
 
     #[test]
     fn an_answer_arrives_as_it_was_sent() {
-        let told =
-            Told { judged: true, errno: 22, log: "R1 !read_ok".to_owned(), ..Told::default() };
-        for reply in [Reply::Told(Box::new(told)), Reply::Bytes(None), Reply::Bytes(Some(vec![1]))]
+        let told = LoadResult {
+            judged: true,
+            errno: 22,
+            log: "R1 !read_ok".to_owned(),
+            ..LoadResult::default()
+        };
+        for reply in
+            [Reply::Loaded(Box::new(told)), Reply::Bytes(None), Reply::Bytes(Some(vec![1]))]
         {
             let mut bytes = Vec::new();
             reply.send(&mut bytes).expect("sent");

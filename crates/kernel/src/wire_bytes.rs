@@ -45,7 +45,7 @@ impl Writer {
     }
 }
 
-/// What of a message was not read yet.
+/// The unread part of a message.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         &mut self,
         mut each: impl FnMut(&mut Self) -> io::Result<T>,
     ) -> io::Result<Vec<T>> {
-        // A count that cannot be true reserves nothing: the first item that is missing ends it.
+        // An impossible count reserves no memory: the first missing item ends it.
         let count = self.u32()?;
         (0..count).map(|_| each(self)).collect()
     }

@@ -1,4 +1,4 @@
-//! From a section name's target to the kernel type that the load names (`attach_btf_id`).
+//! Resolves a section name's target to the kernel type that the load names (`attach_btf_id`).
 
 use crate::error::{Error, Result};
 use crate::loader::{LoadClass, Loader};
@@ -8,10 +8,10 @@ use skep_btf::{Btf, Kind, TypeId};
 use skep_program::{AttachTarget, Program, TargetFunction};
 use std::sync::Arc;
 
-/// How a target says that it is the kernel's own, and no module's.
+/// Prefix of a target that belongs to the kernel itself, not to a module.
 const KERNEL: &str = "vmlinux";
 
-/// Looks a target up in the kernel's BTF. An error of class `attach` if the load would need one
+/// Looks a target up in the kernel's BTF. An error of class `attach` if the load needs a target
 /// that is not named, or that the kernel does not have.
 pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTarget> {
     let (prefix, kind) = match def.target_kind {
@@ -20,13 +20,13 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
             let named = def.target.filter(|name| !name.is_empty());
             return Ok(named.map_or(AttachTarget::None, |n| AttachTarget::Unresolved(n.to_owned())));
         }
-        // Without a program to look into, libbpf looks for a function of the kernel.
+        // Without a target program, libbpf looks for a kernel function.
         TargetKind::Program => ("", Kind::Func),
         TargetKind::Func(prefix) => (prefix, Kind::Func),
         TargetKind::TracepointTypedef => ("btf_trace_", Kind::Typedef),
     };
     let Some(name) = def.target.filter(|name| !name.is_empty()) else {
-        let text = "the section name has no attach target; a loader would have to set it";
+        let text = "the section name has no attach target; the loader must set it";
         return Err(match options.loader {
             Loader::Libbpf => Error::load(LoadClass::Attach, text),
             Loader::Any => Error::new(text),
@@ -65,7 +65,7 @@ fn function(target: &Arc<Program>, name: &str) -> Result<AttachTarget> {
     Ok(AttachTarget::Function(Arc::new(function)))
 }
 
-/// The first of the kernel or its modules, or the one of the module that is named.
+/// The first match in the kernel or its modules, or the one in the named module.
 fn find(kernel: &Btf, (module, name): (Option<&str>, &str), kind: Kind) -> Option<TypeId> {
     let Some(module) = module else { return kernel.find_by_name_kind(name, kind) };
     let mut named = kernel.find_by_name(name).filter(|ty| ty.kind() == kind).map(|ty| ty.id());

@@ -1,7 +1,7 @@
-//! What the loader changes in an object's BTF before BPF_BTF_LOAD.
+//! Changes that the loader makes to an object's BTF before BPF_BTF_LOAD.
 //!
 //! The compiler leaves sizes of `DATASEC`s and offsets of variables to the loader; the kernel does
-//! not know extern linkage; hidden functions and variables are static for the verifier.
+//! not support extern linkage; hidden functions and variables are static for the verifier.
 
 use crate::elf::{Binding, Elf, Symbol};
 use crate::externs::{ExternKind, Externs, KCONFIG, KSYMS};
@@ -12,10 +12,10 @@ use skep_btf::{
 };
 use std::sync::Arc;
 
-/// Name of the variable that stands for an extern function in `.ksyms`.
+/// Name of the variable that represents an extern function in `.ksyms`.
 const DUMMY_KSYM: &str = "dummy_ksym";
 
-/// The BTF of an object as the kernel is given it.
+/// The BTF of an object, as passed to the kernel.
 pub(crate) fn fix_up(
     elf: &Elf<'_>,
     btf: &Btf,
@@ -47,7 +47,7 @@ pub(crate) fn fix_up(
     builder.build()
 }
 
-/// The BTF without types of kinds that the kernel does not know.
+/// The BTF without types of kinds unknown to the kernel.
 pub(crate) fn known_to(btf: Arc<Btf>, absent: &[Kind]) -> Result<Arc<Btf>, Error> {
     if absent.is_empty() {
         return Ok(btf);
@@ -94,8 +94,8 @@ fn fix_kconfig(builder: &mut BtfBuilder, datasec: Type<'_>, externs: &Externs) {
     builder.sort_vars(datasec.id());
 }
 
-/// All symbols as integers side by side: functions as one variable of that type. The kernel wants
-/// names for the parameters of what is now a global function.
+/// Represents all symbols as adjacent integers, and functions as one variable of that type. The
+/// kernel requires parameter names for what is now a global function.
 fn fix_ksyms(builder: &mut BtfBuilder, datasec: Type<'_>) {
     const INT_BYTES: u32 = 4;
     let btf = datasec.btf();
@@ -128,7 +128,7 @@ fn fix_ksyms(builder: &mut BtfBuilder, datasec: Type<'_>) {
     builder.set_size(datasec.id(), offset);
 }
 
-/// Global functions of hidden visibility are verified where they are called, as static ones.
+/// Global functions with hidden visibility are verified at each call, like static ones.
 fn hide_functions(builder: &mut BtfBuilder, btf: &Btf, functions: &Functions) {
     for function in functions.list.iter().filter(|f| f.hidden && !f.entry) {
         if let Some(id) = btf.find_by_name_kind(&function.name, Kind::Func) {

@@ -1,7 +1,7 @@
 //! `.maps`: map definitions as BTF types.
 //!
-//! A variable's struct describes the map: integers are pointers to arrays of that many elements,
-//! types are pointers to the type. Attributes that are not known are passed over.
+//! A variable's struct describes the map: integers are encoded as pointers to arrays with that many
+//! elements, types as pointers to the type. Unknown attributes are ignored.
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
@@ -241,7 +241,7 @@ pub(crate) fn fill_empty(map: &mut MapDef, options: &OpenOptions) {
     }
 }
 
-/// Local storages grow with what they belong to.
+/// Local storage grows with its owners.
 fn has_no_entries(map_type: MapType) -> bool {
     use MapType::*;
     matches!(
@@ -256,8 +256,7 @@ fn has_no_entries(map_type: MapType) -> bool {
     )
 }
 
-/// Ring buffers take a power of two of pages: the next one up, or the size itself if it fits or if
-/// there is none.
+/// The size of a ring buffer is rounded up to a power of two pages, if the result fits and exists.
 fn ringbuf_size(size: u32, page_size: u64) -> u32 {
     let bytes = u64::from(size);
     let pages = bytes.div_ceil(page_size).next_power_of_two();
@@ -293,11 +292,11 @@ fn read_values(
         let fail = |cause: String| Error::at(&section.name, relocation.offset, cause);
         let after = owners.partition_point(|(at, _)| *at <= relocation.offset);
         let owner = after.checked_sub(1).and_then(|n| owners.get(n));
-        let &(at, index) = owner.ok_or_else(|| fail("relocation belongs to no map".into()))?;
+        let &(at, index) = owner.ok_or_else(|| fail("relocation outside of any map".into()))?;
         let def = &maps.defs[index];
         let values_at = offsets.get(def.name.as_str()).copied().unwrap_or(0);
         let Some(offset) = (relocation.offset - at).checked_sub(u64::from(values_at)) else {
-            return Err(fail(format!("relocation of map {} lies before its values", def.name)));
+            return Err(fail(format!("relocation of map {} before its values", def.name)));
         };
         let Some(symbol) = source.elf.symbols.get(relocation.symbol) else {
             return Err(fail(format!("symbol {} does not exist", relocation.symbol)));

@@ -1,4 +1,4 @@
-//! Data sections as array maps of one entry.
+//! Data sections as array maps with one entry.
 
 use crate::error::Result;
 use crate::externs::KCONFIG;
@@ -8,9 +8,10 @@ use skep_btf::{Btf, Kind, TypeId, VarLinkage};
 use skep_program::MapDef;
 use skep_uapi::{MapFlags, MapType};
 
-/// Bytes of a name in the kernel, final 0 included.
+/// Maximum length of a kernel name, including the final 0.
 const OBJ_NAME_LEN: usize = 16;
-/// Longest of the plain suffixes (`.rodata`, `.kconfig`): the prefix is cut for it.
+/// Longest of the plain suffixes (`.rodata`, `.kconfig`): the prefix is truncated to leave room for
+/// it.
 const SUFFIX_BYTES_MIN: usize = 7;
 
 /// Adds the data sections' maps; fills the arena's.
@@ -51,7 +52,7 @@ pub(crate) fn push_kconfig(source: &MapSource<'_, '_>, maps: &mut Maps, contents
     maps.push(def, Origin::Kconfig);
 }
 
-/// Variables with `__arena` lie at the start of the object's arena.
+/// Variables with `__arena` are placed at the start of the object's arena.
 fn read_arena(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
     let mut sections = source.elf.sections.iter().zip(source.kinds);
     let Some((section, _)) = sections.find(|(_, kind)| **kind == SectionKind::Arena) else {
@@ -64,7 +65,7 @@ fn read_arena(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
     Ok(())
 }
 
-/// An array map of one value, named as libbpf names it.
+/// An array map with one value, named as libbpf names it.
 pub(crate) fn data_map(
     source: &MapSource<'_, '_>,
     section: &str,
@@ -89,7 +90,7 @@ pub(crate) fn datasec(btf: &Btf, section: &str) -> Option<TypeId> {
     btf.find_by_name_kind(section, Kind::Datasec)
 }
 
-/// A section is mapped into user space if a variable in it is not static.
+/// A section is mapped into user space if it has a non-static variable.
 pub(crate) fn is_mmapable(btf: &Btf, datasec: TypeId) -> bool {
     btf.ty(datasec).vars().any(|v| {
         let var = btf.ty(v.ty);
@@ -97,9 +98,9 @@ pub(crate) fn is_mmapable(btf: &Btf, datasec: TypeId) -> bool {
     })
 }
 
-/// `<object>.<section>`, the object's part cut so that the section's fits in the kernel's name; a
-/// section with a name of its own (`.data.custom`) has no prefix (but `.bss.custom` is cut).
-/// Characters that the kernel does not take become `_`.
+/// `<object>.<section>`, with the object's part truncated so that the name fits the kernel's limit;
+/// a custom section (`.data.custom`) has no prefix (but `.bss.custom` is truncated). Characters
+/// that the kernel does not allow become `_`.
 fn map_name(object: &str, section: &str) -> String {
     if section.get(1..).is_some_and(|rest| rest.contains('.')) {
         let cut = if section.starts_with(".bss") { OBJ_NAME_LEN - 1 } else { section.len() };
@@ -116,7 +117,7 @@ fn map_name(object: &str, section: &str) -> String {
 mod tests {
     use super::map_name;
 
-    /// Names seen in what libbpf 1.7 gives to BPF_MAP_CREATE.
+    /// Names that libbpf 1.7 passes to BPF_MAP_CREATE.
     #[test]
     fn the_prefix_gives_way_to_the_section() {
         assert_eq!(map_name("map_kinds", ".rodata"), "map_kind.rodata");

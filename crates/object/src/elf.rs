@@ -1,16 +1,16 @@
 //! ELF: sections, symbols and relocations of a file, borrowed from its bytes.
 //!
-//! Why it exists: the `object` crate changes its interface with each release; no other file names
+//! Why it exists: the `object` crate changes its interface with each release; no other file uses
 //! it.
 //!
 //! # Invariants
-//! 1. `Section::data` lies inside the file; a section without bytes in the file has `data` empty
-//!    and its stated size in `size_bytes`, which nothing may allocate.
+//! 1. `Section::data` is inside the file; a section without bytes in the file has empty `data` and
+//!    its stated size in `size_bytes`, which must not be allocated.
 //! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with
 //!    `get`.
-//! 3. Sections do not overlap: all their data together is at most the file.
-//! 4. Reading costs at most linear time and memory in the size of the file: names are bounded by
-//!    `NAME_BYTES_MAX` each, and together.
+//! 3. Sections do not overlap: together their data are no larger than the file.
+//! 4. Reading takes at most linear time and memory in the size of the file: names are limited to
+//!    `NAME_BYTES_MAX` each, and in total.
 
 use crate::error::{Context, Error, Result};
 use object::Endianness;
@@ -22,15 +22,15 @@ use std::borrow::Cow;
 
 type Header = elf::FileHeader64<Endianness>;
 
-/// Longer names are cut: no name that matters comes near.
+/// Longer names are truncated; relevant names are much shorter.
 const NAME_BYTES_MAX: usize = 1024;
-/// Names may share their bytes (one may be the end of another), but all together are not longer
-/// than the file times this.
+/// Names may share bytes (one may be a suffix of another), but all together are no longer than the
+/// file times this.
 const NAME_BYTES_PER_BYTE: usize = 8;
 /// Size of an entry of `SHT_REL`; one of `SHT_RELA` is larger.
 const RELOCATION_BYTES_MIN: usize = 16;
 const EM_BPF: u16 = 247;
-/// `e_machine` of objects that LLVM made before BPF had a number.
+/// `e_machine` of objects from LLVM versions before BPF had a number.
 const EM_NONE: u16 = 0;
 const SHF_EXECINSTR: u64 = 4;
 const SHN_COMMON: u16 = 0xfff2;
@@ -63,7 +63,7 @@ pub(crate) struct Section<'a> {
     pub(crate) relocations: Vec<Relocation>,
 }
 
-/// `STT_*` that matter here.
+/// The relevant `STT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolKind {
     NoType,
@@ -92,7 +92,7 @@ pub(crate) struct Symbol<'a> {
     pub(crate) hidden: bool,
     /// Section it is defined in; `None` if undefined, absolute or common.
     pub(crate) section: Option<usize>,
-    /// Declared here, defined nowhere.
+    /// Declared here, defined elsewhere.
     pub(crate) undefined: bool,
     /// Offset in its section, bytes.
     pub(crate) value: u64,
@@ -179,7 +179,7 @@ impl<'a> Elf<'a> {
             let data = section.data(e, bytes).map_err(|_| {
                 let (offset, size) = (section.sh_offset(e), section.sh_size(e));
                 Error::new(format!(
-                    "{size:#x} bytes end beyond the file ({:#x} bytes)",
+                    "{size:#x} bytes extend past the end of the file ({:#x} bytes)",
                     bytes.len()
                 ))
                 .context(format!("read section {name} ({index}), offset {offset:#x}"))
@@ -201,7 +201,7 @@ impl<'a> Elf<'a> {
         self.read_relocations(table.iter(), e, bytes)
     }
 
-    /// Relocations of all sections, once those are known.
+    /// Relocations of all sections, once the sections are known.
     fn read_relocations(
         &mut self,
         headers: impl Iterator<Item = &'a elf::SectionHeader64<Endianness>>,
@@ -257,7 +257,7 @@ impl<'a> Elf<'a> {
             let index = symbol.st_shndx(e).0;
             let name = name_at(names, symbol.st_name(e));
             name_bytes_left = name_bytes_left.checked_sub(name.len()).ok_or_else(|| {
-                Error::new("the names are much longer than the file").context("read symbols")
+                Error::new("the names are longer than the file").context("read symbols")
             })?;
             let section = (index != 0 && usize::from(index) < self.sections.len())
                 .then_some(usize::from(index));
@@ -297,7 +297,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// The bytes that say how to read the rest.
+/// The bytes that determine how to read the rest.
 fn check_ident(bytes: &[u8]) -> Result<()> {
     if bytes.len() < size_of::<Header>() {
         let len = bytes.len();
@@ -318,7 +318,9 @@ fn check_ident(bytes: &[u8]) -> Result<()> {
 fn check_header(header: &Header, e: Endianness) -> Result<()> {
     let machine = header.e_machine(e).0;
     if machine.swap_bytes() == EM_BPF {
-        return Err(Error::new("read ELF header: offset 0x5: the byte order is not the file's"));
+        return Err(Error::new(
+            "read ELF header: offset 0x5: the byte order does not match the file",
+        ));
     }
     if machine != EM_BPF && machine != EM_NONE {
         return Err(Error::new(format!(

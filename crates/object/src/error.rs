@@ -1,4 +1,4 @@
-//! `Error`: the input is wrong; a chain of what was being done, outermost first, then the cause.
+//! `Error`: bad input; a chain of steps, outermost first, followed by the cause.
 //!
 //! Prints as `load maps: section .maps, offset 0x28: value_size missing`.
 
@@ -25,7 +25,7 @@ pub struct SourcePlace {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
-    /// What was being done, innermost first.
+    /// The steps being done, innermost first.
     context: Vec<String>,
     cause: String,
     class: Option<LoadClass>,
@@ -42,30 +42,30 @@ impl Error {
         Error(Box::new(Inner { context, cause, class: None, place: None, source: None }))
     }
 
-    /// What loading refuses: not a malformed file.
+    /// A load error, as opposed to a malformed file.
     pub(crate) fn load(class: LoadClass, cause: impl Into<String>) -> Error {
         Error::new(cause).of_class(class)
     }
 
-    /// The same error, as one of loading; a class that it has is kept.
+    /// The same error as a load error; an existing class is kept.
     #[must_use]
     pub(crate) fn of_class(mut self, class: LoadClass) -> Error {
         self.0.class.get_or_insert(class);
         self
     }
 
-    /// The step of loading that refuses the object or program; `None` if the file is malformed, or
-    /// what is known of the kernel does not suffice.
+    /// The loading step that rejects the object or program; `None` if the file is malformed, or too
+    /// little is known about the kernel.
     pub fn class(&self) -> Option<LoadClass> {
         self.0.class
     }
 
-    /// The line of the source that is about what is refused, where one is known.
+    /// The source line of the rejected item, if known.
     pub fn place(&self) -> Option<&SourcePlace> {
         self.0.place.as_ref()
     }
 
-    /// The same error, at a place of the source; one that it has is kept.
+    /// The same error at a source location; an existing one is kept.
     #[must_use]
     pub(crate) fn placed(mut self, place: Option<SourcePlace>) -> Error {
         self.0.place = self.0.place.or(place);
@@ -77,7 +77,7 @@ impl Error {
         Error::new(cause).context(format!("section {section}, offset {offset:#x}"))
     }
 
-    /// The same error, met while doing `step`; the last one added is printed first.
+    /// The same error with the step during which it occurred; the last one added is printed first.
     #[must_use]
     pub(crate) fn context(mut self, step: impl Into<String>) -> Error {
         self.0.context.push(step.into());

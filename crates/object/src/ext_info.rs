@@ -43,7 +43,7 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
     all
 }
 
-/// The records of a range of slots, out of records ordered by `offset` (bytes).
+/// The records of a range of slots, from records ordered by `offset` (bytes).
 pub(crate) fn within<'r, T>(
     records: &'r [T],
     slots: &Range<usize>,

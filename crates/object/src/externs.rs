@@ -1,7 +1,7 @@
 //! Externs: `.kconfig` values and `.ksyms` symbols, and what they resolve to.
 //!
 //! An extern that cannot be resolved is an error of the programs that use it, not of the object. A
-//! weak one is 0, and its call is a helper that no kernel has.
+//! weak one is 0, and a call of it becomes a call of a helper that no kernel has.
 
 use crate::elf::{Binding, Elf};
 use crate::error::{Error, Result};
@@ -14,8 +14,8 @@ use skep_btf::{Btf, FuncLinkage, Kind, Type, TypeId, VarLinkage, core};
 pub(crate) const KCONFIG: &str = ".kconfig";
 pub(crate) const KSYMS: &str = ".ksyms";
 
-/// A symbol that is declared here and defined elsewhere. In libbpf's order: kconfig externs by
-/// alignment, size and name, then kernel symbols by name.
+/// A symbol declared here and defined elsewhere. In libbpf's order: kconfig externs by alignment,
+/// size and name, then kernel symbols by name.
 pub(crate) struct Extern {
     pub(crate) name: String,
     pub(crate) weak: bool,
@@ -25,18 +25,18 @@ pub(crate) struct Extern {
     pub(crate) value: Result<Value>,
 }
 
-/// Which section declares an extern.
+/// The section that declares an extern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExternKind {
-    /// `.kconfig`: layout in its map, bytes.
+    /// `.kconfig`: its layout in the map, in bytes.
     Kconfig { align: u32, size: u32, offset: u32 },
     /// `.ksyms`.
     Ksym,
-    /// BTF says nothing of it.
+    /// Without BTF.
     Unknown,
 }
 
-/// What an extern is resolved to.
+/// What an extern resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// Offset in the `.kconfig` map.
@@ -106,7 +106,7 @@ impl Externs {
     }
 }
 
-/// Larger `.kconfig` sections are cut: their externs do not resolve.
+/// Larger `.kconfig` sections are truncated: their externs do not resolve.
 const KCONFIG_BYTES_MAX: usize = 1 << 20;
 
 fn rank(external: &Extern) -> (u8, std::cmp::Reverse<u32>, u32) {
@@ -190,7 +190,7 @@ fn resolve(
     }
 }
 
-/// The kernel lacks it: the loader refuses the object.
+/// The kernel lacks it: the loader rejects the object.
 fn absent<T>(text: String) -> Result<T> {
     Err(Error::load(LoadClass::Extern, text))
 }
@@ -214,7 +214,7 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
             Some(address) => Ok(Value::Address(address)),
             None if external.weak && (has_symbols || !options.is_partial) => Ok(Value::Address(0)),
             None if options.kallsyms.is_none() => {
-                Err(Error::new(format!("extern (ksym) '{name}': no symbols of a kernel are known")))
+                Err(Error::new(format!("extern (ksym) '{name}': no kernel symbols are available")))
             }
             None => absent(format!("extern (ksym) '{name}': not found among the kernel's symbols")),
         };
@@ -238,7 +238,7 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
     }
 }
 
-/// The kernel's variable or function of that name. Of another type: none for a weak extern.
+/// The kernel's variable or function of that name. If its type differs, a weak extern is absent.
 fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Option<TypeId>> {
     let name = essential(&external.name);
     let Some(id) = kernel.find_by_name_kind(name, declared.kind()) else { return Ok(None) };
@@ -246,7 +246,7 @@ fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Opt
     let target = kernel.skip_modifiers(kernel.ty(id).target_id()).id();
     let fits = core::types_fit((declared.btf(), local), (kernel, target))?;
     if !fits && !external.weak {
-        return absent(format!("extern '{name}': incompatible with type {id} of the kernel"));
+        return absent(format!("extern '{name}': incompatible with the kernel's type {id}"));
     }
     Ok(fits.then_some(id))
 }

@@ -1,9 +1,9 @@
 //! Functions of the executable sections, and which of them are programs.
 //!
 //! libbpf's rules: each function symbol of a section other than `.text` is a program; functions of
-//! `.text` are subprogs, unless the object has only one function. Wider, because real objects need
-//! it: static functions may be programs; so may untyped symbols, sections without any symbol, and
-//! the global functions of an object which has nothing but `.text`.
+//! `.text` are subprogs, unless the object has only one function. skep accepts more, because real
+//! objects need it: static functions may be programs; so may untyped symbols, sections without
+//! symbols, and the global functions of an object that only has `.text`.
 //!
 //! # Invariants
 //! 1. Functions are ordered by section, then by offset.
@@ -25,11 +25,11 @@ pub(crate) struct Function {
     pub(crate) range: Range<usize>,
     /// Entry program.
     pub(crate) entry: bool,
-    /// Not seen by other objects (`static`).
+    /// Whether it is local to the object (`static`).
     pub(crate) local: bool,
-    /// Its symbol says that it is a function: libbpf takes no other for one.
+    /// Whether its symbol is a function symbol, as libbpf requires.
     pub(crate) typed: bool,
-    /// A global function that other objects do not see: static for the verifier.
+    /// A global function with hidden visibility: static for the verifier.
     pub(crate) hidden: bool,
 }
 
@@ -108,7 +108,7 @@ impl Functions {
         Ok(())
     }
 
-    /// Untyped global symbols: each goes on to the next, the last to the end of the section.
+    /// Untyped global symbols: each extends to the next, the last to the end of the section.
     fn read_untyped(&mut self, section: usize, slots: usize, symbols: &[&Symbol<'_>]) {
         let mut starts: Vec<&&Symbol<'_>> = symbols
             .iter()
@@ -116,7 +116,7 @@ impl Functions {
             .filter(|s| s.value.is_multiple_of(INSN_BYTES as u64) && slot(s.value) < slots)
             .collect();
         starts.sort_by_key(|s| s.value);
-        // From the last to the first: `end` is where the next one above begins.
+        // From last to first: `end` is the start of the next one.
         let (mut end, mut above) = (slots, slots);
         let ranges: Vec<Range<usize>> = starts
             .iter()
@@ -156,7 +156,7 @@ impl Functions {
         }
     }
 
-    /// The function that holds an insn of a section.
+    /// The function that contains an insn of a section.
     pub(crate) fn find(&self, section: usize, slot: usize) -> Option<usize> {
         let after = self.list.partition_point(|f| (f.section, f.range.start) <= (section, slot));
         let index = after.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! Global variables: rewrites the first contents of a data section before the programs load, as a
+//! Global variables: changes the initial contents of a data section before the programs load, as a
 //! loader does through a skeleton.
 
 use crate::error::Result;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     name: String,
-    /// From the variable inwards.
+    /// From the variable to the innermost part.
     steps: Vec<Step>,
 }
 
@@ -22,12 +22,12 @@ enum Step {
     Index(u32),
 }
 
-/// What a variable is set to. Unsigned variables take negative numbers too, which wrap around.
+/// The value for a variable. Unsigned variables accept negative numbers too, which wrap around.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// A number, which has to fit.
+    /// A number, which must fit.
     Number(i128),
-    /// An enumerator of the variable's type; or a number as in C, or `true` or `false`.
+    /// An enumerator of the variable's type; a number as in C; `true` or `false`.
     Text(String),
 }
 
@@ -60,20 +60,20 @@ impl FromStr for Variable {
     }
 }
 
-/// Where an assignment writes, in the variable's section.
+/// The location of an assignment in the variable's section.
 struct Place<'a> {
     ty: Type<'a>,
     bit_offset: u64,
-    /// Bits of a bitfield; 0 for a whole value.
+    /// Bits of a bitfield; 0 for an ordinary value.
     bitfield_bits: u8,
 }
 
 impl Object {
-    /// Sets a global variable of `.data`, `.rodata` or `.bss` for programs that are verified, and
-    /// maps that are created, from now on. What stands in `.rodata` the verifier knows.
+    /// Sets a global variable of `.data`, `.rodata` or `.bss` for programs verified, and maps
+    /// created, from now on. The verifier knows the contents of `.rodata`.
     ///
-    /// The number has to fit, not its type in Rust: `100u32` may be given to a `u16`. As in
-    /// veristat, an unsigned variable takes negative numbers too: -1 sets all bits.
+    /// The number must fit, whatever its Rust type: `100u32` may be assigned to a `u16`. As in
+    /// veristat, an unsigned variable accepts negative numbers too: -1 sets all bits.
     ///
     /// ```no_run
     /// # fn set(object: &mut skep_object::Object) -> Result<(), skep_object::Error> {
@@ -85,12 +85,12 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// No such variable in a data section, a value that does not fit its type.
+    /// There is no such variable in a data section, or the value does not fit its type.
     pub fn set_global(&mut self, name: &str, value: impl Into<Value>) -> Result<()> {
         self.set_variable(&name.parse()?, &value.into())
     }
 
-    /// The same, with a name that was read before.
+    /// The same, with a parsed name.
     ///
     /// # Errors
     ///
@@ -132,10 +132,10 @@ impl Object {
     }
 }
 
-/// Largest section without contents in the file (`.bss`) that is written to.
+/// Largest section without contents in the file (`.bss`) that can be written to.
 const ZEROES_MAX: u32 = 64 << 20;
 
-/// A section that the file has no bytes of is all zeroes.
+/// A section without bytes in the file is all zeroes.
 fn fill(map: &mut MapDef) -> Result<(), String> {
     if map.value_size > ZEROES_MAX && map.contents.len() < map.value_size as usize {
         return Err(format!("its section has {} bytes, too many to write to", map.value_size));
@@ -198,14 +198,14 @@ fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>
     }
 }
 
-/// Beyond all sections, with room for what offsets of members add.
+/// A limit above all sections, with room for member offsets.
 const BITS_MAX: u64 = 1 << 40;
 const OUTSIDE: &str = "outside its section";
 
-/// Deepest nesting of anonymous structs that is looked into.
+/// Maximum nesting of anonymous structs that is searched.
 const ANONYMOUS_DEPTH_MAX: u32 = 16;
 
-/// A member, also of an anonymous struct inside.
+/// A member, possibly of an anonymous struct inside.
 fn find_member<'a>(btf: &'a Btf, ty: Type<'a>, name: &str, depth: u32) -> Option<Place<'a>> {
     if depth > ANONYMOUS_DEPTH_MAX {
         return None;
@@ -236,7 +236,7 @@ fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    // Another sign is no digit, though `from_str_radix` takes one.
+    // A second sign is invalid, though `from_str_radix` accepts one.
     let radix = |digits: &str, radix| {
         let digits = Some(digits).filter(|d| !d.starts_with(['+', '-']))?;
         i128::from_str_radix(digits, radix).ok()
@@ -279,7 +279,7 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
     if value < low || value > high {
         return Err(format!("{value} is out of range ({low} to {high})"));
     }
-    // Bit by bit, so that bitfields need no rule of their own. Objects are little endian here.
+    // Bit by bit, so that bitfields need no special case. Objects are little-endian here.
     for bit in 0..bits {
         let at = place.bit_offset + u64::from(bit);
         let byte = usize::try_from(at / 8).ok().and_then(|index| contents.get_mut(index));
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(section(".data")[8..16], [8, 7, 6, 5, 4, 3, 2, 1]);
         assert_eq!(section(".data")[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(section(".rodata")[..4], [7, 0, 0, 0]);
-        // The number fits, though its type in Rust is wider.
+        // The number fits, though its Rust type is wider.
         object.set_global("scale", 8u64).unwrap();
         assert!(object.set_global("scale", u64::MAX).is_err());
         for entry in &object.programs {

@@ -1,14 +1,14 @@
-//! The type of a program that replaces a function of another, guessed by its context.
+//! Infers the type of a program that replaces a function of another from its context.
 //!
-//! `freplace` programs take the type of what they attach to; without a target it is not known.
-//! veristat verifies them as the type whose context is their first argument; so can we.
+//! `freplace` programs have the type of their target; without a target it is not known. veristat
+//! verifies them as the type whose context is their first argument, and so does this.
 
 use skep_btf::{Btf, Kind, TypeId};
 use skep_program::{AttachTarget, Program};
 use skep_uapi::{AttachType as A, ProgType as P};
 
-/// Name of the context, and the type and attach type it stands for: veristat's choice where several
-/// types have the same context.
+/// Name of the context, and the corresponding program type and attach type: veristat's choice if
+/// several types have the same context.
 static CONTEXTS: &[(&str, P, Option<A>)] = &[
     ("__sk_buff", P::SchedCls, None),
     ("bpf_sock", P::CgroupSock, Some(A::CgroupInet4PostBind)),
@@ -27,13 +27,13 @@ static CONTEXTS: &[(&str, P, Option<A>)] = &[
     ("bpf_raw_tracepoint_args", P::RawTracepoint, None),
 ];
 
-/// Gives an `freplace` program without a target the type that its context suggests; `false` if it
-/// suggests none.
+/// Gives an `freplace` program without a target the type that its context suggests; `false` if
+/// there is none.
 pub(crate) fn replace_ext(program: &mut Program) -> bool {
     program.prog_type == P::Ext && by_context(program)
 }
 
-/// Gives a program the type that its context suggests; `false` if it suggests none.
+/// Gives a program the type that its context suggests; `false` if there is none.
 pub(crate) fn by_context(program: &mut Program) -> bool {
     let name = program.btf.as_ref().and_then(|btf| context_name(btf, program));
     let Some(&(_, prog_type, attach)) = CONTEXTS.iter().find(|row| Some(row.0) == name) else {

@@ -1,4 +1,4 @@
-//! `Image`: all of an object that relocation reads, gathered once.
+//! `Image`: everything in an object that relocation reads, gathered once.
 
 use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, SourcePlace};
@@ -16,26 +16,26 @@ use std::sync::Arc;
 /// An object file, read but not yet relocated.
 pub(crate) struct Image<'a> {
     pub(crate) elf: Elf<'a>,
-    /// What each section is for, by its index.
+    /// The role of each section, by index.
     pub(crate) kinds: Vec<SectionKind>,
     /// BTF as the file has it.
     pub(crate) btf: Option<Btf>,
-    /// BTF as the kernel is given it: the same type ids.
+    /// BTF as passed to the kernel, with the same type ids.
     pub(crate) fixed_btf: Option<Arc<Btf>>,
     /// `.BTF.ext`, by section index; empty without BTF.
     pub(crate) info: Vec<SectionInfo>,
     pub(crate) functions: Functions,
     pub(crate) maps: Maps,
     pub(crate) externs: Externs,
-    /// Programs that struct_ops maps hold.
+    /// Programs that struct_ops maps refer to.
     pub(crate) struct_ops: StructOpsLinks,
-    /// Why the struct_ops maps cannot be made.
+    /// Why the struct_ops maps cannot be created.
     pub(crate) struct_ops_refused: Option<Error>,
     pub(crate) options: &'a OpenOptions,
 }
 
 impl<'a> Image<'a> {
-    /// A section that is known to exist: the null section if it does not.
+    /// A section known to exist; the null section otherwise.
     pub(crate) fn section(&self, index: usize) -> &Section<'a> {
         &self.elf.sections[if index < self.elf.sections.len() { index } else { 0 }]
     }
@@ -54,7 +54,7 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// Index of the function that begins at a slot of a section.
+    /// Index of the function that starts at a slot of a section.
     pub(crate) fn function_at(&self, section: usize, slot: usize) -> Result<usize> {
         let found = self.functions.find(section, slot);
         let begins =

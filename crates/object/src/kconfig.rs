@@ -1,4 +1,4 @@
-//! `.kconfig`: values of the kernel's configuration, and the few that libbpf makes up.
+//! `.kconfig`: values of the kernel's configuration, and the few that libbpf defines itself.
 
 use crate::error::{Error, Result};
 use crate::options::OpenOptions;
@@ -7,7 +7,7 @@ use skep_btf::{Btf, Kind, TypeId};
 use skep_insn::Endian;
 use std::cell::OnceCell;
 
-/// What a configuration option is read into.
+/// The type of a configuration extern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Bool,
@@ -25,7 +25,7 @@ pub(crate) struct Reader<'a> {
     btf: Option<&'a Btf>,
     /// The configuration as text.
     text: &'a str,
-    /// ... parsed when the first option is asked for: few objects have externs of it.
+    /// Parsed on first use: few objects have externs of it.
     parsed: OnceCell<FxHashMap<&'a str, &'a str>>,
     kernel_version: u32,
 }
@@ -66,12 +66,13 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// `bpf_get_attach_cookie` came with 5.15; a kernel of no version is a later one.
+    /// `bpf_get_attach_cookie` was added in 5.15; a kernel without a version is assumed to be
+    /// newer.
     fn has_bpf_cookie(&self) -> bool {
         self.kernel_version == 0 || self.kernel_version >= 0x05_0f_00
     }
 
-    /// libbpf asks by placing a kprobe: a kernel without kprobes reads as one without wrappers.
+    /// libbpf tests this by placing a kprobe: a kernel without kprobes appears to have no wrappers.
     fn has_syscall_wrapper(&self) -> bool {
         self.values().is_empty() || self.values().get("CONFIG_KPROBES") == Some(&"y")
     }

@@ -1,5 +1,5 @@
-//! Maps of `SEC("maps")` and `SEC("maps/NAME")`: definitions without BTF, as objects before BTF
-//! had them.
+//! Maps of `SEC("maps")` and `SEC("maps/NAME")`: definitions without BTF, as used before objects
+//! had BTF.
 
 use crate::btf_maps;
 use crate::error::{Error, Result};
@@ -18,8 +18,8 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
     Ok(())
 }
 
-/// One `struct bpf_map_def` a symbol. What follows its five words (other loaders
-/// have longer structs) is not read.
+/// One `struct bpf_map_def` per symbol. Anything after its five words (other loaders have longer
+/// structs) is ignored.
 fn read_section(source: &MapSource<'_, '_>, maps: &mut Maps, section: usize) -> Result<()> {
     let elf = source.elf;
     let Some(from) = elf.sections.get(section) else { return Ok(()) };
@@ -31,7 +31,7 @@ fn read_section(source: &MapSource<'_, '_>, maps: &mut Maps, section: usize) -> 
         let data = from.data.get(at..).unwrap_or(&[]);
         let word = |n: usize| {
             u32_at(elf, data, n * 4).ok_or_else(|| {
-                let cause = format!("definition of map {} is cut short", symbol.name);
+                let cause = format!("definition of map {} is truncated", symbol.name);
                 Error::at(&from.name, symbol.value, cause)
             })
         };

@@ -1,6 +1,6 @@
 //! ELF object files to [`Object`]: programs, maps, BTF, relocations, as libbpf reads them.
 //!
-//! Never looks at the host: kernel BTF, configuration, symbol addresses and version are passed in
+//! Never inspects the host: kernel BTF, configuration, symbol addresses and version are passed in
 //! through [`OpenOptions`].
 
 #![forbid(unsafe_code)]
@@ -39,4 +39,5 @@ pub use loader::{LoadClass, Loader};
 pub use object::{Object, ObjectProgram};
 pub use options::{OpenOptions, SymbolLookup};
 pub use scan::scan;
+pub use sec_def::section_names;
 pub use variables::{GlobalValue, GlobalVariable};

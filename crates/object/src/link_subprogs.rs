@@ -1,7 +1,7 @@
-//! Appends the functions that a program calls, and writes the distances of its calls.
+//! Appends the functions that a program calls, and sets the offsets of its calls.
 //!
-//! Order, as in libbpf: depth first, each function where it is first called; last the exception
-//! callback that a `exception_callback:` declaration tag names.
+//! Order, as in libbpf: depth first, each function at its first call; last the exception callback
+//! named by an `exception_callback:` declaration tag.
 
 use crate::error::{Context, Error, Result};
 use crate::ext_info::within;
@@ -26,11 +26,11 @@ pub(crate) struct Linker<'i, 'a> {
     relocator: Relocator<'i, 'a>,
     insns_total: usize,
     exception_callbacks: FxHashMap<String, Option<String>>,
-    /// The first function of each name that is no entry.
+    /// The first function with each name that is not an entry.
     subprogs_by_name: FxHashMap<&'i str, usize>,
 }
 
-/// A function being linked: where it lies, and how many of its calls are done.
+/// A function being linked: its position, and how many of its calls are done.
 struct Frame {
     code: Arc<Relocated>,
     start: usize,
@@ -148,8 +148,8 @@ impl<'i, 'a> Linker<'i, 'a> {
     }
 }
 
-/// By name of a function, what its `exception_callback:` tag names; nothing if it has several tags,
-/// which the kernel refuses.
+/// The value of a function's `exception_callback:` tag, by the function's name; none if it has
+/// several tags, which the kernel rejects.
 fn exception_callbacks(btf: &Btf) -> FxHashMap<String, Option<String>> {
     let mut callbacks = FxHashMap::default();
     for tag in btf.iter().filter(|t| t.kind() == Kind::DeclTag && t.component_idx().is_none()) {

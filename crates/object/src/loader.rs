@@ -1,22 +1,22 @@
-//! Whose rules decide what can be loaded, and the steps at which loading can fail.
+//! The loader whose rules apply, and the steps at which loading can fail.
 
 use std::fmt;
 
-/// Whose rules decide what can be loaded.
+/// The loader whose rules apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Loader {
-    /// libbpf 1.x: what its `bpf_object__open` and `bpf_object__load` refuse is refused.
+    /// libbpf 1.x: whatever its `bpf_object__open` and `bpf_object__load` reject is rejected.
     #[default]
     Libbpf,
-    /// Loaders that complete objects themselves, as those of Go and Rust do: what libbpf alone
-    /// would refuse is a note, and an error is one of the programs that it is about.
+    /// Loaders that complete objects themselves, such as those of Go and Rust: what libbpf alone
+    /// would reject is a note, and an error only concerns the affected programs.
     Any,
 }
 
-/// The step at which loading fails, before any verifier looks at a program.
+/// The step at which loading fails, before verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoadClass {
-    /// The loader does not take the file: legacy maps, static entry functions, byte order.
+    /// The loader rejects the file: legacy maps, static entry functions, byte order.
     Open,
     /// An extern (`.kconfig`, `.ksyms`, kfunc) that the kernel does not have.
     Extern,
@@ -26,13 +26,13 @@ pub enum LoadClass {
     Core,
     /// `BPF_MAP_CREATE`.
     Map,
-    /// A section name that says no program type.
+    /// A section name that does not determine a program type.
     Section,
     /// An attach target that is missing or not named.
     Attach,
 }
 
-/// One row a class, in the order of the steps.
+/// One row per class, in the order of the steps.
 const NAMES: [(LoadClass, &str); 7] = [
     (LoadClass::Open, "open"),
     (LoadClass::Extern, "extern"),

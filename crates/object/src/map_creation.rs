@@ -1,15 +1,15 @@
-//! What BPF_MAP_CREATE would say of an object's maps, and which maps their loader has to complete.
+//! Whether BPF_MAP_CREATE would accept an object's maps, and which maps their loader must complete.
 
 use crate::error::{Error, Result};
 use crate::loader::LoadClass;
 use skep_program::MapDef;
 use skep_uapi::{Amount, MapCreation, MapShape, MapType, map_rule};
 
-/// Whether the kernel would create the map, and the template of its inner maps before it.
+/// Whether the kernel would create the map, after the template of its inner maps.
 pub(crate) fn check(def: &MapDef) -> Result<()> {
     let (name, map_type) = (&def.name, def.map_type);
     let refuse = |why: String| {
-        let text = format!("map {name} ({map_type}) is not created: {why}");
+        let text = format!("map {name} ({map_type}) cannot be created: {why}");
         Err(Error::load(LoadClass::Map, text))
     };
     if let Some(inner) = &def.inner
@@ -29,14 +29,15 @@ fn creation(def: &MapDef) -> MapCreation {
             max_entries: def.max_entries,
             flags: def.map_flags,
         },
-        // Where it is mapped is up to the loader.
+        // The mapping address is up to the loader.
         map_extra: def.map_extra,
         has_btf: def.btf_key_type_id != 0 && def.btf_value_type_id != 0,
         inner: def.inner.as_ref().map(|inner| inner.map_type),
     }
 }
 
-/// Sets what is not set and can only be one thing, as loaders of other languages do.
+/// Sets attributes that are not set and have only one valid value, as loaders of other languages
+/// do.
 pub(crate) fn complete(def: &mut MapDef) {
     let Some(rule) = map_rule(def.map_type) else { return };
     for (size, amount) in [(&mut def.key_size, rule.key), (&mut def.value_size, rule.value)] {
@@ -49,7 +50,7 @@ pub(crate) fn complete(def: &mut MapDef) {
     }
 }
 
-/// What the loader of the object would have to set: the verdict on programs depends on it.
+/// Attributes that the object's loader must set, because the verdict on programs depends on them.
 pub(crate) fn left_open(def: &MapDef) -> Option<&'static str> {
     let rule = map_rule(def.map_type)?;
     let unset = |size: u32, amount: Amount| size == 0 && !amount.allows(0);

@@ -1,4 +1,4 @@
-//! The maps of an object, in libbpf's order, and where each comes from.
+//! The maps of an object, in libbpf's order, and the origin of each.
 //!
 //! Order: definitions (`maps`, then `.maps`), data sections, `.kconfig`, struct_ops.
 
@@ -10,7 +10,7 @@ use skep_btf::Btf;
 use skep_program::{MapDef, MapIdx};
 use skep_uapi::MapFlags;
 
-/// What the maps are made from.
+/// The input for creating maps.
 pub(crate) struct MapSource<'a, 'o> {
     pub(crate) elf: &'o Elf<'a>,
     pub(crate) kinds: &'o [SectionKind],
@@ -18,12 +18,12 @@ pub(crate) struct MapSource<'a, 'o> {
     pub(crate) offsets: &'o FxHashMap<(usize, &'o str), u64>,
     pub(crate) btf: Option<&'o Btf>,
     pub(crate) options: &'o OpenOptions,
-    /// Name of the object, cut as libbpf cuts it.
+    /// Name of the object, truncated as in libbpf.
     pub(crate) name: &'o str,
 }
 
 impl MapSource<'_, '_> {
-    /// The map can be mapped by user space: as many pages as its values need.
+    /// The size of the map's user-space mapping: as many pages as its values need.
     pub(crate) fn set_mmapable(&self, def: &mut MapDef) {
         def.map_flags |= MapFlags::MMAPABLE;
         let value = u64::from(def.value_size).next_multiple_of(8);
@@ -33,7 +33,7 @@ impl MapSource<'_, '_> {
     }
 }
 
-/// Where a map comes from.
+/// The origin of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
     /// A variable: section and offset in bytes.
@@ -44,7 +44,7 @@ pub(crate) enum Origin {
     Kconfig,
 }
 
-/// Maps and where they come from, by the same index.
+/// Maps and their origins, by the same index.
 #[derive(Default)]
 pub(crate) struct Maps {
     pub(crate) defs: Vec<MapDef>,
@@ -61,7 +61,7 @@ impl Maps {
         idx
     }
 
-    /// The map that a variable at an offset of a section defines.
+    /// The map defined by a variable at an offset of a section.
     pub(crate) fn of_variable(&self, section: usize, offset: u64) -> Option<MapIdx> {
         self.position(Origin::Variable(section, offset))
     }

@@ -28,7 +28,7 @@ pub struct ObjectProgram {
     pub section: String,
     /// Loaded by default.
     pub autoload: bool,
-    /// The program, or why it is not loaded: [`Error::class`] says at which step it is refused.
+    /// The program, or why it cannot be loaded: [`Error::class`] gives the step that rejects it.
     pub program: Result<Program, Error>,
 }
 
@@ -43,16 +43,16 @@ pub struct Object {
     pub maps: Arc<[MapDef]>,
     /// BTF as passed to the kernel.
     pub btf: Option<Arc<Btf>>,
-    /// Why the loader refuses the object as a whole; then none of its programs is loaded.
+    /// Why the loader rejects the object as a whole; then none of its programs is loaded.
     pub refused: Option<Error>,
-    /// What libbpf would refuse of an object that is opened for [`Loader::Any`].
+    /// What libbpf would reject in an object opened with [`Loader::Any`].
     pub note: Option<Error>,
 }
 
 /// libbpf keeps this many bytes of an object's name.
 const NAME_BYTES_MAX: usize = 15;
 
-/// The name as libbpf cuts it: 15 bytes, then up to the first dot.
+/// The name as truncated by libbpf: 15 bytes, then up to the first dot.
 fn cut_name(name: &str) -> &str {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
@@ -63,12 +63,12 @@ fn cut_name(name: &str) -> &str {
 }
 
 impl Object {
-    /// Reads an ELF object and relocates its programs for the kernel that `options` describes.
+    /// Reads an ELF object and relocates its programs for the kernel described by `options`.
     ///
     /// Fails if nothing in the file is usable. A problem with one program only (an attach target
-    /// that does not exist, a relocation out of range) is that program's error, what the loader
-    /// refuses of the whole object (an unresolved extern, a map that cannot be created) is one of
-    /// each of its programs.
+    /// that does not exist, a relocation out of range) is that program's error; if the loader
+    /// rejects the whole object (an unresolved extern, a map that cannot be created), that is an
+    /// error of each of its programs.
     pub fn open(bytes: &[u8], options: &OpenOptions) -> Result<Object, Error> {
         let image = read_image(bytes, options)?;
         let btf = image.fixed_btf.clone();
@@ -100,11 +100,11 @@ impl Object {
         Ok(object)
     }
 
-    /// The program of that name.
+    /// The program with that name.
     ///
     /// # Errors
     ///
-    /// There is none, or it is not loaded: [`Error::class`] says at which step it is refused.
+    /// There is none, or it cannot be loaded: [`Error::class`] gives the step that rejects it.
     pub fn program(&self, name: &str) -> Result<&Program, Error> {
         let entry = self.programs.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.programs.iter().map(|entry| &*entry.name).collect();
@@ -122,7 +122,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
     let info = match (&btf, elf.section(".BTF.ext").filter(|s| !s.data.is_empty())) {
         (Some(btf), Some(section)) => {
-            // As libbpf: a broken .BTF.ext is as none.
+            // As in libbpf, a broken .BTF.ext is ignored.
             let ext = BtfExt::parse(section.data).unwrap_or_default();
             ext_info::by_section(&ext, btf, &names)
         }
@@ -181,7 +181,7 @@ fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
     Ok(maps)
 }
 
-/// As libbpf: an object whose maps do not need its BTF is read without it if it is broken.
+/// As in libbpf, broken BTF is ignored if the object's maps do not need it.
 fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> {
     let Some(section) = elf.section(".BTF").filter(|s| !s.data.is_empty()) else {
         return Ok(None);
@@ -193,7 +193,7 @@ fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> 
     }
 }
 
-/// Makes the programs of an object.
+/// Creates the programs of an object.
 struct Maker<'i, 'a> {
     image: &'i Image<'a>,
     linker: Linker<'i, 'a>,
@@ -223,7 +223,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// In libbpf's order: what it takes for a program, relocation, maps, type, target.
+    /// In libbpf's order: which functions are programs, relocation, maps, type, target.
     fn make(&mut self, index: usize, (section, autoload): (&str, bool)) -> Result<Program, Error> {
         let (image, options) = (self.image, self.image.options);
         if options.loader == Loader::Libbpf && !options.as_in_file {
@@ -259,19 +259,19 @@ impl Maker<'_, '_> {
     }
 }
 
-/// What libbpf takes for a program: a function in a section of its own.
+/// libbpf's definition of a program: a function in a section of its own.
 fn check_entry(image: &Image<'_>, index: usize) -> Result<(), Error> {
     let function = &image.functions.list[index];
     let in_text = image.section(function.section).name == TEXT;
     let text = match () {
-        () if !function.typed => "libbpf takes only symbols of functions for programs",
-        () if in_text => "libbpf takes functions of .text for subprograms",
+        () if !function.typed => "libbpf requires program symbols to be functions",
+        () if in_text => "libbpf treats functions in .text as subprograms",
         () => return Ok(()),
     };
     Err(Error::load(LoadClass::Open, text))
 }
 
-/// Type and target, as the section name says them.
+/// Type and target, from the section name.
 fn set_type(image: &Image<'_>, index: usize, program: &mut Program) -> Result<(), Error> {
     let section = program.section.clone();
     let Some(def) = sec_def::find(&section) else {
@@ -286,7 +286,7 @@ fn set_type(image: &Image<'_>, index: usize, program: &mut Program) -> Result<()
     }
     let refuse = |text: String| Err(Error::load(LoadClass::StructOps, text));
     let Some(link) = image.struct_ops.get(&index) else {
-        return refuse("no struct_ops map holds the program".to_owned());
+        return refuse("no struct_ops map refers to the program".to_owned());
     };
     program.expected_attach_type = link.member;
     program.attach = link.target.clone();
@@ -302,13 +302,13 @@ fn unknown_section(image: &Image<'_>, program: &mut Program) -> Result<(), Error
     let section = program.section.clone();
     match image.options.loader {
         Loader::Libbpf => {
-            let text = format!("libbpf knows no program type of section name '{section}'");
+            let text = format!("libbpf cannot derive a program type from section name '{section}'");
             Err(Error::load(LoadClass::Section, text))
         }
         Loader::Any if guess::by_context(program) => Ok(()),
         Loader::Any => {
-            let text = format!("no program type is known of section name '{section}'");
-            Err(Error::new(format!("{text}; a loader would have to set it")))
+            let text = format!("no program type is known for section name '{section}'");
+            Err(Error::new(format!("{text}; the loader must set it")))
         }
     }
 }

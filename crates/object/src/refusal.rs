@@ -1,6 +1,6 @@
-//! What libbpf refuses of an object as a whole, so that none of its programs is loaded.
+//! Reasons for which libbpf rejects an object as a whole, so that none of its programs is loaded.
 //!
-//! Behaviour: libbpf 1.7, asked by `cargo xtask load-diff`. Its order: what it does not open; the
+//! Behaviour: libbpf 1.7, checked by `cargo xtask load-diff`. Its order: errors on opening; the
 //! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
 
 use crate::elf::{Elf, Section};
@@ -16,13 +16,13 @@ use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep_insn::{Endian, INSN_BYTES};
 use skep_program::{MapDef, MapIdx, Pinning, Program};
 
-/// What is refused, by when it is found.
+/// The reasons, by when they are found.
 pub(crate) struct Refusals {
     /// Before any program is relocated.
     pub(crate) first: Option<Error>,
-    /// The first of `first` that only libbpf refuses.
+    /// The first of `first` that is specific to libbpf.
     pub(crate) note: Option<Error>,
-    /// A map that is not created.
+    /// A map that cannot be created.
     pub(crate) map: Option<Error>,
 }
 
@@ -51,7 +51,7 @@ impl Refusals {
     }
 }
 
-/// The maps that a program names, for loaders which create no others.
+/// The maps that a program refers to, for loaders which create no others.
 pub(crate) fn check_maps(program: &Program) -> Result<()> {
     let named = program.insns.iter().filter(|insn| insn.is_ld_imm64() && matches!(insn.src, 1 | 2));
     let mut seen = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn check_maps(program: &Program) -> Result<()> {
 fn check_map(def: &MapDef) -> Result<()> {
     if let Some(what) = map_creation::left_open(def) {
         let (name, map_type) = (&def.name, def.map_type);
-        let text = format!("map {name} ({map_type}): {what} is left to the object's own loader");
+        let text = format!("map {name} ({map_type}): the object's own loader must set {what}");
         return Err(Error::new(text));
     }
     map_creation::check(def)
@@ -80,7 +80,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_functions(image)?;
     for def in &image.maps.defs {
         if let Pinning::Other(number) = def.pinning {
-            return refuse(format!("map {}: libbpf knows no pinning {number}", def.name));
+            return refuse(format!("map {}: libbpf does not support pinning {number}", def.name));
         }
     }
     check_datasecs(image)?;
@@ -88,7 +88,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     let unknown = image.externs.list.iter().find(|e| e.kind == ExternKind::Unknown);
     match unknown {
         Some(external) => refuse(format!(
-            "extern {}: libbpf takes externs of .kconfig and .ksyms that BTF declares",
+            "extern {}: libbpf only supports externs in .kconfig and .ksyms with BTF",
             external.name
         )),
         None => Ok(()),
@@ -99,7 +99,7 @@ fn refuse(text: String) -> Result<()> {
     Err(Error::load(LoadClass::Open, text))
 }
 
-/// `maps` is refused; other such sections are not read, so that nothing may refer to them.
+/// `maps` is rejected; other such sections are not read, so nothing may refer to them.
 fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     let of_kind = |wanted: SectionKind| {
         let all = image.elf.sections.iter().zip(&image.kinds);
@@ -114,7 +114,7 @@ fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     let refused = |s: &&Section<'_>| s.name == "maps" || used.contains(&s.index);
     let found = of_kind(SectionKind::LegacyMaps).find(refused);
     found.map_or(Ok(()), |section| {
-        let text = "libbpf 1.x refuses map definitions without BTF; other loaders read them";
+        let text = "libbpf 1.x rejects map definitions without BTF; other loaders accept them";
         refuse(format!("section {}: {text}", section.name))
     })
 }
@@ -124,7 +124,7 @@ fn check_functions(image: &Image<'_>) -> Result<()> {
         let section = &image.section(function.section).name;
         if function.local && *section != TEXT {
             let name = &function.name;
-            return refuse(format!("section {section}: libbpf refuses static program {name}"));
+            return refuse(format!("section {section}: libbpf rejects static program {name}"));
         }
     }
     Ok(())
@@ -139,14 +139,14 @@ fn check_datasecs(image: &Image<'_>) -> Result<()> {
         let empty = |section: &Section<'_>| section.size_bytes == 0;
         if !sized && image.elf.section(name).is_none_or(empty) {
             return refuse(format!(
-                "section {name}: BTF has variables of it, and the file has not"
+                "section {name}: BTF has variables in it, but the file does not have it"
             ));
         }
     }
     Ok(())
 }
 
-/// Functions that are called lie in `.text`: where several sections have that name, in the last.
+/// Called functions are in `.text`; if several sections have that name, in the last one.
 fn check_calls(image: &Image<'_>) -> Result<()> {
     let sections = image.elf.sections.iter().zip(&image.kinds);
     let code = || sections.clone().filter(|(_, kind)| **kind == SectionKind::Code);
@@ -164,7 +164,7 @@ fn check_calls(image: &Image<'_>) -> Result<()> {
             };
             if Some(of) != text && code().any(|(section, _)| section.index == of) {
                 let (name, of) = (&symbol.name, &image.section(of).name);
-                let text = "libbpf links functions of the last section .text only";
+                let text = "libbpf only links functions of the last section .text";
                 return refuse(format!("section {of}: {name} is called, but {text}"));
             }
         }
@@ -192,7 +192,7 @@ fn check_externs(image: &Image<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The first line of the source that uses an extern: nothing says where it is declared.
+/// The first source line that uses an extern, since there is no line for its declaration.
 fn use_of_extern(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
     let sections = image.elf.sections.iter().zip(&image.kinds);
     let code = sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|it| it.0);

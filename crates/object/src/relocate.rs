@@ -1,8 +1,8 @@
-//! Relocation of one function: CO-RE first, then maps, data, externs and the targets of its calls.
+//! Relocation of one function: CO-RE first, then maps, data, externs and call targets.
 //!
 //! # Invariants
-//! 1. `Relocated::calls` ascends by slot; each names an insn of the function that holds a relative
-//!    distance to a subprog, to be written when the subprog has a place.
+//! 1. `Relocated::calls` is sorted by slot; each entry is an insn with a relative offset to a
+//!    subprog, to be set when the subprog has a position.
 
 use crate::elf::{Relocation, RelocationKind, Symbol, SymbolKind};
 use crate::error::{Context, Error, Result};
@@ -23,16 +23,17 @@ use std::sync::Arc;
 const POISON_CALL_KFUNC_BASE: i32 = 2_002_000_000;
 /// libbpf's number for a reference to a map that is not created, plus the map's index.
 const POISON_LDIMM64_MAP_BASE: i32 = 2_001_000_000;
-/// Insns of all functions, and of all programs, together: more are a hostile file.
+/// Maximum number of insns of all functions, or of all programs, together: more indicate a hostile
+/// file.
 pub(crate) const INSNS_MAX: usize = 16 << 20;
 const CALL: u8 = BPF_JMP | BPF_CALL;
 
-/// A function whose insns are final but for the distances to its subprogs.
+/// A function whose insns are final except for offsets to its subprogs.
 pub(crate) struct Relocated {
     pub(crate) insns: Vec<Insn>,
     /// Slot of a call or of a function's address, and the function's index.
     pub(crate) calls: Vec<(usize, usize)>,
-    /// Slots that stand for what is not resolved, and why not.
+    /// Slots with unresolved references, and why.
     pub(crate) unresolved: Vec<(usize, Missing, String)>,
 }
 
@@ -127,7 +128,7 @@ fn relocate_core(image: &Image<'_>, function: &Function, out: &mut Relocated) ->
     Ok(())
 }
 
-/// Calls which the compiler could write out itself: to static functions of the same section.
+/// Calls that the compiler could encode itself: to static functions of the same section.
 fn local_calls(
     image: &Image<'_>,
     function: &Function,
@@ -150,7 +151,7 @@ fn local_calls(
     Ok(())
 }
 
-/// Map descriptors which the file has by number: no map of ours (`Program`, invariant 1).
+/// Map descriptors given by number in the file: not one of our maps (`Program`, invariant 1).
 fn raw_descriptors(insns: &mut [Insn], relocated: &[bool]) {
     for (insn, relocated) in insns.iter_mut().zip(relocated) {
         let names_map = matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
@@ -177,7 +178,7 @@ impl One<'_, '_> {
         let is_call = insn.code == CALL;
         if !is_call && !insn.is_ld_imm64() {
             return Err(Error::new(format!(
-                "relocation of symbol {} at an insn with opcode {:#x}, which takes none",
+                "relocation of symbol {} at an insn with opcode {:#x}, which does not support it",
                 symbol.name, insn.code
             )));
         }
@@ -208,10 +209,10 @@ impl One<'_, '_> {
     /// Both slots of the `ld_imm64`.
     fn pair<'o>(&self, out: &'o mut Relocated) -> Result<&'o mut [Insn; 2]> {
         let rest = out.insns.get_mut(self.slot..).unwrap_or_default();
-        rest.first_chunk_mut::<2>().ok_or_else(|| Error::new("ld_imm64 is cut short"))
+        rest.first_chunk_mut::<2>().ok_or_else(|| Error::new("ld_imm64 is truncated"))
     }
 
-    /// A call: `imm` holds the distance to the symbol, -1 at its first insn.
+    /// A call: `imm` contains the offset to the symbol, -1 for its first insn.
     fn call(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
         let imm = out.insns[self.slot].imm;
         let target = (symbol.value / INSN_BYTES as u64) as i64 + i64::from(imm) + 1;
@@ -276,13 +277,13 @@ impl One<'_, '_> {
         Ok(())
     }
 
-    /// A map that is not created may be named only where the insn is never reached.
+    /// A map that is not created may only be referred to by unreachable insns.
     fn poison_missing_map(&self, out: &mut Relocated, map: MapIdx) -> Result<bool> {
         let def = self.image.maps.defs.get(map.0 as usize).filter(|def| !def.autocreate);
         let Some(def) = def else { return Ok(false) };
         let imm = POISON_LDIMM64_MAP_BASE.wrapping_add(map.0 as i32);
         *self.pair(out)? = [Insn { code: CALL, imm, ..Insn::default() }; 2];
-        let why = format!("map {} is not created: the object does not ask for it", def.name);
+        let why = format!("map {} is not created: autocreate is off in the object", def.name);
         let slots = self.slot..=self.slot + 1;
         out.unresolved.extend(slots.map(|slot| (slot, Missing::Map, why.clone())));
         Ok(true)

@@ -1,7 +1,7 @@
-//! Finds BPF objects inside of other files: skeletons in executables, objects embedded in Go or
-//! Rust binaries, archives.
+//! Finds BPF objects inside other files: skeletons in executables, objects embedded in Go or Rust
+//! binaries, archives.
 //!
-//! Deliberately absent: decompression. Only images stored as they are can be seen.
+//! Deliberately absent: decompression. Only uncompressed images are found.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const EM_BPF: u16 = 247;
 const ET_REL: u16 = 1;
 const SHT_NOBITS: u32 = 8;
 
-/// The BPF objects in `bytes`, in order: where each begins and ends. They do not overlap.
+/// The BPF objects in `bytes`, in order: start and end of each. They do not overlap.
 ///
 /// Takes time linear in the size of the file, because section headers read are limited.
 pub fn scan(bytes: &[u8]) -> Vec<Range<usize>> {
@@ -35,7 +35,7 @@ pub fn scan(bytes: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Size of the BPF object that `bytes` begins with, if it does.
+/// Size of the BPF object at the start of `bytes`, if there is one.
 fn image_bytes(bytes: &[u8], headers_left: &mut usize) -> Option<usize> {
     let header = bytes.get(..HEADER_BYTES)?;
     if header[4] != 2 {
@@ -70,7 +70,7 @@ fn image_bytes(bytes: &[u8], headers_left: &mut usize) -> Option<usize> {
     (end <= bytes.len()).then_some(end)
 }
 
-/// Reads numbers of the image's byte order.
+/// Reads numbers in the image's byte order.
 struct Fields<'a> {
     bytes: &'a [u8],
     big: bool,

@@ -1,47 +1,47 @@
-//! Section names: what `SEC("...")` says of a program.
+//! Section names: what `SEC("...")` means for a program.
 //!
-//! One row a name, as the documentation of libbpf lists them ("Program Types and ELF Sections").
-//! A name that is in no row leaves the program unspecified; it is kept, and refused on load only.
+//! One row per name, as listed in libbpf's documentation ("Program Types and ELF Sections"). For an
+//! unknown name the program type is unspecified; such a program is kept, and only rejected on load.
 //!
 //! # Invariants
-//! 1. The first row that matches decides; no two rows match the same text.
+//! 1. The first matching row is used; no two rows match the same text.
 
 use skep_uapi::AttachType as A;
 use skep_uapi::ProgFlags;
 use skep_uapi::ProgType as P;
 
-/// How the text after a row's name may go on.
+/// What may follow a row's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     /// Not at all.
     Exact,
-    /// Not at all, or with `/` and anything: what it attaches to.
+    /// Nothing, or `/` and the attach target.
     Optional,
 }
 
-/// What the load is told of the attach target in the section name.
+/// How the attach target in the section name is passed to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetKind {
-    /// Nothing: the kernel learns of it at attach time.
+    /// Not at all: the kernel learns it at attach time.
     None,
-    /// A `FUNC` of the kernel whose name is this prefix and the target.
+    /// As a `FUNC` of the kernel named by this prefix and the target.
     Func(&'static str),
     /// The `TYPEDEF` `btf_trace_<target>`.
     TracepointTypedef,
-    /// A function of another program (`freplace`).
+    /// As a function of another program (`freplace`).
     Program,
-    /// A struct_ops map names the program; the section name says nothing.
+    /// A struct_ops map refers to the program; the section name does not give a target.
     StructOps,
 }
 
-/// What a section name means.
+/// The meaning of a section name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SecDef<'a> {
     pub(crate) prog_type: P,
     pub(crate) attach_type: Option<A>,
     pub(crate) flags: ProgFlags,
     pub(crate) target_kind: TargetKind,
-    /// Text after the first `/` behind the row's name, if any.
+    /// Text after the first `/` following the row's name, if any.
     pub(crate) target: Option<&'a str>,
 }
 
@@ -97,7 +97,7 @@ static ROWS: &[Row] = &[
     ("raw_tracepoint.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("raw_tp.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("tp_btf", O, P::Tracing, Some(A::TraceRawTp), NO, TYPEDEF),
-    // From here to `tp_btf.s` as libbpf has them since Linux 7.1.
+    // From here to `tp_btf.s` as in libbpf since Linux 7.1.
     ("tracepoint.s", O, P::Tracepoint, None, SLEEP, NONE),
     ("tp.s", O, P::Tracepoint, None, SLEEP, NONE),
     ("raw_tracepoint.s", O, P::RawTracepoint, None, SLEEP, NONE),
@@ -170,7 +170,7 @@ static ROWS: &[Row] = &[
     ("netfilter", E, P::Netfilter, Some(A::Netfilter), NO, NONE),
 ];
 
-/// What a section name (without `?`) means; `None` if libbpf does not know it.
+/// The meaning of a section name (without `?`); `None` if libbpf does not know it.
 pub(crate) fn find(section: &str) -> Option<SecDef<'_>> {
     ROWS.iter().find_map(|&(name, rest, prog_type, attach_type, flags, target_kind)| {
         let tail = section.strip_prefix(name)?;
@@ -181,6 +181,11 @@ pub(crate) fn find(section: &str) -> Option<SecDef<'_>> {
         };
         Some(SecDef { prog_type, attach_type, flags, target_kind, target })
     })
+}
+
+/// The names of all rows: what a section may be called, without what it attaches to.
+pub fn section_names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.0)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Which section is what, by its name and flags.
+//! The role of each section, by its name and flags.
 
 use crate::elf::{Elf, Section};
 use crate::error::{Error, Result};
 
-/// What a section is for.
+/// The role of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SectionKind {
     /// Insns.

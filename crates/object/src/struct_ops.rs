@@ -1,8 +1,8 @@
 //! `.struct_ops` sections: kernel structs of function pointers, filled with programs.
 //!
-//! Each variable is a map. Its struct is laid out as the object knows it, its members are moved to
-//! where the kernel has them, by name. A program that a member holds attaches to the kernel's
-//! struct; the index of the member is its expected attach type.
+//! Each variable is a map. Its struct has the object's layout; its members are moved to the
+//! kernel's offsets, by name. A program that a member refers to attaches to the kernel's struct;
+//! the index of the member is its expected attach type.
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
@@ -32,7 +32,7 @@ pub(crate) struct StructOpsLink {
 /// Programs in struct_ops maps, by index of their function.
 pub(crate) type StructOpsLinks = FxHashMap<usize, StructOpsLink>;
 
-/// Who is in struct_ops maps, and why the kernel does not take one of those maps.
+/// The programs in struct_ops maps, and why the kernel rejects one of those maps.
 #[derive(Default)]
 pub(crate) struct StructOps {
     pub(crate) links: StructOpsLinks,
@@ -81,7 +81,7 @@ struct One<'i, 'a, 'o> {
     functions: &'i Functions,
     section: &'i Section<'a>,
     btf: &'i Btf,
-    /// Of the variable in its section, bytes.
+    /// Its offset in the section, bytes.
     offset: u64,
 }
 
@@ -90,14 +90,14 @@ struct KernelStruct<'k> {
     btf: &'k Btf,
     /// The struct itself.
     id: TypeId,
-    /// The value's type, which has the struct as its member `data`.
+    /// The value's type, whose member `data` is the struct.
     value_id: TypeId,
     value_bytes: u32,
     data_offset: u32,
 }
 
 impl One<'_, '_, '_> {
-    /// The map; and why the kernel does not take it.
+    /// The map; and why the kernel rejects it.
     fn read(&self, var: Type<'_>, links: &mut StructOpsLinks) -> Result<(MapDef, Option<Error>)> {
         let local = self.btf.skip_modifiers(var.target_id());
         if local.kind() != Kind::Struct {
@@ -174,7 +174,7 @@ impl One<'_, '_, '_> {
         }
         if kernel.btf.size_of(theirs.ty).ok() != Some(size) {
             let same = data.iter().all(|&b| b == 0);
-            let cause = "its size is not that of the kernel's member";
+            let cause = "its size differs from that of the kernel's member";
             return if same { Ok(()) } else { Err(Error::load(LoadClass::StructOps, cause)) };
         }
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;

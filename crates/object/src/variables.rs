@@ -1,4 +1,4 @@
-//! The global variables of an object: what can be set before its programs load.
+//! The global variables of an object, which can be set before its programs load.
 
 use crate::Object;
 use skep_btf::{Btf, Kind, Type, TypeId};
@@ -7,19 +7,19 @@ use skep_program::MapDef;
 /// A variable of a data section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalVariable {
-    /// Its name, as [`Object::set_global`] takes it.
+    /// Its name, as accepted by [`Object::set_global`].
     pub name: String,
-    /// Its type, as C writes it.
+    /// Its type, in C notation.
     pub ty: String,
     /// Bytes.
     pub size: u32,
     /// `.data`, `.rodata`, `.bss` and so on.
     pub section: String,
-    /// What it holds; `None` if the section has no bytes for it.
+    /// Its value; `None` if the section has no bytes for it.
     pub value: Option<GlobalValue>,
 }
 
-/// What a variable holds before the programs load.
+/// The initial value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GlobalValue {
     /// A number.
@@ -33,8 +33,8 @@ pub enum GlobalValue {
 }
 
 impl Object {
-    /// The global variables of data sections, in the order of their sections and addresses. Those
-    /// without types (no BTF) are not known.
+    /// The global variables of data sections, in the order of their sections and addresses.
+    /// Variables without types (no BTF) are not included.
     pub fn variables(&self) -> Vec<GlobalVariable> {
         let Some(btf) = &self.btf else { return Vec::new() };
         let sections = btf.iter().filter(|ty| ty.kind() == Kind::Datasec);
@@ -65,7 +65,7 @@ impl Object {
 /// Longest variable whose value is read.
 const VALUE_BYTES_MAX: u32 = 1 << 20;
 
-/// The bytes of a variable. What the file has none of is zero.
+/// The bytes of a variable; zero if the file has none.
 fn bytes(map: &MapDef, offset: u32, size: u32) -> Option<Vec<u8>> {
     let end = offset.checked_add(size).filter(|&end| end <= map.value_size)?;
     if size > VALUE_BYTES_MAX {
@@ -115,7 +115,7 @@ fn number(bytes: &[u8], signed: bool) -> Option<i128> {
     Some(if negative { unsigned - (1 << bits) } else { unsigned })
 }
 
-/// An array of `char` that holds a text up to its first zero, and zeroes after it.
+/// An array of `char` that contains a text up to its first zero, followed by zeroes.
 fn text(btf: &Btf, ty: Type<'_>, bytes: &[u8]) -> Option<String> {
     let array = ty.array()?;
     let elem = btf.skip_modifiers(array.elem);
@@ -149,7 +149,7 @@ mod tests {
         let weights = variables.iter().find(|var| var.name == "weights").unwrap();
         assert_eq!((weights.section.as_str(), weights.size), (".data", 64));
         assert!(matches!(&weights.value, Some(GlobalValue::Bytes(bytes)) if bytes.len() == 64));
-        // Every one can be named, and those that hold a number be set to it.
+        // Every variable can be named, and those that hold a number can be set to it.
         for var in &variables {
             if let Some(GlobalValue::Number(number)) = var.value {
                 object

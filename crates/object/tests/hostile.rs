@@ -59,11 +59,15 @@ fn errors_name_section_and_offset() {
         (error_of(&good[..63]), "read ELF header: the file ends in the header, ", "after 63 bytes"),
         (with(4, &[1]), "read ELF header: offset 0x4: ", "ELF class 1 is not supported"),
         (with(5, &[3]), "read ELF header: offset 0x5: ", "ELF byte order 3 is not supported"),
-        (with(5, &[2]), "read ELF header: offset 0x5: ", "the byte order is not the file's"),
+        (with(5, &[2]), "read ELF header: offset 0x5: ", "does not match the file"),
         (with(40, &[0xff; 8]), "read sections: section table, offset 0xffffffffffffffff: ", ""),
         (with(60, &[0xff; 2]), "read sections: section table, offset 0x", ""),
-        (with(header(".BTF") + 24, &far), "read section .BTF (", "end beyond the file"),
-        (with(header(".symtab") + 32, &far), "read section .symtab (", "end beyond the file"),
+        (with(header(".BTF") + 24, &far), "read section .BTF (", "extend past the end of the file"),
+        (
+            with(header(".symtab") + 32, &far),
+            "read section .symtab (",
+            "extend past the end of the file",
+        ),
         (with(header(".rel.BTF") + 32, &[1; 1]), "read section .rel.BTF, offset 0x", ""),
     ] {
         let error = error.trim_end_matches(&format!(" ({file:#x} bytes)"));

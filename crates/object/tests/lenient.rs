@@ -34,7 +34,7 @@ fn maps_may_have_sections_of_their_own() {
     let program = object.programs[0].program.as_ref().unwrap();
     assert!(program.insns.iter().any(|i| i.is_ld_imm64() && i.src == BPF_PSEUDO_MAP_FD));
     let refused = open_for(Loader::Libbpf, "legacy_maps.bpf.o").refused.unwrap();
-    let text = "section maps/counters: libbpf 1.x refuses map definitions without BTF";
+    let text = "section maps/counters: libbpf 1.x rejects map definitions without BTF";
     assert!(refused.to_string().starts_with(text), "{refused}");
 }
 
@@ -43,7 +43,7 @@ fn what_a_loader_would_complete_is_said() {
     let object = open_for(Loader::Any, "outer_map.bpf.o");
     assert!(object.refused.is_none() && object.note.is_none());
     let inside = object.programs[0].program.as_ref().unwrap_err();
-    let text = "map outer (hash_of_maps): its inner map is left to the object's own loader";
+    let text = "map outer (hash_of_maps): the object's own loader must set its inner map";
     assert_eq!(inside.to_string(), format!("program looks_inside: {text}"));
     assert_eq!(inside.class(), None, "neither the file nor the kernel is wrong");
     // Sizes that can only be one thing are set.
@@ -101,7 +101,7 @@ fn a_function_of_another_section_is_appended() {
     // Nothing says the type of the callee as a program of its own.
     let callee = object.programs.iter().find(|p| p.name == "elsewhere").unwrap();
     let text = callee.program.as_ref().unwrap_err().to_string();
-    assert!(text.contains("no program type is known of section name 'helpers'"), "{text}");
+    assert!(text.contains("no program type is known for section name 'helpers'"), "{text}");
     let calls = entry.insns[start..].iter().filter(|i| i.code == 0x85).count();
     assert_eq!(calls, 1, "the callee's insns, at its func_info");
     let call = entry.insns.iter().position(|i| i.code == 0x85 && i.src == BPF_PSEUDO_CALL);

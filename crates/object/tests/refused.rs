@@ -62,7 +62,10 @@ fn sections_say_type_and_target() {
     assert!(object.refused.is_none(), "not the object as a whole");
 
     let text = |name: &str| &found.iter().find(|row| row.0 == name).unwrap().2;
-    assert_eq!(text("unknown_name"), "libbpf knows no program type of section name 'xdp_old'");
+    assert_eq!(
+        text("unknown_name"),
+        "libbpf cannot derive a program type from section name 'xdp_old'"
+    );
     let absent = "attach target 'skep_absent': the kernel's BTF has no";
     let rows = [
         ("lsm_of_what_is_not_there", "function bpf_lsm_skep_absent"),
@@ -77,7 +80,7 @@ fn sections_say_type_and_target() {
 #[test]
 fn a_map_that_is_not_created_refuses_every_program() {
     let object = open("bad_map.bpf.o");
-    let text = "map too_large (percpu_array) is not created: \
+    let text = "map too_large (percpu_array) cannot be created: \
                 value_size is 40000, it must be 1 to 32768";
     let class = LoadClass::Map;
     let expected = ["uses_it", "uses_another"].map(|name| (name, class, text.to_owned()));
@@ -152,7 +155,7 @@ fn for_reading_everything_stays_as_in_the_file() {
 fn functions_that_are_called_lie_in_text() {
     let object = open("calls_elsewhere.bpf.o");
     let why = "section .text.unlikely: elsewhere is called, \
-               but libbpf links functions of the last section .text only";
+               but libbpf only links functions of the last section .text";
     let found = refusals(&object);
     assert_eq!(found.len(), object.programs.len());
     assert!(found.iter().all(|row| row.1 == LoadClass::Open && row.2 == why), "{found:?}");
@@ -168,6 +171,6 @@ fn variables_of_btf_have_a_section() {
     let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
     let refused = object.refused.as_ref().expect("as a whole");
     assert_eq!(refused.class(), Some(LoadClass::Open));
-    let text = "section .data.number: BTF has variables of it, and the file has not";
+    let text = "section .data.number: BTF has variables in it, but the file does not have it";
     assert_eq!(refused.to_string(), text);
 }

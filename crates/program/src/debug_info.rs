@@ -1,4 +1,4 @@
-//! Func and line info of a program, in insns of the program (not bytes of a section).
+//! Func and line info of a program, by insns of the program (not bytes of a section).
 //!
 //! Kernel: `struct bpf_func_info`, `struct bpf_line_info` (6.18).
 

@@ -1,6 +1,6 @@
-//! A program as BPF_PROG_LOAD takes it: relocated insns, subprogs, map references, BTF, line info.
+//! A program as passed to BPF_PROG_LOAD: relocated insns, subprogs, map references, BTF, line info.
 //!
-//! `skep-object` makes these from ELF files, test suites from text; the verifier reads nothing
+//! `skep-object` creates programs from ELF files, test suites from text; the verifier reads nothing
 //! else.
 
 #![forbid(unsafe_code)]

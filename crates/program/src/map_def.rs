@@ -1,4 +1,4 @@
-//! `MapDef`: what BPF_MAP_CREATE takes, and what the loader puts into the map before programs load.
+//! `MapDef`: what is passed to BPF_MAP_CREATE, and the initial contents set by the loader.
 
 use skep_uapi::{MapFlags, MapType};
 
@@ -14,11 +14,11 @@ pub enum Pinning {
     None,
     /// `LIBBPF_PIN_BY_NAME`.
     ByName,
-    /// Another loader's value, kept as the object has it.
+    /// A value for another loader, kept as in the object.
     Other(u32),
 }
 
-/// What a slot of a map-in-map or of a prog array refers to.
+/// What a slot of a map-in-map or prog array refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotTarget {
     /// A map of the same object.
@@ -36,7 +36,7 @@ pub struct MapSlot {
     pub target: SlotTarget,
 }
 
-/// A map definition, with the sizes that the kernel would be given (rounded as libbpf rounds them).
+/// A map definition, with the sizes passed to the kernel (rounded as libbpf does).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapDef {
     /// Name in the object; the kernel's is `kernel_name()`.
@@ -55,7 +55,7 @@ pub struct MapDef {
     pub map_extra: u64,
     /// NUMA node, meaningful with `BPF_F_NUMA_NODE`.
     pub numa_node: u32,
-    /// Where the object wants it pinned; nothing here pins.
+    /// Where the object wants it pinned; skep pins nothing.
     pub pinning: Pinning,
     /// Template of the inner maps, for `ARRAY_OF_MAPS` and `HASH_OF_MAPS`.
     pub inner: Option<Box<MapDef>>,
@@ -67,14 +67,14 @@ pub struct MapDef {
     pub btf_value_type_id: u32,
     /// BTF id (in kernel BTF) of the wrapper type, for `STRUCT_OPS`; else 0.
     pub btf_vmlinux_value_type_id: u32,
-    /// First value of a data section's map or of a struct_ops map, `value_size` bytes; empty if
+    /// Initial value of a data section's map or of a struct_ops map, `value_size` bytes; empty if
     /// none.
     pub contents: Vec<u8>,
     /// The loader freezes the map after filling it: programs may treat its contents as constants.
     pub frozen: bool,
     /// Size of the memory mapping of a `BPF_F_MMAPABLE` map, bytes, whole pages; 0 if not mapped.
     pub mmap_size_bytes: u64,
-    /// Created by default (`false`: the object asks that it is not, as for `?.struct_ops`).
+    /// Created by default (`false` if the object disables that, as for `?.struct_ops`).
     pub autocreate: bool,
 }
 
@@ -82,13 +82,13 @@ pub struct MapDef {
 pub(crate) const KERNEL_NAME_BYTES_MAX: usize = 15;
 
 impl MapDef {
-    /// The name cut to what the kernel stores. Names that are cut may repeat in one object.
+    /// The name truncated to what the kernel stores. Truncated names may repeat in one object.
     pub fn kernel_name(&self) -> &str {
         cut_name(&self.name)
     }
 
-    /// Whether programs may not write its values: the flag says so, or the type does (what a lookup
-    /// in a map of devices gives is the kernel's own).
+    /// Whether programs may not write its values: because of the flag or the type (a lookup in a
+    /// device map returns a kernel object).
     pub fn is_rdonly_prog(&self) -> bool {
         self.map_flags.contains(MapFlags::RDONLY_PROG)
             || matches!(self.map_type, MapType::Devmap | MapType::DevmapHash)

@@ -1,20 +1,20 @@
-//! `Program`: everything that BPF_PROG_LOAD is told, with the maps and BTF behind its descriptors.
+//! `Program`: everything that is passed to BPF_PROG_LOAD, with maps and BTF instead of descriptors.
 //!
 //! # Invariants
-//! 1. A `ld_imm64` with `src` `BPF_PSEUDO_MAP_FD` or `BPF_PSEUDO_MAP_VALUE` holds in `imm` a
-//!    [`MapIdx`] (an index in `maps`), and in the next slot's `imm` the offset in the value,
-//!    bytes. An insn that names a descriptor by number in the file itself, with no relocation,
-//!    holds `!fd` (negative).
-//! 2. A kfunc call (`BPF_PSEUDO_KFUNC_CALL`) holds in `imm` the BTF id of the function in
-//!    `kernel_btf` and 0 in `off`. A call of a weak kfunc that does not exist keeps libbpf's
-//!    poison (a helper number that no kernel has).
-//! 3. A `ld_imm64` with `BPF_PSEUDO_BTF_ID` holds the BTF id of a `VAR` in `kernel_btf`.
+//! 1. A `ld_imm64` with `src` `BPF_PSEUDO_MAP_FD` or `BPF_PSEUDO_MAP_VALUE` contains in `imm` a
+//!    [`MapIdx`] (an index in `maps`), and in the next slot's `imm` the offset in the value, in
+//!    bytes. An insn that contains a descriptor number in the file itself, without a relocation,
+//!    contains `!fd` (negative).
+//! 2. A kfunc call (`BPF_PSEUDO_KFUNC_CALL`) contains in `imm` the BTF id of the function in
+//!    `kernel_btf` and 0 in `off`. A call of a weak kfunc that does not exist keeps libbpf's poison
+//!    (a helper number that no kernel has).
+//! 3. A `ld_imm64` with `BPF_PSEUDO_BTF_ID` contains the BTF id of a `VAR` in `kernel_btf`.
 //! 4. Calls of and references to subprogs are relative, as in the kernel's ABI.
 //! 5. `func_info` and `line_info` ascend by `insn_off` and lie inside `insns`.
-//! 6. There is no `fd_array`: a `ld_imm64` that names a map by its index there, and a kfunc whose
-//!    `off` is one, are refused as the kernel refuses them without the array.
+//! 6. There is no `fd_array`: a `ld_imm64` that refers to a map by its index there, and a kfunc
+//!    whose `off` is such an index, are rejected as the kernel does without the array.
 //!
-//! Whoever makes a `Program` owes 1 to 5 only as far as the file is honest: the verifier checks
+//! For a malformed file, the creator of a `Program` need not ensure 1 to 5: the verifier checks
 //! every index and every row again.
 
 use crate::map_def::cut_name;
@@ -24,14 +24,14 @@ use skep_insn::Insn;
 use skep_uapi::{AttachType, ProgFlags, ProgType};
 use std::sync::Arc;
 
-/// What a program attaches to, as far as loading needs it (`attach_btf_id`, `attach_prog_fd`).
+/// A program's attach target, as far as loading needs it (`attach_btf_id`, `attach_prog_fd`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AttachTarget {
-    /// Nothing that loading needs to know.
+    /// Nothing relevant for loading.
     #[default]
     None,
-    /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel
-    /// BTF, or there is no kernel BTF, or it belongs to another program that nobody named.
+    /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel BTF,
+    /// or there is no kernel BTF, or it belongs to another program that was not given.
     Unresolved(String),
     /// A type of the kernel BTF: a function, a `btf_trace_*` typedef, a struct_ops struct.
     Kernel {
@@ -40,8 +40,7 @@ pub enum AttachTarget {
         /// Name of the target as in the section name.
         name: String,
     },
-    /// A function of another program, which this one replaces (`freplace`): whoever verifies it
-    /// takes it for one of type `ext`.
+    /// A function of another program, which this one replaces (`freplace`); verified as type `ext`.
     Function(Arc<TargetFunction>),
 }
 
@@ -63,16 +62,16 @@ impl PartialEq for TargetFunction {
 
 impl Eq for TargetFunction {}
 
-/// One program: the first subprog is its entry, the functions that it calls follow.
+/// One program: the first subprog is the entry function, followed by the functions that it calls.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Name of the entry function; the kernel's is `kernel_name()`.
     pub name: String,
-    /// ELF section (or `SEC()` text) that it comes from.
+    /// Its ELF section (or `SEC()` text).
     pub section: String,
-    /// `BPF_PROG_TYPE_*`; unspecified if the section name says nothing.
+    /// `BPF_PROG_TYPE_*`; unspecified if the section name does not determine it.
     pub prog_type: ProgType,
-    /// `expected_attach_type` as the kernel takes it: a `BPF_*` attach type, or for struct_ops the
+    /// `expected_attach_type` as passed to the kernel: a `BPF_*` attach type, or for struct_ops the
     /// index of the member in its struct.
     pub expected_attach_type: u32,
     /// Target that the load names.
@@ -90,8 +89,7 @@ pub struct Program {
     pub insns: Vec<Insn>,
     /// Maps of the whole object, shared by its programs.
     pub maps: Arc<[MapDef]>,
-    /// BTF of the object as it is given to BPF_BTF_LOAD (section sizes and variable offsets filled
-    /// in).
+    /// BTF of the object as passed to BPF_BTF_LOAD (section sizes and variable offsets filled in).
     pub btf: Option<Arc<Btf>>,
     /// Where subprogs start and what their types are; empty if the object has none.
     pub func_info: Vec<FuncInfo>,
@@ -99,7 +97,7 @@ pub struct Program {
     pub line_info: Vec<LineInfo>,
     /// BTF of the kernel that the program was relocated against.
     pub kernel_btf: Option<Arc<Btf>>,
-    /// Insns that stand for what the loader could not resolve; they ascend.
+    /// Insns that replace unresolved references, in ascending order.
     pub unresolved: Vec<Unresolved>,
 }
 
@@ -114,12 +112,12 @@ impl Program {
         AttachType::from_number(self.expected_attach_type)
     }
 
-    /// The name cut to what the kernel stores.
+    /// The name truncated to what the kernel stores.
     pub fn kernel_name(&self) -> &str {
         cut_name(&self.name)
     }
 
-    /// What the loader could not resolve at an insn.
+    /// The reference at an insn that the loader could not resolve.
     pub fn unresolved_at(&self, insn: usize) -> Option<&Unresolved> {
         self.unresolved.iter().find(|unresolved| unresolved.insn.index() == insn)
     }

@@ -1,8 +1,8 @@
-//! `Program::tag`: what a program's insns are known by.
+//! `Program::tag`: a hash that identifies a program's insns.
 //!
-//! Kernel: the first eight bytes of the SHA-256 of the insns as they are loaded, without what
-//! names maps by descriptors of one process (6.18; before that of the SHA-1).
-//! Tests: compared with the host kernel in `crates/kernel`.
+//! Kernel: the first eight bytes of the SHA-256 of the insns as loaded, without map descriptors,
+//! which are specific to a process (6.18; SHA-1 before that). Tests: compared with the host kernel
+//! in `crates/kernel`.
 
 use crate::Program;
 use sha2::{Digest, Sha256};
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use skep_insn::Insn;
 
-    /// Both tags were given by Linux 6.18.44.
+    /// Both tags come from Linux 6.18.44.
     #[test]
     fn the_kernels_tags() {
         let insn = |code, dst, src, imm| Insn { code, dst, src, off: 0, imm };

@@ -1,16 +1,16 @@
-//! What the loader could not resolve in a program that it loads all the same.
+//! References that the loader could not resolve in a program that it loads nevertheless.
 //!
-//! libbpf writes a call of a helper that no kernel has where a CO-RE relocation fails, a weak kfunc
-//! is absent, or a map is not created: the program is refused only if the insn can be reached. Here
-//! stands what the insn would have been.
+//! libbpf writes a call of a helper that no kernel has if a CO-RE relocation fails, a weak kfunc is
+//! absent, or a map is not created: the program is rejected only if the insn is reachable. This
+//! records what the insn would have been.
 
 use skep_insn::InsnIdx;
 use std::fmt;
 
-/// Which kind of reference is missing.
+/// The kind of missing reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Missing {
-    /// A CO-RE relocation: the kernel's types have no answer.
+    /// A CO-RE relocation that failed.
     Core,
     /// A weak kfunc.
     Kfunc,
@@ -28,13 +28,13 @@ impl fmt::Display for Missing {
     }
 }
 
-/// An insn that stands for a reference which could not be resolved.
+/// An insn that replaces an unresolved reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// The insn; both halves of a `ld_imm64` have one.
     pub insn: InsnIdx,
     /// What it would have referred to.
     pub missing: Missing,
-    /// One line: what was asked for, and what is there instead.
+    /// One line: what it asks for, and what exists instead.
     pub what: String,
 }

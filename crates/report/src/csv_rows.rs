@@ -7,7 +7,7 @@ use crate::spec::EmitSpec;
 use crate::stat::Stat;
 use std::io::{self, Read, Write};
 
-/// A CSV file's content.
+/// The contents of a CSV file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvRows {
     /// Its columns, in order.
@@ -16,8 +16,8 @@ pub struct CsvRows {
     pub rows: Vec<Row>,
 }
 
-/// Writes header and rows. Names are printable: control characters in them are written as
-/// `\u{..}`, in what is read back, too.
+/// Writes header and rows. Control characters in names are escaped as `\u{..}`, which is not undone
+/// on reading.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn write_csv(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Resu
 ///
 /// # Errors
 ///
-/// An unknown column, a line with too few or too many fields, a field that is no number, or a
+/// An unknown column, a line with too few or too many fields, a field that is not a number, or a
 /// file without the two name columns.
 pub fn read_csv(input: impl Read) -> Result<CsvRows, Error> {
     let mut csv = csv::ReaderBuilder::new().from_reader(input);

@@ -1,18 +1,19 @@
-//! One message about one program: what `skep check` tells, before it has a format.
+//! One message about one program: the content of a `skep check` result, independent of the output
+//! format.
 
 use crate::escape::printable;
 
-/// How bad it is.
+/// The severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// The program is refused.
+    /// The program is rejected.
     Error,
     /// No verdict: not modelled yet.
     Warning,
 }
 
 impl Severity {
-    /// As in SARIF and GitHub's commands.
+    /// As in SARIF and GitHub commands.
     pub fn text(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -21,7 +22,7 @@ impl Severity {
     }
 }
 
-/// A place in the program's source, as BTF line info gives it.
+/// A source location, from BTF line info.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSpot {
     /// File name as the compiler wrote it.
@@ -34,17 +35,17 @@ pub struct SourceSpot {
     pub text: String,
 }
 
-/// A remark under the message.
+/// A note under the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The remark: what a register held, what an insn did.
+    /// The note: what a register held, what an insn did.
     pub text: String,
-    /// Where it happened, if it belongs to a line.
+    /// The location, if it belongs to a line.
     pub at: Option<SourceSpot>,
 }
 
 impl Note {
-    /// Whether another remark is about the same insn: `... insn 5: (95) exit`.
+    /// Whether another note is about the same insn: `... insn 5: (95) exit`.
     pub fn is_about_insn_of(&self, other: &Note) -> bool {
         let insn = |note: &Note| {
             let (_, insn) = note.text.rsplit_once(" insn ")?;
@@ -53,30 +54,50 @@ impl Note {
         insn(self).is_some() && insn(self) == insn(other)
     }
 
-    /// Text and place in one line.
-    pub(crate) fn line(&self) -> String {
-        match &self.at {
-            Some(at) => format!("{} ({}:{})", self.text, at.file, at.line),
-            None => self.text.clone(),
+    /// Text and place in one line. The line of the source says more than the insn, if it is not
+    /// that of `primary` again, and no inline assembly.
+    pub(crate) fn line(&self, primary: Option<&SourceSpot>) -> String {
+        let Some(at) = &self.at else { return self.text.clone() };
+        let place = format!("{}:{}", at.file, at.line);
+        let source = at.text.trim();
+        let is_shown = primary.is_some_and(|it| it.file == at.file && it.line == at.line);
+        let is_assembly = ["asm ", "asm(", "__asm__"].iter().any(|it| source.starts_with(it));
+        let is_source = !source.is_empty() && !is_assembly;
+        match self.text.rsplit_once(" insn ") {
+            Some((says, insn)) if is_source && !is_shown && insn.contains(": ") => {
+                let idx = insn.split(':').next().unwrap_or(insn);
+                format!("{says} `{}` ({place}, insn {idx})", shortened(source))
+            }
+            _ => format!("{} ({place})", self.text),
         }
+    }
+}
+
+/// The beginning of a line of source, as far as it is of use in a remark.
+fn shortened(source: &str) -> String {
+    const SHOWN: usize = 60;
+    let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
+    match source.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}...", source[..at].trim_end()),
+        None => source,
     }
 }
 
 /// What a kind of refusal means to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
-    /// What is wrong, in plain words.
+    /// The title: what is wrong.
     pub title: String,
-    /// What to do, in one line.
+    /// The advice, in one line.
     pub help: String,
 }
 
 /// A message about a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Refused, or not modelled.
+    /// Rejected, or not modelled.
     pub severity: Severity,
-    /// Stable short name of the kind of refusal (`rule` in SARIF); `unsupported` if not modelled.
+    /// Stable short name of the kind of rejection (`rule` in SARIF); `unsupported` if not modelled.
     pub rule: String,
     /// The verifier's words.
     pub message: String,
@@ -90,14 +111,14 @@ pub struct Diagnostic {
     pub insn: Option<String>,
     /// The source line that the insn belongs to.
     pub at: Option<SourceSpot>,
-    /// What was known, since where; oldest first.
+    /// What was known, since when; oldest first.
     pub notes: Vec<Note>,
-    /// What that means and what to do, from the catalogue of refusals.
+    /// The meaning and the advice, from the catalogue of rejections.
     pub advice: Option<Advice>,
 }
 
 impl Diagnostic {
-    /// The message with the program's name: what a one-line format shows.
+    /// The message with the program's name, for one-line formats.
     pub(crate) fn headline(&self) -> String {
         format!("{}: {}", printable(&self.prog), self.message)
     }
@@ -108,7 +129,7 @@ impl Diagnostic {
         if let (Some(idx), Some(insn)) = (self.insn_idx, &self.insn) {
             lines.push(format!("at insn {idx}: {insn}"));
         }
-        lines.extend(self.notes.iter().map(Note::line));
+        lines.extend(self.notes.iter().map(|note| note.line(self.at.as_ref())));
         if let Some(advice) = &self.advice {
             lines.push(format!("why: {}", advice.title));
             lines.push(format!("help: {}", advice.help));

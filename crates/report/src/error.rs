@@ -1,8 +1,8 @@
-//! What can be wrong with a report's input: a specification or a CSV file.
+//! Errors in a report's input: a specification or a CSV file.
 
 use std::fmt;
 
-/// A specification (`-e`, `-s`, `-f`) or a CSV file that cannot be understood; one line.
+/// An invalid specification (`-e`, `-s`, `-f`) or CSV file, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(String);
 

@@ -1,9 +1,8 @@
-//! Names come out of untrusted files: what goes to a terminal holds no control characters.
+//! Names come from untrusted files, so control characters are escaped before they reach a terminal.
 
 use std::borrow::Cow;
 
-/// `text` with each control character written as `\u{..}`; unchanged (and not copied) when there
-/// is none.
+/// `text` with each control character escaped as `\u{..}`; not copied when there is none.
 ///
 /// ```
 /// assert_eq!(skep_report::printable("xdp_pass"), "xdp_pass");

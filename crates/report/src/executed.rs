@@ -1,17 +1,17 @@
-//! Which lines programs spent their insns on, when they ran.
+//! On which source lines the executed insns were.
 
 use crate::layout::write_layout;
 use crate::profile::{ProfiledLine, percent, shortened, words_first};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// A line of source, or an insn where there is none.
+/// A source line, or an insn without one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExecutedLine {
     /// Which.
     #[serde(flatten)]
     pub line: ProfiledLine,
-    /// Insns that ran there.
+    /// Number of insns executed there.
     pub insns: u64,
 }
 

@@ -1,8 +1,9 @@
 //! Which programs are processed and which rows are printed (`-f`), in veristat's notation.
 //!
 //! `xdp*` names files or programs; `*.bpf.o/xdp*` a file and a program; `insns>1000` and
-//! `verdict=failure` judge a row; a leading `!` denies. Deny wins over allow; without an allow
-//! filter of a kind, everything of that kind passes; several allow filters are alternatives.
+//! `verdict=failure` test a row; a leading `!` excludes. Exclusion takes precedence; without an
+//! including filter of a kind, everything of that kind passes; several including filters are
+//! alternatives.
 
 use crate::error::Error;
 use crate::join::JoinedRow;
@@ -37,7 +38,7 @@ pub(crate) enum Op {
     Ge,
 }
 
-/// Longest first, so that `<=` is not read as `<`.
+/// Longest first, so that `<=` is not parsed as `<`.
 const OPS: &[(&str, Op)] = &[
     ("==", Op::Eq),
     ("!=", Op::Ne),
@@ -54,7 +55,7 @@ impl Filters {
     ///
     /// # Errors
     ///
-    /// An unknown statistic or a value that fits none.
+    /// An unknown statistic, or an invalid value.
     pub fn add(&mut self, text: &str) -> Result<(), Error> {
         let text = text.trim();
         let (list, body) = match text.strip_prefix('!') {
@@ -84,12 +85,13 @@ impl Filters {
         Ok(())
     }
 
-    /// Whether some name of a file or program is asked for.
+    /// Whether there are filters on file or program names.
     pub fn name_something(&self) -> bool {
         self.allow.iter().any(|filter| !matches!(filter, Filter::Stat { .. }))
     }
 
-    /// Whether `file` may hold a wanted program (`prog` not known yet), or `prog` in it is wanted.
+    /// Whether `file` may contain a wanted program (`prog` not known yet), or `prog` in it is
+    /// wanted.
     pub fn wants(&self, file: &str, prog: Option<&str>) -> bool {
         if self.deny.iter().any(|filter| filter.denies(file, prog)) {
             return false;
@@ -150,7 +152,7 @@ impl Filter {
                 glob_matches(glob, file) || prog.is_some_and(|p| glob_matches(glob, p))
             }
             Filter::Pair { file: f, prog: p } => {
-                // A whole file goes only if each of its programs would.
+                // A whole file is excluded only if each of its programs would be.
                 glob_matches(f, file)
                     && match prog {
                         Some(prog) => glob_matches(p, prog),
@@ -205,7 +207,7 @@ fn operand(text: &str) -> Option<f64> {
     }
 }
 
-/// Shell-like match of a whole name: `*` any text, `?` one character, all else itself.
+/// Shell-like match of a whole name: `*` any text, `?` one character, everything else literally.
 ///
 /// ```
 /// assert!(skep_report::glob_matches("xdp*.o", "xdp_pass.bpf.o"));
@@ -214,7 +216,7 @@ fn operand(text: &str) -> Option<f64> {
 pub fn glob_matches(glob: &str, name: &str) -> bool {
     let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
     let (mut g, mut n) = (0, 0);
-    // Where to resume after a failed guess of how much the last star covers.
+    // Where to resume after a failed match of the last star.
     let mut resume: Option<(usize, usize)> = None;
     while n < name.len() {
         match glob.get(g) {

@@ -1,7 +1,7 @@
-//! Stacks of what was spent: folded, for any tool that draws them, and as a flame graph in SVG.
+//! Call stacks with weights: folded, for other flame graph tools, and as an SVG flame graph.
 //!
-//! The usual crate for such pictures is under the CDDL; this one draws boxes and no more. The
-//! picture is of one file, has no script, and follows the colour scheme of the reader.
+//! The usual crate for flame graphs is under the CDDL; this one only draws boxes. The picture is a
+//! single file without scripts, and follows the reader's colour scheme.
 
 use crate::escape::printable;
 use crate::profile::{ProgProfile, Spent, percent};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What the width of a box stands for.
+/// The unit of a box's width.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Weight {
     /// Insns walked.
@@ -35,7 +35,7 @@ impl Weight {
     }
 }
 
-/// Writes a line a stack: its frames, separated by semicolons, and its weight.
+/// Writes one line per stack: its frames, separated by semicolons, and its weight.
 ///
 /// # Errors
 ///
@@ -58,14 +58,14 @@ pub fn write_folded(
 const WIDTH: f64 = 1200.0;
 const ROW: f64 = 18.0;
 const MARGIN: f64 = 10.0;
-/// Above the boxes is a line that says what they are.
+/// A caption is above the boxes.
 const TOP: f64 = 34.0;
 /// Narrower boxes are not drawn.
 const WIDTH_MIN: f64 = 0.2;
-/// Of a letter of the font, at the most.
+/// Maximum width of a letter of the font.
 const LETTER: f64 = 7.0;
 
-/// A frame with what was spent below it.
+/// A frame with the weight below it.
 #[derive(Default)]
 struct Frame {
     weight: u64,
@@ -126,7 +126,7 @@ g:hover rect { stroke: #000 }
 }
 ";
 
-/// What is drawn so far.
+/// The drawing so far.
 struct Picture {
     boxes: String,
     rows: usize,
@@ -135,7 +135,7 @@ struct Picture {
 }
 
 impl Picture {
-    /// Draws the callees of a frame from the left edge on, the heaviest first.
+    /// Draws the callees of a frame from the left edge, the heaviest first.
     fn draw(&mut self, frame: &Frame, (left, row): (f64, usize), per_unit: f64) {
         let mut callees: Vec<_> = frame.callees.iter().collect();
         callees.sort_by_key(|(_, callee)| std::cmp::Reverse(callee.weight));
@@ -179,12 +179,12 @@ impl Picture {
     }
 }
 
-/// Warm, and the same for the same name.
+/// A warm colour, the same for the same name.
 fn hue(name: &str) -> u32 {
     name.bytes().fold(7, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 55
 }
 
-/// Text as XML has it.
+/// Text, escaped for XML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -208,6 +208,7 @@ mod tests {
             functions: Vec::new(),
             lines: Vec::new(),
             kept_apart: Vec::new(),
+            flow: Vec::new(),
             stacks: stacks.iter().map(stack).collect(),
         }
     }

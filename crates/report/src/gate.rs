@@ -1,4 +1,4 @@
-//! The gate: which changes between two sets of rows may not land.
+//! The regression gate: which changes between two result sets are rejected.
 
 use crate::error::Error;
 use crate::filter::Filter;
@@ -11,7 +11,7 @@ use crate::stat::Stat;
 /// Conditions in the notation of filters (`insns_pct>10`). A name without suffix means the second
 /// set: `insns>500000` limits what is new.
 ///
-/// Whatever the conditions, a program that was accepted must be accepted still, and must be there.
+/// Independent of the conditions, a program that was accepted must still exist and be accepted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gate {
     conditions: Vec<Condition>,
@@ -39,7 +39,7 @@ impl Gate {
     ///
     /// # Errors
     ///
-    /// An unknown statistic, a value that fits none, or no comparison at all.
+    /// An unknown statistic, an invalid value, or no comparison.
     pub fn add(&mut self, text: &str) -> Result<(), Error> {
         let text = text.trim();
         let filter = match Filter::parse(text)? {
@@ -58,7 +58,7 @@ impl Gate {
         Ok(())
     }
 
-    /// What does not pass, in the order of `rows`; a program may fail several conditions.
+    /// The failures, in the order of `rows`; a program may fail several conditions.
     pub fn breaches(&self, rows: &[JoinedRow<'_>]) -> Vec<Breach> {
         rows.iter().flat_map(|row| self.faults(row)).collect()
     }
@@ -77,11 +77,11 @@ impl Gate {
     }
 }
 
-/// The program is gone, or was accepted and is not any more.
+/// The program is missing, or was accepted and no longer is.
 fn lost(row: &JoinedRow<'_>) -> Option<String> {
     let base = row.base?;
     match row.comp {
-        None => Some("the program is gone".to_owned()),
+        None => Some("the program is missing".to_owned()),
         Some(comp) if base.verdict == Verdict::Success && comp.verdict != Verdict::Success => {
             let reason = comp.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
             Some(format!("was accepted, now {}{reason}", comp.verdict.text()))
@@ -91,7 +91,7 @@ fn lost(row: &JoinedRow<'_>) -> Option<String> {
 }
 
 impl Condition {
-    /// The condition with both sides' numbers.
+    /// The condition with the numbers of both sides.
     fn figures(&self, row: &JoinedRow<'_>) -> String {
         let Filter::Stat { of, .. } = &self.filter else { return self.text.clone() };
         let side = |row| number_of(row, of.stat);
@@ -138,7 +138,10 @@ mod tests {
 
     #[test]
     fn what_is_lost_fails_without_conditions() {
-        assert_eq!(breaches(&[]), ["gone: the program is gone", "lost: was accepted, now failure"]);
+        assert_eq!(
+            breaches(&[]),
+            ["gone: the program is missing", "lost: was accepted, now failure"]
+        );
     }
 
     #[test]

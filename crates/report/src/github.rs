@@ -1,10 +1,10 @@
-//! Diagnostics as GitHub workflow commands (`::error file=...::`), which it shows at the line.
+//! Diagnostics as GitHub workflow commands (`::error file=...::`), which GitHub shows at the line.
 
 use crate::diagnostic::Diagnostic;
 use crate::escape::printable;
 use std::io::{self, Write};
 
-/// Writes one command a diagnostic.
+/// Writes one command per diagnostic.
 ///
 /// # Errors
 ///
@@ -33,13 +33,13 @@ pub fn write_github(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Resu
     Ok(())
 }
 
-/// The command's text: a newline would end it. No other control character is in it: a job's log is
-/// shown by terminals.
+/// The command's text: a newline would end it. Other control characters are escaped, too, because
+/// job logs are shown in terminals.
 fn data(text: &str) -> String {
     text.split('\n').map(|line| printable(line).replace('%', "%25")).collect::<Vec<_>>().join("%0A")
 }
 
-/// A property's value: `,` and `:` separate.
+/// A property value: `,` and `:` are separators.
 fn property(text: &str) -> String {
     printable(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }

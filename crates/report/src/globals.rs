@@ -3,7 +3,7 @@
 use crate::layout::{Column, write_layout};
 use std::io::{self, Write};
 
-/// A variable, in words.
+/// A variable, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalRow {
     /// Its name.

@@ -1,5 +1,5 @@
-//! `Grid`: a table for people with any columns, laid out by comfy-table as Markdown, so that it can
-//! be pasted into a document.
+//! `Grid`: a human-readable table with arbitrary columns, laid out by comfy-table as Markdown, so
+//! that it can be pasted into a document.
 
 use crate::escape::printable;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets::ASCII_MARKDOWN};
@@ -9,13 +9,13 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub struct Grid {
     table: Table,
-    /// Columns at the left that hold words; the rest holds numbers and is set to the right.
+    /// Number of text columns at the left; the rest are numbers, aligned right.
     words: usize,
     columns: usize,
 }
 
 impl Grid {
-    /// A table with these headings; the first `words` columns are set to the left.
+    /// A table with these headings; the first `words` columns are aligned left.
     pub fn new(headings: &[&str], words: usize) -> Grid {
         let mut table = Table::new();
         table.load_style(ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);

@@ -1,16 +1,18 @@
-//! A page that explains itself: results as one HTML file, for a browser without a network.
+//! Self-contained HTML pages with results, for a browser without network access.
 //!
-//! A page is a table with a row a program, and blocks that are shown when a program is opened. It
-//! is written as one JSON block, which a small script in the page draws: names come from untrusted
-//! files, and what is never written as HTML cannot be taken for it.
+//! A page is a table with one row per program, and blocks shown when a program is opened. The data
+//! are one JSON block, rendered by a small script in the page: names come from untrusted files, and
+//! text that is never written as HTML cannot be interpreted as HTML.
 //!
 //! # Invariants
 //!
-//! 1. Text of the page is in its table of strings, each once, and passes [`shown`] on its way in.
-//! 2. `<` in the JSON is written as `\u003c`: no text can end the block it stands in.
-//! 3. Blocks are kept once, too: what is said of a code is said of all programs that have it.
+//! 1. All text of the page is in its string table, each string once, and passes through [`shown`]
+//!    on insertion.
+//! 2. `<` in the JSON is written as `\u003c`: no text can end the enclosing element.
+//! 3. Blocks are stored once, too: the explanation of a code is shared by all programs with that
+//!    code.
 //!
-//! A new kind of page needs columns, rows and blocks, and nothing here or in the script.
+//! A new kind of page only needs columns, rows and blocks, no changes here or in the script.
 
 mod block;
 mod check;
@@ -42,9 +44,9 @@ use strings::{Once, shown};
 pub enum ColumnKind {
     /// Words.
     Text,
-    /// A word of few, good or bad.
+    /// One of a few words, good or bad.
     Verdict,
-    /// Numbers, set to the right; the largest are sorted first.
+    /// Numbers, aligned right; the largest are sorted first.
     Number,
 }
 
@@ -53,7 +55,7 @@ pub enum ColumnKind {
 struct Column {
     heading: String,
     kind: ColumnKind,
-    /// What conditions such as `insns>1000` call it.
+    /// Its name in conditions such as `insns>1000`.
     names: Vec<String>,
     /// Strings by their index, numbers as they are.
     values: Vec<i64>,
@@ -72,7 +74,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page without columns; the first one will be what rows are called.
+    /// A page without columns; the first one added names the rows.
     pub fn new(title: &str) -> Page {
         Page {
             title: shown(title),
@@ -85,12 +87,12 @@ impl Page {
         }
     }
 
-    /// Says what rows are, if not programs.
+    /// Sets what the rows are, if not programs.
     pub fn rows_are(&mut self, what: &'static str) {
         self.what = what;
     }
 
-    /// Adds a line that belongs to all programs.
+    /// Adds a line that applies to all programs.
     pub fn note(&mut self, text: &str) {
         self.notes.push(shown(text));
     }
@@ -105,8 +107,8 @@ impl Page {
         });
     }
 
-    /// Adds a program: a cell a column, and what is shown when it is opened. Cells that are missing
-    /// are empty.
+    /// Adds a program: one cell per column, and what is shown when it is opened. Missing cells are
+    /// empty.
     pub fn row(&mut self, cells: &[Cell<'_>], blocks: &[Block]) {
         for (at, column) in self.columns.iter_mut().enumerate() {
             column.values.push(match (cells.get(at), column.kind) {
@@ -122,7 +124,7 @@ impl Page {
         self.details.push(indexes.into_iter().map(|json| self.blocks.index(json)).collect());
     }
 
-    /// The data, as the page has them.
+    /// The data, as embedded in the page.
     fn write_data(&self, out: &mut dyn Write) -> io::Result<()> {
         #[derive(Serialize)]
         struct Head<'a> {
@@ -156,7 +158,7 @@ const SCRIPTS: [&str; 4] = [
     include_str!("html/start.js"),
 ];
 
-/// Writes the page: one file that needs no other.
+/// Writes the page: a single self-contained file.
 ///
 /// # Errors
 ///
@@ -171,7 +173,7 @@ pub fn write_html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
             "style" => out.write_all(STYLE.as_bytes())?,
             "data" => page.write_data(&mut NoTags(out))?,
             "script" => {
-                // One scope: the parts know each other, the page does not know them.
+                // One scope: the parts can access each other, but the page cannot access them.
                 out.write_all(b"\"use strict\";\n{\n")?;
                 SCRIPTS.iter().try_for_each(|part| out.write_all(part.as_bytes()))?;
                 out.write_all(b"}\n")?;
@@ -187,7 +189,7 @@ fn element_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// JSON on its way into an element: `<` is in strings alone, and there it may be escaped.
+/// JSON for embedding in an element: `<` only occurs in strings, where it may be escaped.
 struct NoTags<'a>(&'a mut dyn Write);
 
 impl Write for NoTags<'_> {

@@ -4,7 +4,7 @@ use crate::row::{Row, number_of};
 use crate::spec::{StatRef, Variant};
 use std::cmp::Ordering;
 
-/// One program in two result sets; at least one side is there.
+/// One program in two result sets; at least one side exists.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JoinedRow<'a> {
     /// From the first set.
@@ -39,19 +39,19 @@ pub fn join<'a>(base: &'a [Row], comp: &'a [Row]) -> Vec<JoinedRow<'a>> {
 }
 
 impl<'a> JoinedRow<'a> {
-    /// The side that names the program.
+    /// The side that gives the program's name.
     pub(crate) fn named(&self) -> Option<&'a Row> {
         self.base.or(self.comp)
     }
 
-    /// The number that a key or filter refers to; `None` where a side is missing or it is text.
+    /// The number for a key or filter; `None` if a side is missing or it is text.
     pub(crate) fn number(&self, of: StatRef) -> Option<f64> {
         let side = |row: Option<&Row>| row.and_then(|row| number_of(row, of.stat));
         let (a, b) = (side(self.base), side(self.comp));
         let value = match of.variant {
             Variant::A => a?,
             Variant::B => b?,
-            // A verdict's difference is whether they match.
+            // For a verdict, the difference is whether they match.
             Variant::Diff if of.stat.is_text() => f64::from(u8::from(a? == b?)),
             Variant::Diff => b? - a?,
             Variant::Pct => percent(a?, b?),

@@ -7,8 +7,7 @@ use crate::spec::EmitSpec;
 use serde_json::{Map, Value as Json, json};
 use std::io::{self, Write};
 
-/// Writes an array with one object a row: the statistics of `emit`, and `reason` where there is
-/// one.
+/// Writes an array with one object per row: the statistics of `emit`, and `reason` if there is one.
 ///
 /// # Errors
 ///

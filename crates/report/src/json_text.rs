@@ -1,12 +1,12 @@
-//! JSON as it is printed: with every control character escaped, those too that JSON takes as they
-//! are (U+007F to U+009F) and a terminal does not.
+//! JSON output with every control character escaped, including those that JSON allows (U+007F to
+//! U+009F) but terminals interpret.
 
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
-/// How JSON is laid out.
+/// The layout of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JsonForm {
     /// In one line.
@@ -16,11 +16,11 @@ pub enum JsonForm {
     Pretty,
 }
 
-/// Writes a value, without the end of a line.
+/// Writes a value, without a final newline.
 ///
 /// # Errors
 ///
-/// Those of the stream; of a value that JSON cannot hold.
+/// Those of the stream, or a value that JSON cannot represent.
 pub fn write_json_text<T: Serialize + ?Sized>(
     out: &mut dyn Write,
     value: &T,
@@ -38,7 +38,7 @@ pub fn write_json_text<T: Serialize + ?Sized>(
     Ok(())
 }
 
-/// What another formatter writes, with the rest of the control characters escaped.
+/// The output of another formatter, with the remaining control characters escaped.
 struct Escaping<F>(F);
 
 /// Control characters that JSON does not escape.

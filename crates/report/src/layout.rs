@@ -1,12 +1,12 @@
-//! veristat's way to lay out a table: columns as wide as their widest cell, two spaces between.
+//! veristat's table layout: columns as wide as their widest cell, two spaces between.
 
 use crate::escape::printable;
 use std::io::{self, Write};
 
 const COLUMN_GAP: &str = "  ";
 
-/// A column: its heading in two parts (the second is set to the right: `Insns   (DIFF)`), and
-/// where its cells are aligned.
+/// A column: its heading in two parts (the second is aligned right: `Insns   (DIFF)`), and the
+/// alignment of its cells.
 pub(crate) struct Column {
     pub(crate) header: &'static str,
     pub(crate) suffix: &'static str,

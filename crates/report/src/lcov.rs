@@ -1,4 +1,4 @@
-//! What ran, as LCOV tracefiles: lines, functions and branches of source files.
+//! Coverage as LCOV tracefiles: lines, functions and branches of source files.
 //!
 //! Source: geninfo(1), "FILES", of lcov 2.0.
 
@@ -6,18 +6,18 @@ use crate::escape::printable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What ran of a source file.
+/// The coverage of a source file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileCoverage {
-    /// By line: how often it ran.
+    /// Execution counts by line.
     pub lines: BTreeMap<u32, u64>,
-    /// By line and name: how often the function was called.
+    /// Call counts by line and function name.
     pub functions: BTreeMap<(u32, String), u64>,
-    /// By the line of the branch, the function that it is in, and its number among those.
+    /// By the line of the branch, its function, and its index among those.
     pub branches: BTreeMap<(u32, String, u32), BranchCoverage>,
 }
 
-/// How often a branch ran, and how often it jumped.
+/// How often a branch was executed, and how often it was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BranchCoverage {
     /// Both ways.
@@ -26,7 +26,7 @@ pub struct BranchCoverage {
     pub taken: u64,
 }
 
-/// Writes files by their paths.
+/// Writes files, sorted by path.
 ///
 /// # Errors
 ///
@@ -58,7 +58,8 @@ fn write_functions(out: &mut dyn Write, file: &FileCoverage) -> io::Result<()> {
     writeln!(out, "FNH:{}", file.functions.values().filter(|calls| **calls > 0).count())
 }
 
-/// A branch is a block with two ways out: 0 jumps, 1 goes on. A dash says that it never ran.
+/// A branch is a block with two outcomes: 0 taken, 1 not taken. A dash means that it was never
+/// executed.
 fn write_branches(out: &mut dyn Write, file: &FileCoverage) -> io::Result<()> {
     let (mut line_before, mut block, mut hit) = (0, 0, 0);
     for ((line, ..), BranchCoverage { runs, taken }) in &file.branches {

@@ -1,11 +1,11 @@
-//! Rows and records to text that people and tools read: veristat's table and CSV, JSON, SARIF,
-//! GitHub annotations, source-annotated messages, pages for a browser.
+//! Renders rows and records as text for people and tools: veristat's table and CSV, JSON, SARIF,
+//! GitHub annotations, source-annotated messages, HTML pages.
 //!
 //! Knows no BPF crate: callers fill [`Row`]s and [`Diagnostic`]s with plain strings and numbers.
 //! Reading order: `stat` (the columns as data), `row`, `spec` and `filter` (what the user asks
 //! for), then one file per output.
 //!
-//! Never: this crate runs nothing, opens no file and imports no crate of ours.
+//! Never: this crate runs nothing, opens no file and imports no other crate of the workspace.
 
 #![forbid(unsafe_code)]
 
@@ -64,7 +64,7 @@ pub use markdown::{write_compare_markdown, write_markdown};
 pub use matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 pub use matrix_text::{write_matrix, write_matrix_json, write_matrix_markdown};
 pub use profile::{
-    ApartReason, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
+    ApartReason, FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
     write_profile, write_profiles_json,
 };
 pub use prog::{ProgFormat, ProgRow, write_progs};

@@ -51,7 +51,7 @@ pub(crate) fn write_line(
     writeln!(out, "|")
 }
 
-/// A cell's text as it is shown: what Markdown or HTML would read is escaped.
+/// A cell's text, with Markdown and HTML syntax escaped.
 pub(crate) fn escaped(cell: &str) -> String {
     let mut text = String::with_capacity(cell.len());
     for c in printable(cell).chars() {

@@ -1,4 +1,4 @@
-//! `Matrix`: programs by kernels. Which kernel takes which program, and why not.
+//! `Matrix`: programs by kernels: which kernel accepts which program, and why not.
 
 use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
 
@@ -7,11 +7,11 @@ use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
 pub struct MatrixKernel {
     /// Heading.
     pub name: String,
-    /// `uname -r` of it.
+    /// Its `uname -r`.
     pub release: String,
-    /// Who says what there is on it: `asked`, `table` or `file`.
+    /// The source of its features: `asked`, `table` or `file`.
     pub source: &'static str,
-    /// What "accepted" is worth.
+    /// How reliable "accepted" is.
     pub promise: String,
 }
 
@@ -52,7 +52,7 @@ impl CellVerdict {
 /// Why a cell is not `ok`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellReason {
-    /// Stable short name of the kind of refusal.
+    /// Stable short name of the kind of rejection.
     pub rule: String,
     /// In words.
     pub message: String,
@@ -78,9 +78,9 @@ pub struct MatrixRow {
     pub object: String,
     /// Program name.
     pub prog: String,
-    /// What of the kernel's surface it needs that came last: `bpf_loop: helper since 5.17`.
+    /// The most recent kernel feature that it needs: `bpf_loop: helper since 5.17`.
     pub newest: Option<String>,
-    /// One a kernel, in the order of the columns.
+    /// One per kernel, in column order.
     pub cells: Vec<MatrixCell>,
 }
 
@@ -89,12 +89,12 @@ pub struct MatrixRow {
 pub struct Matrix {
     /// Columns.
     pub kernels: Vec<MatrixKernel>,
-    /// Lines; as many cells in each as there are columns.
+    /// Rows; each has as many cells as there are columns.
     pub rows: Vec<MatrixRow>,
 }
 
 impl CellReason {
-    /// The message's first line, with its place in the source.
+    /// The first line of the message, with its source location.
     pub fn line(&self) -> String {
         let message = self.message.lines().next().unwrap_or_default();
         match &self.at {
@@ -105,12 +105,12 @@ impl CellReason {
 }
 
 impl MatrixRow {
-    /// Whether every kernel takes it.
+    /// Whether every kernel accepts it.
     pub(crate) fn is_accepted(&self) -> bool {
         self.cells.iter().all(|cell| cell.verdict == CellVerdict::Accepted)
     }
 
-    /// The reasons, each with the columns that have it.
+    /// The reasons, each with the columns to which it applies.
     pub(crate) fn reasons(&self) -> Vec<(&CellReason, Vec<usize>)> {
         let mut found: Vec<(&CellReason, Vec<usize>)> = Vec::new();
         for (column, cell) in self.cells.iter().enumerate() {
@@ -125,7 +125,7 @@ impl MatrixRow {
 }
 
 impl Matrix {
-    /// The reasons of a row in words; each names its kernels, unless there is but one.
+    /// The reasons of a row as text; each names its kernels, unless there is only one.
     pub(crate) fn whys(&self, row: &MatrixRow) -> Vec<String> {
         let reasons = row.reasons();
         let line = |(reason, columns): &(&CellReason, Vec<usize>)| match reasons.len() {
@@ -146,7 +146,7 @@ impl Matrix {
         self.rows.iter().filter(of).count()
     }
 
-    /// A message for each reason of each program, for formats that know messages alone.
+    /// One message per reason of each program, for formats that only have messages.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let of_row = |row: &MatrixRow| {
             let of = |(reason, columns): (&CellReason, Vec<usize>)| {

@@ -1,4 +1,4 @@
-//! A [`Matrix`] as text: for people, as Markdown, as JSON.
+//! A [`Matrix`] as plain text, Markdown or JSON.
 
 use crate::escape::printable;
 use crate::json_text::{JsonForm, write_json_text};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 const PROGRAM: &str = "program";
 
-/// Columns: a name, then cells, then words.
+/// Columns: a name, then cells, then text.
 struct Layout {
     name_width: usize,
     widths: Vec<usize>,
@@ -26,7 +26,7 @@ impl Layout {
         }
     }
 
-    /// One line; cells that are not given stay empty.
+    /// One line; missing cells are empty.
     fn line(&self, name: &str, cells: impl Iterator<Item = String>, why: &str) -> String {
         let width = self.name_width;
         let mut text = format!("{name:<width$}");
@@ -40,8 +40,8 @@ impl Layout {
     }
 }
 
-/// Writes the matrix for people. `only_refused`: without programs that every kernel takes, and
-/// without sums.
+/// Writes the matrix as plain text. `only_refused` omits programs that every kernel accepts, and
+/// the totals.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub fn write_matrix(out: &mut dyn Write, matrix: &Matrix, only_refused: bool) ->
     Ok(())
 }
 
-/// Writes the matrix as a Markdown table, and under it what each column is worth.
+/// Writes the matrix as a Markdown table, followed by the reliability of each column.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a verification spent and where, as tables for people and as JSON.
+//! The cost of a verification and where it arises, as tables and as JSON.
 
 use crate::escape::printable;
 use crate::json_text::{JsonForm, write_json_text};
@@ -17,9 +17,9 @@ pub struct Spent {
     pub insns: u64,
     /// States kept.
     pub states: u64,
-    /// Paths that ended because a kept state covers them.
+    /// Paths pruned because a saved state covers them.
     pub covered: u64,
-    /// Comparisons with a kept state that does not cover the path.
+    /// Comparisons with a saved state that does not cover the path.
     pub apart: u64,
 }
 
@@ -32,12 +32,12 @@ impl AddAssign for Spent {
     }
 }
 
-/// A place in the source, or an insn where there is none.
+/// A source location, or an insn without one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct ProfiledLine {
     /// `parse.c:12`, or `insn 7`.
     pub place: String,
-    /// The line's text, or the insn's; pages alone show its indentation.
+    /// The line's text, or the insn's; only pages show its indentation.
     #[serde(serialize_with = "trimmed")]
     pub text: String,
 }
@@ -54,7 +54,7 @@ pub struct FunctionCost {
     /// Spent in it.
     #[serde(flatten)]
     pub own: Spent,
-    /// Insns of it and of what it calls.
+    /// Insns including callees.
     pub insns_with_callees: u64,
 }
 
@@ -69,23 +69,40 @@ pub struct LineCost {
     pub spent: Spent,
 }
 
-/// Why states of a line were kept apart.
+/// Why states at a line were not pruned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ApartReason {
-    /// An insn before which they were kept, that of most comparisons.
+    /// The insn with most of these comparisons.
     pub insn_idx: usize,
     /// Its line.
     pub at: ProfiledLine,
-    /// What differs: `r6`, `fp-16`, or in words.
+    /// What differs: `r6`, `fp-16`, or a description.
     pub what: String,
-    /// What a state knew of it; an example.
+    /// Its value in a saved state; an example.
     pub saved: Option<String>,
-    /// What the path knew of it.
+    /// Its value on the path.
     pub current: Option<String>,
-    /// The line that made its number matter.
+    /// The line that made the value precise.
     pub needed_by: Option<ProfiledLine>,
-    /// Comparisons that it decided.
+    /// Number of comparisons with this outcome.
     pub times: u64,
+}
+
+/// Insns that are walked one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FlowBlock {
+    /// The place of the first: `parse.c:12`, or `insn 7`.
+    pub at: String,
+    /// The first.
+    pub first_insn: usize,
+    /// The last.
+    pub last_insn: usize,
+    /// How often a path came to the first.
+    pub walked: u64,
+    /// Paths that ended there, because a kept state covers them.
+    pub covered: u64,
+    /// Where it goes on: behind the last, and where that jumps to.
+    pub next: Vec<String>,
 }
 
 /// What was spent on one stack of calls and lines, the outermost first.
@@ -93,7 +110,7 @@ pub struct ApartReason {
 pub struct StackCost {
     /// Functions and lines.
     pub stack: Vec<String>,
-    /// Spent at its last line.
+    /// The cost at its last line.
     #[serde(flatten)]
     pub spent: Spent,
 }
@@ -107,17 +124,19 @@ pub struct ProgProfile {
     pub prog: String,
     /// `success`, `failure` and so on.
     pub verdict: String,
-    /// Why it is refused.
+    /// Why it is rejected.
     pub reason: Option<String>,
-    /// The sum of all.
+    /// The total cost.
     #[serde(flatten)]
     pub total: Spent,
     /// By function.
     pub functions: Vec<FunctionCost>,
     /// By line.
     pub lines: Vec<LineCost>,
-    /// What kept states apart.
+    /// Why states were not pruned.
     pub kept_apart: Vec<ApartReason>,
+    /// Its blocks, in the order of the program.
+    pub flow: Vec<FlowBlock>,
     /// By call path.
     pub stacks: Vec<StackCost>,
 }
@@ -131,9 +150,12 @@ pub fn write_profile(out: &mut dyn Write, profile: &ProgProfile, rows: usize) ->
     let Spent { insns, states, covered, apart } = profile.total;
     let (prog, file) = (printable(&profile.prog), printable(&profile.file));
     writeln!(out, "{prog} ({file}): {}, {insns} insns, {states} states;", profile.verdict)?;
-    writeln!(out, "{covered} paths were covered by a state, {apart} comparisons kept them apart.")?;
+    writeln!(
+        out,
+        "{covered} paths were pruned, {apart} comparisons with a saved state did not prune."
+    )?;
     if let Some(reason) = profile.reason.as_ref().and_then(|reason| reason.lines().next()) {
-        writeln!(out, "Refused: {}", printable(reason))?;
+        writeln!(out, "Rejected: {}", printable(reason))?;
     }
     writeln!(out)?;
     write_functions(out, profile, rows)?;
@@ -168,7 +190,7 @@ fn write_lines(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::R
 }
 
 fn write_reasons(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
-    let columns = ["States kept at", "What differs", "Matters to", "Times", "%"];
+    let columns = ["States saved at", "Difference", "Needed by", "Times", "%"];
     let cells = profile.kept_apart.iter().take(rows).map(|row| {
         let differs = match (&row.saved, &row.current) {
             (Some(saved), Some(current)) => format!("{}: {saved} / {current}", row.what),
@@ -184,7 +206,7 @@ fn write_reasons(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io:
     write_layout(out, &words_first(&columns, 3), &cells.collect::<Vec<_>>())
 }
 
-/// Columns of which the first `words` are set to the left.
+/// Columns of which the first `words` are aligned left.
 pub(crate) fn words_first(headings: &[&'static str], words: usize) -> Vec<Column> {
     let column = |(at, &heading)| match at < words {
         true => Column { header: heading, suffix: "", left_aligned: true },
@@ -217,8 +239,8 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-/// Writes all programs as JSON: `version`, which changes when a field changes its meaning or goes,
-/// and `programs`.
+/// Writes all programs as JSON: `version`, which changes when a field is removed or changes its
+/// meaning, and `programs`.
 ///
 /// # Errors
 ///

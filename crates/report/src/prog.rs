@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// One program; the fields are those of bpftool's JSON, in its order, and two that say that its
-/// time is an estimate.
+/// One program; the fields are those of bpftool's JSON, in its order, and two that mark its time as
+/// an estimate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProgRow {
     /// Number.
@@ -24,16 +24,16 @@ pub struct ProgRow {
     pub tag: String,
     /// Whether the licence is compatible.
     pub gpl_compatible: bool,
-    /// Time of all runs; not shown if 0, as there.
+    /// Time of all runs; omitted if 0, as in bpftool.
     #[serde(skip_serializing_if = "is_zero")]
     pub run_time_ns: u64,
-    /// Runs; shown if they took time, as there.
+    /// Runs; shown if they took time, as in bpftool.
     #[serde(skip_serializing_if = "is_zero")]
     pub run_cnt: u64,
-    /// How many runs were timed, if that is not all: the time is an estimate. Shown with it.
+    /// Number of timed runs, if not all were timed: the time is an estimate. Shown with it.
     #[serde(flatten, serialize_with = "estimate")]
     pub estimated_from: Option<u64>,
-    /// Runs that did not happen; not shown if 0.
+    /// Runs that were skipped; omitted if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub recursion_misses: u64,
     /// Seconds since 1970.
@@ -90,7 +90,7 @@ impl ProgRow {
         line
     }
 
-    /// The row as it is printed: runs with their time only, as in the text.
+    /// The row as printed: runs only together with their time, as in the text.
     pub fn shown(mut self) -> ProgRow {
         if self.run_time_ns == 0 {
             (self.run_cnt, self.estimated_from) = (0, None);
@@ -116,7 +116,7 @@ impl ProgRow {
     }
 }
 
-/// How programs are printed.
+/// The output format of programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProgFormat {
     /// For people.
@@ -212,7 +212,8 @@ mod tests {
         );
     }
 
-    /// Programs that read bpftool's numbers find them; who reads the rest is told what they are.
+    /// Programs that parse bpftool's output find its fields; readers of the others are told that
+    /// they are estimates.
     #[test]
     fn an_estimate_is_called_one() {
         let row = ProgRow { run_cnt: 640, estimated_from: Some(10), ..row() };
@@ -239,7 +240,7 @@ mod tests {
         assert!(!row.headline().contains("gpl"));
     }
 
-    /// As bpftool: both are there if there is a time.
+    /// As in bpftool, both are present if there is a time.
     #[test]
     fn both_forms_show_runs_alike() {
         for (run_time_ns, run_cnt, is_shown) in

@@ -1,4 +1,4 @@
-//! Diagnostics for people, as rustc shows its own: the source line, a mark under it, notes.
+//! Diagnostics as text, in the style of rustc: the source line, a mark under it, notes.
 
 use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 use crate::escape::printable;
@@ -15,19 +15,19 @@ pub enum Style {
     Coloured,
 }
 
-/// A message fills no more lines than this.
+/// Maximum number of lines of a message.
 const LINES_MAX: usize = 12;
 
 /// Renders one diagnostic; no newline at the end.
 ///
-/// Notes are shown with their source lines if there is room, else in a line each; of more than fit,
-/// the last.
+/// Notes are shown with their source lines if there is room, otherwise in one line each; if there
+/// are too many, the last ones are shown.
 pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
     let renderer = match style {
         Style::Plain => Renderer::plain(),
         Style::Coloured => Renderer::styled(),
     };
-    // What belongs to no line stands with the message.
+    // Text without a source line is part of the message.
     let placed = diagnostic.notes.iter().position(|note| note.at.is_some());
     let (bare, placed) = diagnostic.notes.split_at(placed.unwrap_or(diagnostic.notes.len()));
     let mut report = vec![primary(diagnostic, bare)];
@@ -42,13 +42,13 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
     renderer.render(&[primary(diagnostic, &diagnostic.notes[hidden..])])
 }
 
-/// The message, its place, these notes, what it means and what to do.
+/// The message, its location, these notes, the explanation and the advice.
 fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    // A message of several lines: the first says what, the others why.
+    // A message of several lines: the first says what is wrong, the others why.
     let headline = diagnostic.headline();
     let mut lines = headline.lines();
     let title = printable(lines.next().unwrap_or("")).into_owned();
@@ -65,14 +65,14 @@ fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
         _ => {
             group = group.element(object);
             if let Some(label) = insn_label {
-                // Without the text of the line, its place is all there is to show.
+                // Without the text of the line, only its location is shown.
                 let place = diagnostic.at.as_ref().map(|at| format!(" ({}:{})", at.file, at.line));
                 let text = format!("at {label}{}", place.unwrap_or_default());
                 group = group.element(Level::NOTE.message(printable(&text).into_owned()));
             }
         }
     }
-    let notes = notes.iter().map(Note::line);
+    let notes = notes.iter().map(|note| note.line(diagnostic.at.as_ref()));
     for line in lines.map(str::to_owned).chain(notes) {
         group = group.element(Level::NOTE.message(printable(&line).into_owned()));
     }
@@ -94,10 +94,10 @@ fn with_source(note: &Note) -> Group<'static> {
     }
 }
 
-/// The one line that BTF has, with its number, marked from its column on; without one, from its
-/// first character that is not blank.
+/// The line from BTF, with its number, marked from its column on; without a column, from its first
+/// non-blank character.
 fn snippet(spot: &SourceSpot, label: Option<String>) -> Snippet<'static, Mark> {
-    // The renderer widens tabs and still counts columns as editors do.
+    // The renderer expands tabs but counts columns as editors do.
     let shown = |text: &str| text.split('\t').map(printable).collect::<Vec<_>>().join("\t");
     let text = shown(spot.text.trim_end());
     let indent = text.len() - text.trim_start().len();

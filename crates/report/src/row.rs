@@ -1,9 +1,9 @@
-//! One program's results: what a line of the table, of the CSV file and of the JSON array is.
+//! One program's results: the content of a table row, a CSV line, or a JSON object.
 
 use crate::stat::Stat;
 use std::cmp::Ordering;
 
-/// The answers. veristat knows the first two.
+/// The verdicts. veristat has the first two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Refused.
@@ -12,7 +12,7 @@ pub enum Verdict {
     Success,
     /// Neither: the program needs something that is not modelled yet.
     Unsupported,
-    /// None: the input is broken, or we are.
+    /// None: bad input or an internal error.
     Error,
 }
 
@@ -45,8 +45,8 @@ pub struct Row {
     pub prog_type: String,
     /// Expected attach type, as libbpf names it; `unspec` if there is none.
     pub attach_type: String,
-    /// Why not `success`: the last words of the verifier's log, or what is not modelled. Not a
-    /// column; JSON shows it.
+    /// Why it is not `success`: the last line of the verifier's log, or what is not modelled. Not a
+    /// column; included in JSON.
     pub reason: Option<String>,
     numbers: [i64; Stat::COUNT],
 }
@@ -74,7 +74,7 @@ impl Row {
         }
     }
 
-    /// Sets a numeric statistic; text statistics have fields of their own and are left alone.
+    /// Sets a numeric statistic; text statistics have fields of their own and are ignored here.
     pub fn set(&mut self, stat: Stat, value: i64) {
         if !stat.is_text() {
             self.numbers[stat as usize] = value;
@@ -107,7 +107,7 @@ impl Row {
 }
 
 impl Value<'_> {
-    /// As JSON has it.
+    /// As in JSON.
     pub(crate) fn to_json(self) -> serde_json::Value {
         match self {
             Value::Text(text) => text.into(),
@@ -115,7 +115,7 @@ impl Value<'_> {
         }
     }
 
-    /// Text by bytes, numbers by size; a column holds one kind only.
+    /// Text by bytes, numbers by value; a column contains one kind only.
     pub(crate) fn order(self, other: Self) -> Ordering {
         match (self, other) {
             (Value::Text(a), Value::Text(b)) => a.cmp(b),
@@ -135,7 +135,7 @@ impl std::fmt::Display for Value<'_> {
     }
 }
 
-/// A row's number; a verdict is 1 or 0, as in veristat (what is no verdict is neither).
+/// A row's number; a verdict is 1 or 0, as in veristat (neither, if there is no verdict).
 pub(crate) fn number_of(row: &Row, stat: Stat) -> Option<f64> {
     match (stat, row.get(stat)) {
         (Stat::Verdict, _) => match row.verdict {

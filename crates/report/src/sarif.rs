@@ -8,8 +8,8 @@ use std::io::{self, Write};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Writes one SARIF log with one run. `log` has the lines of the error stream, such as
-/// `error: a.bpf.o: not an ELF file`: the notifications of the run.
+/// Writes one SARIF log with one run. `log` contains the lines of the error stream, such as `error:
+/// a.bpf.o: not an ELF file`: the notifications of the run.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn write_sarif(
     writeln!(out)
 }
 
-/// Whether all was judged, and what was not.
+/// Whether everything was verified, and what was not.
 fn invocation(log: &str) -> Value {
     let told: Vec<(&str, &str)> = log
         .lines()

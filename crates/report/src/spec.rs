@@ -1,4 +1,4 @@
-//! What the user asks for: columns (`-e`) and order (`-s`), in veristat's notation.
+//! Columns (`-e`) and order (`-s`), in veristat's notation.
 //!
 //! `insns^` sorts upwards, `insnsv` downwards; `insns_a`, `insns_b`, `insns_diff`, `insns_pct` name
 //! one side of a comparison, their difference, or it in percent; `|insns_diff|` its size.
@@ -33,7 +33,7 @@ const VARIANT_SUFFIXES: &[(&str, Variant)] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StatRef {
     pub(crate) stat: Stat,
-    /// A where the name has no suffix.
+    /// A if the name has no suffix.
     pub(crate) variant: Variant,
     /// Written `|name|`.
     pub(crate) absolute: bool,
@@ -102,7 +102,7 @@ pub struct SortKey {
     pub(crate) ascending: bool,
 }
 
-/// Order of rows; file and program name decide where the keys do not.
+/// Order of rows; ties are broken by file and program name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SortSpec {
     pub(crate) keys: Vec<SortKey>,
@@ -133,8 +133,8 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// Cuts the order sign: `^` upwards; `v`, `V`, `.`, `!`, `_` downwards. A `v` counts only where the
-/// name without it is a statistic.
+/// Removes the order sign: `^` ascending; `v`, `V`, `.`, `!`, `_` descending. A `v` counts only if
+/// the name without it is a statistic.
 fn split_order(item: &str) -> (&str, Option<bool>) {
     if let Some(name) = item.strip_suffix('^') {
         return (name, Some(true));

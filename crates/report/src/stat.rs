@@ -1,7 +1,7 @@
 //! The statistics of one program, one row each: heading, names, alignment, default order.
 //!
 //! The headings, the names and their order are veristat's (the first name is the CSV column), so
-//! that files written by either tool are read by both. Names behind veristat's own are ours.
+//! that both tools can read each other's files. Additional names are ours.
 
 /// One statistic: a column of the table and of the CSV file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +34,7 @@ pub enum Stat {
     MemFinalBytes,
 }
 
-/// What is fixed about a statistic.
+/// The properties of a statistic.
 #[derive(Debug)]
 pub struct StatDef {
     /// Which one; the index of this row in [`STATS`].
@@ -43,7 +43,7 @@ pub struct StatDef {
     pub header: &'static str,
     /// Names in specifications; the first is the CSV column.
     pub names: &'static [&'static str],
-    /// Sorted ascending unless the user says otherwise.
+    /// Sorted ascending by default.
     pub ascending: bool,
     /// Aligned to the left in the table.
     pub left_aligned: bool,
@@ -99,7 +99,7 @@ impl Stat {
     /// How many there are.
     pub const COUNT: usize = STATS.len();
 
-    /// Columns of the table where the user names none.
+    /// Default columns of the table.
     pub const TABLE_DEFAULT: &[Stat] = &[
         Stat::FileName,
         Stat::ProgName,
@@ -111,7 +111,7 @@ impl Stat {
         Stat::JitedSize,
     ];
 
-    /// Columns of the CSV file where the user names none.
+    /// Default columns of the CSV file.
     pub const CSV_DEFAULT: &[Stat] = &[
         Stat::FileName,
         Stat::ProgName,
@@ -141,7 +141,7 @@ impl Stat {
         STATS.iter().find(hit).map(|def| def.stat)
     }
 
-    /// File and program name: what two result files are joined on.
+    /// File and program name: the key for joining two result files.
     pub fn is_key(self) -> bool {
         matches!(self, Stat::FileName | Stat::ProgName)
     }
@@ -166,7 +166,7 @@ mod tests {
                 assert_eq!(Stat::by_name(&name.to_uppercase()), Some(def.stat));
             }
         }
-        // What is only ours comes last, and is not in files that veristat may read.
+        // Our own statistics come last, and are not in files that veristat may read.
         let shared = Stat::MemoryPeak as usize + 1;
         assert_eq!(Stat::CSV_DEFAULT.len(), shared);
         assert!(Stat::CSV_DEFAULT.iter().all(|stat| (*stat as usize) < shared));

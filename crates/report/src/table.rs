@@ -1,26 +1,26 @@
-//! Rows as veristat's table, with its closing line.
+//! Rows as veristat's table, with its summary line.
 
 use crate::layout::{Column, write_layout};
 use crate::row::Row;
 use crate::spec::EmitSpec;
 use std::io::{self, Write};
 
-/// Counts of the closing line.
+/// Counts of the summary line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Files read.
     pub files_processed: usize,
-    /// Files left out by a filter, or that are no BPF objects.
+    /// Files excluded by a filter, or that are not BPF objects.
     pub files_skipped: usize,
     /// Programs verified.
     pub progs_processed: usize,
-    /// Programs left out by a filter.
+    /// Programs excluded by a filter.
     pub progs_skipped: usize,
 }
 
-/// Writes the table; `tally` is left out when rows are replayed from a file.
+/// Writes the table; `tally` is omitted when rows are replayed from a file.
 ///
-/// The closing line counts what its words say (veristat swaps two of its four numbers).
+/// The summary line's numbers match its words (veristat swaps two of its four numbers).
 ///
 /// # Errors
 ///

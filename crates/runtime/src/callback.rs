@@ -1,15 +1,16 @@
-//! Callbacks of timers: runs that nobody started, of a function of a program.
+//! Timer callbacks: runs of a program's function that no caller started.
 
-use crate::cpu::{self, Cpus, Turn};
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::shared::Shared;
 use crate::timer::{Caller, Due};
-use crate::{engine, epoch, helper};
+use crate::{engine, helper};
+use skep_mem::cpu::{self, Cpus, Turn};
+use skep_mem::epoch;
 use skep_uapi::ProgType;
 use std::sync::Arc;
 
-/// Begins a run of the calling thread, which is in none; `None` where none is possible.
+/// Begins a run of the calling thread, which is in none; `None` if that is not possible.
 fn begin(cpus: &Arc<Cpus>) -> Option<(epoch::Guard, Turn<'_>)> {
     let mut turns = 0;
     loop {
@@ -33,7 +34,7 @@ impl Caller for Shared {
         let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
         let current = Current::new((&ctx, self, 0), Some(env));
         let args = [Arc::as_ptr(&due.map) as u64, key, value, 0, 0];
-        // What goes wrong in a callback concerns no run that could be told.
+        // Errors in a callback have no run to which they could be reported.
         let called = || engine::call_function((program, due.func), args, &current);
         let _ = current::enter(&current, called);
         current::enter(&current, helper::release_held);

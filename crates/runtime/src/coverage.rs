@@ -1,4 +1,4 @@
-//! `Coverage`: how often the insns of a loaded program ran, whichever engine ran them.
+//! `Coverage`: how often the insns of a loaded program were executed, by either engine.
 
 use crate::Error;
 use skep_interp::Hits;
@@ -9,31 +9,31 @@ use std::sync::Arc;
 /// How often an insn ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsnRuns {
-    /// The insn of [`skep_program::Program::insns`] that it came from; several may come from one,
-    /// and none from what the verifier has removed, since it never runs.
+    /// The corresponding insn of [`skep_program::Program::insns`]; several executed insns may
+    /// correspond to one, and none to an insn that the verifier removed as unreachable.
     pub origin: usize,
-    /// How often it ran; 0 for the second slot of a 64-bit immediate, which is no insn.
+    /// Execution count; 0 for the second slot of a 64-bit immediate, which is not an insn.
     pub runs: u64,
-    /// Of a jump by a condition: how often it jumped. One that goes to the next insn anyway is
-    /// none.
+    /// For a conditional jump: how often it was taken. Jumps whose target is the next insn do not
+    /// count.
     pub taken: Option<u64>,
 }
 
 /// How often a function was called, by the host, by a program or by a helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionRuns {
-    /// The insn of [`skep_program::Program::insns`] that its first one came from.
+    /// The insn of [`skep_program::Program::insns`] that corresponds to its first insn.
     pub origin: usize,
     /// How often.
     pub calls: u64,
 }
 
-/// How often the insns of a program ran since it was loaded: all its runs, tail calls to it and
-/// callbacks of it included.
+/// How often the insns of a program were executed since it was loaded, in all its runs, including
+/// tail calls to it and its callbacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// In the order of what runs, which is not that of the program where the verifier has rewritten
-    /// it. Their sum is the number of insns executed.
+    /// In the order of the executed code, which differs from the program's where the verifier
+    /// rewrote it. Their sum is the number of insns executed.
     pub insns: Vec<InsnRuns>,
     /// The first is the program's own.
     pub functions: Vec<FunctionRuns>,
@@ -66,7 +66,12 @@ impl Counting {
         let Some(plan) = self.plan.clone() else { return Ok(None) };
         let stride = i32::try_from(self.hits.stride_bytes()).map_err(|_| no_memory())?;
         let (address, stride_bytes) = (self.hits.address(), stride as u32);
-        Ok(Some(skep_jit::coverage::Coverage { plan, address, stride_bytes }))
+        Ok(Some(skep_jit::coverage::Coverage {
+            plan,
+            address,
+            stride_bytes,
+            cpu_word: skep_mem::thread_word::cpu_offset(),
+        }))
     }
 
     /// What was counted so far.
@@ -87,7 +92,7 @@ impl Counting {
 }
 
 fn no_memory() -> Error {
-    Error::memory("no memory for what counts the insns that run".to_owned())
+    Error::memory("no memory for coverage counters".to_owned())
 }
 
 fn of_interpreter(xlated: &Xlated, sums: &[u64]) -> Counts {
@@ -100,7 +105,7 @@ fn of_interpreter(xlated: &Xlated, sums: &[u64]) -> Counts {
     Counts { insns: insns.to_vec(), taken: taken.collect() }
 }
 
-/// A function's first insn runs when it is called, and when something jumps there.
+/// A function's first insn is executed by calls, and by jumps to it.
 fn functions(xlated: &Xlated, counts: &Counts) -> Vec<FunctionRuns> {
     let insns = xlated.insns();
     let of = |start: u32, end: u32| {

@@ -1,11 +1,10 @@
-//! What a helper can know of the run that it is called from: machine code passes nothing but the
-//! five arguments, so the rest is the thread's.
+//! Thread-local state of the current run, for helpers: machine code passes only the five arguments.
 //!
 //! # Invariants
-//! 1. While a run goes on, `CURRENT` of its thread points to the [`Current`] that [`enter`]
-//!    borrows; before and after it has the value of the outer run, or null.
-//! 2. `last` points to the frames of the innermost [`Current::call_back`] that goes on, and `above`
-//!    to those around it; or it is null.
+//! 1. During a run, `CURRENT` of its thread points to the [`Current`] that [`enter`] borrows;
+//!    before and after it has the value of the outer run, or null.
+//! 2. `last` points to the frames of the innermost active [`Current::call_back`], and `above` to
+//!    those around it; or it is null.
 
 #![allow(unsafe_code)]
 
@@ -21,15 +20,15 @@ pub(crate) struct Current<'a> {
     pub(crate) ctx: &'a Ctx,
     /// The runtime: its maps, its log, its timers.
     pub(crate) shared: &'a Arc<Shared>,
-    /// What machine code gets, null without fuel; `None` in an interpreted run.
+    /// The environment for machine code, null without fuel; `None` in an interpreted run.
     env: Option<*mut RunEnv>,
-    /// Where the frames of the run's machine code begin.
+    /// Start of the frames of the run's machine code.
     first: Frames,
-    /// The same of the callback that runs; null if none does.
+    /// The same for the current callback; null if there is none.
     last: Cell<*const Frames>,
-    /// Number of the program that was started; 0 for a callback outside of runs.
+    /// Id of the program that was started; 0 for a callback outside of runs.
     prog: u32,
-    /// The run that this one is in; [`enter`] sets it.
+    /// The enclosing run; set by [`enter`].
     outer: Cell<*const Current<'static>>,
 }
 
@@ -44,13 +43,13 @@ impl<'a> Current<'a> {
         Current { ctx, shared, env, first, last, prog, outer: Cell::default() }
     }
 
-    /// What machine code gets; null without fuel and in an interpreted run.
+    /// The environment for machine code; null without fuel and in an interpreted run.
     #[inline]
     pub(crate) fn env(&self) -> *mut RunEnv {
         self.env.unwrap_or(std::ptr::null_mut())
     }
 
-    /// Whether the run is to end in which a helper waits: if so, it does when the helper returns.
+    /// Whether the run in which a helper waits must stop: if so, it stops when the helper returns.
     pub(crate) fn is_interrupted_waiting(&self) -> bool {
         match self.env {
             // SAFETY: the run's own, or null.
@@ -63,19 +62,19 @@ impl<'a> Current<'a> {
         }
     }
 
-    /// Where the frames of the run's machine code begin.
+    /// Start of the frames of the run's machine code.
     #[inline]
     pub(crate) fn first_frames(&self) -> &Frames {
         &self.first
     }
 
-    /// The frames of the function that has called a helper.
+    /// The frames of the function that called a helper.
     fn last_frames(&self) -> &Frames {
         // SAFETY: invariant 2.
         unsafe { self.last.get().as_ref() }.unwrap_or(&self.first)
     }
 
-    /// Calls a function of the program from a helper: `work` gives `frames` to machine code.
+    /// Calls a function of the program from a helper: `work` passes `frames` to machine code.
     pub(crate) fn call_back<T>(&self, work: impl FnOnce(&Frames) -> T) -> T {
         let frames = Frames { above: self.last_frames(), ..Frames::default() };
         let outer = self.last.replace(&frames);
@@ -83,13 +82,12 @@ impl<'a> Current<'a> {
         work(&frames)
     }
 
-    /// Whether `size` bytes at `addr` are of the frames of the run's compiled functions, as far as
-    /// they are known: up to the helpers that have said where they were called
-    /// ([`called_at`]).
+    /// Whether `size` bytes at `addr` are in frames of the run's compiled functions, as far as
+    /// these are known: up to those of helpers that recorded their call site ([`called_at`]).
     pub(crate) fn has_frames_at(&self, addr: u64, size: usize) -> bool {
         let Some(end) = addr.checked_add(size as u64) else { return false };
         let mut at: *const Frames = self.last_frames();
-        // SAFETY: invariant 2, for the frames of each callback and those around it.
+        // SAFETY: invariant 2, for the frames of each callback and the enclosing ones.
         while let Some(frames) = unsafe { at.as_ref() } {
             if frames.bottom.get() <= addr && end <= frames.top.get() {
                 return true;
@@ -100,13 +98,13 @@ impl<'a> Current<'a> {
     }
 }
 
-/// A stretch of the thread's stack where frames of compiled functions lie, and nothing else.
+/// A range of the thread's stack that only contains frames of compiled functions.
 pub(crate) struct Frames {
-    /// One past the last byte: what the stack pointer was when machine code was called.
+    /// Its end: the stack pointer when machine code was called.
     top: Cell<u64>,
-    /// The first byte: what it was when machine code called a helper.
+    /// Its start: the stack pointer when machine code called a helper.
     bottom: Cell<u64>,
-    /// Those of the function that has called the helper that called back; null if none has.
+    /// The frames around the helper that made the callback; null if there are none.
     above: *const Frames,
 }
 
@@ -118,7 +116,7 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// Where machine code's caller notes its stack pointer.
+    /// Where the caller of machine code records its stack pointer.
     #[inline]
     pub(crate) fn top(&self) -> *mut u64 {
         self.top.as_ptr()
@@ -130,7 +128,7 @@ pub(crate) fn called_at(stack_pointer: u64) {
     with(|current| current.last_frames().bottom.set(stack_pointer));
 }
 
-/// Sets the frames of the caller back, also if `work` panics.
+/// Restores the caller's frames, also if `work` panics.
 struct CallbackScope<'a> {
     last: &'a Cell<*const Frames>,
     outer: *const Frames,
@@ -156,7 +154,7 @@ pub(crate) fn enter<T>(current: &Current<'_>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Sets the outer run back, also if `work` panics.
+/// Restores the outer run, also if `work` panics.
 struct Scope {
     outer: *const Current<'static>,
 }
@@ -178,7 +176,7 @@ pub(crate) fn is_running() -> bool {
 #[cold]
 pub(crate) fn runs(prog: u32, shared: &Arc<Shared>) -> bool {
     let mut at = CURRENT.get();
-    // SAFETY: invariant 1, for each run and the one around it.
+    // SAFETY: invariant 1, for each run and the enclosing one.
     while let Some(current) = unsafe { at.as_ref() } {
         if current.prog == prog && Arc::ptr_eq(current.shared, shared) {
             return true;
@@ -188,7 +186,7 @@ pub(crate) fn runs(prog: u32, shared: &Arc<Shared>) -> bool {
     false
 }
 
-/// Gives the thread's run to `look`; `None` outside of runs.
+/// Passes the thread's run to `look`; `None` outside of runs.
 #[inline]
 pub(crate) fn with<T>(look: impl FnOnce(&Current<'_>) -> T) -> Option<T> {
     let current = CURRENT.get();

@@ -1,16 +1,17 @@
-//! How a run is given to machine code or to the interpreter.
+//! Passes a run to machine code or to the interpreter.
 
 #![allow(unsafe_code)]
 
+use crate::atomics::atomic;
 use crate::current::Current;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
-use crate::memory::Region;
 use crate::run::Func;
 use crate::stats::{Counters, Timed};
 use crate::{Error, enter, helper};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
-use skep_jit::{MachineCode, Switch};
+use skep_mem::Region;
+use skep_text::{MachineCode, Switch};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -18,19 +19,19 @@ use std::sync::Arc;
 ///
 /// # Safety
 ///
-/// The run is one of the program of the image that `code` is of: the context is for its type and as
-/// long as it needs (`Instance::check`), the thread is in the epoch, and `env` is the context's.
+/// The run is of the program of `code`'s image: the context has its type and sufficient length
+/// (`Instance::check`), the thread is in the epoch, and `env` belongs to the context.
 #[inline]
 pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64 {
     let (ctx, env) = (current.ctx.addr(), current.env());
     let (entry, top) = (code.entry_address(), current.first_frames().top());
-    // SAFETY: the program was verified; the context is the caller's promise; the image keeps maps
-    // and code alive, and prog arrays keep what they refer to until this run's epoch has passed.
+    // SAFETY: the program was verified; the caller guarantees the context; the image keeps maps and
+    // code alive, and prog arrays keep their targets until this run's epoch has passed.
     unsafe { enter::program(entry, (ctx, env), top) }
 }
 
-/// Calls a function of a program, which took its address, with what the verifier assumed of a
-/// timer's, in the thread's current run.
+/// Calls a function of a program, whose address the program took, with the arguments that the
+/// verifier assumed for a timer callback, in the thread's current run.
 pub(crate) fn call_function(
     (program, func): (&dyn TailTarget, Func),
     args: [u64; 5],
@@ -41,7 +42,7 @@ pub(crate) fn call_function(
     }
     if program.tail_entry() != 0 {
         let (env, frames) = (current.env(), current.first_frames());
-        // SAFETY: the function is one of a program that is there, compiled; `env` is the run's.
+        // SAFETY: the function belongs to a live, compiled program; `env` belongs to the run.
         return Ok(unsafe { helper::call_machine_code(func, args, (env, frames)) });
     }
     let start = (func.addr() - program.linked().func_base) / 8;
@@ -50,8 +51,8 @@ pub(crate) fn call_function(
 
 /// The switches of a loaded program's statistics: its entry, and its tail calls.
 pub(crate) fn stats_switches(code: &MachineCode) -> (Option<Switch>, Vec<Switch>) {
-    // SAFETY: the program's image has its counters, which live as long as the code; threads that
-    // run have a slot there each (`epoch`).
+    // SAFETY: the program's image has its counters, which live as long as the code; running threads
+    // have a slot there (`epoch`).
     unsafe { code.stats_switches() }
 }
 
@@ -95,18 +96,18 @@ fn interpret_in(
     })
 }
 
-/// The memory of a run: the context and its packet, the frames, the values of maps.
+/// The memory of a run: the context and its packet, the frames, map values.
 struct Memory<'a> {
     current: &'a Current<'a>,
-    /// Maps in use, as far as they were needed.
+    /// Maps accessed so far.
     maps: RefCell<Vec<Arc<Map>>>,
-    /// What is being timed, the innermost last.
+    /// Programs being timed, the innermost last.
     running: &'a RefCell<Vec<Running>>,
-    /// The program that a tail call has asked for.
+    /// The target of a pending tail call.
     target: RefCell<Option<Arc<dyn TailTarget>>>,
 }
 
-/// A program that runs, and is timed if it was picked.
+/// A program being run, and timed if it was picked.
 struct Running {
     counters: Arc<Counters>,
     timed: Option<Timed>,
@@ -123,7 +124,7 @@ impl Running {
 }
 
 impl Memory<'_> {
-    /// What a helper returned, if the run was not interrupted while it waited.
+    /// A helper's result, if the run was not interrupted while it waited.
     fn unless_stopped(&self, result: Result<u64, Fault>) -> Result<u64, Fault> {
         match self.current.ctx.effects.stopped.take() {
             true => Err(Fault::new(FaultKind::Stopped("interrupted".to_owned()))),
@@ -131,7 +132,7 @@ impl Memory<'_> {
         }
     }
 
-    /// Gives the region of an access to `work`.
+    /// Passes the region of an access to `work`.
     fn access<T>(
         &self,
         (addr, size, write): (u64, u32, bool),
@@ -172,7 +173,7 @@ impl Host for Memory<'_> {
         if !matches!(access.size, 4 | 8) || !addr.is_multiple_of(u64::from(access.size)) {
             return Err(Fault::bad_access(addr, access.size, true));
         }
-        self.access((addr, access.size, true), |region, at| region.atomic(at, access))
+        self.access((addr, access.size, true), |region, at| atomic(region, at, access))
     }
 
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
@@ -196,8 +197,8 @@ impl Host for Memory<'_> {
         Ok(linked)
     }
 
-    /// The time of the caller ends before the target's starts. If that is a function its program
-    /// goes on after the target, whose time is in both.
+    /// The caller's time ends before the target's starts. If the caller is a function, its program
+    /// continues after the target, whose time counts for both.
     fn tail_called(&self, from_main: bool) {
         if from_main {
             self.tail_ended();
@@ -217,7 +218,7 @@ impl Host for Memory<'_> {
     }
 
     fn cpu(&self) -> u32 {
-        crate::cpu::current()
+        skep_mem::cpu::current()
     }
 
     fn stack(&self) -> Stack {

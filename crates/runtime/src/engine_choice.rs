@@ -1,9 +1,9 @@
-//! `Engine`: what a program is to be run by.
+//! `Engine`: how to run a program.
 
 /// What runs a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The interpreter, which checks every access; the default on other processors than x86-64.
+    /// The interpreter, which checks every access; the default on processors other than x86-64.
     #[cfg_attr(not(target_arch = "x86_64"), default)]
     Interpreter,
     /// Machine code, for x86-64.

@@ -1,26 +1,26 @@
-//! How machine code is called, and calls: what only this processor's code can say, in one place.
-//! The convention is that of `skep_jit::linkage`.
+//! Calls into and out of machine code: the processor-specific parts, in one place. The calling
+//! convention is that of `skep_jit::linkage`.
 //!
-//! Elsewhere the compiler's output can be read but not run ([`IS_RUN_HERE`]), and nothing here is
-//! ever called.
+//! On other processors the compiler's output can be inspected but not run ([`IS_RUN_HERE`]), and
+//! nothing here is called.
 
 #![allow(unsafe_code)]
 
 use skep_jit::RunEnv;
 
-/// Whether this processor runs what `skep_jit` compiles.
+/// Whether this processor can run what `skep_jit` compiles.
 pub(crate) const IS_RUN_HERE: bool = cfg!(target_arch = "x86_64");
 
-/// Calls a program, and notes at `top` where its frames begin.
+/// Calls a program, and records at `top` where its frames begin.
 ///
 /// # Safety
 ///
-/// `entry` is that of code which may run with this context and environment; `top` can be written.
+/// `entry` is that of code which may run with this context and environment; `top` is writable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn program(entry: u64, (ctx, env): (u64, *mut RunEnv), top: *mut u64) -> u64 {
     let r0;
-    // SAFETY: the caller's promise; helpers do not unwind; the stack is the caller's, aligned.
+    // SAFETY: guaranteed by the caller; helpers do not unwind; the stack is the caller's, aligned.
     unsafe {
         core::arch::asm!(
             "mov qword ptr [{top}], rsp",
@@ -36,12 +36,12 @@ pub(crate) unsafe fn program(entry: u64, (ctx, env): (u64, *mut RunEnv), top: *m
     r0
 }
 
-/// Calls a function of a program, and notes at `top` where its frames begin.
+/// Calls a function of a program, and records at `top` where its frames begin.
 ///
 /// # Safety
 ///
-/// `addr` is that of a compiled function which may be called with these arguments, `env` is the
-/// run's; `top` can be written.
+/// `addr` is that of a compiled function which may be called with these arguments, `env` belongs to
+/// the run; `top` is writable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn function(
@@ -51,7 +51,7 @@ pub(crate) unsafe fn function(
     top: *mut u64,
 ) -> u64 {
     let r0: u64;
-    // SAFETY: the caller's promise; helpers do not unwind; the stack is the caller's, aligned.
+    // SAFETY: guaranteed by the caller; helpers do not unwind; the stack is the caller's, aligned.
     unsafe {
         core::arch::asm!(
             "mov qword ptr [{top}], rsp",
@@ -91,8 +91,8 @@ pub(crate) unsafe fn function(_: u64, _: [u64; 5], _: *mut RunEnv, _: *mut u64) 
     std::process::abort()
 }
 
-/// A function for machine code to call, which goes on at `$body` with its arguments and, in the
-/// register behind theirs, its caller's stack pointer.
+/// A function for machine code to call, which continues at `$body` with its arguments and, in the
+/// following argument register, its caller's stack pointer.
 #[cfg(target_arch = "x86_64")]
 macro_rules! knowing_its_caller {
     ($vis:vis $entry:ident($($arg:ident: $ty:ty),*), $register:literal, $body:path) => {

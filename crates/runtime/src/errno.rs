@@ -1,7 +1,7 @@
 //! `Errno`: the error of a map operation or a helper.
 //!
 //! Kernel: include/uapi/asm-generic/errno-base.h, errno.h, and the internal ENOTSUPP that bpf(2)
-//! lets out.
+//! returns.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ impl Errno {
         i64::from(-self.0) as u64
     }
 
-    /// What a kfunc that returns an int returns for it: the upper half of the register is 0.
+    /// The result of a kfunc that returns an int: the upper half of the register is 0.
     pub(crate) fn as_int(self) -> u64 {
         u64::from(-self.0 as u32)
     }

@@ -1,11 +1,11 @@
-//! `Error`: the input or the host is wrong, or something is not modelled; one line says where.
+//! `Error`: a problem with the input or the host, or something not modelled, as one line.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why something could not be loaded or run. Prints as one line that is complete; a cause that
-/// callers may want to act on, such as an [`Errno`](crate::Errno), is its
+/// Why something could not be loaded or run. Displays as one complete line; a cause on which
+/// callers may want to act, such as an [`Errno`](crate::Errno), is its
 /// [`source`](StdError::source).
 #[derive(Clone, Debug)]
 pub struct Error {
@@ -14,7 +14,7 @@ pub struct Error {
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
-/// Those are equal that say the same.
+/// Errors with the same text are equal.
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {
         (&self.text, self.kind) == (&other.text, other.kind)
@@ -51,6 +51,11 @@ impl Error {
         Error::new(ErrorKind::Memory, text)
     }
 
+    /// As `skep-mem` says it. No `From`: users of the facade do not see that crate.
+    pub(crate) fn no_memory(why: skep_mem::NoMemory) -> Error {
+        Error::memory(why.to_string())
+    }
+
     pub(crate) fn unsafe_to_run(text: impl Into<String>) -> Error {
         Error::new(ErrorKind::Unsafe, text)
     }
@@ -63,7 +68,7 @@ impl Error {
         Error::new(ErrorKind::Unsupported, format!("not supported yet: {what}"))
     }
 
-    /// Something that is missing, in a text that says so.
+    /// Something missing; the text says so.
     pub(crate) fn missing(text: impl Into<String>) -> Error {
         Error::new(ErrorKind::Unsupported, text)
     }
@@ -76,12 +81,12 @@ impl Error {
         Error::new(ErrorKind::Bug, text)
     }
 
-    /// The same error, with what was being done in front.
+    /// The same error, prefixed with the operation.
     pub(crate) fn context(self, doing: impl fmt::Display) -> Error {
         Error { text: format!("{doing}: {}", self.text), ..self }
     }
 
-    /// The same error, with what led to it.
+    /// The same error, with its cause.
     pub(crate) fn because(self, cause: impl StdError + Send + Sync + 'static) -> Error {
         Error { source: Some(Arc::new(cause)), ..self }
     }

@@ -10,7 +10,6 @@ use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
 use crate::map::prog_array::TailTarget;
 use crate::map::prog_owner::ProgOwner;
-use crate::poke::{Switch, Target};
 use crate::prog_info::{Facts, ProgInfo};
 use crate::stats::{Clock, Counted, Counters};
 use crate::{Error, engine, enter, helper};
@@ -18,27 +17,29 @@ use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
 use skep_jit::coverage::Coverage;
-use skep_jit::{ArrayLink, Linkage, MachineCode, PercpuLink, ProgArrayLink, Tuning};
+use skep_jit::{ArrayLink, Linkage, PercpuLink, ProgArrayLink, Tuning};
 use skep_program::Program;
+use skep_text::MachineCode;
+use skep_text::poke::{Switch, Target};
 use skep_uapi::ProgType;
 use skep_uapi::helper::HelperId;
 use skep_verifier::{OwnHelper, VerifiedProgram, Xlated};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where interpreted programs' functions have their addresses: no memory is there.
+/// Addresses of interpreted programs' functions start here; there is no memory at them.
 static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
 
-/// A program of which everything is known that it asks of a runtime, besides its maps.
+/// A program whose requirements on a runtime, besides maps, have been checked.
 pub(crate) struct Checked<'a> {
     program: &'a Program,
     pub(crate) xlated: Arc<Xlated>,
-    /// Ids of its kfuncs, and their places in the table.
+    /// Ids of its kfuncs, and their indices in the table.
     kfuncs: Vec<(u32, u32)>,
 }
 
 impl Checked<'_> {
-    /// Of a runtime with so many CPUs.
+    /// The runtime has this many CPUs.
     pub(crate) fn new(program: &VerifiedProgram, cpus: u32) -> Result<Checked<'_>, Error> {
         let xlated = program.insns_to_run().map_err(|e| Error::unsupported(&e.what))?.clone();
         check_cpus(&xlated, program.nr_cpu_ids(), cpus)?;
@@ -55,18 +56,18 @@ pub(crate) struct ProgImage {
     pub(crate) name: String,
     pub(crate) prog_type: ProgType,
     owner: ProgOwner,
-    /// Bytes of the context that the program may touch.
+    /// Bytes of the context that the program may access.
     pub(crate) ctx_bytes: usize,
-    /// The same of a run of it, with what it tail calls.
+    /// The same for a run, including what it tail calls.
     pub(crate) ctx_need: Arc<CtxNeed>,
     pub(crate) linked: Arc<Linked>,
     pub(crate) code: Option<MachineCode>,
     code_bytes: u64,
     /// Prog arrays that the code's direct tail calls follow, by `MapIdx`.
     connected: Vec<Arc<Map>>,
-    /// What machine code refers to: it lives as long.
+    /// Data that machine code refers to, with the same lifetime.
     pub(crate) counters: Arc<Counters>,
-    /// The same, where it is counted what runs.
+    /// The execution counters.
     pub(crate) counting: Option<Counting>,
     facts: Facts,
     /// Kept alive: invariant 1.
@@ -118,7 +119,8 @@ impl ProgImage {
         Ok(image)
     }
 
-    /// All prog arrays that it refers to, whether it calls through them or not, take its like.
+    /// All prog arrays that it refers to, whether or not it calls through them, only accept
+    /// compatible programs.
     fn refer(&self) -> Result<(), Error> {
         for map in &self.maps {
             let Some(array) = map.kind().as_prog_array() else { continue };
@@ -127,7 +129,7 @@ impl ProgImage {
         Ok(())
     }
 
-    /// Makes direct tail calls follow their prog arrays.
+    /// Connects direct tail calls to their prog arrays.
     fn connect(&mut self, maps: &[Option<Arc<Map>>]) -> Result<(), Error> {
         let Some(code) = &self.code else { return Ok(()) };
         for site in code.tail_call_sites() {
@@ -221,8 +223,8 @@ impl TailTarget for ProgImage {
     }
 }
 
-/// The verifier knows a bound of `bpf_get_smp_processor_id`, by which programs index: the runtime
-/// has no more CPUs than that.
+/// The verifier bounds the result of `bpf_get_smp_processor_id`, which programs use as an index, so
+/// the runtime must not have more CPUs than that.
 fn check_cpus(xlated: &Xlated, verified: u32, cpus: u32) -> Result<(), Error> {
     let asks = |insn: &skep_insn::Insn| {
         insn.code == BPF_JMP | BPF_CALL
@@ -238,7 +240,8 @@ fn check_cpus(xlated: &Xlated, verified: u32, cpus: u32) -> Result<(), Error> {
     )))
 }
 
-/// Every helper and kfunc that is called is there: the kfuncs' ids, and their places in the table.
+/// Checks that every called helper and kfunc exists; returns the kfuncs' ids and indices in the
+/// table.
 fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Error> {
     let mut kfuncs = Vec::new();
     for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
@@ -262,7 +265,7 @@ fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Er
     Ok(kfuncs)
 }
 
-/// What programs are given for a map.
+/// The value that programs receive for a map.
 pub(crate) fn handle(map: &Arc<Map>) -> u64 {
     Arc::as_ptr(map) as u64
 }
@@ -289,6 +292,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
             array: ArrayLink { max_entries: d.count, stride_bytes: d.stride },
             cpu_stride_bytes,
             cpus,
+            cpu_word: skep_mem::thread_word::cpu_offset(),
         }),
         lookup: helper::direct_lookup(map),
         update: helper::direct_update(map),
@@ -318,7 +322,7 @@ fn compile(
         stats: Some(counters.link()),
         coverage,
     };
-    skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
+    skep_text::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()).because(e),
         false if e.is_memory() => Error::memory(e.to_string()).because(e),
         false => Error::bug(e.to_string()).because(e),

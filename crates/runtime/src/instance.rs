@@ -6,7 +6,6 @@ use crate::coverage::Coverage;
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::engine;
-use crate::epoch::{self, NoSlot};
 use crate::helper;
 use crate::image::ProgImage;
 use crate::map::MapHandle;
@@ -14,8 +13,10 @@ use crate::object_maps::ObjectMaps;
 use crate::run::{Interrupter, Redirect, Tunnel};
 use crate::shared::Shared;
 use crate::stats::{ClockError, Counted, ProgStats, StatsGuard, StatsOptions};
-use crate::{Error, ProgInfo, cpu};
-use skep_jit::MachineCode;
+use crate::{Error, ProgInfo};
+use skep_mem::cpu;
+use skep_mem::epoch::{self, NoSlot};
+use skep_text::MachineCode;
 use skep_uapi::ProgType;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,11 +24,11 @@ use std::time::{Duration, Instant};
 /// What a program returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunResult {
-    /// The return value, as BPF_PROG_TEST_RUN reports it.
+    /// The return value, as reported by BPF_PROG_TEST_RUN.
     pub retval: u32,
     /// All of the register.
     pub r0: u64,
-    /// Insns executed, if they were counted, as in interpreted runs.
+    /// Number of insns executed, if counted, as in interpreted runs.
     pub insns: Option<u64>,
     /// Units of fuel used, including callbacks and tail-called programs, if the run had fuel
     /// ([`crate::LoadOptions::fuel`]).
@@ -52,8 +53,8 @@ impl Instance {
         &self.image.name
     }
 
-    /// The program's id in this process: what a prog array gives for a slot that holds it. To fill
-    /// one, see [`crate::map::MapHandle::set_program`].
+    /// The program's id in this process, which is what a lookup in a prog array returns. To fill a
+    /// slot, see [`crate::map::MapHandle::set_program`].
     pub fn id(&self) -> u32 {
         self.image.id
     }
@@ -63,7 +64,8 @@ impl Instance {
         self.image.prog_type
     }
 
-    /// Bytes of context that the program may use itself; what it tail calls may use more.
+    /// Bytes of context that the program itself may access; programs that it tail calls may access
+    /// more.
     pub fn ctx_bytes(&self) -> usize {
         self.image.ctx_bytes
     }
@@ -78,19 +80,19 @@ impl Instance {
         self.image.counters.read()
     }
 
-    /// The same, but an error if any measured time is missing from it.
+    /// The same, but an error if measured times are missing from it.
     ///
     /// # Errors
     ///
     /// The clock jumped at some point since the program was loaded, or has no constant rate.
-    /// [`Instance::stats`] gives what there is without those times.
+    /// [`Instance::stats`] returns statistics without those times.
     pub fn try_stats(&self) -> Result<ProgStats, ClockError> {
         let stats = self.stats();
         stats.check_clock().map(|()| stats)
     }
 
-    /// How often its insns ran, if that is counted ([`crate::LoadOptions::coverage`]). To be asked
-    /// while nobody runs the program: what is read in the middle of a run makes no sense.
+    /// Execution counts of its insns, if enabled ([`crate::LoadOptions::coverage`]). Call this
+    /// while the program is not running: counts read during a run are inconsistent.
     pub fn coverage(&self) -> Option<Coverage> {
         let counting = self.image.counting.as_ref()?;
         Some(counting.read(&self.image.linked.xlated))
@@ -108,11 +110,11 @@ impl Instance {
     ///
     /// As for [`Runtime::enable_stats`](crate::Runtime::enable_stats).
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
-        self.shared.board.enable(&self.shared.clock, Some(self.image.id), options)
+        self.shared.requests.enable(&self.shared.clock, Some(self.image.id), options)
     }
 
-    /// Runs the program once. If as many runs are going on as the runtime has CPUs
-    /// ([`crate::Options::cpus`]), waits until one of them has ended.
+    /// Runs the program once. If as many runs are in progress as the runtime has CPUs
+    /// ([`crate::Options::cpus`]), waits for one of them to end.
     ///
     /// # Errors
     ///
@@ -131,7 +133,7 @@ impl Instance {
             if let Some(_turn) = self.shared.cpus.enter(is_nested) {
                 return self.run_entered(ctx);
             }
-            // Outside of the epoch: it would keep what others have given back.
+            // Outside of the epoch, which would delay reclamation by others.
             drop(epoch);
             self.wait_for_cpu(ctx, &mut turns)?;
         }
@@ -139,7 +141,7 @@ impl Instance {
 
     #[cold]
     fn wait_for_cpu(&self, ctx: &Ctx, turns: &mut u32) -> Result<(), Error> {
-        // Runs that wait for each other would do so forever.
+        // Runs that wait for each other would deadlock.
         if current::is_running() {
             return Err(self.too_many_runs());
         }
@@ -151,7 +153,7 @@ impl Instance {
     }
 
     /// Runs the program `repeat` times and returns the last result with the mean time per run, as
-    /// BPF_PROG_TEST_RUN does: each run starts from the packet the last one left.
+    /// BPF_PROG_TEST_RUN does: each run starts with the packet left by the previous one.
     ///
     /// # Errors
     ///
@@ -166,12 +168,12 @@ impl Instance {
         Ok((result, started.elapsed() / repeat))
     }
 
-    /// A program that events start must not start itself: such a run is counted and does not
-    /// happen, and its result is 0.
+    /// A program triggered by events must not trigger itself: such a run is counted as missed and
+    /// skipped, and its result is 0.
     ///
-    /// Kernel: programs of kprobes, tracepoints and perf events miss events inside of any such
-    /// program, raw tracepoints and trampolines inside of the same; here all are of the second
-    /// kind.
+    /// Kernel: kprobe, tracepoint and perf event programs miss events inside any such program, raw
+    /// tracepoint and trampoline programs only inside the same one; here all behave like the
+    /// latter.
     #[cold]
     fn is_missed(&self) -> bool {
         use ProgType::{Kprobe, PerfEvent, RawTracepoint, RawTracepointWritable};
@@ -187,7 +189,8 @@ impl Instance {
         missed
     }
 
-    /// In the run: what programs need grows when others can be tail called.
+    /// During the run, because the required length may grow when other programs become tail call
+    /// targets.
     #[inline]
     fn check(&self, ctx: &Ctx) -> Result<(), Error> {
         if ctx.prog_type() == self.image.prog_type && ctx.len() >= self.image.ctx_need.bytes() {
@@ -206,14 +209,14 @@ impl Instance {
             ));
         }
         let (has, uses, needs) = (ctx.len(), self.image.ctx_bytes, self.image.ctx_need.bytes());
-        let needing = if needs > uses { "may tail call what needs" } else { "needs" };
+        let needing = if needs > uses { "may tail call a program that needs" } else { "needs" };
         Error::input(format!("program '{name}' {needing} a context of {needs} bytes, got {has}"))
     }
 
     #[cold]
     fn too_many_runs(&self) -> Error {
         let cpus = self.shared.cpus.count();
-        Error::input(format!("a run in a run: the runtime has no CPU for it ({cpus} are taken)"))
+        Error::input(format!("nested run: the runtime has no free CPU for it ({cpus} in use)"))
     }
 
     #[inline]
@@ -225,7 +228,8 @@ impl Instance {
         };
         let env = ctx.env.prepare(self.fuel);
         let current = Current::new((ctx, &self.shared, self.image.id), Some(env));
-        // SAFETY: the caller has checked the context and is in the epoch; the code is the image's.
+        // SAFETY: the caller has checked the context and is in the epoch; the code belongs to the
+        // image.
         let r0 = current::enter(&current, || unsafe { engine::run_machine_code(code, &current) });
         let ctx = current.ctx;
         let mut fuel = None;
@@ -259,7 +263,7 @@ impl Instance {
         Ok(result)
     }
 
-    /// What is said of a run that did not come to a good end; what it held is given back.
+    /// The error of a run that was stopped; releases what it held.
     #[cold]
     fn failed(&self, current: &Current<'_>, error: Error) -> Error {
         current::enter(current, helper::release_held);
@@ -268,13 +272,13 @@ impl Instance {
 }
 
 impl MapHandle {
-    /// Puts a program into a slot of a prog array, where tail calls with that index go.
+    /// Stores a program in a slot of a prog array, as the target of tail calls with that index.
     ///
     /// # Errors
     ///
-    /// The map is not a prog array, has no such slot or is frozen; the program is of another
-    /// runtime, or not of the kind of those that the array takes (type, expected attach type,
-    /// engine, fuel).
+    /// The map is not a prog array, has no such slot or is frozen; the program belongs to another
+    /// runtime, or is not compatible with the array's programs (type, expected attach type, engine,
+    /// fuel).
     pub fn set_program(&self, slot: u32, program: &Instance) -> Result<(), Error> {
         let target = (program.name(), program.image.clone() as _);
         self.set_target(slot, target, &program.shared.registry)
@@ -282,7 +286,7 @@ impl MapHandle {
 }
 
 impl ObjectMaps {
-    /// Puts a program into a slot of the prog array of that name.
+    /// Stores a program in a slot of the prog array with that name.
     ///
     /// # Errors
     ///
@@ -293,17 +297,18 @@ impl ObjectMaps {
 }
 
 impl Ctx {
-    /// Where the last run wanted the packet to go.
+    /// Where the last run wanted to send the packet.
     pub fn redirect(&self) -> Option<Redirect> {
         self.effects.redirect.borrow().clone()
     }
 
-    /// Interfaces that the last run sent clones of the packet to, with the packet as it was then.
+    /// Interfaces to which the last run sent clones of the packet, with the packet as it was then.
     pub fn clones(&self) -> Vec<(u32, Vec<u8>)> {
         self.effects.clones.borrow().items()
     }
 
-    /// How many clones of the last run found no room (`bpf_clone_redirect` says ENOMEM then).
+    /// Number of clones of the last run that were dropped (`bpf_clone_redirect` returns ENOMEM
+    /// then).
     pub fn clones_lost(&self) -> u64 {
         self.effects.clones.borrow().lost()
     }
@@ -313,17 +318,17 @@ impl Ctx {
         self.effects.signals.borrow().items()
     }
 
-    /// How many signals of the last run found no room (`bpf_send_signal` says EBUSY then).
+    /// Number of signals of the last run that were dropped (`bpf_send_signal` returns EBUSY then).
     pub fn signals_lost(&self) -> u64 {
         self.effects.signals.borrow().lost()
     }
 
-    /// What the last run set with `bpf_set_retval`, otherwise 0.
+    /// The value set by the last run with `bpf_set_retval`, otherwise 0.
     pub fn retval(&self) -> i32 {
         self.effects.retval.get()
     }
 
-    /// The tunnel that the last run wanted the packet to be sent through.
+    /// The tunnel through which the last run wanted to send the packet.
     pub fn tunnel(&self) -> Option<Tunnel> {
         self.effects.tunnel.borrow().clone()
     }

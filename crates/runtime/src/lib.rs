@@ -1,51 +1,44 @@
 //! Runs verified programs in this process: maps, helpers, contexts, instances.
 //!
 //! Reading order: [`Runtime`] (maps and programs live here), [`ObjectMaps`], [`Instance`] (runs),
-//! [`Ctx`] (the argument of a run), `engine` (hands a run to machine code or to the
-//! interpreter), `helper` (what programs call), [`map`] (what programs share); `memory`, `epoch`
+//! [`Ctx`] (the argument of a run), `engine` (passes a run to machine code or to the interpreter),
+//! `helper` (functions that programs call), [`map`] (memory that programs share); `memory`, `epoch`
 //! and `spin` are below all of these.
 //!
-//! Programs get real addresses on either engine. The interpreter checks each of its accesses
-//! against the memory that the run may use; for machine code the verifier has proved them.
+//! Programs use real addresses on both engines. The interpreter checks each access against the
+//! memory that the run may use; machine code relies on the verifier's proof.
 
 #![deny(unsafe_code)]
 
+mod atomics;
 mod callback;
 mod coverage;
-mod cpu;
 mod ctx;
 mod current;
 mod engine;
 mod engine_choice;
 mod enter;
-mod epoch;
 mod errno;
 mod error;
 mod helper;
 mod image;
 mod instance;
 pub mod map;
-mod mem;
-mod memory;
 mod object_maps;
 mod objects;
 mod observer;
-pub mod poke;
 mod prog_info;
 mod recorded;
 mod run;
 mod runtime;
 mod shared;
-mod spin;
 mod stats;
 mod timer;
 mod trace;
-mod unaligned;
 
 pub use coverage::{Coverage, FunctionRuns, InsnRuns};
 pub use ctx::{Ctx, Lent, takes_packet};
 pub use engine_choice::Engine;
-pub use epoch::THREADS_MAX;
 pub use errno::Errno;
 pub use error::{Error, ErrorKind};
 pub use helper::supported as supported_helpers;
@@ -57,5 +50,7 @@ pub use prog_info::ProgInfo;
 pub use run::{Interrupter, Redirect, Tunnel};
 pub use runtime::{LoadOptions, Options, Runtime};
 pub use skep_jit::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};
+pub use skep_mem::epoch::THREADS_MAX;
+pub use skep_text::poke;
 pub use stats::{ClockError, ClockSource, HostClock, ProgStats, StatsGuard, StatsOptions};
 pub use zerocopy;

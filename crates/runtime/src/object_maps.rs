@@ -1,4 +1,4 @@
-//! `ObjectMaps`: the maps of one object, by index and name, with what the object puts in.
+//! `ObjectMaps`: the maps of one object, by index and name, with their initial contents.
 
 use crate::Error;
 use crate::map::registry::Registry;
@@ -14,12 +14,12 @@ pub struct ObjectMaps {
     defs: Arc<[MapDef]>,
     btf: Option<Arc<Btf>>,
     maps: Vec<Result<MapHandle, Error>>,
-    /// Of the runtime that they belong to.
+    /// The registry of the runtime to which they belong.
     registry: Arc<Registry>,
 }
 
 impl ObjectMaps {
-    /// What `create` makes of each definition, in the runtime with that registry.
+    /// Creates a map with `create` for each definition, in the runtime with that registry.
     pub(crate) fn new(
         (defs, btf): (&Arc<[MapDef]>, Option<&Arc<Btf>>),
         registry: &Arc<Registry>,
@@ -66,7 +66,8 @@ impl ObjectMaps {
         Arc::ptr_eq(&self.registry, registry)
     }
 
-    /// The maps that the insns of a program refer to, by `MapIdx`: those that it was verified with.
+    /// The maps to which a program's insns refer, by `MapIdx`, checked against those it was
+    /// verified with.
     pub(crate) fn used_by(
         &self,
         program: &Program,
@@ -91,7 +92,7 @@ impl ObjectMaps {
         Ok(used)
     }
 
-    /// The map that a program was verified with by this index.
+    /// The map with this index that a program was verified with.
     fn of_program(&self, program: &Program, index: usize) -> Result<&Arc<Map>, Error> {
         let map = self.maps.get(index).ok_or_else(|| Error::input(format!("no map {index}")))?;
         let map = map.as_ref().map_err(Clone::clone)?.shared();
@@ -122,14 +123,14 @@ impl ObjectMaps {
             for slot in &def.slots {
                 let SlotTarget::Map(inner) = &slot.target else { continue };
                 if let Some(Ok(inner)) = self.maps.get(inner.0 as usize) {
-                    // A map that does not fit stays out, as one that could not be made does.
+                    // A map that does not match is left out, like one that could not be created.
                     let _ = map.fill(&slot.index.to_ne_bytes(), &inner.map().id().to_ne_bytes());
                 }
             }
         }
     }
 
-    /// Slots that the object fills with the program that was loaded now.
+    /// Slots that the object fills with the program just loaded.
     pub(crate) fn fill_prog_slots(&self, loaded: &str, id: u32) -> Result<(), Error> {
         for (def, map) in self.defs.iter().zip(&self.maps) {
             let Ok(map) = map else { continue };

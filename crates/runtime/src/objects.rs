@@ -1,28 +1,28 @@
-//! Objects of programs (`bpf_obj_new`), and the lists and trees that hold them.
+//! Objects allocated by programs (`bpf_obj_new`), and the lists and trees that contain them.
 //!
-//! A program cannot look into a list head, a node or the root of a tree. So what is linked to what
-//! stands here, by address, and the memory of those fields is not used.
+//! Programs cannot look into a list head, a node or the root of a tree. So links are stored here,
+//! by address, and the memory of those fields is unused.
 //!
 //! # Invariants
-//! 1. An object is there as long as its count is not 0; its memory, as long as a run that may have
-//!    seen it goes on.
-//! 2. A node in `owners` is in the list or tree of that address, once, and its object's count
-//!    counts that.
-//! 3. The words of [`Owns`] are inside of the object; a pointer there is counted, too.
+//! 1. An object is alive while its count is not 0; its memory, while a run that may have seen it is
+//!    in progress.
+//! 2. A node in `owners` is in the list or tree at that address, once, which counts as a reference
+//!    to its object.
+//! 3. The words of [`Owns`] are inside the object; a pointer there counts as a reference, too.
 //!
 //! Kernel: `bpf_obj_new_impl`, `bpf_list_push_front_impl`, `bpf_rbtree_add_impl` and siblings
 //! (6.18).
 
 use crate::Errno;
-use crate::epoch::RetireList;
-use crate::memory::{Budget, Region};
+use skep_mem::epoch::RetireList;
+use skep_mem::{Budget, Region};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Bytes that all objects of a runtime may take.
+/// Maximum size of all objects of a runtime, in bytes.
 const BYTES_MAX: usize = 1 << 30;
 
 pub(crate) struct Objects {
@@ -33,14 +33,14 @@ pub(crate) struct Objects {
 
 #[derive(Default)]
 struct State {
-    /// By the address of the first byte.
+    /// By address of the first byte.
     objects: BTreeMap<u64, Object>,
-    /// Nodes in order, by the address of the head of a list or the root of a tree.
+    /// Nodes in order, by address of the list head or tree root.
     held: HashMap<u64, VecDeque<u64>>,
-    /// The head or root of each node that has one.
+    /// The head or root of each linked node.
     owners: HashMap<u64, u64>,
-    /// Memory of objects that are gone, by address: a run that saw one may still read it, in an RCU
-    /// section. None of them overlap.
+    /// Memory of freed objects, by address: a run that saw one may still read it, in an RCU
+    /// section. They do not overlap.
     late: BTreeMap<u64, Weak<Region>>,
 }
 
@@ -50,16 +50,16 @@ struct Object {
     owns: Owns,
 }
 
-/// Bytes in front of an object of which each CPU has a copy: how far they are from each other, and
-/// how many there are. A run may look there as long as it may look at the object.
+/// Bytes before a per-CPU object: the distance between the copies, and their number. A run may read
+/// them as long as it may read the object.
 pub(crate) const COPIES_HEAD: usize = 128;
 
-/// The words of an object that own others, by bit.
+/// The words of an object that own others, as a bit set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Owns {
     /// Pointers.
     pub(crate) pointers: u64,
-    /// Heads of lists and roots of trees.
+    /// List heads and tree roots.
     pub(crate) heads: u64,
 }
 
@@ -75,7 +75,7 @@ pub(crate) enum End {
     Back,
 }
 
-/// A side of a node of a tree.
+/// A side of a tree node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -96,14 +96,14 @@ impl std::fmt::Debug for Objects {
 }
 
 impl State {
-    /// The object that has the byte at `addr`.
+    /// The object that contains the byte at `addr`.
     fn around(&mut self, addr: u64) -> Option<(u64, &mut Object)> {
         let (base, object) = self.objects.range_mut(..=addr).next_back()?;
         object.memory.offset_of(addr, 1).map(|_| (*base, object))
     }
 
-    /// Counts one user of an object less, and if that was the last one, of those that it owns: the
-    /// memory of all that go.
+    /// Drops one reference to an object, and if it was the last one, its references to others:
+    /// returns the memory of all freed objects.
     fn release(&mut self, addr: u64) -> Vec<Arc<Region>> {
         let (mut less, mut gone) = (vec![addr], Vec::new());
         while let Some(addr) = less.pop() {
@@ -134,8 +134,8 @@ impl State {
         self.late.insert(base, Arc::downgrade(memory));
     }
 
-    /// The memory that has the bytes at `addr`, of an object that is there or that a run may still
-    /// look at, and where they begin.
+    /// The memory that contains the bytes at `addr`, of a live object or one that a run may still
+    /// read, and its start.
     fn memory(&mut self, addr: u64, size: usize) -> Option<(Arc<Region>, usize)> {
         let memory = match self.around(addr) {
             Some((_, object)) => object.memory.clone(),
@@ -145,7 +145,7 @@ impl State {
         Some((memory, at))
     }
 
-    /// Takes all nodes out of a list or tree.
+    /// Removes all nodes from a list or tree.
     fn take_all(&mut self, owner: u64) -> VecDeque<u64> {
         let held = self.held.remove(&owner).unwrap_or_default();
         held.iter().for_each(|node| {
@@ -173,14 +173,14 @@ impl Objects {
         memory.into_iter().for_each(|memory| self.gone.retire(memory));
     }
 
-    /// A new object, all zeros; 0 if there is no memory.
+    /// A new object, zeroed; 0 if there is no memory.
     pub(crate) fn create(&self, bytes: usize, owns: Owns) -> u64 {
         let last = u64::BITS - (owns.pointers | owns.heads).leading_zeros();
         let bytes = bytes.max(8 * last as usize);
         self.insert_new(bytes, (owns, 0))
     }
 
-    /// A new object of which each CPU has a copy.
+    /// A new per-CPU object.
     pub(crate) fn create_percpu(&self, bytes: usize, cpus: usize) -> u64 {
         let stride = bytes.next_multiple_of(8).max(8);
         let all = stride.checked_mul(cpus).and_then(|all| all.checked_add(COPIES_HEAD));
@@ -217,7 +217,8 @@ impl Objects {
         self.retire(memory);
     }
 
-    /// Puts a node into the list or tree at `owner`. One that is in some is refused, and released.
+    /// Inserts a node into the list or tree at `owner`. A node that is already in one is rejected,
+    /// and released.
     pub(crate) fn insert(
         &self,
         owner: u64,
@@ -238,7 +239,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Takes the node at an end of a list out.
+    /// Removes the node at an end of a list.
     pub(crate) fn pop(&self, owner: u64, end: End) -> Option<u64> {
         let mut state = self.state();
         let held = state.held.get_mut(&owner)?;
@@ -259,7 +260,7 @@ impl Objects {
         }
     }
 
-    /// Takes a node out of where it is, if that is at `owner`.
+    /// Removes a node from its list or tree, if that is at `owner`.
     pub(crate) fn remove(&self, owner: u64, node: u64) -> Option<u64> {
         let mut state = self.state();
         if state.owners.get(&node) != Some(&owner) {
@@ -271,8 +272,8 @@ impl Objects {
         state.take_node(owner, Some(node))
     }
 
-    /// The root of a tree, or of what is on one side of a node of it. Trees have no shape here: the
-    /// root is the node in the middle, and so below it.
+    /// The root of a tree, or of a subtree of one of its nodes. Trees have no stored shape: the
+    /// root is the node in the middle, and likewise in subtrees.
     pub(crate) fn root(&self, owner: u64, below: Option<(u64, Side)>) -> Option<u64> {
         let state = self.state();
         let held = state.held.get(&owner)?;
@@ -296,7 +297,7 @@ impl Objects {
         self.state().held.get(&owner).map(|held| held.iter().copied().collect()).unwrap_or_default()
     }
 
-    /// The list or tree at `owner` goes, and what it holds.
+    /// The list or tree at `owner` is freed, with its nodes.
     pub(crate) fn clear(&self, owner: u64) {
         let mut state = self.state();
         let held = state.take_all(owner);
@@ -310,7 +311,7 @@ impl Objects {
         self.state().memory(addr, size)
     }
 
-    /// Where the object is that has the byte at `addr`.
+    /// The object that contains the byte at `addr`.
     pub(crate) fn extent(&self, addr: u64) -> Option<Range<u64>> {
         let mut state = self.state();
         let (base, object) = state.around(addr)?;
@@ -326,6 +327,7 @@ impl Objects {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn an_object_goes_with_its_last_user() {
@@ -335,7 +337,14 @@ mod tests {
         objects.release(one + 8);
         assert_eq!((objects.count(), objects.locate(one, 40).is_some()), (1, true));
         objects.release(one);
-        assert_eq!((objects.count(), objects.locate(one, 1).is_none()), (0, true));
+        assert_eq!(objects.count(), 0);
+        // Its memory goes once no run of another test's can hold it.
+        let late = Instant::now() + Duration::from_secs(60);
+        while objects.locate(one, 1).is_some() {
+            assert!(Instant::now() < late, "the memory stays");
+            objects.gone.settle();
+            std::thread::yield_now();
+        }
     }
 
     #[test]
@@ -347,7 +356,7 @@ mod tests {
             objects.insert(list, node + 16, |len| if front { 0 } else { len }).unwrap();
         }
         assert_eq!(objects.nodes(list), [b, a, c].map(|base| base + 16));
-        // One that is in a list already: the user that gave it is gone.
+        // A node that is already in a list: the reference passed is dropped.
         assert!(objects.acquire(a));
         assert_eq!(objects.insert(list, a + 16, |_| 0), Err(Errno::EINVAL));
         assert_eq!(objects.peek(list, End::Back), Some(c + 16));

@@ -1,31 +1,32 @@
-//! `Observer`: what other threads may know of a runtime's programs.
+//! `Observer`: read access to a runtime's programs for other threads.
 
 use crate::map::registry::Registry;
 use crate::prog_info::ProgInfo;
-use crate::stats::{self, Board};
+use crate::stats::{self, StatsRequests};
 use std::sync::{Arc, Weak};
 
 /// Observes a runtime's programs from any thread, without keeping the runtime alive.
 #[derive(Clone)]
 pub struct Observer {
-    board: Weak<Board>,
+    requests: Weak<StatsRequests>,
     registry: Weak<Registry>,
 }
 
 impl Observer {
-    pub(crate) fn new(board: &Arc<Board>, registry: &Arc<Registry>) -> Observer {
-        Observer { board: Arc::downgrade(board), registry: Arc::downgrade(registry) }
+    pub(crate) fn new(requests: &Arc<StatsRequests>, registry: &Arc<Registry>) -> Observer {
+        Observer { requests: Arc::downgrade(requests), registry: Arc::downgrade(registry) }
     }
 
     /// All loaded programs, in id order; none once the runtime is gone.
     pub fn programs(&self) -> Vec<ProgInfo> {
-        let Some(board) = self.board.upgrade() else { return Vec::new() };
+        let Some(requests) = self.requests.upgrade() else { return Vec::new() };
         if let Some(registry) = self.registry.upgrade() {
-            // A child of `fork` finds no map locked by who only reads statistics.
+            // Readers of statistics hold no map locks, so that a child of `fork` does not find them
+            // locked.
             let _gate = stats::gate();
             registry.settle();
         }
-        board.programs().iter().map(|program| program.info()).collect()
+        requests.programs().iter().map(|program| program.info()).collect()
     }
 }
 

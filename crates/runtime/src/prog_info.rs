@@ -1,4 +1,4 @@
-//! `ProgInfo`: what is told of a loaded program, as `BPF_OBJ_GET_INFO_BY_FD` does.
+//! `ProgInfo`: information about a loaded program, as from `BPF_OBJ_GET_INFO_BY_FD`.
 
 use crate::stats::ProgStats;
 use skep_program::Program;
@@ -24,7 +24,7 @@ pub struct ProgInfo {
     pub bytes_xlated: u64,
     /// Bytes of machine code; `None` if it is interpreted.
     pub bytes_jited: Option<u64>,
-    /// Bytes of both, rounded up to pages.
+    /// Memory for both, in whole pages.
     pub bytes_memlock: u64,
     /// Ids of the maps that it uses, in the order of the object's maps.
     pub map_ids: Vec<u32>,

@@ -1,12 +1,12 @@
-//! What a run asked to have sent, kept for the embedder. It is bounded, because a program can ask
-//! without end.
+//! Actions requested by a run, recorded for the embedder. The list is bounded, because a program
+//! can request arbitrarily many.
 
-use crate::memory::{Budget, Share};
+use skep_mem::{Budget, Share};
 use std::sync::Arc;
 
-/// Bytes that one list of a run may take.
+/// Maximum size of one list of a run, in bytes.
 const BYTES_MAX: usize = 16 << 20;
-/// Items for which room is kept from run to run.
+/// Number of items for which capacity is kept between runs.
 const KEPT: usize = 1024;
 
 /// A list of a run.
@@ -14,7 +14,7 @@ pub(crate) struct Recorded<T> {
     items: Vec<T>,
     bytes: usize,
     lost: u64,
-    /// Of what the runtime's maps and this may take together.
+    /// Charged to the runtime's budget, which it shares with maps.
     share: Option<Share>,
 }
 
@@ -25,9 +25,10 @@ impl<T> Default for Recorded<T> {
 }
 
 impl<T: Clone> Recorded<T> {
-    /// Adds an item that has so many bytes elsewhere; false if there is no room: it is lost then.
+    /// Adds an item with this many bytes elsewhere; returns false if there is no room, and the item
+    /// is dropped.
     pub(crate) fn push(&mut self, (item, bytes): (T, usize), budget: &Arc<Budget>) -> bool {
-        // A vector has room for twice as many items.
+        // A vector may have capacity for twice as many items.
         let bytes = bytes + 2 * size_of::<T>();
         let share = self.share.get_or_insert_with(|| Share::new(budget));
         if self.bytes + bytes > BYTES_MAX || !share.grow(bytes) {

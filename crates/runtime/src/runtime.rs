@@ -1,5 +1,5 @@
-//! `Runtime`: holds maps and instances, and limits how many threads run programs and how much
-//! memory maps take.
+//! `Runtime`: holds maps and instances, and limits the number of threads that run programs and the
+//! memory of maps.
 
 use crate::coverage::Counting;
 use crate::engine_choice::Engine;
@@ -8,7 +8,6 @@ use crate::instance::Instance;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
-use crate::memory::Budget;
 use crate::object_maps::ObjectMaps;
 use crate::observer::Observer;
 use crate::prog_info::ProgInfo;
@@ -17,6 +16,7 @@ use crate::stats::{Clock, ClockSource, Counted, StatsGuard, StatsOptions};
 use crate::{Error, THREADS_MAX};
 use skep_btf::Btf;
 use skep_jit::Tuning;
+use skep_mem::Budget;
 use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
 use std::sync::Arc;
@@ -25,10 +25,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// "CPUs": runs that may go on at the same time, and values in a per-CPU map; 1 to
-    /// [`THREADS_MAX`]. By default, what `available_parallelism` says. Any number of threads may
-    /// run programs: if there are more of them than CPUs, they take turns. A run stays on its CPU
-    /// until it ends; a thread that shares its CPU with none is on the same one in each run.
+    /// "CPUs": the number of runs that may execute concurrently, and of values in a per-CPU map; 1
+    /// to [`THREADS_MAX`]. By default, the result of `available_parallelism`. Any number of threads
+    /// may run programs: if there are more threads than CPUs, they take turns. A run stays on its
+    /// CPU until it ends; a thread that does not have to share its CPU uses the same one in each
+    /// run.
     pub cpus: u32,
     /// Bytes that all maps together may reserve.
     pub memory_bytes_max: usize,
@@ -53,15 +54,15 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Compiler options.
     pub tuning: Tuning,
-    /// Units a run may use, the same on every engine: a back-edge taken, a subprog call or a
-    /// callback call is one. `None` means no limit: a verified program always ends, but it may
-    /// take long.
+    /// Fuel of a run, the same on every engine: each back-edge taken, subprog call and callback
+    /// costs one unit. `None` means no limit: a verified program always terminates, but it may take
+    /// long.
     pub fuel: Option<u64>,
-    /// Whether it is counted how often each insn runs ([`Instance::coverage`]), which costs time.
+    /// Count how often each insn is executed ([`Instance::coverage`]), which costs time.
     pub coverage: bool,
 }
 
-/// Holds maps and programs that can use each other.
+/// A set of maps and programs that can use each other.
 pub struct Runtime {
     options: Options,
     budget: Arc<Budget>,
@@ -95,7 +96,7 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The kernel would refuse the definition; the map type is not modelled; out of memory.
+    /// The kernel would reject the definition; the map type is not modelled; out of memory.
     pub fn create_map(&self, def: &MapDef, btf: Option<&Arc<Btf>>) -> Result<MapHandle, Error> {
         let (cpus, budget) = (self.options.cpus, self.budget.clone());
         let (btf, registry) = (btf.cloned(), self.shared.registry.clone());
@@ -119,11 +120,11 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The kernel accepts it although it is unsafe to run
+    /// The kernel accepts the program although it is unsafe to run
     /// ([`ErrorKind::Unsafe`](crate::ErrorKind::Unsafe)); it uses a map that could not be created,
-    /// belongs to another runtime, or differs from the one it was verified with; a prog array of
-    /// it holds programs that it cannot call (`EINVAL`); it needs something that is not modelled;
-    /// out of memory.
+    /// belongs to another runtime, or differs from the one it was verified with; one of its prog
+    /// arrays contains programs that it cannot call (`EINVAL`); it needs something that is not
+    /// modelled; out of memory.
     pub fn load(
         &self,
         program: &VerifiedProgram,
@@ -132,7 +133,7 @@ impl Runtime {
     ) -> Result<Instance, Error> {
         let doing = || format!("load program '{}'", program.program().name);
         if !maps.is_of(self.registry()) {
-            return Err(Error::input("the maps are of another runtime").context(doing()));
+            return Err(Error::input("the maps belong to another runtime").context(doing()));
         }
         if let Some(hole) = program.kernel_hole() {
             return Err(Error::unsafe_to_run(hole.to_string()).context(doing()));
@@ -158,7 +159,7 @@ impl Runtime {
         let target: Arc<dyn TailTarget> = image.clone();
         self.shared.registry.add_prog(&target);
         let counted: Arc<dyn Counted> = image.clone();
-        self.shared.board.add(&counted)?;
+        self.shared.requests.add(&counted)?;
         let instance = Instance::new(self.shared.clone(), image, options.fuel);
         maps.fill_prog_slots(instance.name(), instance.id())?;
         Ok(instance)
@@ -169,15 +170,15 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The host refuses to synchronise the threads of the process, or the clock has no constant
-    /// rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
+    /// The host does not allow synchronising the threads of the process, or the clock has no
+    /// constant rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
-        self.shared.board.enable(&self.shared.clock, None, options)
+        self.shared.requests.enable(&self.shared.clock, None, options)
     }
 
     /// Whether statistics of all programs are on (`kernel.bpf_stats_enabled`).
     pub fn stats_enabled(&self) -> bool {
-        self.shared.board.is_enabled()
+        self.shared.requests.is_enabled()
     }
 
     /// All loaded programs, in id order.
@@ -187,7 +188,7 @@ impl Runtime {
 
     /// An observer of the programs, for other threads.
     pub fn observer(&self) -> Observer {
-        Observer::new(&self.shared.board, &self.shared.registry)
+        Observer::new(&self.shared.requests, &self.shared.registry)
     }
 
     /// All maps in use, including inner maps.
@@ -201,12 +202,12 @@ impl Runtime {
         self.shared.trace.take()
     }
 
-    /// Objects that programs have made (`bpf_obj_new`) and that are there.
+    /// Number of live objects allocated by programs (`bpf_obj_new`).
     pub fn objects(&self) -> usize {
         self.registry().objects.count()
     }
 
-    /// Bytes that maps have reserved, and those of what runs recorded (clones, signals).
+    /// Bytes reserved by maps and by data recorded by runs (clones, signals).
     pub fn memory_bytes(&self) -> usize {
         self.budget.used_bytes()
     }

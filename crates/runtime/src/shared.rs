@@ -1,11 +1,11 @@
-//! `Shared`: what the instances of a runtime have in common.
+//! `Shared`: state shared by the instances of a runtime.
 
-use crate::cpu::Cpus;
 use crate::map::registry::Registry;
-use crate::memory::Budget;
-use crate::stats::{Board, Clock};
+use crate::stats::{Clock, StatsRequests};
 use crate::timer::Timers;
 use crate::trace::TraceLog;
+use skep_mem::Budget;
+use skep_mem::cpu::Cpus;
 use std::sync::Arc;
 
 /// MTU of the loopback device.
@@ -17,25 +17,26 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) trace: TraceLog,
     pub(crate) timers: Timers,
-    pub(crate) board: Arc<Board>,
+    pub(crate) requests: Arc<StatsRequests>,
     pub(crate) clock: Clock,
     pub(crate) mtu: u32,
-    /// What maps, and what runs record, may take.
+    /// Memory limit for maps and data recorded by runs.
     pub(crate) budget: Arc<Budget>,
 }
 
 impl Shared {
     pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
         let (registry, trace, timers) = Default::default();
-        let (cpus, board, budget) = (Cpus::new(cpus), Board::new(), Budget::new(usize::MAX));
-        Shared { cpus, registry, trace, timers, board, clock, mtu: MTU, budget }
+        let (cpus, requests, budget) =
+            (Cpus::new(cpus), StatsRequests::new(), Budget::new(usize::MAX));
+        Shared { cpus, registry, trace, timers, requests, clock, mtu: MTU, budget }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         self.timers.end();
-        // Programs keep their maps, and prog arrays their programs: someone must let go.
+        // Programs keep their maps alive, and prog arrays their programs: this breaks the cycle.
         for map in self.registry.maps() {
             if let Some(array) = map.kind().as_prog_array() {
                 array.clear();

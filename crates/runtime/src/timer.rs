@@ -1,12 +1,12 @@
 //! Timers of programs: `bpf_timer` in a map's value, callbacks on a thread of the runtime.
 //!
-//! The thread starts with the first timer and ends with the runtime. A timer's field holds its
-//! number; a value that is deleted loses it, and with it the timer.
+//! The thread starts with the first timer and ends with the runtime. A timer's field contains its
+//! number; deleting a value clears it, and with it the timer.
 //!
 //! # Invariants
-//! 1. A timer keeps neither its map nor its program: a callback runs only while both are there,
-//!    and the field still holds the timer's number. The program is known by itself, not by the
-//!    callback's address: where its code was, another program's may be.
+//! 1. A timer keeps neither its map nor its program alive: a callback runs only if both exist and
+//!    the field still contains the timer's number. The program is identified by itself, not by the
+//!    callback's address, which may have been reused by another program.
 //!
 //! Kernel: `bpf_timer_init`, `bpf_timer_set_callback`, `bpf_timer_start`, `bpf_timer_cancel`
 //! (6.18).
@@ -23,22 +23,22 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-/// How long the thread sleeps without timers, before it looks whether its runtime is there.
+/// How long the thread sleeps without timers, before it checks whether its runtime still exists.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Who calls the functions of timers that have expired: a runtime.
+/// Calls the functions of expired timers: implemented by a runtime.
 pub(crate) trait Caller: Send + Sync {
     fn call(self: &Arc<Self>, due: &Due);
 }
 
-/// A timer that has expired, and what it is to call.
+/// An expired timer, and what to call.
 pub(crate) struct Due {
     /// The timer's field.
     pub(crate) addr: u64,
-    /// The map that it is in.
+    /// The map that contains it.
     pub(crate) map: Arc<Map>,
     pub(crate) func: Func,
-    /// The program that has the function.
+    /// The program that contains the function.
     pub(crate) program: Arc<dyn TailTarget>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Due {
 #[derive(Default)]
 pub(crate) struct Timers {
     inner: Arc<Inner>,
-    /// With the process that it is of: a child of `fork` has none.
+    /// With the process to which it belongs: a child of `fork` has no such thread.
     thread: Mutex<Option<(u32, JoinHandle<()>)>>,
 }
 
@@ -59,11 +59,11 @@ struct Inner {
 #[derive(Default)]
 struct State {
     last_id: u64,
-    /// By the address of the field.
+    /// By address of the field.
     timers: HashMap<u64, Timer>,
-    /// Those that wait, by when they expire; as in `Timer::deadline`.
+    /// Pending timers by expiry time, as in `Timer::deadline`.
     waiting: BTreeSet<(Instant, u64)>,
-    /// The timer whose callback runs, and the thread.
+    /// The timer whose callback is running, and the thread.
     running: Option<(u64, ThreadId)>,
     ended: bool,
 }
@@ -77,7 +77,7 @@ struct Timer {
     deadline: Option<Instant>,
 }
 
-/// A function, and the program that has it.
+/// A function, and the program that contains it.
 #[derive(Clone)]
 struct Callback {
     func: Func,
@@ -89,7 +89,7 @@ impl Timers {
         self.inner.lock()
     }
 
-    /// Makes a timer of the field at `addr` in a value of `map`.
+    /// Creates a timer for the field at `addr` in a value of `map`.
     pub(crate) fn init(&self, addr: u64, (map, clock): (&Arc<Map>, ClockId)) -> Result<(), Errno> {
         let mut state = self.state();
         let (region, at) = map.kind().locate(addr, 16).ok_or(Errno::EINVAL)?;
@@ -110,7 +110,7 @@ impl Timers {
         self.state().timer(addr).map(|timer| timer.clock).ok_or(Errno::EINVAL)
     }
 
-    /// Which function the timer calls: one of a program that runs now.
+    /// Sets the timer's callback: a function of a program that is running now.
     pub(crate) fn set_callback(
         &self,
         addr: u64,
@@ -124,7 +124,7 @@ impl Timers {
         Ok(())
     }
 
-    /// Lets the timer expire after `delay`; starts the thread if there is none.
+    /// Arms the timer to expire after `delay`; starts the thread if there is none.
     pub(crate) fn start<C: Caller + 'static>(
         &self,
         addr: u64,
@@ -149,7 +149,7 @@ impl Timers {
         Ok(())
     }
 
-    /// Stops the timer, which then calls nothing any more; whether it would have expired.
+    /// Cancels the timer; returns whether it was armed.
     pub(crate) fn cancel(&self, addr: u64) -> Result<bool, Errno> {
         let mut state = self.state();
         if state.running == Some((addr, thread::current().id())) {
@@ -165,7 +165,7 @@ impl Timers {
         self.state().ended = true;
         self.inner.wake.notify_all();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // The last to let go of the runtime may be the thread itself.
+        // The thread itself may hold the last reference to the runtime.
         if let Some((process, thread)) = thread
             && process == std::process::id()
             && thread.thread().id() != thread::current().id()
@@ -176,7 +176,7 @@ impl Timers {
 }
 
 impl Timer {
-    /// What is to be called, if it is there.
+    /// What to call, if it still exists.
     fn due(&self, addr: u64) -> Option<Due> {
         let map = self.map.upgrade()?;
         let Callback { func, program } = self.callback.as_ref()?;
@@ -185,7 +185,7 @@ impl Timer {
 }
 
 impl State {
-    /// The timer whose field is at `addr`, if the field is still its own.
+    /// The timer whose field is at `addr`, if the field still belongs to it.
     fn timer(&mut self, addr: u64) -> Option<&mut Timer> {
         let timer = self.timers.get(&addr)?;
         let map = timer.map.upgrade();
@@ -201,7 +201,7 @@ impl State {
         self.timers.get_mut(&addr)
     }
 
-    /// When a timer expires from now on; whether it would have.
+    /// Sets the expiry time of a timer; returns whether it was armed.
     fn set_deadline(&mut self, addr: u64, deadline: Option<Instant>) -> bool {
         let Some(timer) = self.timers.get_mut(&addr) else { return false };
         let old = std::mem::replace(&mut timer.deadline, deadline);

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes that are kept until someone takes them.
+/// Bytes that are buffered until someone takes them.
 const BYTES_MAX: usize = 16 << 20;
 
 /// Lines of a runtime's programs, in the order in which they were written.
@@ -29,7 +29,7 @@ impl TraceLog {
         kept.lines.push(line);
     }
 
-    /// Takes the lines, and the number of those that found no room.
+    /// Takes the lines, and the number of lines that were dropped.
     pub(crate) fn take(&self) -> (Vec<String>, u64) {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         (kept.lines, kept.lost)

@@ -154,11 +154,16 @@ fn a_program_that_is_not_counted_is_the_same_to_the_byte() {
             let compile = |coverage| {
                 let linkage = skep_jit::Linkage::placeholder(xlated, maps);
                 let linkage = skep_jit::Linkage { coverage, ..linkage };
-                let code = skep_jit::compile(xlated, &linkage, &Tuning::default()).ok()?;
+                let code = skep_text::compile(xlated, &linkage, &Tuning::default()).ok()?;
                 Some((code.bytes().to_vec(), code.symbols().to_vec()))
             };
             let plan = std::sync::Arc::new(skep_jit::coverage::Plan::new(xlated, false));
-            let coverage = skep_jit::coverage::Coverage { plan, address: 6 << 40, stride_bytes: 0 };
+            let coverage = skep_jit::coverage::Coverage {
+                plan,
+                address: 6 << 40,
+                stride_bytes: 0,
+                cpu_word: 8,
+            };
             let Some(before) = compile(None) else { continue };
             let counting = compile(Some(coverage)).unwrap();
             let counters = counting.0.windows(8).filter(|w| *w == (6u64 << 40).to_le_bytes());

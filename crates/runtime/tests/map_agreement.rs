@@ -3,6 +3,11 @@
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
+#[path = "../../testkit/src/rng.rs"]
+#[allow(dead_code, unreachable_pub, reason = "not all of it is used here")]
+mod rng;
+
+use rng::Rng;
 use skep_kernel::bpf::{self, MapCreate};
 use skep_kernel::reference;
 use skep_program::MapDef;
@@ -10,21 +15,6 @@ use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::{Errno, Options, Runtime};
 use skep_uapi::{KernelProfile, MapFlags, MapType};
 use std::collections::BTreeMap;
-
-/// A small generator, so that a failure comes again.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
 
 struct Pair {
     ours: MapHandle,
@@ -117,7 +107,7 @@ const FLAGS: [UpdateFlags; 4] =
 
 /// Keys are small numbers, some beyond the capacity.
 fn random_operations(pair: &Pair, seed: u64, (what, keys): (&str, u64)) {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     for _ in 0..4_000 {
         let mut key = random.below(keys).to_le_bytes().to_vec();
         key.resize(pair.key_size.max(8), (random.below(2) * 7) as u8);
@@ -125,7 +115,7 @@ fn random_operations(pair: &Pair, seed: u64, (what, keys): (&str, u64)) {
         match random.below(8) {
             0..=3 => {
                 let value: Vec<u8> =
-                    (0..pair.ours.value_len()).map(|_| random.next() as u8).collect();
+                    (0..pair.ours.value_len()).map(|_| random.word() as u8).collect();
                 pair.update(&key, &value, FLAGS[random.below(4) as usize], what);
             }
             4..=5 => pair.lookup(&key, what),
@@ -195,13 +185,12 @@ fn lpm_tries() {
     for (key, bits) in [(5u32, 8u64), (6, 16), (8, 32), (20, 128)] {
         let flags = MapFlags::NO_PREALLOC.bits();
         let Some(pair) = pair(MapType::LpmTrie, (key, 8, 40), flags) else { return };
-        let mut random = Random(u64::from(key) * 7919);
+        let mut random = Rng::new(u64::from(key) * 7919);
         for round in 0..6_000u64 {
             let mut bytes = vec![0; key as usize];
             bytes[..4].copy_from_slice(&(random.below(bits + 2) as u32).to_ne_bytes());
             // Few different bytes, so that prefixes nest.
-            let fill =
-                |random: &mut Random| [0u8, 0xff, 0x80, 0xa5, 0x01][random.below(5) as usize];
+            let fill = |random: &mut Rng| [0u8, 0xff, 0x80, 0xa5, 0x01][random.below(5) as usize];
             bytes[4..].iter_mut().for_each(|b| *b = fill(&mut random));
             match random.below(8) {
                 0..=3 => {
@@ -224,9 +213,9 @@ fn lpm_tries() {
 fn queues_and_stacks() {
     for map_type in [MapType::Queue, MapType::Stack] {
         let Some(pair) = pair(map_type, (0, 12, 5), 0) else { return };
-        let mut random = Random(3);
+        let mut random = Rng::new(3);
         for _ in 0..2_000 {
-            let value: Vec<u8> = (0..12).map(|_| random.next() as u8).collect();
+            let value: Vec<u8> = (0..12).map(|_| random.word() as u8).collect();
             match random.below(5) {
                 0..=2 => pair.update(&[], &value, FLAGS[random.below(4) as usize], "queue"),
                 3 => pair.pop("queue"),

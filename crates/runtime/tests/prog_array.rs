@@ -269,7 +269,7 @@ fn contexts_are_as_long_as_what_is_tail_called_needs() {
                 assert_eq!(program.ctx_bytes(), 0);
                 let why = program.run(&mut Ctx::raw(ARGUMENTS, &[1; 88]).unwrap()).unwrap_err();
                 assert_eq!(why.kind(), ErrorKind::Input);
-                let text = "program 'one' may tail call what needs a context of 96 bytes, got 88";
+                let text = "program 'one' may tail call a program that needs a context of 96 bytes, got 88";
                 assert_eq!(why.to_string(), text);
                 let mut enough = Ctx::raw(ARGUMENTS, &[1; 96]).unwrap();
                 assert_eq!(program.run(&mut enough).unwrap().r0, 0x0101_0101_0101_0101);

@@ -3,12 +3,13 @@
 use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, TypeId};
 use skep_insn::InsnIdx;
 use skep_insn::asm::assemble;
-use skep_jit::{MachineCode, PokeMode, Tuning};
+use skep_jit::{PokeMode, Tuning};
 use skep_program::{FuncInfo, MapDef, Program};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::poke::{Batch, EditError, Error as PokeError};
 use skep_runtime::{ClockError, ErrorKind, HostClock, StatsOptions};
 use skep_runtime::{ClockSource, Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_text::MachineCode;
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};

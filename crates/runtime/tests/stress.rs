@@ -7,13 +7,19 @@
 
 mod watch;
 
+#[path = "../../testkit/src/rng.rs"]
+#[allow(dead_code, unreachable_pub, reason = "not all of it is used here")]
+mod rng;
+
+use rng::Rng;
 use skep_insn::asm::assemble;
-use skep_jit::{BareCode, Tuning};
+use skep_jit::Tuning;
 use skep_program::{MapDef, Program};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::poke::{Batch, PokeMode, Switch};
 use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_runtime::{StatsGuard, StatsOptions};
+use skep_text::BareCode;
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
@@ -60,15 +66,11 @@ fn program(text: &str) -> VerifiedProgram {
     }
 }
 
-/// xorshift64.
-struct Random(u64);
+struct Random(Rng);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as usize % end
+        self.0.below(end as u64) as usize
     }
 
     /// Interpreted now and then, with fuel more often.
@@ -137,7 +139,7 @@ impl World {
         let next_value = AtomicU32::new(FIRST);
         let world =
             World { runtime, maps, texts, callers, targets, next_value, seen, code, switches };
-        world.load_caller(&mut Random(1));
+        world.load_caller(&mut Random(Rng::new(1)));
         world
     }
 
@@ -309,7 +311,7 @@ impl World {
                 19..=22 => self.turn(&mut random),
                 23 => self.look(),
                 24 | 25 => {
-                    let mut other = Random(random.0 | 1);
+                    let mut other = Random(random.0.clone());
                     std::thread::scope(|scope| {
                         let _ = scope.spawn(move || self.run(3, &mut other)).join();
                     });
@@ -353,7 +355,7 @@ fn child() {
         std::thread::scope(|scope| {
             for thread in 0..THREADS {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(thread + 1);
-                let (world, random) = (&world, Random(seed | 1));
+                let (world, random) = (&world, Random(Rng::new(seed)));
                 scope.spawn(move || world.act(random));
             }
         });

@@ -1,5 +1,6 @@
 //! A packet filter in a user-space network loop: frames come from a socket, a program decides, and
-//! what passes goes on. Each thread has a context of its own; they share program and maps.
+//! those that pass are forwarded. Each thread has its own context; they share the program and its
+//! maps.
 //!
 //! `cargo run --example packet_filter`
 
@@ -30,7 +31,7 @@ fn serve(filter: &Instance, socket: &UnixDatagram) -> Result<u32, skep::runtime:
     Ok(passed)
 }
 
-/// A frame of UDP over IPv4 to a port.
+/// A UDP/IPv4 frame to a port.
 fn frame_to(port: u16) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
@@ -42,7 +43,7 @@ fn frame_to(port: u16) -> [u8; 60] {
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let session = Session::default();
     let mut object = session.open(Path::new("filter.bpf.o"), OBJECT)?;
-    // The verifier takes it for a constant: the program is verified for this port.
+    // The verifier treats it as a constant: the program is verified for this port.
     object.set_global("blocked_port", 53u16)?;
     let runtime = Runtime::new(Options::default())?;
     let loaded = session.load_all(&object, &runtime, &LoadAllOptions::default())?;

@@ -1,5 +1,5 @@
-//! A plug-in host: programs of others get so much fuel, can be interrupted from another thread, and
-//! are counted and timed.
+//! A plug-in host: third-party programs get a fuel limit, can be interrupted from another thread,
+//! and are counted and timed.
 //!
 //! `cargo run --example plugin_host`
 
@@ -18,7 +18,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let session = Session::default();
     let object = session.open(Path::new("plugins.bpf.o"), OBJECT)?;
 
-    // A verification may be limited too: what a stranger sends may be made to take long.
+    // Verification may be limited too: an untrusted program may be designed to take long.
     let options = VerifyOptions { mem_bytes_max: Some(64 << 20), ..VerifyOptions::default() };
     let verified = session.verify(object.program("plugin")?, &options).into_verified()?;
 
@@ -36,7 +36,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     println!("{spent}");
     assert_eq!(spent.kind(), ErrorKind::Stopped);
 
-    // A program that was verified ends; how soon is another question.
+    // A verified program terminates, but may take long.
     let interrupter = ctx.interrupter();
     let watchdog = thread::spawn(move || {
         thread::sleep(Duration::from_millis(20));

@@ -1,5 +1,5 @@
-//! A policy hook: the host asks a program before it acts, and changes the policy while it runs, by
-//! filling a map. The program counts in the same map what it refused.
+//! A policy hook: the host consults a program before it acts, and changes the policy while programs
+//! run, by filling a map. The program counts the denied requests in the same map.
 //!
 //! `cargo run --example policy_hook`
 
@@ -15,10 +15,10 @@ use std::path::Path;
 const OBJECT: &[u8] = include_bytes!("programs/filter.bpf.o");
 const XDP_PASS: u32 = 2;
 
-/// The program that decides, and the list that it decides by.
+/// The program that decides, and the list that it uses.
 struct Policy {
     program: Instance,
-    /// Addresses, in network order, and how often each was refused.
+    /// Addresses, in network order, and how often each was denied.
     blocked: TypedMap<u32, u64>,
 }
 
@@ -35,7 +35,7 @@ impl Policy {
         Ok(self.blocked.set(&u32::from_ne_bytes(address.octets()), &0, UpdateFlags::Any)?)
     }
 
-    /// How often an address was refused, if it is on the list.
+    /// How often an address was denied, if it is on the list.
     fn refused(&self, address: Ipv4Addr) -> Result<Option<u64>, Box<dyn Error>> {
         Ok(self.blocked.get(&u32::from_ne_bytes(address.octets()))?)
     }
@@ -56,7 +56,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let guest = Ipv4Addr::new(192, 0, 2, 7);
 
     assert!(policy.allows(&mut ctx, guest)?);
-    // From the next run on, on every thread.
+    // Effective from the next run on, on every thread.
     policy.block(guest)?;
     assert!(!policy.allows(&mut ctx, guest)?);
     assert!(!policy.allows(&mut ctx, guest)?);

@@ -1,6 +1,6 @@
-//! What each kind of refusal means and how it is mended, in plain words.
+//! The meaning of each kind of rejection, and how to fix it.
 //!
-//! `catalogue/*.md` hold a section for each code, or for several codes with one story:
+//! `catalogue/*.md` contain a section for each code, or for several related codes:
 //!
 //! ```text
 //! ## code, code
@@ -8,7 +8,8 @@
 //! Title in plain words
 //!
 //! > What to do, in one line: the `help:` of a message.
-//! > - `words`: what to do instead where the message or a note has these words.
+//! > - `words`: what to do instead where the message or a note has these words;
+//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
 //!
@@ -18,7 +19,7 @@
 //! # Invariants
 //! 1. Every code has exactly one section, and every code of a section exists
 //!    (`codes_and_sections`).
-//! 2. The text says what this kernel does; what it says of other kernels is in their documentation.
+//! 2. The text describes this kernel; differences of other kernels are in their documentation.
 
 use skep_object::LoadClass;
 use skep_verifier::{RejectKind, Rejection};
@@ -27,49 +28,70 @@ use std::sync::LazyLock;
 const MEMORY: &str = "Memory";
 const FUNCTIONS: &str = "Functions and their BTF";
 
-/// A file of sections, and what they are about.
+/// The files of sections, with the title of each chapter.
 const CHAPTERS: [(&str, &str); 9] = [
     (MEMORY, include_str!("catalogue/memory.md")),
-    ("Calls of helpers", include_str!("catalogue/call.md")),
-    ("Kernel functions", include_str!("catalogue/kfunc.md")),
+    ("Helper calls", include_str!("catalogue/call.md")),
+    ("Kernel functions (kfuncs)", include_str!("catalogue/kfunc.md")),
     ("Instructions and arithmetic", include_str!("catalogue/insn.md")),
     ("Loops, exits and limits", include_str!("catalogue/flow.md")),
     (FUNCTIONS, include_str!("catalogue/func.md")),
-    ("Functions that replace others", include_str!("catalogue/replace.md")),
-    ("What a program attaches to, and its maps", include_str!("catalogue/attach.md")),
+    ("Function replacement (freplace)", include_str!("catalogue/replace.md")),
+    ("Attach targets and maps", include_str!("catalogue/attach.md")),
     ("Loading", include_str!("catalogue/load.md")),
 ];
 
-/// Of a program about which there is no verdict.
+/// The code of a program without a verdict.
 const UNSUPPORTED: &str = "unsupported";
 
-/// What is to be said of one code, or of several that have one story.
+/// The explanation of one code, or of several related codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Section {
-    /// What the sections beside it are about, too.
+    /// The chapter's title.
     pub chapter: &'static str,
     /// The codes.
     pub codes: Vec<&'static str>,
-    /// What is wrong, in plain words.
+    /// The title: what is wrong.
     pub title: &'static str,
-    /// What to do, in one line.
+    /// The advice, in one line.
     pub help: String,
-    /// What to do instead where what is told has these words; the first that fits.
+    /// Advice that replaces `help` if the message or a note contains these words; the first match
+    /// is used.
     pub special_help: Vec<(&'static str, String)>,
-    /// Why the rule exists, how such programs come about, how they are mended: Markdown, to 100
-    /// columns.
+    /// Why the rule exists, typical causes and fixes: Markdown, up to 100 columns.
     pub text: &'static str,
-    /// Why no program of `tests/refusals` is refused so, if there is none.
+    /// Why `tests/refusals` has no program with this rejection, if it has none.
     pub without_program: Option<String>,
+    /// What to do, with gaps for names; that without words is the last.
+    templates: Vec<(&'static str, String)>,
 }
 
 impl Section {
-    /// What to do about a refusal of which `told` is known: its message, its notes.
-    pub fn help_for(&self, told: &str) -> &str {
-        let special = self.special_help.iter().find(|(words, _)| told.contains(words));
-        special.map_or(&self.help, |(_, help)| help)
+    /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
+    /// what the source calls a thing: the `pointer` or `number` that is refused, what was
+    /// `acquired`, the `section` that would help.
+    pub fn help_for(&self, told: &str, names: impl Fn(&str) -> Option<String>) -> String {
+        let template = self.templates.iter().find(|(words, _)| told.contains(words));
+        template.map_or(String::new(), |(_, template)| filled(template, names))
     }
+}
+
+/// A help line whose gaps `{words|thing}` hold the name of the thing, or else the words.
+fn filled(template: &str, names: impl Fn(&str) -> Option<String>) -> String {
+    let (mut text, mut rest) = (String::new(), template);
+    while let Some((before, gap)) = rest.split_once('{')
+        && let Some((gap, after)) = gap.split_once('}')
+        && let Some((words, thing)) = gap.split_once('|')
+    {
+        text += before;
+        match names(thing) {
+            Some(name) => text = text + "`" + &name + "`",
+            None => text += words,
+        }
+        rest = after;
+    }
+    text + rest
 }
 
 /// All sections, in the order of reading.
@@ -88,11 +110,11 @@ pub fn section(code: &str) -> Option<&'static Section> {
     sections().iter().find(|section| section.codes.contains(&code))
 }
 
-/// The code of a refusal: where it says only that a function and what it is given do not fit each
-/// other, the code of what does not fit.
+/// The code of a rejection. If it only says that a function and its arguments do not match, the
+/// code of the mismatch.
 ///
-/// What is said of memory then is about what a parameter stands for, and no access of the
-/// program's.
+/// Codes about memory are excluded, since they then refer to what a parameter points to, not to an
+/// access by the program.
 pub fn code_of(rejection: &Rejection) -> &'static str {
     code_because(&rejection.kind, rejection.because.as_ref().map(|because| &because.kind))
 }
@@ -103,25 +125,25 @@ fn code_because(own: &RejectKind, because: Option<&RejectKind>) -> &'static str 
     because.filter(|code| !of_memory(code)).unwrap_or_else(|| own.code())
 }
 
-/// Whether this code is about how a function is declared, whatever it is given.
+/// Whether this code is about the declaration of a function, independent of the arguments.
 pub fn is_of_declaration(code: &str) -> bool {
     section(code).is_some_and(|section| section.chapter == FUNCTIONS)
 }
 
-/// All codes of refusals, each with the kernel's text: operands in braces, empty where there is
-/// none. Those of loading have none: libbpf's are many.
+/// All codes of rejections, each with the kernel's text: operands in braces, empty if there is
+/// none. Load errors have none, as libbpf has many.
 pub fn codes() -> Vec<(String, &'static str)> {
     let verifier = RejectKind::rows().map(|row| (row.code.to_owned(), row.text));
     let loader = LoadClass::all().map(|class| (load_code(class), ""));
     verifier.chain(loader).chain([(UNSUPPORTED.to_owned(), "")]).collect()
 }
 
-/// The code of what a step of loading refuses.
+/// The code of a load error.
 pub(crate) fn load_code(class: LoadClass) -> String {
     format!("load_error_{class}")
 }
 
-/// Codes whose kernel text fits a message, or a part of one; the best first.
+/// Codes whose kernel text matches a message, or part of one; the best first.
 pub fn codes_of_message(message: &str) -> Vec<&'static str> {
     let words = words_of(message);
     let mut found: Vec<(usize, &str)> =
@@ -132,9 +154,9 @@ pub fn codes_of_message(message: &str) -> Vec<&'static str> {
     found.into_iter().map(|(_, code)| code).collect()
 }
 
-/// Codes that are spelled much like `word`, the nearest first.
+/// Codes spelled similarly to `word`, the nearest first.
 pub fn near_codes(word: &str) -> Vec<String> {
-    /// More are no help.
+    /// More would not help.
     const SHOWN: usize = 5;
     let asked = word.to_ascii_lowercase().replace(['_', ' '], "-");
     let near = |code: &str| {
@@ -163,27 +185,33 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         let (words, help) = text.split_once("`:").unwrap_or((text, ""));
         (words, joined(help))
     };
+    let mut templates: Vec<(&str, String)> = helps.map(special).collect();
+    let unnamed = |template: &str| filled(template, |_| None);
+    let special_help = templates.iter().map(|(words, help)| (*words, unnamed(help))).collect();
+    let plain = unnamed(&help);
+    templates.push(("", help));
     Section {
         chapter,
         codes: codes.split(',').map(str::trim).collect(),
         title: title.trim(),
-        help,
-        special_help: helps.map(special).collect(),
+        help: plain,
+        special_help,
         text: text.trim(),
         without_program: without,
+        templates,
     }
 }
 
-/// Quoted lines as one.
+/// Joins quoted lines.
 fn joined(quoted: &str) -> String {
     let lines: Vec<&str> = quoted.lines().map(|line| line.trim_start_matches('>').trim()).collect();
     lines.join(" ").trim().to_owned()
 }
 
-/// How much of a message a kernel text explains: `None` if they are of different things.
+/// The score of a kernel text for a message: `None` if it does not match.
 ///
-/// The words of the text between its operands must stand in the message in their order. A part of
-/// a message fits every text that has it as it is.
+/// The fixed words of the text must occur in the message in order. Part of a message matches every
+/// text that contains it verbatim.
 fn score(message: &str, text: &str) -> Option<usize> {
     let fixed = fixed_parts(text);
     let letters: usize = fixed.iter().map(String::len).sum();
@@ -204,10 +232,10 @@ fn score(message: &str, text: &str) -> Option<usize> {
     }
 }
 
-/// Fewer letters say nothing.
+/// Fewer letters are not significant.
 const LETTERS_MIN: usize = 6;
 
-/// What stands between the operands of a text.
+/// The fixed parts of a text, between its operands.
 fn fixed_parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -230,7 +258,7 @@ fn fixed_parts(text: &str) -> Vec<String> {
     parts.iter().map(|part| part.to_ascii_lowercase()).collect()
 }
 
-/// Small letters, one blank between words.
+/// Lower case, with single spaces between words.
 fn words_of(text: &str) -> String {
     text.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -274,10 +302,29 @@ mod tests {
     #[test]
     fn what_is_told_chooses_the_help() {
         let section = section("not-a-pointer-to-memory").unwrap();
-        let help = |told| section.help_for(told);
+        let help = |told| section.help_for(told, |_| None);
         assert!(help("R0 invalid mem access 'map_value_or_null'").contains("NULL"));
         assert!(!help("R0 invalid mem access 'scalar'").contains("NULL"));
         assert_eq!(help("R0 invalid mem access 'map_ptr'"), section.help);
+    }
+
+    #[test]
+    fn help_has_the_names_of_the_source() {
+        let help = |name: Option<&str>| {
+            let section = section("maybe-null-trusted-argument").unwrap();
+            section.help_for("", |thing| name.filter(|_| thing == "pointer").map(str::to_owned))
+        };
+        assert!(help(Some("task")).starts_with("Check `task` for NULL"), "{}", help(Some("task")));
+        assert!(help(None).starts_with("Check the pointer for NULL"), "{}", help(None));
+        let known = ["pointer", "number", "acquired", "section"];
+        for section in sections() {
+            for (_, template) in &section.templates {
+                filled(template, |thing| {
+                    assert!(known.contains(&thing), "{:?}: {thing}", section.codes);
+                    None
+                });
+            }
+        }
     }
 
     #[test]

@@ -1,15 +1,14 @@
-//! `Error`: a file, the host or a program is wrong; one line says where and why.
+//! `Error`: a problem with a file, the host or a program, as one line that says where and why.
 
-use crate::NotAccepted;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Why something could not be used. Prints as one line that is complete; whoever wants to act on
-/// the cause finds it as [`source`](StdError::source): an [`io::Error`], an
-/// [`object::Error`](crate::object::Error), a [`NotAccepted`], an error of the runtime.
+/// Why something could not be used. Displays as one complete line; the cause is available as
+/// [`source`](StdError::source): an [`io::Error`], an [`object::Error`](crate::object::Error), a
+/// [`NotAccepted`], or an error of the runtime.
 #[derive(Clone)]
 pub struct Error {
     line: String,
@@ -17,21 +16,26 @@ pub struct Error {
 }
 
 impl Error {
-    /// What is wrong with a file, while doing `step`.
+    /// A problem with a file during `step`.
     pub(crate) fn new(path: &Path, step: &'static str, cause: impl fmt::Display) -> Self {
         Error { line: format!("{}: while {step}: {cause}", path.display()), source: None }
     }
 
-    /// Something that has no cause but itself.
+    /// An error without a further cause.
     #[cfg(all(feature = "runtime", target_os = "linux"))]
     pub(crate) fn plain(line: String) -> Self {
         Error { line, source: None }
     }
 
-    /// What the loader says of a file.
+    /// An error of the loader about a file.
     pub(crate) fn opening(path: &Path, cause: skep_object::Error) -> Self {
         let error = Error::new(path, "opening the object", &cause);
         Error { source: Some(Arc::new(cause)), ..error }
+    }
+
+    /// One whose line is its cause's.
+    pub(crate) fn caused(cause: impl StdError + Send + Sync + 'static) -> Self {
+        Error { line: cause.to_string(), source: Some(Arc::new(cause)) }
     }
 
     /// An I/O error on a file, while doing `step`.
@@ -45,17 +49,17 @@ macro_rules! causes {
     ($($cause:ty),*) => {
         $(impl From<$cause> for Error {
             fn from(cause: $cause) -> Error {
-                Error { line: cause.to_string(), source: Some(Arc::new(cause)) }
+                Error::caused(cause)
             }
         })*
     };
 }
 
-causes!(NotAccepted, skep_object::Error);
+causes!(skep_object::Error);
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 causes!(skep_runtime::Error, skep_runtime::Errno);
 
-/// An I/O error in the C library's words, without its number: `no such file or directory`.
+/// An I/O error in the C library's words, without the number: `no such file or directory`.
 #[doc(hidden)]
 pub fn io_text(cause: &io::Error) -> String {
     let text = cause.to_string();
@@ -72,7 +76,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The line: what a `main` that returns the error prints.
+/// The one line, so that a `main` that returns the error prints it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line)

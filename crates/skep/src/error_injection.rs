@@ -1,20 +1,20 @@
-//! Into which functions of the kernel errors may be injected: programs that change a function's
-//! result, or sleep on its entry, may attach to those.
+//! The kernel functions that allow error injection: programs that change a function's result, or
+//! sleep on its entry, may attach only to those.
 //!
-//! Three places say it, in this order: the kernel's own list, its configuration, if that has no
-//! error injection at all, its symbols (a record of each such function is one; without the lookup
-//! among them there are none). Where none of them
-//! can be read, nothing is known, and what depends on it gets no verdict.
+//! There are three sources, used in this order: the kernel's own list; its configuration, if error
+//! injection is off; its symbols, which include a record for each such function (if the lookup
+//! function is missing from the symbols, there are none). If none can be read, nothing is known,
+//! and programs that depend on it get no verdict.
 
 use crate::kallsyms::Symbols;
 use rustc_hash::FxHashSet;
 use std::path::Path;
 
-/// The list, where debugfs is mounted and may be read.
+/// The list, if debugfs is mounted and readable.
 pub(crate) const LIST_PATH: &str = "/sys/kernel/debug/error_injection/list";
-/// What the symbol of a function's record begins with.
+/// Prefix of the symbol of a function's record.
 const RECORD: &str = "_eil_addr_";
-/// The function that looks a function up among them: it is there if they are.
+/// The function that looks up a record; if it exists, so do the records.
 const LOOKUP: &str = "within_error_injection_list";
 const OPTION: &str = "CONFIG_FUNCTION_ERROR_INJECTION";
 
@@ -23,14 +23,14 @@ const OPTION: &str = "CONFIG_FUNCTION_ERROR_INJECTION";
 pub(crate) enum Functions {
     /// All of them.
     Listed(FxHashSet<String>),
-    /// Those that have a record among the symbols.
+    /// Functions with a record among the symbols.
     Recorded,
     /// Nothing is known.
     Unknown,
 }
 
 impl Functions {
-    /// What a list, symbols and a configuration say; each may be absent.
+    /// From a list, symbols and a configuration; each may be absent.
     pub(crate) fn read(list: &Path, symbols: &Symbols, kconfig: Option<&str>) -> Functions {
         if let Ok(text) = std::fs::read_to_string(list) {
             return Functions::listed(&text);
@@ -51,7 +51,7 @@ impl Functions {
         Functions::Listed(names.map(str::to_owned).collect())
     }
 
-    /// Whether the function is one of them, if that is known.
+    /// Whether the function is one of them, if known.
     pub(crate) fn has(&self, name: &str, symbols: &Symbols) -> Option<bool> {
         match self {
             Functions::Listed(names) => Some(names.contains(name)),
@@ -61,7 +61,7 @@ impl Functions {
     }
 }
 
-/// Whether a configuration turns an option on.
+/// Whether a configuration enables an option.
 fn is_set(kconfig: &str, option: &str) -> bool {
     kconfig.lines().any(|line| line.strip_prefix(option).is_some_and(|rest| rest == "=y"))
 }

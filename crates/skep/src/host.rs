@@ -1,10 +1,10 @@
 //! What programs are loaded against, read from the running machine: BTF, configuration, symbols,
 //! version, CPUs.
 //!
-//! Everything below this crate gets these as plain values, so that results depend on nothing else.
-//! What a machine lacks is left out; only a file named by the user must exist.
+//! All crates below get these as plain values, so results depend on nothing else. What the machine
+//! lacks is omitted; only a file named by the user must exist.
 
-use crate::Error;
+use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
@@ -19,20 +19,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 const KERNEL_BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
-/// A kernel's configuration is under 1 MB; what claims to be more is not one.
+/// A kernel's configuration is under 1 MB; anything larger is not one.
 const KCONFIG_BYTES_MAX: u64 = 16 << 20;
-/// vmlinux BTF is under 10 MB, an image with debug information may hold more.
+/// vmlinux BTF is under 10 MB, but an image with debug information may be larger.
 const BTF_FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Where the kernel's BTF comes from.
+/// Where to get the kernel's BTF.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KernelBtf {
-    /// The running kernel's, if it exposes BTF.
+    /// The running kernel's, if available.
     #[default]
     Running,
-    /// A file: raw BTF.
+    /// A file with raw BTF.
     File(PathBuf),
-    /// None: CO-RE, kfuncs and attach targets stay unresolved.
+    /// No BTF: CO-RE, kfuncs and attach targets stay unresolved.
     Absent,
 }
 
@@ -41,38 +41,38 @@ type SymbolAddress = Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>;
 /// What an object is loaded against.
 #[derive(Clone, Default)]
 pub struct Host {
-    /// BTF of the kernel, parsed once and shared by all objects.
+    /// The kernel's BTF, parsed once and shared by all objects.
     pub kernel_btf: Option<Arc<Btf>>,
-    /// Configuration of the kernel, as text.
+    /// The kernel's configuration, as text.
     pub kconfig: Option<Arc<str>>,
     /// Addresses of kernel symbols; the list is read on first use.
     pub kallsyms: Option<SymbolAddress>,
-    /// Into which functions errors may be injected; read on first use.
+    /// Functions that allow error injection; read on first use.
     pub error_injection: Option<ErrorInjection>,
     /// `LINUX_VERSION_CODE`.
     pub kernel_version: u32,
     /// Number of possible CPUs.
     pub cpus: u32,
-    /// What is not here is not known, rather than absent.
+    /// Whether missing data mean "not known" rather than "absent".
     pub is_partial: bool,
-    /// Kinds of BTF that the kernel does not know.
+    /// BTF kinds that the kernel does not know.
     pub absent_btf_kinds: Arc<[Kind]>,
-    /// Its verifier's rules; by default those of Linux 6.18.
+    /// The rules of its verifier; by default those of Linux 6.18.
     pub behaviours: Behaviours,
     /// Its texts.
     pub words: Words,
-    /// Fields of contexts that it has, of those that not every kernel has.
+    /// The context fields that it has, of those that not every kernel has.
     pub ctx_fields: CtxFields,
-    /// Helpers from this number on are not there.
+    /// Helpers with this number or a higher one do not exist.
     pub helpers_end: Option<u32>,
 }
 
 impl Host {
-    /// What another kernel says of itself, from a folder of copies of its files: `btf/vmlinux`
-    /// (from `/sys/kernel/btf`), `kallsyms.gz` or `kallsyms`, `config`, `error_injection` (its
-    /// list), `release` (`uname -r`), `cpus` (the possible ones), `modules` (names, one a line, in
-    /// the order of loading; their BTF is beside the kernel's), `btf_absent` (kinds of BTF that the
-    /// kernel refuses, one a line). Only the kernel's BTF must be there.
+    /// Data of another kernel, from a directory with copies of its files: `btf/vmlinux` (from
+    /// `/sys/kernel/btf`), `kallsyms.gz` or `kallsyms`, `config`, `error_injection` (its list),
+    /// `release` (`uname -r`), `cpus` (the possible ones), `modules` (names, one per line, in load
+    /// order; their BTF is next to the kernel's), `btf_absent` (BTF kinds that the kernel rejects,
+    /// one per line). Only the kernel's BTF must exist.
     ///
     /// # Errors
     ///
@@ -141,13 +141,13 @@ impl Host {
         })
     }
 
-    /// Which symbols the kernel has an address for; `None` if that is unknown.
+    /// Which symbols the kernel has an address for; `None` if unknown.
     pub fn kernel_symbols(&self) -> Option<KernelSymbols> {
         let address_of = self.kallsyms.clone()?;
         Some(KernelSymbols(Arc::new(move |name: &str| address_of(name).is_some())))
     }
 
-    /// The configuration with what this kernel says of itself.
+    /// The configuration, supplemented by data of this kernel.
     pub fn configure(&self, config: Config) -> Config {
         Config {
             kernel_symbols: self.kernel_symbols(),
@@ -183,7 +183,7 @@ impl Host {
     }
 }
 
-/// The name that libbpf gives to the object in this file: the base name without `.o`.
+/// libbpf's name for the object in this file: the base name without `.o`.
 fn object_name(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.strip_suffix(".o").unwrap_or(&name).to_owned()
@@ -200,7 +200,7 @@ fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
     Ok(Arc::new(btf))
 }
 
-/// The kernel's BTF with that of its modules behind it.
+/// The kernel's BTF followed by that of its modules.
 fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
     let mut btf = read_btf(&dir.join("btf/vmlinux"))?;
     for name in names.lines().filter(|name| !name.is_empty()) {
@@ -214,13 +214,13 @@ fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
     Ok(btf)
 }
 
-/// Whether the kernel's BTF has a field of a context; `None` if it does not say so.
+/// Whether the kernel's BTF has a context field; `None` if it does not say.
 pub(crate) fn has_field(btf: &Btf, field: &LaterField) -> Option<bool> {
     let id = btf.root().find_by_name_kind(field.of, Kind::Struct)?;
     (field.whole_bytes == 0).then(|| has_member((btf, 4), id, field.field))
 }
 
-/// Whether a struct has the member, or a union without a name in it, so many levels deep at most.
+/// Whether the struct, or an anonymous union in it, has the member, down to a depth limit.
 fn has_member((btf, levels): (&Btf, u32), id: TypeId, name: &str) -> bool {
     let inside = |id| levels > 0 && has_member((btf, levels - 1), id, name);
     btf.ty(id).members().any(|it| it.name == name || (it.name.is_empty() && inside(it.ty)))
@@ -229,7 +229,7 @@ fn has_member((btf, levels): (&Btf, u32), id: TypeId, name: &str) -> bool {
 /// The whole file, or an error if it is longer than `bytes_max`.
 pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let file = fs::File::open(path)?;
-    // Files that state their size are read into a buffer of that size.
+    // Files with a known size are read into a buffer of that size.
     let stated = file.metadata().map_or(0, |metadata| metadata.len().min(bytes_max));
     let mut bytes = Vec::with_capacity(usize::try_from(stated).unwrap_or(0).saturating_add(1));
     file.take(bytes_max + 1).read_to_end(&mut bytes)?;
@@ -239,7 +239,7 @@ pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u
     Ok(bytes)
 }
 
-/// Kinds of BTF by name, one a line.
+/// BTF kinds by name, one per line.
 fn kinds(text: &str) -> Arc<[Kind]> {
     let named = |kind: &Kind| text.lines().any(|line| line == kind.name());
     LATER_KINDS.into_iter().filter(named).collect()
@@ -269,12 +269,13 @@ fn kconfig(release: &str) -> Option<String> {
     Some(text)
 }
 
-/// The running kernel as a judge's configuration wants it: without BTF, which programs have.
+/// The running kernel, as configured for loading programs to compare with: without BTF, which the
+/// programs bring.
 pub fn host_facts() -> Host {
     Host::read(&KernelBtf::Absent).unwrap_or_default()
 }
 
-/// Symbols that are read when the first is asked for.
+/// Symbols, read on first use.
 type LazySymbols = Arc<dyn Fn() -> Arc<Symbols> + Send + Sync>;
 
 fn symbols(read: impl Fn() -> Symbols + Send + Sync + 'static) -> LazySymbols {
@@ -305,7 +306,7 @@ fn read_possible_cpus() -> u32 {
     highest_cpu(&fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default())
 }
 
-/// One more than the highest CPU of a list like `0-3,8`.
+/// One more than the highest CPU number of a list like `0-3,8`.
 fn highest_cpu(list: &str) -> u32 {
     let last = list.trim().rsplit([',', '-']).next().and_then(|n| n.parse::<u32>().ok());
     last.map_or(1, |n| n.saturating_add(1))

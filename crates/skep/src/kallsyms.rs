@@ -1,13 +1,13 @@
-//! The running kernel's symbols: `/proc/kallsyms`, read when the first is asked for.
+//! The running kernel's symbols: `/proc/kallsyms`, read on first use.
 //!
-//! A kernel has more than a hundred thousand. They are kept as one text and 16 bytes a symbol,
-//! found by the hash of their names: a fourth of what a map of strings takes, in memory and time.
+//! A kernel has more than a hundred thousand. They are stored as one text plus 16 bytes per symbol,
+//! in a hash table by name: a fourth of the memory and time of a map of strings.
 
 use std::hash::Hasher;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-/// Bytes read at once.
+/// Bytes per read.
 const CHUNK_BYTES: usize = 64 << 10;
 /// More than any kernel has.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
@@ -15,29 +15,29 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 /// Names with their addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
-    /// All names, one after the other.
+    /// All names, concatenated.
     names: Vec<u8>,
     symbols: Vec<Symbol>,
-    /// First symbol of each chain, by hash; 0 is none, n + 1 the n-th symbol.
+    /// First symbol of each hash chain; 0 means none, n + 1 the n-th symbol.
     heads: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct Symbol {
     address: u64,
-    /// Where its name ends in `names`; it begins where the one before ends.
+    /// End of its name in `names`; it starts at the end of the previous one.
     name_end: u32,
-    /// The next of its chain, as in `heads`.
+    /// The next symbol of its chain, encoded as in `heads`.
     next: u32,
 }
 
 impl Symbols {
-    /// The running kernel's; none where it does not show them.
+    /// The running kernel's; empty if they are hidden.
     pub(crate) fn read() -> Symbols {
         Symbols::read_file(Path::new("/proc/kallsyms")).unwrap_or_default()
     }
 
-    /// Those of a file like `/proc/kallsyms`, which may be packed with gzip.
+    /// From a file like `/proc/kallsyms`, which may be gzip-compressed.
     pub(crate) fn read_file(path: &Path) -> std::io::Result<Symbols> {
         let text = std::io::BufReader::with_capacity(CHUNK_BYTES, std::fs::File::open(path)?);
         Ok(match path.extension().is_some_and(|end| end == "gz") {
@@ -49,13 +49,13 @@ impl Symbols {
         })
     }
 
-    /// Whether there is a symbol of such a name.
+    /// Whether there is a symbol with this name.
     pub(crate) fn any(&self, is: impl Fn(&[u8]) -> bool) -> bool {
         (0..self.symbols.len()).any(|at| is(self.name(at)))
     }
 
-    /// Lines `address type name [module]`; what is no such line, and what follows an error, is
-    /// left out.
+    /// Lines `address type name [module]`; other lines, and everything after a read error, are
+    /// ignored.
     pub(crate) fn parse(mut text: impl BufRead) -> Symbols {
         let mut symbols = Symbols::default();
         let mut line = Vec::new();
@@ -82,7 +82,8 @@ impl Symbols {
         }
     }
 
-    /// Makes the chains, from the last symbol on: the first of a name is found first.
+    /// Builds the chains, starting with the last symbol, so that the first of a name is found
+    /// first.
     fn index(&mut self) {
         self.names.shrink_to_fit();
         self.symbols.shrink_to_fit();
@@ -94,7 +95,7 @@ impl Symbols {
         }
     }
 
-    /// The first address of a name.
+    /// The first address for a name.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
         let mut next = *self.heads.get(self.slot(name.as_bytes()))?;
         while next != 0 {

@@ -1,7 +1,7 @@
 //! Load, verify, inspect and run eBPF objects in userspace: the library for embedders.
 //!
-//! [`Session`] opens object files against a [`Host`] and verifies their programs. The crates it
-//! builds on are re-exported as modules, as far as embedders need them.
+//! [`Session`] opens object files against a [`Host`] and verifies their programs. The underlying
+//! crates are re-exported as modules, as far as embedders need them.
 //!
 //! ```no_run
 //! use skep::{Host, KernelBtf, Refusal, Session, Verdict, VerifyOptions};
@@ -69,12 +69,12 @@
 //! }
 //! ```
 //!
-//! Step by step, from an empty folder: `docs/embedding.md`. To count and time runs, see
+//! For a step-by-step guide, see `docs/embedding.md`. To count and time runs, see
 //! [`runtime::Runtime::enable_stats`].
 //!
 //! # Features
 //!
-//! - `runtime` (default): what runs programs; on Linux only. Without it the library opens, verifies
+//! - `runtime` (default): running programs; on Linux only. Without it the library opens, verifies
 //!   and explains.
 //! - `metrics`: statistics as OpenMetrics text, and an HTTP server on loopback for Prometheus.
 
@@ -122,8 +122,8 @@ pub use skep_uapi as uapi;
 pub use verification::{
     Counts, NotAccepted, Reason, Refusal, Verdict, Verification, VerifyOptions,
 };
-/// Its traits say which types may be keys and values of [`runtime::map::TypedMap`]. For the
-/// derives of a struct of yours: `#[zerocopy(crate = "skep::zerocopy")]`.
+/// Its traits determine which types may be keys and values of [`runtime::map::TypedMap`]. For
+/// derives on your own structs, use `#[zerocopy(crate = "skep::zerocopy")]`.
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub use zerocopy;
 

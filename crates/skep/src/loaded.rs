@@ -4,30 +4,30 @@ use crate::runtime::{Instance, LoadOptions, ObjectMaps, Runtime};
 use crate::{Error, Session, VerifyOptions};
 use skep_object::Object;
 
-/// The maps of an object and its programs, loaded.
+/// The maps and programs of an object, loaded.
 #[derive(Debug)]
 pub struct LoadedObject {
     maps: ObjectMaps,
     programs: Vec<Instance>,
 }
 
-/// How an object is loaded.
+/// Options for loading an object.
 #[derive(Debug, Clone, Default)]
 pub struct LoadAllOptions {
-    /// How its programs are verified.
+    /// Options of the verifier.
     pub verify: VerifyOptions,
     /// How they run.
     pub load: LoadOptions,
 }
 
 impl Session {
-    /// Verifies all programs of an object and loads them with its maps; those that the object does
-    /// not load by itself (`SEC("?...")`) are left out.
+    /// Verifies all programs of an object and loads them with its maps, except those marked as not
+    /// autoloaded (`SEC("?...")`).
     ///
     /// # Errors
     ///
-    /// The first program that is refused, gets no verdict, or cannot be loaded into the runtime;
-    /// nothing is loaded then. [`source`](std::error::Error::source) says which of these it is.
+    /// For the first program that is rejected, gets no verdict, or cannot be loaded into the
+    /// runtime; nothing is loaded then. [`source`](std::error::Error::source) gives the cause.
     pub fn load_all(
         &self,
         object: &Object,
@@ -56,11 +56,11 @@ impl LoadedObject {
         &self.programs
     }
 
-    /// The program of that name.
+    /// The program with that name.
     ///
     /// # Errors
     ///
-    /// There is none, or the object does not load it by itself.
+    /// There is none, or it is not autoloaded.
     pub fn program(&self, name: &str) -> Result<&Instance, Error> {
         let found = self.programs.iter().find(|program| program.name() == name);
         found.ok_or_else(|| {

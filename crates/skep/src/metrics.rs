@@ -16,9 +16,10 @@
 //! ```
 //!
 //! # Invariants
-//! 1. The server listens on loopback addresses only: packet statistics are not for the network.
-//! 2. Clients do not wait for each other: each has a thread, and a bounded time. When there are too
-//!    many the oldest is dropped, so a new one is always answered.
+//! 1. The server listens on loopback addresses only: packet statistics must not be exposed to the
+//!    network.
+//! 2. Clients do not wait for each other: each has a thread and a time limit. If there are too
+//!    many, the oldest is dropped, so a new client is always served.
 //!
 //! Source: the OpenMetrics 1.0 specification.
 
@@ -36,14 +37,14 @@ use std::time::{Duration, Instant};
 /// HTTP content type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Name, unit, what it is, and its value: the families that are counters.
+/// Name, unit, description and value of the counter families.
 type Family = (&'static str, Option<&'static str>, &'static str, fn(&ProgInfo) -> String);
 
 const FAMILIES: [Family; 5] = [
     (
         "skep_prog_run_time_seconds",
         Some("seconds"),
-        "Time in the program (run_time_ns), an estimate where not all runs are timed.",
+        "Time in the program (run_time_ns), an estimate if not all runs are timed.",
         |prog| seconds(prog.stats.run_time_ns),
     ),
     ("skep_prog_runs", None, "Runs of the program (run_cnt).", |prog| {
@@ -92,8 +93,8 @@ fn head(text: &mut String, (name, kind, unit): (&str, &str, Option<&str>), help:
     let _ = writeln!(text, "# HELP {name} {help}");
 }
 
-/// The buckets that are told, 16 ns to 17 s: always the same ones, as scrapers expect. Shorter runs
-/// are in the first, longer ones in the last, which has no bound.
+/// The exported buckets, 16 ns to 17 s: a fixed set, as scrapers expect. Shorter runs are in the
+/// first, longer ones in the last, which is unbounded.
 const TOLD: RangeInclusive<usize> = 3..=33;
 
 /// Buckets, cumulative.
@@ -121,8 +122,7 @@ fn seconds(ns: u64) -> String {
     format!("{text}{point}")
 }
 
-/// A number in a label, as the specification writes it (Canonical Numbers): below 0.0001 with an
-/// exponent.
+/// A number in a label, in the specification's canonical form: below 0.0001 with an exponent.
 fn canonical(ns: u64) -> String {
     let digits = ns.to_string();
     let exponent = digits.len() as i32 - 10;
@@ -145,7 +145,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Serves a runtime's program statistics until it is dropped.
+/// Serves a runtime's program statistics until dropped.
 #[derive(Debug)]
 pub struct Server {
     addr: SocketAddr,
@@ -153,14 +153,14 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Serves `GET /metrics` on a loopback address; port 0 picks a free one.
+/// Serves `GET /metrics` on a loopback address; port 0 picks a free port.
 ///
 /// # Errors
 ///
 /// The address is not loopback, or is in use.
 pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
     if !addr.ip().is_loopback() {
-        let text = "metrics are served on loopback addresses only";
+        let text = "metrics are only served on loopback addresses";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     let listener = TcpListener::bind(addr)?;
@@ -186,7 +186,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Wakes the thread; it then sees the flag. One that cannot be woken is left alone.
+        // Wakes the thread, which then sees the flag. A thread that cannot be woken is left alone.
         if TcpStream::connect_timeout(&self.addr, Duration::from_secs(1)).is_ok()
             && let Some(thread) = self.thread.take()
         {
@@ -195,10 +195,10 @@ impl Drop for Server {
     }
 }
 
-/// Clients at the same time.
+/// Maximum number of concurrent clients.
 const CLIENTS_MAX: usize = 16;
 
-/// The clients that are being answered, the oldest first.
+/// The clients being served, the oldest first.
 #[derive(Default)]
 struct Clients(Mutex<VecDeque<(u64, TcpStream)>>);
 
@@ -207,7 +207,7 @@ impl Clients {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more; the oldest goes if there are too many.
+    /// Adds a client, dropping the oldest if there are too many.
     fn add(&self, number: u64, stream: TcpStream) {
         let mut clients = self.lock();
         if clients.len() >= CLIENTS_MAX {
@@ -221,7 +221,7 @@ impl Clients {
     }
 }
 
-/// Whoever reads or writes there goes on at once, with an error.
+/// Blocked reads and writes return immediately, with an error.
 fn hang_up((_, stream): (u64, TcpStream)) {
     let _ = stream.shutdown(Shutdown::Both);
 }
@@ -235,14 +235,14 @@ fn answer_all(listener: &TcpListener, stopped: &AtomicBool, observer: &Observer)
                 break;
             }
             let Ok((stream, other)) = stream.and_then(|s| Ok((s.try_clone()?, s))) else {
-                // No descriptors are left: there will be more when some client has gone.
+                // Out of file descriptors: there will be more when a client has gone.
                 thread::park_timeout(Duration::from_millis(20));
                 continue;
             };
             clients.add(number, other);
             let clients = &clients;
             let work = move || {
-                // What one client does wrong is its own trouble.
+                // An error of one client only affects that client.
                 let _ = answer(stream, observer);
                 clients.remove(number);
             };
@@ -254,14 +254,14 @@ fn answer_all(listener: &TcpListener, stopped: &AtomicBool, observer: &Observer)
     });
 }
 
-/// Bytes of a request that are read.
+/// Maximum number of request bytes to read.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
-/// A client that has not said what it wants by then is not waited for.
+/// A client that has not sent its request by then is dropped.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Nor one that has not taken its answer.
+/// So is one that has not received the response.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A request as far as it is needed: all of its head, or what has come in time.
+/// The relevant part of a request: the complete head, or what has arrived in time.
 fn request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();
@@ -306,7 +306,7 @@ fn answer(mut stream: TcpStream, observer: &Observer) -> io::Result<()> {
     send(&mut stream, answer.as_bytes())
 }
 
-/// All of it, if the client takes it in time: not only some now and then.
+/// Writes everything, within a time limit for the whole response.
 fn send(stream: &mut TcpStream, mut rest: &[u8]) -> io::Result<()> {
     let until = Instant::now() + ANSWER_PATIENCE;
     while !rest.is_empty() {
@@ -418,8 +418,8 @@ mod tests {
         let outside = serve("0.0.0.0:0".parse().unwrap(), runtime.observer());
         assert_eq!(outside.unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
-    /// Clients that say nothing, or are slow to, and those that do not take their answers, many at
-    /// a time: others are answered all the same, and the server ends when it is to.
+    /// Many clients at a time that send nothing, send slowly, or do not read their responses:
+    /// others are served all the same, and the server stops when told to.
     #[test]
     fn clients_do_not_wait_for_each_other() {
         let runtime = Runtime::new(Options::default()).unwrap();
@@ -446,7 +446,7 @@ mod tests {
         assert!(started.elapsed() < ANSWER_PATIENCE, "{:?}", started.elapsed());
     }
 
-    /// One that takes a little now and then has as long as one that takes nothing.
+    /// A client that reads slowly has as much time as one that reads nothing.
     #[test]
     fn an_answer_has_to_be_taken_in_time() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,5 @@
-//! The path to a refusal: which insns were walked, what registers held and since when.
+//! The path to a rejection: which insns were executed, and what was known about registers, since
+//! when.
 
 use skep_verifier::trace::{Event, Listener};
 use std::collections::VecDeque;
@@ -7,7 +8,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// An insn was walked.
+    /// An insn was processed.
     Insn {
         /// Its index.
         insn_idx: u32,
@@ -18,10 +19,10 @@ pub enum Step {
     Register(Register),
 }
 
-/// What is known of a register, and since when.
+/// What is known about a register, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Register {
-    /// The insn after which it is so; none where a function begins.
+    /// The insn that made it so; none at the start of a function.
     pub by: Option<u32>,
     /// Its call frame.
     pub frame: u32,
@@ -31,30 +32,30 @@ pub struct Register {
     pub value: Box<str>,
 }
 
-/// The path that is walked; at the end of a verification, the one that led to the refusal.
+/// The current path; at the end of a verification, the one that led to the rejection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WalkedPath {
     steps: VecDeque<Step>,
-    /// Steps that were dropped at the front, so that positions stay meaningful.
+    /// Number of steps dropped at the front, so that positions stay valid.
     dropped: usize,
-    /// Branches that wait: how many steps there were, and the insn that branches.
+    /// Pending branches: the number of steps at that time, and the insn that branches.
     waiting: Vec<(usize, u32)>,
     bytes: usize,
     bytes_max: usize,
 }
 
 impl WalkedPath {
-    /// A path of which about so many bytes are kept, those of its end.
+    /// A path that keeps about so many bytes, those at its end.
     pub(crate) fn new(bytes_max: usize) -> WalkedPath {
         WalkedPath { bytes_max, ..WalkedPath::default() }
     }
 
-    /// The steps, the first first; the beginning of a long path may be missing.
+    /// The steps in order; the beginning of a long path may be missing.
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
         self.steps.iter()
     }
 
-    /// What was told of registers, the first first.
+    /// The register facts in order.
     pub fn registers(&self) -> impl Iterator<Item = &Register> {
         self.steps.iter().filter_map(|step| match step {
             Step::Register(register) => Some(register),
@@ -62,7 +63,7 @@ impl WalkedPath {
         })
     }
 
-    /// The insns whose other branch is still to be walked, the first first.
+    /// The insns whose other branch is still pending, in order.
     pub fn waiting(&self) -> impl Iterator<Item = u32> {
         self.waiting.iter().map(|&(_, from)| from)
     }

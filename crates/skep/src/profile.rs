@@ -1,71 +1,41 @@
-//! `Profile`: where a verification spends its insns and states, and why states were kept apart.
+//! `Profile`: where verification spends its insns and states, and why states were not pruned.
 //!
 //! # Invariants
 //! 1. The insns of all costs sum up to [`Counts::insns_processed`](crate::Counts), their states to
 //!    `total_states`.
-//! 2. Memory is bounded: call paths that come after 128 MB are told of as of their function alone.
+//! 2. Memory is bounded: once call paths fill 128 MB, further ones are attributed to their function
+//!    only.
 
 mod call_path;
+mod cost;
 mod kept_apart;
 
 pub use call_path::CallPath;
+pub use cost::{Cost, CostAt};
 pub use kept_apart::KeptApart;
 pub use skep_verifier::trace::Apart;
 
-use crate::Counts;
+use crate::verification::Counts;
 use call_path::CallPaths;
 use kept_apart::{Place, Reasons};
 use skep_program::Program;
 use skep_verifier::trace::{Event, Listener};
 
-/// Insns of call paths that are told apart; each takes 16 bytes.
+/// Maximum number of call-path insns recorded separately; each takes 16 bytes.
 const CELLS_MAX: usize = 8 << 20;
-
-/// What was spent at an insn on one call path.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Times it was walked.
-    pub insns: u32,
-    /// States kept before it.
-    pub states: u32,
-    /// Paths that ended before it, because a kept state covers them.
-    pub covered: u32,
-    /// Comparisons with a kept state that did not cover the path.
-    pub apart: u32,
-}
-
-/// A cost, and what it was spent at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostAt {
-    /// Number of the call path.
-    pub path: usize,
-    /// The insn.
-    pub insn_idx: usize,
-    /// What was spent there.
-    pub cost: Cost,
-}
-
-impl std::ops::AddAssign for Cost {
-    fn add_assign(&mut self, other: Cost) {
-        self.insns += other.insns;
-        self.states += other.states;
-        self.covered += other.covered;
-        self.apart += other.apart;
-    }
-}
 
 /// Where a verification spends its insns and states.
 #[derive(Debug, Clone)]
 pub struct Profile {
     paths: CallPaths,
     reasons: Reasons,
-    /// The path at hand.
+    /// The current path.
     current: Option<u32>,
-    /// What branches wait on.
+    /// What pending branches need.
     waiting: Vec<Option<u32>>,
-    /// The insn walked last, or the one that branched.
+    /// The insn processed last, or the one that branched.
     last: u32,
-    /// Told before the insn that it is about.
+    /// Reported before the insn that it is about.
     pending: Cost,
     total: u64,
     stopped_at: Option<(u32, u32)>,
@@ -85,12 +55,12 @@ impl Profile {
         }
     }
 
-    /// The call paths; a parent stands before its children.
+    /// The call paths; parents precede their children.
     pub fn paths(&self) -> &[CallPath] {
         self.paths.all()
     }
 
-    /// What was spent. Only what is not zero.
+    /// The non-zero costs.
     pub fn costs(&self) -> impl Iterator<Item = CostAt> {
         self.paths.costs()
     }
@@ -102,12 +72,12 @@ impl Profile {
         total
     }
 
-    /// Why states were kept apart, the most frequent first.
+    /// Why states were not pruned, the most frequent first.
     pub fn kept_apart(&self) -> Vec<KeptApart> {
         self.reasons.sorted()
     }
 
-    /// The walk is over. An insn that ended it before it was walked is counted by the kernel, too.
+    /// Verification is over. The kernel also counts an insn that ended it before it was processed.
     pub(crate) fn finish(&mut self, counts: &Counts) {
         let left = counts.insns_processed.saturating_sub(self.total);
         if left > 0 {
@@ -126,7 +96,7 @@ impl Profile {
         self.current = Some(path);
     }
 
-    /// Insns that were walked one after the other.
+    /// Consecutive insns.
     fn count_run(&mut self, first: u32, insns: u32, frame: u32) {
         self.count(first, frame, Cost { insns: 1, ..Cost::default() });
         if let Some(path) = self.current {
@@ -158,12 +128,12 @@ impl Listener for Profile {
                 self.last = from;
             }
             Event::Saved { .. } => self.pending.states += 1,
-            Event::KeptApart { insn_idx, why, values } => {
-                self.pending.apart += 1;
-                self.reasons.add((insn_idx, why), &values);
+            Event::KeptApart { insn_idx, why, times, values } => {
+                self.pending.apart += times;
+                self.reasons.add((insn_idx, why), times, &values);
             }
             Event::Precise { insn_idx, by, frame, regs, slots } => {
-                // At hand is an insn that was told, or one that is told only if the path goes on.
+                // The current insn was reported already, or is reported only if the path continues.
                 let is_direct = by == self.last;
                 let places = Place::all(frame, (regs, slots));
                 self.reasons.matter((insn_idx, places), (by, is_direct));

@@ -1,5 +1,5 @@
-//! Runs verified programs in this process: maps, helpers, contexts, instances. What is here is safe
-//! to call in any order, from any thread.
+//! Runs verified programs in this process: maps, helpers, contexts, instances. Everything here is
+//! safe to call in any order, from any thread.
 
 pub use skep_runtime::map;
 pub use skep_runtime::{
@@ -10,7 +10,7 @@ pub use skep_runtime::{
     supported_kfuncs, takes_packet,
 };
 
-/// How running code is changed on this host.
+/// How running code is modified on this host.
 pub mod poke {
     pub use skep_runtime::poke::{mode, take_notice};
 }

@@ -1,10 +1,13 @@
 //! `Session`: opens objects and verifies programs against a host.
 
+use crate::error::Error;
+use crate::host::Host;
 use crate::host::read_bounded;
 use crate::kernel::Kernel;
+use crate::path::WalkedPath;
+use crate::profile::Profile;
 use crate::stopwatch::Stopwatch;
 use crate::verification::{NotAccepted, Verification, VerifyOptions};
-use crate::{Error, Host, Profile, WalkedPath};
 use skep_object::{Loader, Object, OpenOptions};
 use skep_program::Program;
 use skep_verifier::VerifiedProgram;
@@ -17,38 +20,39 @@ use std::sync::Arc;
 /// Larger files are not read: real objects are below a hundredth of it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Opens objects and verifies programs against one host; threads may share it.
+/// Opens objects and verifies programs against one host; can be shared by threads.
 #[derive(Clone, Default)]
 pub struct Session {
     /// What objects are loaded against.
     pub host: Host,
-    /// Whose rules decide what can be loaded; libbpf's by default.
+    /// The loader whose rules apply; libbpf by default.
     pub loader: Loader,
-    /// The program whose functions `freplace` programs replace, which was verified before:
-    /// [`Session::with_target`] does that.
+    /// The program, verified before, whose functions `freplace` programs replace: set by
+    /// [`Session::with_target`].
     pub target: Option<Arc<Program>>,
-    /// The kernel that programs are for, if it is another than 6.18: what it lacks is refused.
+    /// The target kernel, if it is not 6.18: programs that need something it lacks are rejected.
     pub kernel: Option<Arc<Kernel>>,
 }
 
 impl Session {
-    /// A session that loads as libbpf does.
+    /// A session with libbpf's rules.
     pub fn new(host: Host) -> Session {
         Session { host, loader: Loader::Libbpf, target: None, kernel: None }
     }
 
-    /// A session for another kernel: objects are loaded against what is known of it, and what it
-    /// lacks is refused. The rules of the walk stay 6.18's: see [`Kernel::promise`].
+    /// A session for another kernel: objects are loaded against what is known about it, and
+    /// programs that need something it lacks are rejected. The other verifier rules are those of
+    /// 6.18: see [`Kernel::promise`].
     pub fn for_kernel(kernel: Kernel) -> Session {
         Session { host: kernel.host(), kernel: Some(Arc::new(kernel)), ..Session::default() }
     }
 
-    /// The same, with the program whose functions `freplace` programs replace: in objects that are
-    /// opened from now on they are of its type. It is verified first.
+    /// Adds the program whose functions `freplace` programs replace; it is verified first. Objects
+    /// opened from now on use its type for such programs.
     ///
     /// # Errors
     ///
-    /// The program is refused or gets no verdict.
+    /// The program is rejected or gets no verdict.
     pub fn with_target(self, target: &Program) -> Result<Session, NotAccepted> {
         self.accept(target, &VerifyOptions::default())?;
         Ok(Session { target: Some(Arc::new(target.clone())), ..self })
@@ -69,12 +73,12 @@ impl Session {
         if !metadata.is_file() {
             return Err(Error::new(path, STEP, "not a regular file"));
         }
-        // Files of /proc state no size; reading some of them waits for ever.
+        // Files in /proc have no size; reading some of them blocks for ever.
         if metadata.len() == 0 {
             return Ok(Vec::new());
         }
         if metadata.len() > FILE_BYTES_MAX {
-            let cause = format!("too large for an object ({} bytes)", metadata.len());
+            let cause = format!("too large for an object file ({} bytes)", metadata.len());
             return Err(Error::new(path, STEP, cause));
         }
         read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, e))
@@ -90,8 +94,8 @@ impl Session {
         self.open(path, &self.read(path)?)
     }
 
-    /// Parses and relocates the object in `bytes`; `path` is used in errors and for its name.
-    /// A program that the loader, or the kernel before it verifies, refuses is an error of that
+    /// Parses and relocates the object in `bytes`; `path` is used in errors and for its name. A
+    /// program rejected by the loader, or by the kernel before verification, is an error of that
     /// program: see [`Refusal::of_load`](crate::Refusal::of_load).
     ///
     /// # Errors
@@ -104,7 +108,8 @@ impl Session {
     }
 
     /// Parses the object in `bytes` without relocating it against a kernel: CO-RE relocations and
-    /// externs stay as the file has them, and nothing is refused. For reading, not for verifying.
+    /// externs stay as they are in the file, and nothing is rejected. For inspection, not for
+    /// verification.
     ///
     /// # Errors
     ///
@@ -137,7 +142,7 @@ impl Session {
         judged.unwrap_or_else(|panic| Verification::broken(program, panic, started.elapsed()))
     }
 
-    /// Verifies one program, and says where that spends its insns and states.
+    /// Verifies one program, and reports where verification spends its insns and states.
     pub fn profile(&self, program: &Program, options: &VerifyOptions) -> (Verification, Profile) {
         let config = self.config(options);
         let started = Stopwatch::start();
@@ -167,7 +172,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The program is refused or gets no verdict; the error says why in one line.
+    /// The program is rejected or gets no verdict; the error says why in one line.
     pub fn accept(
         &self,
         program: &Program,
@@ -183,7 +188,7 @@ impl Session {
 ///
 /// The message of the panic.
 pub fn contain_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // What a panic leaves half done inside is dropped with it: `work` owns or only reads its state.
+    // A partially modified state is dropped after a panic: `work` owns or only reads its state.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_text(panic.as_ref()))
 }
 

@@ -1,4 +1,4 @@
-//! `Stopwatch`: how long something takes, where there is a clock.
+//! `Stopwatch`: measures time, where there is a clock.
 
 use std::time::Duration;
 #[cfg(not(target_family = "wasm"))]
@@ -24,7 +24,7 @@ impl Stopwatch {
         self.started.elapsed()
     }
 
-    /// WebAssembly by itself has no clock.
+    /// WebAssembly itself has no clock.
     #[cfg(target_family = "wasm")]
     pub(crate) fn elapsed(self) -> Duration {
         Duration::ZERO

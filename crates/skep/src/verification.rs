@@ -1,11 +1,11 @@
-//! `Verification`: the verifier's answer on one program, and how long it took.
+//! `Verification`: the result of verifying one program, and how long it took.
 //!
-//! The verifier itself sees no clock. Here it is timed, and if it panics, only this program gets
-//! [`Verdict::Bug`].
+//! The verifier itself uses no clock; time is measured here. If the verifier panics, only this
+//! program gets [`Verdict::Bug`].
 
-use crate::WalkedPath;
 use crate::catalogue::{code_of, load_code};
-use crate::kernel::Lack;
+use crate::error::Error;
+use crate::path::WalkedPath;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
@@ -15,23 +15,23 @@ use skep_verifier::{
 };
 use std::time::Duration;
 
-/// Log bytes that are kept where the caller does not say.
+/// Log bytes kept by default.
 const LOG_BYTES_MAX: usize = 16 << 20;
 
-/// How a program is verified.
+/// Options for verifying a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifyOptions {
     /// `log_level` of `BPF_PROG_LOAD`: 1, 2, 4, combined; 0 is no log.
     pub log_level: u32,
-    /// Maximum log bytes to keep; 16 MiB where nothing is said.
+    /// Maximum log bytes to keep; by default 16 MiB.
     pub log_bytes_max: Option<usize>,
-    /// Maximum bytes a verification may hold at a time.
+    /// Maximum memory of a verification, in bytes.
     pub mem_bytes_max: Option<u64>,
-    /// Bytes to keep of the path to a refusal ([`Verification::path`]), those of its end.
+    /// Bytes of the path to a rejection to keep ([`Verification::path`]), from its end.
     pub path_bytes_max: Option<usize>,
     /// Verify as for a process without capabilities.
     pub unprivileged: bool,
-    /// Choices of the engine that change the cost and nothing else.
+    /// Implementation choices that affect cost but not results.
     pub tuning: Tuning,
 }
 
@@ -56,9 +56,9 @@ impl VerifyOptions {
 /// The verifier's answer.
 #[derive(Debug, Clone)]
 pub enum Verdict {
-    /// The kernel would load it; `Runtime::load` takes what is here.
+    /// The kernel would load it; pass it to `Runtime::load`.
     Accepted(Box<VerifiedProgram>),
-    /// The kernel would refuse it.
+    /// The kernel would reject it.
     Rejected(Refusal),
     /// No verdict: it needs something that is not modelled yet.
     Unsupported(String),
@@ -68,24 +68,7 @@ pub enum Verdict {
     Bug(String),
 }
 
-impl Verdict {
-    pub(crate) fn lacking(lack: &Lack) -> Verdict {
-        if !lack.is_sure {
-            let why = "whether this kernel has it is not known";
-            return Verdict::Unsupported(format!("{lack}; {why}"));
-        }
-        Verdict::Rejected(Refusal {
-            insn_idx: lack.insn_idx,
-            load: None,
-            kind: "not-on-this-kernel".to_owned(),
-            registers: Vec::new(),
-            errno: EINVAL,
-            message: lack.to_string(),
-        })
-    }
-}
-
-/// A program that may not run.
+/// A program that was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAccepted {
     /// Its name.
@@ -94,10 +77,10 @@ pub struct NotAccepted {
     pub reason: Reason,
 }
 
-/// Why a program may not run.
+/// Why a program was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// The kernel would refuse it.
+    /// The kernel would reject it.
     Rejected(Refusal),
     /// No verdict: it needs something that is not modelled yet.
     Unsupported(String),
@@ -113,12 +96,12 @@ impl std::fmt::Display for NotAccepted {
         match &self.reason {
             Reason::Rejected(why) => match why.insn_idx {
                 Some(insn) => {
-                    write!(f, "program '{name}': refused at insn {insn}: {}", why.message)
+                    write!(f, "program '{name}': rejected at insn {insn}: {}", why.message)
                 }
-                None => write!(f, "program '{name}': refused: {}", why.message),
+                None => write!(f, "program '{name}': rejected: {}", why.message),
             },
             Reason::OutOfMemory => {
-                write!(f, "program '{name}': verification exceeds its memory limit")
+                write!(f, "program '{name}': verification exceeds the memory limit")
             }
             Reason::Unsupported(what) => {
                 write!(f, "program '{name}': not supported yet: {what}")
@@ -130,16 +113,22 @@ impl std::fmt::Display for NotAccepted {
 
 impl std::error::Error for NotAccepted {}
 
+impl From<NotAccepted> for Error {
+    fn from(cause: NotAccepted) -> Error {
+        Error::caused(cause)
+    }
+}
+
 /// Why a program is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Offending insn; `None` if the program is refused as a whole.
+    /// Offending insn; `None` if the program is rejected as a whole.
     pub insn_idx: Option<usize>,
-    /// The step of loading that refuses it; `None` if the verifier does.
+    /// The loading step that rejects it; `None` if the verifier does.
     pub load: Option<LoadClass>,
     /// Stable name of the kind of fault, such as `leaked-reference` or `load_error_map`.
     pub kind: String,
-    /// Registers that the message names, in its order.
+    /// Registers named in the message, in order.
     pub registers: Vec<u8>,
     /// Errno of the load, positive.
     pub errno: i32,
@@ -147,11 +136,11 @@ pub struct Refusal {
     pub message: String,
 }
 
-const EINVAL: i32 = 22;
+pub(crate) const EINVAL: i32 = 22;
 
 impl Refusal {
-    /// Why a program of an object is not loaded; `None` if the file is malformed, or too little is
-    /// known of the kernel.
+    /// Why a program of an object cannot be loaded; `None` if the file is malformed, or too little
+    /// is known about the kernel.
     pub fn of_load(error: &skep_object::Error) -> Option<Refusal> {
         Some(Refusal::at_load(error.class()?, error.to_string()))
     }
@@ -167,11 +156,11 @@ impl Refusal {
         }
     }
 
-    /// The verifier's refusal; or what the loader could not resolve, if that was reached.
+    /// The verifier's rejection; or, if that is at an unresolved reference, the loader's.
     fn of_program(program: &Program, rejection: Rejection) -> Refusal {
         let insn_idx = rejection.insn_idx.map(|idx| idx as usize);
         let unresolved = insn_idx.and_then(|idx| program.unresolved_at(idx));
-        // What the loader put there is the call of a helper that does not exist.
+        // The loader replaced it by a call of a helper that does not exist.
         let no_such_helper =
             matches!(rejection.kind, RejectKind::Call(CallFault::NoSuchHelper { .. }));
         if let Some(unresolved) = unresolved
@@ -195,7 +184,7 @@ impl Refusal {
     }
 }
 
-/// Counters, under the names of the kernel's log.
+/// Counters, with the names used in the kernel's log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as in the kernel's log")]
 pub struct Counts {
@@ -206,7 +195,7 @@ pub struct Counts {
     pub mark_read: u64,
     pub stack_depth_bytes: u64,
     pub mem_peak_bytes: u64,
-    /// The parts of `mem_peak_bytes`.
+    /// The components of `mem_peak_bytes`.
     pub mem_peak: MemBytes,
     /// Bytes in use when verification ended.
     pub mem_final: MemBytes,
@@ -221,17 +210,17 @@ pub struct Verification {
     pub program: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Counters; zero if verification did not begin.
+    /// Counters; zero if verification did not start.
     pub counts: Counts,
     /// The verifier's log at the requested level.
     pub log: String,
-    /// The path to the refusal, if it was to be kept.
+    /// The path to the rejection, if requested.
     pub path: Option<WalkedPath>,
-    /// The insn that acquired what is not released, if it is refused for that.
+    /// The insn that acquired the unreleased reference, if that is why it is rejected.
     pub acquired_by: Option<usize>,
-    /// The functions whose stack or number is too large, if it is refused for that.
+    /// The functions whose stack or number is too large, if that is why it is rejected.
     pub call_chain: Vec<ChainFrame>,
-    /// What does not fit, where the message of the refusal only says that something does not.
+    /// The mismatch, if the message of the rejection only says that there is one.
     pub because: Option<String>,
     /// Wall time of the verification alone.
     pub duration: Duration,
@@ -282,7 +271,7 @@ impl Verification {
         }
     }
 
-    /// We failed: `panic` says how.
+    /// An internal error: `panic` is its message.
     pub(crate) fn broken(program: &Program, panic: String, duration: Duration) -> Self {
         Verification {
             program: program.name.clone(),
@@ -302,7 +291,7 @@ impl Verification {
         self.verified().is_some()
     }
 
-    /// What can run, if it is accepted.
+    /// The verified program, if it is accepted.
     pub fn verified(&self) -> Option<&VerifiedProgram> {
         match &self.verdict {
             Verdict::Accepted(verified) => Some(verified),
@@ -314,7 +303,7 @@ impl Verification {
     ///
     /// # Errors
     ///
-    /// The program is refused or got no verdict; the error says why in one line.
+    /// The program is rejected or got no verdict; the error says why in one line.
     pub fn into_verified(self) -> Result<VerifiedProgram, NotAccepted> {
         let reason = match self.verdict {
             Verdict::Accepted(verified) => return Ok(*verified),

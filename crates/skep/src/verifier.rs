@@ -1,4 +1,4 @@
-//! What embedders see of the verifier: settings, and what it makes. [`crate::Session`] calls it.
+//! The parts of the verifier that embedders see: settings and results. [`crate::Session`] calls it.
 
 pub use skep_verifier::{
     BacktrackSkip, ChainFrame, Config, ErrorInjection, FastPaths, HoleKind, IdmapReset, InsnFacts,

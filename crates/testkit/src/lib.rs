@@ -11,4 +11,5 @@ pub mod engine;
 pub mod exec;
 pub mod forked;
 pub mod judge;
+pub mod rng;
 pub mod suite;

@@ -106,8 +106,9 @@ fn wrong_on_ours(
     };
     let a = normalise(&ours.log, &program.insns);
     let b = normalise(&theirs.log, &program.insns);
-    Ok(first_difference(&a, &b).map_or(String::new(), |(line, ours, kernels)| {
-        let (ours, kernels) = (ours.unwrap_or("(end)"), kernels.unwrap_or("(end)"));
+    Ok(first_difference(&a, &b).map_or(String::new(), |parted| {
+        let line = parted.line;
+        let (ours, kernels) = (parted.ours.unwrap_or("(end)"), parted.theirs.unwrap_or("(end)"));
         format!("log line {line}\n  - {ours}\n  + {kernels}\nthe kernel's log:\n{b}")
     }))
 }

@@ -1,7 +1,7 @@
 //! `abi_enum!`: an enumeration of the kernel's headers as one table.
 //!
-//! Each row is a variant, its number and its name; rows stand in the order of the numbers, from 0
-//! and without gaps, which the compiler checks. `abi_enum_spelled!` adds the headers' spelling.
+//! Each row is a variant, its number and its name. Rows are in numeric order, from 0 and without
+//! gaps, which the compiler checks. `abi_enum_spelled!` adds the spelling used in the headers.
 
 /// An enum of numbers that the ABI counts from 0, with their names.
 macro_rules! abi_enum {
@@ -66,7 +66,7 @@ macro_rules! abi_enum {
     };
 }
 
-/// The same where the headers spell a value in another way than tools do.
+/// The same, for values that the headers spell differently from the tools.
 macro_rules! abi_enum_spelled {
     (
         $(#[$meta:meta])*

@@ -1,12 +1,13 @@
-//! Which `expected_attach_type` a program type takes, and which types name what they attach to.
+//! Which `expected_attach_type` a program type takes, and which program types name a kernel type to
+//! attach to.
 //!
-//! Kernel: `bpf_prog_load_check_attach` (6.18); asked by loading every program type at every
-//! number, with and without a type of the kernel.
+//! Kernel: `bpf_prog_load_check_attach` (6.18); tested by loading every program type with every
+//! number, with and without a kernel type.
 
 use crate::helper::AttachSet;
 use crate::{AttachType, ProgType};
 
-/// Largest number of a type in BTF; larger ones are refused before the verifier sees the program.
+/// Largest number of a type in BTF; larger ones are rejected before the verifier sees the program.
 pub const BTF_MAX_TYPE: u32 = 0x000f_ffff;
 
 /// Attach types of the program types that do not take every number.
@@ -67,7 +68,7 @@ pub fn attach_types(prog_type: ProgType) -> AttachSet {
     }
 }
 
-/// Whether a program of this type may name a type of the kernel that it attaches to.
+/// Whether a program of this type may name a kernel type that it attaches to.
 pub fn attaches_to_btf(prog_type: ProgType) -> bool {
     matches!(prog_type, ProgType::Tracing | ProgType::Lsm | ProgType::StructOps | ProgType::Ext)
 }

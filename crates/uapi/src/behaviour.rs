@@ -1,13 +1,13 @@
-//! What the verifiers of other kernels do otherwise than that of 6.18.44, as named values.
+//! Where the verifiers of other kernels differ from that of 6.18.44, as named values.
 //!
-//! A row is a rule, the asked kernels where it holds, and its witness: a program of the corpus
-//! whose verdict shows it. `cargo xtask` holds every row against what the kernels answered
-//! (`tests/kernels/asked`). A release that was not asked has the values that the asked ones around
-//! it have both.
+//! A row is a rule, the tested kernels on which it holds, and its witness: a program of the corpus
+//! whose verdict shows it. `cargo xtask` checks every row against the kernels' results
+//! (`tests/kernels/asked`). For a release that was not tested, a value is known if the tested
+//! releases before and after it agree on it.
 //!
-//! Source: the kernels' answers; the witness of each row, and its log.
+//! Source: the results of the kernels; the witness of each row, and its log.
 
-/// An asked kernel: what its release begins with, and the numbers that it begins to hold at.
+/// A tested kernel: the prefix of its release, and the first numbers for which it stands.
 struct Column {
     release: &'static str,
     from: [u32; 3],
@@ -33,25 +33,25 @@ const COLUMNS: [Column; 12] = [
     column("7.3.4+", 7, 3, 0),
 ];
 
-/// The column of 6.18.44, whose rules all else is written in.
+/// The column of 6.18.44, the reference for all other tables.
 pub(crate) const REFERENCE: usize = 6;
 
-/// What a kernel says of a witness.
+/// What a kernel reports for a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// It is accepted.
     Accepted,
     /// It is refused.
     Refused,
-    /// It is walked in so many insns.
+    /// It is accepted after this number of processed insns.
     Insns(u64),
-    /// It is refused, with this as the last line.
+    /// It is rejected, with this as the last line.
     Says(&'static str),
 }
 
 use Shows::{Accepted, Insns, Refused, Says};
 
-/// A rule that does not hold everywhere.
+/// A rule that does not hold on every kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behaviour {
     /// Its name, as the field of [`Behaviours`].
@@ -60,7 +60,7 @@ pub struct Behaviour {
     pub text: &'static str,
     /// Object and program that show it.
     pub witness: (&'static str, &'static str),
-    /// What the kernel says of it where the rule holds, and only there.
+    /// What the kernel reports for the witness if, and only if, the rule holds.
     pub shows: Shows,
     marks: &'static str,
 }
@@ -71,13 +71,14 @@ impl Behaviour {
         holds(self.marks, column_of(release))
     }
 
-    /// The same where it is known: on a kernel that was asked, or between two that agree.
+    /// The same, on releases for which it is known: a tested kernel, or one between two that agree.
     pub fn known_on(&self, release: &str) -> Option<bool> {
         let [here, there] = columns_around(release).map(|at| holds(self.marks, at));
         (here == there).then_some(here)
     }
 
-    /// Whether the witness shows it there: on some kernels it is another program, by their types.
+    /// Whether the witness shows the rule there: on some kernels it is a different program, because
+    /// of their types.
     pub fn is_shown_on(&self, release: &str) -> bool {
         matches!(self.marks.as_bytes()[column_of(release)], b'+' | b'.')
     }
@@ -96,8 +97,8 @@ pub(crate) fn column_of(release: &str) -> usize {
     COLUMNS.iter().rposition(|it| it.from <= numbers).unwrap_or(0)
 }
 
-/// What the releases of the asked kernels begin with between which this one is; twice the same if
-/// it was asked, and where there is none on one side.
+/// The prefixes of the tested releases before and after this one: the same one twice if it was
+/// tested itself, `None` where there is none on that side.
 pub fn asked_around(release: &str) -> [&'static str; 2] {
     columns_around(release).map(|at| COLUMNS[at].release)
 }
@@ -115,14 +116,14 @@ fn numbers(release: &str) -> [u32; 3] {
     std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
-/// What the release of the asked kernel begins with whose rules hold for `release`.
+/// The prefix of the tested release whose rules are used for `release`.
 pub fn nearest_asked(release: &str) -> &'static str {
     COLUMNS[column_of(release)].release
 }
 
 macro_rules! behaviours {
     ($($name:ident $marks:literal $shows:expr, $object:literal $program:literal $text:literal)*) => {
-        /// The rules of one kernel that other kernels do not have, or have otherwise.
+        /// The rules of one kernel that other kernels lack or define differently.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Behaviours {
             $(#[doc = $text] pub $name: bool,)*
@@ -152,7 +153,7 @@ macro_rules! behaviours {
                 }
             }
 
-            /// Says of a rule whether it holds; a name that is none changes nothing.
+            /// Sets whether a rule holds; an unknown name changes nothing.
             pub fn set(&mut self, name: &str, holds: bool) {
                 match name {
                     $(stringify!($name) => self.$name = holds,)*
@@ -160,7 +161,7 @@ macro_rules! behaviours {
                 }
             }
 
-            /// Where both say the same, that; elsewhere what holds on 6.18.44.
+            /// The value on which both agree; otherwise that of 6.18.44.
             fn between(one: &Behaviours, other: &Behaviours) -> Behaviours {
                 let known = Behaviours::reference();
                 Behaviours {
@@ -177,9 +178,9 @@ impl Behaviours {
         Behaviours::of_column(REFERENCE)
     }
 
-    /// Those of a release (`uname -r`). Of one that was not asked only what the asked ones before
-    /// and after it agree on is known; the rest is as on 6.18.44. One before all has what the
-    /// oldest has.
+    /// The rules of a release (`uname -r`). For one that was not tested, only the values on which
+    /// its tested neighbours agree are known; the rest is as on 6.18.44. Releases before the oldest
+    /// tested one are treated like it.
     pub fn of_release(release: &str) -> Behaviours {
         let [before, after] = columns_around(release).map(Behaviours::of_column);
         Behaviours::between(&before, &after)
@@ -198,371 +199,391 @@ impl Default for Behaviours {
 #[rustfmt::skip]
 behaviours! {
     sockmaps_changed_by_packets "+++++++++++." Accepted,
-        "v3/verifier_sockmap_mutate.bpf.o" "test_xdp"
-        "Programs that see packets may update and delete elements of sockmaps."
+        "witnesses/maps.bpf.o" "deletes_socket"
+        "XDP and other packet programs may update and delete sockmap elements."
     lsm_hooks_disabled ".+++++++++++" Refused,
-        "v3/verifier_lsm.bpf.o" "disabled_hook_test1"
-        "Some LSM hooks take no programs."
+        "witnesses/traced.bpf.o" "disabled_hook"
+        "Some LSM hooks are disabled for programs."
     file_alloc_hook "+++++++....." Accepted,
-        "v3/verifier_lsm.bpf.o" "errno_zero_retval_test1"
-        "The LSM hook `file_alloc_security` takes programs."
+        "witnesses/traced.bpf.o" "file_alloc"
+        "Programs may attach to the LSM hook `file_alloc_security`."
     syscalls_sleep ".........+++" Accepted,
-        "v3/iters_css.bpf.o" "iter_css_for_each"
-        "Entries of system calls may sleep and be changed, whether or not errors are injected."
+        "witnesses/traced.bpf.o" "syscall_sleeps"
+        "Sleepable and fmod_ret programs may attach to syscall entries without error injection."
     timers_in_tracing "........++++" Accepted,
-        "v3/test_helper_restricted.bpf.o" "kprobe_timer"
-        "Maps with timers and work queues may be used by tracing programs."
+        "witnesses/maps.bpf.o" "timer_in_kprobe"
+        "Tracing programs may use maps with timers and work queues."
     kfunc_results_trusted "---...-.++**" Insns(7),
-        "sched_ext/rules.bpf.o" "cpu_rq_checked"
-        "Objects that kfuncs return are trusted."
+        "witnesses/schedulers.bpf.o" "reads_queue"
+        "Objects returned by kfuncs are trusted."
     stores_need_trust "---...-....+" Refused,
-        "sched_ext/rules.bpf.o" "store_walked"
-        "Fields of a kernel object may be changed only by a pointer to it that is trusted."
+        "witnesses/schedulers.bpf.o" "stores_slice"
+        "Fields of a kernel object may only be written through a trusted pointer."
     scx_kfuncs_by_member "---...-..+++" Refused,
-        "sched_ext/rules.bpf.o" "select_dfl_checked"
-        "What a scheduler may call depends on the member of `sched_ext_ops` that it implements."
+        "witnesses/schedulers.bpf.o" "selects_elsewhere"
+        "Which kfuncs a scheduler may call depends on the member of `sched_ext_ops` it implements."
     scx_slots_by_member "---...-...++" Refused,
-        "sched_ext/rules.bpf.o" "slots_elsewhere"
-        "Only where tasks are dispatched may a scheduler count its slots, and cancel."
+        "witnesses/schedulers.bpf.o" "counts_elsewhere"
+        "Dispatch slots may only be counted and cancelled in the dispatch operation."
     kfuncs_in_raw_tp "........++++" Accepted,
-        "v3/verifier_kfunc_prog_types.bpf.o" "cpumask_kfunc_raw_tp"
-        "Raw tracepoints may call the kfuncs of tasks, cgroups and CPU masks."
+        "witnesses/objects.bpf.o" "makes_mask"
+        "Raw tracepoint programs may call the kfuncs for tasks, cgroups and CPU masks."
+    no_kfuncs_at_tracepoints "*+..--------"
+        Says("calling kernel function cgroup_rstat_updated is not allowed"),
+        "witnesses/callers.bpf.o" "tracepoint_calls"
+        "Tracepoint and perf event programs may not call kfuncs."
+    kfuncs_in_sock_ops "--.+++++++++" Accepted,
+        "witnesses/callers.bpf.o" "sock_ops_calls"
+        "sock_ops programs may call the kfuncs that cgroup programs may call."
+    keys_for_all "-....+++++++" Accepted,
+        "witnesses/callers.bpf.o" "syscall_takes_key"
+        "Key kfuncs are not limited to tracing programs."
     void_global_functions ".........+++" Accepted,
-        "v3/test_global_func7.bpf.o" "global_func7"
-        "Global functions may return nothing."
+        "witnesses/globals.bpf.o" "calls_void"
+        "Global functions may return void."
     long_chains_of_globals ".........+++" Accepted,
-        "v3/test_global_func3.bpf.o" "global_func3"
-        "Calls of global functions do not add up to a chain of at most eight frames."
+        "witnesses/globals.bpf.o" "calls_chain"
+        "Calls of global functions do not count towards the limit of eight frames."
     ld_abs_ends_function ".++...+.++++" Refused,
-        "v3/verifier_ld_ind.bpf.o" "ld_abs_subprog_early_exit"
+        "witnesses/walks.bpf.o" "packet_load_ends"
         "A legacy packet load beyond the packet ends its function, which then returns 0."
-    var_off_writes_scrub "+++...+.++++" Accepted,
-        "bench/csv.bpf.o" "csv"
-        "A store at a variable offset makes data of the rest of a spilled register."
+    var_off_writes_scrub "..+...+.++++" Accepted,
+        "witnesses/numbers.bpf.o" "rest_of_overwritten"
+        "A store at a variable offset turns the rest of a spilled register into data."
     drops_any_fields "++++++++++.." Accepted,
-        "v3/task_kfunc_success.bpf.o" "test_task_xchg_release"
+        "witnesses/objects.bpf.o" "drops_holder"
         "Tracing programs may drop objects with any fields."
     array_lookups_not_null "...+++++++++" Accepted,
-        "v3/iters.bpf.o" "iter_err_too_permissive2"
-        "A lookup in an array with a constant key below its size is never NULL."
-    helper_reads_keep_spills "-..+++++++++" Accepted,
-        "libbpf-tools/biosnoop.bpf.o" "block_rq_complete"
-        "A helper that only reads the stack leaves spilled registers there."
+        "witnesses/maps.bpf.o" "first_of_array"
+        "An array lookup with a constant key below the array's size is never NULL."
+    helper_reads_keep_spills "...+++++++++" Accepted,
+        "witnesses/maps.bpf.o" "value_read_by_helper"
+        "A helper that only reads the stack preserves spilled registers."
     global_calls_in_preempt_off "...+++++++++" Accepted,
-        "v3/preempt_lock.bpf.o" "preempt_global_subprog_test"
-        "Global functions may be called where preemption is off."
+        "witnesses/objects.bpf.o" "calls_in_section"
+        "Global functions may be called with preemption disabled."
     fmod_ret_tests "..++++++++++" Accepted,
-        "v3/modify_return.bpf.o" "fmod_ret_test"
-        "The kernel's test functions may be changed without error injection."
+        "witnesses/traced.bpf.o" "changes_test"
+        "fmod_ret programs may attach to the kernel's test functions without error injection."
     ranges_decide_jumps "..++++++++++" Accepted,
-        "v3/verifier_bounds_deduction_non_const.bpf.o" "deducing_bounds_from_non_const_1"
-        "A jump that compares two registers is decided by their ranges."
+        "witnesses/numbers.bpf.o" "two_ranges"
+        "A comparison of two registers is decided by their ranges."
     argument_tags "..++++++++++" Accepted,
-        "v3/verifier_global_subprogs.bpf.o" "arg_tag_ctx_kprobe"
-        "Tags say what the arguments of a global function are."
+        "witnesses/globals.bpf.o" "gives_what_is_there"
+        "BTF tags describe the arguments of global functions."
     static_calls_under_lock "..++++++++++" Accepted,
-        "v3/test_spin_lock.bpf.o" "lock_static_subprog_call"
-        "Static functions may be called, and left, while a lock is held."
+        "witnesses/maps.bpf.o" "calls_under_lock"
+        "Static functions may be called, and may return, while a lock is held."
     pointers_teach_not_null "..++++++++++" Accepted,
-        "v3/verifier_jeq_infer_not_null.bpf.o" "null_ptr_to_map_value"
-        "What equals a pointer that is not NULL is not NULL."
+        "witnesses/equal.bpf.o" "equals_value"
+        "A value that compares equal to a non-NULL pointer is not NULL."
     any_pointer_teaches_not_null "...+++++++.." Accepted,
         "witnesses/equal.bpf.o" "equals_context"
-        "Any pointer that is not said to be NULL teaches so, not those alone that are known not to be."
+        "That holds for every pointer not marked as possibly NULL, not only for types never NULL."
     jumps_trim_edges "..++++++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "reg_not_equal_const"
-        "What is not equal to an edge of its range has a smaller one."
+        "witnesses/numbers.bpf.o" "not_the_edge"
+        "A value not equal to the end of its range has a smaller range."
     spills_share_ids "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "spill_64bit_of_64bit_ok"
-        "A spilled number is linked with the register that it came from."
+        "witnesses/numbers.bpf.o" "spilled_then_compared"
+        "A spilled scalar shares an id with its register."
     any_number_spilled "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "spill_unbounded"
-        "Every number is spilled (else: not those of which nothing is known, and zeros as data)."
+        "witnesses/numbers.bpf.o" "unbounded_spilled"
+        "Every scalar is spilled (else: not unknown ones, and zeros only as data)."
     narrow_fills_keep_ranges "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "fill_32bit_after_spill_64bit"
-        "Part of a spilled number that is loaded keeps what is known of it."
+        "witnesses/numbers.bpf.o" "half_of_spilled"
+        "Loading part of a spilled scalar preserves its bounds."
     narrow_spills_linked "..++++++++++" Accepted,
-        "v3/verifier_spill_fill.bpf.o" "spill_32bit_range_track"
-        "What a jump teaches of a register holds for copies that less than eight bytes hold."
+        "witnesses/numbers.bpf.o" "narrow_spilled"
+        "Bounds learned from a jump also apply to copies spilled in fewer than eight bytes."
     mov32_links "..++++++++++" Accepted,
-        "v3/verifier_reg_equal.bpf.o" "subreg_equality_1"
-        "A copy of 32 bits is linked with its source if that has no more."
+        "witnesses/numbers.bpf.o" "narrow_copy"
+        "A 32-bit copy shares an id with its source if the upper half is zero."
     cpu_ids_bounded "..++++++++++" Accepted,
-        "v3/test_global_map_resize.bpf.o" "bss_array_sum"
-        "The number of the CPU is below that of the possible ones."
-    untrusted_kptr_tag "..++++++++++" Accepted,
-        "v3/map_kptr.bpf.o" "test_map_kptr_ref2"
-        "Pointers in maps have references unless a tag says that they are untrusted."
+        "witnesses/numbers.bpf.o" "cpu_below_limit"
+        "The result of `bpf_get_smp_processor_id` is bounded by the number of possible CPUs."
+    untrusted_kptr_tag "..++++++++++" Refused,
+        "witnesses/objects.bpf.o" "stores_task"
+        "Pointers in maps are referenced unless tagged as untrusted."
     loops_closed_by_any_insn "..++++++++++" Accepted,
-        "v3/verifier_cfg.bpf.o" "conditional_loop2"
-        "A loop may be closed by going on to the next insn."
+        "witnesses/walks.bpf.o" "falls_into_loop"
+        "A loop may be closed by falling through to the next insn."
     addresses_of_functions "..++++++++++" Accepted,
-        "v3/get_func_ip_test.bpf.o" "test1"
-        "Addresses of the kernel's functions may be taken."
+        "witnesses/traced.bpf.o" "address_of_function"
+        "Programs may take addresses of kernel functions."
     lsm_results_bounded "..++++++++++" Refused,
-        "v3/verifier_lsm.bpf.o" "errno_zero_retval_test4"
-        "What an LSM program may return depends on its hook."
+        "witnesses/traced.bpf.o" "hook_positive"
+        "The allowed return values of an LSM program depend on its hook."
     packets_move_in_calls "..++++++++++" Refused,
-        "v3/verifier_sock.bpf.o" "invalidate_pkt_pointers_from_global_func"
-        "Calls of functions that change packet data end what was known of packets."
+        "witnesses/globals.bpf.o" "reads_after_pull"
+        "Calls of functions that change packet data invalidate packet pointers."
     kprobes_sleep ".+++++++++++" Accepted,
-        "v3/uprobe_multi.bpf.o" "uprobe_sleep"
-        "Probes of user space may sleep."
+        "witnesses/traced.bpf.o" "uprobe_sleeps"
+        "Uprobe programs may be sleepable."
     binds_pass_ports ".+++++++++++" Accepted,
-        "v3/bind_perm.bpf.o" "bind_v4_prog"
-        "Programs that bind sockets may let any port pass."
+        "witnesses/traced.bpf.o" "bind_any_port"
+        "Programs for bind hooks may let any port pass."
     unused_stack_read ".+++++++++++" Accepted,
-        "v3/verifier_basic_stack.bpf.o" "uninitialized_stack2"
-        "Stack below all that was written may be read."
+        "witnesses/numbers.bpf.o" "stack_not_written"
+        "Stack below everything written may be read."
     globals_take_memory ".+++++++++++" Accepted,
-        "v3/test_global_func9.bpf.o" "global_func9"
-        "Global functions may be given pointers to memory."
+        "witnesses/globals.bpf.o" "gives_memory"
+        "Global functions may take pointers to memory."
     whole_ctx "..++++++++++" Accepted,
-        "v3/test_misc_tcp_hdr_options.bpf.o" "misc_estab"
-        "Contexts have all fields of 6.18 (else: those that the kernel's BTF has)."
+        "witnesses/traced.bpf.o" "late_field"
+        "Contexts have all fields of 6.18 (else: those in the kernel's BTF)."
     lsm_hooks_sleep ".+++++++++++" Accepted,
-        "v3/local_storage.bpf.o" "inode_rename"
-        "Programs of most LSM hooks may sleep."
+        "witnesses/traced.bpf.o" "hook_sleeps"
+        "Programs of most LSM hooks may be sleepable."
     any_map_while_sleeping ".+++++++++++" Accepted,
-        "v3/lsm.bpf.o" "test_void_hook"
-        "Programs that sleep may use more than arrays and hash maps."
+        "witnesses/traced.bpf.o" "sleeps_with_map"
+        "Sleepable programs may use more than arrays and hash maps."
     kfuncs ".+++++++++++" Accepted,
-        "v3/bpf_dctcp.bpf.o" "bpf_dctcp_cong_avoid"
-        "Programs may call functions of the kernel that are no helpers."
-    tcp_pacing_writes "..++++++++++" Accepted,
-        "v3/tcp_ca_write_sk_pacing.bpf.o" "write_sk_pacing_cong_control"
-        "Congestion control may set the pacing rate of a socket."
+        "witnesses/congestion.bpf.o" "calls_kernel"
+        "Programs may call kfuncs."
+    tcp_pacing_writes ".+++++++++++" Accepted,
+        "witnesses/congestion.bpf.o" "writes_rate"
+        "Congestion control programs may write a socket's pacing rate and pacing status."
+    tcp_limit_writes "..++++++++++" Accepted,
+        "witnesses/congestion.bpf.o" "writes_limit"
+        "Congestion control programs may write `snd_cwnd_stamp` and `app_limited`."
     objects_need_gpl "..++++++++++" Refused,
-        "v3/btf_type_tag_user.bpf.o" "test_sys_getsockname"
-        "Programs look into objects of the kernel only under a licence that the GPL allows."
+        "witnesses/untrusting.bpf.o" "looks_into_task"
+        "Only programs with a GPL-compatible licence may access kernel objects."
     fastcall "..++++++++++" Accepted,
-        "v3/verifier_bpf_fastcall.bpf.o" "cumulative_stack_depth"
-        "Spills around calls of fast helpers are taken out, and their stack with them."
+        "witnesses/walks.bpf.o" "spilled_around_fast_call"
+        "Spills around fastcall helper calls are removed, together with their stack."
     any_memory_as_key "..++++++++++" Accepted,
-        "v3/test_ringbuf_map_key.bpf.o" "test_ringbuf_mem_map_key"
-        "Keys and values of maps may be in any memory."
+        "witnesses/maps.bpf.o" "reserved_key"
+        "Map keys and values may be in any memory."
+    objects_as_memory "..++++++++++" Accepted,
+        "witnesses/traced.bpf.o" "object_as_memory"
+        "Helpers that read memory accept a trusted kernel object."
     task_stack_bounded ".+++++++++++" Accepted,
-        "v3/bpf_iter_task_stack.bpf.o" "get_task_user_stacks"
-        "The stack of a task is not longer than the buffer for it."
+        "witnesses/traced.bpf.o" "stack_of_task"
+        "The result of `bpf_get_task_stack` is bounded by the size of the buffer."
     dynptrs_overwritten "..++++++++++" Accepted,
-        "v3/dynptr_fail.bpf.o" "dynptr_overwrite_unref"
-        "A dynptr without reference may be made anew."
-    private_stacks "..-+++++++++" Accepted,
-        "v3/strobemeta_subprogs.bpf.o" "on_event"
-        "Functions of tracing programs have a stack of their own if it is large."
-    nested_rcu ".......--+++" Accepted,
-        "v3/rcu_read_lock.bpf.o" "nested_rcu_region"
-        "Sections under RCU may be nested."
+        "witnesses/maps.bpf.o" "dynptr_twice"
+        "A dynptr without a reference may be overwritten."
+    private_stacks "...+++++++++" Accepted,
+        "witnesses/walks.bpf.o" "large_frames"
+        "Functions of tracing programs with much stack get a private stack."
+    nested_rcu ".......+++++" Accepted,
+        "witnesses/objects.bpf.o" "locks_twice"
+        "RCU read-side sections may be nested."
     ranges_are_combined "..++++++++++" Accepted,
-        "bench/crc16.bpf.o" "crc16"
-        "Products and bitwise OR and XOR of two ranges are ranges."
+        "witnesses/scalars.bpf.o" "exclusive_or"
+        "Multiplication and bitwise OR and XOR of two ranges give ranges."
     sums_are_linked "..++++++++++" Accepted,
-        "programs/hostile.bpf.o" "linked_sums"
+        "witnesses/numbers.bpf.o" "sum_of_copy"
         "A register is linked with its copy plus a constant."
-    masks_are_forked "..*...++++++" Insns(597_724),
-        "bench/crc32.bpf.o" "crc32"
-        "A mask made of a sign is walked as all ones, and again as zero."
-    tail_calls_end_function ".....+++++++" Insns(19),
-        "v3/tailcall_bpf2bpf1.bpf.o" "entry"
-        "A tail call that succeeds ends its function, which returns any number."
+    masks_are_forked "..+...++++++" Accepted,
+        "witnesses/numbers.bpf.o" "sign_mask"
+        "A mask made from a sign bit is explored once as all ones and once as zero."
+    tail_calls_end_function ".....+++++++" Refused,
+        "witnesses/maps.bpf.o" "function_left"
+        "A successful tail call ends its function, which returns an unknown value."
     loops_repeat_exactly "..++++++++++" Accepted,
-        "v3/verifier_loops1.bpf.o" "not_an_inifinite_loop"
-        "A loop is without end if a round changes nothing (else: nothing that matters so far)."
+        "witnesses/walks.bpf.o" "counted_in_stack"
+        "A loop is infinite if an iteration changes nothing (else: nothing known to matter so far)."
     single_values_known "......++++++" Accepted,
         "witnesses/scalars.bpf.o" "single_value"
-        "A number of which bits and bounds leave one value is that value."
+        "A value whose known bits and bounds allow only one value is a constant."
     swaps_known "......++++++" Accepted,
         "witnesses/scalars.bpf.o" "byte_order"
-        "A change of the byte order keeps what is known of the bits."
+        "A byte swap preserves known bits."
     negations_known "....++++++++" Accepted,
         "witnesses/scalars.bpf.o" "negation"
-        "A negation keeps what is known of the number."
+        "A negation preserves bounds and known bits."
     products_signed "...+++++++++" Accepted,
         "witnesses/scalars.bpf.o" "product"
-        "Products of what may be negative have bounds."
+        "Multiplication of possibly negative values gives bounds."
     overflows_bounded "....++++++++" Accepted,
         "witnesses/scalars.bpf.o" "overflowing_sum"
-        "A sum of which both ends overflow has bounds; so has a difference."
+        "A sum or difference both ends of which overflow still has bounds."
     linked_sums_synced "......+.++**" Accepted,
         "witnesses/scalars.bpf.o" "linked_bits"
-        "What is linked to a number learns its bounds from its bits, too."
+        "Linked registers also derive bounds from their known bits."
     fields_checked_first ".........+++" Refused,
         "witnesses/insns.bpf.o" "unreached_fields"
-        "Insns that are not reached may not set fields that they do not use, either."
+        "Unused fields are checked in unreachable insns, too."
     store_fields_checked_first "+........+++" Refused,
         "witnesses/insns.bpf.o" "unreached_store_field"
-        "The same of insns that store a register."
+        "The same for insns that store a register."
     bits_decide_jumps "..+.++++++++" Accepted,
         "witnesses/scalars.bpf.o" "disjoint_bits"
-        "Numbers are not equal where their known bits differ."
+        "Two values whose known bits differ are not equal."
     bounds_cross_signs "..+.++++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "bounds_deduct_positive_overlap"
-        "Signed bounds that cross zero learn from unsigned ones that miss one of their sides."
+        "witnesses/numbers.bpf.o" "positive_overlap"
+        "Signed bounds that cross zero are refined by unsigned ones that exclude one of the sides."
     half_bounds_cross_signs "..+...++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "signed_unsigned_intersection32_case1"
-        "The same for the bounds of the low half."
+        "witnesses/numbers.bpf.o" "positive_overlap_of_half"
+        "The same for the 32-bit bounds."
     callbacks_converge "-.++++++++++" Refused,
-        "v3/verifier_iterating_callbacks.bpf.o" "unsafe_for_each_map_elem"
-        "A callback is walked until its states repeat, and not at all (else: once)."
-    precision_crosses_calls "..++++++++++" Insns(56),
-        "v3/test_subprogs.bpf.o" "prog1"
-        "What must be precise is looked for in functions that were called, too (else: all before is)."
-    throw_leaves_all "***...++++++" Refused,
-        "v3/exceptions_fail.bpf.o" "reject_subprog_with_rcu_read_lock"
-        "An exception may hold nothing, in whatever function (else: locks only in the main one)."
+        "witnesses/walks.bpf.o" "callback_sets"
+        "A callback is explored until its states repeat, and zero times (else: once)."
+    precision_crosses_calls "..++++++++++" Insns(39),
+        "witnesses/walks.bpf.o" "number_before_call"
+        "Precision is tracked into called functions (else: everything before the call is precise)."
+    throw_leaves_all "**+...++++++" Refused,
+        "witnesses/objects.bpf.o" "throws"
+        "Nothing may be held at an exception, in any function (else: only locks in the main one)."
     unions_run_on "..++++++++++" Accepted,
-        "v3/test_ptr_untrusted.bpf.o" "lsm_run"
-        "A load below a union may run on into the next member."
+        "witnesses/traced.bpf.o" "beyond_member"
+        "A load inside a union may extend into the next member."
     equal_ids_are_paired "..++++++++++" Refused,
-        "v3/verifier_direct_packet_access.bpf.o" "id_in_regsafe_bad_access"
-        "States are compared by what ids stand for, also where registers are equal."
+        "witnesses/maps.bpf.o" "other_value"
+        "Ids are compared even where registers are equal."
     exceptions "..++++++++++" Refused,
-        "v3/exceptions_fail.bpf.o" "reject_exception_cb_call_static_func"
-        "A program may name a function for its exceptions."
+        "witnesses/globals.bpf.o" "names_callback"
+        "A program may name an exception callback."
     rcu_outlives_section "...........+" Accepted,
-        "v3/cpumask_failure.bpf.o" "test_global_mask_out_of_rcu"
-        "The end of a section under RCU changes nothing where the program runs in one."
+        "witnesses/objects.bpf.o" "used_after_section"
+        "The end of an RCU section has no effect in programs that run under RCU."
     writes_user_memory "++++++.+++++" Accepted,
-        "v3/test_probe_user.bpf.o" "handle_sys_connect"
-        "Probes may write to the memory of users (else: the kernel is locked down)."
-    helper_accesses_keep_objects "+.----------" Accepted,
-        "libbpf-tools/biosnoop.bpf.o" "block_rq_complete"
-        "A helper that may write the stack leaves pointers to objects of the kernel there."
+        "witnesses/traced.bpf.o" "writes_user"
+        "Probes may write user memory (else: the kernel is locked down)."
+    helper_accesses_keep_objects "+..---------" Accepted,
+        "witnesses/traced.bpf.o" "object_in_stack"
+        "A helper that may write the stack preserves pointers to kernel objects there."
     self_sums_linked "...+++.+...." Accepted,
-        "v3/verifier_linked_scalars.bpf.o" "scalars_self_add_clears_id"
-        "A number added to itself stays linked, by the constant that it becomes."
-    divisions_bounded "........++++" Insns(7),
-        "v3/verifier_sdiv.bpf.o" "sdiv64_overflow_ri"
-        "A quotient or remainder by a constant has bounds."
+        "witnesses/numbers.bpf.o" "added_to_itself"
+        "A value added to itself stays linked, by the constant that it becomes."
+    divisions_bounded "........++++" Accepted,
+        "witnesses/scalars.bpf.o" "remainder_of_constant"
+        "Division and remainder by a constant give bounds."
     int_pointers_in_ctx ".+++++++++++" Accepted,
-        "v3/verifier_btf_ctx_access.bpf.o" "btf_ctx_access_accept"
-        "A pointer to a number among a function's arguments is a number."
-    linked_are_apart "--++++.+...." Insns(29),
-        "v3/verifier_iterating_callbacks.bpf.o" "test2"
-        "A number without relations does not cover one that is another plus a constant."
+        "witnesses/traced.bpf.o" "pointer_to_number"
+        "A pointer to a scalar among a function's arguments is a scalar."
+    linked_are_apart "..*+++.+...." Insns(70),
+        "witnesses/walks.bpf.o" "number_or_sum"
+        "A scalar without links does not cover one that is linked with an offset."
     constants_compared ".+++++++++++" Accepted,
-        "v3/verifier_bounds.bpf.o" "crossing_64_bit_signed_boundary_1"
-        "A constant compared with a range of 64 bits ends its loop (else: nothing is said of it)."
+        "witnesses/walks.bpf.o" "constant_to_range"
+        "A constant compared with a 64-bit range ends its loop (else: no claim)."
     long_walks_alike "+++++++++..." Accepted,
         "bench/heapsort.bpf.o" "heapsort"
-        "Walks of more than half of the limit end as here (else: no promise is made of them)."
+        "Programs with more than half the insn limit end as here (else: no claim)."
     void_fields_read "....++++++++" Accepted,
         "witnesses/pointers.bpf.o" "void_read"
-        "What a field of the kernel's points to may be read, if it is a number or nothing known."
+        "Fields that point to scalars or unknown types may be read."
     may_goto_nowhere "...+++++++++" Accepted,
         "witnesses/insns.bpf.o" "may_goto_next"
-        "A `may_goto` may go to the next insn."
+        "A `may_goto` may target the next insn."
     any_sums_linked "......+.++++" Accepted,
         "witnesses/linked.bpf.o" "narrow_difference"
-        "Sums of 32 bits, of negative constants, and differences are linked, too."
+        "32-bit sums, sums with negative constants, and differences are linked, too."
     same_number_decides ".......+++++" Accepted,
         "witnesses/same.bpf.o" "same_equal"
-        "A jump that compares a number with itself is decided."
+        "A comparison of a register with itself is decided."
     offsets_are_bounds ".........+++" Refused,
         "witnesses/pointers.bpf.o" "value_less_constant"
-        "A constant that is added to a pointer is part of its bounds."
+        "A constant added to a pointer is part of its bounds."
     recursion_refused_first "--.......+++" Insns(0),
         "witnesses/insns.bpf.o" "unreached_recursion"
-        "No function may call itself, also where the walk does not come."
+        "No function may be recursive, even in unreachable code."
     forgotten_sums_checked "...+++.++..." Refused,
         "witnesses/pointers.bpf.o" "forgotten_large_sum"
-        "What was added to a number counts where that is added to a pointer, whatever it is by then."
+        "The scalar added to a pointer keeps its bounds, whatever the register holds later."
     reads_are_marked "**+++......." Insns(46),
         "witnesses/reads.bpf.o" "argument_not_read"
-        "A saved state needs what was read on the paths from it (else: what may be read)."
-    dead_registers_ignored "--.+++++++++" Insns(31),
-        "v3/iters.bpf.o" "iter_tricky_but_fine"
-        "Registers that no insn reads any more are not compared, in unfinished loops either."
-    globals_when_called "..++++++++++" Insns(14),
-        "v3/verifier_global_subprogs.bpf.o" "chained_global_func_calls_success"
-        "A global function is walked after the main one, if it is called (else: before, in any case)."
-    objects_are_paired "..++++++++++" Insns(71),
-        "v3/vrf_socket_lookup.bpf.o" "tc_socket_lookup"
-        "A pointer to an object covers one to another object (else: the very same alone)."
-    results_are_precise "..++++++++++" Insns(29),
-        "v3/test_sk_lookup.bpf.o" "sk_assign_esocknosupport"
-        "What a program returns must be precise."
+        "A saved state needs what is read on the paths from it (else: what may be read)."
+    dead_registers_ignored "--.+++++++++" Insns(21),
+        "witnesses/objects.bpf.o" "set_in_rounds"
+        "Dead registers are not compared, in unfinished loops either."
+    globals_when_called "..++++++++++" Accepted,
+        "witnesses/walks.bpf.o" "wrong_not_called"
+        "A global function is verified after the main one, if called (else: before it, always)."
+    objects_are_paired "..++++++++++" Insns(56),
+        "witnesses/walks.bpf.o" "other_socket"
+        "A pointer to an object covers one to another object (else: only the same one)."
+    results_are_precise "..++++++++++" Insns(44),
+        "witnesses/walks.bpf.o" "other_result"
+        "The return value of a program must be precise."
     zeros_beside_spills "..++++++++++" Insns(36),
         "witnesses/reads.bpf.o" "zeros_beside_number"
-        "Zeros beside a number of four bytes that is spilled stay zeros."
-    fib_lookup_writes "**+..++++*++" Insns(178),
-        "v3/test_tc_neigh_fib.bpf.o" "tc_dst"
-        "`bpf_fib_lookup` is known to write what it is given."
+        "Zeros next to a spilled 4-byte scalar stay zeros."
+    fib_lookup_writes "+++..+++++++" Refused,
+        "witnesses/maps.bpf.o" "route_overwrites"
+        "`bpf_fib_lookup` is known to write its argument."
     dead_forgotten_at_once ".........+++" Says("old state: R10=fp0"),
-        "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
-        "Registers and halves of stack slots that are not read again are forgotten before a state is saved, not once it was verified."
-    half_dead_spills_kept "..........++" Insns(130),
-        "libbpf-tools/tcpconnlat.bpf.o" "tcp_rcv_state_process"
-        "A spilled register is forgotten only where no half of its slot is read again."
-    jumps_decided_first ".........+++" Insns(695),
-        "libbpf-tools/cpudist.bpf.o" "sched_switch_btf"
-        "Jumps that numbers and constant maps decide are unconditional before the walk."
-    single_ids_forgotten "........++++" Insns(381),
-        "v3/arena_htab.bpf.o" "arena_htab_llvm"
-        "A number that shares its id with nothing else loses it before a state is saved, and is given one when it is filled."
+        "witnesses/walks.bpf.o" "loop_without_end"
+        "Dead registers and half slots are dropped before a state is saved (else: after)."
+    half_dead_spills_kept "---------.++" Insns(34),
+        "witnesses/walks.bpf.o" "half_of_slot"
+        "A spilled register is dropped only if no half of its slot is read again."
+    jumps_decided_first "-----....+++" Insns(33),
+        "witnesses/walks.bpf.o" "read_where_never"
+        "Jumps decided by constants and constant maps become unconditional beforehand."
+    single_ids_forgotten "--......++++" Insns(50),
+        "witnesses/walks.bpf.o" "other_links"
+        "An unshared scalar id is dropped before a state is saved, and a fill assigns a new one."
     memory_not_null "..++++++++++" Accepted,
         "witnesses/null.bpf.o" "map"
-        "Maps, memory and trusted objects are known not to be NULL, as values and sockets are."
+        "Maps, memory and trusted objects are known not to be NULL, like map values and sockets."
     halves_of_pointers_decide "++.+++++++.." Accepted,
         "witnesses/null.bpf.o" "half_of_map_value"
-        "A jump that compares half of such a pointer with zero is decided."
+        "A comparison of the lower half of such a pointer with zero is decided."
     allocations_fit "...........+" Refused,
         "witnesses/pointers.bpf.o" "reserved_negative"
-        "What is reserved of a ring buffer has a size of 32 bits."
-    dead_dynptrs_compared ".........+++" Insns(34),
-        "v3/test_get_xattr.bpf.o" "test_file_open"
-        "A saved state keeps its dynptrs, though they are not used again."
+        "The size of a ring buffer reservation has 32 bits."
+    dead_dynptrs_compared ".........+++" Insns(63),
+        "witnesses/objects.bpf.o" "dead_dynptr"
+        "A saved state keeps dynptrs that are not used again."
     bounds_repaired "..++++++++++" Accepted,
         "witnesses/pointers.bpf.o" "contradiction"
-        "Bounds that contradict one another are forgotten."
+        "Contradictory bounds are reset."
     lookups_of_no_address "..++++++++++" Accepted,
         "witnesses/lookups.bpf.o" "tcp_of_no_address"
-        "A socket may be looked up by an address of no bytes."
+        "A socket lookup may have an address of zero bytes."
     numbers_at_the_end ".+++++++++++" Accepted,
         "witnesses/pointers.bpf.o" "last_array"
-        "A struct may end in an array of numbers, of any length."
+        "A struct may end in an array of scalars of any length."
     jumps_keep_bounds "..++++++++++" Accepted,
         "witnesses/halves.bpf.o" "wide_after_half"
-        "A comparison of 32 bits keeps bounds of 64, and the other way round (else: they are found anew)."
+        "A 32-bit comparison keeps 64-bit bounds, and vice versa (else: they are recomputed)."
     numbers_plus_arena "--+...+.++++" Accepted,
         "witnesses/arena.bpf.o" "number_plus_pointer"
-        "A pointer into an arena may be added to a number."
+        "An arena pointer may be added to a scalar."
     arena_loads_extend "--...+++++++" Accepted,
         "witnesses/arena.bpf.o" "signed_load"
-        "Signed numbers may be loaded from an arena."
+        "Sign-extending loads from an arena are supported."
     set_retval_checked "-.........++" Refused,
         "witnesses/calls.bpf.o" "dev_positive"
-        "What `bpf_set_retval` is given is 0 or an error; so is what `bpf_get_retval` returns."
+        "The argument of `bpf_set_retval` and the result of `bpf_get_retval` are 0 or an error."
     objects_below_frame "--........++" Refused,
         "witnesses/places.bpf.o" "iterator_above_stack"
-        "An iterator or a saved flag is not looked for above the frame."
+        "Iterators and saved flags are not looked up above the frame."
     probes_change_registers ".....+.+++++" Accepted,
         "witnesses/probes.bpf.o" "uprobe_register"
-        "Probes may change the registers of what they probe."
+        "Probes may change the registers of the probed function."
     tracepoints_sleep ".........+++" Accepted,
         "witnesses/sleeping.bpf.o" "raw_enter"
-        "Programs at tracepoints may sleep (those that name theirs: at those of system calls)."
+        "Tracepoint programs may be sleepable (if they name a tracepoint: one of system calls)."
+    struct_ops_awake "+*.........."
+        Says("Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
+        "witnesses/congestion.bpf.o" "sleeps"
+        "struct_ops programs may not be sleepable."
     tracing_sleeps "++.........." Accepted,
         "witnesses/sleeping.bpf.o" "btf_switch"
-        "Programs that trace with types may sleep, whatever they are attached to."
+        "BTF tracing programs may be sleepable, whatever they attach to."
     callbacks_are_loops ".......+++++" Insns(38_725),
         "programs/hostile.bpf.o" "back_edges"
-        "A call that calls back is a loop: what its rounds need is told to one another."
+        "A call with a callback is a loop: what its iterations need is propagated between them."
     contradictions_decide ".........+++" Accepted,
         "witnesses/wrapped.bpf.o" "nothing_left"
-        "A jump is decided where one of its sides would leave nothing of an operand."
+        "A jump is decided if one of its sides would leave no value for an operand."
     halves_narrow ".........+++" Accepted,
         "witnesses/wrapped.bpf.o" "half_narrows"
-        "The low half narrows the bounds of a small number (else: replaces them)."
+        "The lower half refines the bounds of a small value (else: replaces them)."
     ranges_wrap "..........++" Accepted,
         "witnesses/wrapped.bpf.o" "range_wraps"
-        "Of a number, and of its low half, one range is known, which may wrap (else: bounds)."
+        "A scalar and its lower half have one range each, which may wrap (else: bounds)."
     signed_fills_linked "--++++++++.." Accepted,
         "witnesses/wrapped.bpf.o" "filled_with_sign"
-        "A part of a spilled number stays linked with it, even if its sign is extended."
+        "Part of a spilled scalar stays linked with it, even if sign-extended."
     frames_of_sixteen "..++++++++++" Accepted,
-        "v3/strobemeta_subprogs.bpf.o" "on_event"
-        "Frames of compiled programs are rounded to 16 bytes, not to 32."
+        "witnesses/walks.bpf.o" "frames"
+        "Frames of JIT-compiled programs are rounded to 16 bytes, not to 32."
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The formats that `bpf_snprintf`, `bpf_trace_printk` and their siblings take: what a format says,
-//! piece by piece, or that it is none. The verifier asks for constant formats, the runtime for all.
+//! The format strings of `bpf_snprintf`, `bpf_trace_printk` and similar helpers: their pieces, or
+//! that they are invalid. The verifier checks constant formats with it, the runtime all of them.
 //!
-//! Kernel: `bpf_bprintf_prepare` (6.18); every conversion with every kind of byte behind it was
-//! compared with it (`tests/exec/text.md`).
+//! Kernel: `bpf_bprintf_prepare` (6.18); compared for every conversion followed by every kind of
+//! byte (`tests/exec/text.md`).
 
 /// A piece of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub struct Conversion {
     pub left: bool,
     /// `0`: zeros fill it up.
     pub zero: bool,
-    /// `+`: numbers that are not negative have a sign.
+    /// `+`: non-negative numbers are printed with a sign.
     pub plus: bool,
-    /// A space: they have a space there.
+    /// A space: non-negative numbers are printed with a space in place of the sign.
     pub space: bool,
     /// At least so many bytes.
     pub width: Option<u32>,
@@ -56,9 +56,9 @@ pub enum ConversionKind {
     Str,
     /// `%p`, `%px`, `%pK`.
     Pointer,
-    /// `%ps`, `%pS`, `%pB`: the name of what is at that address.
+    /// `%ps`, `%pS`, `%pB`: the symbol at that address.
     Symbol,
-    /// `%pi4`, `%pI4`, `%pi6`, `%pI6`: the address of a network at that address.
+    /// `%pi4`, `%pI4`, `%pi6`, `%pI6`: the IP address stored at that address.
     Ip {
         /// Bytes that are read: 4 or 16.
         bytes: usize,
@@ -67,7 +67,7 @@ pub enum ConversionKind {
     },
 }
 
-/// Widest field: what the kernel clamps to.
+/// Largest field width, to which the kernel clamps.
 const WIDTH_MAX: u32 = (1 << 23) - 1;
 
 /// The kernel's `isspace`, of Latin-1.
@@ -85,7 +85,7 @@ fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || (byte >= 0xc0 && !is_punctuation(byte))
 }
 
-/// The pieces of a format without its end; `None` if programs may not use it.
+/// The pieces of a format without its terminator; `None` if programs may not use it.
 pub fn pieces(format: &[u8]) -> Option<Vec<Piece<'_>>> {
     let mut found = Vec::new();
     let mut rest = format;
@@ -116,7 +116,7 @@ pub fn arguments(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().filter(|piece| matches!(piece, Piece::Argument(_))).count()
 }
 
-/// What stands behind a `%`, and what follows.
+/// What follows a `%`, and the rest of the format.
 fn conversion(mut rest: &[u8]) -> Option<(Conversion, &[u8])> {
     let flags = rest.iter().take_while(|byte| b"0+- ".contains(byte)).count();
     let (flags, after) = rest.split_at(flags);
@@ -165,12 +165,12 @@ fn number(letter: u8, long: bool) -> Option<ConversionKind> {
     }
 }
 
-/// Strings must not be followed by more letters.
+/// A string conversion must not be followed by another letter.
 fn ends_word(tail: &[u8]) -> bool {
     tail.first().is_none_or(|byte| is_space(*byte) || is_punctuation(*byte))
 }
 
-/// What stands behind `%p`; letters and digits behind that are taken for a part of it.
+/// What follows `%p`; letters and digits after that are part of it.
 fn pointer(tail: &[u8]) -> Option<(ConversionKind, &[u8])> {
     use ConversionKind as K;
     let kind = match tail {

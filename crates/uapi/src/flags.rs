@@ -11,9 +11,9 @@ bitflags! {
     pub struct ProgFlags: u32 {
         /// `BPF_F_STRICT_ALIGNMENT`: every access must be naturally aligned.
         const STRICT_ALIGNMENT = 1 << 0;
-        /// `BPF_F_ANY_ALIGNMENT`: never ask for alignment, whatever the machine needs.
+        /// `BPF_F_ANY_ALIGNMENT`: never require alignment, whatever the machine needs.
         const ANY_ALIGNMENT = 1 << 1;
-        /// `BPF_F_TEST_RND_HI32`: put noise in upper halves that the verifier thinks are dead.
+        /// `BPF_F_TEST_RND_HI32`: randomize upper halves that the verifier considers dead.
         const TEST_RND_HI32 = 1 << 2;
         /// `BPF_F_TEST_STATE_FREQ`: save a state at every prune point.
         const TEST_STATE_FREQ = 1 << 3;
@@ -23,7 +23,7 @@ bitflags! {
         const XDP_HAS_FRAGS = 1 << 5;
         /// `BPF_F_XDP_DEV_BOUND_ONLY`: bound to a device, not offloaded to it.
         const XDP_DEV_BOUND_ONLY = 1 << 6;
-        /// `BPF_F_TEST_REG_INVARIANTS`: refuse the program if the bounds of a register contradict
+        /// `BPF_F_TEST_REG_INVARIANTS`: reject the program if the bounds of a register contradict
         /// each other.
         const TEST_REG_INVARIANTS = 1 << 7;
         /// `BPF_F_TOKEN_FD`: `prog_token_fd` is set.
@@ -57,7 +57,7 @@ bitflags! {
         const CLONE = 1 << 9;
         /// `BPF_F_MMAPABLE`: user space may map it.
         const MMAPABLE = 1 << 10;
-        /// `BPF_F_PRESERVE_ELEMS`: perf event array keeps its events when the file is closed.
+        /// `BPF_F_PRESERVE_ELEMS`: a perf event array keeps its events when the file is closed.
         const PRESERVE_ELEMS = 1 << 11;
         /// `BPF_F_INNER_MAP`: an inner array may differ from its template in `max_entries`.
         const INNER_MAP = 1 << 12;
@@ -80,7 +80,7 @@ bitflags! {
     /// `bpf_attr.log_level` of `BPF_PROG_LOAD`. Zero means: no log.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct LogLevel: u32 {
-        /// `BPF_LOG_LEVEL1`: what was walked before the program was refused.
+        /// `BPF_LOG_LEVEL1`: the insns processed before the program was rejected.
         const LEVEL1 = 1;
         /// `BPF_LOG_LEVEL2`: everything that was walked.
         const LEVEL2 = 2;

@@ -1,6 +1,6 @@
 //! Licences of programs.
 
-/// Whether the licence allows what is reserved for GPL programs.
+/// Whether the licence permits what is reserved for GPL programs.
 ///
 /// Kernel: `license_is_gpl_compatible`, 6.18; the strings are those of `MODULE_LICENSE`.
 pub fn is_gpl_compatible(license: &str) -> bool {

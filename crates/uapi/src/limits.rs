@@ -1,15 +1,15 @@
-//! Limits of the kernel that a program, a map or a log must keep.
+//! Limits that the kernel puts on a program, a map or a log.
 //!
 //! Every limit is a constant of 6.18; a [`KernelProfile`](crate::KernelProfile) gives those that
 //! differ between versions.
 
-/// `PAGE_SIZE` of the kernels that are modelled (x86-64), whatever this host's pages are.
+/// `PAGE_SIZE` of the modelled kernels (x86-64), independent of this host's page size.
 pub const PAGE_SIZE_BYTES: u32 = 4096;
 /// `MAX_BPF_REG`: registers `r0` to `r10`.
 pub const MAX_BPF_REG: usize = 11;
 /// Registers with `r11`, which rewrites use.
 pub const MAX_BPF_EXT_REG: usize = MAX_BPF_REG + 1;
-/// `MAX_BPF_STACK`: bytes of stack of one frame, and of all frames of a call chain together.
+/// `MAX_BPF_STACK`: stack bytes of one frame, and of all frames of a call chain together.
 pub const MAX_BPF_STACK_BYTES: u32 = 512;
 /// `BPF_REG_SIZE`: bytes of a register and of a stack slot.
 pub const BPF_REG_SIZE_BYTES: u32 = 8;
@@ -21,16 +21,15 @@ pub const MAX_CALL_FRAMES: usize = 8;
 pub const BPF_MAX_SUBPROGS: usize = 256;
 /// `MAX_TAIL_CALL_CNT`: tail calls at run time.
 pub const MAX_TAIL_CALL_CNT: u32 = 33;
-/// Stack in bytes that callers of a subprog with a tail call may use altogether.
+/// Stack bytes that the callers of a subprog with a tail call may use in total.
 pub const MAX_TAIL_CALL_STACK_BYTES: u32 = 256;
 /// `BPF_COMPLEXITY_LIMIT_INSNS`: insns of a privileged program, and insns walked for any program.
 pub const BPF_COMPLEXITY_LIMIT_INSNS: u32 = 1_000_000;
 /// `BPF_MAXINSNS`: insns of an unprivileged program.
 pub const BPF_MAXINSNS: u32 = 4096;
-/// `BPF_COMPLEXITY_LIMIT_JMP_SEQ`: branches that wait to be walked.
+/// `BPF_COMPLEXITY_LIMIT_JMP_SEQ`: pending branches.
 pub const BPF_COMPLEXITY_LIMIT_JMP_SEQ: u32 = 8192;
-/// `BPF_COMPLEXITY_LIMIT_STATES`: saved states of one insn that are kept while a program is
-/// unprivileged.
+/// `BPF_COMPLEXITY_LIMIT_STATES`: states saved for one insn of an unprivileged program.
 pub const BPF_COMPLEXITY_LIMIT_STATES: u32 = 64;
 /// `MAX_USED_MAPS`: maps of one program.
 pub const MAX_USED_MAPS: usize = 64;
@@ -38,7 +37,7 @@ pub const MAX_USED_MAPS: usize = 64;
 pub const MAX_USED_BTFS: usize = 64;
 /// `MAX_KFUNC_DESCS`: different kfuncs of one program.
 pub const MAX_KFUNC_DESCS: usize = 256;
-/// `MAX_KFUNC_BTFS`: different modules whose kfuncs one program calls.
+/// `MAX_KFUNC_BTFS`: number of modules whose kfuncs one program can call.
 pub const MAX_KFUNC_BTFS: usize = 256;
 /// `MAX_BPF_FUNC_REG_ARGS`: arguments of a helper, kfunc or subprog.
 pub const MAX_BPF_FUNC_REG_ARGS: usize = 5;

@@ -6,7 +6,7 @@
 //! (`expected prog array map for tail call`) and
 //! `bpf_for_each_map_elem` (`callback function not allowed for map`) have.
 //!
-//! Not asked, therefore refused here: arenas (no helper takes them), struct_ops maps.
+//! Not tested, and therefore rejected here: arenas (no helper takes them), struct_ops maps.
 
 use crate::helper::{HelperId as Id, HookKey};
 use crate::{AttachType, Behaviours, MapType as M, ProgType};
@@ -27,7 +27,7 @@ const fn maps(types: &[M]) -> u64 {
     bits
 }
 
-/// Helpers with a map argument, by number. `bpf_timer_init` has none: it wants the map that holds
+/// Helpers with a map argument, by number. `bpf_timer_init` has none: it takes the map that holds
 /// its timer.
 #[rustfmt::skip]
 static ROWS: [Row; 39] = [
@@ -74,9 +74,9 @@ static ROWS: [Row; 39] = [
 
 const SOCK_MAPS: u64 = maps(&[M::Sockmap, M::Sockhash]);
 
-/// May the helper be given a map of this type, in a program of this kind?
+/// Whether the helper may be given a map of this type, in a program of this kind.
 ///
-/// Helpers without row have no rule: true.
+/// Helpers without a row have no rule: true.
 pub fn map_func_compatible(
     map_type: M,
     helper: Id,
@@ -100,7 +100,7 @@ pub fn map_func_compatible(
     }
 }
 
-/// Programs that may change a sockmap or sockhash with the common map helpers.
+/// Programs that may modify a sockmap or sockhash with the common map helpers.
 fn may_update_sockmap(hook: &HookKey<'_>, rules: &Behaviours) -> bool {
     match hook.prog_type {
         ProgType::Tracing => hook.attach_type == AttachType::TraceIter.number(),

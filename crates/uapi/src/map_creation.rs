@@ -1,14 +1,14 @@
-//! What BPF_MAP_CREATE refuses, with the reason: the rules of `map_rule`, and those that go beyond
-//! sizes and flags: `map_extra`, BTF, inner maps, capacities.
+//! What `BPF_MAP_CREATE` rejects, with the reason: the rules of `map_rule`, and those beyond sizes
+//! and flags: `map_extra`, BTF, inner maps, capacities.
 //!
-//! Kernel: `map_create` and the `map_alloc` of each type, 6.18. Every type was asked with every
-//! attribute varied: `crates/kernel/tests/map_create.rs` asks again.
-//! Not here: memory that runs out, NUMA nodes, struct_ops maps, which follow their struct.
+//! Kernel: `map_create` and the `map_alloc` of each type, 6.18. Every type was tested with every
+//! attribute varied; `crates/kernel/tests/map_create.rs` repeats this. Not modelled: memory
+//! exhaustion, NUMA nodes, struct_ops maps, which follow their struct.
 
 use crate::{Amount, MapFlags, MapRefusal, MapRule, MapShape, MapType, map_rule};
 use std::fmt;
 
-/// Everything that BPF_MAP_CREATE looks at, but for the BTF itself.
+/// Everything that `BPF_MAP_CREATE` examines except the BTF itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapCreation {
     /// Map type.
@@ -25,14 +25,14 @@ pub struct MapCreation {
 
 type M = MapType;
 
-/// `map_extra` of the types that have one; the others' is 0.
+/// `map_extra`, for the types that have one; 0 for the others.
 const EXTRA: [(M, Amount); 2] =
     [(M::BloomFilter, Amount::Between(0, 15)), (M::Arena, Amount::MultipleOrZero(PAGE))];
-/// Types that are only made with BTF of key and value.
+/// Types that require BTF of key and value.
 const WITH_BTF: [M; 4] = [M::SkStorage, M::InodeStorage, M::TaskStorage, M::CgrpStorage];
 /// Types of maps of maps.
 const OUTER: [M; 2] = [M::ArrayOfMaps, M::HashOfMaps];
-/// Types that no map of maps holds.
+/// Types that cannot be inner maps.
 const NEVER_INNER: [M; 6] = [
     M::ProgArray,
     M::ArrayOfMaps,
@@ -46,11 +46,11 @@ const BUCKETS: [M; 5] = [M::Hash, M::PercpuHash, M::LruHash, M::LruPercpuHash, M
 const PAGE: u64 = crate::limits::PAGE_SIZE_BYTES as u64;
 const BUCKETS_MAX: u64 = 1 << 28;
 const ARENA_BYTES_MAX: u64 = 4 << 30;
-/// An entry of a stack trace with build ids takes this many entries of one with addresses.
+/// A stack trace entry with build ids takes as much space as this many entries with addresses.
 const BUILD_ID_WORDS: u32 = 4;
 
 impl MapCreation {
-    /// Would the kernel create the map? The reason if not, in one line.
+    /// Why the kernel would not create the map, in one line; `None` if it would.
     pub fn check(&self) -> Result<(), String> {
         let Some(rule) = map_rule(self.map_type) else { return Ok(()) };
         self.check_shape(rule)?;
@@ -121,7 +121,7 @@ impl MapCreation {
             return Ok(());
         }
         match self.inner {
-            None => Err("its inner map is not defined; a loader would have to set it".to_owned()),
+            None => Err("its inner map is not defined; the loader must set it".to_owned()),
             Some(inner) if NEVER_INNER.contains(&inner) => {
                 Err(format!("a map of type {inner} cannot be an inner map"))
             }

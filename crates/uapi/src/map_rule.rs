@@ -1,8 +1,8 @@
 //! Which maps can be created.
 //!
 //! Kernel: `map_create` and the `map_alloc_check` of each map type, 6.18. Every attribute was
-//! varied alone; the answers are repeated by `tests/map_rule.rs`. Not here: memory that runs out,
-//! value types that need BTF (local storage), inner maps, struct_ops, `BPF_F_STACK_BUILD_ID`.
+//! varied alone; `tests/map_rule.rs` repeats the results. Not modelled: memory exhaustion, value
+//! types that need BTF (local storage), inner maps, struct_ops, `BPF_F_STACK_BUILD_ID`.
 
 use crate::{MapFlags, MapType};
 
@@ -10,7 +10,7 @@ use crate::{MapFlags, MapType};
 const KMALLOC_MAX: u64 = 4 << 20;
 /// Largest per-CPU allocation, bytes.
 const PCPU_MAX: u64 = 32 << 10;
-/// CONFIG_NR_CPUS of the machine that was asked.
+/// `CONFIG_NR_CPUS` of the tested machine.
 const NR_CPUS: u64 = 256;
 const PAGE: u64 = crate::limits::PAGE_SIZE_BYTES as u64;
 
@@ -23,11 +23,11 @@ pub enum Amount {
     Between(u64, u64),
     /// One of two.
     Either(u64, u64),
-    /// Multiple of the first, up to the second, not 0.
+    /// A multiple of the first, at most the second, not 0.
     Multiple(u64, u64),
     /// Multiple of a number, or 0.
     MultipleOrZero(u64),
-    /// Power of two, from one page on.
+    /// A power of two, at least one page.
     PagesPowerOfTwo,
 }
 
@@ -99,7 +99,7 @@ const ARENA_FLAGS: MapFlags = MapFlags::SEGV_ON_FAULT.union(MapFlags::NO_USER_CO
 const PERCPU_VALUE: Amount = Amount::Between(1, PCPU_MAX);
 const ANY_VALUE: Amount = Amount::Between(1, KMALLOC_MAX);
 const LPM_VALUE: Amount = Amount::Between(1, 4_194_024);
-/// Values that belong to an object, bytes; found by bisection.
+/// Values of local storage, in bytes; found by bisection.
 const LOCAL: Amount = Amount::Between(1, 65_407);
 const STORAGE: [Amount; 3] = [FOUR, LOCAL, Amount::Zero];
 const FDS: [Amount; 3] = [FOUR, FOUR, SOME];
@@ -154,7 +154,7 @@ pub struct MapShape {
     pub flags: MapFlags,
 }
 
-/// The attribute for which the kernel refuses a map.
+/// The attribute for which the kernel rejects a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapRefusal {
     /// `key_size`.

@@ -6,7 +6,7 @@
 use crate::abi_enum::{abi_enum, abi_enum_spelled};
 
 abi_enum_spelled! {
-    /// `enum bpf_map_type`: what a map is. The discriminant is the number of the ABI.
+    /// `enum bpf_map_type`: the kind of a map. The discriminant is the ABI's number.
     #[derive(Default)]
     pub enum MapType {
         #[default]

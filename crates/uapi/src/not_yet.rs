@@ -1,7 +1,7 @@
-//! Helpers that kinds of programs may call on 6.18, and might not yet on an older kernel that has
-//! the helper, or no more on a newer one.
+//! Helpers that some kinds of programs may call on 6.18, but not on an older kernel that already
+//! has the helper, or no longer on a newer one.
 //!
-//! Generated from what the kernels answered (`tests/kernels/asked/*.surface.csv`, rows `calls`).
+//! Generated from the kernels' results (`tests/kernels/asked/*.surface.csv`, rows `calls`).
 
 use crate::ProgType;
 use crate::helper::{AttachSet, HelperId, HelperSet, HookKey};

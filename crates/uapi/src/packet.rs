@@ -1,5 +1,5 @@
-//! Packets: which programs may write them, hand them to helpers or read them the old way, and what
-//! makes pointers stale.
+//! Packets: which programs may write to them, pass them to helpers or read them with legacy loads,
+//! and what invalidates packet pointers.
 //!
 //! Kernel: `may_access_direct_pkt_data`, `may_access_skb`, `bpf_helper_changes_pkt_data`, 6.18:
 //! each type and each helper was tried.
@@ -7,7 +7,7 @@
 use crate::ProgType;
 use crate::helper::{HelperId, HelperProto};
 
-/// May the program store to the packet directly? If not: `cannot write into packet`.
+/// Whether the program may write to the packet directly. If not: `cannot write into packet`.
 pub fn may_write_packet(prog_type: ProgType) -> bool {
     matches!(
         prog_type,
@@ -21,7 +21,7 @@ pub fn may_write_packet(prog_type: ProgType) -> bool {
     )
 }
 
-/// May the helper be given memory in the packet? If not: `helper access to the packet is not
+/// Whether the helper may be given packet memory. If not: `helper access to the packet is not
 /// allowed`.
 pub fn may_pass_packet(prog_type: ProgType, proto: &HelperProto) -> bool {
     match prog_type {
@@ -42,13 +42,13 @@ pub fn may_pass_packet(prog_type: ProgType, proto: &HelperProto) -> bool {
     }
 }
 
-/// May the program use BPF_LD_ABS and BPF_LD_IND? If not: `BPF_LD_[ABS|IND] instructions not
-/// allowed for this program type`.
+/// Whether the program may use BPF_LD_ABS and BPF_LD_IND. If not: `BPF_LD_[ABS|IND] instructions
+/// not allowed for this program type`.
 pub fn may_access_skb(prog_type: ProgType) -> bool {
     matches!(prog_type, ProgType::SocketFilter | ProgType::SchedCls | ProgType::SchedAct)
 }
 
-/// Does a call of the helper make all packet pointers stale?
+/// Whether a call of the helper invalidates all packet pointers.
 pub fn helper_changes_pkt_data(helper: HelperId) -> bool {
     matches!(
         helper,

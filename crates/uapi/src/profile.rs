@@ -10,13 +10,13 @@ use crate::{Behaviours, limits};
 pub struct KernelProfile {
     /// For people: `6.18`.
     pub name: &'static str,
-    /// Most insns of a privileged program, and most insns walked.
+    /// Largest number of insns of a privileged program, and of processed insns.
     pub insns_max: u32,
     /// Most insns of an unprivileged program.
     pub insns_unpriv_max: u32,
-    /// Most branches that may wait to be walked.
+    /// Largest number of pending branches.
     pub jmp_seq_max: u32,
-    /// Saved states of one insn kept for unprivileged programs.
+    /// States saved for one insn of an unprivileged program.
     pub states_unpriv_max: u32,
     /// Most functions of a program.
     pub subprogs_max: usize,
@@ -24,7 +24,7 @@ pub struct KernelProfile {
     pub used_maps_max: usize,
     /// Rules that not every kernel has.
     pub behaviours: Behaviours,
-    /// Helpers from this number on are not there.
+    /// The first helper number that the kernel does not have.
     pub helpers_end: u32,
     /// Fields of contexts that not every kernel has.
     pub ctx_fields: CtxFields,

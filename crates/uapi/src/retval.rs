@@ -1,7 +1,7 @@
 //! What a program may return.
 //!
-//! Kernel: `check_return_code`, 6.18. Asked: a program of each type and attach type returned an
-//! unknown number, and the refusal named the range.
+//! Kernel: `check_return_code`, 6.18. Tested with a program of each type and attach type that
+//! returns an unknown number; the rejection named the range.
 
 use crate::helper::AttachSet;
 use crate::{AttachType, ProgType};
@@ -15,10 +15,10 @@ pub struct RetvalRange {
     pub max: i32,
 }
 
-/// What is asked of `r0` at exit.
+/// What is required of `r0` at exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetvalRule {
-    /// Any number. `r0` must be initialized and no pointer if the program is unprivileged.
+    /// Any number. `r0` must be initialized, and not a pointer if the program is unprivileged.
     Any,
     /// A number in the range.
     Range(RetvalRange),
@@ -69,8 +69,8 @@ const NAMES: AttachSet = set(&[
 const ITER: AttachSet = set(&[AttachType::TraceIter]);
 const FENTRY_FEXIT: AttachSet = set(&[AttachType::TraceFentry, AttachType::TraceFexit]);
 
-/// The first row that fits counts; a type without row may return anything. Rows of fentry and
-/// fexit are documented, not asked: the machine refuses them earlier.
+/// The first matching row counts; a type without a row may return anything. The rows of fentry and
+/// fexit follow the documentation: the tested machine rejects such programs earlier.
 static RETVAL_ROWS: [RetvalRow; 17] = [
     row(ProgType::Kprobe, SESSION, 0, 1),
     row(ProgType::CgroupSkb, EGRESS, 0, 3),
@@ -91,8 +91,8 @@ static RETVAL_ROWS: [RetvalRow; 17] = [
     row(ProgType::Netfilter, ALL, 0, 1),
 ];
 
-/// What a program of this type and attach type may return. Of struct_ops that return pointers BTF
-/// says more.
+/// What a program of this type and attach type may return. For struct_ops members that return
+/// pointers, BTF has more.
 pub fn retval_rule(prog_type: ProgType, attach_type: u32) -> RetvalRule {
     let fits = |row: &&RetvalRow| row.prog_type == prog_type && row.attach.contains(attach_type);
     RETVAL_ROWS.iter().find(fits).map_or(RetvalRule::Any, |row| row.rule)
@@ -102,8 +102,8 @@ pub fn retval_rule(prog_type: ProgType, attach_type: u32) -> RetvalRule {
 mod tests {
     use super::*;
 
-    /// The ranges that Linux 6.18 printed (`should have been in [0, 3]`), and types of which it
-    /// took any number.
+    /// The ranges that Linux 6.18 printed (`should have been in [0, 3]`), and the types for which
+    /// it accepted any number.
     #[test]
     fn ranges_are_those_that_the_kernel_printed() {
         let range =

@@ -1,10 +1,10 @@
-//! The context as it is in memory while a program runs: skep's own layout, one row a kind of
+//! The layout of the context in memory while a program runs: skep's own layout, one row per kind of
 //! context.
 //!
-//! Programs are compiled against the uapi structs, in which a packet pointer has 32 bits. In a run
-//! it has 64. So the structs with such pointers become: first the pointers, then a *mirror* of the
-//! uapi struct, byte for byte, from which everything else is read. The other structs are used as
-//! they are.
+//! Programs are compiled against the uapi structs, in which a packet pointer has 32 bits. At run
+//! time it has 64. A struct with such pointers is therefore represented by the pointers, followed
+//! by a *mirror* of the uapi struct, byte for byte, from which everything else is read. The other
+//! structs are used as they are.
 //!
 //! ```text
 //!   xdp    0 data  8 data_end  16 data_meta                           24 struct xdp_md, 24 bytes
@@ -13,12 +13,12 @@
 //!
 //! # Invariants
 //! 1. A load of a field of the mirror has the offset of the uapi access plus [`RunCtx::mirror`],
-//!    and the same size; but for parts of narrow fields ([`RunNarrow`]).
-//! 2. Nothing is read from the places in the mirror where the pointers would be.
+//!    and the same size, except for partial loads of narrow fields ([`RunNarrow`]).
+//! 2. Nothing is read from the parts of the mirror where the uapi struct has the pointers.
 
 use crate::ProgType;
 
-/// A field whose value is a 64-bit pointer in front of the mirror.
+/// A field whose value is a 64-bit pointer stored before the mirror.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunPointer {
     /// Name in the kernel's headers.
@@ -29,13 +29,13 @@ pub struct RunPointer {
     pub run_off: u32,
 }
 
-/// What a store of 32 bits does to a field of which the kernel keeps only 16.
+/// The effect of a 32-bit store to a field of which the kernel keeps only 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreRule {
     /// The upper half is lost.
     Low16,
-    /// The same, and a store of 0xffff or more changes nothing: a register of 64 bits, unsigned,
-    /// or an immediate, signed (so that -1 is stored).
+    /// The same, but a store of 0xffff or more changes nothing: compared as an unsigned 64-bit
+    /// register, or as a signed immediate (so that -1 is stored).
     Low16UnlessMax,
 }
 
@@ -50,15 +50,15 @@ pub struct RunStore {
     pub rule: StoreRule,
 }
 
-/// A field that the kernel keeps in fewer bytes than programs see. A load of part of it that has as
-/// many bytes, or more, gives the field wherever in it the load is.
+/// A field that the kernel stores in fewer bytes than programs see. A partial load of at least that
+/// many bytes gives the field's value, wherever in the field it is.
 ///
 /// Seen on 6.18: `tests/exec/skb_narrow.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunNarrow {
     /// Name in the kernel's headers.
     pub name: &'static str,
-    /// Offset in the uapi struct, bytes; the field has 4 there.
+    /// Offset in the uapi struct, in bytes; the field has 4 bytes there.
     pub uapi_off: u32,
     /// Bytes in the kernel: 1 or 2.
     pub bytes: u32,
@@ -69,19 +69,19 @@ pub struct RunNarrow {
 pub struct RunCtx {
     /// The uapi struct.
     pub name: &'static str,
-    /// Fields that are pointers in front of the mirror.
+    /// Fields that are pointers stored before the mirror.
     pub pointers: &'static [RunPointer],
     /// Fields with rules for stores.
     pub stores: &'static [RunStore],
-    /// Fields with a rule for loads of parts.
+    /// Fields with a rule for partial loads.
     pub narrow: &'static [RunNarrow],
-    /// Offset of the mirror of the uapi struct, bytes.
+    /// Offset of the mirror of the uapi struct, in bytes.
     pub mirror: u32,
-    /// Size of the whole, bytes; 0 if it differs from program to program (`Xlated::ctx_bytes`).
+    /// Total size in bytes; 0 if it differs between programs (`Xlated::ctx_bytes`).
     pub bytes: u32,
 }
 
-/// Where a field of the uapi struct is in the run's context.
+/// Location of a field of the uapi struct in the context at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPlace {
     /// A pointer of 8 bytes at this offset.
@@ -142,11 +142,11 @@ pub static SKB: RunCtx = RunCtx {
     bytes: 232,
 };
 
-/// Every other context: as the program was compiled for it. Pointers in it have 64 bits.
+/// Every other context: as the program was compiled for it. Its pointers have 64 bits.
 pub static AS_IT_IS: RunCtx =
     RunCtx { name: "", pointers: &[], stores: &[], narrow: &[], mirror: 0, bytes: 0 };
 
-/// The context of a type of program.
+/// The context of a program type.
 pub fn run_ctx(prog_type: ProgType) -> &'static RunCtx {
     match prog_type {
         ProgType::Xdp => &XDP,
@@ -165,7 +165,7 @@ pub fn run_ctx(prog_type: ProgType) -> &'static RunCtx {
 }
 
 impl RunCtx {
-    /// Where a load of `size` bytes at `uapi_off` is.
+    /// Location that a load of `size` bytes at `uapi_off` reads.
     pub fn place(&self, uapi_off: u32, size: u32) -> RunPlace {
         let start = uapi_off & !3;
         let narrow = self.narrow.iter().find(|row| row.uapi_off == start);

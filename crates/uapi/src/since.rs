@@ -1,12 +1,12 @@
-//! What came with which release: helpers, map types, program types, attach types, insns.
+//! The release that introduced each helper, map type, program type, attach type and insn.
 //!
-//! Numbers of helpers and types are handed out in order and never again, so that a table of the
-//! first number of each release says it of all. What a kernel with backports has is not in these
-//! tables but in its BTF.
+//! Numbers of helpers and types are assigned in order and never reused, so a table of the first
+//! number of each release is complete. What a kernel with backports has is not in these tables but
+//! in its BTF.
 //!
-//! Source: the release of the commit that added each, as `isovalent/ebpf-docs`
-//! (`data/feature-versions.yaml`) lists them; attach types behind `lsm_cgroup` and insns by the
-//! kernel's commit messages. Tests: `cargo xtask` holds the tables against what kernels answered
+//! Source: the release of the commit that added each, as listed by `isovalent/ebpf-docs`
+//! (`data/feature-versions.yaml`); for attach types after `lsm_cgroup` and for insns, the kernel's
+//! commit messages. Tests: `cargo xtask` checks the tables against the kernels' results
 //! (`tests/kernels/asked/*.surface.csv`).
 
 use crate::helper::HelperId;
@@ -105,33 +105,33 @@ fn of(rows: &[Row], number: u32) -> Option<Release> {
 /// Addresses of the program's functions, which helpers call back.
 pub const CALLBACKS: InsnFeature = InsnFeature { name: "callback", since: Release::new(5, 13) };
 
-/// Since when the helper is there; `None` of 0, which is none.
+/// The release that introduced the helper; `None` for 0, which is not a helper.
 pub fn helper(id: HelperId) -> Option<Release> {
     of(&LATER_HELPERS, id as u32).or_else(|| of(&HELPERS, id as u32))
 }
 
-/// The first number that no helper of a release has.
+/// The first helper number that a release does not have.
 pub fn helpers_end(release: Release) -> u32 {
     let later = HelperId::all().skip(1).filter(|&id| helper(id) > Some(release));
     later.map(|id| id as u32).min().unwrap_or(u32::MAX)
 }
 
-/// Since when the map type is there.
+/// The release that introduced the map type.
 pub fn map_type(map_type: MapType) -> Option<Release> {
     of(&[ARENA], map_type as u32).or_else(|| of(&MAPS, map_type as u32))
 }
 
-/// Since when the program type is there.
+/// The release that introduced the program type.
 pub fn prog_type(prog_type: ProgType) -> Option<Release> {
     of(&PROGS, prog_type as u32)
 }
 
-/// Since when the attach type is there.
+/// The release that introduced the attach type.
 pub fn attach_type(attach_type: AttachType) -> Option<Release> {
     of(&ATTACHES, attach_type as u32)
 }
 
-/// A group of insns that came together.
+/// A group of insns introduced together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsnFeature {
     /// `ldsx`.
@@ -140,10 +140,10 @@ pub struct InsnFeature {
     pub since: Release,
 }
 
-/// A group of insns, and whether an insn is of it.
+/// A group of insns, and whether an insn belongs to it.
 type InsnRow = (InsnFeature, fn(Fields) -> bool);
 
-/// Insns that came later than those of cpu v2, by opcode and what else tells them.
+/// Insns added after cpu v2, by opcode and the other fields that distinguish them.
 const INSNS: [InsnRow; 9] = [
     (feature("gotol", 6, 6), |f| f.code == 0x06),
     (feature("jmp32", 5, 1), |f| f.code & 7 == 6),
@@ -152,20 +152,22 @@ const INSNS: [InsnRow; 9] = [
     (feature("bswap", 6, 6), |f| f.code == 0xd7),
     (feature("sdiv", 6, 6), |f| matches!(f.code & 0xf7, 0x34 | 0x37 | 0x94 | 0x97) && f.off == 1),
     (feature("may_goto", 6, 9), |f| f.code == 0xe5),
-    (feature("load-acquire and store-release", 6, 15), |f| f.is_atomic(&[0x100, 0x110])),
+    (feature("load-acquire and store-release", 6, 15), |f| {
+        f.is_atomic(&[0x100, 0x110]) || matches!(f.code, 0xcb | 0xd3)
+    }),
     (feature("atomic", 5, 12), |f| {
         f.is_atomic(&[0x01, 0x40, 0x41, 0x50, 0x51, 0xa0, 0xa1, 0xe1, 0xf1])
     }),
 ];
 
-/// Insns that a kernel got by an update: its release, exactly, and their name. It was asked.
+/// Insns that a kernel received in a stable update: its exact release, and their name. Tested.
 pub const BACKPORTED: [(&str, &str); 1] = [("6.1.0-56-cloud-amd64", "gotol")];
 
 const fn feature(name: &'static str, major: u8, minor: u8) -> InsnFeature {
     InsnFeature { name, since: Release::new(major, minor) }
 }
 
-/// Of an insn what decides when it came.
+/// The fields of an insn that decide when it was introduced.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
     /// Opcode.
@@ -182,12 +184,12 @@ impl Fields {
     }
 }
 
-/// The groups of insns that came later.
+/// The groups of insns that were added later.
 pub fn insns() -> impl Iterator<Item = InsnFeature> {
     INSNS.iter().map(|row| row.0)
 }
 
-/// What an insn belongs to, if it is not of the first ones.
+/// The group of an insn; `None` if it is one of the original ones.
 pub fn insn(fields: Fields) -> Option<InsnFeature> {
     INSNS.iter().find(|row| row.1(fields)).map(|row| row.0)
 }
@@ -231,5 +233,7 @@ mod tests {
         assert_eq!(name(0xdb, -8, 0), None);
         assert_eq!(name(0xc3, -8, 0xf1), Some("atomic"));
         assert_eq!(name(0xdb, -8, 0x110), Some("load-acquire and store-release"));
+        // Atomic insns of one or two bytes have an opcode of their own, whatever they do.
+        assert_eq!(name(0xd3, -8, 0), Some("load-acquire and store-release"));
     }
 }

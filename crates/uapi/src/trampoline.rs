@@ -1,11 +1,11 @@
-//! What programs attach to through a trampoline: functions that may sleep, be changed, not be
-//! traced.
+//! What programs attach to through a trampoline: functions that may sleep, whose result may be
+//! modified, or that must not be traced.
 //!
-//! Lists of names that a kernel is built with. What depends on its configuration (into which
-//! functions errors may be injected) is no row here but a fact that the verifier is given.
+//! Lists of names that a kernel is built with. What depends on its configuration (which functions
+//! allow error injection) has no row here; it is one of the facts given to the verifier.
 //!
-//! Asked of Linux 6.18.15, where a kernel that refuses trampolines says nothing
-//! (`cargo xtask ask`, in a guest).
+//! Tested on Linux 6.18.15, because a kernel that rejects trampolines gives no answer (`cargo xtask
+//! ask`, in a guest).
 //!
 //! Kernel: `bpf_lsm_disabled_hooks`, `sleepable_lsm_hooks`, `btf_id_deny`, `noreturn_deny`,
 //! `BTF_SET_START(btf_non_sleepable_error_inject)`, `btf_allowlist_d_path` (6.18).
@@ -15,7 +15,7 @@ mod table;
 use crate::Behaviours;
 use table::*;
 
-/// What an LSM hook lets programs do.
+/// What an LSM hook permits programs to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// Programs that sleep, too.
@@ -28,7 +28,7 @@ pub enum Hook {
     None,
 }
 
-/// What the function (`bpf_lsm_file_open`) lets programs do.
+/// What the hook function (`bpf_lsm_file_open`) permits programs to do.
 pub fn lsm_hook(func: &str) -> Hook {
     lsm_hook_by(func, &Behaviours::reference())
 }
@@ -50,19 +50,19 @@ pub fn lsm_hook_by(func: &str, rules: &Behaviours) -> Hook {
     }
 }
 
-/// Whether the function's result may be changed because it was made for that; and whether such a
+/// Whether the function's result may be modified because the kernel marks it so; and whether such a
 /// program may sleep.
 pub fn modifiable(func: &str) -> Option<bool> {
     MODIFIABLE.iter().find(|row| row.0 == func).map(|row| row.1)
 }
 
-/// Functions that errors may be injected into, but where nothing may sleep. Documented.
+/// Functions with error injection in which programs must not sleep. Documented.
 pub fn never_sleeps(func: &str) -> bool {
     matches!(func, "__filemap_add_folio" | "should_fail_alloc_page" | "should_failslab")
 }
 
-/// Functions that no tracing program may attach to. Those of kernels that count preemption are
-/// documented: the one asked has none of them.
+/// Functions that no tracing program may attach to. Those of kernels with preemption counting are
+/// documented: the tested one has none of them.
 pub fn is_denied(func: &str) -> bool {
     DENIED.contains(&func)
 }
@@ -72,7 +72,7 @@ pub fn never_returns(func: &str) -> bool {
     NORETURN.contains(&func)
 }
 
-/// Functions whose tracing programs may call `bpf_d_path`.
+/// Functions in whose tracing programs `bpf_d_path` may be called.
 pub fn takes_d_path(func: &str) -> bool {
     D_PATH.contains(&func) || lsm_hook(func) == Hook::Sleepable
 }

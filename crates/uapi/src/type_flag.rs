@@ -1,4 +1,4 @@
-//! `TypeFlag`: what an argument, return or register type says besides its base.
+//! `TypeFlag`: the modifiers of an argument, return or register type.
 
 use bitflags::bitflags;
 
@@ -21,7 +21,7 @@ bitflags! {
         const MEM_PERCPU = 1 << 12;
         /// The call releases the object.
         const OBJ_RELEASE = 1 << 13;
-        /// The pointer may be stale: reads are probes, and it is no argument.
+        /// The pointer may be stale: reads go through a probe, and it is not a valid argument.
         const PTR_UNTRUSTED = 1 << 14;
         /// The memory need not be initialized.
         const MEM_UNINIT = 1 << 15;
@@ -37,7 +37,7 @@ bitflags! {
         const PTR_TRUSTED = 1 << 20;
         /// The pointer is valid inside an RCU section.
         const MEM_RCU = 1 << 21;
-        /// A reference that its holder does not own.
+        /// A non-owning reference.
         const NON_OWN_REF = 1 << 22;
         /// A dynptr to an skb.
         const DYNPTR_TYPE_SKB = 1 << 23;

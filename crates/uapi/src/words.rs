@@ -1,20 +1,20 @@
-//! The texts of other kernels' refusals, where they are not those of 6.18.44.
+//! The texts of rejections on other kernels that differ from those of 6.18.44.
 //!
-//! A row names a kind of fault by its code, the kernels, and their text; `{name}` is an operand of
-//! the fault, `{name+1}` the number after it, `{name-1}` the one before. An empty text is a line
-//! that the kernel does not print. Spellings are parts of any text that a kernel writes otherwise.
-//! `cargo xtask` holds every row against what the kernels answered (`tests/kernels/asked`).
+//! A row has the error's code, the kernels, and their text; `{name}` is an operand of the error,
+//! `{name+1}` that number plus one, `{name-1}` minus one. An empty text is a line that the kernel
+//! does not print. Spellings are parts of any text that a kernel writes differently. `cargo xtask`
+//! checks every row against the kernels' results (`tests/kernels/asked`).
 //!
-//! Source: the last messages of the kernels that were asked.
+//! Source: the last messages of the tested kernels.
 
 use crate::behaviour::{REFERENCE, column_of};
 
 /// One text, or part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// One mark a kernel, in the order of `uapi::BEHAVIOURS`: `+` where it is said so.
+    /// One mark per kernel, in the order of `uapi::BEHAVIOURS`: `+` where this text is used.
     marks: &'static str,
-    /// Code of the fault, or for a spelling what 6.18 writes.
+    /// Code of the error, or for a spelling the text of 6.18.
     pub of: &'static str,
     /// What the kernel writes.
     pub text: &'static str,
@@ -41,12 +41,12 @@ impl Words {
         Words(REFERENCE)
     }
 
-    /// Those of a release, or of the asked one before it.
+    /// The texts of a release, or of the last tested one before it.
     pub fn of_release(release: &str) -> Words {
         Words(column_of(release))
     }
 
-    /// The text of a fault; `None` if it is 6.18's.
+    /// The text of an error; `None` if it is that of 6.18.
     pub fn text(
         self,
         code: &str,
@@ -77,7 +77,7 @@ impl Default for Words {
     }
 }
 
-/// Whether a row is about this fault: its code, and of some rows an operand's value.
+/// Whether a row applies to this error: its code, and for some rows the value of an operand.
 fn is_of(of: &str, code: &str, operand: &impl Fn(&str) -> Option<String>) -> bool {
     let Some(rest) = of.strip_prefix(code) else { return false };
     let Some(condition) = rest.strip_prefix(' ') else { return rest.is_empty() };
@@ -109,7 +109,7 @@ fn fill(template: &str, operand: impl Fn(&str) -> Option<String>) -> String {
 }
 
 // Marks: 5.10, 6.1, 6.12, 6.16, 6.17, 6.18.15, 6.18.44, 6.19, 7.0, 7.1, 7.2, 7.3.
-/// Whole texts, by the code of the fault.
+/// Whole texts, by the code of the error.
 #[rustfmt::skip]
 pub const WORDS: &[Word] = &[
     row("+++.........", "leaked-reference what=BPF_LD_[ABS|IND]",

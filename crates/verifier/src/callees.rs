@@ -1,4 +1,4 @@
-//! Facts of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
+//! Properties of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
 
 use crate::check::kfunc::callee::Callees as Kfuncs;
 use crate::config::{Config, Privileges};

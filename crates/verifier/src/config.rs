@@ -1,4 +1,4 @@
-//! How a program is verified: by which kernel's rules, with which privileges, how verbosely.
+//! How a program is verified: with which kernel's rules and which privileges, and how verbosely.
 
 use crate::tuning::Tuning;
 use skep_uapi::KernelProfile;
@@ -31,12 +31,11 @@ impl fmt::Debug for KernelSymbols {
     }
 }
 
-/// Whether errors may be injected into a function of the kernel, by name; `None` if that is not
-/// known.
+/// Whether a kernel function, given by name, allows error injection; `None` if that is not known.
 #[derive(Clone)]
 pub struct ErrorInjection(pub Arc<TakesErrors>);
 
-/// From a function's name to whether it takes errors.
+/// The type of [`ErrorInjection`]'s function.
 pub type TakesErrors = dyn Fn(&str) -> Option<bool> + Send + Sync;
 
 impl fmt::Debug for ErrorInjection {
@@ -58,15 +57,15 @@ pub struct Config {
     pub nr_cpu_ids: u32,
     /// Kernel symbols; `None` assumes that every variable in the kernel's BTF has an address.
     pub kernel_symbols: Option<KernelSymbols>,
-    /// Functions that errors may be injected into; without, nothing is known of them.
+    /// Functions with error injection; without it, nothing is known about them.
     pub error_injection: Option<ErrorInjection>,
     /// Maximum log bytes to keep; beyond that the oldest are dropped, as in the kernel's rotating
     /// log.
     pub log_bytes_max: usize,
-    /// Maximum bytes that verification may hold; beyond that it ends without a verdict
+    /// Maximum number of bytes that verification may use; beyond that it ends without a verdict
     /// ([`Verdict::OutOfMemory`](crate::Verdict::OutOfMemory)). Checked every few hundred insns.
     pub mem_bytes_max: u64,
-    /// Selects older algorithms, for measurements; never changes the answer.
+    /// Selects older algorithms, for measurements; never changes the result.
     pub tuning: Tuning,
 }
 

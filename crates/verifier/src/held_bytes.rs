@@ -1,4 +1,4 @@
-//! The bytes that a verification holds, and their limit.
+//! The memory that a verification uses, and its limit.
 
 use crate::env::store::CHECK_INSNS;
 use crate::env::{Env, Facts, Learned, Setup, Store, Walk};

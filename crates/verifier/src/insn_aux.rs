@@ -1,4 +1,4 @@
-//! What is known of one insn: from the passes before the walk, and from the walk.
+//! Facts about one insn: from the passes before the walk, and from the walk.
 //!
 //! Kernel: `struct bpf_insn_aux_data` (6.18).
 
@@ -27,11 +27,11 @@ bitflags::bitflags! {
     }
 }
 
-/// What is known of one insn.
+/// Facts about one insn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InsnAux {
     pub(crate) flags: InsnFlags,
-    /// What is wrong with its fields, if it is a scalar insn; see `check::scalar_insn`.
+    /// The error in its fields, if it is a scalar insn; see `check::scalar_insn`.
     pub(crate) form: Form,
     /// Bit i: register i may be read before it is written.
     pub(crate) live_regs: u16,

@@ -1,4 +1,4 @@
-//! The verifier's answer: the passes in order, and what comes of them.
+//! Runs the passes in order and returns the verdict.
 
 use crate::check::attach::check_attach_of_walked;
 use crate::check::mem::sock::convert_accesses;
@@ -10,7 +10,7 @@ use crate::stats::VerifierStats;
 use crate::verified_program::VerifiedProgram;
 use crate::watch::Recorder;
 
-/// The verifier's answer on a program.
+/// The verifier's verdict on a program.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// The kernel would load it.
@@ -26,12 +26,12 @@ pub enum Verdict {
     Bug(String),
 }
 
-/// The answer, what it cost, and the log.
+/// The verdict, the statistics, and the log.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The answer.
     pub verdict: Verdict,
-    /// What it cost.
+    /// The statistics.
     pub stats: VerifierStats,
     /// The log at the configured level; empty at level 0.
     pub log: String,

@@ -1,8 +1,8 @@
-//! What the kernel accepts although to run it is unsafe.
+//! Programs that the kernel accepts although it is not safe to run them.
 //!
-//! The verdict stays the kernel's, whose answer is what is asked for. Whoever is about to run the
-//! program asks [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not.
-//! `docs/kernel-findings.md` has a program for each.
+//! The verdict is still the kernel's. An engine checks
+//! [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not run such a
+//! program. `docs/kernel-findings.md` has a program for each.
 //!
 //! Two holes are seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`], and
 //! [`HoleKind::NullMemory`], also of helpers that ask for NULL themselves). For the others a walk
@@ -15,16 +15,16 @@ use crate::config::Config;
 use skep_insn::InsnIdx;
 use std::fmt;
 
-/// A hole that an accepted program goes through.
+/// An unsound rule of the kernel that an accepted program relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelHole {
-    /// The insn that does it, or the first that could.
+    /// The insn concerned, or the first that could be.
     pub insn_idx: InsnIdx,
-    /// What it does.
+    /// The kind of the hole.
     pub kind: HoleKind,
 }
 
-/// Which hole.
+/// Kinds of unsound rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HoleKind {

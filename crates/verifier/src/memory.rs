@@ -1,4 +1,4 @@
-//! The bytes that a verification holds, by what they are for.
+//! The memory that a verification uses, by purpose.
 
 /// Bytes up to which a table grows to the double.
 const SMALL_TABLE: usize = 1 << 17;

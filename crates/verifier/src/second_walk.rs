@@ -1,4 +1,4 @@
-//! The second walk, of programs whose first came by a hole of the kernel's.
+//! The second walk, for programs whose first walk relied on an unsound rule of the kernel.
 
 use crate::config::Config;
 use crate::env::{Env, Setup, Trace};
@@ -34,8 +34,8 @@ impl Doubt {
 }
 
 impl VerifiedProgram {
-    /// What makes it unsafe to run, although the kernel accepts it too. Where that is not plain
-    /// from the walk, the first call walks the program once more.
+    /// Why the program must not be run, although the kernel accepts it too. If the first walk does
+    /// not decide this, the first call walks the program once more.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
         self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
     }

@@ -1,4 +1,4 @@
-//! From a program to the working set of its walk: passes run, maps listed, privileges turned into
+//! Prepares the working set of the walk: runs the passes, lists the maps, turns privileges into
 //! rules.
 //!
 //! Kernel: the first half of `bpf_check` (6.18).

@@ -1,4 +1,4 @@
-//! What helpers and kfuncs do to memory on a stack, for the pass that looks at it before the walk.
+//! The stack memory that helpers and kfuncs read and write, for the liveness pass before the walk.
 
 use crate::callees::Callable;
 use crate::env::MapView;

@@ -1,4 +1,4 @@
-//! What a verification cost, under the names of the kernel's log and of veristat.
+//! The statistics of a verification, with the names used in the kernel's log and by veristat.
 
 /// Counters of one verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,8 +13,7 @@ pub struct VerifierStats {
     pub total_states: u32,
     /// Most checkpoints kept at one time.
     pub peak_states: u32,
-    /// No more branches than this waited at once: an upper bound, at most a quarter (and 16) too
-    /// high.
+    /// Largest number of pending branches: an upper bound, at most a quarter (and 16) too high.
     pub waiting_max: u32,
     /// Longest walk of read marks; 0 since 6.18.
     pub mark_read: u32,
@@ -86,7 +85,7 @@ pub struct FastPaths {
     pub states_recycled: u64,
     /// A register was found to need precision.
     pub backtracks: u64,
-    /// ... and was already precise, so that nothing was walked.
+    /// ... and was already precise, so that backtracking was not needed.
     pub backtracks_skipped: u64,
     /// Insns walked backwards.
     pub backtracked_insns: u64,

@@ -1,5 +1,5 @@
-//! What happens in a walk, told while it happens: for whoever explains a refusal, counts what
-//! spends the budget, or draws the paths.
+//! Events of the walk, reported as they happen: for explaining a rejection, counting what uses the
+//! budget, or drawing the paths.
 //!
 //! The walk tells `Trace` (`sinks`, `telling`: one function for each thing that happens), which
 //! passes it on to whoever is there: a [`Listener`], which gets typed [`Event`]s in the order of
@@ -23,7 +23,7 @@ pub use traced::verify_traced;
 
 use crate::rejection::RejectKind;
 
-/// What happens in a walk.
+/// An event of the walk.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
@@ -79,13 +79,15 @@ pub enum Event<'e> {
         /// Call frame, 0 for the entry function's.
         frame: u32,
     },
-    /// A state that was kept before the insn does not cover the path.
+    /// States that were kept before the insn do not cover the path.
     KeptApart {
         /// The insn.
         insn_idx: u32,
         /// Why.
         why: Apart,
-        /// What is known of it.
+        /// How many.
+        times: u32,
+        /// What is known of it; nothing if it was the reason that was told last.
         values: Sides<'e>,
     },
     /// Numbers of a kept state matter from now on: only a path that has no others is covered. Told
@@ -140,7 +142,7 @@ pub enum Apart {
 /// Registers of a frame.
 #[derive(Clone, Copy)]
 pub struct Registers<'e> {
-    /// The insn after which they are so; none where a function begins.
+    /// The insn after which they have these values; `None` at the start of a function.
     pub by: Option<u32>,
     /// The frame.
     pub frame: u32,
@@ -156,7 +158,7 @@ impl Registers<'_> {
         (0..11).filter(move |regno| changed >> regno & 1 == 1)
     }
 
-    /// What is known of one, in the notation of the kernel's log.
+    /// The value of one, in the notation of the kernel's log.
     pub fn value(&self, regno: u8) -> String {
         (self.value)(regno)
     }
@@ -173,7 +175,7 @@ impl std::fmt::Debug for Registers<'_> {
     }
 }
 
-/// Is told what happens in a walk.
+/// Receives the events of a walk.
 pub trait Listener {
     /// This happens now.
     fn tell(&mut self, event: Event<'_>);

@@ -1,8 +1,8 @@
-//! `Tuning`: which of two ways the engine takes where a faster one replaced an older one.
+//! `Tuning`: switches between optimised and simpler implementations of the engine.
 //!
-//! Each setting changes what a verification costs and nothing else: verdict, counts and log are
-//! the same under every combination. The older ways stay so that anybody can measure what the
-//! newer ones are worth.
+//! Each setting affects only the cost of a verification: verdict, counts and log are the same under
+//! every combination. The simpler implementations are kept so that anybody can measure what the
+//! optimisations are worth.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub struct TuningKey {
     pub name: &'static str,
     /// Its values: the older algorithm first, the default last.
     pub values: [&'static str; 2],
-    /// What it is about, in a few words.
+    /// A short description.
     pub about: &'static str,
 }
 

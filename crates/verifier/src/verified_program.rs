@@ -40,13 +40,18 @@ impl VerifiedProgram {
         &self.program
     }
 
+    /// Whether some path of the walk came to an insn.
+    pub fn was_walked(&self, insn_idx: usize) -> bool {
+        self.walked.seen(&self.program.insns, insn_idx)
+    }
+
     /// Stack bytes of all functions, as the kernel's statistics count them.
     pub fn stack_depth_bytes(&self) -> u32 {
         self.stack_depth_bytes
     }
 
-    /// The CPUs that were taken for possible: `bpf_get_smp_processor_id` returns a number below,
-    /// and the program may rely on that.
+    /// The number of possible CPUs that was assumed: `bpf_get_smp_processor_id` returns a smaller
+    /// number, and the program may rely on that.
     pub fn nr_cpu_ids(&self) -> u32 {
         self.nr_cpu_ids
     }
@@ -56,8 +61,8 @@ impl VerifiedProgram {
         self.doubt.as_ref()
     }
 
-    /// The insns after all rewrites, as the kernel makes them; created on first call. Whoever runs
-    /// them takes [`VerifiedProgram::insns_to_run`].
+    /// The insns after all rewrites, as the kernel makes them; created on first call. An engine
+    /// runs those of [`VerifiedProgram::insns_to_run`].
     ///
     /// # Errors
     ///

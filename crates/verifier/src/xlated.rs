@@ -1,5 +1,5 @@
-//! `Xlated`: the insns that run. An accepted program after its rewrites, with what the verifier
-//! learned about them.
+//! `Xlated`: the insns that run. An accepted program after its rewrites, with the facts that the
+//! verifier found about them.
 //!
 //! Nothing in it depends on the kernel's view of a program: contexts are plain memory, divisions
 //! cannot trap, legacy packet loads are calls. The engines that run it (the interpreter, the JIT)
@@ -164,8 +164,7 @@ impl Xlated {
         self.ctx_bytes
     }
 
-    /// The same with every insn on memory that nobody else can see, for tests of what an engine
-    /// makes of such.
+    /// The same with every memory access marked as private, for tests of how an engine uses that.
     pub fn on_own_memory(mut self) -> Xlated {
         self.facts.iter_mut().for_each(|facts| facts.own_mem = true);
         self

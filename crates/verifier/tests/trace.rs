@@ -26,8 +26,9 @@ impl Listener for Told {
             Event::GoesOn { from, to, .. } => format!("goes on {from} to {to}"),
             Event::Saved { insn_idx } => format!("saved {insn_idx}"),
             Event::Pruned { insn_idx, .. } => format!("pruned {insn_idx}"),
-            Event::KeptApart { insn_idx, why, values } => {
-                format!("apart {insn_idx}: {why:?}: {:?} {:?}", values.saved(), values.current())
+            Event::KeptApart { insn_idx, why, times, values } => {
+                let (saved, current) = (values.saved(), values.current());
+                format!("apart {insn_idx}: {why:?} {times}: {saved:?} {current:?}")
             }
             Event::Precise { insn_idx, by, regs, .. } => {
                 format!("precise {insn_idx}: {regs:#x} by {by}")
@@ -135,11 +136,42 @@ fn a_state_that_does_not_cover_says_which_register_kept_them_apart() {
     );
     assert!(matches!(outcome.verdict, Verdict::Accepted(_)), "{:?}", outcome.verdict);
     let r6 = Apart::Register { frame: 0, regno: 6 };
-    let apart = format!("apart 4: {r6:?}: {:?} {:?}", Some("8"), Some("0"));
+    let apart = format!("apart 4: {r6:?} 1: {:?} {:?}", Some("8"), Some("0"));
     // What the addition to a pointer needs is known before the state is met again.
     let at = |wanted: &str| told.iter().position(|line| line == wanted);
     assert!(at("precise 4: 0x40 by 8").is_some_and(|by| Some(by) < at(&apart)), "{told:?}");
     assert!(told.contains(&"saved 4".to_owned()) && told.contains(&apart), "{told:?}");
+}
+
+#[test]
+fn states_that_the_same_kept_apart_are_told_together() {
+    let (outcome, told) = traced(
+        "
+        call bpf_get_prandom_u32
+        r6 = 0
+        if r0 > 7 goto out
+        r6 = 8
+        if r0 > 5 goto out
+        r6 = 16
+    out:
+        *(u64 *)(r10 - 8) = 0
+        *(u64 *)(r10 - 16) = 0
+        *(u64 *)(r10 - 24) = 0
+        r7 = r10
+        r7 += -24
+        r7 += r6
+        r0 = *(u8 *)(r7 + 0)
+        r0 = 0
+        exit",
+    );
+    assert!(matches!(outcome.verdict, Verdict::Accepted(_)), "{:?}", outcome.verdict);
+    let apart: Vec<&str> = told.iter().filter_map(|line| line.strip_prefix("apart 6: ")).collect();
+    let r6 = Apart::Register { frame: 0, regno: 6 };
+    let line =
+        |saved: Option<&str>, current: Option<&str>| format!("{r6:?} 1: {saved:?} {current:?}");
+    // The last path comes to two states; of the second it is only told that there is one more.
+    let expected = [line(Some("16"), Some("8")), line(Some("8"), Some("0")), line(None, None)];
+    assert_eq!(apart, expected);
 }
 
 /// Counts, and wants no registers.

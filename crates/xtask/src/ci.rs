@@ -4,7 +4,10 @@
 
 use crate::outcome::{Ended, Outcome};
 use clap::Parser;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use std::process::Command;
+use std::time::Instant;
 
 /// A step: its name, and what it runs.
 struct Step {
@@ -124,10 +127,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut ended = Vec::new();
     for step in STEPS {
         println!("ci: {}: {}", step.name, step.runs.line());
+        let (started, cpu) = (Instant::now(), cpu_seconds());
         let how = step.runs.run().unwrap_or_else(|why| {
             println!("ci: {}: {why}", step.name);
             Ended::Failed
         });
+        let (wall, cpu) = (started.elapsed().as_secs(), cpu_seconds() - cpu);
+        println!("ci: {}: took {wall} s, {cpu} s of CPU time", step.name);
         ended.push((step.name, how));
         if matches!(ended.last(), Some((_, Ended::Failed))) && !args.keep_going {
             break;
@@ -135,6 +141,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     println!("{}", last_line(&ended));
     Ok((!ended.iter().any(|(_, how)| *how == Ended::Failed)).into())
+}
+
+/// What this process and the processes that it has waited for have used.
+fn cpu_seconds() -> i64 {
+    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
+        .into_iter()
+        .filter_map(|who| getrusage(who).ok())
+        .map(|usage| (usage.user_time() + usage.system_time()).num_seconds())
+        .sum()
 }
 
 impl Runs {

@@ -13,7 +13,7 @@ mod step;
 mod track;
 
 use crate::exec_diff::generate as computing;
-use crate::random::generate::{self, Rng};
+use crate::random::generate;
 use flow::Effect;
 use skep::program::Program;
 use skep::uapi::{KernelProfile, ProgFlags};
@@ -22,6 +22,7 @@ use skep_kernel::judge::{Answer, judge};
 use skep_kernel::kernel_log;
 use skep_runtime::{Engine, Instance, LoadOptions, Options, Runtime};
 use skep_testkit::engine;
+use skep_testkit::rng::Rng;
 use skep_verifier::watch::verify_watched;
 use skep_verifier::{Config, Verdict, VerifiedProgram};
 use std::cell::RefCell;

@@ -5,7 +5,7 @@ use crate::objects;
 use crate::outcome::Ended;
 use skep::program::Program;
 use skep_kernel::judge::{Answer, as_loaded, judge};
-use skep_kernel::kernel_log;
+use skep_kernel::kernel_log::{self, Difference};
 use skep_testkit::engine;
 use std::path::PathBuf;
 
@@ -86,7 +86,7 @@ fn side(program: &Program, args: &Args) {
     println!("ours: {} {}; kernel: {verdict}", ours.verdict.name(), ours.verdict.reason());
     let a = kernel_log::normalise(&ours.log, &program.insns);
     let b = kernel_log::normalise(&theirs, &program.insns);
-    let Some((line, ..)) = kernel_log::first_difference(&a, &b) else {
+    let Some(Difference { line, .. }) = kernel_log::first_difference(&a, &b) else {
         return println!("logs equal: {} lines", a.lines().count());
     };
     let from = line.saturating_sub(args.context + 1);

@@ -10,7 +10,9 @@
 use std::process::Command;
 
 /// Packages, and arguments that choose their tests.
-const TESTS: [(&str, &[&str]); 3] = [
+const TESTS: [(&str, &[&str]); 4] = [
+    // Memory with fixed addresses, numbers of threads that end.
+    ("skep-mem", &["--lib"]),
     // Panics in helpers, fuel, interruption, timers, statistics, patching while programs run.
     (
         "skep-runtime",

@@ -57,17 +57,17 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write crates/skep/api.txt: what the library lets others see.
+    /// Write crates/skep/api.txt: the public API of the library.
     Api(api::Args),
-    /// Call the library in any order, from safe code: no operation may crash the process.
+    /// Call the library in random order, from safe code: no operation may crash the process.
     ApiFuzz(api_fuzz::Args),
-    /// Ask the running kernel what programs may attach to (in a guest: needs trampolines).
+    /// Record what programs may attach to on the running kernel (in a guest: needs trampolines).
     Ask(ask::Args),
     /// Benchmarks: growth, instruction counts of the stress programs, memory, other engines.
     Bench(bench::Args),
-    /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
+    /// Rewrite the transcripts of the Markdown suites from the host kernel's results.
     Bless(bless::Args),
-    /// Run the checks beyond the tests that must pass before a change lands.
+    /// Run the checks, beyond the tests, that must pass before a change lands.
     Ci(ci::Args),
     /// Fetch, build and list the open corpus (GPL objects, never committed).
     Corpus(corpus::Args),
@@ -75,41 +75,41 @@ enum Command {
     Judge(judge::Args),
     /// Print skep's log for programs of an object; --side shows both logs, line by line.
     Ours(judge::Args),
-    /// Make what people install without cargo: a static tarball and a .deb, both tried.
+    /// Build and test the packages for users without cargo: a static tarball and a .deb.
     Dist(dist::Args),
-    /// Run programs beside the verifier's walk of them: each run must stay inside of it.
+    /// Run programs alongside their verification: each run must stay within the verifier's states.
     Embed(embed::Args),
     /// Run random programs on every engine and compare the results.
     ExecDiff(exec_diff::Args),
-    /// Make faults on purpose, in a copy, and see which test finds which.
+    /// Seed faults in a copy of the verifier, and record which test finds which.
     Faults(faults::Args),
-    /// Use the pages of --html in a headless Chromium, and ask axe about them.
+    /// Test the pages of --html in a headless Chromium, also with axe.
     Html(html::Args),
     /// Compare skep's verifier with the host kernel, one row per program.
     KernelDiff(kernel_diff::Args),
-    /// Other kernels, booted in qemu and asked: fetch, ask, compare.
+    /// Test other kernels, booted in qemu: fetch, load, compare.
     Kernels(kernels::Args),
     /// Run tests under LeakSanitizer (nightly).
     Leaks,
-    /// Run tests of what needs no machine code under Miri (nightly).
+    /// Run tests that need no machine code under Miri (nightly).
     Miri,
     /// Compare skep's verifier with the host kernel on mutants of real and generated programs.
     Mutate(mutate::Args),
-    /// Race two threads through small programs: no outcome that the memory model forbids.
+    /// Run litmus tests on two threads: no outcome that the memory model forbids.
     Litmus(litmus::Args),
-    /// Compare what skep loads with what libbpf loads, and at which step it refuses the rest.
+    /// Compare the loader with libbpf: what is loaded, and at which step the rest is rejected.
     LoadDiff(load_diff::Args),
-    /// Check a workspace beside this one: `fuzz` or `peers`.
+    /// Check a separate workspace: `fuzz` or `peers`.
     Neighbours(neighbours::Args),
-    /// Run tests as on another build of the same kernel, whose types have other ids.
+    /// Run tests as if on another build of the same kernel, with other type ids.
     OtherIds(other_ids::Args),
     /// Check that the public crates can be published.
     Package(package::Args),
-    /// Write docs/parity.md: what is known to differ from the kernel.
+    /// Write docs/parity.md: known differences from the kernel.
     Parity(parity::Args),
-    /// Generate a capture, the same each time.
+    /// Generate a capture, reproducibly.
     Pcap(pcap::Args),
-    /// Write the running kernel's answers to the programs of objects as a table.
+    /// Write the running kernel's results for the programs of objects as a table.
     KernelAnswers(answers::Args),
     /// Prove the domain's functions at 64 bits with an SMT solver, from their source.
     Prove(prove::Args),
@@ -117,13 +117,13 @@ enum Command {
     Random(random::Args),
     /// Compile for every platform, verify in WebAssembly, test 64-bit ARM in qemu.
     Targets(targets::Args),
-    /// Write docs/refusals.md: why programs are refused, and how they are mended.
+    /// Write docs/refusals.md: why programs are rejected, and how to fix them.
     Refusals(refusals::Args),
     /// Run tests under ThreadSanitizer (nightly).
     Threads,
     /// Verify programs under every combination of engine settings; only the cost may change.
     Tunings(tunings::Args),
-    /// Check the house rules over the source tree.
+    /// Check the repository's rules over the source tree.
     Tidy(tidy::Args),
     /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
     #[command(hide = true)]

@@ -33,7 +33,7 @@ pub(crate) use batch::{BATCH, Sources};
 use compare::Kind;
 use groups::Groups;
 pub(crate) use long::cpu_time;
-pub(crate) use on_kernel::{OnKernel, Told};
+pub(crate) use on_kernel::{Judgement, OnKernel};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;

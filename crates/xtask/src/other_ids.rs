@@ -6,17 +6,24 @@
 
 use crate::outcome::{Ended, Outcome};
 use skep_testkit::judge::Judge;
+use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What `cargo test` is given.
-    #[arg(last = true, default_values = TESTS)]
-    cargo: Vec<String>,
+    /// Only test binaries whose name has this in it.
+    #[arg(default_value = "")]
+    only: String,
 }
 
 /// The packages whose tests read the kernel's BTF.
-const TESTS: [&str; 5] = ["--locked", "--quiet", "-pskep", "-pskep-cli", "-pskep-testkit"];
+const PACKAGES: [&str; 3] = ["skep", "skep-cli", "skep-testkit"];
+
+/// What `cargo test` of the whole workspace has compiled: with other packages chosen, or other
+/// flags, their dependencies have other features, and all would be compiled once more.
+const BUILD: [&str; 5] =
+    ["test", "--locked", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
 
 /// Mounts `$1` over the kernel's BTF, gives up what bpf(2) wants, and goes on as the rest.
 const ENTER: &str = "btf=$1; shift; mount --bind \"$btf\" /sys/kernel/btf/vmlinux && \
@@ -33,10 +40,53 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), moved.root().to_bytes(skep::btf::Endian::NATIVE))?;
+    let mut failed = Vec::new();
+    for test in tests()?.iter().filter(|test| test.name.contains(&args.only)) {
+        println!("other-ids: {} {}", test.package, test.name);
+        let mut command = entering(file.path().as_os_str());
+        command.arg(&test.executable).arg("--quiet").current_dir(&test.folder);
+        command.env("CARGO_MANIFEST_DIR", &test.folder);
+        if !command.status()?.success() {
+            failed.push(format!("{} {}", test.package, test.name));
+        }
+    }
+    for name in &failed {
+        println!("other-ids: failed: {name}");
+    }
+    Ok(failed.is_empty().into())
+}
+
+/// A test binary.
+struct Test {
+    package: &'static str,
+    name: String,
+    executable: PathBuf,
+    /// The package's folder, where cargo starts tests.
+    folder: PathBuf,
+}
+
+/// Those of the packages.
+fn tests() -> Result<Vec<Test>, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = entering(file.path().as_os_str());
-    command.arg(cargo).arg("test").args(&args.cargo).current_dir(crate::root());
-    Ok(command.status()?.success().into())
+    let built = Command::new(cargo).args(BUILD).current_dir(crate::root()).output()?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into_owned().into());
+    }
+    let mut tests = Vec::new();
+    for line in built.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        tests.extend(test_of(&serde_json::from_slice(line)?));
+    }
+    Ok(tests)
+}
+
+/// The test binary that a message of cargo's tells of, if it is one of the packages'.
+fn test_of(message: &serde_json::Value) -> Option<Test> {
+    let is_test = message["profile"]["test"] == true;
+    let executable = message["executable"].as_str().filter(|_| is_test)?.into();
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    let of = |package: &&&str| folder.ends_with(package.trim_start_matches("skep-"));
+    let package = PACKAGES.iter().find(of)?;
+    Some(Test { package, name: message["target"]["name"].as_str()?.to_owned(), executable, folder })
 }
 
 /// `unshare` with what follows run inside.

@@ -4,6 +4,7 @@
 use crate::outcome::{Ended, Outcome};
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use skep_testkit::rng::Rng;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let header = PcapHeader { datalink: DataLink::ETHERNET, ..PcapHeader::default() };
     let file = BufWriter::new(File::create(&args.file)?);
     let mut writer = PcapWriter::with_header(file, header)?;
-    let mut random = Random(args.seed.max(1));
+    let mut random = Random(Rng::new(args.seed));
     for n in 0..args.packets {
         let bytes = packet(&mut random);
         // One each microsecond, from a day on that is over.
@@ -38,15 +39,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Ended::Passed)
 }
 
-/// xorshift64.
-struct Random(u64);
+struct Random(Rng);
 
 impl Random {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
+        self.0.below(n)
     }
     fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.below(256) as u8).collect()

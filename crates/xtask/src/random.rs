@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         if args.print {
             print!("{}\n# {} {}\n", pair.ours, pair.verdict.name(), pair.verdict.reason());
             let parted = kernel_log::first_difference(&pair.ours, &pair.kernel);
-            let from = parted.map_or(usize::MAX, |(line, ..)| line - 1);
+            let from = parted.map_or(usize::MAX, |parted| parted.line - 1);
             pair.kernel.lines().skip(from).for_each(|line| println!("+ {line}"));
         }
         if shown >= args.max {
@@ -95,8 +95,9 @@ fn kernel_btf() -> Result<(Arc<Btf>, Vec<TypeId>), Box<dyn std::error::Error>> {
 
 fn print_difference(seed: u64, pair: &Pair) {
     println!("{:12} seed {seed}  {}", pair.class, pair.verdict.reason());
-    if let Some((_, ours, kernel)) = kernel_log::first_difference(&pair.ours, &pair.kernel) {
-        println!("    - {}\n    + {}", ours.unwrap_or("(end)"), kernel.unwrap_or("(end)"));
+    if let Some(parted) = kernel_log::first_difference(&pair.ours, &pair.kernel) {
+        let (ours, kernel) = (parted.ours.unwrap_or("(end)"), parted.theirs.unwrap_or("(end)"));
+        println!("    - {ours}\n    + {kernel}");
     }
 }
 

@@ -13,16 +13,18 @@ use std::process::Command;
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Packages, and arguments that choose tests which Miri can run.
-const MIRI: [(&str, &[&str]); 4] = [
+const MIRI: [(&str, &[&str]); 5] = [
     ("skep-insn", &["--lib"]),
     ("skep-domain", &["--lib"]),
     ("skep-interp", &[]),
     // Memory that is shared. Who enters a run makes system calls that Miri does not know.
-    ("skep-runtime", &["--lib", "--", "mem::", "memory::", "objects::", "spin::"]),
+    ("skep-mem", &["--lib", "--", "mem::", "region::"]),
+    ("skep-runtime", &["--lib", "--", "objects::"]),
 ];
 
 /// The same for ThreadSanitizer.
-const THREADS: [(&str, &[&str]); 2] = [
+const THREADS: [(&str, &[&str]); 3] = [
+    ("skep-mem", &["--lib"]),
     ("skep-runtime", &["--lib", "--test=threads", "--test=soundness"]),
     ("skep-testkit", &["--test=user_ringbuf", "--test=stopped"]),
 ];

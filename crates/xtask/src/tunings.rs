@@ -135,8 +135,9 @@ fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     if counts(a) != counts(b) {
         return Some(format!("counts {:?} / {:?}", counts(a), counts(b)));
     }
-    let (line, a, b) = skep_kernel::kernel_log::first_difference(&a.log, &b.log)?;
-    Some(format!("log line {line}: {} / {}", a.unwrap_or("(end)"), b.unwrap_or("(end)")))
+    let parted = skep_kernel::kernel_log::first_difference(&a.log, &b.log)?;
+    let (a, b) = (parted.ours.unwrap_or("(end)"), parted.theirs.unwrap_or("(end)"));
+    Some(format!("log line {}: {a} / {b}", parted.line))
 }
 
 fn verdict(verdict: &Verdict) -> String {

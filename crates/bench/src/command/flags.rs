@@ -45,7 +45,7 @@ disagree on insns or states, 2 on bad input, 130 after Ctrl-C (programs measured
 /// Flags of `skep-bench verify`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct VerifyFlags {
-    /// Where programs come from.
+    /// Input files.
     #[command(flatten)]
     pub(crate) input: InputFlags,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
@@ -142,13 +142,13 @@ pub(crate) struct RunFlags {
     /// Another engine, in a separate process
     #[arg(long, value_name = "NAME:CPU=COMMAND")]
     pub(crate) peer: Vec<String>,
-    /// Leave out the kernel
+    /// Do not measure the kernel
     #[arg(long)]
     pub(crate) no_kernel: bool,
     /// Compiler flags for the native code
     #[arg(long, value_name = "FLAGS", default_value = "-O2", allow_hyphen_values = true)]
     pub(crate) native_flags: String,
-    /// Show each of the programs that are held back too, not only their sum
+    /// Also show each held-out program, not only their mean
     #[arg(long)]
     pub(crate) held: bool,
     /// Print results as JSON
@@ -161,14 +161,14 @@ pub(crate) struct RunFlags {
 pub(crate) enum RunTable {
     /// The 18 first compute programs: native, skep, peers, kernel; compile times.
     Compute,
-    /// All compute programs, worst first, against native code without vectors; half of them are
-    /// held back, and shown as a sum.
+    /// All compute programs, worst first, against native code without vectorisation; half of them
+    /// are held out, and only their mean is shown.
     Families,
     /// The compute programs with minimal and full prologues.
     Prologues,
     /// What each optimisation pass gains.
     Passes,
-    /// What counting costs that `skep run --coverage` does.
+    /// The cost of `skep run --coverage`.
     Coverage,
     /// Tail calls, and XDP programs with their packet rates.
     Tails,
@@ -225,7 +225,7 @@ pub(crate) struct PokeFlags {
     /// Print results as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// As a child process: patch in this wrong way
+    /// As a child process: patch in this incorrect way
     #[arg(long, hide = true, value_name = "NAME")]
     pub(crate) control: Option<String>,
 }
@@ -250,11 +250,11 @@ pub(crate) enum PokeTable {
     Toggles,
     /// Library calls under load: statistics of many programs, a prog array slot.
     Library,
-    /// What statistics cost per run, off and on.
+    /// The cost of statistics per run, off and on.
     Costs,
-    /// How far times are from exact ones when one run in 64 is timed.
+    /// Estimated times, with one run in 64 timed, compared with exact ones.
     Estimates,
-    /// What counters cost, shared and per thread.
+    /// The cost of counters, shared and per thread.
     Sharing,
     /// Negative controls: incorrect patching.
     Controls,

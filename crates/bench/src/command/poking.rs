@@ -1,18 +1,19 @@
 //! `skep-bench poke`: switching of running code, measured.
 
+mod answer;
 mod tables;
 
 use crate::command::flags::{PokeFlags, PokeKind, PokeTable};
 use crate::command::progress::{Outcome, Progress};
 use crate::poke::control::{self, CONTROLS, Control};
-use crate::poke::cost::{Cost, Hop, costs, hops};
-use crate::poke::estimate::{Estimated, estimates};
-use crate::poke::library::{Library, library};
-use crate::poke::off::{Off, off};
-use crate::poke::sharing::{Counted, counted};
-use crate::poke::{ALL_KINDS, Checked, Kind, Mechanism, Toggled, checked, toggled};
+use crate::poke::cost::{costs, hops};
+use crate::poke::estimate::estimates;
+use crate::poke::library::library;
+use crate::poke::off::off;
+use crate::poke::sharing::counted;
+use crate::poke::{ALL_KINDS, Kind, Mechanism, checked, toggled};
+use answer::{Answer, Controlled};
 use clap::ValueEnum;
-use serde::Serialize;
 use skep::runtime::PokeMode;
 use skep_cli::Exit;
 use skep_cli::Streams;
@@ -33,52 +34,6 @@ const CONTROL_TIME: Duration = Duration::from_secs(60);
 
 /// And how long until it is ended.
 const CONTROL_PATIENCE: Duration = Duration::from_secs(180);
-
-/// What became of a negative control.
-#[derive(Debug, Clone, Serialize)]
-struct Controlled {
-    control: Control,
-    /// `died of signal 11`, `saw 3 wrong of 9,123 executions`.
-    outcome: String,
-    /// Whether it went wrong, as it has to.
-    has_failed: bool,
-}
-
-/// Everything that was measured.
-#[derive(Default, Serialize)]
-struct Answer {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    toggles: Vec<Toggled>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    library: Vec<Library>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    off: Vec<Off>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    costs: Vec<Cost>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    hops: Vec<Hop>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    estimates: Vec<Estimated>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sharing: Vec<Counted>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    controls: Vec<Controlled>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    checked: Vec<Checked>,
-}
-
-impl Answer {
-    /// Whether anything was wrong.
-    fn is_wrong(&self) -> bool {
-        let toggled =
-            |row: &Toggled| row.seen.wrong > 0 || (row.mechanism.is_bound() && row.seen.late > 0);
-        self.toggles.iter().any(toggled)
-            || self.library.iter().any(Library::is_wrong)
-            || self.costs.iter().any(|row| row.runs != row.run_cnt)
-            || self.controls.iter().any(|row| !row.has_failed)
-            || self.checked.iter().any(|row| row.seen.wrong + row.seen.late > 0)
-    }
-}
 
 /// Runs the command.
 pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> Outcome {

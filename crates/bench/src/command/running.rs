@@ -1,49 +1,27 @@
 //! `skep-bench run`: how fast programs run. This file measures, `tables` prints.
 
+mod answer;
+mod cells;
 mod families;
 mod tables;
 
 use crate::command::flags::{RunFlags, RunTable};
 use crate::command::progress::{Outcome, Progress};
-use crate::geometric_mean;
 use crate::run::KINDS;
-use crate::run::compute::{Computed, Others, compute};
-use crate::run::coverage::{Covered, covered};
+use crate::run::compute::{Others, compute};
+use crate::run::coverage::covered;
 use crate::run::families::{Half, Member, members};
-use crate::run::given::{Given, given};
-use crate::run::maps::{Operation, operations};
+use crate::run::given::given;
+use crate::run::maps::operations;
 use crate::run::native::Clang;
 use crate::run::objects::Opened;
-use crate::run::passes::{Pass, passes};
+use crate::run::passes::passes;
 use crate::run::peer::Peer;
-use crate::run::tails::{Chained, Prologues, chains, prologues};
+use crate::run::tails::{chains, prologues};
+use answer::Answer;
 use clap::ValueEnum;
-use serde::Serialize;
 use skep_cli::Exit;
 use skep_cli::Streams;
-
-/// Everything that was measured; a table that was not asked for is absent.
-#[derive(Default, Serialize)]
-struct Answer {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compiler: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    compute: Vec<Computed>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    families: Vec<families::Row>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    prologues: Vec<Prologues>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    passes: Vec<Pass>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    coverage: Vec<Covered>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tails: Vec<Chained>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    maps: Vec<Operation>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    given: Vec<(String, Vec<Given>)>,
-}
 
 /// Runs the command.
 pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> Outcome {
@@ -144,10 +122,4 @@ fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
         answer.given.push((name.clone(), rows.map_err(|e| format!("{name}: {e}"))?));
     }
     Ok(answer)
-}
-
-/// The geometric mean of what one engine is to another, over all programs that both run.
-fn mean(rows: &[Computed], (of, to): (usize, usize)) -> Option<crate::Ratio> {
-    let ratio = |row: &Computed| row.engines.get(of)?.over(row.engines.get(to)?);
-    geometric_mean(&rows.iter().filter_map(ratio).collect::<Vec<_>>())
 }

@@ -11,7 +11,8 @@
 
 #![allow(unsafe_code)]
 
-use skep_jit::{BareCode, Jump, MachineCode, Switch, SwitchSite, Target};
+use skep_jit::SwitchSite;
+use skep_text::{BareCode, Jump, MachineCode, Switch, Target};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// How the functions are written.

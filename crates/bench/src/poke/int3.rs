@@ -77,7 +77,7 @@ impl Int3 {
     /// The host does not synchronise cores.
     pub(super) fn put(&self, sites: &Sites, state: u32) -> Result<(), String> {
         let insn = sites.insn(state);
-        let synchronise = || skep_jit::synchronise().map_err(|e| e.to_string());
+        let synchronise = || skep_mem::barrier::synchronise().map_err(|e| e.to_string());
         self.active.skips.store(sites.skips(state), Ordering::SeqCst);
         self.active.refs.iter().for_each(|line| line.0.store(1, Ordering::SeqCst));
         (0..sites.len()).for_each(|n| sites.write(n, 0, &[TRAP]));

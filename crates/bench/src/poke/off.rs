@@ -13,8 +13,8 @@ use crate::{Ratio, geometric_mean};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
-use skep_jit::BareCode;
 use skep_runtime::Instance;
+use skep_text::BareCode;
 use std::cell::Cell;
 
 /// Turns of each at a place.

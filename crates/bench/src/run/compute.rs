@@ -118,7 +118,7 @@ fn compile_us(
     let mut times = Vec::with_capacity(COMPILATIONS);
     for _ in 0..COMPILATIONS {
         let started = Instant::now();
-        skep_jit::compile(xlated, &globals.linkage, tuning).map_err(|e| e.to_string())?;
+        skep_text::compile(xlated, &globals.linkage, tuning).map_err(|e| e.to_string())?;
         times.push(started.elapsed().as_nanos() as f64 / 1000.0);
     }
     times.sort_by(f64::total_cmp);

@@ -36,7 +36,7 @@ const FIRST: [&str; KINDS.len()] = [
 ];
 
 /// Shapes that were known to be slow.
-const TUNED: [(&str, Kind); 26] = [
+const TUNED: [(&str, Kind); 33] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
     ("hashes", kind!("bloom")),
@@ -63,10 +63,17 @@ const TUNED: [(&str, Kind); 26] = [
     ("numerics", kind!("softmul")),
     ("packets", kind!("vlan")),
     ("packets", kind!("acl")),
+    ("compression", kind!("lz4")),
+    ("parsers", kind!("base32")),
+    ("bits", kind!("bitalloc")),
+    ("packets", kind!("ipv6ext")),
+    ("hashes", kind!("oaat")),
+    ("tables", kind!("events")),
+    ("searches", kind!("interpolate")),
 ];
 
 /// Those that are held.
-const HELD: [(&str, Kind); 48] = [
+const HELD: [(&str, Kind); 52] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
     ("parsers", kind!("csv")),
@@ -115,6 +122,10 @@ const HELD: [(&str, Kind); 48] = [
     ("tables", kind!("cuckoo")),
     ("searches", kind!("glob")),
     ("numerics", kind!("cordic")),
+    ("numerics", kind!("bcd")),
+    ("numerics", kind!("quantile")),
+    ("bits", kind!("life")),
+    ("bits", kind!("hamming")),
 ];
 
 /// Every program: the first ones, those that are tuned with, those that are held.

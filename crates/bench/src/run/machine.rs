@@ -14,9 +14,10 @@ use super::data::DATA_BYTES;
 use super::{Kind, data_of};
 use skep_interp::Hits;
 use skep_jit::coverage::{Coverage, Plan};
-use skep_jit::{Linkage, MachineCode, MapLink, RunEnv, Tuning};
+use skep_jit::{Linkage, MapLink, RunEnv, Tuning};
 use skep_program::MapDef;
 use skep_runtime::Instance;
+use skep_text::MachineCode;
 use skep_uapi::MapType;
 use skep_verifier::{VerifiedProgram, Xlated};
 use std::ffi::CString;
@@ -139,7 +140,12 @@ pub fn counting<'a>(
         let hits = Hits::new(CPUS_MAX, plan.counters()).ok_or("no memory")?;
         let (address, stride_bytes) = (hits.address(), hits.stride_bytes() as u32);
         let plan = Arc::clone(&plan);
-        globals.linkage.coverage = Some(Coverage { plan, address, stride_bytes });
+        globals.linkage.coverage = Some(Coverage {
+            plan,
+            address,
+            stride_bytes,
+            cpu_word: skep_mem::thread_word::cpu_offset(),
+        });
         globals.hits = Some(hits);
         placed(kind, xlated, globals, tuning)
     };
@@ -153,7 +159,7 @@ fn placed<'a>(
     globals: Globals,
     tuning: &Tuning,
 ) -> Result<Runner<'a>, String> {
-    let code = skep_jit::compile(xlated, &globals.linkage, tuning);
+    let code = skep_text::compile(xlated, &globals.linkage, tuning);
     let code: Box<MachineCode> = Box::new(code.map_err(|e| e.to_string())?);
     // SAFETY: the program was verified; the runner keeps the code and its globals (2), and gives
     // it its context.

@@ -1,4 +1,4 @@
-//! Why a relocation has no answer, in one line: what it asks for, and what the target has instead.
+//! Why a relocation failed, in one line: what it asks for, and what the target has instead.
 
 use super::compat::Matcher;
 use super::spec::{Accessor, Spec};
@@ -63,7 +63,7 @@ fn found_instead(spec: &Spec<'_>, targets: &[&Btf], kind: ReloKind) -> Option<St
     Some(format!("it has {theirs} bytes in the kernel, {ours} in the object"))
 }
 
-/// The step that the kernel's types do not allow.
+/// The step that fails in the kernel's types.
 fn missing_step(local: &Spec<'_>, acc: &Accessor<'_>, before: &Spec<'_>) -> String {
     let btf = before.btf;
     let inside = btf.skip_modifiers(before.last);
@@ -86,10 +86,10 @@ fn missing_step(local: &Spec<'_>, acc: &Accessor<'_>, before: &Spec<'_>) -> Stri
     }
 }
 
-/// Members that are looked at, those of anonymous members included.
+/// Maximum number of members examined, including those of anonymous members.
 const MEMBERS_MAX: u32 = 1 << 12;
 
-/// Type of a member of that name, also inside of anonymous ones.
+/// Type of the member with that name, also inside anonymous ones.
 fn member_of(t: Type<'_>, name: &str, left: &mut u32) -> Option<TypeId> {
     t.members().find_map(|m| {
         *left = left.checked_sub(1)?;

@@ -1,14 +1,14 @@
-//! CO-RE: fitting insns to the types of the kernel they will run on.
+//! CO-RE: adapting insns to the types of the target kernel.
 //!
-//! A relocation names a type of the object's BTF and a path into it. The same path is looked for
-//! in all types of that name in the target's BTF; what is found there (an offset, a size, a value)
-//! replaces what the compiler wrote into the insn.
+//! A relocation names a type of the object's BTF and a path into it. The same path is looked up in
+//! all types of that name in the target's BTF; the result (an offset, a size, a value) replaces
+//! what the compiler wrote into the insn.
 //!
-//! `spec` parses and finds paths, `compat` says which types fit, `value` computes what a relocation
-//! asks for, `patch` writes it, `explain` says why one has no answer.
+//! `spec` parses and resolves paths, `compat` decides which types match, `value` computes the
+//! result of a relocation, `patch` writes it, `explain` says why one failed.
 //!
-//! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), kept so that
-//! the insns are equal to those it hands to the kernel. Departures: values of unsigned 32-bit
+//! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), so that the
+//! insns are equal to those that it passes to the kernel. Departures: values of unsigned 32-bit
 //! enums are zero-extended; hostile types end in an error after `VISITS_MAX` steps.
 
 mod compat;
@@ -68,7 +68,7 @@ const KINDS: [(ReloKind, &str); 13] = [
 ];
 
 impl ReloKind {
-    /// The kind of this number, if it is one.
+    /// The kind with this number, if there is one.
     pub fn from_number(number: u32) -> Option<ReloKind> {
         KINDS.get(number as usize).map(|row| row.0)
     }
@@ -84,34 +84,35 @@ impl ReloKind {
     }
 }
 
-/// What came of a relocation.
+/// The outcome of a relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreOutcome {
     /// The insn was changed from the one value to the other.
     Patched {
-        /// What the compiler should have put there (not always checked).
+        /// The value that the compiler should have written (not always checked).
         from: u64,
         /// What is there now.
         to: u64,
     },
-    /// Nothing in the target fits: the insn is now an invalid call, refused if it can be reached.
+    /// Nothing in the target matches: the insn is now an invalid call, which is rejected if
+    /// reachable.
     Poisoned,
 }
 
-/// Whether a type of the object is the same as one of the target, as far as a declaration of an
-/// extern must be: kinds and shapes agree, names and sizes need not.
+/// Whether a type of the object matches one of the target as far as the declaration of an extern
+/// requires: kinds and shapes must agree, names and sizes need not.
 pub fn types_fit(local: (&Btf, TypeId), target: (&Btf, TypeId)) -> Result<bool, Error> {
     Matcher::new(local.0, target.0).types_fit(local.1, target.1, crate::layout::DEPTH_MAX)
 }
 
-/// Applies the relocations of one object, in their order.
+/// Applies the relocations of one object, in order.
 ///
-/// The order matters: a candidate in which a path is not found while it is in others drops out for
-/// all later relocations of the same root type, as in libbpf.
+/// The order matters: as in libbpf, a candidate without a path that other candidates have is
+/// excluded from all later relocations of the same root type.
 pub struct Relocator<'a> {
     local: &'a Btf,
     targets: &'a [&'a Btf],
-    /// By root type: what is left of the candidates.
+    /// The remaining candidates, by root type.
     candidates: FxHashMap<TypeId, Vec<(&'a Btf, TypeId)>>,
 }
 
@@ -152,13 +153,13 @@ impl<'a> Relocator<'a> {
         })
     }
 
-    /// Why a relocation is [`CoreOutcome::Poisoned`], in one line: what was asked for, and what the
+    /// Why a relocation is [`CoreOutcome::Poisoned`], in one line: what it asks for, and what the
     /// target has.
     pub fn explain(&self, relo: &CoreRelo) -> String {
         explain::explain(self.local, self.targets, relo)
     }
 
-    /// Finds what all candidates agree on.
+    /// The result on which all candidates agree.
     fn resolve(&mut self, local: &Spec<'a>, kind: ReloKind) -> Result<Resolution, Error> {
         if kind == ReloKind::TypeIdLocal {
             return Ok(Resolution::local_type_id(local.root));
@@ -199,7 +200,7 @@ impl<'a> Relocator<'a> {
     }
 }
 
-/// Applies a single relocation: see [`Relocator::relocate`], which is for those of a whole object.
+/// Applies a single relocation; see [`Relocator::relocate`] for those of a whole object.
 pub fn relocate(
     insns: &mut [Insn],
     insn_idx: usize,
@@ -209,7 +210,8 @@ pub fn relocate(
     Relocator::new(local, targets).relocate(insns, insn_idx, relo)
 }
 
-/// Types of the same essential name and kind: of the kernel if it has any, else of all modules.
+/// Types of the same essential name and kind: those of the kernel if it has any, else of all
+/// modules.
 fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf, TypeId)>, Error> {
     let t = local.btf.ty(local.root);
     if t.name().is_empty() {
@@ -226,7 +228,7 @@ fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf,
                 })
                 .map(|id| (*btf, id)),
         );
-        // Modules may lie behind the kernel in one BTF, too.
+        // Modules may follow the kernel in one BTF, too.
         let kernel_end = btf.root().end_id();
         if n == 0 && found.iter().any(|&(_, id)| id < kernel_end) {
             found.retain(|&(_, id)| id < kernel_end);
@@ -236,7 +238,7 @@ fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf,
     Ok(found)
 }
 
-/// Equal kinds, where enums of both widths are one kind.
+/// Equal kinds; enums of both widths count as one kind.
 fn kinds_fit(a: Kind, b: Kind) -> bool {
     a == b || a.is_any_enum() && b.is_any_enum()
 }

@@ -1,4 +1,4 @@
-//! Writing a resolved value into its insn, in the form that the insn has.
+//! Writes a resolved value into its insn, in the insn's encoding.
 
 use super::CoreOutcome;
 use super::value::{Resolution, Width};
@@ -68,7 +68,7 @@ fn ld_imm64(insns: &mut [Insn], resolution: &Resolution, to: u64) -> Result<(), 
     Ok(())
 }
 
-/// What the insn holds must be what the compiler is known to write.
+/// The insn must contain what the compiler is known to write.
 fn check(resolution: &Resolution, holds: u64) -> Result<(), Error> {
     let from = resolution.from;
     if resolution.validate && holds != from {

@@ -9,8 +9,8 @@ use crate::{Btf, Error, Member, Type, TypeId};
 /// Longest path.
 const LEN_MAX: usize = 64;
 
-/// One step that has a meaning of its own: a named member, an array element, an enum value.
-/// Anonymous members are steps in the access string only.
+/// One significant step: a named member, an array element, an enum value. Anonymous members are
+/// steps in the access string only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accessor<'a> {
     /// The struct that has the member, the type of the array element, or the enum.
@@ -74,7 +74,7 @@ impl<'a> Spec<'a> {
         Ok(spec)
     }
 
-    /// Goes on into member or element `idx` of where the path is; none if there is none.
+    /// Extends the path by member or element `idx`; none if there is none.
     fn enter(&mut self, idx: u32) -> Option<Result<(), Error>> {
         let t = self.btf.skip_modifiers(self.last);
         if t.kind().is_composite() {
@@ -86,7 +86,7 @@ impl<'a> Spec<'a> {
         Some(self.enter_element(elem, idx))
     }
 
-    /// An error if the path can take no further step.
+    /// An error if the path cannot be extended.
     pub(super) fn check_room(&self) -> Result<(), Error> {
         if self.steps < LEN_MAX {
             return Ok(());
@@ -94,7 +94,7 @@ impl<'a> Spec<'a> {
         Err(Error::new(format!("path in the target has more than {LEN_MAX} steps")))
     }
 
-    /// Goes on into a member of `t`. Anonymous ones leave no accessor.
+    /// Extends the path by a member of `t`. Anonymous ones add no accessor.
     pub(super) fn enter_member(&mut self, t: Type<'a>, idx: u32, m: Member<'a>) {
         if !m.name.is_empty() {
             self.accessors.push(Accessor { ty: t.id(), idx, name: Some(m.name) });
@@ -115,7 +115,7 @@ impl<'a> Spec<'a> {
         (idx < array.nelems || is_flexible).then_some(array.elem)
     }
 
-    /// Goes on into element `idx` of an array of `elem`.
+    /// Extends the path by element `idx` of an array of `elem`.
     pub(super) fn enter_element(&mut self, elem: TypeId, idx: u32) -> Result<(), Error> {
         let ty = self.btf.skip_modifiers(elem).id();
         let bits = u64::from(self.btf.size_of(ty)?) * 8;

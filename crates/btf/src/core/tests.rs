@@ -7,7 +7,7 @@ use skep_insn::code::*;
 const U: IntEncoding = IntEncoding::NONE;
 const S: IntEncoding = IntEncoding::SIGNED;
 
-/// Ids of the types that both sides have.
+/// Ids of the types on both sides.
 struct Ints {
     u32: TypeId,
     u64: TypeId,
@@ -19,7 +19,7 @@ fn ints(b: &mut BtfBuilder) -> Ints {
     Ints { u32, u64: b.int("unsigned long", 8, U), i32: b.int("int", 4, S) }
 }
 
-/// What the compiler emits for each kind of place, holding `value`.
+/// The compiler's output for each kind of relocation, with `value`.
 fn mov(value: i32) -> Vec<Insn> {
     vec![Insn { code: BPF_ALU64 | BPF_MOV | BPF_K, dst: 1, imm: value, ..Insn::default() }]
 }
@@ -401,7 +401,7 @@ fn row_n_is_kind_n() {
     assert_eq!(ReloKind::from_number(13), None);
 }
 
-/// Why the relocation has no answer.
+/// The explanation of a failed relocation.
 fn why((mut t, target): (Try, Btf)) -> String {
     let access_str_off = t.local.string(t.access);
     let local = t.local.build().unwrap();

@@ -1,18 +1,18 @@
-//! The value that a relocation asks for, of the object's type and of the target's.
+//! The value of a relocation, for the object's type and for the target's.
 
 use super::ReloKind;
 use super::spec::Spec;
 use crate::{Endian, Error, Kind, TypeId};
 use std::fmt;
 
-/// What is to be written into the insn.
+/// What to write into the insn.
 #[derive(Clone, Debug)]
 pub(super) struct Resolution {
-    /// Value of the object's type: what the compiler wrote.
+    /// Value for the object's type: what the compiler wrote.
     pub(super) from: u64,
-    /// Value of the target's type; none means poison.
+    /// Value for the target's type; none means poison.
     pub(super) to: Option<u64>,
-    /// Whether the insn must hold `from` now.
+    /// Whether the insn must currently contain `from`.
     pub(super) validate: bool,
     /// How loads and stores of the field change their width.
     pub(super) width: Width,
@@ -23,9 +23,9 @@ pub(super) struct Resolution {
 pub(super) enum Width {
     /// Equal, or not about a field.
     Same,
-    /// The load or store can be made of the new width: pointers and unsigned integers.
+    /// The width of the load or store can be changed: pointers and unsigned integers.
     Change { from: u32, to: u32 },
-    /// It cannot: the value read would be wrong.
+    /// It cannot be changed, as the value read would be wrong.
     Unfit,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Width {
 struct Side {
     value: u64,
     validate: bool,
-    /// Bytes and type of the field, for byte offsets of what is not a bitfield.
+    /// Size and type of the field, for byte offsets of fields that are not bitfields.
     field: Option<(u32, TypeId)>,
 }
 
@@ -49,7 +49,7 @@ impl Resolution {
         Resolution { from: value, to: Some(value), validate: false, width: Width::Same }
     }
 
-    /// What the relocation comes to if `target` is where the path was found, or nothing was.
+    /// The result of the relocation, if the path was found at `target`, or not found.
     pub(super) fn of(
         local: &Spec<'_>,
         target: Option<&Spec<'_>>,
@@ -83,7 +83,7 @@ impl fmt::Display for Resolution {
     }
 }
 
-/// Relocations that answer "no" where others are poisoned.
+/// Relocations that yield "no" where others are poisoned.
 fn zero_if_absent(kind: ReloKind) -> bool {
     use ReloKind::*;
     matches!(kind, FieldExists | EnumvalExists | TypeExists | TypeMatches | TypeSize | TypeIdTarget)
@@ -112,7 +112,7 @@ fn side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
     use ReloKind::*;
     Ok(match kind {
         FieldExists | EnumvalExists | TypeExists | TypeMatches => Side::new(1u32, true),
-        // Ids change when objects are linked, so the one in the insn says nothing.
+        // Ids change when objects are linked, so the one in the insn is meaningless.
         TypeIdTarget | TypeIdLocal => Side::new(spec.root.0, false),
         TypeSize => Side::new(spec.btf.size_of(spec.root)?, true),
         EnumvalValue => {
@@ -125,7 +125,7 @@ fn side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
     })
 }
 
-/// Where the bits of a field are.
+/// The position of a field's bits.
 struct Place {
     byte_offset: u64,
     bytes: u64,
@@ -151,7 +151,7 @@ fn field_side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
     let bitfield = (member.bitfield_size != 0).then_some(u64::from(member.bitfield_size));
     let t = spec.btf.skip_modifiers(member.ty);
     let place = place(spec, member.ty, bitfield)?;
-    // Compilers differ in how they load bitfields: what the insn holds is not checked then.
+    // Compilers load bitfields in different ways, so the contents of the insn are not checked then.
     let validate = bitfield.is_none();
     Ok(match kind {
         ReloKind::FieldByteOffset if bitfield.is_some() => Side::new(place.byte_offset, validate),
@@ -181,7 +181,7 @@ fn too_wide() -> Error {
     Error::new("field is wider than 64 bits")
 }
 
-/// The bytes to load for a field: of a bitfield, the smallest aligned word that has all of it.
+/// The bytes to load for a field; for a bitfield, the smallest aligned word that contains it.
 fn place(spec: &Spec<'_>, ty: TypeId, bitfield: Option<u64>) -> Result<Place, Error> {
     let bit_offset = spec.bit_offset;
     let mut bytes = u64::from(spec.btf.size_of(ty)?);

@@ -83,7 +83,7 @@ fn of(functions: &[String]) -> Note {
             times => format!("{}, {times} times", same[0]),
         })
         .collect();
-    Note { text: format!("the chain of calls: {}", links.join(" > ")), at: None }
+    Note { text: format!("call chain: {}", links.join(" > ")), at: None }
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn one_that_calls_itself_stands_there_once() {
         let functions = ["`prog`", "`fact`", "`fact`", "`end`"].map(str::to_owned);
-        assert_eq!(of(&functions).text, "the chain of calls: `prog` > `fact`, 2 times > `end`");
+        assert_eq!(of(&functions).text, "call chain: `prog` > `fact`, 2 times > `end`");
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         let told = notes(&verification.call_chain, program, &|_| None);
         assert_eq!(
             told[0].text,
-            "the chain of calls: `refused` > `outer` (320 bytes of stack) > `inner` (320 bytes of \
+            "call chain: `refused` > `outer` (320 bytes of stack) > `inner` (320 bytes of \
              stack)"
         );
         assert!(told[1].text.starts_with("`inner` is called at insn "), "{told:?}");

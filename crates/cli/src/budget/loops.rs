@@ -40,8 +40,8 @@ pub(super) fn notes(
         let share = percent(costs.sum(insns), total);
         let rounds = costs.visits[first];
         let says = format!(
-            "{share} % of {total} insns went to {rounds} rounds of a loop, insns {first} to {last}; \
-             it goes back at"
+            "{share} % of {total} insns were in {rounds} iterations of a loop, insns {first} to {last}; \
+             its back-edge is at"
         );
         notes.push(since(&says, last, describe));
     }
@@ -151,7 +151,8 @@ fn repeated_function(program: &Program, profile: &Profile, costs: &Costs) -> Opt
         functions.into_iter().max_by_key(|&(start, (_, insns))| (insns, start))?;
     let name = function_name(program, start);
     let share = percent(insns, costs.total);
-    let text = format!("{share} % went to `{name}`, which was walked on {paths} call paths");
+    let text =
+        format!("{share} % of insns were in `{name}`, which was verified on {paths} call paths");
     (paths >= CALL_PATHS_MIN).then_some(Note { text, at: None })
 }
 
@@ -165,13 +166,14 @@ fn kept_apart(
     let reason = all.iter().find(|reason| place.contains(&reason.insn_idx))?;
     let times = reason.times;
     if reason.why == Apart::Unfinished {
-        let text =
-            format!("no round is cut short: {times} times one began before the loop had ended");
+        let text = format!(
+            "no iteration was pruned: {times} comparisons were with unfinished states of the loop"
+        );
         return Some(Note { text, at: None });
     }
-    let says = format!("{times} comparisons kept states apart by {}", difference(reason));
+    let says = format!("{times} comparisons did not prune because of {}", difference(reason));
     Some(match reason.needed_by {
-        Some(by) => since(&format!("{says}, which matters to"), by, describe),
+        Some(by) => since(&format!("{says}, which is needed by"), by, describe),
         None => since(&format!("{says}, at"), reason.insn_idx, describe),
     })
 }

@@ -25,13 +25,15 @@ pub(super) fn notes(
     conditions.dedup();
     if conditions.is_empty() {
         let text = match round.len() {
-            0 | 1 => "the insn leads to itself".to_owned(),
-            count => format!("each round walks the same {count} insns, none of which branches"),
+            0 | 1 => "the insn jumps to itself".to_owned(),
+            count => {
+                format!("each iteration executes the same {count} insns, none of which branches")
+            }
         };
         notes.push(Note { text, at: None });
     }
     for &idx in conditions.iter().take(CONDITIONS_MAX) {
-        notes.push(since("each round takes the same way at", idx, describe));
+        notes.push(since("each iteration takes the same branch at", idx, describe));
         notes.extend(why_same(idx, &round, program, describe));
     }
     let insns = round.iter().min().zip(round.iter().max());
@@ -73,12 +75,12 @@ fn why_same(
         regs.iter().filter_map(|&reg| Some((reg, written(reg)?))).collect();
     if changed.is_empty() && !regs.is_empty() {
         let names: Vec<String> = regs.iter().map(|reg| format!("R{reg}")).collect();
-        let text = format!("nothing in the round changes {}", names.join(" or "));
+        let text = format!("nothing in the loop changes {}", names.join(" or "));
         return Some(Note { text, at: None });
     }
     let (reg, by) = changed.into_iter().find(|&(_, by)| program.insns[by].class() == BPF_LDX)?;
     Some(since(
-        &format!("R{reg} is read from memory, whose values are not followed, by"),
+        &format!("R{reg} is read from memory, whose contents are not tracked, by"),
         by,
         describe,
     ))

@@ -1,24 +1,24 @@
 //! Basic blocks of a program: runs of insns that are entered at the first and left at the last.
 //!
-//! For pictures only. The verifier's own passes decide what a valid graph is; here a jump to
-//! nowhere is simply an edge that is not drawn.
+//! Only for drawing graphs. The verifier's own passes decide whether a graph is valid; here, the
+//! edge of an invalid jump is omitted.
 
 use skep::insn::Insn;
 use skep::insn::code::*;
 use std::collections::BTreeSet;
 
-/// Why control goes from one block to another.
+/// Kind of an edge between blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edge {
     /// The next insn.
     Fall,
     /// A jump that is taken.
     Jump,
-    /// A call of a subprog, which comes back.
+    /// A call of a subprog, which returns.
     Call,
 }
 
-/// Insns `start..end`, and the first insns of the blocks that may follow.
+/// Insns `start..end`, and the first insns of the successors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) start: usize,

@@ -1,4 +1,4 @@
-//! The control flow graph in DOT: a box a block, dashed edges to called subprogs.
+//! The control flow graph in DOT: one box per block, dashed edges to called subprogs.
 
 use super::blocks::{Edge, blocks};
 use super::names::insn_text;
@@ -15,7 +15,7 @@ pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
         let mut idx = block.start;
         while idx < block.end {
             let text = insn_text(program, idx).unwrap_or_default();
-            // \l ends a line and sets it to the left.
+            // \l ends a line and left-aligns it.
             write!(out, "{idx}: {}\\l", quoted(&text))?;
             idx += if program.insns.get(idx).is_some_and(|i| i.is_ld_imm64()) { 2 } else { 1 };
         }

@@ -1,8 +1,8 @@
-//! Machine code under the insns and the source lines that it was made from.
+//! Machine code below the insns and source lines from which it was generated.
 //!
-//! Addresses are offsets in the code. Helpers, maps and statistics are stood in for by made-up
-//! addresses: the code is for reading and is never run. Where it is entered and where it is patched
-//! while it runs is said at the right of the insn.
+//! Addresses are offsets in the code. Addresses of helpers, maps and statistics are placeholders:
+//! the code is only printed and never run. Entry points, and the places that are patched at run
+//! time, are marked at the right of the insn.
 
 use super::jited_json;
 pub(super) use super::jited_json::Function;
@@ -12,12 +12,13 @@ use crate::exit::Exit;
 use iced_x86::{Formatter, IntelFormatter};
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
-use skep_jit::{Linkage, MachineCode, PatchKind, Tuning, compile};
+use skep_jit::{Linkage, PatchKind, Tuning};
 use skep_report::printable;
+use skep_text::{MachineCode, compile};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Writes one program; or says why it has no machine code.
+/// Writes one program, or says why it has no machine code.
 pub(super) fn write(
     out: &mut dyn Write,
     verified: &VerifiedProgram,
@@ -32,7 +33,8 @@ pub(super) fn write(
     let mut next = 0;
     for idx in 0..xlated.insns().len() {
         let (start, end) = code.pc_map().code_of(idx).unwrap_or_default();
-        // Thunks belong to no insn. Behind them, code may stand in another order than its insns.
+        // Thunks belong to no insn. After them, the code may be in a different order than the
+        // insns.
         if idx == 0 {
             listing.write(out, (0, start))?;
         }
@@ -55,8 +57,8 @@ fn compiled(verified: &VerifiedProgram, xlated: &Xlated) -> Result<MachineCode, 
         .map_err(|why| (if why.is_bug() { Exit::Bug } else { Exit::Input }, why.to_string()))
 }
 
-/// Bytes of a program's machine code, without the stubs that statistics are switched on with: what
-/// a kernel's figure is about.
+/// Size of a program's machine code, without the stubs for enabling statistics: comparable to the
+/// size that the kernel reports.
 pub(crate) fn bytes(verified: &VerifiedProgram) -> Option<usize> {
     let xlated = verified.xlated().ok()?;
     let linkage = Linkage::placeholder(xlated, &verified.program().maps);
@@ -73,7 +75,7 @@ pub(super) fn json(
     Ok(jited_json::jited(verified, xlated, (&code, &marks(&code, verified.program()))))
 }
 
-/// What is said of places in the code: where it is entered, where it is patched.
+/// Comments for places in the code: entry points, patched places.
 fn marks(code: &MachineCode, program: &Program) -> Vec<(u32, String)> {
     let slot = |map: u32, index: u32| {
         let name = program.map(MapIdx(map)).map_or("?", |map| map.name.as_str());

@@ -4,7 +4,7 @@ use super::json_source::{Line, Source, hex_byte};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use serde::Serialize;
 use skep::verifier::{VerifiedProgram, Xlated};
-use skep_jit::MachineCode;
+use skep_text::MachineCode;
 use std::ops::Range;
 
 /// Machine code of a function or of a stub.
@@ -24,12 +24,12 @@ struct JitedInsn {
     operation: String,
     operands: Vec<String>,
     opcodes: Vec<String>,
-    /// Where code is entered, and where it is patched.
+    /// Entry points, and places that are patched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     marks: Vec<String>,
 }
 
-/// Machine code, with what is said of offsets in it.
+/// Machine code, with comments by offset.
 pub(super) fn jited(
     verified: &VerifiedProgram,
     xlated: &Xlated,
@@ -41,7 +41,7 @@ pub(super) fn jited(
     let mut next = 0;
     let symbols = code.symbols().iter().map(|symbol| (&*symbol.name, symbol.off, symbol.len));
     for (symbol, off, len) in symbols.chain([("", bytes.len() as u32, 0)]) {
-        // Thunks and padding are in front of functions.
+        // Thunks and padding are before functions.
         for (name, range) in [("", next..off), (symbol, off..off + len)] {
             let mut insns = insns(&bytes, range, marks);
             let own = insns_of(&source, name);
@@ -67,7 +67,7 @@ pub(super) fn jited(
     functions
 }
 
-/// The machine insns of a range, up to bytes that are none: their offsets and bytes.
+/// The machine insns of a range, up to invalid bytes: their offsets and bytes.
 pub(super) fn decoded(
     bytes: &[u8],
     range: Range<u32>,
@@ -89,7 +89,7 @@ fn insns(bytes: &[u8], range: Range<u32>, marks: &[(u32, String)]) -> Vec<(u32, 
         let count = formatter.operand_count(&insn);
         let operands = (0..count).map(|operand| {
             let mut text = String::new();
-            // Only a number that is none could be refused.
+            // It fails only for an invalid operand number.
             let _ = formatter.format_operand(&insn, &mut text, operand);
             text
         });

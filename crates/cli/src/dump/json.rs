@@ -1,8 +1,8 @@
 //! `--json`: insns with opcodes and source lines, in the shape of `bpftool -j prog dump` with
 //! `opcodes` and `linum`.
 //!
-//! Departures: maps have their names; machine code is in Intel's notation, and names of functions
-//! are without the kernel's prefix and tag. Of several programs each is an object with its name.
+//! Departures: maps have names; machine code is in Intel syntax, and function names lack the
+//! kernel's prefix and tag. If there are several programs, each is an object with its name.
 
 use super::jited::Function;
 use super::json_source::{Line, Source, hex_byte};
@@ -50,7 +50,7 @@ struct Opcodes {
 }
 
 impl Opcodes {
-    /// Of one insn, or of both halves of a wide one.
+    /// One insn, or both halves of a wide one.
     fn new(insn: Insn, second: Option<Insn>) -> Opcodes {
         let mut imm = insn.imm.to_le_bytes().to_vec();
         if let Some(second) = second {

@@ -1,4 +1,4 @@
-//! What JSON of all stages has: source lines, prototypes, bytes.
+//! What the JSON of all stages has in common: source lines, prototypes, bytes.
 
 use super::names::line_info;
 use crate::digits::is_zero;
@@ -17,7 +17,7 @@ pub(super) struct Line {
     line_col: u32,
 }
 
-/// A byte as JSON of bpftool has it.
+/// A byte as in bpftool's JSON.
 pub(super) fn hex_byte(byte: &u8) -> String {
     format!("{byte:#04x}")
 }
@@ -40,7 +40,7 @@ impl Source<'_> {
         Some(btf.declaration(function.target_id(), function.name()))
     }
 
-    /// The line that starts at an insn: the first of those that its insn became.
+    /// The line that starts at an insn: of the insns rewritten from one, only the first has it.
     pub(super) fn line(&self, idx: usize) -> Option<Line> {
         let origin = self.xlated.origin(idx);
         if idx > 0 && self.xlated.origin(idx - 1) == origin {

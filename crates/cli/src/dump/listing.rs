@@ -1,4 +1,4 @@
-//! Insns one a line, in the kernel's notation, under the source lines that they come from.
+//! One insn per line, in the kernel's notation, below the source lines.
 
 use super::names::{insn_text, line_info, map_text, source_spot};
 use crate::judge_files::base_name;
@@ -8,8 +8,8 @@ use skep::uapi::ProgType;
 use skep_report::printable;
 use std::io::{self, Write};
 
-/// Where the program is attached, if its type is attached in several ways. 0 is both no attach type
-/// and that of ingress.
+/// The attach type, if the program type has several. 0 means both no attach type and that of
+/// ingress.
 fn attach_text(program: &Program) -> String {
     let said = program.expected_attach_type != 0 || program.prog_type == ProgType::CgroupSkb;
     let name = program.attach_type().map_or("unspec", |attach| attach.name());
@@ -39,7 +39,7 @@ pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
         if starts_line(program, idx)
             && let Some(spot) = source_spot(program, idx)
         {
-            // As in the verifier's log: the file without its folder.
+            // As in the verifier's log: the file name without its folder.
             let (text, file) = (printable(spot.text.trim()), printable(base_name(&spot.file)));
             writeln!(out, "; {text} @ {file}:{}", spot.line)?;
         }
@@ -53,7 +53,7 @@ pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Name of the function that starts here, by func info; the program's own name at 0.
+/// Name of the function that starts here, from func info; the program's own name at 0.
 fn function_at(program: &Program, idx: usize) -> Option<String> {
     let row = program.func_info.iter().find(|row| row.insn_off.index() == idx);
     let named = row.and_then(|row| program.btf.as_ref()?.get(TypeId(row.type_id)));

@@ -1,4 +1,4 @@
-//! An insn's text and source line, with the names that its program knows.
+//! An insn's text and source line, with the program's names.
 
 use skep::btf::TypeId;
 use skep::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
@@ -33,7 +33,7 @@ pub(crate) fn insn_text(program: &Program, idx: usize) -> Option<String> {
     Some(insn_text_of(program, insns))
 }
 
-/// The first of `insns`, which need not be the program's, but call what it may call.
+/// The first of `insns`, which need not belong to the program, but call the same functions.
 pub(crate) fn insn_text_of(program: &Program, insns: &[Insn]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -41,7 +41,7 @@ pub(crate) fn insn_text_of(program: &Program, insns: &[Insn]) -> String {
     text
 }
 
-/// The map that an insn loads, with the offset in its value.
+/// The map that an insn loads, with the offset into its value.
 pub(crate) fn map_text(program: &Program, idx: usize) -> Option<String> {
     let [first, second] = program.insns.get(idx..)?.get(..2)? else { return None };
     if !first.is_ld_imm64() {
@@ -55,7 +55,7 @@ pub(crate) fn map_text(program: &Program, idx: usize) -> Option<String> {
     }
 }
 
-/// The insn at `idx`, with the map's name in place of what stands for its address.
+/// The insn at `idx`, with the map's name in place of its address.
 pub(crate) fn insn_with_map(program: &Program, idx: usize) -> Option<String> {
     let text = insn_text(program, idx)?;
     Some(match (map_text(program, idx), text.split_once(" = ")) {
@@ -70,7 +70,7 @@ pub(crate) fn line_info(program: &Program, idx: usize) -> Option<&LineInfo> {
     program.line_info.get(after.checked_sub(1)?)
 }
 
-/// Where what is not loaded stands in the source.
+/// A source place given by an object, as a [`SourceSpot`].
 pub(crate) fn spot_of(place: &SourcePlace) -> SourceSpot {
     let SourcePlace { file, line, column, text, .. } = place.clone();
     SourceSpot { file: file.trim_start_matches("./").to_owned(), line, column, text }

@@ -1,4 +1,4 @@
-//! Stands in for `jited` in a build without what runs programs: there is no compiler in it.
+//! Replaces `jited` in a build without the runtime, which has no JIT compiler.
 
 use crate::exit::Exit;
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub(crate) fn bytes(_: &VerifiedProgram) -> Option<usize> {
     None
 }
 
-/// Says that there is no machine code.
+/// Reports that there is no machine code.
 pub(super) fn write(
     _: &mut dyn Write,
     verified: &VerifiedProgram,
@@ -25,5 +25,5 @@ pub(super) fn write(
 
 /// The same.
 pub(super) fn json(_: &VerifiedProgram, _: &Xlated) -> Result<Vec<Function>, (Exit, String)> {
-    Err((Exit::Input, "not supported yet: machine code in a build that runs no programs".into()))
+    Err((Exit::Input, "not supported yet: machine code in a build that cannot run programs".into()))
 }

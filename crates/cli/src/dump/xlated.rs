@@ -1,6 +1,6 @@
-//! The insns that run, after the verifier's rewrites, as `bpftool prog dump xlated` prints them.
+//! The insns after the verifier's rewrites, as `bpftool prog dump xlated` prints them.
 //!
-//! Departure: bpftool names a map by its id in the kernel; here it has its name.
+//! Departure: bpftool identifies a map by its id in the kernel; here it has its name.
 
 use super::names::{insn_text_of, source_spot};
 use skep::insn::Insn;

@@ -4,7 +4,7 @@ use super::loader::LoaderFlag;
 use clap::Args;
 use std::ffi::OsString;
 
-/// What an object is loaded against.
+/// The kernel and loader that an object is for.
 #[derive(Debug, Clone, Default, Args)]
 pub struct AgainstFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
@@ -13,7 +13,7 @@ pub struct AgainstFlags {
     /// Another kernel: a name (`skep kernel list`), or a kernel file
     #[arg(long, value_name = "KERNEL", conflicts_with = "btf", value_delimiter = ',')]
     pub kernel: Vec<String>,
-    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    /// Loader whose rules apply: libbpf's, or any (Go, Rust, ...)
     #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
     pub loader: LoaderFlag,
 }

@@ -12,10 +12,10 @@ pub struct GlobalsFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: GlobalsFormat,
-    /// Set a global variable before listing: "name = value", or @FILE with one a line
+    /// Set a global variable before listing: "name = value", or @FILE with one per line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
-    /// What it is loaded against.
+    /// The kernel and loader.
     #[command(flatten)]
     pub against: AgainstFlags,
 }

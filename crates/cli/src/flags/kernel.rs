@@ -4,42 +4,42 @@ use super::output::FormatFlag;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// What is done with kernels.
+/// Subcommands about kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
-    /// The kernels that were asked: names for --kernel
+    /// List the built-in kernels: names for --kernel
     List {
-        /// How that is printed.
+        /// Output format.
         #[command(flatten)]
         format: FormatFlag,
     },
-    /// What is known of a kernel
+    /// Show the facts known about a kernel
     Show {
         /// A name, or a kernel file
         #[arg(value_name = "NAME|FILE")]
         kernel: String,
-        /// How that is printed.
+        /// Output format.
         #[command(flatten)]
         format: FormatFlag,
     },
-    /// What one kernel has and another has not
+    /// Show the differences between two kernels
     Diff {
         /// A name, or a kernel file
         #[arg(value_name = "A")]
         one: String,
-        /// Another
+        /// Another name or kernel file
         #[arg(value_name = "B")]
         other: String,
-        /// How that is printed.
+        /// Output format.
         #[command(flatten)]
         format: FormatFlag,
     },
-    /// Make a kernel file of a package, vmlinuz, vmlinux or BTF (/sys/kernel/btf/vmlinux)
+    /// Create a kernel file from a package, vmlinuz, vmlinux or BTF (/sys/kernel/btf/vmlinux)
     Import(KernelImportFlags),
-    /// Make a kernel file of the running kernel: as root by loading small programs, else of what it
-    /// says to anybody
+    /// Create a kernel file for the running kernel: as root, by loading small programs; otherwise,
+    /// from unprivileged information
     Probe {
-        /// Load nothing
+        /// Load no programs
         #[arg(long)]
         facts_only: bool,
         /// The kernel file to write
@@ -51,9 +51,9 @@ pub enum KernelCommand {
 /// Flags of `skep kernel import`.
 #[derive(Debug, Clone, Args)]
 pub struct KernelImportFlags {
-    /// A package (deb, rpm), vmlinuz, vmlinux or BTF, packed or not
+    /// A package (deb, rpm), vmlinuz, vmlinux or BTF, compressed or not
     pub file: PathBuf,
-    /// What `uname -r` says there; a vmlinux says it itself
+    /// The kernel's `uname -r`; not needed for a vmlinux, which contains it
     #[arg(long, value_name = "RELEASE")]
     pub release: Option<String>,
     /// The kernel file to write

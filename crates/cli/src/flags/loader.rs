@@ -2,13 +2,13 @@
 
 use clap::ValueEnum;
 
-/// Whose rules decide what can be loaded.
+/// The loader whose rules apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum LoaderFlag {
-    /// libbpf 1.x: what it refuses to open or load is refused.
+    /// libbpf 1.x: reject what it refuses to open or load.
     #[default]
     Libbpf,
-    /// Loaders that complete objects themselves (Go, Rust): legacy maps, sections of other names.
+    /// Other loaders (Go, Rust): also accept legacy maps and unknown section names.
     Any,
 }
 

@@ -4,25 +4,25 @@ use clap::{Args, ValueEnum};
 use skep_report::{JsonForm, Style};
 use std::path::PathBuf;
 
-/// A page beside what is printed.
+/// HTML output in addition to what is printed.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HtmlFlag {
-    /// Also write the results as a page for a browser: one file, which needs no other
+    /// Also write the results as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
-/// Formats of commands that have text or JSON.
+/// Formats of commands that print text or JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum TextFormat {
-    /// For people.
+    /// Human-readable text.
     #[default]
     Text,
-    /// What --pretty prints.
+    /// JSON, as with --pretty.
     Json,
 }
 
-/// `-o` of commands that have text or JSON.
+/// `-o` of commands that print text or JSON.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct FormatFlag {
     /// Output format
@@ -37,7 +37,7 @@ impl FormatFlag {
 }
 
 impl TextFormat {
-    /// How JSON is laid out, if that is wanted: by `-o json`, `--json` or `--pretty`.
+    /// The JSON layout selected by `-o json`, `--json` or `--pretty`, if any.
     pub(crate) fn json_form(self, json: bool, pretty: bool) -> Option<JsonForm> {
         match (self, json, pretty) {
             (TextFormat::Json, _, _) | (_, _, true) => Some(JsonForm::Pretty),
@@ -47,10 +47,10 @@ impl TextFormat {
     }
 }
 
-/// When results are coloured.
+/// When to colour results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorFlag {
-    /// On a terminal, unless NO_COLOR is set.
+    /// If standard output is a terminal and NO_COLOR is not set.
     #[default]
     Auto,
     /// Always.
@@ -60,7 +60,7 @@ pub enum ColorFlag {
 }
 
 impl ColorFlag {
-    /// The style that results have, which would be `found` where nothing is said.
+    /// The style of results; `found` for `auto`.
     pub(crate) fn style(self, found: Style) -> Style {
         match self {
             ColorFlag::Auto => found,

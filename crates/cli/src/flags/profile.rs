@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 pub(super) const PROFILE_NOTES: &str = "\
-Every insn that the verifier walks counts once, at the line and the call path where it was walked; so \
-does every state that it keeps. \"Covered\" are paths that ended because a kept state covers them, \
-\"Apart\" comparisons with a kept state that did not. States that are kept apart by a number say which \
-line made that number matter.
+Every insn that the verifier processes is counted once, at its line and call path; so is every state \
+that it saves. \"Covered\" counts paths pruned because a saved state covers them, \"Apart\" comparisons \
+with a saved state that did not cover the path. Where states differ in a precise scalar, the line that \
+made it precise is given.
 
-Exit status: 0 if every program has a verdict (a refusal is one), 1 if a program cannot be loaded, \
+Exit status: 0 if every program has a verdict (rejection included), 1 if a program cannot be loaded, \
 2 on bad input or if something is not supported yet, 101 after an internal error.";
 
 /// Flags of `skep profile`.
@@ -24,19 +24,19 @@ pub struct ProfileFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: ProfileFormat,
-    /// The same as a page.
+    /// HTML output.
     #[command(flatten)]
     pub html: HtmlFlag,
     /// Rows of each table
     #[arg(short = 'n', long, value_name = "N", default_value = "10")]
     pub top_n: usize,
-    /// What folded stacks and flame graphs count
+    /// Weight of folded stacks and flame graphs
     #[arg(long, value_enum, default_value_t)]
     pub weight: WeightFlag,
-    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    /// Set a global variable before loading: "name = value", or @FILE with one per line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
-    /// What it is loaded against.
+    /// The kernel and loader.
     #[command(flatten)]
     pub against: AgainstFlags,
 }
@@ -44,23 +44,23 @@ pub struct ProfileFlags {
 /// Formats of `skep profile`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProfileFormat {
-    /// By function and by line, and why states were kept apart.
+    /// By function and by line, and why states were not pruned.
     #[default]
     Table,
-    /// A line for each call path and source line, for tools that draw flame graphs.
+    /// One line per call path and source line, for flame graph tools.
     Folded,
     /// A flame graph.
     Svg,
-    /// An object with all of it.
+    /// One JSON object with all data.
     Json,
 }
 
-/// What is counted.
+/// The unit of stacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum WeightFlag {
-    /// Insns walked.
+    /// Insns processed.
     #[default]
     Insns,
-    /// States kept.
+    /// States saved.
     States,
 }

@@ -24,7 +24,7 @@ pub enum RunsCommand {
     /// Load the programs of object files and list them, as bpftool does
     #[command(subcommand, arg_required_else_help = true)]
     Prog(ProgCommand),
-    /// Run the tests of programs in files
+    /// Run tests of programs, described in TOML files
     #[command(after_help = test::TEST_NOTES, arg_required_else_help = true)]
     Test(TestFlags),
 }
@@ -59,10 +59,10 @@ pub struct RunFlags {
     /// Fill a map from --dump-maps output before running; program names fill prog_array slots
     #[arg(long, value_name = "NAME=@FILE", help_heading = "Input")]
     pub map: Vec<String>,
-    /// What it is loaded against.
+    /// The kernel and loader.
     #[command(flatten, next_help_heading = "Input")]
     pub against: AgainstFlags,
-    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    /// Set a global variable before loading: "name = value", or @FILE with one per line
     #[arg(short = 'G', long, value_name = "GLOBAL", help_heading = "Input")]
     pub set_global_vars: Vec<String>,
     /// Print the result as JSON on one line
@@ -74,7 +74,7 @@ pub struct RunFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t, help_heading = "Output")]
     pub output_format: TextFormat,
-    /// Write the packets the program lets through, as it left them (- is stdout)
+    /// Write the packets that the program passes, as modified (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,
     /// Dump all maps afterwards as bpftool JSON, to stdout or to =FILE
@@ -90,7 +90,7 @@ pub struct RunFlags {
     /// Print what the program writes with bpf_printk
     #[arg(long, help_heading = "Output")]
     pub trace: bool,
-    /// Run each input N times; each run starts from the packet the last one left
+    /// Run each input N times; each run starts with the packet left by the previous one
     #[arg(long, value_name = "N", default_value = "1", value_parser = count, help_heading = "Execution")]
     pub repeat: NonZeroU32,
     /// Threads that share the packets; a single input runs on every thread
@@ -126,7 +126,7 @@ pub struct RunFlags {
     /// Write which lines, functions and branches ran, as an LCOV tracefile (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Profiling")]
     pub coverage: Option<PathBuf>,
-    /// Write the same as a page for a browser, with the source lines that the object knows
+    /// Write the coverage as an HTML page, with the source lines from the object
     #[arg(long, value_name = "FILE", help_heading = "Profiling")]
     pub html: Option<PathBuf>,
     /// Print how many insns ran on each source line
@@ -144,12 +144,12 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
-    /// Whether it is counted what runs.
+    /// Whether execution counts are needed.
     pub(crate) fn counts(&self) -> bool {
         self.coverage.is_some() || self.html.is_some() || self.profile
     }
 
-    /// The engine that is asked for, or this processor's.
+    /// The requested engine, or this processor's default.
     pub(crate) fn engine(&self) -> Engine {
         match (self.interp, self.jit) {
             (true, _) => Engine::Interpreter,

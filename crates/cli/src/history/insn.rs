@@ -1,9 +1,9 @@
-//! What insns do to registers, as far as the story of a refusal needs it.
+//! The effect of insns on registers, as far as notes need it.
 
 use skep::insn::Insn;
 use skep::insn::code::*;
 
-/// Whether r1 to r5 hold nothing after an insn: a call, or a load of the old kind.
+/// Whether r1 to r5 are uninitialised after an insn: a call, or a legacy packet load.
 pub(super) fn keeps_no_arguments(insn: &Insn) -> bool {
     match insn.class() {
         BPF_JMP => insn.op() == BPF_CALL,
@@ -12,12 +12,12 @@ pub(super) fn keeps_no_arguments(insn: &Insn) -> bool {
     }
 }
 
-/// Whether an insn makes one register what another is.
+/// Whether an insn copies one register to another.
 pub(super) fn is_copy(insn: &Insn) -> bool {
     insn.class() == BPF_ALU64 && insn.op() == BPF_MOV && insn.is_src_reg() && insn.off == 0
 }
 
-/// The register that an insn makes anew: that of a load or a move, r0 of a call; not that of `+=`.
+/// The register that an insn sets: that of a load or a move, r0 of a call; not that of `+=`.
 pub(crate) fn written_register(insn: &Insn) -> Option<u8> {
     match insn.class() {
         BPF_LDX => Some(insn.dst),
@@ -25,7 +25,7 @@ pub(crate) fn written_register(insn: &Insn) -> Option<u8> {
         BPF_LD => Some(0),
         BPF_JMP if insn.op() == BPF_CALL => Some(0),
         BPF_ALU | BPF_ALU64 if insn.op() == BPF_MOV => {
-            // A move onto itself changes what is there.
+            // A move onto itself modifies the register.
             (!insn.is_src_reg() || insn.src != insn.dst).then_some(insn.dst)
         }
         BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => Some(insn.dst),
@@ -33,7 +33,7 @@ pub(crate) fn written_register(insn: &Insn) -> Option<u8> {
     }
 }
 
-/// The registers that an insn reads, in the order in which it names them; of calls none.
+/// The registers that an insn reads, in order; none for calls.
 pub(crate) fn read_registers(insn: &Insn) -> Vec<u8> {
     let (dst, src) = (insn.dst, insn.src);
     let operand = if insn.is_src_reg() { Some(src) } else { None };
@@ -42,7 +42,7 @@ pub(crate) fn read_registers(insn: &Insn) -> Vec<u8> {
         BPF_LD if insn.mode() == BPF_IND => vec![src],
         BPF_ST => vec![dst],
         BPF_STX if insn.mode() == BPF_ATOMIC => read_by_atomic(insn),
-        // What is stored matters where the message names it.
+        // The stored register matters if the message names it.
         BPF_STX => vec![dst],
         BPF_ALU | BPF_ALU64 => match insn.op() {
             BPF_MOV => operand.into_iter().collect(),

@@ -1,30 +1,30 @@
-//! Archives that kernels come in: Debian's packages (`ar` around `tar`), RPM (`cpio`), BTFHub's
-//! (`tar`). The first file that is a kernel or BTF by its name is taken out.
+//! Archives that contain kernels: Debian packages (`ar` around `tar`), RPM (`cpio`), BTFHub
+//! (`tar`). The first file whose name is that of a kernel or BTF is extracted.
 //!
 //! Sources: `ar(5)`, `deb(5)`, POSIX `ustar`, `cpio(5)` ("new ASCII"), the RPM file format of
 //! rpm.org's reference manual (lead, signature, header, payload).
 
 use std::io::{self, Read};
 
-/// An image with debug information has some hundred megabytes.
+/// An image with debug information has several hundred megabytes.
 pub(super) const IMAGE_BYTES_MAX: u64 = 1 << 30;
-/// Of all that is read of an archive to find a kernel in it.
+/// Maximum number of bytes read from an archive to find a kernel.
 const ARCHIVE_BYTES_MAX: u64 = 8 << 30;
 
 pub(super) const AR: &[u8] = b"!<arch>\n";
 pub(super) const RPM: &[u8] = &[0xed, 0xab, 0xee, 0xdb];
 
-/// What comes out of a decoder, or was never packed.
+/// Output of a decoder, or uncompressed data.
 pub(super) type Plain<'a> = Box<dyn Read + 'a>;
 
-pub(super) const DAMAGED: &str = "the file is cut short or damaged";
+pub(super) const DAMAGED: &str = "the file is truncated or damaged";
 
 pub(super) fn damaged(_: io::Error) -> String {
     DAMAGED.to_owned()
 }
 
-const NO_KERNEL: &str = "no kernel in it (vmlinuz, vmlinux or *.btf): of Debian's packages linux-image-* has it, \
-                         or linux-binary-*; of RPM kernel-core-*";
+const NO_KERNEL: &str = "no kernel in it (vmlinuz, vmlinux or *.btf): Debian has it in linux-image-* or \
+                         linux-binary-*, RPM distributions in kernel-core-*";
 
 /// The member `data.tar...` of a Debian package; `None` if the package is cut short before its end.
 pub(super) fn debian_data(bytes: &[u8]) -> Option<&[u8]> {
@@ -41,7 +41,7 @@ pub(super) fn debian_data(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What stands behind the lead and the two headers of an RPM package.
+/// What follows the lead and the two headers of an RPM package.
 pub(super) fn rpm_payload(bytes: &[u8]) -> Option<&[u8]> {
     const LEAD_BYTES: usize = 96;
     let signature_end = rpm_header_end(bytes, LEAD_BYTES)?;
@@ -49,7 +49,7 @@ pub(super) fn rpm_payload(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(rpm_header_end(bytes, header)?..)
 }
 
-/// A header has an entry of 16 bytes for each of its values, and the values behind them.
+/// A header has an entry of 16 bytes for each of its values, followed by the values.
 fn rpm_header_end(bytes: &[u8], at: usize) -> Option<usize> {
     const MAGIC: &[u8] = &[0x8e, 0xad, 0xe8, 1];
     let header = bytes.get(at..)?;
@@ -68,7 +68,7 @@ pub(super) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// A kernel, and its configuration if that stands before it.
+/// A kernel, and its configuration if that precedes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) image: Vec<u8>,
@@ -111,7 +111,7 @@ pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
     let mut header = [0; HEADER_BYTES as usize];
     while archive.read_exact(&mut header).is_ok() {
         if !(header.starts_with(b"070701") || header.starts_with(b"070702")) {
-            return Err("an RPM package whose payload is no archive of cpio".to_owned());
+            return Err("an RPM package whose payload is not a cpio archive".to_owned());
         }
         let field = |index: usize| {
             let at = 6 + 8 * index;
@@ -126,7 +126,7 @@ pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
             break;
         }
         const IS_FILE: u64 = 0o100_000;
-        // Of files with several names only the last has the bytes.
+        // Of files with several names, only the last has the contents.
         let is_file = mode & 0o170_000 == IS_FILE && size > 0;
         let role = if is_file { role(&name) } else { Role::Other };
         match role {

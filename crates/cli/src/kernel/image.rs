@@ -1,6 +1,6 @@
-//! What kernels come in, unpacked until there is a `vmlinux` or BTF: compressed files (gzip, xz,
-//! lzma, zstd, lz4), `bzImage`, packages of Debian and RPM, archives of `tar` (BTFHub's have BTF
-//! alone).
+//! Files that contain kernels, unpacked until a `vmlinux` or BTF is found: compressed files (gzip,
+//! xz, lzma, zstd, lz4), `bzImage`, Debian and RPM packages, archives of `tar` (BTFHub's contain
+//! only BTF).
 //!
 //! Sources: the x86 boot protocol of the kernel's documentation (`payload_offset`), the lz4 frame
 //! format's description of legacy frames.
@@ -14,7 +14,7 @@ use lzma_rust2::{LzmaReader, XzReader};
 use ruzstd::decoding::StreamingDecoder;
 use std::io::Read;
 
-/// The window and dictionary of decoders: kernels are packed with up to 128 MiB.
+/// Largest window and dictionary of decoders: kernels are compressed with up to 128 MiB.
 const WINDOW_BYTES_MAX: u64 = 256 << 20;
 /// A package holds an archive, which holds an image, which holds a payload.
 const LAYERS_MAX: usize = 6;
@@ -23,17 +23,17 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const LZ4_LEGACY: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
-/// Its properties as kernels are packed with, and the low half of a dictionary's size.
+/// The properties that kernels are compressed with, and the low half of the dictionary's size.
 const LZMA: &[u8] = &[0x5d, 0, 0];
 const BZIP2: &[u8] = b"BZh";
 const LZOP: &[u8] = &[0x89, b'L', b'Z', b'O'];
 const ELF: &[u8] = b"\x7fELF";
 
-/// Unpacks until there is an ELF image or something that nobody has packed.
+/// Unpacks until there is an ELF image or uncompressed data.
 ///
 /// # Errors
 ///
-/// One line: what is damaged, too large, or not there.
+/// One line: what is damaged, too large, or missing.
 pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
     let (mut bytes, mut kconfig) = (bytes, None);
     for _ in 0..LAYERS_MAX {
@@ -51,15 +51,17 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
         } else if let Some(plain) = decoder(&bytes) {
             whole(plain?)?
         } else if bytes.starts_with(BZIP2) || bytes.starts_with(LZOP) {
-            return Err("not supported yet: packed with bzip2 or lzo; unpack it first".to_owned());
+            return Err(
+                "not supported yet: bzip2 or lzo compression; decompress it first".to_owned()
+            );
         } else {
             return Ok(Found { image: bytes, kconfig });
         };
     }
-    Err("packed more often than a kernel is".to_owned())
+    Err("too many layers of compression".to_owned())
 }
 
-/// What is in an archive; `None` if it is none.
+/// The kernel in an archive; `None` if it is not an archive.
 fn archived(bytes: &[u8]) -> Result<Option<Found>, String> {
     Ok(Some(if bytes.starts_with(AR) {
         in_tar(plain(debian_data(bytes).ok_or(DAMAGED)?, "data")?)?
@@ -72,17 +74,17 @@ fn archived(bytes: &[u8]) -> Result<Option<Found>, String> {
     }))
 }
 
-/// What a package holds, unpacked if it is packed.
+/// The contents of a package, decompressed.
 fn plain<'a>(packed: &'a [u8], what: &str) -> Result<Plain<'a>, String> {
     if packed.starts_with(BZIP2) || packed.starts_with(LZOP) {
         return Err(format!(
-            "not supported yet: a package whose {what} is packed with bzip2 or lzo"
+            "not supported yet: a package whose {what} is compressed with bzip2 or lzo"
         ));
     }
     decoder(packed).unwrap_or_else(|| Ok(Box::new(packed)))
 }
 
-/// What unpacks it, if it is packed.
+/// The decoder for a member, if it is compressed.
 fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, String>> {
     if packed.starts_with(GZIP) {
         return Some(Ok(Box::new(GzDecoder::new(packed))));
@@ -102,12 +104,13 @@ fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, String>> {
     })
 }
 
-/// All of it. A payload has its size behind it, which is nobody's: the decoder may stumble there.
+/// All of it. A payload is followed by its size, which belongs to no format: the decoder may report
+/// an error there.
 fn whole(plain: Plain<'_>) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = plain.take(IMAGE_BYTES_MAX + 1).read_to_end(&mut bytes);
     if bytes.len() as u64 > IMAGE_BYTES_MAX {
-        return Err(format!("more than {IMAGE_BYTES_MAX} bytes when unpacked"));
+        return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed"));
     }
     match read {
         Ok(_) => Ok(bytes),
@@ -116,7 +119,7 @@ fn whole(plain: Plain<'_>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Whether the table of sections, which stands last, is there.
+/// Whether the section table, which is at the end, is complete.
 fn is_whole_elf(bytes: &[u8]) -> bool {
     let table = number(bytes, 0x28, 8).zip(number(bytes, 0x3a, 2)).zip(number(bytes, 0x3c, 2));
     table.is_some_and(|((at, size), count)| {
@@ -130,13 +133,13 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(wide)).ok()
 }
 
-/// The packed kernel in a `bzImage`; `None` if it is none.
+/// The compressed kernel in a `bzImage`; `None` if it is not one.
 fn boot_payload(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         return Ok(None);
     }
     let payload = || {
-        // The real-mode part: a sector, and as many as the header says; 0 means 4.
+        // The real-mode part: one sector, plus the number in the header; 0 means 4.
         let sectors = number(bytes, 0x1f1, 1).map(|count| if count == 0 { 4 } else { count })?;
         let start = (sectors + 1) * 512 + number(bytes, 0x248, 4)?;
         bytes.get(start..start.checked_add(number(bytes, 0x24c, 4)?)?)
@@ -144,7 +147,7 @@ fn boot_payload(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
     payload().map(Some).ok_or_else(|| DAMAGED.to_owned())
 }
 
-/// Blocks of up to 8 MiB, each with its packed size before it; the last number is the whole size.
+/// Blocks of up to 8 MiB, each preceded by its compressed size; the last number is the total size.
 fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, String> {
     const BLOCK_BYTES: usize = 8 << 20;
     let mut bytes = Vec::new();
@@ -154,7 +157,7 @@ fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, String> {
         let plain = lz4_flex::block::decompress(block, BLOCK_BYTES).map_err(|_| DAMAGED)?;
         bytes.extend_from_slice(&plain);
         if bytes.len() as u64 > IMAGE_BYTES_MAX {
-            return Err(format!("more than {IMAGE_BYTES_MAX} bytes when unpacked"));
+            return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed"));
         }
         rest = &rest[4 + size..];
     }
@@ -227,7 +230,7 @@ mod tests {
         assert!(unpacked(other).is_err_and(|why| why.starts_with("no kernel in it")));
     }
 
-    /// `\x7fELF and what follows`, as `xz --check=crc32`, `xz --format=lzma` and `zstd` pack it.
+    /// `\x7fELF and what follows`, compressed by `xz --check=crc32`, `xz --format=lzma` and `zstd`.
     const PACKED: [&[u8]; 3] = [
         &[
             0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00,
@@ -250,7 +253,7 @@ mod tests {
         ],
     ];
 
-    /// Two headers of one entry each, of which the first is padded.
+    /// Two headers of one entry each, the first of them padded.
     fn rpm(payload: &[u8]) -> Vec<u8> {
         let mut bytes = RPM.to_vec();
         bytes.resize(96, 0);
@@ -297,7 +300,7 @@ mod tests {
                 assert_eq!(unpacked(form).as_deref(), Ok(&elf[..]));
             }
         }
-        // BTFHub's: an archive, packed with xz, of BTF.
+        // BTFHub's: an archive of BTF, compressed with xz.
         let btf = tar("4.18.0-80.el8.x86_64.btf", b"\x9f\xeb\x01 and what follows");
         assert!(unpacked(gzip(&btf)).is_ok_and(|it| it.starts_with(b"\x9f\xeb")));
     }
@@ -325,7 +328,7 @@ mod tests {
         let lzo = unpacked(rpm(LZOP));
         assert!(lzo.is_err_and(|why| why.contains("not supported yet")));
         assert!(unpacked(rpm(b"neither")).is_err());
-        // A size of which nothing is there, a name without end.
+        // A size without any contents, a name without a terminator.
         let huge = ("vmlinuz", 0o100_644, &[][..]);
         let mut hostile = cpio(&[huge]);
         hostile[54..62].copy_from_slice(b"ffffffff");
@@ -361,6 +364,6 @@ mod tests {
         }
         let mut nested = b"x".to_vec();
         (0..LAYERS_MAX + 1).for_each(|_| nested = gzip(&nested));
-        assert!(unpacked(nested).is_err_and(|why| why.contains("more often")));
+        assert!(unpacked(nested).is_err_and(|why| why.contains("too many layers")));
     }
 }

@@ -1,4 +1,4 @@
-//! `skep kernel ... -o json`: the same as the text, as `docs/schema/kernel-*.v1.json` say.
+//! `skep kernel ... -o json`: the same as the text; the schemas are `docs/schema/kernel-*.v1.json`.
 
 use super::facts::{KINDS, lacking, options, source};
 use crate::exit::Exit;
@@ -16,9 +16,9 @@ use std::io;
 struct Named {
     name: String,
     release: String,
-    /// How it is known what there is on it.
+    /// How the kernel's features are known.
     source: &'static str,
-    /// How far its verdicts agreed with ours; what is accepted depends on it.
+    /// How far its verdicts agreed with ours; which programs are accepted depends on it.
     promise: String,
 }
 
@@ -35,7 +35,7 @@ struct Shown {
     kernel: Named,
     btf_types: Option<usize>,
     config_options: Option<usize>,
-    /// Names of what 6.18 has and this kernel has not, by kind.
+    /// Names of the features of 6.18 that this kernel lacks, by kind.
     absent: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
@@ -46,11 +46,11 @@ struct Differences {
     other: Named,
     only_one: Vec<Thing>,
     only_other: Vec<Thing>,
-    /// Of how many it is not known whether one of the two has them.
+    /// Number of features for which it is not known whether one of the two kernels has them.
     not_known: usize,
 }
 
-/// What a kernel has or has not.
+/// A feature that a kernel has or lacks.
 #[derive(Serialize)]
 struct Thing {
     kind: &'static str,

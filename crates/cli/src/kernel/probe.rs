@@ -1,4 +1,4 @@
-//! `skep kernel probe`: the running kernel is asked, by loading small programs where that may be.
+//! `skep kernel probe`: examines the running kernel, by loading small programs if permitted.
 
 use skep::kernel::{Answers, Probed};
 use skep::uapi::BEHAVIOURS;
@@ -8,7 +8,7 @@ use skep::{Error, Kernel};
 pub(super) fn said(answers: &Answers) -> String {
     let [things, callers, rules] = answers.counts();
     let of = BEHAVIOURS.len();
-    format!("asked for {things} things, {callers} kinds of callers, {rules} of {of} rules")
+    format!("probed {things} items, {callers} program types, {rules} of {of} rules")
 }
 
 #[cfg(target_os = "linux")]
@@ -17,9 +17,10 @@ pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
     use skep::program::Program;
     use skep_kernel::wire::Load;
 
-    /// Statistics, and the words of a refusal.
+    /// Statistics, and the messages of a rejection.
     const LOG_LEVEL: u32 = 4;
-    let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.tell()) {
+    let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.load_here())
+    {
         Ok(told) => Judged {
             judged: told.judged,
             accepted: told.accepted,

@@ -1,7 +1,7 @@
-//! Numbers that are not bounded: where they come from, and what was compared in their place.
+//! Unbounded numbers: where they come from, and what was compared instead.
 
 use crate::history::is_number_text;
-use crate::lineage::{Check, Id, Lineage, Made, Value};
+use crate::lineage::{Check, Id, Lineage, Origin, Value};
 use crate::story::{Described, since};
 use skep::Refusal;
 use skep::insn::Insn;
@@ -9,7 +9,7 @@ use skep::insn::code::*;
 use skep::program::Program;
 use skep_report::Note;
 
-/// Refusals that a bound in the right place would avoid.
+/// Rejections that a bound in the right place would avoid.
 pub(super) const CODES: [&str; 18] = [
     "beyond-map-value",
     "beyond-memory",
@@ -31,7 +31,7 @@ pub(super) const CODES: [&str; 18] = [
     "variable-pointer-offset",
 ];
 
-/// What is told of a number without the bound that it needs.
+/// Notes about a number that lacks a bound.
 pub(super) fn notes(
     refusal: &Refusal,
     lineage: &Lineage<'_>,
@@ -51,6 +51,12 @@ pub(super) fn notes(
     notes
 }
 
+/// The number that a refusal is about.
+pub(super) fn number(refusal: &Refusal, lineage: &Lineage<'_>, program: &Program) -> Option<Id> {
+    let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
+    lineage.number_in(subject(refusal, lineage, insn)?)
+}
+
 /// The value that is refused.
 fn subject(refusal: &Refusal, lineage: &Lineage<'_>, insn: Option<Insn>) -> Option<Id> {
     let moved = insn.filter(|insn| insn.class() == BPF_ALU64 && insn.is_src_reg());
@@ -65,12 +71,12 @@ fn subject(refusal: &Refusal, lineage: &Lineage<'_>, insn: Option<Insn>) -> Opti
 fn is_number(value: &Value<'_>) -> bool {
     match value.told {
         Some(told) => is_number_text(told),
-        None => !matches!(value.made, Made::Frame | Made::Given),
+        None => !matches!(value.made, Origin::Frame | Origin::Given),
     }
 }
 
 impl Lineage<'_> {
-    /// The number that is meant: itself, or what was added to a pointer last.
+    /// The number in question: the value itself, or the last one added to a pointer.
     fn number_in(&self, id: Id) -> Option<Id> {
         if is_number(&self.values[id]) {
             return Some(id);
@@ -80,7 +86,7 @@ impl Lineage<'_> {
             let [of, added] = self.values[at].of;
             let is_variable = |id: &Id| {
                 let value = &self.values[*id];
-                is_number(value) && value.made != Made::Constant
+                is_number(value) && value.made != Origin::Constant
             };
             if let Some(number) = [added, of].into_iter().flatten().find(is_variable) {
                 return Some(number);
@@ -89,15 +95,16 @@ impl Lineage<'_> {
         }
     }
 
-    /// What a value is, and the insn that made it.
+    /// The value, and the insn that computed it.
     fn is_now(&self, says: &str, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
         let value = &self.values[id];
-        Some(since(&format!("{says} {}, made by", value.told?), value.by?, describe))
+        Some(since(&format!("{says} {}, computed by", value.told?), value.by?, describe))
     }
 
-    /// Which check there was: of a number or one that it is made of, or of what stood in its place.
+    /// The check that was made: of the number or one of its sources, or of another read of the same
+    /// memory.
     fn compared(&self, family: &[Id], describe: &impl Fn(usize) -> Described) -> Option<Note> {
-        let is_made = |id: &Id| self.values[*id].made != Made::Constant;
+        let is_made = |id: &Id| self.values[*id].made != Origin::Constant;
         let are_numbers =
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
         let checks = || self.checks.iter().rev().filter(are_numbers);
@@ -106,7 +113,7 @@ impl Lineage<'_> {
             let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
             let says = match is_direct {
                 true => "it was compared at",
-                false => "it is read back from memory; before, it was compared at",
+                false => "it was read back from memory after it was compared at",
             };
             return Some(since(says, check.insn_idx, describe));
         }
@@ -120,9 +127,9 @@ impl Lineage<'_> {
                     && !family.contains(id)
             };
             let says = if others.iter().any(is_again) {
-                "it was read anew after another read of that memory was compared, at"
+                "it was read again after another read of the same memory was compared, at"
             } else if others.iter().any(|id| family.contains(id)) {
-                "what was compared is another number, made of the same, at"
+                "another value, computed from the same source, was compared at"
             } else {
                 return None;
             };
@@ -130,28 +137,28 @@ impl Lineage<'_> {
         })
     }
 
-    /// What a number is made of since it was read from memory.
+    /// The values from which a number was computed since it was read from memory.
     fn unstored(&self, id: Id) -> Vec<Id> {
-        self.ancestors_by(id, |made, of| made.made != Made::Loaded && is_number(of))
+        self.ancestors_by(id, |made, of| made.made != Origin::Loaded && is_number(of))
     }
 
-    /// Where a number comes from that nothing was compared with.
+    /// The origin of a number that was not compared.
     fn origin(
         &self,
         family: &[Id],
         program: &Program,
         describe: &impl Fn(usize) -> Described,
     ) -> Note {
-        const NEVER: &str = "nothing compares it on this path";
+        const NEVER: &str = "it is not compared with anything on this path";
         let is_source = |id: &&Id| {
             let value = &self.values[**id];
             match value.made {
-                Made::Loaded | Made::Returned => value.of == [None; 2],
-                made => made == Made::Given,
+                Origin::Loaded | Origin::Returned => value.of == [None; 2],
+                made => made == Origin::Given,
             }
         };
         let source = family.iter().find(is_source).map(|&id| &self.values[id]);
-        let given = source.is_some_and(|value| value.made == Made::Given);
+        let given = source.is_some_and(|value| value.made == Origin::Given);
         let Some(by) = source.and_then(|value| value.by) else {
             let whence = if given { "; it is an argument of this function" } else { "" };
             return Note { text: format!("{NEVER}{whence}"), at: None };
@@ -160,8 +167,8 @@ impl Lineage<'_> {
             insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL
         });
         match calls_own {
-            true => since("it is any result of a global function: of the call at", by, describe),
-            // That insn is told of already.
+            true => since("it is the unknown result of a global function, called at", by, describe),
+            // That insn has already been named.
             false if self.values[family[0]].by == Some(by) => {
                 Note { text: NEVER.to_owned(), at: None }
             }

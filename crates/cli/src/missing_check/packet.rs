@@ -1,4 +1,4 @@
-//! Pointers into a packet: what was compared with its end, and why that does not count.
+//! Packet pointers: what was compared with the end, and why that is not effective.
 
 use crate::lineage::{Check, Id, Lineage, Value};
 use crate::story::{Described, since};
@@ -8,10 +8,10 @@ use skep::insn::code::*;
 use skep::program::Program;
 use skep_report::Note;
 
-/// Pointers that may lie further behind are given no range (`MAX_PACKET_OFF`).
+/// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;
 
-/// What is told of an access beyond what was compared with the end.
+/// The note about an access beyond what was compared with the end.
 pub(super) fn note(
     refusal: &Refusal,
     lineage: &Lineage<'_>,
@@ -22,21 +22,21 @@ pub(super) fn note(
     let id = *lineage.regs.get(&(lineage.frame, *regno))?;
     let here = lineage.with_end(id, program);
     let Some((check, relation)) = here else {
-        let text = "nothing compares it with the packet's end on this path".to_owned();
+        let text = "it is not compared with the packet's end on this path".to_owned();
         return Some(Note { text, at: None });
     };
     let told = lineage.values[id].told.unwrap_or_default();
     let says = match relation {
         Relation::Difference => {
-            "a difference of the two pointers was compared, which says nothing of either, at"
+            "only the difference of the two pointers was compared, which bounds neither, at"
         }
-        Relation::ReadAnew => "it was read anew since another read was compared with the end, at",
+        Relation::ReadAnew => "it was read again after another copy was compared with the end, at",
         Relation::Same if !proves(check, lineage, program) => {
-            "this branch says nothing of what lies before the end: the comparison at"
+            "this branch does not prove that the access is inside the packet: the comparison at"
         }
         Relation::Same if !told.contains("r=0") => "it was compared with the packet's end at",
         Relation::Same if furthest(told) > PACKET_OFF_MAX => {
-            "it may be too far behind for a comparison to count; there is one at"
+            "its offset may be too large for a comparison to count; there is one at"
         }
         Relation::Same => "another pointer was compared with the packet's end, at",
     };
@@ -46,11 +46,11 @@ pub(super) fn note(
 /// What was compared with the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
-    /// A pointer made of the same read.
+    /// A pointer derived from the same read.
     Same,
     /// Another read of the same.
     ReadAnew,
-    /// A number made of pointer and end.
+    /// A number computed from pointer and end.
     Difference,
 }
 
@@ -91,14 +91,14 @@ impl Lineage<'_> {
             check.operands().any(is_difference).then_some(Relation::Difference)
         };
         let found = self.checks.iter().rev().filter_map(|check| Some((check, relation(check)?)));
-        // A comparison of the pointer itself says more than one of something near it.
+        // A comparison of the pointer itself is preferred to one of a related value.
         let found: Vec<_> = found.collect();
         let same = found.iter().find(|(_, relation)| *relation == Relation::Same);
         same.or(found.first()).copied()
     }
 }
 
-/// Whether the branch that was taken says that the pointer is not behind the end.
+/// Whether the branch that was taken implies that the pointer is not beyond the end.
 fn proves(check: &Check, lineage: &Lineage<'_>, program: &Program) -> bool {
     let Some(insn) = program.insns.get(check.insn_idx) else { return false };
     let end_is_src = check.src.is_some_and(|id| is_end(&lineage.values[id]));
@@ -110,14 +110,14 @@ fn proves(check: &Check, lineage: &Lineage<'_>, program: &Program) -> bool {
     taken(insn) == Some(check.is_taken)
 }
 
-/// How far behind the packet's start a text such as `pkt(id=1,off=14,umax=60)` may point.
+/// The largest offset from the packet's start in a text such as `pkt(id=1,off=14,umax=60)`.
 fn furthest(told: &str) -> u64 {
     number(told, "umax=").saturating_add(number(told, "off="))
 }
 
 fn number(told: &str, name: &str) -> u64 {
     let Some((_, rest)) = told.split_once(name) else { return 0 };
-    // `umax=smax32=umax32=60` is a row of names for one number.
+    // `umax=smax32=umax32=60` is a list of names with the same value.
     let number = rest.split(',').next().unwrap_or_default().rsplit('=').next();
     let number = number.unwrap_or_default().trim_end_matches(')');
     match number.strip_prefix("0x") {

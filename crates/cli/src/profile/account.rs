@@ -10,8 +10,7 @@ use skep_report::{
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What a profile says, by the names that the program knows. Each list has the most expensive
-/// first.
+/// The contents of a profile, with the program's names. Each list is sorted by cost, highest first.
 pub(super) fn account(program: &Program, profile: &Profile) -> ProgProfile {
     let names = Names::of(program, profile);
     let mut total = Spent::default();
@@ -42,6 +41,7 @@ pub(super) fn account(program: &Program, profile: &Profile) -> ProgProfile {
         functions: functions(&names, &paths),
         lines,
         kept_apart: reasons(&names, &profile.kept_apart()),
+        flow: super::flow::blocks(program, profile, |idx| names.line(idx).place.clone()),
         stacks,
     }
 }
@@ -55,11 +55,11 @@ fn spent(cost: Cost) -> Spent {
     }
 }
 
-/// What each function spent, and what those that it calls did on its behalf.
+/// The insns of each function itself, and including its callees.
 fn functions(names: &Names<'_>, paths: &[Spent]) -> Vec<FunctionCost> {
     let mut functions: HashMap<usize, FunctionCost> = HashMap::new();
     for (path, spent) in paths.iter().enumerate() {
-        // A function that calls itself by a callback is counted once.
+        // A function that calls itself through a callback is counted once.
         let mut above: Vec<usize> = names.callers(path).map(|path| path.insns.start).collect();
         above.sort_unstable();
         above.dedup();
@@ -80,10 +80,10 @@ fn functions(names: &Names<'_>, paths: &[Spent]) -> Vec<FunctionCost> {
     functions
 }
 
-/// Why states were kept apart, by line: what a macro or an unrolled loop made many of is one row.
+/// Why states were not pruned, by line: the states of a macro or an unrolled loop are in one row.
 fn reasons(names: &Names<'_>, told: &[KeptApart]) -> Vec<ApartReason> {
     let mut rows: HashMap<(String, String, Option<String>), ApartReason> = HashMap::new();
-    // The most frequent comes first, and is the example.
+    // The most frequent reason is first, and is the example.
     for reason in told.iter().map(|reason| names.reason(reason)) {
         let needed_by = reason.needed_by.as_ref().map(|line| line.place.clone());
         let times = reason.times;
@@ -115,7 +115,7 @@ impl<'a> Names<'a> {
                 text: insn_with_map(program, idx).unwrap_or_default(),
             },
         };
-        // One more: a walk may end behind the last insn.
+        // One extra: verification may end after the last insn.
         let lines = (0..=program.insns.len()).map(line).collect();
         Names { program, paths: profile.paths(), lines }
     }
@@ -143,7 +143,7 @@ impl<'a> Names<'a> {
             stack.push(format!("{}{rest}", self.function(path.insns.start)));
             stack.extend(path.call.map(|call| self.line(call).place.clone()));
         }
-        // A global function is walked on its own.
+        // A global function is verified separately.
         if stack.last() != Some(&self.program.name) {
             stack.push(self.program.name.clone());
         }
@@ -177,19 +177,19 @@ pub(crate) fn function_name(program: &Program, start: usize) -> String {
     }
 }
 
-/// What two states differ in, in a few words.
+/// The difference between two states, in a few words.
 fn what_differs(why: Apart) -> String {
     match why {
         Apart::Register { frame, regno } => format!("r{regno}{}", in_frame(frame)),
         Apart::Slot { frame, spi } => {
             format!("fp-{}{}", 8 * (u32::from(spi) + 1), in_frame(frame))
         }
-        Apart::Unfinished => "a round of a loop that has not ended".to_owned(),
+        Apart::Unfinished => "an iteration of a loop that has not ended".to_owned(),
         _ => "calls, references or locks".to_owned(),
     }
 }
 
-/// The same, with what the two states knew of it.
+/// The same, with the values in the two states.
 pub(crate) fn difference(reason: &KeptApart) -> String {
     let what = what_differs(reason.why);
     match (&reason.saved, &reason.current) {

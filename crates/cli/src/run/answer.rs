@@ -1,5 +1,5 @@
-//! `--json`: what is printed of the runs, as one object. Names are those of the text; packets,
-//! contexts and keys are digits as `--hex` reads them.
+//! `--json`: the results of the runs as one object. Names are those of the text output; packets,
+//! contexts and keys are hex digits that `--hex` accepts.
 
 use super::effects::Effects;
 use super::stats::histogram_rows;
@@ -37,7 +37,7 @@ pub(super) struct Answer<'a> {
     trace: Option<Vec<String>>,
     #[serde(skip_serializing_if = "is_zero")]
     trace_lost: u64,
-    /// What ran, by line, if that is asked for.
+    /// Executed insns by line, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<Vec<ExecutedLine>>,
     /// Their statistics, if they are asked for.
@@ -50,7 +50,7 @@ pub(super) struct Answer<'a> {
 enum Outcome<'a> {
     /// Of a capture.
     Packets(Packets),
-    /// Of the only input, if it could be run.
+    /// The result of a single input, if it could be run.
     One(Option<One<'a>>),
 }
 
@@ -96,7 +96,7 @@ impl Verdict {
 struct One<'a> {
     #[serde(flatten)]
     verdict: Verdict,
-    /// All of the register, where that is more than the result says.
+    /// The whole register, if it has more bits than the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     r0: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,8 @@ struct Bucket {
     runs: u64,
 }
 
-/// What the runs were: packets of a capture, if it was one; whether the user ended them.
+/// What was run: the packets of a capture, if there was one; and whether the user interrupted the
+/// runs.
 pub(super) struct Ran<'a> {
     pub(super) packets: Option<u64>,
     pub(super) tally: &'a Tally,
@@ -181,7 +182,7 @@ impl<'a> Answer<'a> {
         self.profile = Some(lines);
     }
 
-    /// With the statistics of those programs that ran.
+    /// With the statistics of the programs that ran.
     pub(super) fn stats(&mut self, flags: &RunFlags, programs: &[ProgInfo]) {
         let ran = programs.iter().filter(|program| program.stats.run_cnt > 0);
         let one = |program: &ProgInfo| {

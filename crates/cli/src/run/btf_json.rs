@@ -1,11 +1,11 @@
-//! Values as their BTF types describe them, in JSON as `bpftool map dump` gives it.
+//! Values according to their BTF types, in the JSON form of `bpftool map dump`.
 //!
-//! Numbers are numbers, structs objects, arrays arrays; text in a `char` array is a string;
-//! an enum's value is the name of its enumerator; what has no type is an array of bytes.
+//! Numbers are numbers, structs objects, arrays arrays; text in a `char` array is a string; an enum
+//! value is the name of its enumerator; anything without a type is an array of bytes.
 //!
 //! # Invariants
-//! 1. Of a value there are at most [`nodes_max`] numbers and objects: nested unions show each byte
-//!    many times over, and their number doubles with each. What would be more has no description.
+//! 1. A value is described by at most [`nodes_max`] numbers and objects: nested unions show each
+//!    byte several times, and the number doubles with each level. Larger descriptions are omitted.
 
 use serde::ser::{Error, Serialize, SerializeMap, Serializer};
 use skep::btf::{Btf, IntEncoding, Kind, Member, Type, TypeId};
@@ -15,7 +15,7 @@ use std::io;
 /// How deep types may nest.
 const DEPTH_MAX: u32 = 32;
 
-/// Numbers and objects that a value of so many bytes may have.
+/// Largest number of numbers and objects for a value of this many bytes.
 fn nodes_max(bytes: usize) -> usize {
     bytes.saturating_mul(4).saturating_add(1024)
 }
@@ -26,11 +26,11 @@ pub(super) struct Typed<'a> {
     id: TypeId,
     bytes: &'a [u8],
     depth: u32,
-    /// Nodes that there may be yet, while they are counted.
+    /// The remaining budget while nodes are counted.
     left: Option<&'a Cell<usize>>,
 }
 
-/// Whether the type describes such bytes; what is in them does not matter.
+/// Whether the type describes a value of this size; its contents do not matter.
 pub(super) fn describes(typed: &Typed<'_>) -> bool {
     let size = typed.btf.size_of(typed.id).ok().and_then(|size| usize::try_from(size).ok());
     let left = Cell::new(nodes_max(typed.bytes.len()));
@@ -45,14 +45,14 @@ impl<'a> Typed<'a> {
         Typed { btf, id, bytes, depth: DEPTH_MAX, left: None }
     }
 
-    /// Counts nodes, as many whatever the bytes are.
+    /// Counts nodes; the number does not depend on the bytes.
     fn take<E: Error>(&self, nodes: usize) -> Result<(), E> {
         let Some(left) = self.left else { return Ok(()) };
         left.set(left.get().checked_sub(nodes).ok_or_else(undescribed)?);
         Ok(())
     }
 
-    /// What is in it, of so many bytes from an offset on.
+    /// The contents: this many bytes from an offset.
     fn part<E: Error>(&self, id: TypeId, (from, size): (usize, usize)) -> Result<Typed<'a>, E> {
         let bytes = from.checked_add(size).and_then(|to| self.bytes.get(from..to));
         let depth = self.depth.checked_sub(1);
@@ -140,7 +140,7 @@ impl Serialize for Typed<'_> {
     }
 }
 
-/// The variables of a section, an object each.
+/// The variables of a section, one object each.
 struct Variables<'a>(&'a Typed<'a>, Type<'a>);
 
 impl Serialize for Variables<'_> {
@@ -192,7 +192,7 @@ fn enumerator<S: Serializer>(ty: Type<'_>, bytes: &[u8], serializer: S) -> Resul
     }
 }
 
-/// Printable text up to its 0; what is behind does not count.
+/// Printable text up to its terminator; bytes after that are ignored.
 fn text(bytes: &[u8]) -> Option<String> {
     let text = &bytes[..bytes.iter().position(|byte| *byte == 0)?];
     let printable = text.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use skep::btf::{BtfBuilder, MemberDef};
 
-    /// Each value as `bpftool -j map dump` (7.1) printed it.
+    /// Each value as printed by `bpftool -j map dump` (7.1).
     #[test]
     fn values_are_printed_as_bpftool_does() {
         let mut b = BtfBuilder::new();
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// 4 bytes that 4^14 numbers show: as a plain array of bytes they are what they are.
+    /// 4 bytes that would be described by 4^14 numbers: they are printed as an array of bytes.
     #[test]
     fn a_value_has_no_more_nodes_than_its_bytes_pay_for() {
         let mut b = BtfBuilder::new();
@@ -273,7 +273,7 @@ mod tests {
         for (depth, id) in unions.iter().enumerate() {
             assert_eq!(described(*id, &[0; 4]), depth <= 4, "{depth} unions");
         }
-        // What is text in one entry is an array of numbers in the next.
+        // What is a string in one entry is an array of numbers in the next.
         for filled in [0, 1] {
             assert!(described(two, &[filled; 8192]), "{filled}");
             assert!(!described(all, &[filled; 8192]), "{filled}");

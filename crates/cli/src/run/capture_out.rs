@@ -1,8 +1,9 @@
-//! `--pcap-out`: what programs let through, in the order of the capture, whichever thread ran them.
+//! `--pcap-out`: the packets that programs let through, in the order of the capture, whichever
+//! thread ran them.
 //!
 //! # Invariants
-//! 1. The chunk with the least number among those that are run never waits, so there is always
-//!    progress; no more is kept than one chunk a thread.
+//! 1. The lowest-numbered chunk in progress never waits, so there is always progress; at most one
+//!    chunk per thread is buffered.
 
 use super::outputs::cut_off;
 use std::fs::File;
@@ -19,16 +20,16 @@ pub(super) struct CaptureOut {
 
 struct State {
     writer: BufWriter<File>,
-    /// What was in the file is gone, the header is written.
+    /// The file has been truncated and the header written.
     is_begun: bool,
     /// The chunk that is written next.
     next: u64,
-    /// The first thing that went wrong; nothing is written after it.
+    /// The first error; nothing is written after it.
     wrong: Option<io::Error>,
 }
 
 impl CaptureOut {
-    /// A capture of Ethernet packets; the file is as it was until the runs begin to write.
+    /// A capture of Ethernet packets; the file is unchanged until the first packet is written.
     pub(super) fn new(file: File, has_nanoseconds: bool) -> CaptureOut {
         let state = State { writer: BufWriter::new(file), is_begun: false, next: 0, wrong: None };
         CaptureOut { has_nanoseconds, state: Mutex::new(state), is_next: Condvar::new() }
@@ -45,12 +46,12 @@ impl CaptureOut {
         records.extend(packet);
     }
 
-    /// The turn of a chunk, which is over when this is dropped.
+    /// The turn of a chunk, which ends when this is dropped.
     pub(super) fn turn(&self, chunk: u64) -> Turn<'_> {
         Turn { out: self, chunk }
     }
 
-    /// Everything that was written is in the file.
+    /// Flushes everything to the file.
     pub(super) fn finish(self) -> io::Result<()> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.write(&[], self.has_nanoseconds);
@@ -74,7 +75,7 @@ impl State {
             self.wrong = begun.and_then(|()| self.writer.write_all(&header(has_nanoseconds))).err();
         }
         if self.wrong.is_none() {
-            // Who reads from a pipe sees packets as they come.
+            // A reader of a pipe sees packets as they come.
             let written = self.writer.write_all(records).and_then(|()| self.writer.flush());
             self.wrong = written.err();
         }
@@ -91,14 +92,14 @@ fn header(has_nanoseconds: bool) -> Vec<u8> {
     header
 }
 
-/// One chunk's turn. A thread that dies gives its turn away, too.
+/// One chunk's turn. A thread that panics gives its turn up, too.
 pub(super) struct Turn<'a> {
     out: &'a CaptureOut,
     chunk: u64,
 }
 
 impl Turn<'_> {
-    /// Writes the records of the chunk when those before it are written.
+    /// Writes the records of the chunk after those of earlier chunks.
     pub(super) fn write(&self, records: &[u8]) {
         self.out.wait(self.chunk).write(records, self.out.has_nanoseconds);
     }

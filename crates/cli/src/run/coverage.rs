@@ -1,8 +1,8 @@
-//! `--coverage` and `--profile`: how often lines, functions and branches ran.
+//! `--coverage` and `--profile`: execution counts of lines, functions and branches.
 //!
-//! A line ran as often as that insn of it which ran most often; where several functions or programs
-//! have insns of it, each counts. Insns that the verifier has removed count as not run; branches
-//! that it has decided are left out.
+//! The count of a line is that of its most executed insn; where several functions or programs have
+//! insns of the line, their counts are added. Insns that the verifier removed count as not
+//! executed; branches that it decided are omitted.
 
 use crate::dump::names::{insn_with_map, source_spot};
 use skep::btf::TypeId;
@@ -12,13 +12,13 @@ use skep_report::{ExecutedLine, FileCoverage, Page, ProfiledLine, coverage_page}
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// A program that was loaded to be counted.
+/// A program that was loaded with counters.
 pub(super) struct Counted {
     pub(super) program: Program,
     pub(super) instance: Instance,
 }
 
-/// What ran, by the path of the source file.
+/// Counts by the path of the source file.
 pub(super) fn files(counted: &[Counted]) -> BTreeMap<String, FileCoverage> {
     let mut files = BTreeMap::new();
     for Counted { program, instance } in counted {
@@ -29,7 +29,7 @@ pub(super) fn files(counted: &[Counted]) -> BTreeMap<String, FileCoverage> {
     files
 }
 
-/// A page of the same, with the text of the lines.
+/// The same as a page, with the text of the lines.
 pub(super) fn page(counted: &[Counted], files: &BTreeMap<String, FileCoverage>) -> Page {
     let mut texts: HashMap<String, HashMap<u32, String>> = HashMap::new();
     for Counted { program, .. } in counted {
@@ -40,7 +40,7 @@ pub(super) fn page(counted: &[Counted], files: &BTreeMap<String, FileCoverage>) 
     coverage_page(files, |path, line| texts.get(path)?.get(&line).map(String::as_str))
 }
 
-/// Names of the programs of which nothing is in [`files`].
+/// Names of the programs that do not occur in [`files`].
 pub(super) fn without_lines(counted: &[Counted]) -> impl Iterator<Item = &str> {
     let has_lines =
         |program: &Program| (0..program.insns.len()).any(|idx| source_spot(program, idx).is_some());
@@ -48,7 +48,7 @@ pub(super) fn without_lines(counted: &[Counted]) -> impl Iterator<Item = &str> {
     without.map(|counted| &*counted.program.name)
 }
 
-/// The lines that insns ran on, most insns first.
+/// The executed lines, most insns first.
 pub(super) fn lines(counted: &[Counted]) -> Vec<ExecutedLine> {
     let mut rows: HashMap<(String, u32), ExecutedLine> = HashMap::new();
     for Counted { program, instance } in counted {
@@ -95,7 +95,7 @@ impl<'a> Names<'a> {
         Names { program, starts }
     }
 
-    /// The number of the function that an insn is in.
+    /// The number of the function that contains an insn.
     fn function_of(&self, idx: usize) -> usize {
         self.starts.partition_point(|start| *start <= idx).saturating_sub(1)
     }
@@ -122,7 +122,7 @@ impl<'a> Names<'a> {
 
 fn add(files: &mut BTreeMap<String, FileCoverage>, names: &Names<'_>, coverage: &Coverage) {
     let insns = names.program.insns.len();
-    // By insn of the program; what the verifier has removed did not run.
+    // By insn of the program; insns that the verifier removed have the count 0.
     let mut runs = vec![0u64; insns];
     for insn in &coverage.insns {
         if let Some(most) = runs.get_mut(insn.origin) {

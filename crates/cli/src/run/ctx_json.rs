@@ -11,14 +11,14 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-/// No description of a context is longer, by far.
+/// Far more than any description of a context needs.
 const JSON_BYTES_MAX: u64 = 16 << 20;
 /// No context is longer.
 const CTX_BYTES_MAX: usize = u16::MAX as usize;
 /// Names of fields that an error lists.
 const NAMES_MAX: usize = 60;
 
-/// What the program's BTF says of its argument.
+/// What the program's BTF says about its argument.
 pub(super) struct CtxType {
     btf: Arc<Btf>,
     /// What the argument points to.
@@ -77,7 +77,7 @@ pub(super) fn packet_fields(json: &Value) -> Result<Vec<(String, u64)>, String> 
     Ok(fields)
 }
 
-/// Puts the fields into the bytes of a context, which may become longer.
+/// Stores the fields in the bytes of a context, which may grow.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub(super) fn fill(
     }
 }
 
-/// The bytes of a field; the context becomes as long as that needs.
+/// The bytes of a field; the context grows if necessary.
 fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], String> {
     let end = at.saturating_add(size);
     if end > CTX_BYTES_MAX {
@@ -122,7 +122,7 @@ fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], S
     Ok(&mut bytes[at..end])
 }
 
-/// A number, or one in a text (`"0x1f"`); true is 1.
+/// A number, or one in a string (`"0x1f"`); true is 1.
 fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Number(number) => {
@@ -169,8 +169,8 @@ fn members(
     Ok(())
 }
 
-/// A member, and where, in bits, the struct is that it is in: members of what has no name are the
-/// outer struct's.
+/// A member, and the bit offset of the struct that contains it: members of anonymous structs belong
+/// to the outer struct.
 fn find<'a>(ty: Type<'a>, name: &str, depth: u32) -> Option<(Member<'a>, usize)> {
     let depth = depth.checked_sub(1)?;
     ty.members().find_map(|member| match member.name {
@@ -200,7 +200,7 @@ fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Resul
         (Kind::Struct | Kind::Union, Value::Object(fields)) => members(ty, fields, (bytes, at)),
         (Kind::Array, Value::Array(values)) => {
             let info = ty.array().ok_or("a broken type")?;
-            // What has no length (`args[0]`) takes what is given.
+            // An array without a length (`args[0]`) takes as many elements as are given.
             if info.nelems != 0 && values.len() > info.nelems as usize {
                 return Err(format!("{} values, maximum {}", values.len(), info.nelems));
             }

@@ -1,15 +1,15 @@
-//! What a program did besides returning a number, as lines and as JSON: `bpftool prog run` gives
-//! the context back as bytes, here the fields that have changed are named.
+//! The effects of a program besides its return value, as lines and as JSON. `bpftool prog run`
+//! returns the context as bytes; here the changed fields are named.
 
 use crate::digits::hex;
 use serde::{Serialize, Serializer};
 use skep::runtime::Ctx;
 use std::fmt::Write as _;
 
-/// All of it; what did not happen is left out.
+/// All effects; those that did not occur are omitted.
 #[derive(Default, Serialize)]
 pub(super) struct Effects {
-    /// Fields of the context, and what they are now.
+    /// Fields of the context, with their values after the run.
     #[serde(rename = "ctx_changed", skip_serializing_if = "Vec::is_empty", serialize_with = "map")]
     changed: Vec<(String, u64)>,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -48,7 +48,7 @@ fn map<S: Serializer>(pairs: &[(String, u64)], serializer: S) -> Result<S::Ok, S
 }
 
 impl Effects {
-    /// What is different from what the fields were `before` the runs.
+    /// The fields that differ from those `before` the runs.
     pub(super) fn new(before: &[(String, u64)], ctx: &Ctx) -> Effects {
         let changed = ctx.fields().into_iter().zip(before);
         let changed = changed.filter(|(after, before)| after != *before);

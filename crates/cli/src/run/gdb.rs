@@ -1,17 +1,17 @@
-//! Names of machine code for gdb: the interface by which it asks a process that compiles.
+//! Symbols of machine code for gdb, through its JIT interface.
 //!
-//! Kept by the binary and not by a library: a process has one such descriptor, which another
-//! compiler in an embedder's process may have already.
+//! The binary has this descriptor and not a library, because a process has only one, which another
+//! JIT in an embedder's process may already define.
 //!
 //! Source: "JIT Compilation Interface" in gdb's manual.
 //!
 //! # Invariants
-//! 1. The list is changed under [`LOCK`] only; gdb reads it while the process stands still.
-//! 2. An entry and its image stay where they are while they are in the list.
+//! 1. The list is changed under [`LOCK`] only; gdb reads it while the process is stopped.
+//! 2. An entry and its image do not move or go away while they are in the list.
 #![allow(unsafe_code)]
 
 use skep::runtime::Instance;
-use skep_jit::elf_symbols::elf_symbols;
+use skep_text::elf_symbols::elf_symbols;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
@@ -36,7 +36,7 @@ struct Descriptor {
 
 static LOCK: Mutex<()> = Mutex::new(());
 
-// SAFETY: the name is gdb's, and nothing else in this binary has it.
+// SAFETY: gdb defines the name, and nothing else in this binary uses it.
 #[unsafe(no_mangle)]
 static mut __jit_debug_descriptor: Descriptor =
     Descriptor { version: 1, action: 0, relevant: null_mut(), first: null_mut() };
@@ -49,7 +49,7 @@ extern "C" fn __jit_debug_register_code() {
     std::hint::black_box(());
 }
 
-/// Programs that gdb knows, as long as this is there.
+/// Programs registered with gdb until this is dropped.
 #[derive(Default)]
 pub(super) struct Names(Vec<Name>);
 
@@ -59,7 +59,7 @@ struct Name {
 }
 
 impl Names {
-    /// Tells gdb of every program that is machine code.
+    /// Registers every program that is machine code.
     pub(super) fn tell<'a>(instances: impl Iterator<Item = &'a Instance>) -> Names {
         let mut names = Names::default();
         for instance in instances {
@@ -90,7 +90,7 @@ impl Drop for Names {
 
 fn change(entry: &mut Entry, action: u32) {
     let _lock = LOCK.lock();
-    // SAFETY: invariants 1 and 2: what the list points to is there, and nobody else changes it.
+    // SAFETY: invariants 1 and 2: the list's pointers are valid, and nothing else changes it.
     unsafe {
         let descriptor = &raw mut __jit_debug_descriptor;
         if action == REGISTER {

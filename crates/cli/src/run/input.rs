@@ -1,4 +1,4 @@
-//! What a program runs on: packets of a capture, or one packet or context.
+//! The input of a program: packets of a capture, or one packet or context.
 
 use super::capture::Capture;
 use super::ctx_json::{self, CtxType};
@@ -10,7 +10,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Bytes of the packet, where none is given; the kernel's smallest Ethernet frame without its sum.
+/// Size of the packet, if none is given: the smallest Ethernet frame that the kernel accepts,
+/// without checksum.
 const PACKET_DEFAULT: usize = 60;
 
 /// All inputs, and what they have in common.
@@ -44,11 +45,11 @@ impl Inputs {
     }
 }
 
-/// Reads what the flags name; of a capture, what it begins with.
+/// Reads what the flags name; of a capture, its header.
 ///
 /// # Errors
 ///
-/// One line: a file that cannot be read, a capture that is none, a field that is none.
+/// One line: a file that cannot be read, an invalid capture, an unknown field.
 pub(super) fn read(
     flags: &RunFlags,
     instance: &Instance,
@@ -79,7 +80,7 @@ pub(super) fn read(
         return Ok(Inputs { kind, fields: Vec::new() });
     }
     let inputs = Inputs { kind, fields: ctx_json::packet_fields(&json)? };
-    // What cannot be set is no surprise in the middle of a capture.
+    // Fields that cannot be set are reported before a capture is run, not in the middle.
     inputs.ctx(instance, &[0; PACKET_DEFAULT])?;
     Ok(inputs)
 }
@@ -97,7 +98,7 @@ fn data_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Hex digits, with spaces, colons and `0x` as one likes.
+/// Hex digits, with optional spaces, colons and `0x`.
 pub(crate) fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: String = text.replace("0x", "").split([' ', ':', '\n', ',']).collect();
     let wrong = || "--hex: expected two hex digits per byte".to_owned();

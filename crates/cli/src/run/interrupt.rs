@@ -1,5 +1,5 @@
-//! Ctrl-C while programs run: the runs end, and what was done is shown. A second one ends the
-//! process, as it would have done at once.
+//! Ctrl-C while programs run: the runs end, and their results so far are shown. A second Ctrl-C
+//! ends the process immediately.
 
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// While this lives, SIGINT is noted and ends nothing.
+/// While this exists, SIGINT sets a flag and does not end the process.
 #[derive(Debug)]
 pub struct Guard {
     before: Option<libc::sigaction>,
@@ -21,17 +21,18 @@ extern "C" fn note(_: c_int) {
 }
 
 impl Guard {
-    /// From now on. Where the host refuses, the signal ends the process as always.
+    /// Installs the handler. If the host refuses, the signal ends the process as usual.
     #[expect(clippy::new_without_default, reason = "it changes the process")]
     pub fn new() -> Guard {
         ASKED.store(false, Relaxed);
-        // SAFETY: all zeros are a `sigaction`: no flags, no signal blocked, the default action.
+        // SAFETY: all zeros are a valid `sigaction`: no flags, no signal blocked, the default
+        // action.
         let (mut ours, mut before): (libc::sigaction, libc::sigaction) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         ours.sa_sigaction = note as extern "C" fn(c_int) as libc::sighandler_t;
-        // The next one finds the default action; what waits goes on waiting.
+        // The next signal has the default action; interrupted system calls are restarted.
         ours.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
-        // SAFETY: both are whole; the handler only stores to an atomic word.
+        // SAFETY: both are complete; the handler only stores to an atomic word.
         let done = unsafe { libc::sigaction(libc::SIGINT, &raw const ours, &raw mut before) };
         Guard { before: (done == 0).then_some(before) }
     }
@@ -46,16 +47,16 @@ impl Drop for Guard {
     }
 }
 
-/// Whether the user wants the runs to end.
+/// Whether the user has interrupted the runs.
 pub fn is_asked() -> bool {
     ASKED.load(Relaxed)
 }
 
-/// Whether a read of the file would not wait, now or in so many milliseconds.
+/// Whether a read of the file would return within this many milliseconds.
 pub(super) fn is_readable(fd: RawFd, wait_ms: c_int) -> bool {
     let mut file = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry, which is there until the call returns.
+    // SAFETY: one entry, which is valid until the call returns.
     let ready = unsafe { libc::poll(&raw mut file, 1, wait_ms) };
-    // A file that cannot be waited for says so when it is read.
+    // A file that cannot be polled reports its error when it is read.
     ready > 0 || (ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted)
 }

@@ -1,10 +1,10 @@
-//! What a map's errno means to whoever wrote the entry.
+//! Explanations of a map's errno, for the author of the entry.
 
 use skep::runtime::Errno;
 use skep::runtime::map::MapHandle;
 use skep::uapi::MapType;
 
-/// One line: the errno, and what is wrong with the entry where that is known.
+/// One line: the errno, and the reason where it is known.
 pub(super) fn meaning(map: &MapHandle, (key, value): (&[u8], &[u8]), errno: Errno) -> String {
     let (map_type, shape) = (map.map().map_type(), map.map().shape());
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
@@ -19,16 +19,16 @@ pub(super) fn meaning(map: &MapHandle, (key, value): (&[u8], &[u8]), errno: Errn
             format!("no program has id {}; give its name", number(value))
         }
         (Errno::EBADF, _) => format!("no map has id {}", number(value)),
-        (Errno::EINVAL, MapType::ProgArray) => "not a program that the array takes".to_owned(),
+        (Errno::EINVAL, MapType::ProgArray) => "not a program that the array accepts".to_owned(),
         (Errno::EINVAL, MapType::ArrayOfMaps | MapType::HashOfMaps) => {
-            format!("map {} is not like the map's inner maps", number(value))
+            format!("map {} does not match the map's inner map template", number(value))
         }
         (Errno::EINVAL, MapType::LpmTrie) => {
             let (len, most) = (number(key.get(..4).unwrap_or_default()), 8 * key.len().max(4) - 32);
             format!("a prefix of {len} bits: the map's keys have {most}")
         }
-        (Errno::ENOMEM, _) => "no memory is left for it".to_owned(),
-        (_, map_type) => format!("a {map_type} map does not take the entry"),
+        (Errno::ENOMEM, _) => "out of memory".to_owned(),
+        (_, map_type) => format!("a {map_type} map does not accept the entry"),
     };
     format!("{errno}: {what}")
 }

@@ -1,10 +1,9 @@
-//! `--map NAME=@FILE`: entries that are read from JSON, in the form in which `map_json` writes
-//! them, or as one would write them by hand. Records of ring buffers and perf event arrays are what
-//! programs wrote: they cannot be given. A stack is dumped from its top and filled from its bottom.
+//! `--map NAME=@FILE`: entries read from JSON, in the form that `map_json` writes, or written by
+//! hand. Records of ring buffers and perf event arrays are written by programs and cannot be given.
 //!
 //! # Invariants
-//! 1. One entry is in memory at a time, and of it no more than the map takes; a number or a text of
-//!    the file has at most [`TOKEN_BYTES_MAX`].
+//! 1. One entry is in memory at a time, and no more of it than the map takes; a number or a string
+//!    of the file has at most [`TOKEN_BYTES_MAX`].
 
 use super::map_errno;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -16,10 +15,10 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
-/// A number or a text, with the spaces around it.
+/// A number or a string, with surrounding spaces.
 const TOKEN_BYTES_MAX: u64 = 1 << 20;
 
-/// Names that slots of prog arrays may have.
+/// Names allowed in slots of prog arrays.
 pub(super) struct Programs<'a> {
     /// With their ids.
     pub(super) loaded: Vec<(&'a str, u32)>,
@@ -31,8 +30,8 @@ pub(super) struct Programs<'a> {
 ///
 /// # Errors
 ///
-/// One line: no such map or file, no JSON, an entry that does not fit the map; those before it are
-/// in the map.
+/// One line: no such map or file, invalid JSON, an entry that does not fit the map. Earlier entries
+/// are then in the map.
 pub(super) fn preload(
     text: &str,
     maps: &ObjectMaps,
@@ -58,7 +57,7 @@ pub(super) fn preload(
     })
 }
 
-/// A file that is broken where a token is too long.
+/// The error for a token that is too long.
 struct Tokens<'a> {
     file: BufReader<File>,
     left: &'a Cell<u64>,
@@ -145,7 +144,7 @@ impl<'de> Visitor<'de> for Entries<'_> {
     }
 }
 
-/// What an entry of the file says, read or why it cannot be.
+/// An entry of the file, or why it cannot be read.
 #[derive(Default)]
 struct Said {
     key: Option<Result<Vec<u8>, String>>,
@@ -194,7 +193,7 @@ impl Reader<'_> {
     }
 }
 
-/// One value; all CPUs' alike for a per-CPU map.
+/// One value; for a per-CPU map, the same for all CPUs.
 fn all_cpus(map: &MapHandle, value: Scalar) -> Result<Vec<u8>, String> {
     let size = map.map().shape().value_size as usize;
     let mut one = value.bytes(size).map_err(|e| format!("value: {e}"))?;
@@ -242,7 +241,7 @@ impl<'de> Visitor<'de> for Entry<'_> {
     }
 }
 
-/// `[{"cpu": 0, "value": ...}, ...]`; CPUs that are not there get zeros.
+/// `[{"cpu": 0, "value": ...}, ...]`; CPUs that are not listed get zeros.
 struct Cpus<'a>(Reader<'a>);
 
 impl<'de> DeserializeSeed<'de> for Cpus<'_> {
@@ -316,7 +315,7 @@ impl<'de> Visitor<'de> for Cpu<'_> {
 
 /// What a key or a value may be.
 enum Scalar {
-    /// Bytes, as many as there is room for, and how many there are.
+    /// Bytes: the capacity, and how many there are.
     Bytes(Vec<u8>, usize),
     /// In the machine's order.
     Number(i128),
@@ -348,7 +347,7 @@ impl Scalar {
     }
 }
 
-/// An array of bytes (`"0x0a"` or 10), a number, or a text.
+/// An array of bytes (`"0x0a"` or 10), a number, or a string.
 struct ScalarOf<'a> {
     size: usize,
     left: &'a Cell<u64>,
@@ -500,7 +499,7 @@ mod tests {
         ])
     }
 
-    /// What is said of entries, and what the first one's value is afterwards.
+    /// The result of reading entries, and the first one's value afterwards.
     fn filled(name: &str, json: &str) -> (String, Option<Vec<u8>>) {
         let runtime = Runtime::new(Options::default()).unwrap();
         let maps = runtime.create_maps(&maps(), None);

@@ -3,7 +3,7 @@
 //! `formatted`. Entries that are written here can be read by `map_input`; records of ring buffers
 //! and perf event arrays cannot.
 //!
-//! Entries are written one by one: a map may be larger than what is left of memory.
+//! Entries are written one by one: a map may be larger than the free memory.
 
 use super::btf_json::{self, Typed};
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub(super) fn write<'a>(
     out.flush()
 }
 
-/// All entries of a map. What a queue or stack holds is taken out of it; ring buffers and perf
+/// All entries of a map. Elements of a queue or stack are removed from it; ring buffers and perf
 /// event arrays give their records.
 struct Dump<'a> {
     map: &'a MapHandle,
@@ -49,7 +49,7 @@ impl<'a> Dump<'a> {
         Dump { map, key: types(|t| t.key_type_id), value: types(|t| t.value_type_id) }
     }
 
-    /// Takes records out of a ring buffer as long as they can be written.
+    /// Removes records from a ring buffer as long as they can be written.
     fn records<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serializer.serialize_seq(None)?;
         let mut written = Ok(());

@@ -1,9 +1,9 @@
-//! The files that `skep run` writes: known to be writable before the program runs, and never one
-//! that it reads; only maps may go back to where they came from.
+//! The files that `skep run` writes. They are known to be writable before the program runs, and are
+//! never also read, except that maps may be written back to their input file.
 //!
 //! # Invariants
-//! 1. Nothing is cut off or written before [`check`] has found all outputs to be files of their
-//!    own.
+//! 1. Nothing is truncated or written before [`check`] has found that all outputs are different
+//!    files.
 
 use super::profile::jitdump_file;
 use super::stats::place;
@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What is open for writing; files are as they were so far.
+/// The files opened for writing; their contents are unchanged so far.
 #[derive(Default)]
 pub(super) struct Outputs {
     pub(super) pcap: Option<File>,
@@ -62,8 +62,8 @@ pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a file is: what tells it apart, or the folder that it will be in and its name. Devices and
-/// pipes have no place; they may be used twice.
+/// The identity of a file; or, if it does not exist, the folder that it will be in and its name.
+/// Devices and pipes have none; they may be used twice.
 #[derive(PartialEq)]
 struct Place {
     device_and_inode: (u64, u64),
@@ -85,7 +85,7 @@ impl Place {
 }
 
 impl Outputs {
-    /// Opens what is written when the runs have ended.
+    /// Opens the files written after the runs.
     ///
     /// # Errors
     ///
@@ -106,12 +106,12 @@ impl Outputs {
     }
 }
 
-/// What is in the file goes; pipes and devices hold nothing.
+/// Truncates the file; pipes and devices have no contents.
 pub(super) fn cut_off(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
-/// The flags whose results go to standard output, in place of the summary.
+/// The flags whose results go to standard output instead of the summary.
 pub(super) fn on_stdout(flags: &RunFlags) -> Vec<&'static str> {
     let is_dash =
         |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str() == "-");

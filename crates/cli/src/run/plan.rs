@@ -1,12 +1,12 @@
-//! From the command line to an instance that can run: open, verify, make maps, load.
+//! From the command line to a runnable instance: open, verify, create maps, load.
 
 use super::coverage::Counted;
 use super::ctx_json::CtxType;
 use super::{map_input, profile};
+use crate::choice::read_presets;
 use crate::exit::Exit;
 use crate::flags::run::RunFlags;
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
-use crate::stat::read_presets;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::Tuning;
@@ -26,7 +26,7 @@ pub(super) struct Loaded {
     pub(super) ctx_type: Option<CtxType>,
     /// Programs that can be tail called.
     pub(super) others: Vec<Instance>,
-    /// All of them, if it is counted what runs.
+    /// All of them, if executed insns are counted.
     pub(super) counted: Vec<Counted>,
     /// What a profiler was told.
     pub(super) _profile: profile::Profile,
@@ -43,7 +43,7 @@ impl Failure {
         Failure { message: message.into(), exit: Exit::Input }
     }
 
-    /// What the runtime says; it may be our fault.
+    /// The runtime's message; it may be an internal error.
     fn runtime(why: &skep::runtime::Error) -> Failure {
         Failure { message: why.to_string(), exit: exit_of(why) }
     }
@@ -53,7 +53,7 @@ impl Failure {
     }
 }
 
-/// For what the runtime could not do; that may be our fault.
+/// The exit status for an error of the runtime, which may be an internal error.
 pub(crate) fn exit_of(error: &skep::runtime::Error) -> Exit {
     match error.kind() {
         ErrorKind::Bug => Exit::Bug,
@@ -100,14 +100,14 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     Ok(Loaded { session, ctx_type, maps, instance, others, counted, _profile: profile, runtime })
 }
 
-/// An instance with the program of its name.
+/// An instance with the named program.
 fn counted_one(object: &Object, instance: &Instance) -> Option<Counted> {
     let entry = object.programs.iter().find(|entry| *entry.name == *instance.name())?;
     let program = entry.program.as_ref().ok()?.clone();
     Some(Counted { program, instance: instance.clone() })
 }
 
-/// The object with the variables as they were asked for.
+/// The object with the requested values of variables.
 fn preset(flags: &RunFlags, mut object: Object) -> Result<Object, String> {
     for preset in read_presets(&flags.set_global_vars)? {
         let file = flags.file.display();
@@ -126,7 +126,7 @@ fn verify(session: &Session, program: &Program) -> Result<VerifiedProgram, NotAc
     session.accept(program, &VerifyOptions::default())
 }
 
-/// The program that is named, or the only one.
+/// The named program, or the only one.
 fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failure> {
     let names = || object.programs.iter().map(|p| &*p.name).collect::<Vec<_>>().join(", ");
     let file = flags.file.display();
@@ -149,7 +149,8 @@ fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failu
     })
 }
 
-/// Whatever may stand in a prog array: what can be loaded, and the others' names and why not.
+/// The possible contents of prog arrays: the programs that can be loaded, and the names of the
+/// others with the reason.
 fn load_others(
     session: &Session,
     (object, program): (&Object, &Program),

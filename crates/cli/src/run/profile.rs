@@ -1,15 +1,15 @@
-//! What profilers and debuggers are told of machine code: perf's map file, a jitdump file, images
-//! for gdb.
+//! Symbols of machine code for profilers and debuggers: perf's map file, a jitdump file, images for
+//! gdb.
 //!
-//! `perf record -k mono skep run --jitdump . ...`, then `perf inject --jit`. perf itself reads map
-//! files for anonymous memory alone, which code is in only where it cannot be in a file of memory;
-//! other tools read them for all.
+//! `perf record -k mono skep run --jitdump . ...`, then `perf inject --jit`. perf reads map files
+//! only for anonymous memory, which holds the code only if it cannot be in a memory file; other
+//! tools read them for all code.
 
 use super::gdb::Names;
 use crate::flags::run::RunFlags;
 use skep::runtime::Instance;
-use skep_jit::JitdumpMarker;
-use skep_jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
+use skep_text::JitdumpMarker;
+use skep_text::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(super) fn announce<'a>(
     Ok(Profile { _marker: marker, _names: names })
 }
 
-/// The file that is named, or one in the folder that is named, by the only name that perf knows.
+/// The named file, or a file in the named folder, under the only name that perf recognizes.
 pub(super) fn jitdump_file(flags: &RunFlags) -> Option<PathBuf> {
     let path = flags.jitdump.clone()?;
     Some(if path.is_dir() { path.join(format!("jit-{}.dump", process::id())) } else { path })

@@ -1,4 +1,4 @@
-//! One input of a program, ready to run: what `skep test` needs of `skep run`.
+//! One input of a program, ready to run: the part of `skep run` that `skep test` uses.
 
 use super::input::{self, Kind};
 use super::plan::{self, Failure, Loaded};
@@ -12,7 +12,7 @@ pub(crate) struct Single {
 }
 
 impl Single {
-    /// What the flags name, which is no capture.
+    /// The input that the flags name, which is not a capture.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Single {
     ///
     /// # Errors
     ///
-    /// One line: no such program is loaded, or the array does not take it.
+    /// One line: no such program is loaded, or the array does not accept it.
     pub(crate) fn set_program(&self, map: &str, (slot, name): (u32, &str)) -> Result<(), String> {
         let mut programs = self.loaded.others.iter().chain([&self.loaded.instance]);
         let program = programs.find(|program| program.name() == name);

@@ -1,4 +1,4 @@
-//! Statistics of a run: switched on for it, shown while it goes and after it, told to scrapers.
+//! Statistics of a run: enabled for it, shown during and after it, and exported to scrapers.
 
 use super::plan::Loaded;
 use crate::flags::run::RunFlags;
@@ -30,7 +30,7 @@ impl Stats {
     ///
     /// # Errors
     ///
-    /// One line: the host refuses, or the address is none that can be served.
+    /// One line: the host refuses, or the address cannot be served.
     pub(super) fn new(flags: &RunFlags, loaded: &Loaded) -> Result<Stats, String> {
         let mut stats = Stats::default();
         if !(is_printed(flags) || flags.top || flags.metrics.is_some()) {
@@ -50,7 +50,7 @@ impl Stats {
             }
             None => {
                 stats.file = Some(target.clone());
-                // A file that cannot be written is no surprise at the end of a long run.
+                // A file that cannot be written is reported before a long run, not at its end.
                 stats.write_file(&loaded.runtime.programs())?;
             }
         }
@@ -62,12 +62,13 @@ impl Stats {
         self.server.as_ref().map(Server::url)
     }
 
-    /// Whether there is something to do each second.
+    /// Whether there is work to do each second.
     pub(super) fn refreshes(&self, flags: &RunFlags) -> bool {
         flags.top || self.file.is_some()
     }
 
-    /// Writes the file of metrics, if there is one: at once, so that no reader sees half of it.
+    /// Writes the file of metrics, if there is one, atomically, so that no reader sees a partial
+    /// file.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl Stats {
         let path = Path::new(target);
         let wrong = |e: io::Error| skep::Error::io(path, "writing metrics", e).to_string();
         let text = metrics::text(programs);
-        // A file is replaced; a device, a pipe, or what a link leads to is written to.
+        // A file is replaced; a device, a pipe, or the target of a link is written to.
         match path.symlink_metadata() {
             Ok(metadata) if !metadata.is_file() => std::fs::write(path, text).map_err(wrong),
             _ => replace(path, &text).map_err(wrong),
@@ -85,7 +86,7 @@ impl Stats {
     }
 }
 
-/// Puts a file of this text where `path` was, with what rights a new file has.
+/// Replaces `path` by a file with this text and the permissions of a new file.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -99,11 +100,11 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Where metrics go: an address, or a file.
+/// The destination of metrics: an address, or a file.
 ///
 /// # Errors
 ///
-/// What looks like an address and is none: a file of that name has a path (`./NAME`).
+/// Text that looks like an address but is not one: a file of that name needs a path (`./NAME`).
 pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, String> {
     let numbers = match target.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
@@ -151,7 +152,7 @@ pub(super) fn text(flags: &RunFlags, programs: &[ProgInfo]) -> String {
     text
 }
 
-/// Buckets from the first to the last that has runs: from, to, runs.
+/// Buckets from the first to the last that is not empty: from, to, runs.
 pub(super) fn histogram_rows(stats: &ProgStats) -> Vec<(u64, u64, u64)> {
     let has_runs = |runs: &u64| *runs > 0;
     let buckets = &stats.histogram;

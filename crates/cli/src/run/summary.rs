@@ -1,4 +1,4 @@
-//! What is printed of the runs, and which verdicts let a packet through.
+//! The printed results of the runs, and which verdicts let a packet through.
 
 use super::tally::{Run, Tally};
 use crate::digits::hex;
@@ -23,7 +23,7 @@ const TC: [&str; 9] = [
     "TC_ACT_TRAP",
 ];
 
-/// The name of a verdict, if the type of program has names.
+/// The name of a verdict, if the program type has names.
 pub(crate) fn verdict_name(prog_type: ProgType, retval: u32) -> Option<&'static str> {
     let names: &[&str] = match prog_type {
         ProgType::Xdp => &XDP,
@@ -47,7 +47,7 @@ pub(super) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The packet as it goes on, if the verdict lets it through.
+/// The packet after the run, if the verdict lets it through.
 pub(super) fn passes(prog_type: ProgType, run: &Run) -> Option<&[u8]> {
     let Run { retval, packet, .. } = run;
     let retval = *retval;
@@ -55,7 +55,7 @@ pub(super) fn passes(prog_type: ProgType, run: &Run) -> Option<&[u8]> {
         ProgType::Xdp => matches!(retval, 2..=4),
         ProgType::SchedCls | ProgType::SchedAct => !matches!(retval, 2 | 4 | 5 | 8),
         ProgType::CgroupSkb => retval & 1 != 0,
-        // The result is how many bytes the socket gets.
+        // The result is the number of bytes that the socket receives.
         ProgType::SocketFilter => {
             return (retval > 0).then(|| &packet[..packet.len().min(retval as usize)]);
         }
@@ -64,7 +64,7 @@ pub(super) fn passes(prog_type: ProgType, run: &Run) -> Option<&[u8]> {
     goes_on.then_some(packet)
 }
 
-/// The summary: for one input its result, for a capture, of so many packets, the histogram.
+/// The summary: for one input its result, for a capture the histogram over its packets.
 pub(super) fn text(
     flags: &RunFlags,
     instance: &Instance,

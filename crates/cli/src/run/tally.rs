@@ -1,14 +1,15 @@
-//! What became of the inputs: counted while they run, so that captures of any length do.
+//! Results of the inputs, counted while they run, so that memory use does not depend on the length
+//! of the capture.
 
 use super::effects::Effects;
 use skep::runtime::Redirect;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Errors about single packets that are printed; the rest is counted.
+/// Number of printed errors about single packets; further ones are counted.
 const ERRORS_SHOWN: usize = 10;
 
-/// Results, and targets of redirects, that are told apart.
+/// Number of distinct results, and targets of redirects, that are counted separately.
 const DISTINCT_MAX: usize = 4_096;
 
 /// What became of one input.
@@ -20,21 +21,21 @@ pub(super) struct Run {
     pub(super) insns: Option<u64>,
     /// Units of fuel of the last run, if it had any.
     pub(super) fuel: Option<u64>,
-    /// The packet or the context, if someone wants it.
+    /// The packet or the context, if requested.
     pub(super) packet: Vec<u8>,
     pub(super) redirect: Option<Redirect>,
-    /// What else it did, if someone wants it.
+    /// Other effects, if requested.
     pub(super) effects: Effects,
 }
 
 impl Run {
-    /// The register has more than the result says.
+    /// The register has more bits than the result.
     pub(super) fn is_wide(&self) -> bool {
         self.r0 >> 32 != 0 && self.r0 >> 31 != 0x1_ffff_ffff
     }
 }
 
-/// What became of all inputs, or of those of one thread.
+/// The results of all inputs, or of those of one thread.
 #[derive(Default)]
 pub(super) struct Tally {
     /// The last run of the only input.
@@ -75,11 +76,11 @@ impl Tally {
     }
 }
 
-/// How often each of some keys was seen.
+/// How often each key occurred.
 #[derive(Default)]
 pub(super) struct Counts<K> {
     pub(super) by_key: BTreeMap<K, u64>,
-    /// Keys that came when there were too many already.
+    /// Occurrences of further keys when the table was full.
     pub(super) others: u64,
 }
 
@@ -100,7 +101,7 @@ impl<K: Ord> Counts<K> {
     }
 }
 
-/// The first errors, and how many there are.
+/// The first errors, and the total number.
 #[derive(Default)]
 pub(super) struct Errors {
     /// Number of the input, from 1, and what was wrong.
@@ -109,7 +110,7 @@ pub(super) struct Errors {
 }
 
 impl Errors {
-    /// One more; they come in the order of the inputs.
+    /// Adds one; they come in the order of the inputs.
     pub(super) fn push(&mut self, number: u64, what: String) {
         self.count += 1;
         if self.first.len() < ERRORS_SHOWN {

@@ -1,4 +1,4 @@
-//! `--top`: the programs by their shares of the time since they were shown last.
+//! `--top`: the programs by their shares of the time since the last update.
 
 use crate::streams::Streams;
 use skep::runtime::{ProgInfo, ProgStats};
@@ -8,17 +8,18 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::Instant;
 
-/// Programs on a terminal: what was shown must not have left it when it is written over.
+/// Largest number of programs on a terminal: a table must not have scrolled before it is
+/// overwritten.
 const ROWS: usize = 20;
 
-/// Columns of a terminal that does not say.
+/// Columns of a terminal whose size is unknown.
 const COLUMNS_DEFAULT: usize = 80;
 
 /// What was shown, and when.
 pub(super) struct Top {
     before: Vec<(u32, ProgStats)>,
     at: Instant,
-    /// Lines that are on the terminal, to be written over.
+    /// Lines on the terminal that the next update overwrites.
     lines: usize,
 }
 
@@ -27,7 +28,8 @@ impl Top {
         Top { before: Vec::new(), at: Instant::now(), lines: 0 }
     }
 
-    /// Shows what has happened since: in place of the last table on a terminal, else below it.
+    /// Shows the changes since the last update: on a terminal in place of the last table, otherwise
+    /// below it.
     pub(super) fn show(
         &mut self,
         programs: &[ProgInfo],
@@ -45,7 +47,8 @@ impl Top {
             if self.lines > 0 {
                 write!(streams.err, "\x1b[{}A\x1b[J", self.lines)?;
             }
-            // A line that is wider than the terminal, which has shrunk since, stays one line.
+            // A line that is wider than the terminal, which has been made narrower, must still be
+            // one line.
             table = format!("\x1b[?7l{table}\x1b[?7h");
         }
         self.lines = lines;
@@ -61,7 +64,7 @@ impl Top {
     }
 }
 
-/// A column: heading, the width that it keeps while numbers grow, and whether it is at the left.
+/// A column: heading, its fixed minimum width, and whether it is left-aligned.
 type Column = (&'static str, usize, bool);
 
 const COLUMNS: [Column; 7] = [
@@ -74,14 +77,14 @@ const COLUMNS: [Column; 7] = [
     ("share", 7, false),
 ];
 const NAME: usize = 2;
-/// A name that is longer loses its end before anything else is left out.
+/// Longer names are truncated before any column is dropped.
 const NAME_WIDTH: usize = 24;
-/// What is left out where all of it does not fit, first to last, and what a name keeps of its
-/// width then.
+/// Columns dropped when the line is too wide, first to last, and the width that remains for a name
+/// then.
 const LEFT_OUT: [usize; 5] = [1, 0, 3, 4, 5];
 const NAME_LEAST: usize = 12;
 
-/// At most so many programs, in lines that are no wider than that.
+/// Limited to this many programs, in lines no wider than that.
 fn table(
     mut programs: Vec<(&ProgInfo, ProgStats)>,
     elapsed: f64,
@@ -124,7 +127,7 @@ fn table(
     text
 }
 
-/// The columns that are shown, and all widths.
+/// The columns shown, and all widths.
 fn fit(lines: &[[String; 7]], columns: usize) -> (Vec<usize>, [usize; 7]) {
     let widest = |at: usize| lines.iter().map(|line| line[at].chars().count()).max();
     let mut widths: [usize; 7] =
@@ -146,7 +149,7 @@ fn fit(lines: &[[String; 7]], columns: usize) -> (Vec<usize>, [usize; 7]) {
     (shown, widths)
 }
 
-/// A text of at most so many characters; what lost its end says so.
+/// A text of at most this many characters; a truncated one is marked.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -221,7 +224,7 @@ mod tests {
         assert_eq!(head(200), "id type name run_cnt runs/s ns/run share");
         assert_eq!(head(60), "name runs/s ns/run share");
         assert_eq!(head(20), "name share");
-        // The usual ones fit with all that there is.
+        // Typical values fit with all columns.
         let usual = [program(17, "xdp_count", (4_000_000_000, 123_456_789))];
         let since = usual.iter().map(|one| (one, one.stats.clone())).collect();
         let text = table(since, 1.0, (20, 80));

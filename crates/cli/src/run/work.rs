@@ -1,4 +1,4 @@
-//! The runs: inputs are shared out to threads, which count what becomes of them.
+//! The runs: inputs are distributed to threads, which count the results.
 
 use super::capture::{Capture, Chunk};
 use super::capture_out::CaptureOut;
@@ -15,10 +15,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// Runs of one input between two looks whether the user wants them to end.
+/// Runs of one input between two checks for Ctrl-C.
 const REPEATS: u32 = 1 << 12;
 
-/// How often one looks whether the runs have ended, and how often what is watched is shown.
+/// How often to check whether the runs have ended, and the interval of updates.
 const LOOK: Duration = Duration::from_millis(5);
 const REFRESH: Duration = Duration::from_secs(1);
 
@@ -49,7 +49,7 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
     let threads = work.flags.threads.get();
     let (chunks, running) = (Mutex::new(0), Mutex::default());
     let worker = Worker { work, chunks: &chunks, running: &running, ctx: None };
-    // Whoever stops runs in the middle is another thread.
+    // Another thread stops runs that are in progress.
     let stoppable = work.flags.engine() == Engine::Interpreter || work.flags.fuel.is_some();
     let _guard = interrupt::Guard::new();
     let mut too_few_threads = None;
@@ -91,7 +91,7 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
     Ok(Done { tally, is_interrupted: interrupt::is_asked(), too_few_threads })
 }
 
-/// Starts the threads; those that the host does not give are missed, and the others do the work.
+/// Starts the threads; if the host cannot create some of them, the others do the work.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     wanted: u32,
@@ -121,7 +121,7 @@ fn stop(running: &Mutex<Vec<Interrupter>>) {
     locked(running).iter().for_each(Interrupter::interrupt);
 }
 
-/// What is done each second while the runs go on, and once when they have ended.
+/// Work done each second during the runs, and once after them.
 pub(super) type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 
 fn look_on(watch: &mut Option<Watch<'_>>, is_done: impl Fn() -> bool) -> io::Result<()> {
@@ -142,7 +142,7 @@ struct Worker<'a> {
     chunks: &'a Mutex<u64>,
     /// What stops the runs of all threads.
     running: &'a Mutex<Vec<Interrupter>>,
-    /// Made for the first input and used for all.
+    /// Created for the first input and used for all.
     ctx: Option<Ctx>,
 }
 
@@ -150,7 +150,7 @@ impl Worker<'_> {
     fn work(mut self) -> Tally {
         let mut tally = Tally::default();
         match &self.work.inputs.kind {
-            // One input is run by every thread; many are shared out.
+            // A single input is run by every thread; several are distributed.
             Kind::One(bytes) => match self.one(bytes, &mut tally) {
                 Ok(run) => {
                     tally.count(&run);
@@ -192,7 +192,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes the next packets, and says which chunk they are.
+    /// Takes the next packets, and their chunk number.
     fn take(&self, capture: &Mutex<Capture>, chunk: &mut Chunk) -> Option<u64> {
         let mut capture = locked(capture);
         if interrupt::is_asked() || !capture.fill(chunk) {
@@ -241,7 +241,7 @@ impl Worker<'_> {
     }
 }
 
-/// A thread that has died leaves what is whole.
+/// A thread that panicked has left consistent data.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,10 @@
-//! Results from programs: each file is loaded, each program verified, rows printed at the end.
+//! Results from programs: each file is loaded, each program verified, and the rows printed at the
+//! end.
 
 use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
-use super::{Wanted, read_sweep};
+use super::wanted::Wanted;
+use crate::choice::read_sweep;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};
@@ -20,9 +22,9 @@ use std::sync::Arc;
 const LOG_STATS: u32 = 4;
 const MIB: u64 = 1 << 20;
 const LOG_BYTES_DEFAULT: usize = 16 << 20;
-/// What a row takes with its texts, roughly; rows stay until all can be sorted.
+/// Approximate size of a row with its texts; rows are kept until all can be sorted.
 const ROW_BYTES: usize = size_of::<Row>() + 192;
-/// The longest log that the kernel writes.
+/// Size of the longest log that the kernel writes.
 const LOG_BYTES_ALL: usize = (u32::MAX >> 2) as usize;
 
 /// In the order of `MemBytes::parts`.
@@ -40,7 +42,7 @@ const MEMORY_PARTS: [Stat; 8] = [
 /// What is kept of one program.
 struct Answer {
     row: Row,
-    /// What is printed besides the row: the log, the source lines.
+    /// Output in addition to the row: the log, the source lines.
     text: String,
     /// A line for the error stream.
     trouble: Option<String>,
@@ -71,11 +73,11 @@ pub(crate) struct Collected {
     pub(crate) tally: Tally,
     /// The worst that happened.
     pub(crate) exit: Exit,
-    /// What costs most, where there are several combinations of globals.
+    /// The most expensive result, if there are several combinations of globals.
     pub(crate) worst: Worst,
 }
 
-/// Verifies what the flags name; everything but the rows is printed.
+/// Verifies the programs that the flags name; prints everything but the rows.
 pub(crate) fn collect(
     flags: &StatFlags,
     wanted: &Wanted,
@@ -100,7 +102,7 @@ pub(crate) fn collect(
         plan.presets = combination.presets;
         let talks = !flags.quiet && wanted.format == OutputFormat::Table && turn == 0;
         let turn = Turn { flags, talks, label: combination.label };
-        // What is wrong with a file is so with each combination.
+        // An error in a file is the same for each combination.
         if collect_turn((&batch, &plan), &turn, streams, &mut collected)? != Exit::Success {
             break;
         }
@@ -111,13 +113,13 @@ pub(crate) fn collect(
 /// One combination of global variables.
 struct Turn<'a> {
     flags: &'a StatFlags,
-    /// Whether files are named as they are read.
+    /// Whether the names of files are printed as they are read.
     talks: bool,
-    /// What is told from the other turns.
+    /// Distinguishes it from the other combinations.
     label: String,
 }
 
-/// What is wrong with files is the result.
+/// Errors in files determine the result.
 fn collect_turn(
     (batch, plan): (&Batch, &Plan),
     turn: &Turn<'_>,
@@ -175,7 +177,8 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), 
         presets: Vec::new(),
         options: VerifyOptions {
             log_level: level | LOG_STATS,
-            // The verifier drops the beginning of a long log; to keep that, the end is cut here.
+            // The verifier drops the beginning of a long log; to keep the beginning, the end is cut
+            // off here.
             log_bytes_max: match flags.log_fixed {
                 true => Some(LOG_BYTES_ALL),
                 false => Some(gate.log_bytes(log_bytes(flags))).filter(|bytes| *bytes > 0),
@@ -195,7 +198,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), 
 
 fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
     let exit = match exit_of(&judged.result) {
-        // As in veristat, a refusal is a result.
+        // As in veristat, a rejection is a result.
         Exit::Refused => Exit::Success,
         other => other,
     };
@@ -204,7 +207,7 @@ fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
     let here = format!("{}: program '{prog}'{with}", judged.file);
     match judged.result {
         Err(e) => {
-            // What cannot be loaded is a failure for veristat, too.
+            // As in veristat, a program that cannot be loaded is a failure.
             let verdict = if e.class().is_some() { Shown::Failure } else { Shown::Error };
             let mut row = Row::new(file, prog, verdict);
             let why = not_loaded(&e);
@@ -229,7 +232,7 @@ fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
     }
 }
 
-/// The log and the source lines, where they are asked for.
+/// The log and the source lines, if requested.
 fn talk(
     flags: &StatFlags,
     (file, prog): (&str, &str),
@@ -266,15 +269,15 @@ fn log_bytes(flags: &StatFlags) -> usize {
     flags.log_size.unwrap_or(LOG_BYTES_DEFAULT)
 }
 
-/// The log with an end of line at its end. Source lines in it come from the file; tabs are theirs
-/// to have. Logs are long: one that can be printed as it is is not copied.
+/// The log, terminated by a newline. Source lines in it come from the file and may contain tabs.
+/// Logs are long: one that can be printed unchanged is not copied.
 fn printable_lines(mut log: String) -> String {
     if !log.ends_with('\n') {
         log.push('\n');
     }
     let as_it_is = |part: &str| matches!(printable(part), std::borrow::Cow::Borrowed(_));
     if log.split(['\n', '\t']).all(as_it_is) {
-        // A long log was twice as long when its beginning was dropped.
+        // A log whose beginning was dropped had up to twice this size.
         log.shrink_to_fit();
         return log;
     }

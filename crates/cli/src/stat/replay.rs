@@ -1,15 +1,13 @@
 //! `-R` and `-C`: results from files instead of from programs.
 
-use super::Wanted;
+use super::wanted::Wanted;
+use crate::choice::NO_MATCH;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::streams::Streams;
 use skep_report::{Breach, CsvRows, EmitSpec, JoinedRow, Stat, join, read_csv, sort_joined};
 use std::ffi::OsStr;
 use std::io;
-
-/// A name that no program has is a mistake; a statistic that none has is an answer.
-pub(crate) const NO_MATCH: &str = "--filter: no program matches";
 
 /// The inner error is a line about the input.
 pub(crate) type Outcome = io::Result<Result<Exit, String>>;
@@ -42,7 +40,8 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
     let mut emit = wanted.emit.clone();
     let in_both = |stat: &Stat| base.stats.contains(stat) && comp.stats.contains(stat);
     match emit.stats.iter().find(|stat| !in_both(stat)) {
-        // What was asked for by name must be there; of the defaults, what is there is shown.
+        // Statistics requested by name must be in the file; of the defaults, those in the file are
+        // shown.
         Some(stat) if flags.emit.is_some() => {
             let name = stat.def().names[0];
             return Ok(Err(format!("comparison mode (-C): '{name}' is not in both files")));
@@ -57,7 +56,7 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
     if joined.is_empty() && wanted.filters.name_something() {
         return Ok(Err(NO_MATCH.to_owned()));
     }
-    // What is not shown (-f STAT, -n) is judged all the same.
+    // Rows that are not shown (-f STAT, -n) are judged, too.
     let breaches = match &wanted.gate {
         Some(gate) => gate.breaches(&joined),
         None => joined.iter().filter_map(gone).collect(),
@@ -76,10 +75,10 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
     Ok(Ok(exit))
 }
 
-/// A program that the second file does not have: whatever was to be compared, it was not.
+/// A program that is not in the second file cannot be compared, which is a failure.
 fn gone(pair: &JoinedRow<'_>) -> Option<Breach> {
     let base = pair.base.filter(|_| pair.comp.is_none())?;
-    let why = "the program is gone".to_owned();
+    let why = "the program is missing".to_owned();
     Some(Breach { file: base.file.clone(), prog: base.prog.clone(), why })
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn print_joined(
     }
 }
 
-/// One line each on the error stream; any of them is a refusal.
+/// One line each on standard error; any of them is a failure.
 pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> io::Result<Exit> {
     for Breach { file, prog, why } in breaches {
         streams.error(&format!("{file}/{prog}: {why}"))?;

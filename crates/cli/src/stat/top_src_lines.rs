@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The `n` lines that the log shows most often, as veristat prints them; the first seen comes first
-/// among equals.
+/// The `n` most frequent lines of the log, as veristat prints them; on a tie, the first one seen
+/// comes first.
 pub(crate) fn top_src_lines(prog: &str, log: &str, n: usize) -> String {
     let mut lines: HashMap<(&str, &str), (usize, usize)> = HashMap::new();
     for (order, line) in log.lines().filter_map(source_line).enumerate() {
@@ -20,7 +20,7 @@ pub(crate) fn top_src_lines(prog: &str, log: &str, n: usize) -> String {
     text
 }
 
-/// Place and text of a line such as `; x += 1; @ prog.c:12`.
+/// Location and text of a line such as `; x += 1; @ prog.c:12`.
 pub(crate) fn source_line(line: &str) -> Option<(&str, &str)> {
     let (source, place) = line.strip_prefix("; ")?.rsplit_once(" @ ")?;
     Some((place.trim(), source.trim()))

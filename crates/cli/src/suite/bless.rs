@@ -1,16 +1,16 @@
-//! `--bless`: what was found is written where the file expects something else; all the rest of the
-//! file, its comments too, stays.
+//! `--bless`: writes actual values in place of expected ones that differ; the rest of the file,
+//! including its comments, is unchanged.
 
 use super::case::Change;
 use super::file::Number;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Value};
 
-/// Changes tests of a file, by their numbers.
+/// Changes tests of a file, identified by their numbers.
 ///
 /// # Errors
 ///
-/// One line: the file cannot be read again or written, or is another by now.
+/// One line: the file cannot be read again or written, or has changed in the meantime.
 pub(super) fn write<'a>(
     path: &Path,
     changes: impl Iterator<Item = (usize, &'a [Change])>,

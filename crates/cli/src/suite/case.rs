@@ -1,14 +1,14 @@
-//! One test: its program is verified, run, and held against what the file expects.
+//! One test: its program is verified, run, and compared with what the file expects.
 
 use super::file::{MapInput, Number, Test, TestFile};
 use super::value::{fill, look};
+use crate::choice::read_presets;
 use crate::digits::hex;
 use crate::exit::Exit;
 use crate::flags::run::{RunFlags, RunsCommand, TestFlags};
 use crate::flags::{Cli, Command, LoaderFlag};
 use crate::judge_files::{Plan, not_loaded};
 use crate::run::{self, Single, plan, verdict_name};
-use crate::stat::read_presets;
 use clap::Parser;
 use skep::runtime::{Ctx, takes_packet};
 use skep::{Counts, Kernel, Refusal, Session, Verdict, VerifyOptions};
@@ -21,11 +21,11 @@ pub(super) struct Outcome {
     /// The worst of its problems.
     pub(super) exit: Exit,
     pub(super) problems: Vec<String>,
-    /// What the file would have to say; each stands for one problem.
+    /// The new contents that `--bless` writes to the file, one per difference.
     pub(super) changes: Vec<Change>,
 }
 
-/// What was found in place of what is expected.
+/// The actual value for an expected one.
 pub(super) struct Change {
     /// Keys, the outermost first.
     pub(super) keys: Vec<String>,
@@ -52,9 +52,9 @@ impl Outcome {
 }
 
 /// A problem that is no expectation.
-type Trouble = (String, Exit);
+type CaseError = (String, Exit);
 
-fn input_error(what: impl ToString) -> Trouble {
+fn input_error(what: impl ToString) -> CaseError {
     (what.to_string(), Exit::Input)
 }
 
@@ -111,7 +111,7 @@ impl Case<'_> {
             && (result || output || maps || input || test.max_run_insns.is_some())
     }
 
-    /// On the kernels that it names; if it names none, on the one that its BTF is of.
+    /// On the kernels that the test names; if it names none, on the kernel of its BTF.
     fn verify(&self, outcome: &mut Outcome) {
         let test = self.test;
         let limits = test.max_insns.is_some() || test.max_states.is_some();
@@ -134,7 +134,7 @@ impl Case<'_> {
         }
     }
 
-    fn judge_on(&self, name: &str) -> Result<Judged, Trouble> {
+    fn judge_on(&self, name: &str) -> Result<Judged, CaseError> {
         let is_file = name.contains('/');
         let path = self.file.beside(name.as_ref());
         let name = if is_file { &*path.to_string_lossy() } else { name };
@@ -142,7 +142,7 @@ impl Case<'_> {
         self.judge(&Session::for_kernel(kernel))
     }
 
-    fn judge(&self, session: &Session) -> Result<Judged, Trouble> {
+    fn judge(&self, session: &Session) -> Result<Judged, CaseError> {
         let path = self.object();
         let mut object = session.open_file(&path).map_err(input_error)?;
         for preset in read_presets(&self.globals()).map_err(input_error)? {
@@ -182,10 +182,10 @@ impl Case<'_> {
         }
     }
 
-    /// Holds a verdict against what is expected, and its cost.
+    /// Compares a verdict, and its cost, with what is expected.
     fn hold(
         &self,
-        (place, found): (&str, Result<Judged, Trouble>),
+        (place, found): (&str, Result<Judged, CaseError>),
         (refused, keys): (Option<&str>, &[&str]),
         outcome: &mut Outcome,
     ) {
@@ -200,7 +200,7 @@ impl Case<'_> {
         match (refused, &refusal) {
             (None, Some(refusal)) => outcome.fail(said(refusal)),
             (Some(code), None) => {
-                outcome.fail(format!("{place}accepted, expected to be refused ({code})"));
+                outcome.fail(format!("{place}accepted, expected a rejection ({code})"));
             }
             (Some(code), Some(refusal)) if refusal.kind != code => {
                 outcome.fail(format!("{}, expected {code}", said(refusal)));
@@ -222,8 +222,8 @@ impl Case<'_> {
         }
     }
 
-    /// As `skep run` is told: who reads its flags reads these.
-    fn flags(&self, flags: &TestFlags) -> Result<RunFlags, Trouble> {
+    /// The flags of `skep run` that correspond to the test's keys.
+    fn flags(&self, flags: &TestFlags) -> Result<RunFlags, CaseError> {
         let test = self.test;
         let mut args: Vec<OsString> = vec!["skep".into(), "run".into()];
         let mut option = |name: &str, value: OsString| {
@@ -266,7 +266,7 @@ impl Case<'_> {
         }
     }
 
-    fn run(&self, flags: &TestFlags, outcome: &mut Outcome) -> Result<(), Trouble> {
+    fn run(&self, flags: &TestFlags, outcome: &mut Outcome) -> Result<(), CaseError> {
         let test = self.test;
         let flags = self.flags(flags)?;
         let mut single =
@@ -318,7 +318,7 @@ impl Case<'_> {
     }
 }
 
-/// What is told of an option of `skep run`, by the key that stands for it.
+/// The error message for an option of `skep run`, with the key that stands for it.
 fn as_key(message: &str) -> String {
     const KEYS: [(&str, &str); 4] = [
         ("--hex", "packet"),

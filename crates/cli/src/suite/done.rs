@@ -6,14 +6,14 @@ use crate::exit::Exit;
 use crate::flags::run::TestFlags;
 use std::time::Instant;
 
-/// What became of a test, in text, JSON and JUnit alike.
+/// The outcome of a test, for text, JSON and JUnit alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     /// All is as expected.
     Ok,
     /// Something is not.
     Failed,
-    /// It could not be told, or we are wrong.
+    /// The test could not be run, or there is an internal error.
     Error,
 }
 

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// No file of tests is longer, by far.
+/// Far more than any file of tests needs.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// A file.
@@ -18,7 +18,7 @@ pub(super) struct TestFile {
     pub(super) tests: Vec<Test>,
 }
 
-/// What holds for all tests that do not say otherwise.
+/// Defaults for all tests of the file.
 #[derive(Default, Deserialize)]
 pub(super) struct Defaults {
     /// The object.
@@ -57,7 +57,7 @@ pub(super) struct Test {
     pub(super) maps: BTreeMap<String, MapInput>,
     pub(super) repeat: Option<NonZeroU32>,
     pub(super) result: Option<Number>,
-    /// What the run leaves of the packet or context, in hex digits.
+    /// The expected packet or context after the run, in hex digits.
     pub(super) output: Option<String>,
     #[serde(default)]
     pub(super) expect_maps: BTreeMap<String, Entries>,
@@ -66,10 +66,10 @@ pub(super) struct Test {
     /// Insns that the verifier walks.
     pub(super) max_insns: Option<u64>,
     pub(super) max_states: Option<u64>,
-    /// On which it must verify; if none, on the one that `btf` says.
+    /// Kernels on which it must verify; if none, that of `btf`.
     #[serde(default)]
     pub(super) kernels: Vec<String>,
-    /// The code of the refusal on these kernels.
+    /// The code of the rejection on these kernels.
     pub(super) refused: Option<String>,
     /// Kernels that refuse it, with the code.
     #[serde(default)]
@@ -79,7 +79,7 @@ pub(super) struct Test {
 /// Keys with their values.
 pub(super) type Entries = BTreeMap<String, Number>;
 
-/// A number, or text that says one, or bytes.
+/// A number, a string that holds one, or bytes.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(untagged, expecting = "expected an integer or text")]
 pub(super) enum Number {
@@ -96,7 +96,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// What is in a map before the runs.
+/// Entries of a map before the runs.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected keys with numbers or text, or the path of a file")]
 pub(super) enum MapInput {
@@ -108,7 +108,7 @@ pub(super) enum MapInput {
 impl TestFile {
     /// # Errors
     ///
-    /// One line: the file cannot be read, or where it says what it should not.
+    /// One line: the file cannot be read, or has an invalid key or value.
     pub(super) fn read(path: &Path) -> Result<TestFile, String> {
         let io = |e| skep::Error::io(path, "reading the tests", e).to_string();
         let len = std::fs::metadata(path).map_err(io)?.len();
@@ -133,14 +133,14 @@ impl TestFile {
             let name = test.name.get_ref();
             let found = match names.insert(name) {
                 true => file.check(test),
-                false => Err(format!("test '{name}': another one has this name")),
+                false => Err(format!("test '{name}': duplicate name")),
             };
             found.map_err(|what| format!("{}: {what}", file.place(test)))?;
         }
         Ok(file)
     }
 
-    /// What a test says that makes no sense together.
+    /// Combinations of keys that make no sense.
     fn check(&self, test: &Test) -> Result<(), String> {
         let name = test.name.get_ref();
         let is_refused = test.refused.is_some();
@@ -149,27 +149,27 @@ impl TestFile {
         let wrong = if test.object.is_none() && self.defaults.object.is_none() {
             "no `object`, here or at the top of the file"
         } else if test.packet.is_some() && test.packet_file.is_some() {
-            "`packet` and `packet_file`: one of them"
+            "`packet` and `packet_file` are mutually exclusive"
         } else if is_refused && (has_run || test.max_run_insns.is_some()) {
-            "`refused`: a program that is refused has no result"
+            "`refused`: a rejected program has no result"
         } else if is_refused && !test.refused_on.is_empty() {
-            "`refused` and `refused_on`: one of them"
+            "`refused` and `refused_on` are mutually exclusive"
         } else {
             return TestFile::check_codes(test);
         };
         Err(format!("test '{name}': {wrong}"))
     }
 
-    /// A code that no refusal has would be expected for ever.
+    /// An unknown code would never be matched.
     fn check_codes(test: &Test) -> Result<(), String> {
         let known = |code: &&&String| skep::catalogue::section(code).is_some();
         let mut codes = test.refused.iter().chain(test.refused_on.values());
         let Some(code) = codes.find(|code| !known(&code)) else { return Ok(()) };
         let near = match skep::catalogue::near_codes(code).as_slice() {
             [] => "`skep explain --list` has all".to_owned(),
-            near => format!("near to it: {}", near.join(", ")),
+            near => format!("similar: {}", near.join(", ")),
         };
-        Err(format!("test '{}': no refusal has the code '{code}'; {near}", test.name.get_ref()))
+        Err(format!("test '{}': no rejection has the code '{code}'; {near}", test.name.get_ref()))
     }
 
     /// The line of a test's name.

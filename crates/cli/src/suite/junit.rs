@@ -1,4 +1,4 @@
-//! `--junit`: the results as the XML that CI systems read: a suite a file, a case a test.
+//! `--junit`: the results as the XML that CI systems read: one suite per file, one case per test.
 
 use super::done::{Done, Ending, Sums};
 use quick_xml::Writer;

@@ -1,4 +1,4 @@
-//! Keys and values of maps, as a file of tests writes them: numbers, or bytes (`0a 00 00 01`).
+//! Keys and values of maps as written in a file of tests: numbers, or bytes (`0a 00 00 01`).
 
 use super::file::{Entries, Number};
 use crate::digits::hex;
@@ -6,11 +6,11 @@ use crate::run::Single;
 use skep::runtime::map::{MapHandle, UpdateFlags};
 use skep::uapi::MapType;
 
-/// In place of a value: there is no such key.
+/// The actual value if the key is absent.
 const ABSENT: &str = "absent";
 
-/// Puts entries into a map; a number into a per-CPU map is CPU 0's, and text into a prog array a
-/// program's name.
+/// Puts entries into a map. A number for a per-CPU map is CPU 0's value; a string for a prog array
+/// is a program's name.
 ///
 /// # Errors
 ///
@@ -20,7 +20,7 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
     for (key, value) in entries {
         let wrong = |what: String| format!("map '{}', key {key}: {what}", map.map().name());
         if let (MapType::ProgArray, Number::Text(program)) = (map.map().map_type(), value) {
-            let slot = key.parse().map_err(|_| wrong("expected a slot's number".to_owned()))?;
+            let slot = key.parse().map_err(|_| wrong("expected a slot number".to_owned()))?;
             single.set_program(name, (slot, program)).map_err(wrong)?;
             continue;
         }
@@ -32,11 +32,11 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
     Ok(())
 }
 
-/// What is found at a key, written as what is expected there; and whether it is the same.
+/// The value of a key, formatted like the expected one, and whether they are equal.
 ///
 /// # Errors
 ///
-/// One line: the key or what is expected does not fit the map.
+/// One line: the key or the expected value does not fit the map.
 pub(super) fn look(
     map: &MapHandle,
     (key, expected): (&str, &Number),
@@ -55,9 +55,9 @@ pub(super) fn look(
         return Ok((Number::Text(digits.join(" ")), same));
     }
     if len > 8 || is_bytes {
-        return Err(wrong(format!("a value of {len} bytes is no number")));
+        return Err(wrong(format!("a value of {len} bytes is not a number")));
     }
-    // Of a per-CPU map the sum counts: nobody knows which CPU a run was on.
+    // For a per-CPU map the sum is compared, because the CPU of a run is not known.
     let stride = if found.len() == len { len } else { len.next_multiple_of(8) };
     let number = |value: &[u8]| {
         value[..len].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
@@ -86,7 +86,7 @@ fn is_bytes(text: &str) -> bool {
     text.trim().contains([' ', ':'])
 }
 
-/// A number, little endian as programs have it, or bytes one by one.
+/// A number, in little-endian order as in programs, or individual bytes.
 fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, String> {
     if let Number::Text(text) = number
         && is_bytes(text)
@@ -101,7 +101,7 @@ fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, String> {
     }
     let value = number_of(number)?;
     if len > 8 {
-        return Err(format!("{len} bytes are no number: expected bytes such as 0a 00 00 01"));
+        return Err(format!("{len} bytes are not a number: expected bytes such as 0a 00 00 01"));
     }
     let all = value.to_le_bytes();
     let (kept, rest) = all.split_at(len);

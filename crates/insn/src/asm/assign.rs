@@ -1,8 +1,7 @@
-//! Insns that start with a register: ALU, loads, atomics with a result, and the many things after
-//! `=`.
+//! Insns that start with a register: ALU, loads, atomics with a result, and everything after `=`.
 
+use super::draft::{Draft, Symbol, op_at, pick};
 use super::operand::{Imm, RegName};
-use super::statement::{Draft, Symbol, op_at, pick};
 use super::token::{Cursor, Token};
 use crate::code::*;
 use crate::table::Form;
@@ -10,8 +9,8 @@ use crate::{Error, Insn, Reg};
 
 const LD_IMM64: u8 = BPF_LD | BPF_IMM | BPF_DW;
 
-/// Reads `rN OP ...`. `code` says whether a number that follows `=` has 64 bits, as the notation
-/// does not.
+/// Reads `rN OP ...`. `code` tells whether a number after `=` has 64 bits, which the notation does
+/// not show.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>, code: Option<u8>) -> Result<Draft<'a>, Error> {
     let dst = cursor.any_reg()?;
     let op = op_at(cursor).unwrap_or("");
@@ -26,7 +25,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>, code: Option<u8>) -> Result<Draf
     alu_operand(cursor, dst, insn)
 }
 
-/// The row with the immediate operand, of the width of `dst`.
+/// The row with the immediate operand, for the width of `dst`.
 fn pick_alu(dst: RegName, form: impl Fn(Form) -> bool) -> Option<Insn> {
     let class = if dst.is_wide { BPF_ALU64 } else { BPF_ALU };
     let insn = pick(form, CLASS_MASK, class)?;
@@ -42,7 +41,7 @@ fn alu_operand<'a>(cursor: &mut Cursor<'a>, dst: RegName, insn: Insn) -> Result<
     Ok(Insn { imm: cursor.imm(kind)?, ..insn }.into())
 }
 
-/// What stands after `=`.
+/// The right-hand side of `=`.
 fn value<'a>(cursor: &mut Cursor<'a>, dst: RegName, code: Option<u8>) -> Result<Draft<'a>, Error> {
     match cursor.token() {
         Token::Op("*") => Ok(super::memory::load(cursor, dst)?.into()),
@@ -100,7 +99,7 @@ fn wide<'a>(
     Ok(Draft { insn, second: Some(second), symbol })
 }
 
-/// What starts with a word that is no register.
+/// A right-hand side that starts with a word that is not a register.
 fn named<'a>(cursor: &mut Cursor<'a>, dst: RegName, word: &'a str) -> Result<Draft<'a>, Error> {
     let reference = match word {
         "map" => Some(BPF_PSEUDO_MAP_FD),
@@ -189,7 +188,7 @@ fn percpu_addr(cursor: &mut Cursor<'_>, dst: RegName) -> Result<Insn, Error> {
     Ok(Insn { code: insn.code | BPF_X, src, ..insn })
 }
 
-/// `r1 = addr_space_cast(r2, 0, 1)`: to which address space, from which.
+/// `r1 = addr_space_cast(r2, 0, 1)`: destination and source address space.
 fn addr_space_cast(cursor: &mut Cursor<'_>, dst: Reg) -> Result<Insn, Error> {
     let insn = pick(|form| form == Form::AddrSpaceCast, 0, 0).unwrap_or_default();
     cursor.expect("(")?;

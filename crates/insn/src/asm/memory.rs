@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, and the legacy packet loads.
 
+use super::draft::{op_at, pick};
 use super::operand::{Imm, RegName};
-use super::statement::{op_at, pick};
 use super::token::Cursor;
 use crate::code::*;
 use crate::table::Form;
@@ -12,8 +12,8 @@ fn pick_sized(form: impl Fn(Form) -> bool, size: u8) -> Option<Insn> {
     pick(form, SIZE_MASK, size)
 }
 
-/// `*(u32 *)(r2 +4)` or `*(u8 *)skb[23]`, which `dst` is to receive. As LLVM writes it, `w1`
-/// receives loads of up to 32 bits; the insn is the same.
+/// `*(u32 *)(r2 +4)` or `*(u8 *)skb[23]`, loaded into `dst`. As in LLVM's notation, `w1` may be the
+/// destination of loads of up to 32 bits; the insn is the same.
 pub(super) fn load(cursor: &mut Cursor<'_>, dst: RegName) -> Result<Insn, Error> {
     cursor.advance()?;
     cursor.expect("(")?;
@@ -99,7 +99,7 @@ pub(super) fn store_release(cursor: &mut Cursor<'_>) -> Result<Insn, Error> {
 }
 
 /// `load_acquire(...)`, `atomic64_fetch_add(...)`, `atomic_xchg(...)`, `atomic64_cmpxchg(...)`;
-/// `result` stands before the `=`.
+/// `result` is the left-hand side.
 pub(super) fn atomic_with_result(
     cursor: &mut Cursor<'_>,
     result: Reg,

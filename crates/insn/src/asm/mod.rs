@@ -1,7 +1,6 @@
-//! The reader of the notation that the printer writes, with labels and symbolic references, for
-//! test suites.
+//! Parser of the printer's notation, with labels and symbolic references, for test suites.
 //!
-//! One insn, label or comment a line. Beyond what the kernel's log shows:
+//! One insn, label or comment per line. Beyond the notation of the kernel's log:
 //!
 //! | | |
 //! |---|---|
@@ -17,56 +16,29 @@
 //! | `.insn 0x07 1 0 0 -8` | `code dst src off imm`, for what has no notation |
 //! | `(18) r1 = 0x5`, `12: (95) exit` | the opcode and the index, as in a log; both are checked |
 //!
-//! Spaces do not matter. Hexadecimal numbers stand for 32 bits where the kernel prints bits: after
-//! a comparison, and wherever the insn works on 32 bits.
+//! Spaces are insignificant. Hexadecimal numbers denote 32 bits where the kernel prints bits: after
+//! a comparison, and in 32-bit insns.
 //!
 //! # Invariants
-//! 1. What the printer writes of an insn with a form and clean reserved fields reads back as that
-//!    insn, but for the kind of an `ld_imm64` and the module of a kfunc, which are not in the text.
+//! 1. The printed text of an insn with a form and clean reserved fields parses back to that insn,
+//!    except for the kind of an `ld_imm64` and the module of a kfunc, which are not in the text.
 //!
 //! Tests: `tests/notation_round_trip.rs`, `tests/notation.rs`.
 
+mod assembly;
 mod assign;
+mod draft;
 mod memory;
 mod operand;
 mod resolve;
 mod statement;
 mod token;
 
-use crate::{Error, Insn, InsnIdx};
+pub use assembly::{Assembly, SymbolRef};
+
+use crate::{Error, InsnIdx};
 use operand::RegName;
-use statement::Draft;
 use token::{Cursor, Token};
-
-/// A program read from text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Assembly {
-    /// The insns, `ld_imm64` as two slots. Symbolic references have `imm` 0 until they are
-    /// resolved.
-    pub insns: Vec<Insn>,
-    /// Source line (from 1) of each slot of `insns`.
-    pub lines: Vec<u32>,
-    /// `rN = map[NAME]` and `rN = map_value[NAME]+OFF`, in order: the first slot's `imm` is to
-    /// become the map. Its `src` says which of the two (`BPF_PSEUDO_MAP_FD`,
-    /// `BPF_PSEUDO_MAP_VALUE`); the offset is in place.
-    pub map_refs: Vec<SymbolRef>,
-    /// `call kfunc[NAME]`, in order: `imm` is to become the BTF id, `off` the index of its BTF.
-    pub kfunc_refs: Vec<SymbolRef>,
-    /// `rN = ksym[NAME]`, in order: the two `imm` are to become BTF id and index of its BTF.
-    pub ksym_refs: Vec<SymbolRef>,
-    /// The labels and the insns that follow them, in order; at the end of the text, one past the
-    /// last insn.
-    pub labels: Vec<SymbolRef>,
-}
-
-/// A name, and the insn (first slot) that it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SymbolRef {
-    /// Index in `Assembly::insns`.
-    pub insn: InsnIdx,
-    /// The name as written.
-    pub name: String,
-}
 
 /// Reads a program. `helper_id` maps `bpf_get_prandom_u32` to 7, and what is no helper to `None`.
 pub fn assemble(text: &str, helper_id: &dyn Fn(&str) -> Option<u32>) -> Result<Assembly, Error> {
@@ -94,20 +66,6 @@ pub fn assemble(text: &str, helper_id: &dyn Fn(&str) -> Option<u32>) -> Result<A
     Ok(assembly)
 }
 
-impl Assembly {
-    fn push(&mut self, line: u32, draft: Draft<'_>) {
-        for slot in [Some(draft.insn), draft.second].into_iter().flatten() {
-            self.insns.push(slot);
-            self.lines.push(line);
-        }
-    }
-
-    /// The insn at which `label` stands.
-    pub fn label(&self, name: &str) -> Option<InsnIdx> {
-        self.labels.iter().find(|label| label.name == name).map(|label| label.insn)
-    }
-}
-
 /// Steps over `NAME:`.
 fn label<'a>(cursor: &mut Cursor<'a>, assembly: &Assembly) -> Result<Option<&'a str>, Error> {
     let Token::Word(name) = cursor.token() else { return Ok(None) };
@@ -126,7 +84,7 @@ fn label<'a>(cursor: &mut Cursor<'a>, assembly: &Assembly) -> Result<Option<&'a 
     Ok(Some(name))
 }
 
-/// Steps over the index of an insn, `12:`, as logs have it.
+/// Skips the index of an insn, `12:`, as in logs.
 fn index(cursor: &mut Cursor<'_>, at: InsnIdx) -> Result<(), Error> {
     let Token::Number { value, .. } = cursor.token() else { return Ok(()) };
     if value != u64::from(at.0) {
@@ -136,8 +94,7 @@ fn index(cursor: &mut Cursor<'_>, at: InsnIdx) -> Result<(), Error> {
     cursor.expect(":")
 }
 
-/// Steps over the opcode in parentheses, `(b7)`, as logs have it. No insn starts with a
-/// parenthesis.
+/// Skips the opcode in parentheses, `(b7)`, as in logs. No insn starts with a parenthesis.
 fn opcode(cursor: &mut Cursor<'_>) -> Result<Option<u8>, Error> {
     let rest = cursor.rest();
     if !rest.starts_with('(') {

@@ -12,7 +12,7 @@ pub(super) struct RegName {
     pub(super) reg: Reg,
 }
 
-/// How the values of an immediate read.
+/// How to interpret an immediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Imm {
     /// The insn extends the sign to 64 bits: a value must fit an `i32`.
@@ -32,10 +32,10 @@ pub(super) struct Address {
     pub(super) off: i16,
 }
 
-/// Where a jump or call goes.
+/// The target of a jump or call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target<'a> {
-    /// So many slots from the next insn.
+    /// This many slots from the next insn.
     Relative(i32),
     /// To a label.
     Label(&'a str),
@@ -54,7 +54,7 @@ impl RegName {
 }
 
 impl<'a> Cursor<'a> {
-    /// The register at the cursor, if there is one. Does not move.
+    /// The register at the cursor, if there is one. Does not advance.
     pub(super) fn peek_reg(&self) -> Option<RegName> {
         match self.token() {
             Token::Word(word) => RegName::parse(word),

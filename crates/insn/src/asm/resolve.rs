@@ -1,11 +1,11 @@
-//! Names to numbers, once all labels are known.
+//! Resolves names to numbers, once all labels are known.
 
-use super::statement::{HelperId, Symbol};
+use super::assembly::{Assembly, SymbolRef};
+use super::draft::{HelperId, Symbol};
 use super::token::Cursor;
-use super::{Assembly, SymbolRef};
 use crate::{Error, InsnIdx};
 
-/// A name that an insn still holds.
+/// An unresolved name of an insn.
 pub(super) struct Pending<'a> {
     pub(super) at: InsnIdx,
     pub(super) symbol: Symbol<'a>,
@@ -13,8 +13,7 @@ pub(super) struct Pending<'a> {
     pub(super) start: Cursor<'a>,
 }
 
-/// Puts distances and helper numbers in place, and lists the references that the caller is to
-/// resolve.
+/// Sets offsets and helper numbers, and lists the references that the caller must resolve.
 pub(super) fn resolve(
     assembly: &mut Assembly,
     pending: &[Pending<'_>],

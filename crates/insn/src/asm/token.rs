@@ -61,7 +61,7 @@ impl<'a> Cursor<'a> {
         Error::text(self.line, self.column(), message)
     }
 
-    /// The error that something else should stand at the cursor.
+    /// The error that something else is expected at the cursor.
     pub(super) fn expected(&self, what: &str) -> Error {
         match self.token {
             Token::End => self.error(format!("expected {what} before the end of the line")),
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok((self.lex_number(word)?, word.len()));
         }
-        // An `s` that touches an operator belongs to it: `s<`.
+        // An `s` directly before an operator belongs to it: `s<`.
         if (word.is_empty() || word == "s")
             && let Some(op) = OPS.iter().find(|op| rest.starts_with(**op))
         {
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over `op` if it is at the cursor.
+    /// Skips `op` if it is at the cursor.
     pub(super) fn eat(&mut self, op: &str) -> Result<bool, Error> {
         let found = self.token == Token::Op(OPS.iter().find(|o| **o == op).unwrap_or(&""));
         if found {
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
-    /// Steps over `word` if it is at the cursor.
+    /// Skips `word` if it is at the cursor.
     pub(super) fn eat_word(&mut self, word: &str) -> Result<bool, Error> {
         let found = self.token == Token::Word(word);
         if found {
@@ -138,7 +138,7 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
-    /// Steps over `op`, which must be at the cursor.
+    /// Skips `op`, which must be at the cursor.
     pub(super) fn expect(&mut self, op: &'static str) -> Result<(), Error> {
         if self.token != Token::Op(op) {
             return Err(self.expected(&format!("`{op}`")));
@@ -146,7 +146,7 @@ impl<'a> Cursor<'a> {
         self.advance()
     }
 
-    /// Steps over a word, which must be at the cursor and be called `what` if it is not.
+    /// Skips a word, which must be at the cursor; `what` names it in the error.
     pub(super) fn word(&mut self, what: &str) -> Result<&'a str, Error> {
         let Token::Word(word) = self.token else { return Err(self.expected(what)) };
         self.advance()?;

@@ -1,8 +1,8 @@
-//! `Asm`: the bytes of a program while they are written, with labels.
+//! `Asm`: the code buffer of a program, with labels.
 //!
 //! # Invariants
 //! 1. Every label that is used is bound before `finish`.
-//! 2. A site's bytes are written by the site's method and by nothing else.
+//! 2. A site's bytes are only written by the site's method.
 
 use super::encode::{Form, Mem, Operands, Rm, Width};
 use super::{Cc, X86, forms};
@@ -17,7 +17,7 @@ pub(crate) struct Label(u32);
 
 const UNBOUND: u32 = u32::MAX;
 
-/// A displacement that waits for its label.
+/// A displacement to be filled in when its label is bound.
 #[derive(Clone, Copy, Debug)]
 struct Fixup {
     /// Where the displacement starts.
@@ -27,53 +27,53 @@ struct Fixup {
     short: bool,
 }
 
-/// A call of an address, whose displacement depends on where the code will stand.
+/// A call of an address, whose displacement depends on the position of the code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AbsCall {
     pub(crate) disp_off: u32,
     pub(crate) address: u64,
 }
 
-/// Code that is complete but for its place.
+/// Code that is complete except for its position.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) code: Vec<u8>,
     /// Offsets of the labels, by number.
     pub(crate) labels: Vec<u32>,
     pub(crate) calls: Vec<AbsCall>,
-    /// Where the addresses of flags are to be filled in, by number of the flag.
+    /// Where to fill in the addresses of flags, by number of the flag.
     pub(crate) flags: Vec<u32>,
     pub(crate) hints: Hints,
 }
 
-/// What one attempt finds for the next, which writes the same insns in the same order.
+/// Results of one attempt for the next, which emits the same insns in the same order.
 #[derive(Debug, Default)]
 pub(crate) struct Hints {
     labels: Vec<u32>,
     jumps: Vec<u32>,
 }
 
-/// Code that is being written.
+/// Code being emitted.
 #[derive(Debug, Default)]
 pub(crate) struct Asm {
     code: Vec<u8>,
     labels: Vec<u32>,
     fixups: Vec<Fixup>,
-    /// Where each jump stands, in the order in which they are written.
+    /// Positions of jumps, in the order in which they are emitted.
     jumps: Vec<u32>,
-    /// What the last attempt found; empty in the first.
+    /// Results of the previous attempt; empty in the first.
     hints: Hints,
-    /// What a call can reach from wherever the code may stand.
+    /// Addresses that a call can reach from any possible position of the code.
     reach: Range<u64>,
     calls: Vec<AbsCall>,
     flags: Vec<u32>,
     poke: PokeMode,
-    /// The insn that may become a switch: where it starts, and where it ends once it is written.
+    /// The insn that may become a switch: its start, and its end once it is emitted.
     first: Option<(u32, Option<u32>)>,
 }
 
 impl Asm {
-    /// With what the last attempt found, forward jumps may be short.
+    /// With the results of the previous attempt, forward jumps may be short.
     pub(crate) fn new(reach: Range<u64>, hints: Hints, poke: PokeMode) -> Asm {
         Asm { reach, hints, poke, ..Asm::default() }
     }
@@ -159,7 +159,7 @@ impl Asm {
         self.end_of_insn();
     }
 
-    /// `add reg, fs:[word]`: the word at this distance from the thread pointer.
+    /// `add reg, fs:[word]`: the word at this offset from the thread pointer.
     pub(crate) fn add_thread_word(&mut self, reg: X86, word: i32) {
         // ModRM with base 4, and SIB without base and index, is an address without registers.
         let (rex, modrm) = (0x48 | (reg.0 >> 3) << 2, (reg.0 & 7) << 3 | 4);
@@ -168,7 +168,7 @@ impl Asm {
         self.end_of_insn();
     }
 
-    /// `call address`, if that can be reached from wherever the code may stand.
+    /// `call address`, if it is within reach from any possible position of the code.
     pub(crate) fn call_address(&mut self, address: u64) -> bool {
         if !self.reach.contains(&address) {
             return false;
@@ -189,8 +189,8 @@ impl Asm {
         self.fixup(label, short);
     }
 
-    /// Backwards the distance is known; forwards the last attempt tells an upper bound, but for the
-    /// padding of loop heads.
+    /// Backwards the distance is known; forwards the previous attempt gives an upper bound, except
+    /// for the padding of loop heads.
     fn is_near(&mut self, label: Label) -> bool {
         let number = self.jumps.len();
         self.jumps.push(self.here());
@@ -203,8 +203,8 @@ impl Asm {
         to.zip(from).is_some_and(|(to, from)| *to != UNBOUND && to.saturating_sub(*from) <= 96)
     }
 
-    /// `test eax, imm32` while off, `jmp label` while on; off at first. Flags are lost, and `r11`
-    /// where code is not patched.
+    /// `test eax, imm32` while off, `jmp label` while on; initially off. Clobbers flags, and `r11`
+    /// if code is not patched.
     pub(crate) fn switch_site(&mut self, label: Label) -> SwitchSite {
         if self.poke == PokeMode::Flag {
             return self.flag_site(label);
@@ -215,7 +215,7 @@ impl Asm {
         site
     }
 
-    /// As [`Asm::switch_site`], but on at first; code is patched.
+    /// Like [`Asm::switch_site`], but initially on; only for patched code.
     pub(crate) fn switch_site_on(&mut self, label: Label) -> SwitchSite {
         let site = SwitchSite::new(self.here());
         self.bare(&forms::JMP);
@@ -223,8 +223,8 @@ impl Asm {
         site
     }
 
-    /// The next insn may become a switch ([`Asm::insn_site`]), with a jump to `label` in front.
-    /// Between the two nothing is written; the insn stands at a multiple of `align`.
+    /// The next insn may become a switch ([`Asm::insn_site`]), with a jump to `label` before it.
+    /// Nothing may be emitted in between; the insn is aligned to `align`.
     pub(crate) fn front_of_insn_site(&mut self, label: Label, align: u32) {
         self.align_behind(align, SwitchSite::FRONT_BYTES);
         self.bare(&forms::JMP);
@@ -232,9 +232,9 @@ impl Asm {
         self.first = Some((self.here(), None));
     }
 
-    /// What the insn behind [`Asm::front_of_insn_site`] is as a switch, and where it ends; `None`
-    /// if it cannot be one: it is too short, it means something else elsewhere, or the program
-    /// jumps to it, too. Asked when the program is written.
+    /// The switch for the insn after [`Asm::front_of_insn_site`], and its end; `None` if it is not
+    /// suitable: too short, position-dependent, or a jump target. Called when the program is
+    /// complete.
     pub(crate) fn insn_site(&self) -> Option<(SwitchSite, u32)> {
         let (start, end) = self.first?;
         let insn = start..end?;
@@ -249,7 +249,7 @@ impl Asm {
         fits.then(|| (SwitchSite::of_insn(start, *bytes), insn.end))
     }
 
-    /// The insn that is a switch once more, and what is behind it.
+    /// A copy of the insn that is a switch, and the position after it.
     pub(crate) fn insn_elsewhere(&mut self, site: SwitchSite, end: u32) {
         let start = site.off() as usize;
         self.code.extend_from_within(start..end as usize);
@@ -270,7 +270,7 @@ impl Asm {
         self.ri(&forms::MOV_I64, Width::W64, (SCRATCH, 0));
         self.flags.push(self.here() - 8);
         self.mi(&forms::TEST8_I8, Width::W32, (Mem::base(SCRATCH, 0), 1));
-        // Of one length, so that what comes behind can be aligned.
+        // With a fixed length, so that what follows can be aligned.
         self.bare(&forms::jcc(Cc::NE));
         self.fixup(label, false);
         site
@@ -288,7 +288,7 @@ impl Asm {
         site
     }
 
-    /// Pads to a multiple of `align` with insns that do nothing, if that takes `max` bytes at most.
+    /// Pads to a multiple of `align` with no-ops, if that takes at most `max` bytes.
     pub(crate) fn align(&mut self, align: u32, max: u32) {
         let pad = self.here().next_multiple_of(align) - self.here();
         if pad <= max {
@@ -296,7 +296,7 @@ impl Asm {
         }
     }
 
-    /// Pads so that what comes `bytes` behind stands at a multiple of `align`.
+    /// Pads so that the position `bytes` later is a multiple of `align`.
     pub(crate) fn align_behind(&mut self, align: u32, bytes: u32) {
         let behind = self.here() + bytes;
         self.pad(behind.next_multiple_of(align) - behind);
@@ -311,8 +311,8 @@ impl Asm {
         }
     }
 
-    /// The code with all displacements filled in, and what the next attempt may use. `None` if a
-    /// short jump does not reach: the attempt was in vain.
+    /// The code with all displacements filled in, and results for the next attempt. `None` if a
+    /// short jump does not reach: the attempt failed.
     pub(crate) fn finish(mut self) -> Option<Finished> {
         for fixup in &self.fixups {
             let at = fixup.at as usize;

@@ -1,9 +1,9 @@
-//! How a form becomes bytes: prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate.
+//! Encoding of forms: prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate.
 //!
 //! Source: AMD64 Architecture Programmer's Manual volume 3, chapter 1 (instruction encoding).
 //!
 //! # Invariants
-//! 1. The length of an insn depends on its operands only, never on where it stands.
+//! 1. The length of an insn depends only on its operands, never on its position.
 //! 2. A byte register above `bl` is named with a REX prefix: `sil`, not `dh`.
 
 use super::{Asm, X86};
@@ -11,13 +11,13 @@ use super::{Asm, X86};
 /// Width of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Width {
-    /// 32 bits; the upper half of a register that is written becomes 0.
+    /// 32 bits; writing a register clears its upper half.
     W32,
     /// 64 bits.
     W64,
 }
 
-/// Which opcode map a form is of.
+/// The opcode map of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Map {
     /// One byte.
@@ -32,7 +32,7 @@ pub(crate) enum Map {
     Vex3a,
 }
 
-/// What stands in the `reg` field, and where the register is.
+/// The contents of the `reg` field, and where the register is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A register in `reg`, a register or memory in `rm`.
@@ -41,11 +41,11 @@ pub(crate) enum Shape {
     Digit(u8),
     /// The register is in the opcode.
     Plus,
-    /// No operand but the immediate.
+    /// No operand except the immediate.
     Bare,
 }
 
-/// What is behind the operands.
+/// What follows the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Imm {
     None,
@@ -58,9 +58,9 @@ pub(crate) enum Imm {
 /// Size of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// As the width says, by REX.W.
+    /// According to the width, by REX.W.
     Width,
-    /// As the width says, and `rm` is a byte.
+    /// According to the width, but `rm` is a byte.
     RmByte,
     /// Bytes.
     Byte,
@@ -119,7 +119,7 @@ impl Rm {
     }
 }
 
-/// The operands of an insn, as its form wants them.
+/// The operands of an insn, as required by its form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operands {
     pub(crate) width: Width,
@@ -222,7 +222,7 @@ impl Asm {
             Rm::Mem(mem) => mem,
         };
         let base = mem.base.0 & 7;
-        // `rbp` and `r13` without displacement would mean something else.
+        // `rbp` and `r13` without displacement would be decoded differently.
         let mode = match i8::try_from(mem.disp) {
             Ok(0) if base != 5 => 0,
             Ok(_) => 1,

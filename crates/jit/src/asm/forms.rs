@@ -1,4 +1,4 @@
-//! The table of forms: every insn that skep emits, as its manual writes it.
+//! The table of forms: every insn that skep emits, as in the processor manual.
 //!
 //! Source: AMD64 Architecture Programmer's Manual volume 3.
 //! Tests: every row with every kind of operand is decoded by an independent disassembler.

@@ -1,4 +1,4 @@
-//! Every form with every kind of operand, as an independent disassembler reads it.
+//! Every form with every kind of operand, as decoded by an independent disassembler.
 
 use super::encode::{Form, Imm, Map, Mem, Operand, Operands, Rm, Shape, Width};
 use super::{Asm, Cc, Hints, X86, forms};
@@ -29,7 +29,7 @@ fn mems() -> Vec<Mem> {
     mems
 }
 
-/// Assembles one insn and decodes it; its length must be all that was written.
+/// Assembles one insn and decodes it; its length must equal the number of bytes emitted.
 fn decode(form: &Form, operands: Operands) -> Instruction {
     let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
     asm.insn(form, operands);
@@ -217,14 +217,14 @@ fn a_switch_that_is_on_at_first_is_a_jump() {
     assert_eq!((code[switch.off() as usize], switch.flag()), (crate::SwitchSite::ON, None));
     let decode = |code: &[u8]| Decoder::with_ip(64, code, 0, DecoderOptions::NONE).decode();
     assert_eq!(decode(&code).near_branch64(), 6);
-    // Off, it is as long, and its operand is the displacement.
+    // Off, it has the same length, and its operand is the displacement.
     let mut off = code.clone();
     off[0] = crate::SwitchSite::OFF;
     let test = decode(&off);
     assert_eq!((test.mnemonic(), test.len(), test.immediate32()), (Mnemonic::Test, 5, 1));
 }
 
-/// What becomes of an insn as a switch, with a jump back to it behind.
+/// An insn as a switch, followed by a jump back to it.
 fn as_site(write: impl FnOnce(&mut Asm), jumps_back: bool) -> Option<(Vec<u8>, u32, u32)> {
     let mut asm = Asm::new(0..u64::MAX, Hints::default(), PokeMode::Patch);
     let (stub, entry) = (asm.label(), asm.label());

@@ -1,17 +1,18 @@
-//! `Plan`: which edges of the control flow are counted, so that all others follow.
+//! `Plan`: the control-flow edges to count, from which all other counts follow.
 //!
-//! What enters a place leaves it: of the edges of a graph, those of a spanning tree follow from the
-//! others. A block is two places with an edge between them, which stands for its insns; the host
-//! is one more, from which functions are entered and to which they return. The tree takes the
-//! edges first that cannot be counted (returns), then jumps, which would need one more jump, then
-//! those of the innermost loops.
+//! Flow is conserved at each vertex, so the counts of the edges of a spanning tree follow from
+//! those of the others. A block is two vertices with an edge between them, which represents its
+//! insns; the host is another vertex, from which functions are entered and to which they return.
+//! The tree first takes edges that cannot be counted (returns), then jumps, whose counter would
+//! need another jump, then edges of the innermost loops.
 //!
 //! Source: D. E. Knuth, F. R. Stevenson, "Optimal measurement points for program frequency
 //! counts", BIT 13 (1973).
 //!
 //! # Invariants
 //! 1. The edges without a counter are a forest.
-//! 2. A block ends wherever a run may leave it: behind it all or none of its insns have run.
+//! 2. A block ends wherever a run may leave it, so either all or none of its insns have been
+//!    executed.
 
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
@@ -22,10 +23,10 @@ use std::cmp::Reverse;
 /// Number of `bpf_tail_call`.
 const TAIL_CALL: i32 = 12;
 
-/// What an edge is, by the insn that it is about.
+/// The kind of an edge, and its insn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// A run leaves its function behind the insn, or what the insn calls does not return.
+    /// A run leaves its function after the insn, or the insn's callee does not return.
     Leave(u32),
     /// The insn jumps.
     Taken(u32),
@@ -46,21 +47,21 @@ pub(super) struct Edge {
     pub(super) counter: Option<u32>,
 }
 
-/// What is counted of a program.
+/// The counters of a program.
 #[derive(Debug)]
 pub struct Plan {
     pub(super) edges: Vec<Edge>,
     pub(super) vertices: u32,
     /// First insns of the blocks, and the end of the last.
     pub(super) blocks: Vec<u32>,
-    /// By insn: it is the second slot of a 64-bit immediate.
+    /// By insn: whether it is the second slot of a 64-bit immediate.
     pub(super) is_second: Vec<bool>,
-    /// By insn: it jumps by a condition.
+    /// By insn: whether it is a conditional jump.
     pub(super) is_branch: Vec<bool>,
     counters: FxHashMap<Place, u32>,
 }
 
-/// What may follow an insn.
+/// Possible successors of an insn.
 #[derive(Clone, Copy, Default)]
 struct Next {
     falls: bool,
@@ -94,13 +95,13 @@ impl Plan {
         self.counters.len()
     }
 
-    /// Whether nothing is counted behind an insn, whatever comes next.
+    /// Whether no edge after an insn is counted.
     pub(crate) fn is_free_behind(&self, at: usize) -> bool {
         let places = [Place::Fall(at as u32), Place::Taken(at as u32)];
         places.iter().all(|place| !self.counters.contains_key(place))
     }
 
-    /// Whether nothing is counted from one insn to another, and behind that.
+    /// Whether neither the edge from one insn to another, nor what follows it, is counted.
     pub(crate) fn is_free(&self, from: usize, to: usize) -> bool {
         let is_counted = |at: usize| self.counters.contains_key(&Place::Block(at as u32));
         (from..=to).all(|at| !is_counted(at) && self.is_free_behind(at))
@@ -130,7 +131,7 @@ fn next((at, insn, len): (usize, &Insn, usize), (fuel, throws): (bool, bool)) ->
         return falls;
     }
     let jumps_to = insn.jump_target(at).filter(|to| *to < len);
-    // A run with fuel may end at a jump backwards.
+    // A run with fuel may stop at a backward jump.
     let leaves = fuel && jumps_to.is_some_and(|to| to <= at);
     let jumps_to = jumps_to.map(|to| to as u32);
     match insn.op() {
@@ -140,7 +141,7 @@ fn next((at, insn, len): (usize, &Insn, usize), (fuel, throws): (bool, bool)) ->
         }
         BPF_CALL => Next { leaves: fuel || throws || calls(insn, TAIL_CALL), ..falls },
         BPF_JA => Next { falls: false, jumps_to, leaves },
-        // Both ways lead to the same insn: there is nothing to tell apart.
+        // Both outcomes have the same target, so they need not be distinguished.
         _ if insn.off == 0 => falls,
         _ => Next { falls: true, jumps_to, leaves },
     }
@@ -186,7 +187,7 @@ fn edges(next: &[Next], starts: &[u32], blocks: &[u32]) -> Vec<Edge> {
     edges
 }
 
-/// By insn: how many jumps backwards go over it.
+/// By insn: the number of backward jumps across it.
 fn depths(next: &[Next]) -> Vec<i32> {
     let mut steps = vec![0; next.len() + 1];
     for (at, next) in next.iter().enumerate() {
@@ -203,14 +204,14 @@ fn depths(next: &[Next]) -> Vec<i32> {
     steps.iter().map(sum).collect()
 }
 
-/// Gives counters to the edges that are not in the tree.
+/// Assigns counters to the edges outside the tree.
 fn choose(edges: &mut [Edge], vertices: u32, depths: &[i32]) -> FxHashMap<Place, u32> {
     let depth = |at: u32| depths[at as usize];
     edges.sort_by_key(|edge| match edge.place {
         Place::Leave(at) => (0, Reverse(0), Place::Leave(at)),
         Place::Taken(at) => (1, Reverse(0), Place::Taken(at)),
         Place::Fall(at) => (2, Reverse(depth(at).min(depth(at + 1))), edge.place),
-        // The heads of loops come last, so that they are counted: their ends are where passes work.
+        // Loop heads come last, so that they are counted: passes modify the ends of loops.
         Place::Block(at) => (2, Reverse(depth(at)), Place::Block(u32::MAX - at)),
         Place::Entry(_) => (2, Reverse(0), edge.place),
     });
@@ -226,7 +227,7 @@ fn choose(edges: &mut [Edge], vertices: u32, depths: &[i32]) -> FxHashMap<Place,
     counters
 }
 
-/// Which vertices are joined: by vertex, another one of its tree that is nearer to the root.
+/// Union-find: by vertex, another one of its tree that is nearer to the root.
 struct Trees(Vec<u32>);
 
 impl Trees {
@@ -240,7 +241,7 @@ impl Trees {
         at
     }
 
-    /// Whether they were of different trees.
+    /// Returns whether they were in different trees.
     fn join(&mut self, a: u32, b: u32) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a as usize] = b;

@@ -1,4 +1,4 @@
-//! From the counted edges to all: a place of which one edge alone is not known tells that one.
+//! Derives all counts from the counted edges: a vertex with a single unknown edge determines it.
 
 use super::plan::{Edge, Place, Plan};
 
@@ -7,12 +7,13 @@ use super::plan::{Edge, Place, Plan};
 pub struct Counts {
     /// By insn of [`skep_verifier::Xlated::insns`]; 0 for the second slot of a 64-bit immediate.
     pub insns: Vec<u64>,
-    /// By insn: how often it jumped, if it jumps by a condition and elsewhere than to the next.
+    /// By insn: how often it was taken, if it is a conditional jump whose target is not the next
+    /// insn.
     pub taken: Vec<Option<u64>>,
 }
 
 impl Plan {
-    /// What counters, read while the program did not run, say of all insns.
+    /// Derives the counts of all insns from counters read while the program was not running.
     pub fn counts(&self, counters: &[u64]) -> Counts {
         let values = self.values(counters);
         let mut counts = Counts {
@@ -36,10 +37,10 @@ impl Plan {
         counts
     }
 
-    /// By edge. Sums wrap, which is exact as long as what comes out fits.
+    /// By edge. Sums wrap, which is exact as long as the results fit.
     fn values(&self, counters: &[u64]) -> Vec<u64> {
         let mut values = vec![0u64; self.edges.len()];
-        // By vertex: its edges that are not known, and what came in more than went out.
+        // By vertex: its unknown edges, and the excess of incoming over outgoing counts.
         let mut unknown: Vec<Vec<u32>> = vec![Vec::new(); self.vertices as usize];
         let mut balance = vec![0u64; self.vertices as usize];
         for (number, edge) in self.edges.iter().enumerate() {
@@ -86,7 +87,7 @@ mod tests {
     use skep_insn::asm::assemble;
     use skep_verifier::Xlated;
 
-    /// A loop of five rounds, of which two skip an insn: three of thirteen edges are counted.
+    /// A loop of five iterations, of which two skip an insn: three of thirteen edges are counted.
     #[test]
     fn all_follows_from_few() {
         let text = "r1 = 5\n\

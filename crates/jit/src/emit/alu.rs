@@ -28,7 +28,7 @@ pub(super) fn alu_forms(op: AluOp) -> Option<AluForms> {
     })
 }
 
-/// Whether an immediate fits in a byte that is sign extended.
+/// Whether an immediate fits in a sign-extended byte.
 pub(super) fn is_i8(imm: i32) -> bool {
     i8::try_from(imm).is_ok()
 }
@@ -97,7 +97,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Three, five or nine times; whether `times` is one of them.
+    /// Multiplication by three, five or nine; returns whether `times` is one of them.
     fn small_product(&mut self, width: Width, to: X86, times: i32) -> bool {
         let scale = match times {
             3 => 1,
@@ -110,7 +110,7 @@ impl Emit<'_> {
         true
     }
 
-    /// `dst = src * by + plus`: `src` shifted, and the rest of the sum beside it.
+    /// `dst = src * by + plus`: `src` shifted, plus the rest of the sum.
     pub(super) fn product(
         &mut self,
         (width, by): (Width, i32),
@@ -122,7 +122,7 @@ impl Emit<'_> {
         let (to, from) = (x86(dst), x86(src));
         let shifted = i64::from(shift);
         if plus == Src::Imm(0) || plus == Src::Reg(dst) {
-            // What is added or taken away is in `dst`, or is what was there.
+            // The value added or subtracted is in `dst`, or is its old value.
             self.asm.rr(&forms::MOV_RM, width, (SCRATCH, from));
             let (high, low) = if src == dst { (to, SCRATCH) } else { (SCRATCH, from) };
             self.asm.ri(&forms::SHL_I8, width, (high, shifted));
@@ -220,7 +220,7 @@ impl Emit<'_> {
             ShiftOp::Rol => None,
         };
         if let Some(form) = vex.filter(|_| self.unit.tuning.cpu.bmi2) {
-            // At most one of the two can be r10, which is read here only.
+            // At most one of the two can be r10, which is only read here.
             let from = self.read(src, SCRATCH);
             let vvvv = self.read(by, crate::regs::SCRATCH2);
             let rm = Rm::Reg(from);
@@ -232,7 +232,7 @@ impl Emit<'_> {
             ShiftOp::Sar => &forms::SAR_CL,
             ShiftOp::Rol => &forms::ROL_CL,
         };
-        // The value goes to r11, the count to cl, whose old value waits in r10.
+        // The value is moved to r11, the count to cl, whose old value is saved in r10.
         let from = self.read(src, SCRATCH);
         self.asm.rr(&forms::MOV_RM, width, (SCRATCH, from));
         let by = self.read(by, crate::regs::SCRATCH2);

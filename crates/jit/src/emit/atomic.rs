@@ -1,4 +1,4 @@
-//! Atomics. What the processor has no insn for is a loop around `cmpxchg`.
+//! Atomics. Operations without an insn of their own become a loop around `cmpxchg`.
 //!
 //! Source: RFC 9669 section 5.3.
 
@@ -36,7 +36,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The old value in `operand`; `rax`, which `cmpxchg` wants, waits in `r10` meanwhile.
+    /// The old value in `operand`; `rax`, which `cmpxchg` needs, is saved in `r10` meanwhile.
     fn fetch_loop(&mut self, (op, width): (RmwOp, Width), mem: Mem, operand: X86) {
         let form = match op {
             RmwOp::Add => &forms::ADD_RM,

@@ -3,12 +3,12 @@
 //! # Tail calls
 //! The number of tail calls of a run is in `r12`, in every program from which one can be reached:
 //! callees share it with their callers because none of them saves it. It is 0 at the host's entry
-//! (see `thunk`). A tail call leaves its own frame, from a callee as from a main program, and jumps
-//! to the target's body, which finds the stack as if it had been called.
+//! (see `thunk`). A tail call leaves its own frame, in a callee as in a main program, and jumps to
+//! the target's body, which finds the stack as if it had been called.
 //!
-//! A call with a constant index is patched into a direct jump where the linkage promises to keep it
-//! so: a switch over the call while the slot is empty, and a jump that is retargeted. The call
-//! stands in line, not in a stub of its own: a hop is then one taken jump.
+//! A call with a constant index is patched into a direct jump if the linkage promises to keep it up
+//! to date: a switch over the call while the slot is empty, and a jump that is retargeted. The call
+//! is inline rather than in a stub, so that a tail call is a single taken jump.
 //!
 //! Kernel: the order of checks is index, count, empty slot; only a jump that happens is counted.
 
@@ -19,7 +19,6 @@ use crate::op::{MapNumber, Reg, Src};
 use crate::opt::direct;
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
 use crate::sites::TailCallSite;
-use crate::thread_word;
 use crate::{Error, PokeMode};
 
 impl Emit<'_> {
@@ -58,7 +57,7 @@ impl Emit<'_> {
         let plain = link.and_then(|link| link.array.map(|array| (link.values, array)));
         let place = plain.or(percpu.map(|percpu| (percpu.values, percpu.array)));
         let (values, array) = place.ok_or_else(|| Error::no_map(self.at, map))?;
-        // Comparison and multiplication keep out of `rax`, so that a key in it is read in time.
+        // Comparison and multiplication avoid `rax`, so that a key in it is read in time.
         match self.operand(key) {
             Operand::Imm(key) => self.ld_imm(SCRATCH, u64::from(key as u32)),
             Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, Width::W32, (SCRATCH, rm)),
@@ -85,10 +84,10 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Adds the distance of the thread's values to `r11`, or goes to `out`.
+    /// Adds the offset of the thread's values to `r11`, or jumps to `out`.
     fn add_cpu(&mut self, percpu: PercpuLink, out: Label) {
         self.ld_imm(SCRATCH2, 0);
-        self.asm.add_thread_word(SCRATCH2, thread_word::cpu_offset());
+        self.asm.add_thread_word(SCRATCH2, percpu.cpu_word);
         let cpus = i64::from(percpu.cpus as i32);
         self.asm.ri(&forms::CMP_I32, Width::W32, (SCRATCH2, cpus));
         self.asm.jcc(Cc::AE, out);
@@ -97,7 +96,7 @@ impl Emit<'_> {
         self.asm.rr(&forms::ADD_RM, Width::W64, (SCRATCH, SCRATCH2));
     }
 
-    /// Through `rax` if it is too far, which a call overwrites anyway.
+    /// Through `rax` if it is out of reach; the call clobbers that anyway.
     pub(super) fn call_address(&mut self, address: u64) {
         if !self.asm.call_address(address) {
             self.ld_imm(X86::RAX, address);
@@ -146,7 +145,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// A jump to where the slot's program enters, or past the call while the slot is empty.
+    /// A jump to the entry of the slot's program, or past the call while the slot is empty.
     fn direct_tail_call(&mut self, map: u32, index: u32) {
         let out = self.asm.label();
         let vacant = self.asm.switch_site_on(out);
@@ -161,7 +160,7 @@ impl Emit<'_> {
         self.tail_calls.push(TailCallSite { map, index, vacant, jump });
     }
 
-    /// The slot's contents to `r11`; 0 if the index is no slot's.
+    /// The slot's contents in `r11`; 0 if the index is out of range.
     fn slot_of_constant(&mut self, array: ProgArrayLink, index: u32) {
         if index >= array.max_entries {
             return self.ld_imm(SCRATCH, 0);
@@ -181,14 +180,14 @@ impl Emit<'_> {
         self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, slot));
     }
 
-    /// Asks the runtime which program is in the slot of a map that is not known here.
+    /// Asks the runtime for the program in the slot of a map that is not known here.
     fn slot_by_lookup(&mut self) -> Result<(), Error> {
         let lookup = self.unit.linkage.tail_call_lookup;
         if lookup == 0 {
             return Err(Error::unsupported(self.at, "a tail call through a map of a map"));
         }
-        // r1 is what the target is given, r0 stays if there is none; a frame that calls has `rsp`
-        // aligned.
+        // r1 is passed to the target, r0 is preserved if there is none; in a frame that makes calls
+        // `rsp` is aligned.
         let (ctx, map, index) = (x86(Reg::R1), x86(Reg::R2), x86(Reg::R3));
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         self.asm.r(&forms::PUSH, Width::W64, ctx);

@@ -1,17 +1,16 @@
 //! Counters ([`crate::coverage`]).
 //!
 //! # Invariants
-//! 1. A counter writes `r10`, `r11` and flags, which no op finds as another left them.
+//! 1. A counter clobbers `r10`, `r11` and flags, which are not live between ops.
 
 use super::Emit;
 use crate::asm::{Mem, Width, X86, forms};
 use crate::coverage::{Base, Place};
 use crate::opt::unroll::Loop;
 use crate::regs::{COUNTERS, SCRATCH, SCRATCH2};
-use crate::thread_word;
 
 impl Emit<'_> {
-    /// Behind the prologue of a function.
+    /// After the prologue of a function.
     pub(super) fn coverage_entry(&mut self) {
         match self.counters() {
             Base::Nowhere => {}
@@ -55,16 +54,16 @@ impl Emit<'_> {
         self.asm.mi(form, Width::W64, (word, i64::from(times)));
     }
 
-    /// What has a counter in a loop that is unrolled, but for the way out at its end.
+    /// The counters in a loop that is unrolled, except for the exit at its end.
     pub(super) fn counted_in(&self, looped: &Loop) -> Vec<Place> {
-        let (head, latch) = (looped.head as u32, looped.latch as u32);
+        let (head, latch) = (looped.rounds.head as u32, looped.rounds.latch as u32);
         let blocks = (head..=latch).map(Place::Block);
         let places = blocks.chain((head..latch).map(Place::Fall));
         places.filter(|place| self.is_counted(*place)).collect()
     }
 
-    /// How often each edge was passed that has a counter in a loop, by who leaves it in a round
-    /// with the op at `at`.
+    /// How often each counted edge in a loop was passed, when the loop is left in an iteration by
+    /// the op at `at`.
     pub(super) fn passed(&self, looped: &Loop, at: usize, round: u32) -> Vec<(Place, u32)> {
         let here = |place: Place| match place {
             Place::Block(first) => first as usize <= at,
@@ -74,8 +73,8 @@ impl Emit<'_> {
         let places = self.counted_in(looped).into_iter();
         let mut passed: Vec<_> =
             places.map(|place| (place, round + u32::from(here(place)))).collect();
-        let out = Place::Fall(looped.latch as u32);
-        if at == looped.latch && self.is_counted(out) {
+        let out = Place::Fall(looped.rounds.latch as u32);
+        if at == looped.rounds.latch && self.is_counted(out) {
             passed.push((out, 1));
         }
         passed.retain(|(_, times)| *times > 0);
@@ -91,8 +90,9 @@ impl Emit<'_> {
     fn counters_to(&mut self, reg: X86) {
         let Some(coverage) = &self.unit.linkage.coverage else { return };
         let (address, stride) = (coverage.address, i64::from(coverage.stride_bytes as i32));
+        let cpu_word = coverage.cpu_word;
         self.ld_imm(SCRATCH2, 0);
-        self.asm.add_thread_word(SCRATCH2, thread_word::cpu_offset());
+        self.asm.add_thread_word(SCRATCH2, cpu_word);
         self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH2, stride));
         self.ld_imm(reg, address);
         self.asm.rr(&forms::ADD_RM, Width::W64, (reg, SCRATCH2));

@@ -1,11 +1,11 @@
-//! Division and remainder. By 0 gives 0, the remainder by 0 is the dividend, and the smallest
-//! number by -1 is itself: the processor would trap.
+//! Division and remainder. Division by 0 gives 0, the remainder by 0 is the dividend, and the
+//! smallest number divided by -1 is itself: the processor would trap.
 //!
 //! Source: RFC 9669 section 4.1.
 //!
 //! # Invariants
-//! 1. `rax` and `rdx` are preserved unless one is `dst` or dead afterwards; they wait in `r10` and
-//!    `r9`. AX, which is in `r9`, is neither the result of a division nor alive after one.
+//! 1. `rax` and `rdx` are preserved unless one is `dst` or dead afterwards; they are saved in `r10`
+//!    and `r9`. AX, which is in `r9`, is neither the result of a division nor live after one.
 
 use super::{Emit, ZeroDivisor};
 use crate::Error;
@@ -75,7 +75,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The divisor in a register that is not `rax`, `rdx` or `r9`.
+    /// The divisor in a register other than `rax`, `rdx` or `r9`.
     fn divisor(&mut self, width: Width, src: Src) -> X86 {
         match src {
             Src::Imm(imm) => {

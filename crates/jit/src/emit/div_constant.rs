@@ -8,7 +8,7 @@ use crate::opt::magic::{Plan, plan};
 use crate::regs::{SCRATCH, SCRATCH2, x86};
 
 impl Emit<'_> {
-    /// Whether the division was written.
+    /// Returns whether the division was emitted.
     pub(super) fn by_constant(&mut self, (op, width): (DivOp, Width), to: X86, imm: i32) -> bool {
         let modulo = op == DivOp::Mod;
         if imm == 0 || !(modulo || op == DivOp::Div) {
@@ -68,7 +68,7 @@ impl Emit<'_> {
         self.asm.rr(&forms::AND_RM, width, (to, SCRATCH));
     }
 
-    /// The upper half of `x * by`, shifted, to `r11`; `r10` is overwritten.
+    /// The upper half of `x * by`, shifted, in `r11`; clobbers `r10`.
     fn mulhi(&mut self, width: Width, x: X86, (by, shift): (u64, u32)) {
         if width == Width::W32 {
             self.asm.rr(&forms::MOV_RM, Width::W32, (SCRATCH, x));
@@ -82,7 +82,7 @@ impl Emit<'_> {
             self.shift_right(Width::W64, SCRATCH, 32 + shift);
             return;
         }
-        // One factor is always in `rdx`, which waits in `r9` if it is not the dividend.
+        // One factor is always in `rdx`, which is saved in `r9` if it is not the dividend.
         let keep = x != X86::RDX && !self.unit.flow.is_dead_after(self.at, Reg::R3);
         if keep {
             self.asm.rr(&forms::MOV_RM, Width::W64, (X86::R9, X86::RDX));

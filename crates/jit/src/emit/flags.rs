@@ -1,4 +1,4 @@
-//! Which register the flags speak of: a comparison of it with 0 needs no insn.
+//! Tracks the register that the flags describe: comparing it with 0 needs no insn.
 
 use super::Emit;
 use crate::asm::{Cc, Width};
@@ -6,14 +6,14 @@ use crate::op::{AluOp, Cond, Op, Reg, ShiftOp, Src, Test};
 use crate::regs::x86;
 
 impl Emit<'_> {
-    /// The condition that says what the test says, if the flags are already right for it.
+    /// The condition equivalent to the test, if the flags are already set for it.
     pub(super) fn tested(&self, test: Test) -> Option<Cc> {
         let (reg, width) = self.flags?;
         if test.b != Src::Imm(0) || test.a == Reg::FP || x86(test.a) != reg {
             return None;
         }
         let same = width == test.width;
-        // A result of 32 bits is 0 exactly if its extension is.
+        // A 32-bit result is 0 exactly if its extension is.
         let zero = same || width == Width::W32;
         match test.cond {
             Cond::Eq if zero => Some(Cc::E),
@@ -24,7 +24,7 @@ impl Emit<'_> {
         }
     }
 
-    /// What the flags are about after `op` was written.
+    /// What the flags describe after `op`.
     pub(super) fn note_flags(&mut self, op: Op) {
         self.flags = match op {
             Op::Alu { op: AluOp::Mul, .. } => None,
@@ -33,7 +33,7 @@ impl Emit<'_> {
             Op::Shift { width, dst, src, by: Src::Imm(by), .. } if src == dst && by != 0 => {
                 Some((x86(dst), width))
             }
-            // Insns that leave the flags alone; 0 is loaded with `xor`.
+            // Insns that preserve flags; 0 is loaded with `xor`.
             Op::Nop | Op::Store { big: false, src: Src::Reg(_), .. } => self.flags,
             Op::Lea { dst, .. }
             | Op::Mov { dst, src: Src::Reg(_), .. }

@@ -1,9 +1,9 @@
-//! Jumps, comparisons, and what fuel costs.
+//! Jumps, comparisons, and fuel.
 //!
 //! # Invariants
-//! 1. The interpreter takes a unit of fuel where machine code does, and stops where it does: at a
-//!    jump backwards that is taken, at a call of a function, at a call of a callback. Passes may
-//!    turn such a jump round, but keep it one for one.
+//! 1. Machine code uses fuel, and stops, at the same places as the interpreter: at a taken backward
+//!    jump, a function call, a callback. Passes may invert such a jump, but preserve it one for
+//!    one.
 
 use super::Emit;
 use super::alu::is_i8;
@@ -61,14 +61,15 @@ impl Emit<'_> {
             self.fuel();
         }
         self.count(Place::Taken(self.at as u32));
-        // A jump to the next op needs no insn; fuel may have put one there all the same.
+        // A jump to the next op needs no insn, even if fuel is counted there.
         if to as usize != self.at + 1 {
             self.asm.jmp(self.target(to));
         }
         Ok(())
     }
 
-    /// The code of ops `from` to `latch` again, of which the last is a jump, and what follows them.
+    /// Duplicates the code of ops `from` to `latch`, of which the last is a jump, and its
+    /// continuation.
     fn end_of_loop(&mut self, from: usize, latch: usize) -> Result<(), Error> {
         let Op::Br { test, to } = self.unit.ops[latch] else { return Ok(()) };
         self.flags = None;
@@ -82,7 +83,7 @@ impl Emit<'_> {
         while self.unit.ops[next] == Op::Nop && !heads[next] {
             next += 1;
         }
-        // The jump that is likely to be taken is the one with the condition.
+        // The jump that is likely to be taken is the conditional one.
         let (test, to, next) = match heads[next] && !heads[to as usize] {
             true => (Test { cond: test.cond.negated(), ..test }, next as u32, to),
             false => (test, to, next as u32),
@@ -107,13 +108,13 @@ impl Emit<'_> {
         self.asm.bind(stays);
     }
 
-    /// The same to a place that is not an op's, without fuel.
+    /// The same to a label that is not an op's, without fuel.
     pub(super) fn br_to(&mut self, test: Test, label: Label) {
         let cc = self.condition(test);
         self.asm.jcc(cc, label);
     }
 
-    /// The condition that says what the test says, which may need no insn.
+    /// The condition equivalent to the test, which may need no insn.
     fn condition(&mut self, test: Test) -> Cc {
         if !self.unit.tuning.passes.flags {
             return self.test(test);
@@ -126,7 +127,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Sets the flags; the condition that then says what the test says.
+    /// Sets the flags; returns the condition that is then equivalent to the test.
     pub(super) fn test(&mut self, test: Test) -> Cc {
         let Test { cond, width, .. } = test;
         let a = self.read(test.a, crate::regs::SCRATCH2);
@@ -153,7 +154,7 @@ impl Emit<'_> {
     }
 
     fn test_bits(&mut self, width: Width, a: X86, imm: i32) {
-        // The shorter forms say the same of whether any bit is set.
+        // The shorter forms give the same result for whether any bit is set.
         if (0..=0xff).contains(&imm) {
             return self.asm.ri(&forms::TEST8_I8, Width::W32, (a, i64::from(imm)));
         }
@@ -165,7 +166,7 @@ impl Emit<'_> {
         self.unit.tuning.fuel && to as usize <= self.at
     }
 
-    /// One unit of fuel, and a look at the interrupt flag.
+    /// Consumes one unit of fuel, and checks the interrupt flag.
     pub(super) fn fuel(&mut self) {
         self.flags = None;
         let (fuel, interrupt) = (offset_of!(RunEnv, fuel), offset_of!(RunEnv, interrupt));
@@ -175,7 +176,7 @@ impl Emit<'_> {
         self.asm.jcc(Cc::NE, self.stop);
     }
 
-    /// Behind a helper with fuel: a callback may have been stopped in it.
+    /// After a helper with fuel: a callback may have been stopped in it.
     pub(super) fn stop_with_callback(&mut self) {
         if self.unit.tuning.fuel {
             let stopped = offset_of!(RunEnv, stopped);

@@ -8,9 +8,9 @@ use crate::op::{Addr, AluOp, Reg, Size, Src};
 use crate::opt::fills::BLOCK;
 use crate::regs::{SCRATCH, SCRATCH2, x86};
 
-/// A register of 16 bytes, by its number: the form says of which kind it is.
+/// A 16-byte register, by its number: the form determines its kind.
 const XMM0: X86 = X86(0);
-/// What a call does not preserve and an op may have its operands in; and one word more.
+/// Call-clobbered registers that an op may have as operands; plus one more word.
 const KEPT: [X86; 8] =
     [X86::RAX, X86::RDI, X86::RSI, X86::RDX, X86::RCX, X86::R8, X86::R9, X86::R10];
 
@@ -54,7 +54,7 @@ impl Emit<'_> {
                 let (form, width) = load_form(size, sign);
                 self.asm.rm(form, width, (to, mem));
                 match size {
-                    // What is loaded has nothing above its two bytes.
+                    // The loaded value has no bits above its two bytes.
                     Size::B2 if big => self.asm.ri(&forms::ROR16_I8, Width::W32, (to, 8)),
                     _ if big => self.swap(size, to),
                     _ => {}
@@ -63,8 +63,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The host loads, or says 0. Whatever a call does not preserve is kept aside, which leaves
-    /// `rsp` aligned as the frame has it.
+    /// The host loads, or returns 0. All call-clobbered registers are saved, which keeps `rsp`
+    /// aligned as in the frame.
     pub(super) fn probe(
         &mut self,
         (size, sign): (Size, bool),
@@ -123,7 +123,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Zeros, the last of them twice if they are no whole blocks.
+    /// Zeros; the last store overlaps if the size is not a multiple of the block size.
     pub(super) fn fill(&mut self, addr: Addr, bytes: u32, zeroed: bool) {
         let mem = self.mem(addr);
         if !zeroed {

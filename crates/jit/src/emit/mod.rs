@@ -1,9 +1,10 @@
-//! Ops to machine code. One method for each kind of op; which insns stand for an op is decided here
-//! and nowhere else.
+//! Translates ops to machine code. One method for each kind of op; the choice of insns for an op is
+//! made only here.
 //!
 //! # Invariants
-//! 1. An op's code touches its operands, `r10`, `r11` and flags, and what its method says.
-//! 2. Both attempts at a program write the same insns in the same order; only jumps get shorter.
+//! 1. An op's code only affects its operands, `r10`, `r11` and flags, and what its method
+//!    documents.
+//! 2. Both attempts at a program emit the same insns in the same order; only jumps get shorter.
 
 mod alu;
 mod atomic;
@@ -23,7 +24,7 @@ use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, DivOp, Op, Reg, Src, Test};
+use crate::op::{Addr, DivOp, Op, Reg, Src};
 use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
@@ -32,11 +33,11 @@ use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
 use std::ops::Range;
 
-/// Loops start at multiples of this, if the padding is not longer than that.
+/// Loops are aligned to multiples of this, if the padding is not longer than that.
 const LOOP_ALIGN: u32 = 32;
 const LOOP_PAD_MAX: u32 = 16;
 
-/// What all attempts at a program share.
+/// State shared by all attempts at a program.
 pub(crate) struct Unit<'a> {
     pub(crate) ops: &'a [Op],
     pub(crate) flow: &'a Flow,
@@ -47,8 +48,6 @@ pub(crate) struct Unit<'a> {
     pub(crate) loops: &'a [Loop],
     /// By op: rounds of a loop start here.
     pub(crate) heads: &'a [bool],
-    /// Ops that are written behind their function, in order.
-    pub(crate) cold: &'a [(u32, u32)],
     /// By function: where its blocks stand, if not in their order.
     pub(crate) layouts: &'a [Option<Layout>],
     /// Addresses that a call reaches.
@@ -59,31 +58,31 @@ pub(crate) struct Unit<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Emitted {
     pub(crate) code: Vec<u8>,
-    /// Offset at which the host enters.
+    /// Offset of the host's entry point.
     pub(crate) entry: u32,
-    /// Offset at which tail calls enter.
+    /// Offset of the entry point of tail calls.
     pub(crate) tail_entry: u32,
-    /// End of where exceptions land, which is behind the last op.
+    /// End of the landing of exceptions, which follows the last op.
     pub(crate) landing_end: u32,
     /// Offset of the code of each op, and the end.
     pub(crate) op_offs: Vec<u32>,
-    /// Where the code of an op ends that is not in front of that of the next: op, offset.
+    /// End of the code of an op that is not followed by that of the next: op, offset.
     pub(crate) ends: Vec<(u32, u32)>,
-    /// Where the code of ops starts, each time it is written: offset, op.
+    /// Start of the code of ops, each time it is emitted: offset, op.
     pub(crate) spans: Vec<(u32, u32)>,
     pub(crate) tail_calls: Vec<TailCallSite>,
     pub(crate) stats: StatsSites,
     pub(crate) calls: Vec<AbsCall>,
-    /// Where the addresses of flags are to be filled in.
+    /// Where to fill in the addresses of flags.
     pub(crate) flags: Vec<u32>,
 }
 
-/// How statistics are switched at the entry of a program that is patched.
+/// The switch for statistics at the entry of a patched program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntrySite {
-    /// By the program's first insn.
+    /// The program's first insn.
     FirstInsn,
-    /// By an insn in front of that.
+    /// An insn added before it.
     InLine,
 }
 
@@ -93,17 +92,17 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
         let Some((first, hints)) = attempt(unit, (site, Hints::default()))? else {
             return Ok(None);
         };
-        // Once more, with short jumps where the first attempt shows that they reach.
+        // A second attempt, with short jumps where the first one shows that they reach.
         Ok(Some(attempt(unit, (site, hints))?.map_or(first, |(second, _)| second)))
     };
     let emitted = match with(EntrySite::FirstInsn)? {
         Some(emitted) => Some(emitted),
         None => with(EntrySite::InLine)?,
     };
-    emitted.ok_or_else(|| Error::insn(0, "the code of the program is too long"))
+    emitted.ok_or_else(|| Error::insn(0, "the program's machine code is too long"))
 }
 
-/// The program with such a site; `None` if a jump does not reach, or the site cannot be had.
+/// The program with such a site; `None` if a jump does not reach, or the site is not possible.
 fn attempt(
     unit: &Unit<'_>,
     (entry_site, hints): (EntrySite, Hints),
@@ -147,6 +146,9 @@ fn attempt(
         emit.flags = None;
         emit.frame().enter(&mut emit.asm);
         emit.coverage_entry();
+        for held in unit.flow.held.iter().filter(|held| held.func == number) {
+            emit.ld_imm(x86(held.reg), held.value);
+        }
         emit.body = emit.asm.label();
         emit.func_body()?;
     }
@@ -174,13 +176,13 @@ fn attempt(
     Ok(Some((out, finished.hints)))
 }
 
-/// An operand that is read, as the processor's forms divide them.
+/// A source operand, as distinguished by the processor's forms.
 enum Operand {
     Rm(Rm),
     Imm(i32),
 }
 
-/// A division by 0, written behind the function.
+/// A division by 0, emitted after the function.
 #[derive(Debug)]
 struct ZeroDivisor {
     label: Label,
@@ -195,25 +197,25 @@ struct ZeroDivisor {
 struct Emit<'a> {
     unit: &'a Unit<'a>,
     asm: Asm,
-    /// Of each op, and of the end; that of a function's first op is where calls enter.
+    /// Labels of each op, and of the end; calls enter at that of a function's first op.
     labels: Vec<Label>,
-    /// Behind the prologue of the function being written: where jumps to its first op land.
+    /// Label after the prologue of the current function: the target of jumps to its first op.
     body: Label,
-    /// Where a run without fuel goes.
+    /// Target for a run without fuel.
     stop: Label,
     /// Where exceptions go.
     landing: Label,
     entry_site: EntrySite,
-    /// Entries of functions that helpers call: first op, label.
+    /// Entries of functions called by helpers: first op, label.
     callbacks: Vec<(u32, Label)>,
     /// Tail calls that are patched.
     tail_calls: Vec<TailCallSite>,
     stats_sites: StatsSites,
-    /// Ways out of unrolled loops that are to be written behind the function.
+    /// Exits of unrolled loops, to be emitted after the function.
     exits: Vec<rounds::LoopExit>,
-    /// Divisions by 0 that are to be written behind the function.
+    /// Divisions by 0, to be emitted after the function.
     zero_divisors: Vec<ZeroDivisor>,
-    /// Stubs that are to be written behind the program.
+    /// Stubs, to be emitted after the program.
     stubs: Option<stats::Stubs>,
     /// See [`Emitted::ends`].
     ends: Vec<(u32, u32)>,
@@ -223,7 +225,7 @@ struct Emit<'a> {
     at: usize,
     /// The function being written.
     func: usize,
-    /// The register whose value the flags are about.
+    /// The register described by the flags.
     flags: Option<(X86, Width)>,
 }
 
@@ -234,17 +236,9 @@ impl<'a> Emit<'a> {
 
     fn func_body(&mut self) -> Result<(), Error> {
         let func = self.unit.flow.funcs[self.func];
-        let is_here = |(from, _): &&(u32, u32)| (func.start..func.end).contains(from);
         match &self.unit.layouts[self.func] {
             Some(layout) => self.placed(layout)?,
             None => self.ops(func.start as usize..func.end as usize)?,
-        }
-        for (from, to) in self.unit.cold.iter().filter(is_here) {
-            self.flags = None;
-            self.ops(*from as usize..*to as usize)?;
-            let last = self.unit.ops[..*to as usize].iter().rposition(|op| *op != Op::Nop);
-            let last = last.unwrap_or_default() as u32;
-            self.ends.extend((last..*to).map(|op| (op, self.asm.here())));
         }
         self.loop_exits()?;
         self.zero_divisors();
@@ -261,7 +255,7 @@ impl<'a> Emit<'a> {
             if self.unit.flow.is_target[at] {
                 self.flags = None;
                 let again = self.unit.heads[at] || self.unit.flow.is_jumped_back_to[at];
-                // A loop with a sum starts in front of what is jumped back to.
+                // A loop with a sum starts before its jump target.
                 if again && !split && self.unit.layouts[self.func].is_none() {
                     self.align_loop();
                 }
@@ -274,31 +268,19 @@ impl<'a> Emit<'a> {
             // Loops of one block do not overlap: they are in order of their heads, too.
             at = match unrolled {
                 Some(unrolled) => self.unrolled(unrolled, label)?,
-                None => self.one_or_over(at)?,
+                None => {
+                    self.one(at)?;
+                    at + 1
+                }
             };
             self.count(Place::Fall(at as u32 - 1));
         }
         Ok(())
     }
 
-    /// The op at `at`; one that jumps over what is written elsewhere jumps there instead.
-    fn one_or_over(&mut self, at: usize) -> Result<usize, Error> {
-        let cold = self.unit.cold.binary_search_by_key(&(at as u32 + 1), |(from, _)| *from).ok();
-        let (Some(number), Op::Br { test, .. }) = (cold, self.unit.ops[at]) else {
-            self.one(at)?;
-            return Ok(at + 1);
-        };
-        let (from, to) = self.unit.cold[number];
-        self.spans.push((self.asm.here(), at as u32));
-        let test = Test { cond: test.cond.negated(), ..test };
-        self.written(Op::Br { test, to: from })?;
-        self.ends.push((at as u32, self.asm.here()));
-        Ok(to as usize)
-    }
-
     /// The loop that starts at an op and is unrolled.
     fn unrolled_at(&self, at: usize) -> Option<&'a Loop> {
-        let number = self.unit.loops.binary_search_by_key(&at, |looped| looped.head).ok()?;
+        let number = self.unit.loops.binary_search_by_key(&at, |looped| looped.rounds.head).ok()?;
         Some(&self.unit.loops[number])
     }
 
@@ -308,7 +290,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Where a jump to op `to` of this function lands.
+    /// The label for a jump to op `to` of this function.
     fn target(&self, to: u32) -> Label {
         let is_first = to == self.unit.flow.funcs[self.func].start;
         if is_first { self.body } else { self.labels[to as usize] }
@@ -369,13 +351,13 @@ impl<'a> Emit<'a> {
         self.asm.bare(&forms::RET);
     }
 
-    /// To the landing, with the main program's stack.
+    /// Jumps to the landing, with the main program's stack.
     fn throw(&mut self) {
         self.unit.frames[0].unwind(&mut self.asm);
         self.asm.jmp(self.landing);
     }
 
-    /// The exception callback as what the main program does last.
+    /// The exception callback, as the last action of the main program.
     fn landing(&mut self) {
         self.asm.bind(self.landing);
         if let Some(callback) = self.unit.flow.exception_cb {
@@ -385,7 +367,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// The register that holds `reg`; r10 may have to be computed into `scratch`.
+    /// The register that contains `reg`; r10 may have to be computed into `scratch`.
     fn read(&mut self, reg: Reg, scratch: X86) -> X86 {
         if reg != Reg::FP {
             return x86(reg);
@@ -414,7 +396,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// A pass made an op that has no machine code: nothing is left out, the compilation ends.
+    /// A pass produced an op without machine code: the compilation fails.
     fn bug(&self, what: &'static str) -> Result<(), Error> {
         Err(Error::bug(self.at, what))
     }
@@ -445,13 +427,12 @@ mod tests {
             tuning: &tuning,
             loops: &[],
             heads: &[false; 2],
-            cold: &[],
             layouts: &[None],
             reach: 0..0,
         })
     }
 
-    /// What no pass makes: an op that would be left out, or stand for another one.
+    /// Ops that no pass produces: they would be omitted, or mistaken for others.
     #[test]
     fn what_has_no_machine_code_is_our_fault_and_said() {
         let (src, size, dst, width) = (Src::Mem(SLOT), Size::B8, Reg::R0, Width::W64);

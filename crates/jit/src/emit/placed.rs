@@ -1,4 +1,4 @@
-//! Blocks in another order (`opt::layout`).
+//! Emits blocks in another order (`opt::layout`).
 
 use super::Emit;
 use crate::Error;
@@ -7,7 +7,7 @@ use crate::opt::layout::Layout;
 use std::ops::Range;
 
 impl Emit<'_> {
-    /// Writes the blocks of the function.
+    /// Emits the blocks of the function.
     pub(super) fn placed(&mut self, layout: &Layout) -> Result<(), Error> {
         for (number, range) in layout.order.iter().enumerate() {
             let follows = layout.order.get(number + 1).map(|next| next.start);
@@ -28,13 +28,13 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Where the code of a function ends, that of the block ends that was written last.
+    /// The end of a function's code, which is that of the last block emitted.
     pub(super) fn end_of(&mut self, func: usize) {
         let last = self.unit.layouts[func].as_ref().and_then(|layout| layout.order.last());
         last.into_iter().for_each(|last| self.ends_here(last.clone()));
     }
 
-    /// Notes that the next op's code is not behind that of the last one of a block.
+    /// Records that the last op of a block is not followed by the next op's code.
     fn ends_here(&mut self, range: Range<usize>) {
         let ops = &self.unit.ops[range.clone()];
         let last = ops.iter().rposition(|op| *op != Op::Nop).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Emit<'_> {
         self.ends.extend((last..range.end as u32).map(|op| (op, self.asm.here())));
     }
 
-    /// A block, and a jump if the one that is written next is not the one that follows.
+    /// Emits a block, and a jump if the block emitted next is not its successor.
     fn block(&mut self, range: Range<usize>, follows: Option<usize>) -> Result<(), Error> {
         let last = range.end - 1;
         let (op, next) = (self.unit.ops[last], range.end as u32);
@@ -54,7 +54,7 @@ impl Emit<'_> {
         self.asm.bind(label);
         self.at = last;
         match op {
-            // Where it jumps to stands behind it, so what stood there is jumped to.
+            // Its jump target follows, so the former successor becomes the target.
             Op::Br { test, .. } if follows != Some(range.end) => {
                 self.spans.push((self.asm.here(), last as u32));
                 let test = Test { cond: test.cond.negated(), ..test };
@@ -69,7 +69,7 @@ impl Emit<'_> {
         let op = self.unit.ops[range.end - 1];
         self.ops(range.clone())?;
         let falls = !op.is_end() && follows != Some(range.end);
-        // A jump to the next op has written nothing.
+        // A jump to the next op has emitted nothing.
         if falls || matches!(op, Op::Jmp { to } if to as usize == range.end) {
             let to = self.target(range.end as u32);
             self.asm.jmp(to);

@@ -1,4 +1,4 @@
-//! Unrolled loops: all rounds in a row, and ways out that make the loop's registers whole.
+//! Unrolled loops: all copies of the body in a row, and exits that restore the loop's registers.
 
 use super::Emit;
 use crate::Error;
@@ -7,64 +7,65 @@ use crate::coverage::Place;
 use crate::op::{Op, RegSet, Test};
 use crate::opt::unroll::Loop;
 
-/// A way out of a round.
+/// An exit from a copy.
 #[derive(Debug)]
 pub(super) struct LoopExit {
     label: Label,
     /// The op that leaves.
     at: usize,
     repairs: Vec<Op>,
-    /// What is counted, and how often.
+    /// The counters, and how often each counts.
     passed: Vec<(Place, u32)>,
     to: Label,
 }
 
 impl Emit<'_> {
-    /// Writes the loop whose head is being written and where `entry` is bound; the op behind it.
+    /// Emits the loop at the current head, where `entry` is bound; returns the op after it.
     pub(super) fn unrolled(&mut self, looped: &Loop, entry: Label) -> Result<usize, Error> {
         let mut again = entry;
         if let Some(sum) = &looped.sum {
-            self.spans.push((self.asm.here(), looped.head as u32));
+            self.spans.push((self.asm.here(), looped.rounds.head as u32));
             self.op(sum.started())?;
             self.align_loop();
             again = self.asm.label();
             self.asm.bind(again);
             self.flags = None;
         }
-        for round in 0..looped.times {
-            let is_last = round + 1 == looped.times;
-            for at in looped.head..looped.latch {
-                if is_last && at > looped.head {
+        for round in 0..looped.rounds.times {
+            let is_last = round + 1 == looped.rounds.times;
+            for at in looped.rounds.head..looped.rounds.latch {
+                if is_last && at > looped.rounds.head {
                     self.asm.bind(self.labels[at]);
                 }
                 self.round_op(looped, (at, self.unit.ops[at]), round)?;
             }
-            let Op::Br { test, to } = self.unit.ops[looped.latch] else { continue };
+            let Op::Br { test, to } = self.unit.ops[looped.rounds.latch] else { continue };
             if is_last {
-                self.asm.bind(self.labels[looped.latch]);
-                self.at = looped.latch;
+                self.asm.bind(self.labels[looped.rounds.latch]);
+                self.at = looped.rounds.latch;
                 for place in self.counted_in(looped) {
-                    self.count_by(place, looped.times);
+                    self.count_by(place, looped.rounds.times);
                 }
-                self.spans.push((self.asm.here(), looped.latch as u32));
-                let (front, op) = looped.in_round((looped.latch, Op::Br { test, to }), round);
+                self.spans.push((self.asm.here(), looped.rounds.latch as u32));
+                let (front, op) =
+                    looped.in_round((looped.rounds.latch, Op::Br { test, to }), round);
                 self.test_and_jump((front, op), again)?;
             } else {
                 let test = Test { cond: test.cond.negated(), ..test };
-                let to = looped.latch as u32 + 1;
-                self.round_op(looped, (looped.latch, Op::Br { test, to }), round)?;
+                let to = looped.rounds.latch as u32 + 1;
+                self.round_op(looped, (looped.rounds.latch, Op::Br { test, to }), round)?;
                 self.flags = None;
             }
         }
-        let live = self.live_in(looped.latch + 1);
-        for op in looped.repairs(looped.latch, looped.times - 1, live) {
+        let live = self.live_in(looped.rounds.latch + 1);
+        for op in looped.repairs(looped.rounds.latch, looped.rounds.times - 1, live) {
             self.op(op)?;
         }
         self.flags = None;
-        Ok(looped.latch + 1)
+        Ok(looped.rounds.latch + 1)
     }
 
-    /// One op of a round; jumps leave the loop.
+    /// One op of a copy; jumps leave the loop.
     fn round_op(&mut self, looped: &Loop, (at, op): (usize, Op), round: u32) -> Result<(), Error> {
         self.at = at;
         self.spans.push((self.asm.here(), at as u32));
@@ -112,7 +113,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Registers that are read at op `at` or behind it.
+    /// Registers that are read at op `at` or later.
     fn live_in(&self, at: usize) -> RegSet {
         match (self.unit.ops.get(at), self.unit.flow.live_out.get(at)) {
             (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),

@@ -1,15 +1,16 @@
-//! Sites and stubs of the statistics; [`crate::stats`] says what they do.
+//! Sites and stubs of the statistics; [`crate::stats`] describes them.
 //!
 //! # Invariants
-//! 1. At the entry live registers are `rdi` (the context), `r12`, `rbp` and what is callee-saved;
-//!    at a tail call also the register of the target. Stubs keep those.
-//! 2. A record is three words above the return address `ret`: clock, weight, slot. A weight of 0 is
-//!    a record that has ended: no run has it, while a clock may say 0. With fuel two more follow:
-//!    the address of the record around it and that of `ret`; `RunEnv::record` is the address of the
-//!    innermost one. `rbp` is the environment then at both kinds of site and at `ret`.
+//! 1. At the entry, live registers are `rdi` (the context), `r12`, `rbp` and callee-saved ones; at
+//!    a tail call also the register of the target. Stubs preserve those.
+//! 2. A record is three words above the return address `ret`: clock, weight, slot. A weight of 0
+//!    marks a record that has ended: no run has it, while a clock may be 0. With fuel, two more
+//!    follow: the address of the enclosing record and that of `ret`; `RunEnv::record` is the
+//!    address of the innermost one. `rbp` is the environment then at both kinds of site and at
+//!    `ret`.
 //! 3. `rsp` is 8 above a multiple of 16 at both kinds of site, and a multiple of 16 at calls.
-//! 4. The site at the entry is the program's first insn, so that a program is the same to the byte
-//!    with and without it; where that insn cannot be one, an insn is added in front of it.
+//! 4. The site at the entry is the program's first insn, so the program is byte for byte the same
+//!    with and without it; if that insn is not suitable, an insn is added before it.
 
 use super::jmp::env_field;
 use super::{Emit, EntrySite};
@@ -21,8 +22,8 @@ use crate::stats::{StatsControl, StatsLink, StatsSlot};
 use crate::{PokeMode, RunEnv};
 use std::mem::offset_of;
 
-/// The program stands alike with and without a site: where branches and loops lie in lines of the
-/// cache costs some programs more than a site does.
+/// The program has the same alignment with and without a site: the position of branches and loops
+/// in cache lines costs some programs more than a site does.
 const ENTRY_ALIGN: u32 = 64;
 const SITE_BYTES: u32 = 5;
 /// `mov r11, imm64`, `test byte [r11], 1`, `jne rel32`.
@@ -30,29 +31,28 @@ const FLAG_SITE_BYTES: u32 = 20;
 /// Words of a record without fuel.
 const RECORD_BYTES: i64 = 24;
 const WORD: i32 = 8;
-/// What is in a stub's registers: the moment, the slot, the time that a run took, what it stands
-/// for, and what is free.
+/// Registers in a stub: the time, the slot, the run's duration, its weight, and free ones.
 const NOW: X86 = X86::RAX;
 const SLOT: X86 = SCRATCH2;
 const ELAPSED: X86 = X86::RDX;
 const WEIGHT: X86 = X86::RCX;
 const FREE: X86 = X86::RSI;
-/// Of a time: a weight has 32 bits, and 63 are what their product may have.
+/// Limits a time: a weight has 32 bits, and their product may have 63.
 const PRODUCT_BITS: i64 = 31;
 /// [`RunEnv::record`].
 const RECORD: Mem = Mem::base(RUN_ENV, offset_of!(RunEnv, record) as i32);
 
-/// Where stubs start and where they lead.
+/// Labels of stubs and their continuations.
 #[derive(Debug)]
 pub(super) struct Stubs {
-    /// The stub of the entry, and where it goes on: the program behind the site, or the insn that
-    /// is the site once more.
+    /// The stub of the entry, and where it continues: the program after the site, or a copy of the
+    /// insn that is the site.
     entry: (Label, Label),
-    /// The insn that is the site, and where it ends.
+    /// The insn that is the site, and its end.
     insn: Option<(SwitchSite, u32)>,
-    /// What a counted run returns to.
+    /// The return address of a counted run.
     ret: Label,
-    /// The stub of each tail call, and the jump behind the site.
+    /// The stub of each tail call, and the jump after the site.
     tail_calls: Vec<(Label, Label)>,
 }
 
@@ -65,7 +65,7 @@ impl Emit<'_> {
         self.unit.linkage.stats.filter(|_| self.unit.tuning.sites)
     }
 
-    /// Pads in front of the program, and what the site at its entry needs there.
+    /// Aligns the program, and emits what the site at its entry needs before it.
     pub(super) fn stats_align(&mut self) {
         if self.stats_link().is_none() {
             self.asm.align_behind(ENTRY_ALIGN, 0);
@@ -85,7 +85,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The site at the entry of the program, if it is one that is added.
+    /// The site at the entry of the program, if an insn is added for it.
     pub(super) fn stats_entry(&mut self) {
         let is_first_insn =
             (self.unit.tuning.poke, self.entry_site) == (PokeMode::Patch, EntrySite::FirstInsn);
@@ -96,7 +96,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The first insn of the program, which is written now, as the site. Whether there is a site.
+    /// Makes the first insn of the program, just emitted, the site. Returns whether there is a
+    /// site.
     pub(super) fn stats_first_insn(&mut self) -> bool {
         let Some(stubs) = &mut self.stubs else { return true };
         if self.stats_sites.entry.is_none() {
@@ -106,8 +107,8 @@ impl Emit<'_> {
         self.stats_sites.entry.is_some()
     }
 
-    /// The site of a tail call that will happen, behind the epilogue. In other functions than the
-    /// first the run goes on when the target has ended.
+    /// The site of a tail call that will happen, after the epilogue. In functions other than the
+    /// first, the run continues when the target has ended.
     pub(super) fn stats_tail_call(&mut self) {
         if self.stubs.is_none() || self.func != 0 {
             return;
@@ -128,12 +129,12 @@ impl Emit<'_> {
         }
     }
 
-    /// Where a tail call's target is while its site is passed: a flag is tested in `r11`.
+    /// The register of a tail call's target at its site: a flag is tested in `r11`.
     fn target_register(&self) -> X86 {
         if self.unit.tuning.poke == PokeMode::Flag { X86::RSI } else { SCRATCH }
     }
 
-    /// All stubs, behind the program.
+    /// All stubs, after the program.
     pub(super) fn stats_stubs(&mut self) {
         let (Some(stubs), Some(link)) = (self.stubs.take(), self.stats_link()) else { return };
         self.asm.align(16, 15);
@@ -160,7 +161,7 @@ impl Emit<'_> {
         let golden = i64::from(GOLDEN as i32);
         self.asm.ri(&forms::IMUL_I32, Width::W32, (number, golden));
         let control = |offset: usize| Mem::base(X86::RAX, offset as i32);
-        // Once: who is picked at a rate is weighed at it.
+        // Loaded once: a run is weighted by the rate at which it was picked.
         let rate = control(offset_of!(StatsControl, rate));
         self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RAX, rate));
         self.asm.rr(&forms::CMP_RM, Width::W32, (number, X86::RAX));
@@ -197,13 +198,13 @@ impl Emit<'_> {
         self.asm.call(program);
     }
 
-    /// Where a counted run returns to.
+    /// The return address of a counted run.
     fn stats_return(&mut self, stubs: &Stubs, link: StatsLink, account: Label) {
         let closed = self.asm.label();
         self.asm.bind(stubs.ret);
         self.asm.mi(&forms::CMP_I8, Width::W64, (Mem::base(X86::RSP, WORD), 0));
         self.asm.jcc(Cc::E, closed);
-        // r0 is where `account` leaves it alone; twice, for the alignment.
+        // r0 is saved where `account` preserves it; twice, for the alignment.
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         match link.clock {
@@ -223,22 +224,22 @@ impl Emit<'_> {
         self.asm.bare(&forms::RET);
     }
 
-    /// Where a run with fuel is stopped: the innermost record above the place to stop at, if there
-    /// is one, ends as if its program had returned, and comes back here.
+    /// Where a run with fuel is stopped: the innermost record above the stop position, if there is
+    /// one, ends as if its program had returned, and control comes back here.
     pub(super) fn stats_stop(&mut self) {
         if self.stats_link().is_none() {
             return;
         }
         let (record, done) = (SCRATCH, self.asm.label());
         self.asm.rm(&forms::MOV_RM, Width::W64, (record, RECORD));
-        // No record is 0, which becomes the highest address of all.
+        // No record is 0, which becomes the highest address.
         self.asm.rm(&forms::LEA, Width::W64, (X86::RAX, Mem::base(record, -1)));
         let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
         self.asm.rm(&forms::CMP_RM, Width::W64, (X86::RAX, stop_sp));
         self.asm.jcc(Cc::AE, done);
         self.asm.lea_label(X86::RAX, self.stop);
-        // This may be where the `ret` of the record around it stands for its program to find, which
-        // will not look any more.
+        // This may overwrite the `ret` of the enclosing record, which its program will not use any
+        // more.
         let above = |words: i32| Mem::base(record, RECORD_BYTES as i32 + words * WORD);
         self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RAX, above(2)));
         self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RSP, record));
@@ -247,7 +248,7 @@ impl Emit<'_> {
         self.asm.bind(done);
     }
 
-    /// The stubs of tail calls: each calls what they have in common.
+    /// The stubs of tail calls: each calls their common part.
     fn stats_leave(&mut self, stubs: &Stubs, link: StatsLink, (account, out): (Label, Label)) {
         let common = self.asm.label();
         for (stub, back) in &stubs.tail_calls {
@@ -280,7 +281,7 @@ impl Emit<'_> {
         self.asm.bare(&forms::RET);
     }
 
-    /// `rax` is now; the record is `at` above `rsp`.
+    /// `rax` is the current time; the record is `at` above `rsp`.
     fn take_record(&mut self, at: i32) {
         let word = |number: i32| Mem::base(X86::RSP, at + number * WORD);
         self.asm.rm(&forms::MOV_RM, Width::W64, (WEIGHT, word(1)));
@@ -289,8 +290,8 @@ impl Emit<'_> {
         self.asm.rm(&forms::SUB_RM, Width::W64, (ELAPSED, word(0)));
     }
 
-    /// Adds a time to its slot. Called with `rsp` at a multiple of 16. Nothing that a caller may
-    /// lose is live.
+    /// Adds a time to its slot. Called with `rsp` at a multiple of 16. No call-clobbered register
+    /// is live.
     fn stats_account(&mut self, account: Label, link: StatsLink) {
         let (jumped, estimate) = (self.asm.label(), self.asm.label());
         let elsewhere = self.asm.label();
@@ -311,7 +312,7 @@ impl Emit<'_> {
         self.asm.bind(estimate);
         self.stats_estimate(elsewhere);
 
-        // The third and the fourth argument are where they are.
+        // The third and the fourth argument are already in place.
         self.asm.bind(elsewhere);
         self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDI, SLOT));
         self.asm.rr(&forms::MOV_RM, Width::W64, (X86::R8, NOW));
@@ -326,8 +327,8 @@ impl Emit<'_> {
         self.asm.bare(&forms::RET);
     }
 
-    /// Adds what a run that stands for others counts for, and leaves; one that `elsewhere` has to
-    /// judge goes there with all that it came with.
+    /// Adds the time of a run that represents others, and returns; complex cases jump to
+    /// `elsewhere` with all registers unchanged.
     fn stats_estimate(&mut self, elsewhere: Label) {
         let (limit, given, from, other) = (X86::R8, X86::R9, X86::RDI, SCRATCH);
         let limit_word = slot(offset_of!(StatsSlot, limit));
@@ -339,7 +340,7 @@ impl Emit<'_> {
         self.asm.jcc(Cc::NE, elsewhere);
         self.asm.rr(&forms::MOV_RM, Width::W64, (given, ELAPSED));
         self.asm.rr(&forms::IMUL_RM, Width::W64, (given, WEIGHT));
-        // The time that is left to give: since the latest of three moments.
+        // The time that can still be assigned: since the latest of three moments.
         self.asm.rr(&forms::MOV_RM, Width::W64, (from, NOW));
         self.asm.ri(&forms::SUB_I32, Width::W64, (from, 1 << BANK_BITS));
         let covered = slot(offset_of!(StatsSlot, covered));
@@ -387,7 +388,7 @@ impl Emit<'_> {
         self.asm.bare(&forms::RET);
     }
 
-    /// `rax` is the time stamp counter; `rdx` is lost.
+    /// `rax` is the time stamp counter; clobbers `rdx`.
     fn read_tsc(&mut self) {
         self.asm.bare(&forms::RDTSC);
         self.asm.ri(&forms::SHL_I8, Width::W64, (X86::RDX, 32));

@@ -1,5 +1,5 @@
-//! Thunks between the host and programs that need more of it than the System V convention gives:
-//! a counter of tail calls, an environment for fuel.
+//! Thunks between the host and programs that need more than the System V convention provides: a
+//! counter of tail calls, an environment for fuel.
 //!
 //! ```text
 //! tail calls only          fuel (program or callback)
@@ -18,8 +18,8 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A stop abandons frames of machine code only: each entry from the host sets the place to stop
-//!    at, and puts back that of the entry around it, and where that catches exceptions.
+//! 1. Stopping a run only discards frames of machine code: each entry from the host sets the stop
+//!    position, and restores that of the enclosing entry, and of its exception frame.
 
 use super::Emit;
 use super::jmp::env_field;
@@ -36,7 +36,7 @@ impl Emit<'_> {
         !self.unit.tuning.fuel && !self.unit.flow.counts_tail_calls()
     }
 
-    /// Writes the thunks; the offset of the entry.
+    /// Emits the thunks; returns the offset of the entry.
     pub(super) fn thunks(&mut self) -> u32 {
         let entry = self.asm.here();
         if self.entry_is_body() {

@@ -1,16 +1,15 @@
-//! Checks passes: what others see of memory is the same before and after.
+//! Checks that passes preserve all accesses to shared memory.
 //!
-//! Each block is run twice on made-up registers, as it was and as the passes left it. Loads, stores
-//! and atomics on memory that others see, and calls, must be the same ones in the same order: kind,
-//! width, address, value. With random 64-bit registers, two addresses are equal only if they always
-//! are.
+//! Each block is run twice on random registers, before and after the passes. Loads, stores and
+//! atomics on shared memory, and calls, must be the same, in the same order: kind, width, address,
+//! value. With random 64-bit registers, two addresses are equal only if they always are.
 //!
 //! # Invariants
-//! 1. Only what a pass may do is allowed: an access that the program makes stays in its block, and
-//!    behind the jump it was behind.
+//! 1. Only transformations that passes may make are accepted: an access of the program stays in its
+//!    block, and after the jump that it followed.
 //!
-//! Tests: what passes once did wrong, by hand; the random programs of `tests/random.rs` and of
-//! `xtask exec-diff` are all compiled with the check.
+//! Tests: former errors of passes, by hand; the random programs of `tests/random.rs` and of `xtask
+//! exec-diff` are all compiled with the check.
 
 mod model;
 
@@ -21,7 +20,7 @@ use crate::op::Op;
 use crate::{Error, Linkage};
 use model::{Event, Model};
 
-/// Ops as they were, if passes are checked.
+/// The original ops, if passes are checked.
 pub(super) struct Before(Option<Vec<Op>>);
 
 impl Before {
@@ -29,7 +28,7 @@ impl Before {
         Before(checked.then(|| ops.to_vec()))
     }
 
-    /// Compares with what passes made of them that work on blocks.
+    /// Compares with the output of passes that work on blocks.
     pub(super) fn compare(
         &self,
         after: &[Op],
@@ -43,14 +42,15 @@ impl Before {
             let end = (start + 1..after.len()).find(ends).unwrap_or(after.len());
             let touches = |at: usize| before[at].is_shared_access() || after[at].is_shared_access();
             if (start..end).any(touches) {
-                // A jump whose outcome is known is none.
+                // A jump with a known outcome counts as none.
                 let jumps = |at: usize| matches!(after[at], Op::Br { .. });
                 let run = |ops: &[Op], sharing: &[Event]| {
                     let mut model = Model::new(start as u64, linkage).sharing(sharing);
+                    flow.held_at(start).for_each(|held| model.hold(held.reg, held.value));
                     (start..end).for_each(|at| model.step(at, ops[at], jumps(at)));
                     model.events
                 };
-                // No pass makes memory the run's own that the program shares.
+                // Checks that no pass turns shared memory into private memory.
                 let shared = run(before, &[]);
                 if !is_same(&run(before, &shared), &run(after, &shared)) {
                     return Err(Error::bug(start, what));
@@ -61,7 +61,7 @@ impl Before {
         Ok(())
     }
 
-    /// Compares with what a pass made of them that has nothing to do with such memory.
+    /// Compares with the output of a pass that does not affect such memory.
     pub(super) fn is_untouched(&self, after: &[Op], what: &'static str) -> Result<(), Error> {
         let Some(before) = &self.0 else { return Ok(()) };
         let touches = |op: &Op| op.is_shared_access() || op.is_call();
@@ -73,7 +73,7 @@ impl Before {
     }
 }
 
-/// Whether others see the same: one by one, but for blocks of zeros that are stored at once.
+/// Whether the shared accesses are the same, one by one, except for blocks of zeros stored at once.
 fn is_same(before: &[Event], after: &[Event]) -> bool {
     let mut before = before.iter();
     let same = after.iter().all(|now| match *now {
@@ -83,7 +83,7 @@ fn is_same(before: &[Event], after: &[Event]) -> bool {
     same && before.next().is_none()
 }
 
-/// Takes the stores of zeros that together are a block.
+/// Takes the stores of zeros that together form a block.
 fn is_block<'a>(before: &mut impl Iterator<Item = &'a Event>, start: u64) -> bool {
     let mut covered = 0_u32;
     while covered != u32::from(u16::MAX) {
@@ -101,18 +101,20 @@ fn is_block<'a>(before: &mut impl Iterator<Item = &'a Event>, start: u64) -> boo
     true
 }
 
-/// Compares the rounds of unrolled loops with the loops.
+/// Compares the copies in unrolled loops with the original loops.
 pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Result<(), Error> {
     for looped in loops {
-        let mut plain = Model::new(looped.head as u64, linkage);
-        let mut rounds = Model::new(looped.head as u64, linkage);
+        let mut plain = Model::new(looped.rounds.head as u64, linkage);
+        let mut rounds = Model::new(looped.rounds.head as u64, linkage);
         if let Some(sum) = &looped.sum {
-            rounds.step(looped.head, sum.started(), false);
+            rounds.step(looped.rounds.head, sum.started(), false);
         }
-        for round in 0..looped.times {
-            for (at, op) in (looped.head..).zip(&ops[looped.head..=looped.latch]) {
+        for round in 0..looped.rounds.times {
+            for (at, op) in
+                (looped.rounds.head..).zip(&ops[looped.rounds.head..=looped.rounds.latch])
+            {
                 // A round that cannot be the last one is not left.
-                let known = at == looped.latch && !looped.may_end_in(round);
+                let known = at == looped.rounds.latch && !looped.rounds.may_end_in(round);
                 let jumps = matches!(op, Op::Br { .. }) && !known;
                 plain.step(at, *op, jumps);
                 let (front, op) = looped.in_round((at, *op), round);
@@ -121,7 +123,7 @@ pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Resu
             }
         }
         if plain.events != rounds.events {
-            return Err(Error::bug(looped.head, "unrolling changed what other threads see"));
+            return Err(Error::bug(looped.rounds.head, "unrolling changed what other threads see"));
         }
     }
     Ok(())
@@ -149,8 +151,8 @@ mod tests {
         kept.compare(after, (&flow, &linkage), "changed").is_err()
     }
 
-    /// What each pass did wrong once, and what else none may do; the same on the run's own memory
-    /// is nobody's business.
+    /// Former errors of each pass, and other transformations that are not allowed; the same
+    /// transformations are allowed on private memory.
     #[test]
     fn what_no_pass_may_do_to_shared_memory_is_refused() {
         let (r0, r2, r3, nop) = (Reg::R0, Reg::R2, Reg::R3, Op::Nop);
@@ -177,29 +179,29 @@ mod tests {
             let low = load(Size::B1, r0, at(0, space));
             let high = load(Size::B1, r3, at(1, space));
             let cases = [
-                // Loaded again, behind a check and without one.
+                // Loaded again, after a check and without one.
                 (
                     vec![word, check, half, Op::Exit],
                     vec![word, check, load(Size::B4, r2, at(4, space)), Op::Exit],
                 ),
                 (vec![word, half], vec![word, load(Size::B4, r2, at(4, space))]),
-                // The same, taken for the run's own.
+                // The same, treated as private.
                 (
                     vec![word, check, half, Op::Exit],
                     vec![word, check, load(Size::B4, r2, at(4, Space::Own)), Op::Exit],
                 ),
-                // Two loads as one, one as two, a smaller one.
+                // Two loads merged, one split, one narrowed.
                 (vec![low, high], vec![nop, load(Size::B2, r0, at(0, space))]),
                 (vec![load(Size::B2, r0, at(0, space)), nop], vec![low, high]),
                 (vec![word, nop], vec![load(Size::B4, r2, at(0, space)), nop]),
-                // Moved behind another load, behind a check; left out.
+                // Moved after another load, after a check; removed.
                 (
                     vec![word, other, sub(Src::Reg(r2))],
                     vec![nop, other, sub(Src::Mem(at(0, space)))],
                 ),
                 (vec![word, check, other, Op::Exit], vec![nop, check, other, word]),
                 (vec![word, other], vec![nop, other]),
-                // Stores put together, left out, turned round.
+                // Stores merged, removed, reordered.
                 (vec![store(0, space), store(1, space)], vec![nop, wide(space)]),
                 (vec![store(0, space), store(0, space)], vec![nop, store(0, space)]),
                 (vec![store(0, space), store(1, space)], vec![store(1, space), store(0, space)]),

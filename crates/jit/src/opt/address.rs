@@ -1,4 +1,4 @@
-//! Address arithmetic goes into the addresses of loads and stores, and into `lea`.
+//! Folds address arithmetic into the addresses of loads and stores, and into `lea`.
 
 use super::values::{Sum, Values};
 use crate::asm::Width;
@@ -31,7 +31,7 @@ fn held(values: &Values, sum: Sum) -> Option<Addr> {
         None => None,
         Some((index, scale)) => Some((values.holder(index)?, scale)),
     };
-    // The frame pointer may have no register of its own; it can only be a base.
+    // The frame pointer may not have a register of its own; it can only be a base.
     match index {
         Some((Reg::FP, 0)) => Some(Addr::sum(Reg::FP, Some((base, 0)), disp)),
         Some((Reg::FP, _)) => None,
@@ -40,7 +40,7 @@ fn held(values: &Values, sum: Sum) -> Option<Addr> {
     .filter(|addr| addr.index.is_none_or(|(index, _)| index != Reg::FP))
 }
 
-/// An addition as `lea`, if that spares a move.
+/// An addition as `lea`, if that saves a move.
 pub(super) fn lea(values: &Values, op: &Op, sum: Sum) -> Option<Op> {
     let Op::Alu { op: AluOp::Add | AluOp::Sub, width, dst, src } = *op else { return None };
     if sum.width != width {
@@ -48,7 +48,7 @@ pub(super) fn lea(values: &Values, op: &Op, sum: Sum) -> Option<Op> {
     }
     let addr = held(values, sum)?;
     let parts = [addr.index.is_some(), addr.disp != 0];
-    // Three parts take the processor longer than two additions; in place, addition is as good.
+    // A three-operand `lea` is slower than two additions; in place, addition is as good.
     let in_place = addr.base == dst || addr.index.is_some_and(|(index, _)| index == dst);
     let scaled = addr.index.is_some_and(|(_, scale)| scale > 0);
     if parts == [true, true] || in_place || (scaled && matches!(src, Src::Imm(_))) {

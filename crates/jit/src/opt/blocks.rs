@@ -1,4 +1,4 @@
-//! One walk through each basic block, in which the passes that look at values rewrite op by op.
+//! One pass over each basic block, in which value-based passes rewrite op by op.
 
 use super::values::Values;
 use super::{address, bytes, constants, copies, rotate};
@@ -12,8 +12,8 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, (linkage, passes): (&Linkage, Pas
     let mut values = Values::new();
     let mut changed = false;
     for at in 0..ops.len() {
-        // Behind a jump, a block may start that nothing jumps to: one that falls through keeps
-        // what is known.
+        // After a jump, a block may start that is not a jump target: on fall-through, known values
+        // are kept.
         let starts = flow.is_target[at] || (at > 0 && ops[at - 1].is_end());
         if starts {
             values.start_block();
@@ -29,7 +29,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, (linkage, passes): (&Linkage, Pas
             op = rotated;
             if let Some(shift) = shift {
                 ops[shift as usize] = Op::Nop;
-                // The register of that shift holds what it did before.
+                // The register of that shift still has its old value.
                 if let Op::Shift { src, .. } = rotated {
                     values.forget(src);
                 }

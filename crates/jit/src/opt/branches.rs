@@ -1,21 +1,21 @@
-//! Jumps to jumps go to the last target; a jump over a jump becomes one jump of the other
-//! condition; so does the end of a loop that leaves it by a condition and goes round by a jump.
+//! Jumps to jumps go to the final target; a jump over a jump becomes one jump with the inverse
+//! condition; so does a loop end that leaves the loop by a condition and continues it by a jump.
 
 use crate::coverage::Plan;
 use crate::flow::Flow;
 use crate::op::Op;
 
-/// How many jumps are followed: a program may jump in circles.
+/// Maximum number of jumps followed: a program may contain cycles of jumps.
 const HOPS_MAX: u32 = 8;
 
-/// Whether something changed; then the flow's targets are not what they were. What is counted of a
-/// program stays.
+/// Returns whether something changed; then the flow's targets are outdated. Coverage counts are
+/// preserved.
 pub(super) fn run(ops: &mut [Op], flow: &Flow, plan: Option<&Plan>) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         if let Some(to) = ops[at].target() {
             let last = followed(ops, to, plan);
-            // A jump backwards costs fuel: as many after as before.
+            // A backward jump costs fuel: their number must not change.
             if last != to && (last > at as u32) == (to > at as u32) && last > to {
                 set_target(&mut ops[at], last);
                 changed = true;
@@ -39,7 +39,7 @@ fn followed(ops: &[Op], to: u32, plan: Option<&Plan>) -> u32 {
     to
 }
 
-/// The first op from `at` on that does something.
+/// The first op from `at` on that is not a no-op.
 fn skipped(ops: &[Op], at: usize) -> usize {
     at + ops.iter().skip(at).take_while(|op| **op == Op::Nop).count()
 }
@@ -50,7 +50,7 @@ fn set_target(op: &mut Op, target: u32) {
     }
 }
 
-/// `if c goto a; goto b`, with `a` what follows, or `b` backwards.
+/// `if c goto a; goto b`, where `a` is what follows, or `b` is backward.
 fn inverted(ops: &mut [Op], flow: &Flow, (at, plan): (usize, Option<&Plan>)) -> bool {
     let Op::Br { test, to } = ops[at] else { return false };
     let next = skipped(ops, at + 1);

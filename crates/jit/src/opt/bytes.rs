@@ -1,8 +1,8 @@
-//! Bytes that are loaded one by one and put together become one load; in descending order, one that
-//! swaps (`movbe`).
+//! Bytes that are loaded one by one and combined become one load; in descending order, one with a
+//! byte swap (`movbe`).
 //!
-//! All bytes were loaded before, so the wide load touches nothing that the program did not. It is a
-//! second load of them all the same: only of memory that is the run's own.
+//! All bytes were loaded before, so the wide load accesses nothing new. It is nevertheless a second
+//! load of them, so this is only done for private memory.
 
 use super::values::Values;
 use crate::op::{Addr, AluOp, Op, ShiftOp, Size, Space, Src};

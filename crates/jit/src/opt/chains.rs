@@ -1,16 +1,16 @@
-//! What is late comes last: of `x += y; z += x`, where `y` is the sum of the round before,
-//! `z += x; z += y` waits for `y` once. For all operations that do not care about the order.
+//! Reassociation by latency: in `x += y; z += x`, where `y` is the sum of the previous iteration,
+//! `z += x; z += y` waits for `y` only once. For all associative and commutative operations.
 //!
 //! # Invariants
-//! 1. Within a block. Ops between the two move up by one, in their order; none of them calls or is
+//! 1. Within a block. Ops between the two move up by one, in order; none of them is a call or an
 //!    atomic.
-//! 2. No op is added, and no register is written that was not.
+//! 2. No op is added, and no additional register is written.
 
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Src};
 
-/// Cycles of what takes longer than one.
+/// Latencies of operations that take longer than one cycle.
 const LOAD: u32 = 4;
 const MUL: u32 = 3;
 const DIV: u32 = 12;
@@ -24,20 +24,20 @@ struct Pair {
     parts: [Src; 2],
 }
 
-/// The op that made a register, if nothing has read the register since and the parts are still
-/// where they were.
+/// The op that computed a register, if the register has not been read since and the operands are
+/// unchanged.
 #[derive(Clone, Copy)]
 struct Link {
     at: usize,
     pair: Pair,
-    /// When its parts were there.
+    /// When its operands were available.
     ready: [u32; 2],
 }
 
-/// The walk through a block.
+/// The state while processing a block.
 struct Chains<'a> {
     flow: &'a Flow,
-    /// By register: when what it holds is there.
+    /// By register: when its value is available.
     ready: [u32; Reg::COUNT],
     links: [Option<Link>; Reg::COUNT],
 }
@@ -71,7 +71,7 @@ fn block(ops: &mut [Op], range: std::ops::Range<usize>, flow: &Flow) -> bool {
     changed
 }
 
-/// When the registers that a round of a loop passes on are there, if all others are at 0.
+/// When the loop-carried registers are available, if all others are available at 0.
 fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
     let (mut ready, mut read, mut written) = ([0; Reg::COUNT], RegSet::NONE, RegSet::NONE);
     for op in ops {
@@ -88,7 +88,7 @@ fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
     ready
 }
 
-/// When the result of an op is there.
+/// When the result of an op is available.
 fn done(op: &Op, ready: &[u32; Reg::COUNT]) -> u32 {
     let since = op.uses().iter().map(|reg| ready[usize::from(reg.0)]).max().unwrap_or(0);
     since
@@ -144,7 +144,8 @@ impl Chains<'_> {
         src.uses().iter().map(|reg| self.ready[usize::from(reg.0)]).max().unwrap_or(0)
     }
 
-    /// Joins what the op at `at` and the one that made one of its parts join, in another order.
+    /// Combines the operands of the op at `at` and of the op that computed one of them, in another
+    /// order.
     fn reorder(&mut self, ops: &mut [Op], at: usize) -> bool {
         let Some(pair) = pair(&ops[at]) else { return false };
         let [a, b] = pair.parts;
@@ -186,7 +187,7 @@ impl Chains<'_> {
                 [pair.joined(room, (early, other))?, pair.alu(dst, Src::Reg(room))]
             }
         };
-        // The part that was overwritten is there again.
+        // The operand that was overwritten is available again.
         if let Some(kept) = link.pair.parts.iter().position(|src| *src == Src::Reg(link.pair.dst)) {
             self.ready[usize::from(link.pair.dst.0)] = link.ready[kept];
         }
@@ -200,7 +201,7 @@ impl Chains<'_> {
         Some(())
     }
 
-    /// Notes what an op does.
+    /// Records the effect of an op.
     fn step(&mut self, at: usize, op: &Op) {
         let made = pair(op);
         let done = done(op, &self.ready);

@@ -1,4 +1,4 @@
-//! What is known when the program is compiled is not computed when it runs.
+//! Constant folding and propagation.
 
 use super::lookup;
 use super::values::Values;
@@ -6,7 +6,7 @@ use crate::Linkage;
 use crate::asm::Width;
 use crate::op::{AluOp, Cond, Op, Reg, ShiftOp, Size, Src, Test};
 
-/// `op` with its result or its outcome put in.
+/// `op` with its result or its outcome folded.
 pub(super) fn rewrite(values: &Values, op: &Op, linkage: &Linkage) -> Option<Op> {
     let of = |reg: Reg| values.def_of(reg).constant;
     let value_of = |src: Src, width: Width| match src {

@@ -1,11 +1,10 @@
-//! Operands are read from where a value was first, so that moves become dead; masks and extensions
-//! that change nothing become moves.
+//! Copy propagation, so that moves become dead; redundant masks and extensions become moves.
 
 use super::values::Values;
 use crate::asm::Width;
 use crate::op::{Addr, AluOp, DivOp, Op, Reg, ShiftOp, Size, Src};
 
-/// `op` with its operands read from elsewhere.
+/// `op` with its operands read from the original registers.
 pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     let mut better = *op;
     let first = |reg: Reg| values.holder_before(reg).unwrap_or(reg);
@@ -42,7 +41,7 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     (better != *op).then_some(better)
 }
 
-/// What `op` comes to if most of its operand is known to be 0.
+/// The simplified `op` if most bits of its operand are known to be 0.
 pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
     let low_bits = |reg: Reg| values.def_of(reg).bits;
     let fits_low = |src: Src| match src {
@@ -81,8 +80,8 @@ pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
     }
 }
 
-/// `x <<= 32; x >>= 32`: an extension, and the first of the two, which is no longer needed; by a
-/// signed shift, an extension of the sign.
+/// `x <<= 32; x >>= 32`: an extension, and the first of the two, which is no longer needed; with a
+/// signed shift, a sign extension.
 pub(super) fn up_and_down(values: &Values, op: &Op) -> Option<(Op, u32)> {
     let Op::Shift { op: down, width, dst, src, by: Src::Imm(by) } = *op else { return None };
     let bits = if width == Width::W64 { 64 } else { 32 };

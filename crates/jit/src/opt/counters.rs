@@ -1,12 +1,12 @@
-//! A counter of an unrolled loop steps once for all rounds: else each round waits for the step of
-//! the one before. Rounds between add what it is behind to the addresses and comparisons that read
-//! it.
+//! A counter of an unrolled loop is updated once per unrolled body; otherwise each copy would wait
+//! for the update in the previous one. Copies in between add the pending increment to the addresses
+//! and comparisons that use it.
 
-use super::unroll::Loop;
+use super::trips::Rounds;
 use crate::asm::Width;
 use crate::op::{Addr, AluOp, Cond, Op, Reg, Src, Test};
 
-/// A register to which one op of each round adds a constant.
+/// A register to which one op of each iteration adds a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counter {
     pub(crate) reg: Reg,
@@ -15,13 +15,13 @@ pub(crate) struct Counter {
     step: i32,
 }
 
-/// Steps of all rounds together stay far inside of a displacement.
+/// The sum of all increments must fit a displacement with a margin.
 const STEP_MAX: i32 = 1 << 16;
-/// `r11`, which no op has as its operand.
+/// `r11`, which is never an operand of an op.
 const SCRATCH: Reg = Reg(15);
 
 /// The counters of a loop whose every use can be shifted.
-pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
+pub(super) fn find(ops: &[Op], looped: &Rounds) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     let mut fronts = 0;
     for (at, op) in (looped.head..).zip(looped.body(ops)) {
@@ -29,7 +29,7 @@ pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
             continue;
         };
         let behind_max = step.saturating_mul(looped.times as i32);
-        // What is written once reads it when it has made all its steps, unless a copy comes first.
+        // Ops after the loop body read the fully incremented value, unless a copy comes first.
         let once = |other: usize| {
             looped.trips.is_some_and(|trips| {
                 other == looped.latch || (trips.copy == Some(other) && other > at)
@@ -40,7 +40,7 @@ pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
             .filter(|(other, _)| *other != at && !once(*other));
         let leaves = uses.clone().any(|(_, op)| op.target().is_some());
         let read = uses.clone().any(|(_, op)| op.uses().has(reg));
-        // A step of 32 bits wraps, which what stands for it in between does not.
+        // A 32-bit increment wraps, which its replacement does not.
         if width == Width::W32 && (read || leaves || looped.trips.is_none()) {
             continue;
         }
@@ -48,7 +48,7 @@ pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
             let reads = op.uses().has(reg);
             !op.defs().has(reg) && (!reads || shifted(*op, reg, behind_max).is_some())
         };
-        // Only one register is free for what stands in front of a comparison.
+        // Only one register is free for an adjustment before a comparison.
         let front = |(_, op): &(usize, &Op)| {
             op.uses().has(reg) && matches!(shifted(**op, reg, behind_max), Some((Some(_), _)))
         };
@@ -65,8 +65,8 @@ pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
 }
 
 impl Counter {
-    /// What it is behind in front of the op at `at` (behind it for `self.at` itself): of all rounds
-    /// but the last the steps are left out, the last makes all.
+    /// The pending increment before the op at `at` (after it for `self.at` itself): the increments
+    /// of all copies except the last are omitted, and the last makes all of them.
     pub(super) fn behind(&self, at: usize, (round, times): (u32, u32)) -> i32 {
         let stepped = at >= self.at;
         match (stepped, round + 1 == times) {
@@ -75,7 +75,7 @@ impl Counter {
         }
     }
 
-    /// Its step in a round.
+    /// Its increment per iteration.
     pub(super) fn stepped(&self, op: Op, (round, times): (u32, u32)) -> Op {
         match op {
             Op::Alu { op, width, dst, .. } if round + 1 == times => {
@@ -85,14 +85,14 @@ impl Counter {
         }
     }
 
-    /// Adds what it is behind, flags left alone.
+    /// Adds the pending increment, preserving flags.
     pub(super) fn caught_up(&self, behind: i32) -> Op {
         let addr = Addr::sum(self.reg, None, behind);
         Op::Lea { width: Width::W64, dst: self.reg, addr }
     }
 }
 
-/// `op` with `reg + by` for `reg`, and what it needs in front; `None` if that cannot be said.
+/// `op` with `reg + by` for `reg`, and the op needed before it; `None` if that is not possible.
 pub(super) fn shifted(op: Op, reg: Reg, by: i32) -> Option<(Option<Op>, Op)> {
     if !op.uses().has(reg) {
         return Some((None, op));
@@ -137,7 +137,7 @@ fn shifted_test(test: Test, reg: Reg, by: i32) -> Option<(Option<Op>, Test)> {
     if let Src::Mem(addr) = &mut test.b {
         *addr = shifted_addr(*addr, reg, by)?;
     }
-    // r10 may need the register that the counter is to be in.
+    // r10 may need the register intended for the counter.
     if [Src::Reg(reg), Src::Reg(Reg::FP)].contains(&test.b) {
         return None;
     }

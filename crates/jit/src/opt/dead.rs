@@ -1,4 +1,4 @@
-//! Removes ops whose results no one reads. Loads of memory that others see stay.
+//! Dead code elimination. Loads from shared memory are kept.
 
 use crate::flow::Flow;
 use crate::op::{Op, RegSet};
@@ -7,7 +7,7 @@ use crate::op::{Op, RegSet};
 pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
     let mut live = RegSet::NONE;
-    // Backwards, so that within a block what only fed a dead op goes with it.
+    // Backwards, so that ops that only feed dead ops are removed, too.
     for at in (0..ops.len()).rev() {
         let op = ops[at];
         if op.target().is_some() || op.is_end() || flow.is_target[at + 1] {

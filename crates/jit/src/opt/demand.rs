@@ -1,16 +1,16 @@
-//! Masks and extensions go whose cleared bits no one reads: of a count, a shift reads five or six;
-//! of a register that is stored as a byte, the store reads eight.
+//! Removes masks and extensions whose cleared bits are dead: a shift uses five or six bits of its
+//! count; a byte store uses eight bits of its register.
 //!
-//! Within a block: what is read behind it is read whole.
+//! Within a block: at its end, all bits are considered live.
 
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, RegSet, ShiftOp, Src};
 
-/// By register: the bits that are read before they are written.
+/// By register: the live bits.
 struct Needs([u64; Reg::COUNT]);
 
-/// Whether something changed; what is live did not: an op that goes reads what it writes.
+/// Returns whether something changed; liveness did not, since a removed op reads what it writes.
 pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
     let mut needs = Needs([u64::MAX; Reg::COUNT]);
@@ -35,12 +35,12 @@ fn width_bits(width: Width) -> u32 {
     if width == Width::W64 { 64 } else { 32 }
 }
 
-/// All bits up to the highest of `need`: carries go upwards only.
+/// All bits up to the highest of `need`: carries only propagate upwards.
 fn below(need: u64) -> u64 {
     ones(64 - need.leading_zeros())
 }
 
-/// A move, or nothing, for an op that only clears bits that no one needs.
+/// A move, or nothing, for an op that only clears dead bits.
 fn lighter(op: &Op, needs: &Needs) -> Option<Op> {
     let (dst, src, kept) = match *op {
         Op::Alu { op: AluOp::And, width, dst, src: Src::Imm(imm) } => {

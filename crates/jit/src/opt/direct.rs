@@ -1,5 +1,4 @@
-//! Operations on a map that is known call what does them for that map, not the helper that finds
-//! out.
+//! Operations on a known map call the function for that map type instead of the generic helper.
 
 use super::lookup::{BPF_FUNC_MAP_LOOKUP_ELEM, BPF_FUNC_MAP_UPDATE_ELEM};
 use crate::Linkage;

@@ -1,11 +1,10 @@
-//! Stores of zeros next to one another become wide ones: a table or a structure is cleared in a few
-//! of them.
+//! Adjacent stores of zeros become wide stores: a table or structure is cleared with a few of them.
 //!
 //! # Invariants
-//! 1. A store moves down, to the last of those that it becomes one with. In the run's own memory it
-//!    passes accesses to other places by the same registers; in memory that others see, nothing.
-//! 2. Memory that others see is cleared by an aligned block at a time, which processors with AVX
-//!    store at once: all of it becomes visible when the last of its stores would.
+//! 1. A store moves down, to the last of those with which it is merged. In private memory it may
+//!    pass accesses to other places relative to the same registers; in shared memory, none.
+//! 2. Shared memory is cleared in aligned blocks, which processors with AVX store atomically: the
+//!    whole block becomes visible when the last of its stores would.
 
 use crate::flow::Flow;
 use crate::op::{Addr, Op, Reg, Size, Space, Src};
@@ -13,7 +12,7 @@ use crate::op::{Addr, Op, Reg, Size, Space, Src};
 /// Bytes of a block.
 pub(crate) const BLOCK: u32 = 16;
 
-/// An access, of zeros most often: which op, and its bytes as displacements.
+/// An access, usually of zeros: the op, and its bytes as displacements.
 #[derive(Clone, Copy)]
 struct Piece {
     op: usize,
@@ -21,7 +20,7 @@ struct Piece {
     to: i64,
 }
 
-/// `at_once`: aligned blocks are stored at once.
+/// `at_once`: aligned blocks are stored atomically.
 pub(super) fn run(ops: &mut [Op], flow: &Flow, at_once: bool) {
     let mut at = 0;
     while at < ops.len() {
@@ -39,12 +38,12 @@ fn zeros(op: &Op, at: usize) -> Option<(Addr, Piece)> {
     accessed(op, at).map(|zeros| (addr, zeros))
 }
 
-/// Whether both name a place by the same registers.
+/// Whether both are relative to the same registers.
 fn is_beside(a: Addr, b: Addr) -> bool {
     Addr { disp: b.disp, ..a } == b
 }
 
-/// Clears what the stores from `start` on clear of the run's own memory; where to go on.
+/// Merges the stores of zeros to private memory from `start` on; returns where to continue.
 fn own(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
     let (mut run, mut others): (Vec<Piece>, Vec<Piece>) = Default::default();
     let mut end = start;
@@ -75,7 +74,7 @@ fn own(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
     end.max(start + 1)
 }
 
-/// Whether stores may go below the op, if they are to other places.
+/// Whether stores may move below the op, if they are to other places.
 fn passes(op: &Op, place: Addr) -> bool {
     let stays = op.is_end() || op.target().is_some() || op.is_call();
     if stays || matches!(op, Op::TailCall { .. }) || op.defs().meets(place.uses()) {
@@ -84,7 +83,7 @@ fn passes(op: &Op, place: Addr) -> bool {
     op.addr().is_none_or(|addr| accessed(op, 0).is_some() && is_beside(addr, place))
 }
 
-/// What a plain load or store reaches.
+/// The range accessed by a plain load or store.
 fn accessed(op: &Op, at: usize) -> Option<Piece> {
     let (Op::Load { size, addr, .. } | Op::Store { size, addr, .. }) = *op else { return None };
     let from = i64::from(addr.disp);
@@ -95,7 +94,7 @@ fn is_apart(place: Piece, others: &[Piece]) -> bool {
     others.iter().all(|other| place.to <= other.from || other.to <= place.from)
 }
 
-/// Writes what clears a place without gaps into the last of its ops.
+/// Writes the wide stores for a contiguous range into the last of its ops.
 fn clear(ops: &mut [Op], near: &[Piece], place: Addr) {
     let from = near[0].from;
     let to = near.iter().fold(from, |to, zeros| to.max(zeros.to));
@@ -122,7 +121,7 @@ fn cleared(addr: Addr, bytes: u32) -> Op {
     Op::Store { size, big: false, addr, src: Src::Imm(0) }
 }
 
-/// One op for a block and more; below, two that may overlap.
+/// One op for a block or more; below that size, two that may overlap.
 fn pieces(from: i64, to: i64) -> Vec<(i32, u32)> {
     let bytes = (to - from) as u32;
     if bytes >= BLOCK {
@@ -138,7 +137,7 @@ fn pieces(from: i64, to: i64) -> Vec<(i32, u32)> {
     pieces
 }
 
-/// Clears the blocks of memory that others see; where to go on.
+/// Merges the stores of zeros to shared memory in blocks; returns where to continue.
 fn shared(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
     let mut run: Vec<Piece> = Vec::new();
     let mut end = start;
@@ -170,7 +169,7 @@ fn shared(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
     end
 }
 
-/// How many of the first stores make up an aligned block, each byte of it once.
+/// How many of the first stores form an aligned block, each byte of it once.
 fn block(run: &[Piece], base: u64) -> usize {
     let of = |zeros: &Piece| {
         let at = base.wrapping_add(zeros.from as u64);
@@ -192,7 +191,7 @@ fn block(run: &[Piece], base: u64) -> usize {
     0
 }
 
-/// What a register holds in front of an op, if it is a number that the function loads.
+/// The constant in a register before an op, if the function loads one.
 fn constant(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<u64> {
     let value = |op: &Op| match *op {
         Op::LdImm { value, .. } => Some(value),
@@ -208,7 +207,7 @@ fn constant(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<u64> {
     }
     let func = flow.funcs.iter().find(|func| (func.start..func.end).contains(&(at as u32)))?;
     let (start, end) = (func.start as usize, func.end as usize);
-    // What the function is entered with is another value.
+    // The value at the function's entry is a different one.
     let first = &ops[start];
     if first.uses().or(flow.live_out[start].minus(first.defs())).has(reg) {
         return None;
@@ -220,7 +219,7 @@ fn constant(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<u64> {
     }
 }
 
-/// Where the register of zeros holds them from the op before.
+/// Where the register of zeros still contains them from the previous op.
 fn find_zeroed(ops: &mut [Op], flow: &Flow) {
     let mut holds = false;
     for (at, op) in ops.iter_mut().enumerate() {

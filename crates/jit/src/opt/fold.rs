@@ -1,15 +1,14 @@
-//! A load that one operation uses becomes that operation's operand; load, change, store becomes one
-//! insn on memory.
+//! A load with a single use becomes a memory operand; load, modify, store becomes one insn.
 //!
 //! # Invariants
-//! 1. A load moves down to what uses it, but not past a write, and one of memory that others see
-//!    not past another access to such memory.
+//! 1. A load moves down to its use, but not past a write, and one of shared memory not past another
+//!    access to shared memory.
 
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Space, Src};
 
-/// How far back a load is looked for, ops.
+/// Maximum distance to the load, in ops.
 const WINDOW: usize = 6;
 
 /// Whether something changed.
@@ -27,7 +26,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
                 _ => None,
             },
             Op::Store { .. } => {
-                changed |= on_memory(ops, flow, at);
+                changed |= on_memory(ops, flow, at) || into_memory(ops, flow, at);
                 None
             }
             _ => None,
@@ -49,7 +48,7 @@ fn size_of(width: Width) -> Size {
     if width == Width::W64 { Size::B8 } else { Size::B4 }
 }
 
-/// The load of `reg`, which the op at `at` alone reads, if it can be done there as well.
+/// The load of `reg`, used only by the op at `at`, if it can be moved there.
 fn operand(
     ops: &[Op],
     flow: &Flow,
@@ -61,7 +60,7 @@ fn operand(
     }
 }
 
-/// The load of `reg`, if it can be done at `at` as well, and no op between has to do with `others`.
+/// The load of `reg`, if it can be moved to `at`, and no op in between involves `others`.
 fn load_of(
     ops: &[Op],
     flow: &Flow,
@@ -92,13 +91,13 @@ fn load_of(
 }
 
 /// `y = *a; x = *b; x op= y`, where the load of `y` cannot move: `x = *a; x op= *b`, if the
-/// operation does not care which is which. Both loads stay in order.
+/// operation is commutative. Both loads stay in order.
 fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     let Op::Alu { op, width, dst: x, src: Src::Reg(y) } = ops[at] else { return false };
     if op == AluOp::Sub || !flow.is_dead_after(at, y) {
         return false;
     }
-    // As if it read `x` last: then its load may be its operand.
+    // As if it read `x` last: then its load may become its operand.
     let Some((second, addr)) = load_of(ops, flow, (at, x, width), RegSet::of(&[y])) else {
         return false;
     };
@@ -131,6 +130,21 @@ fn writes_memory(op: &Op) -> bool {
     store || op.is_call() || matches!(op, Op::TailCall { .. })
 }
 
+/// `x op= *addr; *addr = x`, with `x` dead after, if the operation does not care which is which.
+fn into_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+    let Op::Store { size, big: false, addr, src: Src::Reg(x) } = ops[at] else { return false };
+    let Some(alu) = flow.before(ops, at) else { return false };
+    let Op::Alu { op, width, dst, src } = ops[alu] else { return false };
+    let commutes = matches!(op, AluOp::Add | AluOp::Or | AluOp::And | AluOp::Xor);
+    let same = dst == x && src == Src::Mem(addr) && size == size_of(width);
+    if !commutes || !same || !flow.is_dead_after(at, x) || addr.uses().has(x) {
+        return false;
+    }
+    ops[at] = Op::AluStore { op, size, addr, src: Src::Reg(x) };
+    ops[alu] = Op::Nop;
+    true
+}
+
 /// `x = *addr; x op= src; *addr = x`, with `x` dead after.
 fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     let Op::Store { size: size @ (Size::B4 | Size::B8), big: false, addr, src: Src::Reg(x) } =
@@ -147,7 +161,7 @@ fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
         Src::Imm(_) => true,
         Src::Mem(_) => false,
     };
-    // The low half of a sum is that of the sum of the low halves.
+    // The lower half of a sum is the sum of the lower halves.
     let wide_enough = size == Size::B4 || width == Width::W64;
     let fits = dst == x && op != AluOp::Mul && plain && wide_enough && ops[load] == loads;
     if !fits || !flow.is_dead_after(at, x) || addr.uses().has(x) {

@@ -1,5 +1,5 @@
-//! Rewrites put a check for a divisor of 0 around each division, and a division makes that check
-//! itself: what is left is one op, which does not end a block.
+//! The verifier's rewrites add a check for a zero divisor around each division, which the division
+//! op includes: this removes it, so that it does not end a block.
 //!
 //! Source: RFC 9669 section 4.1.
 
@@ -7,7 +7,7 @@ use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Cond, DivOp, Op, Src, Test};
 
-/// Whether something changed; then the flow's targets are not what they were.
+/// Returns whether something changed; then the flow's targets are outdated.
 pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let divides = |op: &Op| matches!(op, Op::Div { src: Src::Reg(_), .. });
     if !ops.iter().any(divides) {
@@ -20,7 +20,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         let Some(len) = guarded(&ops[at..], at) else { continue };
-        // Only the check itself may jump into what goes.
+        // Only the check itself may jump into the removed ops.
         let inside = |i: &usize| flow.is_target[*i];
         let single = (at + 1..at + len).filter(inside).all(|i| i + 1 == at + len && jumps[i] == 1);
         if single {
@@ -33,7 +33,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     changed
 }
 
-/// How many ops check a divisor and divide, from the check on.
+/// The number of ops that check a divisor and divide, starting at the check.
 fn guarded(ops: &[Op], at: usize) -> Option<usize> {
     let Op::Br { test: Test { cond, width, a, b: Src::Imm(0) }, to } = *ops.first()? else {
         return None;

@@ -1,10 +1,10 @@
-//! Which ops start a round of a loop: where control flow comes back to, wherever the end of the
-//! loop stands in the program. The emitter aligns them, and what is jumped back to besides.
+//! Loop heads: targets of back-edges in the depth-first order, wherever the end of the loop is in
+//! the program. The emitter aligns them, and targets of backward jumps.
 
 use crate::flow::Flow;
 use crate::op::Op;
 
-/// By op: whether a jump from inside a loop leads back here.
+/// By op: whether it is the target of a back-edge.
 pub(crate) fn heads(ops: &[Op], flow: &Flow) -> Vec<bool> {
     let mut walk = Walk { ops, state: vec![State::New; ops.len()], heads: vec![false; ops.len()] };
     for func in &flow.funcs {
@@ -16,7 +16,7 @@ pub(crate) fn heads(ops: &[Op], flow: &Flow) -> Vec<bool> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// On the path that is being walked.
+    /// On the current path.
     Open,
     Done,
 }
@@ -28,7 +28,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Depth first: a jump to what is open goes back.
+    /// Depth first: a jump to an op on the path is a back-edge.
     fn from(&mut self, start: usize) {
         let mut path = vec![(start, 0)];
         self.state[start] = State::Open;

@@ -1,23 +1,23 @@
-//! Sums and shifts that are made in place and go into addresses alone: `r7 += r2; load [r7]` is
-//! `load [r7 + r2]`, `r2 <<= 3` in front of it a scale.
+//! Folds sums and shifts made in place that are only used in addresses: `r7 += r2; load [r7]`
+//! becomes `load [r7 + r2]`, a preceding `r2 <<= 3` a scale.
 //!
-//! `address` does the same for sums whose parts are still in registers; here, the parts are what
-//! the op would overwrite, so it goes only if nobody else reads its result.
+//! `address` does the same for sums whose operands are still in registers; here, the op overwrites
+//! an operand, so it can only be removed if its result has no other users.
 //!
 //! # Invariants
-//! 1. Loads and stores stay where they are: only how their addresses are computed changes.
+//! 1. Loads and stores are not moved: only the computation of their addresses changes.
 
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Src};
 
-/// How far the reads of an address are looked for, ops, and how many there may be.
+/// Maximum distance to the users of an address, in ops, and their maximum number.
 const WINDOW: usize = 32;
 const READS_MAX: usize = 8;
 
-/// What a register holds, in terms of others and of what it held before.
+/// The value of a register in terms of others and of its old value.
 #[derive(Clone, Copy)]
-enum Made {
+enum Form {
     /// `itself + of`
     Plus(Reg),
     /// `addr`
@@ -26,9 +26,9 @@ enum Made {
     Scaled(Reg, u8),
 }
 
-/// Keeps what is live up to date.
+/// Keeps liveness up to date.
 pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
-    // Backwards: once a sum is in the address, the shift of its part may go there, too.
+    // Backwards: once a sum is in the address, the shift of its operand may be folded, too.
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
         let Some(reads) = reads(ops, flow, (at, reg, made)) else { continue };
@@ -39,49 +39,49 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
             }
         }
         ops[at] = Op::Nop;
-        // Parts live on up to the last read, and the sum does not.
+        // The operands stay live up to the last use, and the sum does not.
         for live in &mut flow.live_out[at..last] {
             *live = live.minus(RegSet::of(&[reg])).or(made.parts(reg));
         }
     }
 }
 
-fn made(op: &Op) -> Option<(Reg, Made)> {
+fn made(op: &Op) -> Option<(Reg, Form)> {
     Some(match *op {
         Op::Alu { op: AluOp::Add, width: Width::W64, dst, src: Src::Reg(src) }
             if src != dst && src != Reg::FP =>
         {
-            (dst, Made::Plus(src))
+            (dst, Form::Plus(src))
         }
         Op::Alu { op: AluOp::Add, width: Width::W64, dst, src: Src::Imm(imm) } => {
-            (dst, Made::Sum(Addr::sum(dst, None, imm)))
+            (dst, Form::Sum(Addr::sum(dst, None, imm)))
         }
-        Op::Lea { width: Width::W64, dst, addr } => (dst, Made::Sum(addr)),
+        Op::Lea { width: Width::W64, dst, addr } => (dst, Form::Sum(addr)),
         Op::Mov { width: Width::W64, dst, src: Src::Reg(src) } if src != dst => {
-            (dst, Made::Sum(Addr::sum(src, None, 0)))
+            (dst, Form::Sum(Addr::sum(src, None, 0)))
         }
         Op::Shift { op: ShiftOp::Shl, width: Width::W64, dst, src, by: Src::Imm(by @ 1..=3) }
             if src != Reg::FP =>
         {
-            (dst, Made::Scaled(src, by as u8))
+            (dst, Form::Scaled(src, by as u8))
         }
         _ => return None,
     })
 }
 
-impl Made {
-    /// Registers that have to hold what they do.
+impl Form {
+    /// Registers that must not change.
     fn parts(self, reg: Reg) -> RegSet {
         match self {
-            Made::Plus(of) => RegSet::of(&[reg, of]),
-            Made::Sum(addr) => addr.uses(),
-            Made::Scaled(of, _) => RegSet::of(&[of]),
+            Form::Plus(of) => RegSet::of(&[reg, of]),
+            Form::Sum(addr) => addr.uses(),
+            Form::Scaled(of, _) => RegSet::of(&[of]),
         }
     }
 }
 
-/// The ops that read `reg`, if all can do without and nobody else does.
-fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option<Vec<usize>> {
+/// The ops that use `reg`, if all of them can be rewritten and there are no others.
+fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Form)) -> Option<Vec<usize>> {
     let mut parts = made.parts(reg);
     let mut reads = Vec::new();
     if !flow.live_out[at].has(reg) {
@@ -109,10 +109,10 @@ fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option
     None
 }
 
-/// `op` with the parts of `reg` in its address; `None` if it reads `reg` otherwise, or there is no
-/// such address.
-fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
-    if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Made::Scaled(of, by)) =
+/// `op` with the operands of `reg` in its address; `None` if it uses `reg` otherwise, or there is
+/// no such address.
+fn rewritten(op: &Op, reg: Reg, made: Form) -> Option<Op> {
+    if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Form::Scaled(of, by)) =
         (*op, made)
     {
         let addr = Addr::sum(dst, Some((of, by)), 0);
@@ -139,31 +139,31 @@ fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
         Op::Atomic { addr, .. } => *addr = address,
         _ => return None,
     }
-    // Three parts take `lea` longer than the two additions that they stand for.
+    // A three-operand `lea` is slower than the two additions that it replaces.
     let slow = matches!(op, Op::Lea { .. }) && address.index.is_some() && address.disp != 0;
     (!slow).then_some(better)
 }
 
-fn of_parts(addr: Addr, reg: Reg, made: Made) -> Option<Addr> {
+fn of_parts(addr: Addr, reg: Reg, made: Form) -> Option<Addr> {
     let index_is = addr.index.filter(|(index, _)| *index == reg);
     if index_is.is_some() && addr.base == reg {
         return None;
     }
     let disp = |more: i32| addr.disp.checked_add(more);
     Some(match (made, addr.index, index_is) {
-        (Made::Plus(of), None, _) => Addr { index: Some((of, 0)), ..addr },
-        (Made::Sum(sum), None, _) => Addr { disp: disp(sum.disp)?, space: addr.space, ..sum },
-        (Made::Sum(sum), index, None) if sum.index.is_none() => {
+        (Form::Plus(of), None, _) => Addr { index: Some((of, 0)), ..addr },
+        (Form::Sum(sum), None, _) => Addr { disp: disp(sum.disp)?, space: addr.space, ..sum },
+        (Form::Sum(sum), index, None) if sum.index.is_none() => {
             Addr { base: sum.base, index, disp: disp(sum.disp)?, space: addr.space }
         }
-        (Made::Sum(sum), _, Some((_, scale))) if sum.index.is_none() && sum.base != Reg::FP => {
+        (Form::Sum(sum), _, Some((_, scale))) if sum.index.is_none() && sum.base != Reg::FP => {
             let more = sum.disp.checked_mul(1 << scale)?;
             Addr { index: Some((sum.base, scale)), disp: disp(more)?, ..addr }
         }
-        (Made::Scaled(of, by), _, Some((_, scale))) if scale + by <= 3 => {
+        (Form::Scaled(of, by), _, Some((_, scale))) if scale + by <= 3 => {
             Addr { index: Some((of, scale + by)), ..addr }
         }
-        (Made::Scaled(of, by), Some((index, 0)), None) => {
+        (Form::Scaled(of, by), Some((index, 0)), None) => {
             Addr { base: index, index: Some((of, by)), ..addr }
         }
         _ => return None,

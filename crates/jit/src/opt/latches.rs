@@ -1,17 +1,17 @@
-//! The end of a loop that goes round is written where something jumps to it: `add i, 1; cmp i, n;
-//! jne head` in place of a jump there, which would be a second jump taken in each round.
+//! The end of a loop is duplicated at jumps to it: `add i, 1; cmp i, n; jne head` instead of a jump
+//! there, which would be a second taken jump per iteration.
 //!
-//! The ops stay as they are; the emitter writes the end's code again. With fuel it does not: what
-//! is left is counted at each jump backwards.
+//! The ops are not changed; the emitter emits the code of the end again. Not with fuel, which is
+//! counted at each backward jump.
 
 use crate::flow::Flow;
 use crate::op::Op;
 
-/// Ops of an end that is worth being written again, its jump not counted.
+/// Maximum number of ops in a duplicated end, not counting its jump.
 const OPS_MAX: usize = 3;
 
-/// The op that goes round, if what `at` jumps to is the end of a loop: a few ops, then a jump by a
-/// condition to an op before `at`.
+/// The op that continues the loop, if the target of `at` is the end of the loop: a few ops, then a
+/// conditional jump to an op before `at`.
 pub(crate) fn latch(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
     let Op::Jmp { to } = ops[at] else { return None };
     let mut count = 0;
@@ -19,7 +19,7 @@ pub(crate) fn latch(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
         match *op {
             Op::Nop => {}
             Op::Br { to: head, .. } => {
-                // A whole loop that is entered is no end of one.
+                // The entry of a nested loop is not the end of the outer one.
                 let goes_round = (head as usize) < at && flow.loop_depth[at] > 0;
                 return (goes_round && head != to).then_some(latch);
             }

@@ -1,27 +1,32 @@
-//! Where blocks stand: what is likely to follow a block stands behind it, so that fewer jumps are
-//! taken. Compilers to BPF put blocks in an order that suits no processor.
+//! Block placement: the likely successor of a block is placed after it, so that fewer jumps are
+//! taken. Compilers for BPF do not optimise the order for any processor.
 //!
-//! The ops stay as they are; the emitter writes blocks in another order, turns conditions round and
-//! adds jumps where a block no longer has the one behind it that follows. With fuel it does not:
-//! what is left is counted at each jump backwards.
+//! The ops are not moved; the emitter emits blocks in another order, inverts conditions, and adds
+//! jumps where a block is no longer followed by its successor. Not with fuel, which is counted at
+//! each backward jump.
 //!
 //! # Invariants
-//! 1. A function still starts with its first block, and all of its code is together.
+//! 1. A function still starts with its first block, and all of its code is contiguous.
 
-use super::paths::Paths;
+use super::paths::{Block, Paths};
 use super::unroll::Loop;
 use crate::flow::Func;
 use crate::op::Op;
 use std::ops::Range;
 
+/// How likely a block is that is written elsewhere.
+const RARE: f32 = 1.0 / 3.0;
+
 /// The order in which stretches of a function's ops are written; `None` if they stay in theirs.
 pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
     let range = func.start as usize..func.end as usize;
     // A loop that is unrolled is left in more than one place, but stays in one piece.
-    let first = loops.partition_point(|looped| looped.head < range.start);
-    let last = loops.partition_point(|looped| looped.head < range.end);
-    let whole: Vec<Range<usize>> =
-        loops[first..last].iter().map(|looped| looped.head..looped.latch + 1).collect();
+    let first = loops.partition_point(|looped| looped.rounds.head < range.start);
+    let last = loops.partition_point(|looped| looped.rounds.head < range.end);
+    let whole: Vec<Range<usize>> = loops[first..last]
+        .iter()
+        .map(|looped| looped.rounds.head..looped.rounds.latch + 1)
+        .collect();
     let paths = Paths::new(ops, range, &whole)?;
     if paths.blocks.len() < 3 {
         return None;
@@ -43,7 +48,7 @@ pub(crate) struct Layout {
     pub(crate) heads: Vec<usize>,
 }
 
-/// Blocks joined to chains by what is most likely to follow what.
+/// Blocks joined to chains by their most likely successors.
 struct Chains {
     /// By block: its chain.
     of: Vec<usize>,
@@ -71,19 +76,29 @@ fn order(paths: &Paths) -> Vec<usize> {
         Chains { of: (0..count).collect(), blocks: (0..count).map(|block| vec![block]).collect() };
     let mut edges: Vec<(f32, usize, usize)> = Vec::new();
     for (from, block) in paths.blocks.iter().enumerate() {
-        let nexts = block.next.into_iter().flatten();
+        let over = skipped(paths, block);
+        let nexts = block.next.into_iter().flatten().filter(|(to, _)| over != Some(*to));
         edges.extend(nexts.map(|(to, likely)| (block.runs * likely, from, to)));
     }
-    // Of two that are as likely, the one that is behind already, and the first.
+    // On a tie, the one that already follows, then the first.
     edges.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.2 != a.1 + 1).cmp(&(b.2 != b.1 + 1))));
     for (_, from, to) in edges {
         chains.join(from, to);
     }
     let mut chains = chains.blocks;
     chains.retain(|chain| !chain.is_empty());
-    // Chains of a loop stand together, what it is left for behind it.
+    // Chains of a loop are adjacent, followed by its exits.
     chains.sort_by_cached_key(|chain| (chain[0] != 0, place(paths, chain)));
     chains.concat()
+}
+
+/// The target of a block's jump over another block that also goes there and is not rare: placed
+/// elsewhere, that block would cost two jumps, there and back; left in place it costs none.
+fn skipped(paths: &Paths, block: &Block) -> Option<usize> {
+    let [Some((behind, likely)), Some((there, _))] = block.next else { return None };
+    let nexts = paths.blocks[behind].next;
+    let joins = nexts.into_iter().flatten().all(|(to, _)| to == there) && nexts != [None, None];
+    (joins && likely > RARE).then_some(there)
 }
 
 /// The starts of the outermost loops around a chain, and its own.
@@ -100,8 +115,8 @@ fn place(paths: &Paths, chain: &[usize]) -> [usize; 4] {
     place
 }
 
-/// The first ops of loops of one block, where alignment is worth its bytes: into others the way is
-/// through the middle.
+/// The first ops of single-block loops, where alignment is worth its bytes: others are entered in
+/// the middle.
 fn heads(paths: &Paths) -> Vec<usize> {
     let single = paths.rounds.iter().filter(|round| round.blocks.len() == 1);
     let mut heads: Vec<usize> = single.map(|round| paths.blocks[round.head].ops.start).collect();

@@ -1,7 +1,8 @@
-//! `bpf_map_lookup_elem` of an array is a comparison and a multiplication, of a per-CPU array two
-//! of each.
+//! Inlines `bpf_map_lookup_elem` for arrays as a comparison and a multiplication, for per-CPU
+//! arrays as two of each.
 //!
-//! The key is read where the program keeps it, so that a key on the stack may end in a register.
+//! The key is read from where the program stores it, so that a key on the stack may be moved to a
+//! register.
 
 use crate::Linkage;
 use crate::op::{Addr, Op, Reg, Space, Src};
@@ -19,7 +20,7 @@ pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
             && let Some(link) = linkage.maps.get(map as usize)
             && (link.array.is_some() || link.percpu.is_some())
         {
-            // Where the key is, `address` may find out.
+            // `address` may find the location of the key.
             let key = Src::Mem(Addr::new(Reg::R2, 0, Space::Shared));
             *op = Op::ArrayLookup { map, key };
             changed = true;
@@ -28,7 +29,7 @@ pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
     changed
 }
 
-/// The address of a value whose key is known; 0 if there is none.
+/// The address of a value with a constant key; 0 if there is none.
 pub(super) fn constant(linkage: &Linkage, map: u32, key: u32) -> Option<u64> {
     let link = linkage.maps.get(map as usize)?;
     let array = link.array?;

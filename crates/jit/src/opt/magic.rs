@@ -1,8 +1,8 @@
 //! Unsigned division by a constant as multiplication.
 //!
 //! Source: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication", PLDI
-//! 1994; H. Warren, "Hacker's Delight", chapter 10.
-//! Tests: all divisors of a width of 8 bits with all dividends; random ones of 32 and 64 bits.
+//! 1994; H. Warren, "Hacker's Delight", chapter 10. Tests: all 8-bit divisors with all dividends;
+//! random ones of 32 and 64 bits.
 
 /// How to divide an `N`-bit number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub(crate) fn plan(bits: u32, divisor: u64) -> Plan {
     if divisor.is_power_of_two() {
         return Plan::Shift(divisor.trailing_zeros());
     }
-    // The least multiplier that is right for all dividends is ceil(2^(bits + log) / divisor), with
-    // `log` the divisor's rounded up; a smaller one may do.
+    // The least multiplier that is correct for all dividends is ceil(2^(bits + log) / divisor),
+    // with `log` the divisor's rounded up; a smaller one may suffice.
     let log = 64 - (divisor - 1).leading_zeros();
     let divisor = u128::from(divisor);
     let power = 1u128 << (bits + log - 1) << 1;
     let (mut low, mut high) = match bits + log {
-        // 2^128 is one too many for the type.
+        // 2^128 does not fit the type.
         128 => (big_power_over(divisor, 0), big_power_over(divisor, 1 << log)),
         _ => (power / divisor, (power + (1u128 << log)) / divisor),
     };

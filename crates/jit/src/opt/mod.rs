@@ -1,19 +1,18 @@
-//! The passes over ops, each a file with a switch of its name in [`crate::Passes`].
+//! The optimisation passes, each a file with a switch of the same name in [`crate::Passes`].
 //!
 //! # Invariants
-//! 1. A pass changes ops inside one function, and never the meaning of what a jump finds at its
-//!    target.
-//! 2. `Flow::live_out` is right when a pass starts; `run` computes it anew after each that changed
-//!    something.
-//! 3. What other threads see is as it was: see `op::Space`, and `accesses`, which checks it.
+//! 1. A pass changes ops inside one function, and preserves the state at every jump target.
+//! 2. `Flow::live_out` is correct when a pass starts; `run` recomputes it after each pass that
+//!    changed something.
+//! 3. Accesses to shared memory are preserved: see `op::Space`, and `accesses`, which checks it.
 
 pub(crate) mod accesses;
 mod address;
+mod bases;
 mod blocks;
 mod branches;
 mod bytes;
 mod chains;
-pub(crate) mod cold;
 mod constants;
 mod copies;
 mod counters;
@@ -47,7 +46,7 @@ use crate::op::Op;
 use crate::{Error, Linkage, Tuning};
 use accesses::Before;
 
-/// Runs the passes that are switched on.
+/// Runs the enabled passes.
 pub(crate) fn run(
     ops: &mut [Op],
     flow: &mut Flow,
@@ -67,8 +66,8 @@ pub(crate) fn run(
         flow.find_targets(ops);
         flow.find_live(ops);
     }
-    // Twice: what one pass leaves behind, the next finds, as bytes that were moved about.
-    // Values before demand: which bits are known to be 0 already, they alone know.
+    // Twice, because passes create opportunities for each other, such as merged byte loads.
+    // Value-based passes before demand, because only they know which bits are already 0.
     for _ in 0..2 {
         values_and_dead(ops, flow, (linkage, tuning));
     }
@@ -77,10 +76,11 @@ pub(crate) fn run(
     let mut again = passes.slots && slots::run(ops, flow, (tuning, linkage.coverage.is_some()));
     meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
+    again |= passes.bases && bases::run(ops, flow, (linkage, tuning));
     if again {
         flow.find_live(ops);
     }
-    // What is live after these two they keep right themselves.
+    // These two keep liveness up to date themselves.
     again |= passes.demand && demand::run(ops, flow);
     if again {
         values_and_dead(ops, flow, (linkage, tuning));
@@ -99,7 +99,7 @@ pub(crate) fn run(
     }
     if passes.fold && fold::run(ops, flow) {
         flow.find_live(ops);
-        // What is changed in memory reads its address once where a load and a store read it twice.
+        // A read-modify-write on memory computes its address once instead of twice.
         if passes.index {
             index::run(ops, flow);
         }

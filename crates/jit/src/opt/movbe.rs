@@ -1,5 +1,5 @@
-//! A load and the swap of its bytes become one load in the other byte order, a swap and a store one
-//! such store. What the processor has is the emitter's business: `movbe`, or a move and a swap.
+//! A load followed by a byte swap becomes one load in the other byte order, likewise a swap and a
+//! store. The emitter chooses the insns: `movbe`, or a move and a swap.
 
 use crate::flow::Flow;
 use crate::op::{Op, Size, Src};

@@ -1,29 +1,27 @@
-//! The blocks of a function: which follow which, what goes round, and how often each is run, as far
-//! as the shape of the function tells.
+//! The basic blocks of a function: successors, loops, and estimated execution frequencies.
 //!
-//! Nothing here changes what a program does: where a guess is wrong it is slower.
+//! This does not affect behaviour: wrong estimates only cost speed.
 
 use crate::op::{Cond, Op, Src};
 use std::ops::Range;
 
-/// Ops of a function that is looked at.
+/// Maximum number of ops of a function.
 const OPS_MAX: usize = 4096;
-/// Rounds of a loop, and how likely a jump that could leave it stays.
+/// Assumed trip count of a loop, and probability that a jump that could leave it does not.
 const ROUNDS: f32 = 16.0;
 const STAYS: f32 = 15.0 / 16.0;
-/// How likely two values are equal.
+/// Probability that two values are equal.
 const EQUAL: f32 = 0.375;
 
-/// A stretch of ops that is entered at its start and left at its end.
+/// A basic block.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) ops: Range<usize>,
-    /// Blocks that may follow, with how likely each does: first the one behind it, then where it
-    /// jumps to.
+    /// Successors with their probabilities: first the fall-through, then the jump target.
     pub(crate) next: [Option<(usize, f32)>; 2],
-    /// How often it is run for each time the function is.
+    /// Executions per execution of the function.
     pub(crate) runs: f32,
-    /// Loops around it, the innermost first.
+    /// Enclosing loops, the innermost first.
     pub(crate) loops: Vec<usize>,
 }
 
@@ -43,8 +41,8 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// `whole`: stretches of ops, in order, that stay as they are, such as loops that are unrolled.
-    /// `None` for a function without loops, or one that is too long to look at.
+    /// `whole`: ranges of ops, in order, that must stay contiguous, such as unrolled loops. `None`
+    /// for a function without loops, or one that is too long.
     pub(crate) fn new(ops: &[Op], func: Range<usize>, whole: &[Range<usize>]) -> Option<Paths> {
         if func.len() > OPS_MAX {
             return None;
@@ -60,7 +58,7 @@ impl Paths {
         Some(paths)
     }
 
-    /// The loop around an op, if no other is in it.
+    /// The innermost loop around an op.
     pub(crate) fn innermost(&self, at: usize) -> Option<&Round> {
         let block = self.blocks.partition_point(|block| block.ops.end <= at);
         let number = *self.blocks.get(block)?.loops.first()?;
@@ -73,8 +71,7 @@ impl Paths {
         self.blocks[block].next.into_iter().flatten().map(|(next, _)| next)
     }
 
-    /// Blocks in an order in which each stands behind those that lead to it, and the edges that go
-    /// back in it.
+    /// Blocks in an order in which each follows its predecessors, and the back-edges in it.
     fn walk(&self) -> (Vec<usize>, Vec<(usize, usize)>) {
         let (mut open, mut done) = (vec![false; self.blocks.len()], vec![false; self.blocks.len()]);
         let (mut order, mut back) = (Vec::new(), Vec::new());
@@ -100,7 +97,7 @@ impl Paths {
         (order, back)
     }
 
-    /// Of each block that is jumped back to, what leads to those jumps without it.
+    /// For each target of a back-edge, the blocks that reach those jumps without it.
     fn find_rounds(&mut self, back: &[(usize, usize)]) {
         let mut edges: Vec<(usize, usize)> = Vec::with_capacity(2 * self.blocks.len());
         for block in 0..self.blocks.len() {
@@ -133,7 +130,7 @@ impl Paths {
         }
     }
 
-    /// How likely each way is.
+    /// The probability of each edge.
     fn guess(&mut self, ops: &[Op]) {
         for number in 0..self.blocks.len() {
             let block = &self.blocks[number];
@@ -153,7 +150,7 @@ impl Paths {
         }
     }
 
-    /// How often each is run.
+    /// The frequency of each block.
     fn run(&mut self, order: &[usize]) {
         let mut heads = vec![false; self.blocks.len()];
         self.rounds.iter().for_each(|round| heads[round.head] = true);
@@ -174,7 +171,7 @@ impl Paths {
     }
 }
 
-/// How likely a jump is taken that leaves no loop.
+/// The probability that a jump is taken that leaves no loop.
 fn likely(cond: Cond, with: Src) -> f32 {
     match (cond, with) {
         (Cond::Eq, _) => EQUAL,

@@ -1,14 +1,14 @@
-//! Multiplication by one more or less than a power of two is a shift and a sum where the next round
-//! of a loop waits for it: `x = x * 31 + c` takes two cycles after the last `x`, and four by a
-//! multiplication. Where nothing waits the multiplication stays, which is one op and not four.
+//! Multiplication by a power of two plus or minus one becomes a shift and a sum if it is
+//! loop-carried: `x = x * 31 + c` takes two cycles after the last `x`, and four with a
+//! multiplication. Otherwise the multiplication is kept, which is one op rather than four.
 
 use super::paths::{Block, Paths};
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, RegSet, Src};
 
-/// How far behind a multiplication the sum is looked for that takes it, ops.
+/// Maximum distance to the sum that uses the product, in ops.
 const WINDOW: usize = 6;
-/// Ops of a round, in the mean: in more, a processor has something to do while it waits.
+/// Maximum number of ops per iteration: in longer ones, the latency is hidden.
 const WORK_MAX: f32 = 32.0;
 
 /// Whether something changed.
@@ -39,8 +39,8 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     changed
 }
 
-/// The shift, and whether one is taken away rather than added; `None` for other numbers, and for
-/// those that `lea` multiplies by.
+/// The shift, and whether to subtract rather than add; `None` for other numbers, and for those
+/// handled by `lea`.
 pub(crate) fn terms(by: i32) -> Option<(u8, bool)> {
     let shift = |power: i32| power.trailing_zeros() as u8;
     match by {
@@ -51,8 +51,8 @@ pub(crate) fn terms(by: i32) -> Option<(u8, bool)> {
     }
 }
 
-/// Whether what an op reads depends on its result in the round before, and a round is so short that
-/// it waits for little else.
+/// Whether an operand depends on the op's result in the previous iteration, and the iteration is so
+/// short that the latency matters.
 fn is_waited_for(ops: &[Op], at: usize, paths: &Paths) -> bool {
     let Some(round) = paths.innermost(at) else { return false };
     let blocks = || round.blocks.iter().map(|block| &paths.blocks[*block]);
@@ -75,7 +75,7 @@ fn is_waited_for(ops: &[Op], at: usize, paths: &Paths) -> bool {
     ops[at].uses().meets(waiting)
 }
 
-/// The sum that takes the product, as one op with it, and where it stands.
+/// The sum that uses the product, fused with it, and its position.
 fn sum(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
     let Op::Alu { width, dst: src, src: Src::Imm(by), .. } = ops[at] else { return None };
     for (next, op) in ops.iter().enumerate().skip(at + 1).take(WINDOW) {

@@ -1,9 +1,9 @@
-//! What the addresses of a function's loads and stores can reach of its frame, where an index is in
-//! them: numbers are followed through masks, comparisons and the counters of loops.
+//! The frame offsets that a function's indexed loads and stores can access: a range analysis
+//! through masks, comparisons and loop counters.
 //!
 //! # Invariants
-//! 1. Nothing is taken from the verifier: what is known follows from the ops alone.
-//! 2. If there is an answer, no address in the frame leaves the function's registers.
+//! 1. Nothing is taken from the verifier: everything is derived from the ops.
+//! 2. If there is a result, no address in the frame escapes from the function's registers.
 
 mod value;
 
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use value::{Kind, State, Value, number};
 
-/// Ops of a function that is looked at, and how often each may be, in the mean.
+/// Maximum number of ops of a function, and of visits per op on average.
 const OPS_MAX: usize = 4096;
 const ROUNDS_MAX: usize = 24;
-/// Blocks of a loop that is counted.
+/// Maximum number of blocks in a counted loop.
 const LOOP_MAX: usize = 64;
-/// Numbers at the head of a loop grow one by one this often.
+/// Ranges at a loop head grow step by step this often, before widening.
 const EXACT: u32 = 3;
 
-/// Where an access is, as bytes from r10.
+/// The range of an access, in bytes from r10.
 pub(super) type Reach = Range<i64>;
 
 /// A basic block.
@@ -32,22 +32,22 @@ struct Block {
     from: Vec<usize>,
     visits: u32,
     state: Option<State>,
-    /// What comes from outside of the loop whose head it is, if that is counted.
+    /// The value from outside of the loop at this head, if the loop is counted.
     entry: Option<State>,
     counted: Option<Counted>,
 }
 
-/// A loop that one comparison at its end leaves once a counter is a number.
+/// A loop with a single comparison at its end that leaves it once a counter reaches a constant.
 struct Counted {
-    /// That something is not a number.
+    /// Not a constant.
     test: (Reg, i64),
-    /// By register: what the only op in the loop that writes it adds.
+    /// By register: the increment made by the only op in the loop that writes it.
     steps: BTreeMap<u8, i64>,
     /// Starts of its blocks.
     blocks: Vec<usize>,
 }
 
-/// The reach of each op of a function that accesses its frame; `None` if not all is known.
+/// The range of each op of a function that accesses its frame; `None` if not all are known.
 pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<BTreeMap<usize, Reach>> {
     if range.len() > OPS_MAX {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<BTreeMap<usize,
     let mut walk = Walk::new(ops, range);
     walk.find_counted();
     walk.grow()?;
-    // What grew too far shrinks again: two rounds over all blocks at once.
+    // Ranges that were widened too far are narrowed again by two passes over all blocks.
     for _ in 0..2 {
         walk.shrink()?;
     }
@@ -98,7 +98,7 @@ impl Walk<'_> {
         Walk { ops, start: range.start, blocks }
     }
 
-    /// The loops that are counted.
+    /// The counted loops.
     fn find_counted(&mut self) {
         let heads: Vec<usize> = self.blocks.keys().copied().collect();
         for head in heads {
@@ -118,7 +118,7 @@ impl Walk<'_> {
         else {
             return None;
         };
-        // What leads to the latch without the head.
+        // The blocks that reach the latch without the head.
         let mut blocks = vec![head];
         let mut left = vec![latch];
         while let Some(start) = left.pop() {
@@ -136,10 +136,10 @@ impl Walk<'_> {
             return None;
         }
         let ops = || blocks.iter().flat_map(|start| *start..self.blocks[start].end);
-        // Jumps backwards inside, other than the loop's own: what they go round may happen often.
+        // Other backward jumps inside the loop: the ops across them may be executed repeatedly.
         let jump = |at: usize| self.ops[at].target().map(|to| (to as usize, at));
         let inner: Vec<_> = ops().filter_map(jump).filter(|j| j.0 <= j.1 && j.1 != at).collect();
-        // By register: the op that writes it, and how many do.
+        // By register: the op that writes it, and their number.
         let mut defs = [(0, 0); Reg::COUNT];
         for at in ops() {
             for reg in self.ops[at].defs().iter() {
@@ -160,7 +160,7 @@ impl Walk<'_> {
         Some(Counted { test: (a, limit.into()), steps, blocks })
     }
 
-    /// All states until nothing grows.
+    /// All states, until a fixed point.
     fn grow(&mut self) -> Option<()> {
         let mut left = std::collections::BTreeSet::from([self.start]);
         self.blocks.get_mut(&self.start)?.state = Some(State::new());
@@ -191,7 +191,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Each state anew from those that led to it.
+    /// Recomputes each state from those of its predecessors.
     fn shrink(&mut self) -> Option<()> {
         let starts: Vec<usize> = self.blocks.keys().copied().collect();
         let mut states = BTreeMap::from([(self.start, State::new())]);
@@ -211,7 +211,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// `Some` if each state allows for all that leads to it.
+    /// `Some` if each state includes those of all predecessors.
     fn holds(&mut self) -> Option<()> {
         let starts: Vec<usize> = self.blocks.keys().copied().collect();
         for start in starts {
@@ -245,7 +245,7 @@ impl Walk<'_> {
         Some(found)
     }
 
-    /// The blocks that follow, each with the state there.
+    /// The successors, each with the state on that edge.
     fn ways(&self, start: usize, mut state: State) -> Option<Vec<(usize, State)>> {
         let end = self.blocks.get(&start)?.end;
         for op in &self.ops[start..end] {
@@ -271,7 +271,7 @@ impl Walk<'_> {
     }
 }
 
-/// What arrives at the head of a loop that is counted is in its bounds.
+/// At the head of a counted loop, the counter is within its bounds.
 fn arriving(block: &mut Block, from: usize, mut state: State) -> Option<State> {
     let Some(counted) = &block.counted else { return Some(state) };
     if !counted.blocks.contains(&from) {
@@ -316,7 +316,7 @@ fn bytes(op: &Op) -> Option<i64> {
     })
 }
 
-/// The state where a test is true; whether it can be.
+/// The state if a test is true; none if it cannot be.
 fn meets(state: &mut State, test: Test) -> bool {
     let signed = matches!(test.cond, Cond::SGt | Cond::SGe | Cond::SLt | Cond::SLe);
     let most = if signed { i32::MAX.into() } else { u32::MAX.into() };
@@ -332,7 +332,7 @@ fn meets(state: &mut State, test: Test) -> bool {
             Src::Mem(_) => return true,
         },
     );
-    // Of 32 bits, only what is the same in 64.
+    // For 32 bits, only what is the same in 64.
     let fits = |value: &Value| test.width == Width::W64 || value.within(0, most);
     if !fits(&a) || !fits(&b) {
         return true;
@@ -361,7 +361,7 @@ fn turned(cond: Cond) -> Cond {
     }
 }
 
-/// What `a` is between if `a cond b`.
+/// The range of `a` if `a cond b`.
 fn bounds(cond: Cond, a: Value, b: Value) -> Option<(i64, i64)> {
     let plain = a.lo >= 0;
     let (from, to) = (b.lo.saturating_add(1), b.hi.saturating_sub(1));
@@ -392,7 +392,7 @@ mod tests {
         Op::Alu { op, width: Width::W64, dst: AT, src: Src::Imm(src) }
     }
 
-    /// A word of the array at `r10 - 64`.
+    /// A word in the array at `r10 - 64`.
     fn word() -> Op {
         let addr = Addr { index: Some((AT, 2)), ..Addr::new(Reg::FP, -64, Space::Own) };
         Op::Load { size: Size::B4, sign: false, big: false, dst: Reg::R2, addr }
@@ -426,7 +426,7 @@ mod tests {
             (vec![alu(AluOp::And, 7), word(), Op::Exit], Some(-64..-32)),
             (vec![shift, word(), Op::Exit], Some(-64..0)),
             (vec![br(Cond::Gt, w64, 7, 2), word(), Op::Exit], Some(-64..-32)),
-            // Of the upper half, nothing is known; of numbers that may be negative, neither.
+            // Nothing is known about the upper half, or about possibly negative values.
             (vec![br(Cond::Gt, w32, 7, 2), word(), Op::Exit], None),
             (vec![br(Cond::SGt, w64, 7, 2), word(), Op::Exit], None),
             (vec![nop, word(), Op::Exit], None),
@@ -441,7 +441,8 @@ mod tests {
         }
     }
 
-    /// A counter that is stepped twice in some rounds, or in a loop inside, may pass the end.
+    /// A counter that is incremented twice in some iterations, or in an inner loop, may pass the
+    /// end.
     #[test]
     fn a_counter_that_may_pass_the_end_is_none() {
         let zero = Op::LdImm { dst: AT, value: 0 };

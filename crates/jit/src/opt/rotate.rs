@@ -5,8 +5,7 @@ use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, ShiftOp, Src};
 
-/// The rotation, and the op that is no longer needed: a shift in place whose result only this op
-/// reads.
+/// The rotation, and the op that is no longer needed: a shift in place that has no other use.
 pub(super) fn rewrite(
     values: &Values,
     (at, op): (usize, &Op),

@@ -1,5 +1,5 @@
-//! The sign of a byte or a half word is a bit that is tested where it is: `r2 = (s8)r1`, compared
-//! with 0 or -1 and not read again, is a test of bit 7 of `r1`.
+//! A sign test of a byte or half word becomes a bit test: `r2 = (s8)r1`, compared with 0 or -1 and
+//! then dead, is a test of bit 7 of `r1`.
 
 use crate::asm::Width;
 use crate::flow::Flow;
@@ -13,7 +13,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
         let Some(negative) = asks_for_sign(&test) else { continue };
         let Some(extension) = flow.before(ops, at) else { continue };
         let Some((src, bit)) = extended(&ops[extension], test) else { continue };
-        // Both ways, nobody reads the extended value.
+        // The extended value is dead on both edges.
         if !flow.is_dead_after(at, test.a) {
             continue;
         }
@@ -26,7 +26,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     changed
 }
 
-/// Whether the test is true of negative numbers, or of all others.
+/// Whether the test is true for negative values, or for all others.
 fn asks_for_sign(test: &Test) -> Option<bool> {
     match (test.cond, test.b) {
         (Cond::SLt, Src::Imm(0)) | (Cond::SLe, Src::Imm(-1)) => Some(true),
@@ -35,7 +35,7 @@ fn asks_for_sign(test: &Test) -> Option<bool> {
     }
 }
 
-/// What the tested register is the extension of, and which bit is the sign.
+/// The register whose extension is tested, and the number of its sign bit.
 fn extended(op: &Op, test: Test) -> Option<(Reg, i32)> {
     let Op::MovSx { size, width, dst, src } = *op else { return None };
     let bit = match size {

@@ -1,10 +1,9 @@
-//! Values that the compiler kept on the stack for want of registers move to registers that BPF does
-//! not have.
+//! Moves spilled values from the stack to registers that BPF does not have.
 //!
 //! # Invariants
-//! 1. Only in functions in which the stack's address goes nowhere but into loads and stores: no one
-//!    else can see a slot. What those with an index reach, `ranges` knows.
-//! 2. A slot is always accessed whole: no other access overlaps it.
+//! 1. Only in functions in which the stack's address is used only in loads and stores: slots are
+//!    not accessible otherwise. `ranges` gives the range of indexed accesses.
+//! 2. A slot is always accessed as a whole: no other access overlaps it.
 
 use crate::asm::Width;
 use crate::flow::{Flow, Func};
@@ -19,9 +18,9 @@ const USES_MIN: u32 = 4;
 struct Slot {
     disp: i32,
     size: Size,
-    /// Accesses, those in loops counted more often.
+    /// Number of accesses, weighted by loop depth.
     uses: u32,
-    /// Some access overlaps it without being one to it.
+    /// Whether another access overlaps it.
     mixed: bool,
 }
 
@@ -35,7 +34,7 @@ impl Slot {
     }
 }
 
-/// Whether something changed. A program that counts what it runs does so by `rbp`.
+/// Returns whether something changed. With coverage, `rbp` is not available.
 pub(super) fn run(ops: &mut [Op], flow: &Flow, (tuning, counts): (&Tuning, bool)) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
@@ -59,7 +58,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, (tuning, counts): (&Tuning, bool)
 }
 
 /// The registers that nothing uses in a function.
-fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
+pub(super) fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     let mut used = RegSet::NONE;
     let (mut calls, mut divides) = (false, false);
     for op in ops {
@@ -68,23 +67,24 @@ fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
         divides |= matches!(op, Op::Div { .. });
     }
     let mut regs = Vec::new();
-    if !calls && !divides && !used.has(SPARE_R9) {
+    if !calls && !divides {
         regs.push(SPARE_R9);
     }
     if tuning.prologue == Prologue::Minimal || tuning.fuel {
-        // In programs that throw it is where the frame is that catches (`frame`).
+        // In programs that throw, it is used for finding the frame that catches (`frame`).
         if !tuning.fuel && flow.exception_cb.is_none() {
             regs.push(SPARE_RBP);
         }
         if !tuning.fuel && !flow.counts_tail_calls() {
             regs.push(SPARE_R12);
         }
-        regs.extend((6..10).map(Reg).filter(|reg| !used.has(*reg)));
+        regs.extend((6..10).map(Reg));
     }
+    regs.retain(|reg| !used.has(*reg));
     regs
 }
 
-/// The slots of a function; `None` if the stack's address gets away.
+/// The slots of a function; `None` if the stack's address escapes.
 fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
     let range = func.start as usize..func.end as usize;
     let mut slots: Vec<Slot> = Vec::new();
@@ -110,7 +110,7 @@ fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
     Some(slots)
 }
 
-/// One more access, of that weight.
+/// Adds an access with that weight.
 fn note(slots: &mut Vec<Slot>, (size, disp, plain): (Size, i32, bool), uses: u32) {
     let new = Slot { disp, size, uses, mixed: !plain };
     let (mut known, mut overlaps) = (false, false);
@@ -129,8 +129,8 @@ fn note(slots: &mut Vec<Slot>, (size, disp, plain): (Size, i32, bool), uses: u32
     }
 }
 
-/// The access of an op that reads r10: size, address, and whether a register can stand for it.
-/// `None` if it is not an access, or not to a fixed place.
+/// The access of an op that uses r10: size, address, and whether a register can replace it. `None`
+/// if it is not an access, or not at a fixed offset.
 fn access(op: &Op) -> Option<(Size, Addr, bool)> {
     let (size, addr, plain) = match *op {
         Op::Load { size, addr, big, .. } => (size, addr, !big),

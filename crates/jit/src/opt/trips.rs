@@ -1,23 +1,47 @@
-//! Loops whose number of rounds is known: unrolled so that it comes out even, they are left at the
-//! end of the last round written only, and the others need no test.
+//! Loops with a known trip count, unrolled by a factor that divides it, are only left at the end of
+//! the last copy, and the others need no test.
 
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Cond, Op, Reg, Src};
 
-/// Rounds that are of interest, and ops in front of a loop in which its start is looked for.
+/// Maximum trip count, and number of ops before a loop that are searched for its initial value.
 const ROUNDS_MAX: u32 = 1 << 20;
 const WINDOW: usize = 32;
-/// Numbers below this stay positive in 32 bits with a step on top.
+/// Numbers below this stay positive in 32 bits after one more step.
 const NUMBER_MAX: i64 = 1 << 30;
 const STEP_MAX: i64 = 1 << 16;
 
-/// A loop that runs a known number of rounds if nothing else leaves it.
+/// A loop with a known trip count, unless something else leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trips {
     pub(crate) rounds: u32,
-    /// A copy of the counter that only the test reads: made in the last round alone.
+    /// A copy of the counter that is only used by the test: made in the last copy only.
     pub(crate) copy: Option<usize>,
+}
+
+/// A loop of one block, and how often its code is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rounds {
+    /// First op, and the one that jumps back to it.
+    pub(crate) head: usize,
+    pub(crate) latch: usize,
+    /// How often its code is written.
+    pub(crate) times: u32,
+    /// If the rounds come out even: only the last one that is written is tested.
+    pub(crate) trips: Option<Trips>,
+}
+
+impl Rounds {
+    /// The ops of a round, its jump back among them.
+    pub(super) fn body<'a>(&self, ops: &'a [Op]) -> &'a [Op] {
+        &ops[self.head..=self.latch]
+    }
+
+    /// Whether the loop's own test may end it in a round.
+    pub(super) fn may_end_in(&self, round: u32) -> bool {
+        self.trips.is_none() || round + 1 == self.times
+    }
 }
 
 /// What the test of a loop reads: the register that is counted, the op that steps it, and the one
@@ -28,7 +52,8 @@ struct Tested {
     copy: Option<usize>,
 }
 
-/// The rounds of the loop of one block from `head` to `latch`, to which only its end jumps back.
+/// The trip count of the single-block loop from `head` to `latch`, to which only its end jumps
+/// back.
 pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Option<Trips> {
     let Op::Br { test, .. } = ops[latch] else { return None };
     let Src::Imm(limit) = test.b else { return None };
@@ -36,7 +61,7 @@ pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Op
     let tested = tested(body, test.a)?;
     let (at, by) = tested.step;
     let start = i32::try_from(start(ops, flow, (head, tested.counter))?).ok()?;
-    // A copy that is made before the step has the value before it.
+    // A copy made before the increment has the old value.
     let is_before = tested.copy.is_some_and(|copy| copy < at);
     let first = i64::from(start) + if is_before { 0 } else { i64::from(by) };
     let rounds = rounds(test.cond, (first, i64::from(by)), i64::from(limit))?;
@@ -48,8 +73,8 @@ pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Op
     Some(Trips { rounds, copy })
 }
 
-/// After how many rounds a test is false for the first time, of which the first sees `first`, each
-/// other `by` more. Numbers are so small that width and sign make no difference.
+/// The number of iterations until a test is first false, with `first` in the first iteration and
+/// `by` more in each one. Values are so small that width and sign make no difference.
 fn rounds(cond: Cond, (first, by): (i64, i64), limit: i64) -> Option<u32> {
     let small = 0..NUMBER_MAX;
     if !small.contains(&first) || !small.contains(&limit) || by.abs() >= STEP_MAX {
@@ -63,12 +88,12 @@ fn rounds(cond: Cond, (first, by): (i64, i64), limit: i64) -> Option<u32> {
         Cond::Ge | Cond::SGe if by < 0 && first >= limit => (first - limit) / -by + 1,
         _ => return None,
     };
-    // Neither one that is false at once nor one that passes 0.
+    // Neither a test that is false at once nor a counter that passes 0.
     let is_plain = steps > 0 && first + steps * by >= 0;
     u32::try_from(steps + 1).ok().filter(|rounds| is_plain && *rounds <= ROUNDS_MAX)
 }
 
-/// How the register that is tested counts.
+/// How the tested register is incremented.
 fn tested(body: &[Op], reg: Reg) -> Option<Tested> {
     let (at, op) = only_def(body, reg)?;
     match *op {
@@ -92,7 +117,7 @@ fn only_def(body: &[Op], reg: Reg) -> Option<(usize, &Op)> {
     defs.next().is_none().then_some(first)
 }
 
-/// What a register holds where a loop is entered from above.
+/// The value of a register where a loop is entered by fall-through.
 fn start(ops: &[Op], flow: &Flow, (head, reg): (usize, Reg)) -> Option<u64> {
     for at in (head.saturating_sub(WINDOW)..head).rev() {
         let op = &ops[at];
@@ -120,7 +145,7 @@ mod tests {
     use crate::op::Test;
     use crate::opt::constants::holds;
 
-    /// Counted one by one, as the program would in both widths.
+    /// Counted step by step, as the program would in both widths.
     fn counted(test: Test, (first, by): (i64, i64), limit: i64) -> Option<u32> {
         let value = |round: i64| (first + round * by) as u64;
         let ends = |round: &i64| !holds(test, value(*round), limit as u64);

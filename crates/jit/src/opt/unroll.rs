@@ -1,41 +1,35 @@
-//! Short loops are written several times in a row: a processor that takes one jump in a cycle would
-//! wait for it otherwise. What each round of a loop adds to, it would still wait for: counters step
-//! once for all rounds (`counters`), sums go to two registers in turn (`sums`).
+//! Short loops are unrolled: otherwise a processor that takes one jump per cycle would be limited
+//! by the back-edge. Loop-carried additions would still limit it: counters are updated once per
+//! unrolled body (`counters`), and sums alternate between two registers (`sums`).
 //!
-//! The ops stay as they are; the emitter writes their code again (each time the loop may be left).
-//! With fuel, loops are not unrolled: what is left is counted at each round.
+//! The ops are not copied; the emitter emits their code again (each copy with the loop's exit).
+//! With fuel, loops are not unrolled: fuel is counted in each iteration.
 //!
 //! # Invariants
-//! 1. Where a loop is entered and where it is left, its registers hold what the ops say; between,
-//!    counters are behind by a known number of steps and sums are in two parts.
+//! 1. Where a loop is entered and left, its registers have the values given by the ops; inside,
+//!    counters lag behind by a known number of increments, and sums are in two parts.
 
 use super::counters::{self, Counter};
 use super::sums::{self, Sum};
-use super::trips::{self, Trips};
+use super::trips::{self, Rounds, Trips};
 use crate::flow::Flow;
 use crate::op::{Op, RegSet};
 use crate::tuning::Passes;
 
-/// A loop of one block.
+/// A loop that is written several times in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
-    /// First op, and the one that jumps back to it.
-    pub(crate) head: usize,
-    pub(crate) latch: usize,
-    /// How often its code is written.
-    pub(crate) times: u32,
-    /// If the rounds come out even: only the last one that is written is tested.
-    pub(crate) trips: Option<Trips>,
+    pub(crate) rounds: Rounds,
     /// Registers that step once for all rounds.
     pub(crate) counters: Vec<Counter>,
-    /// A register that is in two parts.
+    /// A sum that is kept in two registers.
     pub(crate) sum: Option<Sum>,
 }
 
-/// Ops that all rounds together may have.
+/// Maximum number of ops of all copies together.
 const OPS_MAX: u32 = 24;
 const TIMES_MAX: u32 = 4;
-/// How often a loop may be written whose rounds come out even, so that it has fewer ops.
+/// Maximum unroll factor for a known trip count, which leaves fewer ops per iteration.
 const TIMES_EVEN_MAX: u32 = 8;
 
 /// The loops to unroll, in order.
@@ -63,46 +57,42 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
             let (times, trips) = trips
                 .and_then(|trips| Some((even(trips, count)?, Some(trips))))
                 .unwrap_or((times, None));
-            let (counters, sum) = (Vec::new(), None);
-            let mut looped = Loop { head, latch, times, trips, counters, sum };
-            if passes.counters {
-                looped.counters = counters::find(ops, &looped);
-            }
-            if passes.sums {
-                looped.sum = sums::find(ops, flow, &looped);
-            }
-            loops.push(looped);
+            let rounds = Rounds { head, latch, times, trips };
+            let counters = match passes.counters {
+                true => counters::find(ops, &rounds),
+                false => Vec::new(),
+            };
+            let sum = match passes.sums {
+                true => sums::find(ops, flow, &rounds, &counters),
+                false => None,
+            };
+            loops.push(Loop { rounds, counters, sum });
         }
     }
     loops
 }
 
-/// By op: how many jumps lead there.
+/// By op: the number of jumps to it.
 fn jumps(ops: &[Op]) -> Vec<u32> {
     let mut jumps = vec![0; ops.len() + 1];
     ops.iter().filter_map(Op::target).for_each(|to| jumps[to as usize] += 1);
     jumps
 }
 
-/// How often a loop is written so that its rounds come out even.
+/// The unroll factor that divides the trip count.
 fn even(trips: Trips, count: u32) -> Option<u32> {
-    // Neither test nor step nor copy is written but once.
+    // The test, the increment and the copy are emitted only once.
     let light = count.saturating_sub(2 + u32::from(trips.copy.is_some())).max(1);
     let most = (OPS_MAX / light).min(TIMES_EVEN_MAX);
     (2..=most).rev().find(|times| trips.rounds.is_multiple_of(*times))
 }
 
 impl Loop {
-    /// The ops of a round, its jump back among them.
-    pub(super) fn body<'a>(&self, ops: &'a [Op]) -> &'a [Op] {
-        &ops[self.head..=self.latch]
-    }
-
     /// What stands for the op at `at` in a round, counted from 0. A comparison may need an op in
     /// front of it.
     pub(crate) fn in_round(&self, (at, op): (usize, Op), round: u32) -> (Option<Op>, Op) {
-        let copy = self.trips.and_then(|trips| trips.copy);
-        if !self.may_end_in(round) && (at == self.latch || copy == Some(at)) {
+        let copy = self.rounds.trips.and_then(|trips| trips.copy);
+        if !self.rounds.may_end_in(round) && (at == self.rounds.latch || copy == Some(at)) {
             return (None, Op::Nop);
         }
         let (mut before, mut op) = (None, op);
@@ -111,9 +101,9 @@ impl Loop {
         }
         for counter in &self.counters {
             if counter.at == at {
-                return (None, counter.stepped(op, (round, self.times)));
+                return (None, counter.stepped(op, (round, self.rounds.times)));
             }
-            let behind = counter.behind(at, (round, self.times));
+            let behind = counter.behind(at, (round, self.rounds.times));
             if behind != 0
                 && let Some((front, shifted)) = counters::shifted(op, counter.reg, behind)
             {
@@ -124,16 +114,11 @@ impl Loop {
         (before, op)
     }
 
-    /// Whether the loop's own test may end it in a round.
-    pub(super) fn may_end_in(&self, round: u32) -> bool {
-        self.trips.is_none() || round + 1 == self.times
-    }
-
     /// What makes the registers whole when a round is left at `at` for where `live` are read.
     pub(crate) fn repairs(&self, at: usize, round: u32, live: RegSet) -> Vec<Op> {
         let read = |counter: &&Counter| live.has(counter.reg);
         let steps = self.counters.iter().filter(read).filter_map(|counter| {
-            match counter.behind(at, (round, self.times)) {
+            match counter.behind(at, (round, self.rounds.times)) {
                 0 => None,
                 behind => Some(counter.caught_up(behind)),
             }

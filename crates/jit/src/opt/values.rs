@@ -1,10 +1,10 @@
-//! What registers hold within a basic block, as far as passes care: each value has a number, and
-//! for some it is known how it was made.
+//! Local value numbering: each value in a basic block has a number, and for some values their
+//! definition is known.
 //!
-//! Two registers with the same number hold the same 64 bits. Numbers live as long as the block.
+//! Two registers with the same number hold the same 64 bits. Numbers are valid in one block.
 //!
 //! # Invariants
-//! 1. A number is never given twice; what is said of a number stays true.
+//! 1. A number is never reused; what is known about a number stays true.
 //! 2. `low` of two numbers is equal only if the low 32 bits of the values are.
 
 use crate::asm::Width;
@@ -13,7 +13,7 @@ use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Size, Space, Src};
 /// Number of a value.
 pub(super) type Vn = u32;
 
-/// `of` shifted. For width 32, `of` is a `low` number and the result is zero extended.
+/// `of` shifted. For width 32, `of` is a `low` number and the result is zero-extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shifted {
     pub(super) op: ShiftOp,
@@ -31,7 +31,7 @@ pub(super) struct Sum {
     pub(super) disp: i32,
 }
 
-/// Bytes from memory that nobody else writes: byte `i` is that at `base + offs[i]`, or 0.
+/// Bytes from private memory: byte `i` is the one at `base + offs[i]`, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bytes {
     pub(super) base: Vn,
@@ -45,7 +45,7 @@ pub(super) struct Bytes {
 pub(super) struct Def {
     /// The first number with the same low 32 bits.
     pub(super) low: Vn,
-    /// The value is below 2 to this.
+    /// The value is less than 2 to this power.
     pub(super) bits: u8,
     pub(super) constant: Option<u64>,
     pub(super) shifted: Option<Shifted>,
@@ -59,11 +59,11 @@ impl Def {
     }
 }
 
-/// The state in front of an op.
+/// The state before an op.
 pub(super) struct Values {
     defs: Vec<Def>,
     regs: [Vn; Reg::COUNT],
-    /// By register: the op that wrote it and the number it held before, if that was in this block.
+    /// By register: the op that wrote it, and the number it had before, if that was in this block.
     written: [Option<(u32, Vn)>; Reg::COUNT],
     /// Registers read since they were written.
     read: RegSet,
@@ -117,7 +117,7 @@ impl Values {
         self.written[usize::from(reg.0)].map_or(0, |(at, _)| at + 1)
     }
 
-    /// The register that holds the value now, and has longest.
+    /// The register that has held the value longest, and still does.
     pub(super) fn holder(&self, number: Vn) -> Option<Reg> {
         let all = (0..Reg::COUNT as u8).map(Reg);
         all.filter(|reg| self.of(*reg) == number).min_by_key(|reg| self.since(*reg))
@@ -146,35 +146,35 @@ impl Values {
         self.written[usize::from(reg.0)] = None;
     }
 
-    /// A register whose low 32 bits are those of the value.
+    /// A register with the same low 32 bits as the value.
     pub(super) fn low_holder(&self, low: Vn) -> Option<Reg> {
         (0..Reg::COUNT as u8).map(Reg).find(|reg| self.def_of(*reg).low == low)
     }
 
-    /// Another register that holds what `reg` does, and has longer.
+    /// Another register with the same value as `reg`, that has held it longer.
     pub(super) fn holder_before(&self, reg: Reg) -> Option<Reg> {
         self.holder(self.of(reg)).filter(|other| self.since(*other) < self.since(reg))
     }
 
-    /// The op that wrote `reg` in this block, and what the register held before, if nothing has
+    /// The op that wrote `reg` in this block, and the register's previous value, if nothing has
     /// read it since.
     pub(super) fn unread(&self, reg: Reg) -> Option<(u32, Vn)> {
         self.written[usize::from(reg.0)].filter(|_| !self.read.has(reg))
     }
 
-    /// What `op` would make: bytes from memory, a sum.
+    /// The definition of the result of `op`: bytes from memory, a sum.
     pub(super) fn preview(&self, op: &Op) -> (Option<Bytes>, Option<Sum>) {
         match self.define(op) {
-            Some(Made::New(def)) => (def.bytes, def.sum),
+            Some(Definition::New(def)) => (def.bytes, def.sum),
             _ => (None, None),
         }
     }
 
-    /// Notes what `op`, which stands at `at`, does. `meant` is the op as it was before it was
-    /// rewritten, which tells more of its result.
+    /// Records the effect of `op` at `at`. `meant` is the op before it was rewritten, which says
+    /// more about its result.
     pub(super) fn step(&mut self, at: u32, op: &Op, meant: &Op) {
         let def = self.define(if matches!(op, Op::Mov { .. }) { op } else { meant });
-        // Behind a jump, what it jumps to may read anything.
+        // The code at the target of a jump may read anything.
         let reads = if op.target().is_some() { RegSet::ALL } else { op.uses() };
         self.read = self.read.or(reads);
         if matches!(op, Op::Store { .. } | Op::AluStore { .. } | Op::Atomic { .. }) || op.is_call()
@@ -183,8 +183,8 @@ impl Values {
         }
         for reg in op.defs().iter() {
             let number = match def {
-                Some(Made::Same(number)) => number,
-                Some(Made::New(mut def)) => {
+                Some(Definition::Same(number)) => number,
+                Some(Definition::New(mut def)) => {
                     let number = self.defs.len() as Vn;
                     if def.low == Vn::MAX {
                         def.low = number;
@@ -201,43 +201,45 @@ impl Values {
         }
     }
 
-    fn define(&self, op: &Op) -> Option<Made> {
+    fn define(&self, op: &Op) -> Option<Definition> {
         let unknown = Def::unknown(Vn::MAX, 64);
         Some(match *op {
             Op::Mov { width, src: Src::Reg(src), .. } => self.moved(width, src),
             Op::Mov { width, src: Src::Imm(imm), .. } => {
                 let value = if width == Width::W32 { imm as u32 as u64 } else { imm as i64 as u64 };
-                Made::New(known(value))
+                Definition::New(known(value))
             }
-            Op::LdImm { value, .. } => Made::New(known(value)),
+            Op::LdImm { value, .. } => Definition::New(known(value)),
             Op::Zext { size: Size::B4, src, .. } => self.moved(Width::W32, src),
             Op::Zext { size, src, .. } => {
                 let bits = (8 * size.bytes() as u8).min(self.def_of(src).bits);
-                Made::New(Def { bits, ..unknown })
+                Definition::New(Def { bits, ..unknown })
             }
             Op::Load { size, sign: false, big, addr, .. } => self.loaded(size, big, addr),
             Op::Shift { op, width, src, by: Src::Imm(by), .. } => {
-                Made::New(self.shifted((op, width), src, by))
+                Definition::New(self.shifted((op, width), src, by))
             }
-            Op::Alu { op, width, dst, src } => Made::New(self.alu((op, width), dst, src)),
+            Op::Alu { op, width, dst, src } => Definition::New(self.alu((op, width), dst, src)),
             Op::Lea { width: Width::W64, addr, .. } => {
                 let sum = self.sum_of(addr.base, Width::W64).filter(|_| addr.index.is_none());
                 let sum = sum.and_then(|sum| plus(sum, addr.disp));
-                Made::New(Def { sum, ..unknown })
+                Definition::New(Def { sum, ..unknown })
             }
             Op::Shift { width: Width::W32, .. }
             | Op::Neg { width: Width::W32, .. }
             | Op::Div { width: Width::W32, .. }
-            | Op::MovSx { width: Width::W32, .. } => Made::New(Def { bits: 32, ..unknown }),
-            Op::Swap { size, .. } => Made::New(Def { bits: 8 * size.bytes() as u8, ..unknown }),
+            | Op::MovSx { width: Width::W32, .. } => Definition::New(Def { bits: 32, ..unknown }),
+            Op::Swap { size, .. } => {
+                Definition::New(Def { bits: 8 * size.bytes() as u8, ..unknown })
+            }
             _ => return None,
         })
     }
 
-    fn moved(&self, width: Width, src: Reg) -> Made {
+    fn moved(&self, width: Width, src: Reg) -> Definition {
         let (number, def) = (self.of(src), *self.def_of(src));
         if width == Width::W64 || def.bits <= 32 {
-            return Made::Same(number);
+            return Definition::Same(number);
         }
         let sum = self.sum_of(src, Width::W32).map(|sum| Sum { width: Width::W32, ..sum });
         let bytes = def.bytes.map(|bytes| {
@@ -246,10 +248,10 @@ impl Values {
             Bytes { offs, ..bytes }
         });
         let constant = def.constant.map(|value| value & u64::from(u32::MAX));
-        Made::New(Def { low: def.low, bits: 32, constant, shifted: None, sum, bytes })
+        Definition::New(Def { low: def.low, bits: 32, constant, shifted: None, sum, bytes })
     }
 
-    fn loaded(&self, size: Size, big: bool, addr: Addr) -> Made {
+    fn loaded(&self, size: Size, big: bool, addr: Addr) -> Definition {
         let bits = 8 * size.bytes() as u8;
         let mut def = Def::unknown(Vn::MAX, bits);
         let place = if addr.space == Space::Own { self.place(addr) } else { None };
@@ -261,7 +263,7 @@ impl Values {
             }
             def.bytes = Some(Bytes { base, epoch: self.epoch, offs });
         }
-        Made::New(def)
+        Definition::New(def)
     }
 
     /// An address as a value and a constant.
@@ -295,8 +297,8 @@ impl Values {
             index: Some((of, by as u8)),
             disp: 0,
         });
-        // Of a 32-bit sum, only the low half of the index counts: it may be in any register whose
-        // low half it is.
+        // For a 32-bit sum, only the low half of the index matters: it may be any register with
+        // that low half.
         let bytes = def.bytes.filter(|_| by % 8 == 0 && op != ShiftOp::Sar && op != ShiftOp::Rol);
         let bytes = bytes.map(|bytes| {
             let (mut offs, count) = ([None; 8], max as usize / 8);
@@ -345,7 +347,7 @@ impl Values {
         Def { low: Vn::MAX, bits, constant: None, shifted: None, sum, bytes }
     }
 
-    /// The value of a register as a sum, which it always is of itself.
+    /// The value of a register as a sum; any value is at least the sum of itself.
     fn sum_of(&self, reg: Reg, width: Width) -> Option<Sum> {
         let itself = Sum { width: Width::W64, base: Some(self.of(reg)), index: None, disp: 0 };
         let known = self.def_of(reg).sum;
@@ -393,9 +395,9 @@ fn plus(sum: Sum, imm: i32) -> Option<Sum> {
 }
 
 /// What an op makes.
-enum Made {
+enum Definition {
     /// A value that has a number.
     Same(Vn),
-    /// A new one; `low` is `Vn::MAX` if it is its own.
+    /// A new number; `low` is `Vn::MAX` if it is the number itself.
     New(Def),
 }

@@ -1,22 +1,22 @@
-//! Bytes that are copied one by one to where they are neighbours again become copies of words:
-//! compilers to BPF copy a field that need not be aligned by its bytes.
+//! Bytes that are copied one by one to adjacent places become copies of words: compilers for BPF
+//! copy unaligned fields byte by byte.
 //!
 //! # Invariants
-//! 1. Both places are the run's own memory.
-//! 2. A load moves down to the last one of its word, a store to the last one. Between them is
-//!    nothing that writes to either place, nor reads where is stored.
-//! 3. What is loaded is read by its store alone.
+//! 1. Source and destination are private memory.
+//! 2. A load moves down to the last load of its word, a store to the last store. Nothing between
+//!    them writes to either place or reads the destination.
+//! 3. The loaded value is used only by its store.
 
 use crate::flow::{Flow, Func};
 use crate::op::{Addr, AtomicOp, Op, Reg, RegSet, Size, Space, Src};
 use std::ops::Range;
 
-/// Ops between the first load and the last store, and how many copies are looked through for a
-/// neighbour.
+/// Maximum number of ops between the first load and the last store, and of copies that are searched
+/// for a neighbour.
 const SPAN_MAX: usize = 64;
 const NEAR: usize = 16;
 
-/// A load, and the store that alone reads it.
+/// A load, and the store that is its only user.
 #[derive(Clone, Copy)]
 struct Copy {
     load: usize,
@@ -59,7 +59,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     changed
 }
 
-/// Whether no address of the frame is anywhere but in a load or store.
+/// Whether the stack's address is used only in loads and stores.
 fn frame_is_closed(ops: &[Op], func: &Func) -> bool {
     ops[func.start as usize..func.end as usize].iter().all(|op| {
         let kept = match *op {
@@ -77,7 +77,7 @@ fn frame_is_closed(ops: &[Op], func: &Func) -> bool {
 /// The copies of a block, in the order of their stores.
 fn copies(ops: &[Op], flow: &Flow, range: Range<usize>) -> Vec<Copy> {
     let mut copies = Vec::new();
-    // By register: the load that nothing has read yet.
+    // By register: the load that has not been used yet.
     let mut loaded: [Option<usize>; Reg::COUNT] = [None; Reg::COUNT];
     for at in range {
         let op = ops[at];
@@ -103,7 +103,7 @@ fn copies(ops: &[Op], flow: &Flow, range: Range<usize>) -> Vec<Copy> {
     copies
 }
 
-/// Joins copies to the longest words that they make up; whether there were any.
+/// Merges copies into words as large as possible; returns whether there were any.
 fn joined(ops: &mut [Op], copies: Vec<Copy>, closed: bool) -> bool {
     let mut copies = copies;
     let mut changed = false;
@@ -124,7 +124,7 @@ fn joined(ops: &mut [Op], copies: Vec<Copy>, closed: bool) -> bool {
     changed
 }
 
-/// The copies that make up a word with `first` as its first, in the order of their bytes.
+/// The copies that make up a word starting with `first`, in the order of their bytes.
 fn word(
     ops: &[Op],
     copies: &[Copy],
@@ -153,12 +153,12 @@ fn is_at(addr: Addr, start: Addr, off: u32) -> bool {
         && Addr { disp: start.disp, ..addr } == start
 }
 
-/// Whether loads and stores may move to the last of each.
+/// Whether the loads and stores may move to the last of each.
 fn may_join(ops: &[Op], parts: &[Copy], (bytes, closed): (u32, bool)) -> bool {
     let (from, to) = (Place { addr: parts[0].from, bytes }, Place { addr: parts[0].to, bytes });
     let Some(last) = parts.iter().max_by_key(|part| part.load) else { return false };
     let first = parts.iter().map(|part| part.load).min().unwrap_or(last.load);
-    // The register of the last load carries the word.
+    // The register of the last load holds the word.
     let carries = parts.iter().all(|part| part.store <= last.store);
     if !carries || last.store - first > SPAN_MAX || !from.is_apart(to, closed) {
         return false;
@@ -180,7 +180,7 @@ fn may_join(ops: &[Op], parts: &[Copy], (bytes, closed): (u32, bool)) -> bool {
 }
 
 impl Place {
-    /// Whether the two have no byte in common, as far as is known.
+    /// Whether the two are known not to overlap.
     fn is_apart(self, other: Place, closed: bool) -> bool {
         let (a, b) = (self.addr, other.addr);
         if (a.base, a.index) == (b.base, b.index) {
@@ -218,7 +218,7 @@ fn accessed(op: &Op) -> Option<Accessed> {
     }
 }
 
-/// Writes a word's load and store in place of the last of its parts.
+/// Replaces the last load and store of a word by those of the word.
 fn write(ops: &mut [Op], parts: &[Copy], bytes: u32) {
     let size = match bytes {
         2 => Size::B2,

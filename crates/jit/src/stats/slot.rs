@@ -1,43 +1,43 @@
-//! `StatsSlot`: what one thread counts of one program.
+//! `StatsSlot`: the counters of one program in one thread.
 //!
-//! The models of `skep-runtime` compile this file too, with atomics that they watch: it takes all
-//! that it needs from the module around it.
+//! The models of `skep-runtime` compile this file too, with instrumented atomics; everything it
+//! needs comes from the surrounding module.
 
 use super::BUCKETS;
 use super::atomic::{AtomicU32, AtomicU64};
 
-/// What one thread counts of one program; pairs of cache lines that no other thread writes.
+/// The counters of one program in one thread; pairs of cache lines that no other thread writes.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct StatsSlot {
-    /// Runs that began. It only grows, whoever has the slot: which of them are timed depends on it.
+    /// Runs that began. Never reset when the owner changes, because it determines which runs are
+    /// timed.
     pub run_cnt: AtomicU64,
-    /// Time of the runs that were timed, with that of the runs that they stand for.
+    /// Time of the timed runs, including that of the runs they represent.
     pub ticks: AtomicU64,
-    /// Runs that were timed and have ended.
+    /// Timed runs that have ended.
     pub timed_cnt: AtomicU64,
-    /// Runs that did not happen because the thread was in the program already.
+    /// Runs skipped because the thread was already in the program.
     pub recursion_misses: AtomicU64,
-    /// Runs whose time is not known because the clock jumped.
+    /// Runs whose time is unknown because the clock jumped.
     pub clock_jumps: AtomicU64,
-    /// Odd while a time is written.
+    /// Odd while a time is being written.
     pub seq: AtomicU32,
-    /// Of `ticks`, those of runs that are in `buckets`; machine code knows nothing of it.
+    /// The part of `ticks` from runs in `buckets`; not used by machine code.
     pub bucket_ticks: AtomicU64,
-    /// How many of `run_cnt` threads began that had the slot before; machine code knows nothing of
-    /// it.
+    /// The part of `run_cnt` from previous owners of the slot; not used by machine code.
     pub folded_cnt: AtomicU64,
-    /// Of `timed_cnt`, those that stand for other runs too: `ticks` is an estimate.
+    /// The part of `timed_cnt` from runs that represent others too: `ticks` is an estimate.
     pub estimated_cnt: AtomicU64,
-    /// The longest time that a run which is not timed is taken to have; 0 if none is known.
+    /// The maximum time assumed for a run that is not timed; 0 if unknown.
     pub limit: AtomicU64,
-    /// Until when the thread's time is given to runs.
+    /// The end of the time already assigned to runs of the thread.
     pub covered: AtomicU64,
-    /// Runs that took at least 2^i ns and less than twice that, in the way of `ticks`.
+    /// Runs that took at least 2^i ns and less than twice that, weighted like `ticks`.
     pub buckets: Buckets,
 }
 
-/// The histogram, on lines of its own.
+/// The histogram, on cache lines of its own.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Buckets(pub [AtomicU64; BUCKETS]);

@@ -241,10 +241,16 @@ pub(crate) const EXAMPLES: &[Example] = &[
              r3 = *(u64 *)(r1 +8)\n\
              r3 += 1\n\
              *(u64 *)(r1 +8) = r3\n\
+             r4 = *(u64 *)(r1 +16)\n\
+             r5 = 5\n\
+             r5 += r4\n\
+             *(u64 *)(r1 +16) = r5\n\
              exit",
         with: "mov eax,1\n\
              add rax,[rdi]\n\
              add qword ptr [rdi+8],1\n\
+             mov r8d,5\n\
+             add [rdi+10h],r8\n\
              ret\n",
         without: "mov eax,1\n\
              mov rsi,[rdi]\n\
@@ -252,6 +258,10 @@ pub(crate) const EXAMPLES: &[Example] = &[
              mov rdx,[rdi+8]\n\
              add rdx,1\n\
              mov [rdi+8],rdx\n\
+             mov rcx,[rdi+10h]\n\
+             mov r8d,5\n\
+             add r8,rcx\n\
+             mov [rdi+10h],r8\n\
              ret\n",
     },
     Example {

@@ -264,49 +264,84 @@ pub(crate) const LOOPS: &[Example] = &[
              jmp short 4\n",
     },
     Example {
-        pass: "cold",
+        pass: "bases",
         program: "r0 = 0\n\
-             r2 = r1\n\
-             goto more\n\
-             next:\n\
-             r2 += 1\n\
-             if r2 != 7 goto more\n\
-             r0 += r2\n\
-             goto out\n\
-             more:\n\
+             again:\n\
+             r2 = 0x123456789a ll\n\
              r0 ^= r2\n\
-             if r0 > 9 goto next\n\
-             r0 += 3\n\
-             goto next\n\
-             out:\n\
+             r2 = 0x12345678aa ll\n\
+             r0 += r2\n\
+             r1 += -1\n\
+             if r1 != 0 goto again\n\
+             exit",
+        with: "push rbp\n\
+             mov rbp,123456789Ah\n\
+             xor eax,eax\n\
+             mov rsi,rbp\n\
+             xor rax,rsi\n\
+             lea rsi,[rbp+10h]\n\
+             add rax,rsi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 000000000000000Eh\n\
+             pop rbp\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             mov rsi,123456789Ah\n\
+             xor rax,rsi\n\
+             mov rsi,12345678AAh\n\
+             add rax,rsi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 2\n\
+             ret\n",
+    },
+    // A block that is jumped over and not rare stays.
+    Example {
+        pass: "layout",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             again:\n\
+             r3 = 1\n\
+             if r0 != 7 goto over\n\
+             r3 = 0\n\
+             over:\n\
+             r0 += r3\n\
+             if r0 > 9 goto other\n\
+             r0 ^= r2\n\
+             other:\n\
+             r2 += 1\n\
+             if r2 != 16 goto again\n\
              exit",
         with: "xor eax,eax\n\
-             mov rsi,rdi\n\
-             jmp short 0000000000000011h\n\
-             add rsi,1\n\
-             cmp rsi,7\n\
-             je short 0000000000000021h\n\
-             xor rax,rsi\n\
+             xor esi,esi\n\
+             jmp short 000000000000001Ch\n\
+             add rax,rdx\n\
              cmp rax,9\n\
-             ja short 7\n\
-             add rax,3\n\
-             jmp short 7\n\
-             ret\n\
-             add rax,rsi\n\
-             jmp short 0000000000000020h\n",
+             ja short 0000000000000012h\n\
+             xor rax,rsi\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             je short 000000000000002Bh\n\
+             mov edx,1\n\
+             cmp rax,7\n\
+             jne short 6\n\
+             xor edx,edx\n\
+             jmp short 6\n\
+             ret\n",
         without: "xor eax,eax\n\
-             mov rsi,rdi\n\
-             jmp short 0000000000000016h\n\
-             add rsi,1\n\
-             cmp rsi,7\n\
-             jne short 0000000000000016h\n\
-             add rax,rsi\n\
-             jmp short 0000000000000025h\n\
-             xor rax,rsi\n\
+             xor esi,esi\n\
+             mov edx,1\n\
+             cmp rax,7\n\
+             jne short 0000000000000011h\n\
+             xor edx,edx\n\
+             add rax,rdx\n\
              cmp rax,9\n\
-             ja short 7\n\
-             add rax,3\n\
-             jmp short 7\n\
+             ja short 000000000000001Dh\n\
+             xor rax,rsi\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 4\n\
              ret\n",
     },
     Example {

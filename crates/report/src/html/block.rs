@@ -1,4 +1,4 @@
-//! What is shown of a program when it is opened, block by block.
+//! The blocks shown when a program is opened.
 
 use super::strings::{Once, shown};
 use crate::diagnostic::SourceSpot;
@@ -13,7 +13,7 @@ pub enum Cell<'a> {
     Number(i64),
 }
 
-/// A step of a story.
+/// A step of the path to a rejection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// What happened.
@@ -22,44 +22,44 @@ pub struct Step {
     pub at: Option<SourceSpot>,
 }
 
-/// A line of the source.
+/// A source line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLine {
     /// `parse.c:12`; links go there.
     pub place: String,
     /// Its text.
     pub text: String,
-    /// A number for each of the block's columns.
+    /// One number for each of the block's columns.
     pub numbers: Vec<i64>,
-    /// Steps of the story that are at this line, from 1.
+    /// Steps of the path at this line, from 1.
     pub steps: Vec<usize>,
 }
 
-/// A part of what is shown of a program.
+/// A block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
-    /// A heading and words; empty lines part them.
+    /// A heading and text; empty lines separate paragraphs.
     Prose {
         /// Above the words.
         heading: String,
         /// Markdown of the simple kind: paragraphs, `code`, fenced code, lists.
         text: String,
     },
-    /// A heading and lines as they are.
+    /// A heading and verbatim lines.
     Verbatim {
         /// Above the lines.
         heading: String,
         /// The lines.
         text: String,
     },
-    /// What happened, in order.
+    /// The steps, in order.
     Story {
         /// Above the steps.
         heading: String,
         /// The steps, each with its line.
         steps: Vec<Step>,
     },
-    /// Lines of the source; their first number is how hot they are.
+    /// Source lines; their first number determines how hot they are.
     Source {
         /// Above the lines.
         heading: String,
@@ -68,16 +68,16 @@ pub enum Block {
         /// By file and line.
         lines: Vec<SourceLine>,
     },
-    /// A table; texts that are the place of a line of the source are links.
+    /// A table; texts that are the location of a source line are links.
     Table {
         /// Above the table.
         heading: String,
-        /// Headings of the columns; those of numbers are set to the right.
+        /// Headings of the columns; those of numbers are aligned right.
         columns: Vec<String>,
         /// Texts and numbers.
         rows: Vec<Vec<TableCell>>,
     },
-    /// A picture in SVG, of our own making.
+    /// An SVG picture that we generated.
     Picture {
         /// Above the picture.
         heading: String,
@@ -89,7 +89,7 @@ pub enum Block {
 /// A cell of a block's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableCell {
-    /// Words, or the place of a line.
+    /// Text, or the location of a line.
     Text(String),
     /// A number.
     Number(u64),
@@ -139,7 +139,7 @@ impl Block {
             Block::Table { heading, columns, rows } => {
                 let heading = s(heading);
                 let columns: Vec<usize> = columns.iter().map(|column| s(column)).collect();
-                // A text is its index in an array of its own: a number is a number.
+                // A text is an index in an array of its own, to distinguish it from a number.
                 let mut cell = |cell: &TableCell| match cell {
                     TableCell::Text(text) => json!([s(text)]),
                     TableCell::Number(number) => json!(number),
@@ -155,12 +155,12 @@ impl Block {
     }
 }
 
-/// `parse.c:12`: the file without its folders.
+/// `parse.c:12`: the file without its directories.
 pub(super) fn place_of(at: &SourceSpot) -> String {
     format!("{}:{}", at.file.rsplit('/').next().unwrap_or(&at.file), at.line)
 }
 
-/// File and line of a place, to sort by.
+/// File and line of a location, for sorting.
 pub(super) fn file_and_line(place: &str) -> (&str, u32) {
     let parts = place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     parts.or_else(|| Some(("", place.strip_prefix("insn ")?.parse().ok()?))).unwrap_or((place, 0))

@@ -1,11 +1,11 @@
-//! The page of `skep check`: every program, and of those refused the story.
+//! The page of `skep check`: every program, and the path to each rejection.
 
 use super::block::{Block, Cell, SourceLine, Step, file_and_line, place_of};
 use super::{ColumnKind, Page};
 use crate::diagnostic::{Diagnostic, SourceSpot};
 use std::collections::BTreeMap;
 
-/// What is told of one program.
+/// The result for one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedProgram {
     /// Object file, as the user named it.
@@ -16,11 +16,11 @@ pub struct CheckedProgram {
     pub verdict: &'static str,
     /// Insns walked.
     pub insns: u64,
-    /// Why it is not accepted; what else is known, in a line, where that is no diagnostic.
+    /// Why it is not accepted; or a line of text, if that is not a diagnostic.
     pub why: Result<Option<Diagnostic>, String>,
 }
 
-/// Makes the page; `explain` has the catalogue's text of a code.
+/// Creates the page; `explain` gives the catalogue's text of a code.
 pub fn check_page(
     programs: &[CheckedProgram],
     explain: impl Fn(&str) -> Option<&'static str>,
@@ -54,21 +54,21 @@ pub fn check_page(
     page
 }
 
-/// The story of a refusal.
+/// The path to a rejection.
 fn blocks(diagnostic: &Diagnostic, explain: &impl Fn(&str) -> Option<&'static str>) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(advice) = &diagnostic.advice {
         blocks.push(Block::Prose { heading: advice.title.clone(), text: advice.help.clone() });
     }
     let message = diagnostic.message.clone();
-    blocks.push(Block::Verbatim { heading: "The verifier says".to_owned(), text: message });
+    blocks.push(Block::Verbatim { heading: "Verifier message".to_owned(), text: message });
     let steps = steps(diagnostic);
     let lines = lines(&steps);
     if !steps.is_empty() {
-        blocks.push(Block::Story { heading: "How it came to that".to_owned(), steps });
+        blocks.push(Block::Story { heading: "Path to the rejection".to_owned(), steps });
     }
     if !lines.is_empty() {
-        let heading = "Lines of the source".to_owned();
+        let heading = "Source lines".to_owned();
         blocks.push(Block::Source { heading, columns: Vec::new(), lines });
     }
     if let Some(text) = explain(&diagnostic.rule) {
@@ -78,14 +78,14 @@ fn blocks(diagnostic: &Diagnostic, explain: &impl Fn(&str) -> Option<&'static st
     blocks
 }
 
-/// The notes, and at the end the insn that is refused.
+/// The notes, followed by the rejected insn.
 fn steps(diagnostic: &Diagnostic) -> Vec<Step> {
     let notes = diagnostic.notes.iter();
     let mut steps: Vec<Step> =
         notes.map(|note| Step { text: note.text.clone(), at: note.at.clone() }).collect();
     let text = match (diagnostic.insn_idx, &diagnostic.insn) {
-        (Some(idx), Some(insn)) => format!("refused at insn {idx}: {insn}"),
-        (Some(idx), None) => format!("refused at insn {idx}"),
+        (Some(idx), Some(insn)) => format!("rejected at insn {idx}: {insn}"),
+        (Some(idx), None) => format!("rejected at insn {idx}"),
         (None, _) => return steps,
     };
     steps.push(Step { text, at: diagnostic.at.clone() });

@@ -7,22 +7,22 @@ use crate::row::{Row, Value};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
 
-/// A side that has no such program.
+/// The text for a missing program.
 const MISSING: &str = "not there";
 
-/// Makes the page of joined rows, in their order, with the columns of `emit`. Of a number there are
-/// both sides, the change and the change in percent; a change is 0 where a side is missing.
+/// Creates the page from joined rows, in their order, with the columns of `emit`. For a number,
+/// both sides, the change and the change in percent; a change is 0 if a side is missing.
 pub fn compare_page(rows: &[JoinedRow<'_>], emit: &EmitSpec) -> Page {
     let mut page = Page::new("skep stat --compare");
-    // What a row is called comes first.
+    // The row's name comes first.
     let others = emit.stats.iter().filter(|&&stat| stat != Stat::ProgName);
     let stats: Vec<Stat> = std::iter::once(&Stat::ProgName).chain(others).copied().collect();
     for &stat in &stats {
         columns(&mut page, stat);
     }
     for row in rows {
-        let cells: Vec<Told> = stats.iter().flat_map(|&stat| told(row, stat)).collect();
-        let cells: Vec<Cell<'_>> = cells.iter().map(Told::cell).collect();
+        let cells: Vec<OwnedCell> = stats.iter().flat_map(|&stat| owned_cells(row, stat)).collect();
+        let cells: Vec<Cell<'_>> = cells.iter().map(OwnedCell::cell).collect();
         page.row(&cells, &[]);
     }
     page
@@ -42,33 +42,33 @@ fn columns(page: &mut Page, stat: Stat) {
     for (heading, suffix) in [(" (A)", "_a"), (" (B)", "_b")].iter().chain(changes) {
         let names: Vec<String> = def.names.iter().map(|name| format!("{name}{suffix}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        // The verdicts that the page counts and offers as a filter are those of the later set.
+        // The page counts and filters by the verdicts of the later set.
         let kind = if stat == Stat::Verdict && *suffix == "_a" { ColumnKind::Text } else { kind };
         page.column(&format!("{}{heading}", def.header), kind, &names);
     }
 }
 
-/// What a cell says.
-enum Told {
+/// The content of a cell.
+enum OwnedCell {
     Text(String),
     Number(i64),
 }
 
-impl Told {
+impl OwnedCell {
     fn cell(&self) -> Cell<'_> {
         match self {
-            Told::Text(text) => Cell::Text(text),
-            Told::Number(number) => Cell::Number(*number),
+            OwnedCell::Text(text) => Cell::Text(text),
+            OwnedCell::Number(number) => Cell::Number(*number),
         }
     }
 }
 
-fn told(row: &JoinedRow<'_>, stat: Stat) -> Vec<Told> {
+fn owned_cells(row: &JoinedRow<'_>, stat: Stat) -> Vec<OwnedCell> {
     let side = |row: Option<&Row>| match row.map(|row| row.get(stat)) {
-        Some(Value::Number(number)) => Told::Number(number),
-        Some(Value::Text(text)) => Told::Text(text.to_owned()),
-        None if stat.is_text() => Told::Text(MISSING.to_owned()),
-        None => Told::Number(0),
+        Some(Value::Number(number)) => OwnedCell::Number(number),
+        Some(Value::Text(text)) => OwnedCell::Text(text.to_owned()),
+        None if stat.is_text() => OwnedCell::Text(MISSING.to_owned()),
+        None => OwnedCell::Number(0),
     };
     if stat.is_key() {
         return vec![side(row.named())];
@@ -82,7 +82,7 @@ fn told(row: &JoinedRow<'_>, stat: Stat) -> Vec<Told> {
             }
             _ => (0, 0),
         };
-        cells.extend([Told::Number(change), Told::Number(part)]);
+        cells.extend([OwnedCell::Number(change), OwnedCell::Number(part)]);
     }
     cells
 }

@@ -1,11 +1,11 @@
-//! The page of `skep run --coverage`: every source file, with what of it ran.
+//! The page of `skep run --coverage`: every source file with its coverage.
 
 use super::block::{Block, Cell, SourceLine, TableCell};
 use super::{ColumnKind, Page};
 use crate::lcov::{BranchCoverage, FileCoverage};
 use std::collections::BTreeMap;
 
-/// What there is of something, and how much of that ran.
+/// The number of items, and of those executed.
 #[derive(Default, Clone, Copy)]
 struct Share {
     all: usize,
@@ -20,7 +20,7 @@ impl Share {
         })
     }
 
-    /// Both ways of each branch.
+    /// Both outcomes of each branch.
     fn ways<'a>(branches: impl Iterator<Item = &'a BranchCoverage>) -> Share {
         branches.fold(Share::default(), |share, branch| {
             let ran = usize::from(branch.taken > 0) + usize::from(branch.runs > branch.taken);
@@ -37,7 +37,7 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Makes the page; `text` has the text of a line of a file, where that is known.
+/// Creates the page; `text` gives the text of a line of a file, if known.
 pub fn coverage_page<'t>(
     files: &BTreeMap<String, FileCoverage>,
     text: impl Fn(&str, u32) -> Option<&'t str>,
@@ -81,7 +81,7 @@ fn functions(path: &str, file: &FileCoverage) -> Block {
     }
 }
 
-/// How often each branch went which way; dashes if it never ran, as in LCOV.
+/// Counts of each branch's outcomes; dashes if it was never executed, as in LCOV.
 fn branches(path: &str, file: &FileCoverage) -> Block {
     let way = |branch: &BranchCoverage, count: u64| -> TableCell {
         if branch.runs > 0 { count.into() } else { "-".into() }
@@ -98,7 +98,7 @@ fn branches(path: &str, file: &FileCoverage) -> Block {
     }
 }
 
-/// The lines that have insns.
+/// The lines with insns.
 fn source<'t>(
     path: &str,
     file: &FileCoverage,

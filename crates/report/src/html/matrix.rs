@@ -27,7 +27,7 @@ pub fn matrix_page(matrix: &Matrix) -> Page {
     page
 }
 
-/// Which of the kernels take it; nothing is said of kernels that nothing is known of.
+/// Which kernels accept it; kernels for which that is unknown are omitted.
 fn taken_by(row: &MatrixRow) -> &'static str {
     let has = |verdict| row.cells.iter().any(|cell| cell.verdict == verdict);
     match CellVerdict::ALL.map(has) {
@@ -38,7 +38,7 @@ fn taken_by(row: &MatrixRow) -> &'static str {
     }
 }
 
-/// Why kernels do not take it, one row a reason.
+/// Why kernels reject it, one row per reason.
 fn reasons(matrix: &Matrix, row: &MatrixRow) -> Option<Block> {
     let rows: Vec<Vec<TableCell>> = row
         .reasons()

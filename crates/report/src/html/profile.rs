@@ -1,13 +1,13 @@
-//! The page of `skep profile`: where each program's verification went, on its source.
+//! The page of `skep profile`: the verification cost of each program, on its source.
 
 use super::block::{Block, Cell, SourceLine, TableCell, file_and_line};
 use super::{ColumnKind, Page};
 use crate::flame::{Weight, write_flame_graph};
-use crate::profile::{ProgProfile, Spent, percent};
+use crate::profile::{FlowBlock, ProgProfile, Spent, percent};
 
 const COUNTS: [&str; 4] = ["Insns", "States", "Covered", "Apart"];
 
-/// Makes the page; the flame graphs have boxes by `weight`.
+/// Creates the page; the flame graphs have boxes by `weight`.
 pub fn profile_page(profiles: &[ProgProfile], weight: Weight) -> Page {
     let mut page = Page::new("skep profile");
     page.column("Program", ColumnKind::Text, &["prog"]);
@@ -45,6 +45,9 @@ fn blocks(profile: &ProgProfile, weight: Weight) -> Vec<Block> {
     if !profile.kept_apart.is_empty() {
         blocks.push(kept_apart(profile));
     }
+    if !profile.flow.is_empty() {
+        blocks.push(flow(profile));
+    }
     blocks.push(source(profile));
     blocks
 }
@@ -70,7 +73,7 @@ fn functions(profile: &ProgProfile) -> Block {
 }
 
 fn kept_apart(profile: &ProgProfile) -> Block {
-    let headings = ["States kept at", "Times", "%", "What differs", "Matters to", "Kept", "Here"];
+    let headings = ["States saved at", "Times", "%", "Difference", "Needed by", "Saved", "Current"];
     let row = |row: &crate::profile::ApartReason| {
         let text = |text: &Option<String>| TableCell::from(text.as_deref().unwrap_or_default());
         vec![
@@ -84,9 +87,30 @@ fn kept_apart(profile: &ProgProfile) -> Block {
         ]
     };
     Block::Table {
-        heading: "What kept states apart".to_owned(),
+        heading: "Why states were not pruned".to_owned(),
         columns: headings.map(str::to_owned).to_vec(),
         rows: profile.kept_apart.iter().map(row).collect(),
+    }
+}
+
+/// Blocks, how often each was walked, and where it goes on.
+fn flow(profile: &ProgProfile) -> Block {
+    let headings = ["Block at", "Insns", "Walked", "Covered", "Goes on at", "Or jumps to"];
+    let row = |block: &FlowBlock| {
+        let next = |at: usize| TableCell::from(block.next.get(at).map_or("", String::as_str));
+        vec![
+            block.at.as_str().into(),
+            format!("{} to {}", block.first_insn, block.last_insn).as_str().into(),
+            block.walked.into(),
+            block.covered.into(),
+            next(0),
+            next(1),
+        ]
+    };
+    Block::Table {
+        heading: "Control flow".to_owned(),
+        columns: headings.map(str::to_owned).to_vec(),
+        rows: profile.flow.iter().map(row).collect(),
     }
 }
 

@@ -6,10 +6,10 @@ use crate::row::{Row, Value};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
 
-/// Makes the page of rows, in their order, with the columns of `emit`.
+/// Creates the page of rows, in their order, with the columns of `emit`.
 pub fn stat_page(rows: &[Row], emit: &EmitSpec) -> Page {
     let mut page = Page::new("skep stat");
-    // What a row is called comes first.
+    // The row's name comes first.
     let others = emit.stats.iter().filter(|&&stat| stat != Stat::ProgName);
     let stats: Vec<Stat> = std::iter::once(&Stat::ProgName).chain(others).copied().collect();
     for stat in &stats {

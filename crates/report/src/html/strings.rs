@@ -1,4 +1,4 @@
-//! Texts that are kept once, and what becomes of characters that cannot be seen.
+//! The string table, and the escaping of invisible characters.
 
 use crate::escape::printable;
 use std::collections::HashMap;
@@ -26,12 +26,12 @@ impl Once {
     }
 }
 
-/// Characters that change the direction of the text around them, or cannot be seen at all.
+/// Characters that change the text direction, or are invisible.
 fn is_unseen(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` as a page shows it: lines and tabs stay, other control characters are written out.
+/// `text` as shown in a page: newlines and tabs are kept, other control characters are escaped.
 pub(super) fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

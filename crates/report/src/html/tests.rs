@@ -1,10 +1,12 @@
-//! What a page may hold, whatever its programs are called.
+//! The contents of pages, with hostile program names.
 
 use super::*;
 use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 use crate::lcov::{BranchCoverage, FileCoverage};
 use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
-use crate::profile::{FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost};
+use crate::profile::{
+    FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
+};
 use crate::row::{Row, Verdict};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
@@ -61,6 +63,14 @@ fn profile(name: &str) -> ProgProfile {
         functions: vec![FunctionCost { function: name.into(), own: spent, insns_with_callees: 5 }],
         lines: vec![LineCost { line, spent }],
         kept_apart: Vec::new(),
+        flow: vec![FlowBlock {
+            at: name.to_owned(),
+            first_insn: 0,
+            last_insn: 3,
+            walked: 4,
+            covered: 1,
+            next: vec![name.to_owned()],
+        }],
         stacks: vec![StackCost { stack: vec![name.to_owned()], spent }],
     }
 }
@@ -135,7 +145,7 @@ fn of_two_result_sets_the_change_is_a_column() {
         let columns = head["columns"].as_array().unwrap();
         columns.iter().find(|column| column["heading"] == heading).unwrap()["values"].clone()
     };
-    // In the order of names: what is gone first.
+    // In the order of names: missing programs first.
     assert_eq!(column("Insns (A)"), json!([7, 200]));
     assert_eq!(column("Insns (B)"), json!([0, 150]));
     assert_eq!(column("Insns change"), json!([0, -50]));
@@ -228,7 +238,7 @@ fn coverage_counts_lines_functions_and_both_ways_of_branches() {
         .iter()
         .map(|column| column["values"][0].as_i64().unwrap())
         .collect();
-    // Of a branch that always jumped, one way ran; of one that never ran, none.
+    // For a branch that was always taken, one outcome was executed; for one never executed, none.
     assert_eq!(counts, [2, 1, 1, 1, 4, 1]);
     let source = &data["blocks"][0];
     assert_eq!(source["lines"][0][2], serde_json::json!([4, 2, 1]));

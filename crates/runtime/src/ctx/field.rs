@@ -5,10 +5,10 @@ use crate::Error;
 use skep_uapi::ProgType;
 use skep_uapi::ctx::{CtxField, CtxLayout, CtxValue};
 
-/// What follows from the packet is not the user's to set.
+/// Fields derived from the packet cannot be set by the user.
 const DERIVED: [&str; 3] = ["len", "protocol", "pkt_type"];
 
-/// The field and the offset in it that `name` or `name[index]` means, with the size to access.
+/// The field, and the offset in it, denoted by `name` or `name[index]`, with the access size.
 fn find(prog_type: ProgType, name: &str) -> Option<(&'static CtxField, usize, usize)> {
     let (base, index) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
         Some((base, index)) => (base, Some(index.parse::<u32>().ok()?)),

@@ -1,11 +1,11 @@
-//! Memory that words of a context point to: structs of the kernel, as a tracing program is to see
-//! them. Callers name it by handles and never see where it is.
+//! Memory to which words of a context point: kernel structs for tracing programs. Callers refer to
+//! it by handles and never see its address.
 
 use super::{Body, Ctx};
 use crate::Error;
-use crate::memory::Region;
+use skep_mem::Region;
 
-/// Memory that was lent to a context by [`Ctx::lend`]; it stays as long as the context.
+/// Memory lent to a context by [`Ctx::lend`]; it lives as long as the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lent {
     number: usize,
@@ -14,7 +14,7 @@ pub struct Lent {
 }
 
 impl Ctx {
-    /// Memory that a word of the context may point to ([`Ctx::set_pointer`]), or other such memory
+    /// Memory to which a word of the context may point ([`Ctx::set_pointer`]), or other such memory
     /// ([`Ctx::link`]).
     ///
     /// # Errors
@@ -22,14 +22,14 @@ impl Ctx {
     /// No memory.
     pub fn lend(&mut self, bytes: &[u8]) -> Result<Lent, Error> {
         // A region is never empty: no two have the same address.
-        let region = Region::zeroed(bytes.len(), &self.budget)?;
+        let region = Region::zeroed(bytes.len(), &self.budget).map_err(Error::no_memory)?;
         region.write(0, bytes);
         let lent = Lent { number: self.lent.len(), addr: region.addr(0) };
         self.lent.push((region, bytes.len()));
         Ok(lent)
     }
 
-    /// Has word `index` of a context of bytes point to lent memory, for all further runs.
+    /// Makes word `index` of a raw context point to lent memory, for all further runs.
     ///
     /// # Errors
     ///
@@ -40,11 +40,11 @@ impl Ctx {
         self.set_word(index, region.addr(0))
     }
 
-    /// Writes a pointer to lent memory into lent memory: `offset` bytes into it.
+    /// Writes a pointer to lent memory into lent memory, at `offset`.
     ///
     /// # Errors
     ///
-    /// The memory ends before, or one of the two was lent to another context.
+    /// The offset is out of range, or one of the two was lent to another context.
     pub fn link(&mut self, from: Lent, offset: usize, to: Lent) -> Result<(), Error> {
         let to = self.lent(to)?.0.addr(0);
         let (region, len) = self.lent(from)?;
@@ -55,7 +55,7 @@ impl Ctx {
         Ok(())
     }
 
-    /// Sets word `index` of a context of bytes to a number, for all further runs.
+    /// Sets word `index` of a raw context to a number, for all further runs.
     ///
     /// # Errors
     ///

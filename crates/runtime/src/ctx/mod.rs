@@ -1,4 +1,4 @@
-//! `Ctx`: the argument of a run, in the layout of `skep_uapi::run_ctx`, and the packet behind it.
+//! `Ctx`: the argument of a run, in the layout of `skep_uapi::run_ctx`, followed by the packet.
 //!
 //! One context serves many runs; [`Ctx::set_packet`] loads the next packet.
 
@@ -10,36 +10,36 @@ pub use lent::Lent;
 pub(crate) use packet::{ETH_HLEN, Packet, PacketKind, skb};
 
 use crate::Error;
-use crate::memory::{Budget, Region};
 use crate::run::{Effects, Env};
+use skep_mem::{Budget, Region};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 
-/// Largest context of bytes, as in the kernel's test run.
+/// Maximum size of a raw context, as in the kernel's test run.
 const RAW_BYTES_MAX: usize = u16::MAX as usize;
-/// Bytes of stack that an interpreted run has: more than eight frames and their callbacks take.
+/// Stack size of an interpreted run: more than eight frames and their callbacks need.
 const STACK_BYTES: usize = 64 << 10;
 
 /// The argument of a run.
 pub struct Ctx {
     prog_type: ProgType,
     body: Body,
-    /// What programs did with it besides returning a number.
+    /// What programs did besides returning a number.
     pub(crate) effects: Effects,
     /// Fuel and interruption of its runs.
     pub(crate) env: Env,
     /// What `bpf_get_attach_cookie` gives.
     pub(crate) attach_cookie: u64,
-    /// Frames of interpreted runs; made at the first one.
+    /// Frames of interpreted runs; allocated at the first one.
     stack: Option<Region>,
-    /// What pointers in the context may lead to, and how many bytes of it were given.
+    /// Memory to which pointers in the context may lead, and its size.
     lent: Vec<(Region, usize)>,
     budget: Arc<Budget>,
 }
 
 enum Body {
     Packet(Packet),
-    /// A copy of the caller's bytes, and how many there are.
+    /// A copy of the caller's bytes, and their number.
     Raw(Region, usize),
 }
 
@@ -57,19 +57,19 @@ impl Ctx {
         Ok(Ctx::new(prog_type, body, budget))
     }
 
-    /// Plain bytes: for programs of type `syscall`, and for the arguments of tracing programs.
+    /// A raw context: for programs of type `syscall`, and for the arguments of tracing programs.
     ///
     /// # Errors
     ///
-    /// Programs of this type take a packet, or pointers that only a kernel can give; more than
+    /// Programs of this type take a packet, or pointers that only a kernel can provide; more than
     /// 65,535 bytes; out of memory.
     pub fn raw(prog_type: ProgType, bytes: &[u8]) -> Result<Ctx, Error> {
         if takes_packet(prog_type) {
-            return Err(Error::input(format!("programs of type {prog_type} take a packet")));
+            return Err(Error::input(format!("programs of type {prog_type} need a packet")));
         }
         if !holds_scalars(prog_type) {
-            // The verifier takes the pointers in such a context for those of a kernel.
-            let what = format!("contexts of type {prog_type}, which hold pointers");
+            // The verifier assumes that pointers in such a context are the kernel's.
+            let what = format!("contexts of type {prog_type}, which contain pointers");
             return Err(Error::unsupported(what));
         }
         if bytes.len() > RAW_BYTES_MAX {
@@ -77,7 +77,7 @@ impl Ctx {
             return Err(Error::input(format!("context of {len} bytes, maximum {RAW_BYTES_MAX}")));
         }
         let budget = Budget::new(usize::MAX);
-        let region = Region::zeroed(bytes.len(), &budget)?;
+        let region = Region::zeroed(bytes.len(), &budget).map_err(Error::no_memory)?;
         region.write(0, bytes);
         let body = Body::Raw(region, bytes.len());
         Ok(Ctx::new(prog_type, body, budget))
@@ -114,8 +114,7 @@ impl Ctx {
         }
     }
 
-    /// The packet as the last run left it, from its Ethernet header on; empty for a context of
-    /// plain bytes.
+    /// The packet after the last run, starting with its Ethernet header; empty for a raw context.
     pub fn packet_bytes(&self) -> Vec<u8> {
         match &self.body {
             Body::Packet(packet) => packet.bytes(),
@@ -128,7 +127,7 @@ impl Ctx {
         self.packet_of_run().map(Packet::meta_bytes).unwrap_or_default()
     }
 
-    /// A context of plain bytes as the last run left it; empty for a packet.
+    /// A raw context after the last run; empty for a packet.
     pub fn raw_bytes(&self) -> Vec<u8> {
         match &self.body {
             Body::Packet(_) => Vec::new(),
@@ -136,13 +135,13 @@ impl Ctx {
         }
     }
 
-    /// A field of the uapi struct, such as `mark` or `cb[2]`; `None` for a context of plain bytes.
+    /// A field of the uapi struct, such as `mark` or `cb[2]`; `None` for a raw context.
     pub fn field(&self, name: &str) -> Option<u64> {
         field::get(self.packet_of_run()?, self.prog_type, name)
     }
 
-    /// All numbers of the uapi struct by name, elements of arrays each; of a context of bytes there
-    /// are none.
+    /// All numbers of the uapi struct by name, with one entry per array element; none for a raw
+    /// context.
     pub fn fields(&self) -> Vec<(String, u64)> {
         let packet = self.packet_of_run();
         packet.map(|packet| field::all(packet, self.prog_type)).unwrap_or_default()
@@ -176,7 +175,7 @@ impl Ctx {
         }
     }
 
-    /// Bytes that a program may touch.
+    /// Bytes that a program may access.
     pub(crate) fn len(&self) -> usize {
         match &self.body {
             Body::Packet(_) => packet::CTX_BYTES,
@@ -191,8 +190,8 @@ impl Ctx {
         }
     }
 
-    /// The region and offset of an access to the context, its packet or what was lent to it, if
-    /// that is what it is.
+    /// The region and offset of an access to the context, its packet or memory lent to it; none if
+    /// it is to something else.
     pub(crate) fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
         let own = match &self.body {
             Body::Packet(packet) => packet.locate(addr, size),
@@ -204,7 +203,7 @@ impl Ctx {
     /// Frames for an interpreted run.
     pub(crate) fn make_stack(&mut self) -> Result<(), Error> {
         if self.stack.is_none() {
-            self.stack = Some(Region::zeroed(STACK_BYTES, &self.budget)?);
+            self.stack = Some(Region::zeroed(STACK_BYTES, &self.budget).map_err(Error::no_memory)?);
         }
         Ok(())
     }
@@ -225,8 +224,8 @@ pub fn takes_packet(prog_type: ProgType) -> bool {
     !skep_uapi::run_ctx::run_ctx(prog_type).pointers.is_empty()
 }
 
-/// Whether the context of programs of the type has numbers only, whatever they are; those that
-/// stand for structs of a kernel are followed with care (`skep_verifier`: `probe_mem`).
+/// Whether contexts of this program type consist of numbers only, with any values; pointers to
+/// kernel structs are dereferenced with checks (`skep_verifier`: `probe_mem`).
 fn holds_scalars(prog_type: ProgType) -> bool {
     use ProgType as T;
     matches!(

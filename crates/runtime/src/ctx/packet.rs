@@ -1,52 +1,52 @@
-//! A packet in a buffer with room around it, and the context in front of it, in one region.
+//! A packet in a buffer with room around it, preceded by the context, in one region.
 //!
 //! ```text
 //!   0          CTX_BYTES     + headroom                    frame end - TAIL
 //!   | context  | room, meta  | packet ...      | room ...  | (reserved)  |
 //! ```
 //!
-//! The geometry is the kernel's of a test run: a page for XDP, 256 bytes of headroom of which a
-//! frame descriptor of 40 is not to be had, 320 bytes at the end that belong to the fragments.
+//! The layout is that of the kernel's test run: a page for XDP, 256 bytes of headroom of which the
+//! 40 of a frame descriptor are not available, 320 bytes at the end that belong to the fragments.
 //! Longer packets get a longer buffer.
 //!
 //! # Invariants
 //! 1. The words `data`, `data_end` and `data_meta` of the context are addresses in the buffer, with
-//!    `data_meta <= data <= data_end`; only this file and the helpers' methods here write them.
+//!    `data_meta <= data <= data_end`; only this file, and its methods for helpers, write them.
 //!
 //! Kernel: `bpf_prog_test_run_xdp`, `bpf_prog_test_run_skb` (6.18).
 
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use skep_mem::{Budget, Region};
 use skep_uapi::ProgType;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Bytes of the context in front of the buffer.
+/// Size of the context before the buffer.
 pub(super) const CTX_BYTES: usize = 256;
-/// Where the mirror of `struct xdp_md` begins.
+/// Offset of the copy of `struct xdp_md`.
 const XDP_MIRROR: usize = 24;
-/// Where the mirror of `struct __sk_buff` begins.
+/// Offset of the copy of `struct __sk_buff`.
 const SKB_MIRROR: usize = 40;
-/// A word behind it: a program has given the packet a hash, which may be 0.
+/// The word after it: a program has set the packet's hash, which may be 0.
 const HASH_IS_SET: usize = SKB_MIRROR + 192;
 /// `XDP_PACKET_HEADROOM`.
 const XDP_HEADROOM: usize = 256;
-/// Room in front of the data of a socket buffer, which the kernel makes when it is needed.
+/// Headroom of a socket buffer, which the kernel allocates when needed.
 const SKB_HEADROOM: usize = 1 << 15;
-/// `sizeof(struct xdp_frame)`: headroom that programs cannot have.
+/// `sizeof(struct xdp_frame)`: headroom that programs cannot use.
 const FRAME_DESCRIPTOR: usize = 40;
 /// The space of `struct skb_shared_info` at the end of a buffer.
 const TAIL: usize = 320;
 const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
-/// Room of a socket buffer: what fits into 16 bits of length.
+/// Size of a socket buffer: the maximum of a 16-bit length.
 const SKB_ROOM: usize = 1 << 16;
 /// Longest packet: `MAX_PACKET_OFF`.
 const PACKET_MAX: usize = 0xffff;
 pub(crate) const ETH_HLEN: usize = 14;
 /// An Ethernet header and one of IPv6.
 const HEADERS_MAX: usize = 54;
-/// Metadata is a multiple of four, and not more.
+/// Metadata must be a multiple of four, and no longer.
 const META_MAX: usize = 252;
 
 /// Offsets in `struct __sk_buff`.
@@ -67,12 +67,12 @@ pub(crate) mod skb {
 /// The kernel's loopback device, on which test runs happen.
 const LOOPBACK_IFINDEX: u32 = 1;
 
-/// What kind of context the packet has.
+/// The kind of context of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     /// `struct xdp_md`.
     Xdp,
-    /// `struct __sk_buff`, whose data begins with the Ethernet header or after it.
+    /// `struct __sk_buff`, whose data start with the Ethernet header or after it.
     Skb {
         /// The header is part of the data.
         link_layer: bool,
@@ -84,11 +84,11 @@ pub(crate) struct Packet {
     kind: PacketKind,
     /// Bytes of the buffer.
     frame: usize,
-    /// Fields that the user has set: offset in the context and bytes.
+    /// Fields set by the user: offset in the context and bytes.
     pub(super) fixed: Vec<(usize, Vec<u8>)>,
-    /// `skb->csum_level` of a packet whose checksums were found right.
+    /// `skb->csum_level` of a packet whose checksums were verified.
     pub(crate) csum_level: Cell<Option<u32>>,
-    /// `skb->encapsulation`: it was made the payload of a tunnel.
+    /// `skb->encapsulation`: whether it became the payload of a tunnel.
     pub(crate) is_encapsulated: Cell<bool>,
 }
 
@@ -113,7 +113,7 @@ impl Packet {
             }
         };
         let frame = frame_bytes(kind, bytes.len().min(PACKET_MAX));
-        let region = Region::zeroed(CTX_BYTES + frame, budget)?;
+        let region = Region::zeroed(CTX_BYTES + frame, budget).map_err(Error::no_memory)?;
         let mut packet = Packet {
             region,
             kind,
@@ -126,7 +126,7 @@ impl Packet {
         Ok(packet)
     }
 
-    /// Puts a packet in, and the context back to its beginning.
+    /// Stores a packet, and resets the context.
     pub(super) fn set(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let len = bytes.len();
         if len < ETH_HLEN {
@@ -140,7 +140,7 @@ impl Packet {
         let frame = frame_bytes(self.kind, len);
         if frame > self.frame {
             let budget = Budget::new(usize::MAX);
-            self.region = Region::zeroed(CTX_BYTES + frame, &budget)?;
+            self.region = Region::zeroed(CTX_BYTES + frame, &budget).map_err(Error::no_memory)?;
             self.frame = frame;
         }
         self.csum_level.set(None);
@@ -148,7 +148,7 @@ impl Packet {
         self.region.clear(0, CTX_BYTES);
         let start = CTX_BYTES + headroom_bytes(self.kind);
         self.region.write(start, bytes);
-        // Helpers that move whole headers can uncover what lies behind a short packet.
+        // Helpers that move whole headers can expose what follows a short packet.
         self.zero(start + len, start + HEADERS_MAX);
         match self.kind {
             PacketKind::Xdp => {
@@ -167,17 +167,17 @@ impl Packet {
         Ok(())
     }
 
-    /// What the kernel derives from the Ethernet header of a packet that was received.
+    /// What the kernel derives from the Ethernet header of a received packet.
     fn describe(&self, bytes: &[u8]) {
         let (Some(to), Some(protocol)) = (bytes.get(..6), bytes.get(12..14)) else { return };
         let pkt_type = match to {
             [0, 0, 0, 0, 0, 0] => 0,
-            // The test run's device has no broadcast address: that is a multicast too.
+            // The test run's device has no broadcast address, so that counts as multicast too.
             [first, ..] if first & 1 != 0 => 2,
             _ => 3,
         };
         self.set_skb(skb::PKT_TYPE, pkt_type);
-        // Below 1536 the field is a length, of IEEE 802.3.
+        // Below 1536 the field is a length, as in IEEE 802.3.
         let number = u16::from_be_bytes([protocol[0], protocol[1]]);
         let novell = bytes.get(14..16) == Some(&[0xff, 0xff]);
         let protocol = match number {
@@ -201,7 +201,7 @@ impl Packet {
         &self.region
     }
 
-    /// Where the mirror of the uapi struct begins.
+    /// Offset of the copy of the uapi struct.
     pub(super) fn mirror(&self) -> usize {
         match self.kind {
             PacketKind::Xdp => XDP_MIRROR,
@@ -218,13 +218,13 @@ impl Packet {
         self.region.u32(SKB_MIRROR + field).store(value, Relaxed);
     }
 
-    /// When the packet was or is to be sent, by which clock.
+    /// The time at which the packet was or will be sent, and its clock.
     pub(crate) fn set_tstamp(&self, tstamp: u64, clock: u8) {
         self.region.write_part(SKB_MIRROR + skb::TSTAMP, &tstamp.to_ne_bytes());
         self.region.write_part(SKB_MIRROR + skb::TSTAMP_TYPE, &[clock]);
     }
 
-    /// Bytes of the Ethernet header that lie in front of the data: all, or none.
+    /// Number of bytes of the Ethernet header before the data: all, or none.
     pub(crate) fn offset_of_link_layer(&self) -> usize {
         match self.kind {
             PacketKind::Skb { link_layer: false } => ETH_HLEN,
@@ -236,17 +236,17 @@ impl Packet {
         (self.region.u64(at).load(Relaxed) - self.region.addr(0)) as usize
     }
 
-    /// Where the data begins and ends, as offsets in the region.
+    /// Start and end of the data, as offsets in the region.
     pub(crate) fn range(&self) -> (usize, usize) {
         (self.pointer(0), self.pointer(8))
     }
 
-    /// Where the metadata begins, as an offset in the region.
+    /// Start of the metadata, as an offset in the region.
     pub(crate) fn meta(&self) -> usize {
         self.pointer(16)
     }
 
-    /// Moves the data, with no metadata in front.
+    /// Moves the data, discarding metadata.
     pub(crate) fn set_range(&self, data: usize, end: usize) {
         self.region.u64(0).store(self.region.addr(data), Relaxed);
         self.region.u64(8).store(self.region.addr(end), Relaxed);
@@ -261,17 +261,17 @@ impl Packet {
         self.region.u64(16).store(self.region.addr(meta), Relaxed);
     }
 
-    /// First byte that programs of type XDP can have.
+    /// First byte available to XDP programs.
     fn lowest(&self) -> usize {
         CTX_BYTES + FRAME_DESCRIPTOR
     }
 
-    /// One past the last byte that data can have.
+    /// Limit of the end of the data.
     pub(crate) fn highest(&self) -> usize {
         CTX_BYTES + self.frame - TAIL
     }
 
-    /// Bytes that can be pushed in front of the data.
+    /// Number of bytes that can be pushed before the data.
     pub(crate) fn headroom(&self) -> usize {
         self.range().0 - CTX_BYTES
     }
@@ -303,8 +303,8 @@ impl Packet {
         }
     }
 
-    /// Reads from the Ethernet header (which may lie in front of the data) or from the network
-    /// layer's header on.
+    /// Reads starting at the Ethernet header (which may be before the data) or at the network
+    /// header.
     pub(crate) fn read_from_header(
         &self,
         network: bool,
@@ -325,19 +325,19 @@ impl Packet {
         Ok(())
     }
 
-    /// The hash of the flow is to be made anew.
+    /// The hash of the flow must be recomputed.
     pub(crate) fn clear_hash(&self) {
         self.set_skb(skb::HASH, 0);
         self.region.u32(HASH_IS_SET).store(0, Relaxed);
     }
 
-    /// The hash of the flow is this one, whatever the packet says.
+    /// Sets the hash of the flow, independent of the packet.
     pub(crate) fn set_hash(&self, hash: u32) {
         self.set_skb(skb::HASH, hash);
         self.region.u32(HASH_IS_SET).store(1, Relaxed);
     }
 
-    /// The hash that was set, or that of the flow, which then stays.
+    /// The hash that was set, or that of the flow, which is then kept.
     pub(crate) fn hash(&self) -> u32 {
         if self.skb(skb::HASH) == 0 && self.region.u32(HASH_IS_SET).load(Relaxed) == 0 {
             self.set_skb(skb::HASH, self.flow_hash());
@@ -345,7 +345,7 @@ impl Packet {
         self.skb(skb::HASH)
     }
 
-    /// Bytes that a packet keeps when it is cut: its headers so far.
+    /// Minimum number of bytes kept when a packet is truncated: its headers so far.
     pub(crate) fn len_min(&self) -> usize {
         match self.kind {
             PacketKind::Skb { link_layer: true } => ETH_HLEN,
@@ -353,7 +353,7 @@ impl Packet {
         }
     }
 
-    /// A hash of the network layer's addresses and the ports, not 0.
+    /// A non-zero hash of the network addresses and the ports.
     fn flow_hash(&self) -> u32 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut mix = |offset: i64, len: usize| {
@@ -435,7 +435,7 @@ impl Packet {
         bytes
     }
 
-    /// The packet with its Ethernet header; where that is not part of the data it comes back as
+    /// The packet with its Ethernet header; if that is not part of the data, it is returned as
     /// zeros, as in the kernel.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let (data, end) = self.range();
@@ -457,7 +457,7 @@ impl Packet {
     }
 }
 
-/// Bytes of the buffer for a packet of `len` bytes.
+/// Buffer size for a packet of `len` bytes.
 fn headroom_bytes(kind: PacketKind) -> usize {
     match kind {
         PacketKind::Xdp => XDP_HEADROOM,

@@ -1,6 +1,6 @@
-//! Helpers that ask where this process is: its control group, its namespace of pids.
+//! Helpers about this process: its cgroup, its pid namespace.
 //!
-//! Kernel: `bpf_get_current_cgroup_id` and siblings (6.18). The id of a group is the inode of its
+//! Kernel: `bpf_get_current_cgroup_id` and siblings (6.18). The id of a cgroup is the inode of its
 //! directory.
 
 use crate::Errno;
@@ -8,10 +8,10 @@ use crate::run::Call;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-/// The id of the group that all are in.
+/// The id of the root cgroup.
 const ROOT: u64 = 1;
 
-/// Where groups (of version 2) are mounted.
+/// Mount point of cgroup v2.
 fn mount() -> Option<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
     let of = |line: &str| {
@@ -28,14 +28,14 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
     Some((stat.st_dev, stat.st_ino))
 }
 
-/// The process's group, from the root on; `/` where there are none.
+/// The process's cgroup path; `/` if there is none.
 fn path() -> String {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let unified = groups.lines().find_map(|line| line.strip_prefix("0::"));
     unified.unwrap_or("/").to_owned()
 }
 
-/// The group at a depth of the process's path; 0 is the root.
+/// The cgroup at a depth of the process's path; 0 is the root.
 fn ancestor(level: usize) -> Option<u64> {
     if level == 0 {
         return Some(ROOT);
@@ -63,8 +63,8 @@ pub(super) fn get_current_ancestor_cgroup_id(call: &Call) -> u64 {
 /// `sizeof(struct bpf_pidns_info)`: pid and tgid.
 const PIDNS_INFO_BYTES: u32 = 8;
 
-/// `long bpf_get_ns_current_pid_tgid(dev, ino, nsdata, size)`: of this process, if the namespace is
-/// its own.
+/// `long bpf_get_ns_current_pid_tgid(dev, ino, nsdata, size)`: for this process, if the namespace
+/// is its own.
 pub(super) fn get_ns_current_pid_tgid(call: &Call) -> u64 {
     let (dev, number, size) = (call.arg(0), call.arg(1), call.arg(3) as u32);
     call.zero(2, size as usize);

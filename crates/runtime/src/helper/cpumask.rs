@@ -1,11 +1,11 @@
-//! Kfuncs of sets of CPUs (`struct bpf_cpumask`).
+//! Kfuncs for CPU masks (`struct bpf_cpumask`).
 //!
-//! A set is an object ([`crate::objects`]) of [`BYTES`]; programs read its words as those of any
-//! struct of the kernel. Sets that are not objects are the kernel's: nobody has any here, and they
-//! are read as memory that may not be there, as empty. The CPUs are those of the runtime.
+//! A mask is an object ([`crate::objects`]) of [`BYTES`]; programs read its words like those of any
+//! kernel struct. Masks that are not objects would be the kernel's: there are none here, and they
+//! are read as possibly unmapped memory, that is, as empty. The CPUs are those of the runtime.
 //!
-//! Kernel: `bpf_cpumask_create` and siblings (6.18): CPUs that there cannot be are in no set; who
-//! asks for the first CPU of an empty set is given the number of CPUs.
+//! Kernel: `bpf_cpumask_create` and siblings (6.18): impossible CPUs are in no mask; the first CPU
+//! of an empty mask is the number of CPUs.
 
 use super::object::{given, passed_on};
 use super::probe;
@@ -14,9 +14,9 @@ use crate::objects::{Objects, Owns};
 use crate::run::Call;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-/// Bits of a set: more than a kernel has CPUs (`NR_CPUS`).
+/// Bits of a mask: more CPUs than a kernel has (`NR_CPUS`).
 const BITS: usize = 8192;
-/// Bytes of an object that is a set: the bits, and what counts its users in the kernel.
+/// Size of a mask object: the bits, and the kernel's reference count.
 const BYTES: usize = BITS / 8 + 64;
 
 fn cpus() -> usize {
@@ -27,12 +27,12 @@ fn with<T>(work: impl FnOnce(&Objects) -> T) -> Option<T> {
     current::with(|current| work(&current.shared.registry.objects))
 }
 
-/// The words of a set that hold CPUs.
+/// The words of a mask that contain CPUs.
 fn words() -> usize {
     cpus().div_ceil(64)
 }
 
-/// The CPUs that a word has bits for.
+/// The CPUs whose bits are in a word.
 fn valid(word: usize) -> u64 {
     match cpus() - 64 * word {
         bits @ 1..64 => (1 << bits) - 1,
@@ -44,7 +44,7 @@ fn word(set: u64, at: usize) -> u64 {
     probe::load(set.wrapping_add(8 * at as u64), 8) & valid(at)
 }
 
-/// Changes a word of a set, and gives what was there.
+/// Modifies a word of a mask, and returns the old value.
 fn change(set: u64, at: usize, new: impl Fn(u64) -> u64) -> u64 {
     let place = with(|objects| objects.locate(set.wrapping_add(8 * at as u64), 8)).flatten();
     let Some((region, at)) = place else { return 0 };
@@ -58,7 +58,7 @@ fn fill(set: u64, with: impl Fn(usize) -> u64) {
     });
 }
 
-/// The place of a CPU, if there is such a one.
+/// The word and bit of a CPU, if it exists.
 fn place(cpu: u64) -> Option<(usize, u64)> {
     let cpu = cpu as u32 as usize;
     (cpu < cpus()).then(|| (cpu / 64, 1 << (cpu % 64)))
@@ -162,7 +162,7 @@ pub(super) fn copy(call: &Call) -> u64 {
     0
 }
 
-/// Puts what two sets make of each other into a third; whether there is anything in it.
+/// Combines two masks into a third; returns whether it is non-empty.
 fn combine(call: &Call, with: impl Fn(u64, u64) -> u64) -> u64 {
     let both = |at| with(word(call.arg(1), at), word(call.arg(2), at));
     let any = (0..words()).any(|at| both(at) != 0);

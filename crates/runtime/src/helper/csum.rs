@@ -23,14 +23,14 @@ fn add(a: u32, b: u32) -> u32 {
     (sum as u32).wrapping_add((sum >> 32) as u32)
 }
 
-/// 32 bits of sum to 16.
+/// Folds a 32-bit sum to 16 bits.
 fn fold(sum: u32) -> u16 {
     let sum = (sum >> 16) + (sum & 0xffff);
     ((sum >> 16) + (sum & 0xffff)) as u16
 }
 
-/// The sum of 16-bit words in memory order, made of 32-bit words as the kernel does, so that the
-/// upper half is the kernel's too; an odd last byte counts as the first of a word.
+/// The sum of 16-bit words in memory order, computed from 32-bit words as in the kernel, so that
+/// the upper half is the same; an odd last byte is padded to a word.
 fn sum(bytes: &[u8], start: u32) -> u32 {
     let (words, rest) = bytes.as_chunks::<4>();
     let sum = words.iter().fold(start, |sum, word| add(sum, u32::from_ne_bytes(*word)));
@@ -53,7 +53,7 @@ pub(super) fn csum_diff(call: &Call) -> u64 {
     u64::from(fold(total))
 }
 
-/// `s64 bpf_csum_update(skb, csum)`: only a packet whose sum the device gave has one to update.
+/// `s64 bpf_csum_update(skb, csum)`: only for packets whose checksum the device provided.
 pub(super) fn csum_update(_: &Call) -> u64 {
     Errno::ENOTSUPP.as_ret()
 }
@@ -67,7 +67,7 @@ fn replace(offset: usize, change: impl FnOnce(u16) -> Result<u16, Errno>) -> Res
     })
 }
 
-/// What becomes of `check` when `from` becomes `to`, words of `size` bytes; 0: `to` is a
+/// The checksum `check` after `from` changes to `to`, words of `size` bytes; 0: `to` is a
 /// difference.
 fn changed(check: u16, (from, to): (u64, u64), size: u64) -> Result<u16, Errno> {
     let start = u32::from(!check);

@@ -1,12 +1,12 @@
-//! Dynptrs: pointers with a length that is known at run time only, 16 bytes on the program's stack.
+//! Dynptrs: pointers with a length known only at run time, 16 bytes on the program's stack.
 //!
-//! The layout is skep's own; a program cannot look inside. A dynptr that points nowhere is all 0.
+//! The layout is skep's own; programs cannot look inside. A null dynptr is all 0.
 //!
 //! ```text
 //!   0 u64 address    8 u32 size, and the bits READ_ONLY and PACKET    12 u32 offset
 //! ```
 //!
-//! The address of one of a packet is the context's; `packet_dynptr` has the packet.
+//! For packets, the address is the context's; see `packet_dynptr`.
 //!
 //! Kernel: `bpf_dynptr_from_mem` and siblings (6.18).
 
@@ -20,14 +20,14 @@ use crate::run::{Call, ret};
 const SIZE_MAX: u64 = (1 << 24) - 1;
 /// The program may not write.
 const READ_ONLY: u32 = 1 << 31;
-/// It is about the run's packet.
+/// It refers to the run's packet.
 const PACKET: u32 = 1 << 30;
 /// Flags of a write to a packet: `BPF_F_RECOMPUTE_CSUM`, `BPF_F_INVALIDATE_HASH`.
 const STORE_FLAGS: u64 = 3;
 const INVALIDATE_HASH: u64 = 2;
 const SIZE_MASK: u32 = (1 << 24) - 1;
 
-/// A dynptr as a program has it, or as a helper makes it of the memory that it was given.
+/// A dynptr of a program, or one that a helper creates for the memory passed to it.
 #[derive(Clone, Copy)]
 pub(super) struct Dynptr {
     addr: u64,
@@ -37,7 +37,7 @@ pub(super) struct Dynptr {
     packet: bool,
 }
 
-/// Bytes inside of a dynptr's bounds.
+/// A range inside a dynptr's bounds.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     addr: u64,
@@ -55,7 +55,7 @@ impl Span {
 }
 
 impl Dynptr {
-    /// Of the run's packet, behind a context.
+    /// For the run's packet, given by its context.
     pub(super) fn of_packet(ctx: u64, size: u32, read_only: bool) -> Dynptr {
         Dynptr { addr: ctx, size, offset: 0, read_only, packet: true }
     }
@@ -83,7 +83,7 @@ impl Dynptr {
         (addr != 0).then_some(Dynptr { addr, size: bits & SIZE_MASK, offset, read_only, packet })
     }
 
-    /// What a program has of it.
+    /// A dynptr in a program's memory.
     pub(super) fn words(self) -> [u64; 2] {
         let read_only = if self.read_only { READ_ONLY } else { 0 };
         let packet = if self.packet { PACKET } else { 0 };

@@ -1,5 +1,5 @@
-//! Kfuncs that fill the memory behind a dynptr: from another, with a byte, or from any address as
-//! far as skep owns what is there.
+//! Kfuncs that fill the memory behind a dynptr: from another, with a byte, or from any address that
+//! belongs to skep.
 //!
 //! Kernel: `bpf_dynptr_copy`, `bpf_dynptr_memset`, `bpf_probe_read_kernel_dynptr` and siblings
 //! (6.18), by behaviour; compared with its test runs.
@@ -13,7 +13,7 @@ fn int(result: Result<(), Errno>) -> u64 {
     result.map_or_else(Errno::as_int, |()| 0)
 }
 
-/// `len` bytes of the dynptr that argument 0 is, if it may be written.
+/// `len` bytes of the dynptr passed as argument 0, if it is writable.
 fn writable(call: &Call, (offset, len): (u64, u64)) -> Result<Span, Errno> {
     let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.is_read_only()).ok_or(Errno::EINVAL)?;
     ptr.at(offset, len)
@@ -54,7 +54,7 @@ fn read(call: &Call, side: Side) -> u64 {
     }))
 }
 
-/// Reads a string into the dynptr: the length with the end.
+/// Reads a string into the dynptr: the length includes the terminator.
 fn read_str(call: &Call, side: Side) -> u64 {
     let (offset, size, from) = (call.arg(1), call.arg(2), call.arg(3));
     let read = writable(call, (offset, size)).and_then(|span| {
@@ -93,7 +93,7 @@ pub(super) fn probe_read_user_str(call: &Call) -> u64 {
 /// `BPF_F_PAD_ZEROS`.
 const PAD_ZEROS: u64 = 1;
 
-/// `int bpf_copy_from_user_str(dst, size, unsafe_ptr, flags)`: the length with the end.
+/// `int bpf_copy_from_user_str(dst, size, unsafe_ptr, flags)`: the length includes the terminator.
 pub(super) fn copy_from_user_str(call: &Call) -> u64 {
     let (size, flags) = (call.arg(1) as u32 as usize, call.arg(3));
     if flags & !PAD_ZEROS != 0 {

@@ -1,4 +1,4 @@
-//! How helpers are entered: from machine code, and from the interpreter.
+//! Entry points of helpers, for machine code and for the interpreter.
 
 #![allow(unsafe_code)]
 
@@ -6,10 +6,10 @@ use super::call::call_machine_code;
 use crate::current::Frames;
 use crate::enter::knowing_its_caller;
 use crate::map::Map;
-use crate::mem::Mem;
 use crate::run::{Call, Func, ret};
 use crate::{current, run};
 use skep_interp::{Fault, Vm};
+use skep_mem::Mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What machine code calls.
@@ -20,13 +20,13 @@ pub(crate) type Entry = unsafe extern "C" fn(u64, u64, u64, u64, u64) -> u64;
 pub(crate) enum Body {
     /// It only uses its arguments.
     Plain(fn(&Call) -> u64),
-    /// It calls functions of the program.
+    /// A helper that calls functions of the program.
     Calling(fn(&Call, &mut dyn Callbacks) -> u64),
 }
 
-/// The functions of the program that runs.
+/// The functions of the running program.
 pub(crate) trait Callbacks {
-    /// Calls one of them; `None` if the run is to end.
+    /// Calls one of them; `None` if the run must stop.
     fn call(&mut self, func: Func, args: [u64; 5]) -> Option<u64>;
 }
 
@@ -37,17 +37,18 @@ impl Callbacks for MachineCallbacks {
     fn call(&mut self, func: Func, args: [u64; 5]) -> Option<u64> {
         current::with(|current| {
             let env = current.env();
-            // SAFETY: with fuel, `env` is the run's, which is in this call; else it is null.
+            // SAFETY: with fuel, `env` belongs to the run, which is in this call; otherwise it is
+            // null.
             if !unsafe { run::spend(env) } {
                 return None;
             }
             let call = |frames: &Frames| {
-                // SAFETY: a helper is given the function by the program that it was called from,
-                // and passes what its prototype says of the callback.
+                // SAFETY: the calling program passes the function to the helper, which passes the
+                // arguments that its prototype specifies for the callback.
                 unsafe { call_machine_code(func, args, (env, frames)) }
             };
             let r0 = current.call_back(call);
-            // SAFETY: with fuel, `env` is the run's; else it is null.
+            // SAFETY: with fuel, `env` belongs to the run; otherwise it is null.
             let stopped = unsafe { env.as_ref() }.is_some_and(|env| env.stopped != 0);
             (!stopped).then_some(r0)
         })?
@@ -74,8 +75,8 @@ impl Callbacks for InterpretedCallbacks<'_, '_> {
 
 /// Calls a helper or kfunc for an interpreted program.
 pub(crate) fn call_interpreted(body: &Body, vm: &mut Vm<'_>, args: [u64; 5]) -> Result<u64, Fault> {
-    // SAFETY: the program was verified, and interpreted programs are given the same addresses as
-    // compiled ones.
+    // SAFETY: the program was verified, and interpreted programs use the same addresses as compiled
+    // ones.
     let call = unsafe { Call::new(args) };
     match *body {
         Body::Plain(body) => Ok(guarded(|| body(&call))),
@@ -87,7 +88,7 @@ pub(crate) fn call_interpreted(body: &Body, vm: &mut Vm<'_>, args: [u64; 5]) -> 
     }
 }
 
-/// Runs a helper; a panic is noted in the run and gives 0.
+/// Runs a helper; a panic is recorded in the run, and the result is 0.
 #[inline]
 pub(super) fn guarded(body: impl FnOnce() -> u64) -> u64 {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -110,26 +111,26 @@ fn note(text: &str) {
     });
 }
 
-/// Gives back what the thread's run has acquired, which it cannot do itself any more.
+/// Releases what the thread's run has acquired and can no longer release itself.
 #[cold]
 pub(crate) fn release_held() {
     let held = current::with(|current| current.ctx.effects.held.take()).unwrap_or_default();
     for (what, release) in held.into_iter().rev() {
-        // SAFETY: the run got it from a helper or took it with one, has it still, and is not left
-        // yet: the map or the object is there.
+        // SAFETY: the run acquired it through a helper, still holds it, and has not been left yet:
+        // the map or object is alive.
         let call = unsafe { Call::new([what, 0, 0, 0, 0]) };
         guarded(|| release(&call));
     }
 }
 
-/// The word in a slot of a prog array, 0 if there is none: `skep_jit::Linkage::tail_call_lookup`.
+/// The word in a slot of a prog array, 0 if it is empty: `skep_jit::Linkage::tail_call_lookup`.
 pub(super) unsafe extern "C" fn tail_call_lookup(map: u64, index: u32) -> u64 {
     // SAFETY: machine code of a verified program passes the handle of a prog array.
     let map = unsafe { &*(map as *const Map) };
     guarded(|| map.kind().as_prog_array().map_or(0, |array| array.word(index)))
 }
 
-// The bytes at an address, or 0 where the run cannot read: `skep_jit::Linkage::probe`.
+// The bytes at an address, or 0 if the run cannot read them: `skep_jit::Linkage::probe`.
 knowing_its_caller!(pub(super) probe(addr: u64, bytes: u32), "rdx", probe_at);
 
 unsafe extern "C" fn probe_at(addr: u64, bytes: u32, stack_pointer: u64) -> u64 {
@@ -161,7 +162,7 @@ unsafe extern "C" fn hash_update<const K: usize, const V: usize>(
     })
 }
 
-/// What machine code calls instead of `bpf_map_update_elem`, 0 if nothing is better.
+/// The function to call instead of `bpf_map_update_elem`, 0 if there is no better one.
 pub(crate) fn direct_update(map: &Map) -> u64 {
     match (map.hash(), map.shape().key_size, map.shape().value_size) {
         (Some(_), 4, 4) => hash_update::<4, 4> as *const () as u64,
@@ -172,7 +173,7 @@ pub(crate) fn direct_update(map: &Map) -> u64 {
     }
 }
 
-/// What machine code calls instead of `bpf_map_lookup_elem`, 0 if nothing is better.
+/// The function to call instead of `bpf_map_lookup_elem`, 0 if there is no better one.
 pub(crate) fn direct_lookup(map: &Map) -> u64 {
     match (map.hash(), map.shape().key_size) {
         (Some(_), 4) => hash_lookup::<4> as *const () as u64,
@@ -182,8 +183,8 @@ pub(crate) fn direct_lookup(map: &Map) -> u64 {
     }
 }
 
-/// The two ways into a helper's function. One that looks at the run's frames, or calls functions
-/// that do, is told where these end.
+/// The two entry points of a helper. Helpers that look at the run's frames, or call functions that
+/// do, are told where these end.
 macro_rules! entry {
     (plain $f:path) => {{
         unsafe extern "C" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
@@ -205,7 +206,7 @@ macro_rules! entry {
     }};
 }
 
-/// An entry for machine code that notes the stack pointer of its caller.
+/// An entry point for machine code that records the caller's stack pointer.
 macro_rules! told_where {
     (|$call:ident| $work:expr) => {{
         unsafe extern "C" fn body(
@@ -273,7 +274,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-    /// Machine code calls helpers through such functions: nothing may unwind out of them.
+    /// Machine code calls helpers through such functions, which must not unwind.
     #[test]
     fn a_panic_in_a_helper_ends_in_an_error_of_the_run() {
         fn broken(_: &Call) -> u64 {
@@ -285,13 +286,13 @@ mod tests {
         let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
         let env = std::ptr::null_mut();
         let current = Current::new((&ctx, &shared, 0), Some(env));
-        // SAFETY: the helper looks at no argument.
+        // SAFETY: the helper uses no argument.
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
         assert_eq!((r0, &*failure), (0, "panic in a helper: a helper of ours is wrong"));
     }
 
-    /// Who waits for a lock ends without it, on either engine; what a run has it gives back.
+    /// Waiting for a lock can be interrupted on both engines; the run's resources are released.
     #[test]
     fn waiting_for_a_lock_can_be_interrupted() {
         let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
@@ -317,7 +318,7 @@ mod tests {
                 true => assert!(ctx.effects.stopped.take()),
                 false => assert_eq!(ctx.env.outcome().unwrap_err().to_string(), "interrupted"),
             }
-            // Whose lock it is has it still.
+            // The owner of the lock still holds it.
             current::enter(&current, release_held);
             assert_eq!(lock.swap(0, Relaxed), 1);
             current::enter(&current, lock_it);

@@ -1,10 +1,12 @@
-//! Helpers of tracing programs that ask for what a machine counts and records. Nothing is counted
-//! here, and nothing is traced: that is what they say.
+//! Helpers of tracing programs for counters and recorded events. Nothing is counted or traced here,
+//! which is what they report.
 //!
-//! Kernel: kernel/trace/bpf_trace.c, 6.18, by behaviour; what its test runs can call is compared.
+//! Kernel: kernel/trace/bpf_trace.c, 6.18, by behaviour; compared as far as its test runs can call
+//! them.
 
 use crate::run::Call;
-use crate::{Errno, cpu, current};
+use crate::{Errno, current};
+use skep_mem::cpu;
 
 /// `BPF_F_INDEX_MASK`, `BPF_F_CURRENT_CPU`.
 const INDEX_MASK: u64 = 0xffff_ffff;
@@ -13,7 +15,7 @@ const EVENT_VALUE_BYTES: u32 = 24;
 /// Number of signals.
 const SIGNALS: u64 = 64;
 
-/// A perf event array has buffers for samples only: no slot has a counter.
+/// A perf event array only has buffers for samples, no counters.
 fn counter(call: &Call, flags: u64) -> Errno {
     if flags & !INDEX_MASK != 0 {
         return Errno::EINVAL;
@@ -53,27 +55,27 @@ pub(super) fn get_branch_snapshot(call: &Call) -> u64 {
     if call.arg(2) != 0 { Errno::EINVAL.as_ret() } else { Errno::ENOENT.as_ret() }
 }
 
-/// `u64 bpf_get_attach_cookie(ctx)`: what `Ctx::set_attach_cookie` has set.
+/// `u64 bpf_get_attach_cookie(ctx)`: the value set by `Ctx::set_attach_cookie`.
 pub(super) fn get_attach_cookie(_: &Call) -> u64 {
     current::with(|current| current.ctx.attach_cookie).unwrap_or_default()
 }
 
-/// `u64 bpf_get_func_ip(ctx)`: 0, as where no function was probed.
+/// `u64 bpf_get_func_ip(ctx)`: 0, as if no function was probed.
 pub(super) fn get_func_ip(_: &Call) -> u64 {
     0
 }
 
-/// `struct task_struct *bpf_get_current_task(void)`: an address where nothing can be read, another
-/// one for each thread.
+/// `struct task_struct *bpf_get_current_task(void)`: an unreadable address, different for each
+/// thread.
 pub(super) fn get_current_task(_: &Call) -> u64 {
-    /// In the kernel's half of the address space, where no memory of a process is.
+    /// In the kernel's half of the address space, where no process has memory.
     const TASKS: u64 = 0xffff_8880_0000_0000;
     let thread = rustix::thread::gettid().as_raw_nonzero().get();
     TASKS + u64::from(thread as u32) * 0x4000
 }
 
-/// `struct task_struct *bpf_task_acquire(p)`: a task is its address, there as long as anyone has
-/// that.
+/// `struct task_struct *bpf_task_acquire(p)`: a task is just its address, valid as long as anyone
+/// has it.
 pub(super) fn task_acquire(call: &Call) -> u64 {
     call.arg(0)
 }
@@ -88,11 +90,11 @@ fn signal(call: &Call, to_thread: bool) -> u64 {
         effects.listed.set(true);
         effects.signals.borrow_mut().push(((signal, to_thread), 0), &current.shared.budget)
     });
-    // As a kernel that has no room to put it.
+    // As in a kernel without room for it.
     if kept == Some(false) { Errno::EBUSY.as_ret() } else { 0 }
 }
 
-/// `long bpf_send_signal(sig)`: recorded (`Ctx::signals`), and sent by whoever wants to.
+/// `long bpf_send_signal(sig)`: recorded (`Ctx::signals`), to be sent by the embedder.
 pub(super) fn send_signal(call: &Call) -> u64 {
     signal(call, false)
 }
@@ -108,8 +110,7 @@ pub(super) fn get_retval(_: &Call) -> u64 {
     i64::from(retval) as u64
 }
 
-/// `int bpf_set_retval(int retval)`: what the system call is to return is the embedder's to know
-/// (`Ctx::retval`).
+/// `int bpf_set_retval(int retval)`: recorded for the embedder (`Ctx::retval`).
 pub(super) fn set_retval(call: &Call) -> u64 {
     current::with(|current| current.ctx.effects.retval.set(call.int(0)));
     0

@@ -1,8 +1,8 @@
-//! `printf` as programs may use it.
+//! The `printf` formats available to programs.
 //!
-//! Kernel: `bpf_bprintf_prepare`, `bstr_printf` (6.18). A pointer (`%p`, `%pK`) prints as the
-//! number that it is, where the kernel prints a number that stands for it; a symbol (`%ps`, `%pS`,
-//! `%pB`) as its address, as there is no kernel that has it.
+//! Kernel: `bpf_bprintf_prepare`, `bstr_printf` (6.18). A pointer (`%p`, `%pK`) prints as its
+//! value, where the kernel prints a hash; a symbol (`%ps`, `%pS`, `%pB`) as its address, as there
+//! are no kernel symbols.
 //!
 //! Tests: `tests/exec/text.md`.
 
@@ -10,16 +10,15 @@ use super::probe;
 use crate::Errno;
 use skep_uapi::bprintf::{Conversion, ConversionKind, Piece, arguments, pieces};
 
-/// `MAX_BPRINTF_BIN_ARGS`: bytes that the arguments of one format take up together, strings
-/// included.
+/// `MAX_BPRINTF_BIN_ARGS`: total size of the arguments of a format, strings included.
 const ARGUMENT_BYTES: usize = 512;
 
-/// A text that is cut, and how long it would be.
+/// A truncated text, and its full length.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
     pub(super) len: usize,
-    /// Of the buffer, its end included.
+    /// Size of the buffer, including the terminator.
     size: usize,
 }
 
@@ -30,7 +29,7 @@ impl Text {
         self.len += bytes.len();
     }
 
-    /// An address of a network: behind the end of the buffer the kernel does not count it.
+    /// A network address: beyond the end of the buffer the kernel does not count it.
     fn push_address(&mut self, bytes: &[u8]) {
         if self.len < self.size {
             self.push(bytes);
@@ -44,7 +43,7 @@ impl Text {
     }
 }
 
-/// What the arguments so far have taken up.
+/// Size of the arguments so far.
 struct Arguments(usize);
 
 impl Arguments {
@@ -66,7 +65,7 @@ impl Arguments {
         ARGUMENT_BYTES.saturating_sub(self.0)
     }
 
-    /// A string, cut where there is no more room; nothing of one that cannot be read.
+    /// A string, truncated if there is no more room; empty if it cannot be read.
     fn string(&mut self, addr: u64) -> Result<Vec<u8>, Errno> {
         self.take(1)?;
         let string = probe::string(addr, self.left()).unwrap_or_default();
@@ -75,7 +74,7 @@ impl Arguments {
     }
 }
 
-/// The text of a format with its arguments, as much as a buffer of `size` bytes keeps.
+/// The formatted text, truncated to a buffer of `size` bytes.
 pub(super) fn format(format: &[u8], args: &[u64], size: usize) -> Result<Text, Errno> {
     let format = format.split(|byte| *byte == 0).next().unwrap_or_default();
     let pieces = pieces(format).ok_or(Errno::EINVAL)?;
@@ -117,7 +116,7 @@ fn print(
         }
         K::Pointer => {
             taken.number(8)?;
-            // Without a width, as wide as an address is.
+            // The default width is that of an address.
             let full = Conversion { zero: true, width: Some(16), ..how };
             let how = if how.width.is_some() { how } else { full };
             pad(text, how, (&[], format!("{arg:x}").as_bytes()));
@@ -176,7 +175,7 @@ fn number(text: &mut Text, how: Conversion, arg: u64) {
     pad(text, how, (sign.as_bytes(), digits.as_bytes()));
 }
 
-/// Zeros stand between the sign and the rest, spaces around both.
+/// Zeros are inserted after the sign, spaces around both.
 fn pad(text: &mut Text, how: Conversion, (sign, rest): (&[u8], &[u8])) {
     let width = how.width.unwrap_or(0) as usize;
     let missing = width.saturating_sub(sign.len() + rest.len());

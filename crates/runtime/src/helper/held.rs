@@ -1,4 +1,4 @@
-//! How helpers note what the run acquires and gives back; see [`crate::run::Held`].
+//! How helpers record what the run acquires and releases; see [`crate::run::Held`].
 
 use crate::current;
 use crate::run::Release;
@@ -12,13 +12,13 @@ pub(super) fn hold(what: u64, release: Release) {
     });
 }
 
-/// The run has given `what` back: whether it had it.
+/// The run has released `what`: returns whether it held it.
 pub(super) fn let_go(what: u64) -> bool {
     let it = |other| other == what;
     current::with(|current| current.ctx.effects.held.strike_off(it)).unwrap_or(false)
 }
 
-/// The run has given back what is at one of these addresses.
+/// The run has released the resource at one of these addresses.
 pub(super) fn let_go_within(addrs: Range<u64>) {
     let within = |other| addrs.contains(&other);
     current::with(|current| current.ctx.effects.held.strike_off(within));

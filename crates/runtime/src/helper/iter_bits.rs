@@ -1,8 +1,7 @@
-//! The open-coded iterator over the bits that are set in words of memory, 16 bytes on the program's
-//! stack: the word, or the number of the run's copy of several words; bits in all; the last bit.
+//! The open-coded iterator over set bits in memory, 16 bytes on the program's stack: the word, or
+//! the index of the run's copy of several words; total number of bits; last bit.
 //!
-//! Kernel: `bpf_iter_bits_new` and siblings (6.18). One that has ended, or was never right, is all
-//! 0.
+//! Kernel: `bpf_iter_bits_new` and siblings (6.18). A finished or invalid iterator is all 0.
 
 use super::probe::{self, Side};
 use crate::run::Call;
@@ -10,7 +9,7 @@ use crate::{Errno, current};
 
 /// `BITS_ITER_NR_WORDS_MAX`.
 const WORDS_MAX: u32 = 511;
-/// Where the number of the last bit is in the iterator.
+/// Offset of the last bit in the iterator.
 const LAST: usize = 12;
 
 fn set(call: &Call, word: u64, bits: u32) {
@@ -31,7 +30,7 @@ pub(super) fn new(call: &Call) -> u64 {
         return errno.as_int();
     }
     let mut bytes = vec![0; 8 * count as usize];
-    // A single word is read as one is, several as a kernel's memory.
+    // A single word is read as one, several words as kernel memory.
     let side = if count == 1 { Side::Either } else { Side::Kernel };
     if let Err(errno) = probe::fetch(side, call.arg(1), &mut bytes) {
         return errno.as_int();
@@ -60,7 +59,7 @@ fn keep(words: Vec<u64>) -> u64 {
     number.unwrap_or_default()
 }
 
-/// The word and its neighbours, bits in all, the bit after the last one.
+/// The word and its neighbours, total bits, the bit after the last one.
 fn state(call: &Call) -> (u64, u32, u32) {
     let mem = call.mem(0, 16);
     let word = |n: usize| u32::from_ne_bytes(mem.part(4 * n, 4).array());

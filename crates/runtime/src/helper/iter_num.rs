@@ -1,8 +1,7 @@
-//! The open-coded iterator over numbers, 8 bytes on the program's stack: the number that was given
-//! last, and the end.
+//! The open-coded iterator over numbers, 8 bytes on the program's stack: the last number returned,
+//! and the end.
 //!
-//! Kernel: `bpf_iter_num_new` and siblings (6.18). One that has ended, or was never right, is all
-//! 0.
+//! Kernel: `bpf_iter_num_new` and siblings (6.18). A finished or invalid iterator is all 0.
 
 use crate::Errno;
 use crate::run::Call;

@@ -1,4 +1,4 @@
-//! Helpers that call a function of the program again and again.
+//! Helpers that call a function of the program repeatedly.
 
 use super::dynptr::Dynptr;
 use super::entry::Callbacks;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 /// `BPF_MAX_LOOPS`.
 const LOOPS_MAX: u64 = 1 << 23;
 
-/// `long bpf_loop(nr_loops, callback, ctx, flags)`: how many times it was called.
+/// `long bpf_loop(nr_loops, callback, ctx, flags)`: returns the number of calls.
 pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     let (count, callback, ctx, flags) =
         (u64::from(call.arg(0) as u32), call.func(1), call.arg(2), call.arg(3));
@@ -28,7 +28,7 @@ pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     count
 }
 
-/// `long bpf_for_each_map_elem(map, callback, ctx, flags)`: how many elements were visited.
+/// `long bpf_for_each_map_elem(map, callback, ctx, flags)`: returns the number of elements visited.
 pub(super) fn for_each_map_elem(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     let (handle, callback, ctx, flags) = (call.arg(0), call.func(1), call.arg(2), call.arg(3));
     if flags != 0 {
@@ -45,8 +45,8 @@ const SAMPLES_MAX: u64 = 128 * 1024;
 /// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.
 const WAKEUP_FLAGS: u64 = 3;
 
-/// `long bpf_user_ringbuf_drain(map, callback, ctx, flags)`: how many samples were looked at; each
-/// is given as a dynptr.
+/// `long bpf_user_ringbuf_drain(map, callback, ctx, flags)`: returns the number of samples; each is
+/// passed as a dynptr.
 pub(super) fn user_ringbuf_drain(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     let (callback, ctx, flags) = (call.func(1), call.arg(2), call.arg(3));
     if flags & !WAKEUP_FLAGS != 0 {
@@ -55,7 +55,7 @@ pub(super) fn user_ringbuf_drain(call: &Call, callbacks: &mut dyn Callbacks) -> 
     let ring = call.map(0).kind().as_user_ringbuf().ok_or(Errno::EINVAL);
     let drained = ring.and_then(|ring| {
         ring.drain(SAMPLES_MAX, &mut |addr, len| {
-            // What the program changes in it concerns nobody.
+            // Changes that the program makes to it have no effect.
             let dynptr = Dynptr::of(addr, len).words().map(AtomicU64::new);
             let at = std::ptr::from_ref(&dynptr).expose_provenance() as u64;
             callbacks.call(callback, [at, ctx, 0, 0, 0]).map(|r0| r0 != 0)

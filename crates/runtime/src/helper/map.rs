@@ -1,8 +1,8 @@
-//! Helpers that read and change maps.
+//! Helpers that read and modify maps.
 
 use crate::Errno;
-use crate::mem::Bytes;
 use crate::run::{Call, ret};
+use skep_mem::Bytes;
 
 #[inline(always)]
 fn key(call: &Call, n: usize) -> Bytes {

@@ -1,11 +1,10 @@
 //! Helpers: what programs call by number.
 //!
-//! A helper is a function of its [`Call`] and nothing else; what it needs of the run is the
-//! thread's (`current`). The table [`HELPERS`] is the list of what there is; documentation and
-//! linkage derive from it.
+//! A helper is a function of its [`Call`] only; any state of the run that it needs is thread-local
+//! (`current`). The table [`HELPERS`] lists all helpers; documentation and linkage derive from it.
 //!
-//! A panic in a helper ends here: machine code knows no unwinding. The run goes on with 0 as the
-//! result and is then reported as failed.
+//! A panic in a helper is caught here, because machine code cannot be unwound. The run continues
+//! with the result 0 and is then reported as failed.
 
 mod call;
 mod cgroup;
@@ -50,7 +49,7 @@ use table::Helper;
 use table::OWN_HELPERS;
 pub(crate) use table::{HELPERS, KFUNCS};
 
-/// The place of a kfunc in [`KFUNCS`].
+/// The index of a kfunc in [`KFUNCS`].
 pub(crate) fn find_kfunc(name: &str) -> Option<usize> {
     KFUNCS.iter().position(|kfunc| kfunc.name == name)
 }
@@ -79,12 +78,12 @@ pub(crate) fn addresses() -> impl Iterator<Item = (i32, u64)> {
     all.map(|helper| (helper.number, helper.entry as *const () as u64))
 }
 
-/// Address of what finds the target of a tail call through a map known at run time only.
+/// Address of the lookup of a tail call target through a map known only at run time.
 pub(crate) fn tail_call_lookup() -> u64 {
     entry::tail_call_lookup as *const () as u64
 }
 
-/// Address of what loads through pointers that may lead nowhere.
+/// Address of the function for loads through possibly invalid pointers.
 pub(crate) fn probe() -> u64 {
     entry::probe as *const () as u64
 }

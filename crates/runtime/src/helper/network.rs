@@ -1,5 +1,5 @@
-//! Helpers that ask for interfaces, routes, sockets and groups of sockets. Here are no sockets and
-//! no routes: lookups find none, and what needs one is never reached with one.
+//! Helpers about interfaces, routes, sockets and cgroups. There are no sockets and no routes here:
+//! lookups find none, so helpers that need one are never called with one.
 //!
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs, which are on the
 //! loopback device.
@@ -15,7 +15,7 @@ const CHECK_SEGMENTS: u64 = 1;
 const FRAGMENTATION_NEEDED: u64 = 1;
 
 /// `long bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)`: every interface has the MTU of
-/// `Options::mtu`. No packet here is made of segments.
+/// `Options::mtu`. Packets here have no segments.
 pub(super) fn check_mtu(call: &Call) -> u64 {
     let (diff, flags) = (call.int(3), call.arg(4));
     let given = i32::from_ne_bytes(call.mem(2, 4).array());
@@ -45,7 +45,7 @@ pub(super) fn check_mtu(call: &Call) -> u64 {
     }
 }
 
-/// `sizeof(struct bpf_fib_lookup)`, and where the interface is in it.
+/// `sizeof(struct bpf_fib_lookup)`, and the offset of the interface.
 const FIB_LOOKUP_BYTES: usize = 64;
 const FIB_IFINDEX: usize = 8;
 /// `BPF_FIB_LOOKUP_*`.
@@ -78,17 +78,17 @@ pub(super) fn none(_: &Call) -> u64 {
     0
 }
 
-/// What wants a socket and cannot get one.
+/// Helpers that need a socket, which cannot exist.
 pub(super) fn refused(_: &Call) -> u64 {
     Errno::EINVAL.as_ret()
 }
 
-/// `u32 bpf_get_socket_uid(skb)`: the user of nobody's socket (`overflowuid`).
+/// `u32 bpf_get_socket_uid(skb)`: the overflow user (`overflowuid`), as there is no socket.
 pub(super) fn get_socket_uid(_: &Call) -> u64 {
     65534
 }
 
-/// `u64 bpf_get_netns_cookie(ctx)`: of the first network namespace, in which all is.
+/// `u64 bpf_get_netns_cookie(ctx)`: that of the initial network namespace.
 pub(super) fn get_netns_cookie(_: &Call) -> u64 {
     1
 }

@@ -1,17 +1,18 @@
-//! Helpers and kfuncs of objects that programs make; see [`crate::objects`].
+//! Helpers and kfuncs for allocated objects; see [`crate::objects`].
 
 use super::entry::Callbacks;
 use super::held::{hold, let_go, let_go_within};
 use crate::objects::{End, Objects, Owns, Side};
 use crate::run::Call;
-use crate::{Errno, cpu, current};
+use crate::{Errno, current};
+use skep_mem::cpu;
 
 fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
     current::with(|current| work(&current.shared.registry.objects)).flatten()
 }
 
-/// `void *bpf_obj_new_impl(local_type_id, meta)`; the rewrite has put the size in the place of the
-/// type, and behind it which words own others (`skep_verifier`, fixup/calls).
+/// `void *bpf_obj_new_impl(local_type_id, meta)`; the rewrite has replaced the type by the size,
+/// and `meta` by the words that own other objects (`skep_verifier`, fixup/calls).
 pub(super) fn new(call: &Call) -> u64 {
     let owns = Owns { pointers: call.arg(1), heads: call.arg(2) };
     given(with(|objects| Some(objects.create(call.arg(0) as u32 as usize, owns))))
@@ -37,11 +38,11 @@ pub(super) fn per_cpu_ptr(call: &Call) -> u64 {
 /// `void *bpf_this_cpu_ptr(percpu_ptr)`.
 pub(super) fn this_cpu_ptr(call: &Call) -> u64 {
     let (stride, count) = call.copies(0);
-    // Threads have numbers below the count; a callback outside of runs may have any.
+    // CPU numbers are below the count; a callback outside of runs may have any.
     call.arg(0) + u64::from(cpu::current()).min(count - 1) * stride
 }
 
-/// An object, or one that a node is in, is the run's now.
+/// The run now owns an object, or the one that contains a node.
 pub(super) fn given(addr: Option<u64>) -> u64 {
     let addr = addr.unwrap_or_default();
     if addr != 0 {
@@ -50,9 +51,9 @@ pub(super) fn given(addr: Option<u64>) -> u64 {
     addr
 }
 
-/// It is the run's no more: it goes, or is elsewhere from now on.
+/// The run no longer owns it: it was freed, or transferred.
 pub(super) fn passed_on(addr: u64) {
-    // Known by the address of a node in it, or of its first byte.
+    // Identified by the address of a node in it, or of its first byte.
     if !let_go(addr)
         && let Some(extent) = with(|objects| objects.extent(addr))
     {
@@ -72,13 +73,13 @@ pub(super) fn acquire(call: &Call) -> u64 {
     given(with(|objects| objects.acquire(call.arg(0)).then_some(call.arg(0))))
 }
 
-/// `void *bpf_kptr_xchg(dst, ptr)`: what was there, and now belongs to the program.
+/// `void *bpf_kptr_xchg(dst, ptr)`: returns the old pointer, which now belongs to the program.
 pub(super) fn kptr_xchg(call: &Call) -> u64 {
     let old = call.pointer(0).swap(call.arg(1), std::sync::atomic::Ordering::AcqRel);
     if call.arg(1) != 0 {
         passed_on(call.arg(1));
     }
-    // What is no object nobody counts.
+    // Pointers to anything else are not counted.
     given(with(|objects| objects.extent(old).map(|_| old)));
     old
 }
@@ -121,7 +122,7 @@ pub(super) fn last(call: &Call) -> u64 {
     with(|objects| objects.peek(call.arg(0), End::Back)).unwrap_or_default()
 }
 
-/// `int bpf_rbtree_add_impl(root, node, less, meta, off)`: behind all that are not greater.
+/// `int bpf_rbtree_add_impl(root, node, less, meta, off)`: after all nodes that are not greater.
 pub(super) fn rbtree_add(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     let (node, less) = (call.arg(1), call.func(2));
     // The program holds the tree's lock.

@@ -7,20 +7,20 @@ use crate::ctx::{Packet, PacketKind};
 use crate::current;
 use crate::run::{Call, ret};
 
-/// The longest offset that the kernel takes.
+/// The largest offset that the kernel accepts.
 const OFFSET_MAX: u32 = i32::MAX as u32;
 /// Flags of `bpf_skb_store_bytes`: `BPF_F_RECOMPUTE_CSUM`, `BPF_F_INVALIDATE_HASH`.
 const STORE_FLAGS: u64 = 3;
 /// `BPF_F_INVALIDATE_HASH`.
 const INVALIDATE_HASH: u64 = 2;
 
-/// Gives the run's packet to `work`.
+/// Passes the run's packet to `work`.
 pub(super) fn with_packet<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> Result<T, Errno> {
     let found = current::with(|current| current.ctx.packet_of_run().map(work));
     found.flatten().unwrap_or(Err(Errno::EINVAL))
 }
 
-/// Loads, or zeroes the memory if that is not possible.
+/// Loads, or zeroes the destination if that fails.
 fn load(call: &Call, (to, len): (usize, u64), offset: u64) -> u64 {
     let (offset, len) = (offset as u32, len as u32 as usize);
     let mut bytes = vec![0; len];
@@ -40,8 +40,8 @@ pub(super) fn skb_load_bytes(call: &Call) -> u64 {
     load(call, (2, call.arg(3)), call.arg(1))
 }
 
-/// `long bpf_skb_load_bytes_relative(skb, offset, to, len, start)`: from the link layer's (0) or
-/// the network's header (1) on.
+/// `long bpf_skb_load_bytes_relative(skb, offset, to, len, start)`: relative to the link layer (0)
+/// or network (1) header.
 pub(super) fn skb_load_bytes_relative(call: &Call) -> u64 {
     let len = call.arg(3) as u32 as usize;
     let mut bytes = vec![0; len];
@@ -98,7 +98,7 @@ pub(super) fn xdp_store_bytes(call: &Call) -> u64 {
     ret(stored)
 }
 
-/// XDP says `EINVAL` where a packet ends.
+/// XDP helpers return `EINVAL` at the end of a packet.
 fn in_packet(access: impl FnOnce(&Packet) -> Result<(), Errno>) -> Result<(), Errno> {
     with_packet(access).map_err(|_| Errno::EINVAL)
 }
@@ -141,7 +141,7 @@ pub(super) fn xdp_adjust_tail(call: &Call) -> u64 {
     ret(with_packet(|packet| packet.adjust_tail(call.int(1))))
 }
 
-/// `SKF_NET_OFF`, `SKF_LL_OFF`: negative offsets from here on are from a header.
+/// `SKF_NET_OFF`, `SKF_LL_OFF`: negative offsets from here on are relative to a header.
 const NET_OFF: i32 = -0x10_0000;
 const LL_OFF: i32 = -0x20_0000;
 
@@ -172,7 +172,7 @@ pub(super) fn load_32(call: &Call) -> u64 {
     legacy(call, |bytes| u64::from(u32::from_be_bytes(bytes)))
 }
 
-/// Does something to the packet, for a dynptr: of XDP every errno is `EINVAL`.
+/// Modifies the packet for a dynptr: for XDP every errno is `EINVAL`.
 pub(super) fn access<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> Result<T, Errno> {
     with_packet(|packet| {
         work(packet).map_err(|errno| match packet.kind() {

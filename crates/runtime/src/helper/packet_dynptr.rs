@@ -1,7 +1,7 @@
-//! Dynptrs of packets: the packet is the run's, looked at anew at each access.
+//! Packet dynptrs: the packet belongs to the run, and is looked up at each access.
 //!
-//! Kernel: `bpf_dynptr_from_skb`, `bpf_dynptr_from_xdp` (6.18). A packet that got shorter than it
-//! was when the dynptr was made says `EFAULT`, of XDP `EINVAL`.
+//! Kernel: `bpf_dynptr_from_skb`, `bpf_dynptr_from_xdp` (6.18). If the packet has become shorter
+//! since the dynptr was created, the result is `EFAULT`, for XDP `EINVAL`.
 
 use super::dynptr::{Dynptr, nowhere};
 use super::packet::with_packet;
@@ -21,7 +21,7 @@ pub(super) fn from_xdp(call: &Call) -> u64 {
     from_packet(call, false)
 }
 
-/// `int bpf_dynptr_from_skb_meta(skb, flags, ptr)`: no socket buffer here has metadata.
+/// `int bpf_dynptr_from_skb_meta(skb, flags, ptr)`: socket buffers here have no metadata.
 pub(super) fn from_skb_meta(call: &Call) -> u64 {
     if call.arg(1) != 0 {
         nowhere(call, 2);

@@ -4,10 +4,11 @@ use super::format::{Text, format};
 use crate::run::Call;
 use crate::{Errno, current};
 
-/// `MAX_BPRINTF_BUF`: bytes that a line has at most.
+/// `MAX_BPRINTF_BUF`: maximum length of a line.
 const LINE_BYTES: usize = 1024;
 
-/// Writes a line; its length as the kernel counts it, without the end. The format ends with a zero.
+/// Writes a line; returns its length as counted by the kernel, without the terminator. The format
+/// is zero-terminated.
 fn log(fmt: &[u8], args: &[u64]) -> u64 {
     if fmt.last() != Some(&0) {
         return Errno::EINVAL.as_ret();
@@ -32,7 +33,7 @@ pub(super) fn trace_printk(call: &Call) -> u64 {
     log(&call.bytes(0, call.arg(1) as u32 as usize), &args)
 }
 
-/// The 64-bit arguments that `data` holds.
+/// The 64-bit arguments in `data`.
 fn args(data: &[u8]) -> Vec<u64> {
     data.as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect()
 }
@@ -48,7 +49,7 @@ pub(super) fn trace_vprintk(call: &Call) -> u64 {
 }
 
 /// `int bpf_stream_vprintk_impl(stream_id, fmt, data, data_len, aux)`: the program's standard
-/// output (1) and error (2) are the runtime's log, too.
+/// output (1) and error (2) also go to the runtime's log.
 pub(super) fn stream_vprintk(call: &Call) -> u64 {
     let len = call.arg(3) as u32 as usize;
     if !matches!(call.int(0), 1 | 2) {
@@ -66,14 +67,14 @@ pub(super) fn stream_vprintk(call: &Call) -> u64 {
     }
 }
 
-/// `long bpf_snprintf(str, str_size, fmt, data, data_len)`: bytes that the text has with its end;
-/// cut to what fits.
+/// `long bpf_snprintf(str, str_size, fmt, data, data_len)`: returns the length including the
+/// terminator; truncates.
 pub(super) fn snprintf(call: &Call) -> u64 {
     let (size, len) = (call.arg(1) as u32 as usize, call.arg(4) as u32 as usize);
     if len % 8 != 0 || len > 12 * 8 {
         return Errno::EINVAL.as_ret();
     }
-    // The format is a constant string in a read-only map, which ends.
+    // The format is a constant, terminated string in a read-only map.
     let fmt = call.constant_string(2);
     let data = args(&call.bytes(3, len));
     match format(fmt, &data, size) {

@@ -1,11 +1,11 @@
-//! Helpers that read memory at any address: here that of the run and of the runtime's maps, and
-//! nothing else. Any other address is one that cannot be read.
+//! Helpers that read memory at any address: here only that of the run and of the runtime's maps.
+//! All other addresses are unreadable.
 
 #![allow(unsafe_code)]
 
-use crate::mem::Mem;
 use crate::run::{Call, ret};
 use crate::{Errno, current};
+use skep_mem::Mem;
 
 /// Reads memory that skep owns.
 pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
@@ -20,7 +20,7 @@ pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
             return true;
         }
         if current.has_frames_at(addr, size) {
-            // SAFETY: frames of the run's machine code, which waits for this helper.
+            // SAFETY: frames of the run's machine code, which is waiting for this helper.
             unsafe { Mem::new(addr, size) }.read(bytes);
             return true;
         }
@@ -45,14 +45,14 @@ pub(super) fn array<const N: usize>(addr: u64) -> Result<[u8; N], Errno> {
     read_owned(addr, &mut bytes).map(|()| bytes)
 }
 
-/// A number of up to 8 bytes; 0 if it is not memory that skep owns.
+/// A number of up to 8 bytes; 0 if it is not in memory that belongs to skep.
 pub(super) fn load(addr: u64, len: usize) -> u64 {
     let mut word = [0; 8];
     let read = word.get_mut(..len).is_some_and(|bytes| read_owned(addr, bytes).is_ok());
     if read { u64::from_le_bytes(word) } else { 0 }
 }
 
-/// The string at an address, without its end, cut at `len_max` bytes.
+/// The string at an address, without its terminator, truncated to `len_max` bytes.
 pub(super) fn string(addr: u64, len_max: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     while bytes.len() < len_max {
@@ -65,19 +65,19 @@ pub(super) fn string(addr: u64, len_max: usize) -> Result<Vec<u8>, Errno> {
     Ok(bytes)
 }
 
-/// Addresses below are a process's: none of them is memory that skep owns, wherever that lies.
+/// Addresses below are a process's, except memory that belongs to skep.
 const TASK_SIZE_MAX: u64 = (1 << 47) - 4096;
 
 /// Whose addresses a helper reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Those that are below the kernel's are a process's.
+    /// Addresses below the kernel's are a process's.
     Either,
     Process,
     Kernel,
 }
 
-/// What the kernel says of `len` bytes at an address that is not skep's.
+/// The kernel's result for `len` bytes at an address that does not belong to skep.
 pub(super) fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno> {
     let of_process = addr < TASK_SIZE_MAX;
     let canonical = (addr as i64) << 16 >> 16 == addr as i64;
@@ -90,7 +90,7 @@ pub(super) fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno>
     if len == 0 { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
-/// Reads memory that skep owns, as who asks may.
+/// Reads memory that belongs to skep, subject to the caller's rights.
 pub(super) fn fetch(side: Side, addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
     match read_owned(addr, bytes) {
         Ok(()) if side == Side::Process => Err(Errno::EFAULT),
@@ -99,8 +99,7 @@ pub(super) fn fetch(side: Side, addr: u64, bytes: &mut [u8]) -> Result<(), Errno
     }
 }
 
-/// The string there with its end, cut so that it needs no more than `room` bytes, of which there is
-/// one.
+/// The string at the address with its terminator, truncated to `room` bytes (at least one).
 pub(super) fn fetch_string(side: Side, addr: u64, room: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = match array::<1>(addr) {
         Ok(_) if side == Side::Process => return Err(Errno::EFAULT),
@@ -149,7 +148,7 @@ pub(super) fn read_str(call: &Call) -> u64 {
     read_str_from(call, Side::Either)
 }
 
-/// `long bpf_probe_read_user(dst, size, src)`: there is no process below a program here.
+/// `long bpf_probe_read_user(dst, size, src)`: programs have no user process here.
 pub(super) fn read_user(call: &Call) -> u64 {
     read_from(call, Side::Process)
 }

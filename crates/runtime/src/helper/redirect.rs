@@ -1,4 +1,4 @@
-//! Helpers that send a packet elsewhere: here the wish is recorded with the run's result.
+//! Helpers that redirect a packet: the redirection is recorded with the run's result.
 
 use super::packet::with_packet;
 use crate::Errno;
@@ -16,9 +16,9 @@ const TC_ACT_SHOT: u64 = 2;
 const TC_ACT_REDIRECT: u64 = 7;
 /// `BPF_F_INGRESS`.
 const INGRESS: u64 = 1;
-/// The lower bits of the flags of `bpf_redirect_map`: what to return if there is no entry.
+/// The lower bits of the flags of `bpf_redirect_map`: the result if there is no entry.
 const MAP_ACTION_MASK: u64 = 3;
-/// `BPF_F_BROADCAST`: to all entries, whatever the key is.
+/// `BPF_F_BROADCAST`: to all entries, independent of the key.
 const MAP_BROADCAST: u64 = 8;
 /// `BPF_F_EXCLUDE_INGRESS`.
 const MAP_EXCLUDE_INGRESS: u64 = 16;
@@ -87,8 +87,8 @@ pub(super) fn redirect_map(call: &Call) -> u64 {
     XDP_REDIRECT
 }
 
-/// `long bpf_clone_redirect(skb, ifindex, flags)`; there is no interface 0. What finds no room is
-/// counted (`Ctx::clones_lost`).
+/// `long bpf_clone_redirect(skb, ifindex, flags)`; interface 0 does not exist. Clones without room
+/// are counted (`Ctx::clones_lost`).
 pub(super) fn clone_redirect(call: &Call) -> u64 {
     if call.arg(2) & !INGRESS != 0 || call.arg(1) as u32 == 0 {
         return Errno::EINVAL.as_ret();

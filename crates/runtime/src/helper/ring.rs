@@ -1,4 +1,4 @@
-//! Helpers that give data to the user: ring buffers and perf events.
+//! Helpers that pass data to user space: ring buffers and perf events.
 
 use super::held::{hold, let_go};
 use crate::ctx::Ctx;
@@ -10,7 +10,7 @@ use crate::{Errno, current};
 const WAKEUP_FLAGS: u64 = 3;
 /// `BPF_F_INDEX_MASK`.
 const INDEX_MASK: u64 = 0xffff_ffff;
-/// `BPF_F_CTXLEN_MASK`: bytes of the packet that are to follow the data.
+/// `BPF_F_CTXLEN_MASK`: number of packet bytes to append to the data.
 const CTXLEN_MASK: u64 = 0xf_ffff << 32;
 
 /// `long bpf_ringbuf_output(ringbuf, data, size, flags)`.
@@ -73,7 +73,7 @@ pub(super) fn perf_event_output(call: &Call) -> u64 {
     ret(array.and_then(|array| array.output(flags & INDEX_MASK, data)))
 }
 
-/// The first bytes of the run's packet; programs that have none may not ask for any.
+/// The first bytes of the run's packet; without a packet the number must be 0.
 fn packet_bytes(ctx: &Ctx, len: usize) -> Result<Vec<u8>, Errno> {
     let packet = ctx.packet_of_run().ok_or(Errno::EINVAL)?;
     let (start, end) = packet.range();

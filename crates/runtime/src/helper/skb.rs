@@ -1,4 +1,4 @@
-//! Helpers that change a socket buffer's size, headers and marks.
+//! Helpers that change the size, headers and metadata of a socket buffer.
 //!
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
 
@@ -7,7 +7,7 @@ use crate::Errno;
 use crate::ctx::{Packet, PacketKind, skb};
 use crate::run::{Call, ret};
 
-/// Longest packet after a change: `SKB_MAX_ALLOC`, four pages without what ends a buffer.
+/// Maximum size of a packet after a change: `SKB_MAX_ALLOC`, four pages minus the buffer's tail.
 pub(super) const LEN_MAX: u32 = 16064;
 const VLAN_HLEN: usize = 4;
 
@@ -55,7 +55,7 @@ pub(super) fn pull_data(call: &Call) -> u64 {
     }))
 }
 
-/// `long bpf_skb_change_type(skb, type)`: between the kinds of destination of received packets.
+/// `long bpf_skb_change_type(skb, type)`: between the destination kinds of received packets.
 pub(super) fn change_type(call: &Call) -> u64 {
     /// `PACKET_OTHERHOST`.
     const OTHERHOST: u32 = 3;
@@ -90,8 +90,8 @@ pub(super) fn set_hash(call: &Call) -> u64 {
     }))
 }
 
-/// `long bpf_skb_vlan_push(skb, proto, tci)`: the first tag is kept beside the packet, a further
-/// one pushes it into the packet.
+/// `long bpf_skb_vlan_push(skb, proto, tci)`: the first tag is stored out of band; a further one
+/// moves it into the packet.
 pub(super) fn vlan_push(call: &Call) -> u64 {
     let (proto, tci) = (call.arg(1) as u16, call.arg(2) as u16);
     // 802.1Q or 802.1ad.
@@ -107,7 +107,7 @@ pub(super) fn vlan_push(call: &Call) -> u64 {
     }))
 }
 
-/// `long bpf_skb_vlan_pop(skb)`: a tag that the packet itself then begins with is kept beside it.
+/// `long bpf_skb_vlan_pop(skb)`: if the packet then starts with a tag, that is moved out of band.
 pub(super) fn vlan_pop(_: &Call) -> u64 {
     ret(with_packet(|packet| {
         let is_tagged =
@@ -128,7 +128,7 @@ pub(super) fn vlan_pop(_: &Call) -> u64 {
     }))
 }
 
-/// The tag beside the packet: whether there is one, its protocol, what it says.
+/// The out-of-band tag: whether there is one, its protocol, its value.
 fn set_tag(packet: &Packet, (present, proto, tci): (u32, u32, u32)) {
     packet.set_skb(skb::VLAN_PRESENT, present);
     packet.set_skb(skb::VLAN_PROTO, proto);
@@ -150,7 +150,7 @@ fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Takes the first tag out of the packet: what it says.
+/// Removes the first tag from the packet; returns its value.
 fn take_tag(packet: &Packet) -> Result<u16, Errno> {
     let header = mac_header(packet)?;
     let (data, end) = packet.range();
@@ -162,7 +162,7 @@ fn take_tag(packet: &Packet) -> Result<u16, Errno> {
     Ok(u16::from_be_bytes([tag[2], tag[3]]))
 }
 
-/// Where the Ethernet header begins, if it is part of the data.
+/// Offset of the Ethernet header, if it is part of the data.
 pub(super) fn mac_header(packet: &Packet) -> Result<usize, Errno> {
     match packet.kind() {
         PacketKind::Skb { link_layer: true } => Ok(packet.range().0),

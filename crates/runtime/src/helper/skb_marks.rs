@@ -1,4 +1,4 @@
-//! Helpers for what a socket buffer says of its packet: protocol, congestion, checksum, time.
+//! Helpers for a socket buffer's metadata: protocol, congestion, checksum, time.
 //!
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
 
@@ -10,7 +10,7 @@ use crate::run::{Call, ret};
 /// `ETH_P_IP`, `ETH_P_IPV6`.
 const ETH_P_IP: u16 = 0x0800;
 const ETH_P_IPV6: u16 = 0x86dd;
-/// Bytes that an IPv6 header has more than an IPv4 header.
+/// Difference in length between an IPv6 and an IPv4 header.
 const HEADERS_DIFFER: usize = 20;
 /// `SKB_MAX_CSUM_LEVEL`.
 const CSUM_LEVEL_MAX: u32 = 3;
@@ -19,8 +19,8 @@ fn protocol(packet: &Packet) -> u16 {
     u16::from_be(packet.skb(skb::PROTOCOL) as u16)
 }
 
-/// `long bpf_skb_change_proto(skb, proto, flags)`: room between the Ethernet header and the rest
-/// for the longer header, or less for the shorter one.
+/// `long bpf_skb_change_proto(skb, proto, flags)`: grows or shrinks the space after the Ethernet
+/// header for the other header.
 pub(super) fn change_proto(call: &Call) -> u64 {
     let (wanted, flags) = (u16::from_be(call.arg(1) as u16), call.arg(2));
     ret(with_packet(|packet| {
@@ -53,7 +53,8 @@ pub(super) fn change_proto(call: &Call) -> u64 {
     }))
 }
 
-/// Marks the IPv4 header `header`, whose checksum follows; whether the packet is marked now.
+/// Sets ECN in the IPv4 header `header`, updating its checksum; returns whether the packet is
+/// marked.
 fn mark_v4(header: &mut [u8; 20]) -> bool {
     let ecn = header[1] & 3;
     if ecn == 0 {
@@ -62,7 +63,7 @@ fn mark_v4(header: &mut [u8; 20]) -> bool {
     if ecn != 3 {
         header[1] |= 3;
         let before = u16::from_be_bytes([header[10], header[11]]);
-        // Each bit that was added is taken off the one's complement of the sum (RFC 1624).
+        // Each added bit is subtracted from the one's complement of the sum (RFC 1624).
         let added = u16::from(3 - ecn);
         let after = match before.checked_sub(added) {
             Some(check) => check,
@@ -73,7 +74,7 @@ fn mark_v4(header: &mut [u8; 20]) -> bool {
     true
 }
 
-/// The same of an IPv6 header, which has no checksum.
+/// The same for an IPv6 header, which has no checksum.
 fn mark_v6(header: &mut [u8; 2]) -> bool {
     if header[1] & 0x30 == 0 {
         return false;
@@ -82,7 +83,7 @@ fn mark_v6(header: &mut [u8; 2]) -> bool {
     true
 }
 
-/// `long bpf_skb_ecn_set_ce(skb)`: 1 if the packet says now that it met congestion.
+/// `long bpf_skb_ecn_set_ce(skb)`: 1 if the packet is now marked as having met congestion.
 pub(super) fn ecn_set_ce(_: &Call) -> u64 {
     let marked = with_packet(|packet| {
         let ip = ETH_HLEN - packet.offset_of_link_layer();
@@ -108,8 +109,8 @@ pub(super) fn ecn_set_ce(_: &Call) -> u64 {
     u64::from(marked.unwrap_or(false))
 }
 
-/// `long bpf_csum_level(skb, level)`: how many checksums were found right, of which a packet that
-/// nobody has looked at says EACCES.
+/// `long bpf_csum_level(skb, level)`: the number of verified checksums; EACCES for a packet with
+/// none verified.
 pub(super) fn csum_level(call: &Call) -> u64 {
     const QUERY: u64 = 0;
     const INC: u64 = 1;
@@ -130,8 +131,8 @@ pub(super) fn csum_level(call: &Call) -> u64 {
     level.unwrap_or_else(Errno::as_ret)
 }
 
-/// `long bpf_skb_set_tstamp(skb, tstamp, type)`: of the real-time clock (0), the monotonic one (1)
-/// or that of TAI (2).
+/// `long bpf_skb_set_tstamp(skb, tstamp, type)`: of the real-time (0), monotonic (1) or TAI (2)
+/// clock.
 pub(super) fn set_tstamp(call: &Call) -> u64 {
     let (tstamp, clock) = (call.arg(1), call.arg(2) as u32);
     ret(with_packet(|packet| {

@@ -1,4 +1,4 @@
-//! The helper that makes room for headers of tunnels in a socket buffer, and takes them out.
+//! The helper that makes or removes space for tunnel headers in a socket buffer.
 //!
 //! Kernel: `bpf_skb_adjust_room` (6.18), by behaviour; compared with its test runs.
 
@@ -22,7 +22,7 @@ const NO_CSUM_RESET: u64 = 1 << 5;
 const ENCAP_L2_ETH: u64 = 1 << 6;
 const DECAP_L3_IPV4: u64 = 1 << 7;
 const DECAP_L3_IPV6: u64 = 1 << 8;
-/// `BPF_F_ADJ_ROOM_ENCAP_L2`: the length of the inner link layer's header is in the highest byte.
+/// `BPF_F_ADJ_ROOM_ENCAP_L2`: the length of the inner link layer header is in the highest byte.
 const ENCAP_L2_SHIFT: u32 = 56;
 const ENCAP_L2: u64 = 0xff << ENCAP_L2_SHIFT;
 
@@ -32,27 +32,27 @@ const DECAP_L3: u64 = DECAP_L3_IPV4 | DECAP_L3_IPV6;
 const SHRINKING: u64 = FIXED_GSO | NO_CSUM_RESET | DECAP_L3;
 const KNOWN: u64 = SHRINKING | ENCAP_L3 | ENCAP_L4 | ENCAP_L2_ETH | ENCAP_L2;
 
-/// Most that a packet grows or shrinks.
+/// Maximum amount by which a packet grows or shrinks.
 const ROOM_MAX: u32 = 0xfff;
 const ETH_P_IP: u16 = 0x0800;
 const ETH_P_IPV6: u16 = 0x86dd;
 const IPV4_HLEN: usize = 20;
 const IPV6_HLEN: usize = 40;
 
-/// What is to be made of a packet.
+/// The result of the change.
 struct Room {
     grows: bool,
     /// By how many bytes.
     by: usize,
     flags: u64,
-    /// The protocol of the network layer then.
+    /// The network protocol afterwards.
     protocol: u16,
-    /// Bytes of the headers in front of the room.
+    /// Length of the headers before the space.
     kept: usize,
 }
 
-/// `long bpf_skb_adjust_room(skb, len_diff, mode, flags)`: room behind the Ethernet header, or
-/// behind the header of the network layer.
+/// `long bpf_skb_adjust_room(skb, len_diff, mode, flags)`: space after the Ethernet header, or
+/// after the network header.
 pub(super) fn adjust_room(call: &Call) -> u64 {
     let (diff, mode, flags) = (call.int(1), call.arg(2) as u32, call.arg(3));
     if flags & !KNOWN != 0 {
@@ -86,7 +86,7 @@ pub(super) fn adjust_room(call: &Call) -> u64 {
     }))
 }
 
-/// The length of the network layer's header, without options.
+/// The length of the network header, without options.
 fn header_len(protocol: u16) -> Option<usize> {
     match protocol {
         ETH_P_IP => Some(IPV4_HLEN),
@@ -95,7 +95,7 @@ fn header_len(protocol: u16) -> Option<usize> {
     }
 }
 
-/// The protocol of the network layer when what the flags say is done.
+/// The network protocol after the change specified by the flags.
 fn after(protocol: u16, flags: u64) -> u16 {
     if flags & (ENCAP_L3_IPV4 | DECAP_L3_IPV4) != 0 {
         ETH_P_IP
@@ -106,8 +106,8 @@ fn after(protocol: u16, flags: u64) -> u16 {
     }
 }
 
-/// Whether the packet remains long enough for its header (of `network` bytes, unless the flags say
-/// what lay in the tunnel), and short enough.
+/// Whether the packet remains long enough for its header (of `network` bytes, unless the flags
+/// specify that of the inner packet), and short enough.
 fn check_len(packet: &Packet, room: &Room, network: usize) -> Result<(), Errno> {
     let decap = room.flags & DECAP_L3;
     if decap == DECAP_L3 || (decap != 0 && room.grows) {
@@ -140,14 +140,15 @@ fn grow(packet: &Packet, room: &Room) -> Result<(), Errno> {
         packet.is_encapsulated.set(true);
     }
     let moved = data - room.by;
-    // Also what lies behind the end of a packet that is shorter than its headers.
+    // Including what follows the end of a packet that is shorter than its headers.
     packet.move_bytes(data, moved, room.kept);
     packet.zero(moved + room.kept, data + room.kept);
     packet.set_range(moved, end);
     Ok(())
 }
 
-/// A packet can be put into one tunnel only, over one protocol, with an inner link layer that fits.
+/// A packet can be put into one tunnel only, over one protocol, with an inner link layer header
+/// that fits.
 fn check_encap(packet: &Packet, room: &Room) -> Result<(), Errno> {
     let inner_mac = (room.flags >> ENCAP_L2_SHIFT) as usize;
     let both = |flags: u64| room.flags & flags == flags;

@@ -1,14 +1,14 @@
 //! Helpers that read numbers from text and compare strings.
 
 use crate::Errno;
-use crate::mem::Bytes;
 use crate::run::Call;
+use skep_mem::Bytes;
 use skep_uapi::bprintf::is_space;
 
-/// What the base is left to: `0x` is 16, `0` is 8, else 10.
+/// The default base: 16 after `0x`, 8 after `0`, else 10.
 const AUTO: u32 = 0;
 
-/// A parsed number: negative, magnitude, bytes that were read.
+/// A parsed number: negative, magnitude, bytes consumed.
 struct Parsed {
     negative: bool,
     magnitude: u64,
@@ -89,11 +89,11 @@ pub(super) fn strtoul(call: &Call) -> u64 {
     }
 }
 
-/// `long bpf_strncmp(s1, s1_sz, s2)`: `s2` is a constant string, which ends.
+/// `long bpf_strncmp(s1, s1_sz, s2)`: `s2` is a constant, terminated string.
 pub(super) fn strncmp(call: &Call) -> u64 {
     let size = call.arg(1) as u32 as usize;
     for n in 0..size {
-        // The second string ends with a 0, at which the loop ends too: no byte behind it is read.
+        // The second string ends with a 0, which also ends the loop: no byte after it is read.
         let byte = |arg| call.mem(arg, n + 1).part(n, 1).array::<1>();
         let ([a], [b]) = (byte(0), byte(2));
         if a != b {

@@ -1,17 +1,18 @@
-//! Helpers and kfuncs that keep others out: locks in maps' values; and what has nothing to do here,
-//! where no interrupt, no other task and no grace period can come between.
+//! Helpers and kfuncs for mutual exclusion: locks in map values; and those without effect here,
+//! where there are no interrupts, other tasks or grace periods.
 
 use super::held::{hold, let_go};
 use crate::run::Call;
-use crate::{Errno, cpu, current};
+use crate::{Errno, current};
+use skep_mem::cpu;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Turns before a waiter gives its time slice away.
+/// Number of spins before a waiter yields.
 const SPINS: u32 = 128;
 
-/// `void bpf_spin_lock(lock)`. The verifier lets a program hold one at a time, and not end with it.
-/// A run that is interrupted while it waits ends without it.
+/// `void bpf_spin_lock(lock)`. The verifier lets a program hold only one at a time, and not at its
+/// end. A run that is interrupted while it waits ends without it.
 pub(super) fn spin_lock(call: &Call) -> u64 {
     let lock = call.word(0);
     let mut turns = 0u32;
@@ -37,11 +38,11 @@ pub(super) fn spin_unlock(call: &Call) -> u64 {
     0
 }
 
-/// How long a waiter waits for a lock that looks after itself.
+/// Maximum waiting time for a resilient lock.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// `int bpf_res_spin_lock(lock)`: a lock that says no, to who has it already (EDEADLK) and to who
-/// waits too long (ETIMEDOUT). The word holds the thread that has it.
+/// `int bpf_res_spin_lock(lock)`: fails if the caller already holds the lock (EDEADLK) or has
+/// waited too long (ETIMEDOUT). The word contains the owning thread.
 pub(super) fn res_spin_lock(call: &Call) -> u64 {
     let (lock, mine) = (call.word(0), cpu::current() + 1);
     let mut deadline = None;
@@ -67,8 +68,8 @@ pub(super) fn res_spin_lock_irqsave(call: &Call) -> u64 {
     res_spin_lock(call)
 }
 
-/// `bpf_rcu_read_lock`, `bpf_preempt_disable` and their likes: a run is one thread's, and what it
-/// sees stays until it ends (`epoch`).
+/// `bpf_rcu_read_lock`, `bpf_preempt_disable` and the like: a run belongs to one thread, and
+/// everything it sees stays valid until it ends (`epoch`).
 pub(super) fn nothing(_: &Call) -> u64 {
     0
 }

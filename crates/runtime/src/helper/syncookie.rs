@@ -1,14 +1,15 @@
-//! Cookies that stand in for connections until they are there: sequence numbers that only their
-//! maker can have made (D. J. Bernstein, "SYN cookies", 1996).
+//! SYN cookies, which represent connections until they are established: sequence numbers that only
+//! their creator can have generated (D. J. Bernstein, "SYN cookies", 1996).
 //!
 //! ```text
 //!   cookie = H0(connection) + seq + (minute << 24) + (H1(connection, minute) + class) % 2^24
 //! ```
 //!
-//! The class says which segment size was asked for. The secret behind the hashes is this process's.
+//! The class encodes the requested segment size. The secret of the hashes is specific to this
+//! process.
 //!
 //! Kernel: `bpf_tcp_raw_gen_syncookie_ipv4` and siblings (6.18), by behaviour: segment sizes,
-//! options and what else is taken for a cookie (the class has room) were seen in its test runs.
+//! options and accepted cookies were observed in its test runs.
 
 use crate::Errno;
 use crate::run::Call;
@@ -16,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
-/// Minutes that a cookie is good for.
+/// Minutes for which a cookie is valid.
 const MINUTES: u32 = 2;
 const CLASS_MASK: u32 = 0xff_ffff;
 /// Segment sizes of the classes.
@@ -24,7 +25,7 @@ const SIZES_V4: [u32; 4] = [536, 1300, 1440, 1460];
 const SIZES_V6: [u32; 4] = [1220, 1420, 1440, 8940];
 const TCP_HEADER: usize = 20;
 
-/// What a cookie belongs to: addresses and ports, as they lie in the packet.
+/// What a cookie belongs to: addresses and ports, as in the packet.
 struct Connection<'a> {
     addresses: &'a [u8],
     ports: &'a [u8],
@@ -43,7 +44,7 @@ impl Connection<'_> {
         self.hash(0, 0).wrapping_add(seq).wrapping_add(minute << 24).wrapping_add(class)
     }
 
-    /// The class that a cookie has.
+    /// The class of a cookie.
     fn class(&self, cookie: u32, seq: u32) -> Option<u32> {
         let rest = cookie.wrapping_sub(self.hash(0, 0)).wrapping_sub(seq);
         let minute = minute();
@@ -61,7 +62,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-/// The segment size that the options of a TCP header ask for; the last one counts.
+/// The segment size requested by the options of a TCP header; the last one counts.
 fn segment_size(mut options: &[u8]) -> Option<u32> {
     let mut size = None;
     loop {
@@ -81,7 +82,7 @@ fn segment_size(mut options: &[u8]) -> Option<u32> {
     }
 }
 
-/// The cookie, and in the upper half the segment size that it stands for.
+/// The cookie, and in the upper half the segment size that it represents.
 fn generate(call: &Call, addresses: std::ops::Range<usize>, sizes: &[u32; 4]) -> u64 {
     let len = call.arg(2) as u32 as usize;
     let tcp = call.bytes(1, len);
@@ -97,7 +98,7 @@ fn generate(call: &Call, addresses: std::ops::Range<usize>, sizes: &[u32; 4]) ->
     u64::from(sizes[class]) << 32 | u64::from(cookie)
 }
 
-/// Whether the number that is acknowledged is a cookie.
+/// Whether the acknowledged number is a cookie.
 fn check(call: &Call, addresses: std::ops::Range<usize>) -> u64 {
     let tcp = call.bytes(1, TCP_HEADER);
     let all = call.bytes(0, addresses.end);

@@ -1,8 +1,9 @@
-//! Helpers that ask for time, numbers, and who is running.
+//! Helpers for time, random numbers, and the current process.
 
+use crate::Errno;
 use crate::run::Call;
-use crate::{Errno, cpu};
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
+use skep_mem::cpu;
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 
@@ -40,7 +41,7 @@ pub(super) fn jiffies64(_: &Call) -> u64 {
     clock(ClockId::Monotonic) / (1_000_000_000 / HZ)
 }
 
-/// `u32 bpf_get_prandom_u32(void)`: splitmix64, a state for each thread.
+/// `u32 bpf_get_prandom_u32(void)`: splitmix64, with per-thread state.
 pub(super) fn get_prandom_u32(_: &Call) -> u64 {
     thread_local! {
         static STATE: Cell<u64> = const { Cell::new(0) };
@@ -56,7 +57,7 @@ pub(super) fn get_prandom_u32(_: &Call) -> u64 {
     mixed >> 32
 }
 
-/// `u32 bpf_get_smp_processor_id(void)`: the thread's number among those that run programs.
+/// `u32 bpf_get_smp_processor_id(void)`: the CPU number of the run.
 pub(super) fn get_smp_processor_id(_: &Call) -> u64 {
     u64::from(cpu::current())
 }
@@ -78,7 +79,7 @@ pub(super) fn get_current_uid_gid(_: &Call) -> u64 {
     u64::from(gid) << 32 | u64::from(uid)
 }
 
-/// `long bpf_get_current_comm(buf, size)`: of this thread, cut and padded with zeros.
+/// `long bpf_get_current_comm(buf, size)`: for this thread, truncated and padded with zeros.
 pub(super) fn get_current_comm(call: &Call) -> u64 {
     let size = call.arg(1) as u32 as usize;
     let name = rustix::thread::name().map(|name| name.into_bytes()).unwrap_or_default();
@@ -97,7 +98,7 @@ const STACKID_FLAGS: u64 = SKIP_FRAMES | USER_STACK | 1 << 9 | 1 << 10;
 const USER_BUILD_ID: u64 = 1 << 11;
 const STACK_FLAGS: u64 = SKIP_FRAMES | USER_STACK | USER_BUILD_ID;
 
-/// `long bpf_get_stackid(ctx, map, flags)`: there is no stack below a program here.
+/// `long bpf_get_stackid(ctx, map, flags)`: programs have no underlying stack here.
 pub(super) fn get_stackid(call: &Call) -> u64 {
     let known = call.arg(2) & !STACKID_FLAGS == 0;
     if known { Errno::EFAULT.as_ret() } else { Errno::EINVAL.as_ret() }

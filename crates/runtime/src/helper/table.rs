@@ -1,8 +1,8 @@
 //! The table of helpers; documentation and linkage derive from it.
 //!
-//! `plain` helpers only use their arguments, `probing` ones may look at any memory of the run,
-//! `calling` ones call functions of the program. Each is
-//! entered through `entry::guarded`, which costs nothing while nothing panics.
+//! `plain` helpers only use their arguments, `probing` ones may read any memory of the run,
+//! `calling` ones call functions of the program. Each is entered through `entry::guarded`, which
+//! costs nothing unless there is a panic.
 
 #![allow(unsafe_code)]
 
@@ -22,7 +22,7 @@ pub(crate) struct Helper {
     pub(crate) number: i32,
     /// What the interpreter calls.
     pub(crate) body: Body,
-    /// What machine code calls: `extern "C" fn(u64, u64, u64, u64, u64) -> u64`.
+    /// The signature for machine code: `extern "C" fn(u64, u64, u64, u64, u64) -> u64`.
     pub(crate) entry: Entry,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Kfunc {
     pub(crate) entry: Entry,
 }
 
-/// Every helper that there is, in the order of the ABI.
+/// All helpers, in ABI order.
 #[rustfmt::skip]
 pub(crate) static HELPERS: &[Helper] = helpers![
     MapLookupElem: plain map::lookup_elem,

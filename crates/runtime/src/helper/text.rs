@@ -1,18 +1,18 @@
-//! Kfuncs that search and compare strings at any address, as far as it is memory that skep owns.
+//! Kfuncs that search and compare strings at any address that belongs to skep.
 //!
 //! Kernel: `bpf_strcmp` and siblings (6.18), by behaviour; compared with its test runs. A string
-//! ends at its zero or is too long (E2BIG); an address of a process is out of range (ERANGE).
+//! without terminator is too long (E2BIG); a user address is out of range (ERANGE).
 
 use super::probe::{self, Side};
 use crate::Errno;
 use crate::run::Call;
 
-/// Longest string that is looked through: `XATTR_SIZE_MAX`.
+/// Maximum length of a string: `XATTR_SIZE_MAX`.
 const LEN_MAX: usize = 65536;
-/// Bytes that are read in one step where they can be.
+/// Bytes read in one step if possible.
 const CHUNK: usize = 64;
 
-/// A string, read as it is needed.
+/// A string, read on demand.
 struct Text {
     addr: u64,
     /// Index of the first byte of `chunk`.
@@ -44,7 +44,7 @@ impl Text {
         Err(Errno::EFAULT)
     }
 
-    /// All of it, without its end.
+    /// All of it, without its terminator.
     fn whole(&mut self) -> Result<Vec<u8>, Errno> {
         let mut bytes = Vec::new();
         for index in 0..LEN_MAX {
@@ -57,7 +57,7 @@ impl Text {
     }
 }
 
-/// What a kfunc that returns an int returns.
+/// The result of a kfunc that returns an int.
 fn int(result: Result<usize, Errno>) -> u64 {
     result.map_or_else(Errno::as_int, |index| index as u64)
 }
@@ -81,7 +81,7 @@ pub(super) fn strcmp(call: &Call) -> u64 {
     compare(call, |byte| byte).unwrap_or_else(Errno::as_int)
 }
 
-/// `int bpf_strcasecmp(s1, s2)`: capital letters of ASCII and Latin-1 are as the small ones.
+/// `int bpf_strcasecmp(s1, s2)`: case-insensitive in ASCII and Latin-1.
 pub(super) fn strcasecmp(call: &Call) -> u64 {
     let small = |byte: u8| match byte {
         b'A'..=b'Z' | 0xc0..=0xd6 | 0xd8..=0xde => byte + 32,
@@ -90,7 +90,7 @@ pub(super) fn strcasecmp(call: &Call) -> u64 {
     compare(call, small).unwrap_or_else(Errno::as_int)
 }
 
-/// The index of the first byte that is `wanted` or, if `end` says so, the end.
+/// The index of the first byte that is `wanted` or, if `end` is set, of the terminator.
 fn find(call: &Call, (wanted, len): (u8, usize), end: bool) -> Result<usize, Errno> {
     let mut text = Text::new(call.arg(0))?;
     for index in 0..len.min(LEN_MAX) {
@@ -119,7 +119,7 @@ pub(super) fn strchrnul(call: &Call) -> u64 {
     int(find(call, (call.arg(1) as u8, LEN_MAX), true))
 }
 
-/// `int bpf_strrchr(s, c)`: the end counts as part of the string.
+/// `int bpf_strrchr(s, c)`: the terminator counts as part of the string.
 pub(super) fn strrchr(call: &Call) -> u64 {
     int(Text::new(call.arg(0)).and_then(|mut text| {
         let mut bytes = text.whole()?;
@@ -142,7 +142,7 @@ pub(super) fn strnlen(call: &Call) -> u64 {
     }
 }
 
-/// How many bytes from the first on are, or are not, among those of the second string.
+/// The number of leading bytes that are, or are not, in the second string.
 fn span(call: &Call, among: bool) -> Result<usize, Errno> {
     let (mut text, set) = (Text::new(call.arg(0))?, Text::new(call.arg(1))?.whole()?);
     for index in 0..LEN_MAX {
@@ -164,7 +164,7 @@ pub(super) fn strcspn(call: &Call) -> u64 {
     int(span(call, false))
 }
 
-/// The index of the second string in the first, of which `len` bytes are looked at.
+/// The index of the second string in the first `len` bytes of the first.
 fn position(call: &Call, len: usize) -> Result<usize, Errno> {
     let (mut text, mut wanted) = (Text::new(call.arg(0))?, Text::new(call.arg(1))?);
     for start in 0..LEN_MAX {

@@ -5,7 +5,7 @@ use crate::{Errno, current};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The clocks that there are, by number.
+/// The supported clocks, by number.
 const CLOCKS: [(u64, ClockId); 3] =
     [(0, ClockId::Realtime), (1, ClockId::Monotonic), (7, ClockId::Boottime)];
 /// `BPF_F_TIMER_ABS`; `BPF_F_TIMER_CPU_PIN` is the other flag.
@@ -18,8 +18,8 @@ fn with_timers<T>(
     current::with(work).unwrap_or(Err(Errno::EINVAL))
 }
 
-/// `long bpf_timer_init(timer, map, flags)`: the flags are the clock. It says when an absolute time
-/// comes, at the start; from then on all run as the monotonic one does.
+/// `long bpf_timer_init(timer, map, flags)`: the flags are the clock. It determines the expiry of
+/// an absolute time when the timer is started; after that, all timers follow the monotonic clock.
 pub(super) fn init(call: &Call) -> u64 {
     let clock = CLOCKS.into_iter().find(|(number, _)| *number == call.arg(2));
     ret(with_timers(|current| {
@@ -50,7 +50,7 @@ pub(super) fn start(call: &Call) -> u64 {
     }))
 }
 
-/// How long it is until then.
+/// Time until then.
 fn delay(clock: ClockId, (nsecs, flags): (u64, u64)) -> Duration {
     Duration::from_nanos(match flags & ABSOLUTE {
         0 => nsecs,
@@ -64,7 +64,7 @@ fn now(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// `long bpf_timer_cancel(timer)`: 1 if it would have expired.
+/// `long bpf_timer_cancel(timer)`: 1 if it was armed.
 pub(super) fn cancel(call: &Call) -> u64 {
     match with_timers(|current| current.shared.timers.cancel(call.arg(0))) {
         Ok(active) => u64::from(active),

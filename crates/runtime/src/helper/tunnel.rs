@@ -1,8 +1,8 @@
-//! Helpers for the tunnel that a packet is to be sent through: what the program says is recorded
-//! with the run (`Ctx::tunnel`), and given back to who asks.
+//! Helpers for the tunnel of a packet: the program's settings are recorded with the run
+//! (`Ctx::tunnel`), and returned on request.
 //!
-//! Kernel: `bpf_skb_set_tunnel_key` and siblings (6.18), compared with its test runs. What it gives
-//! back is what the other end would see: the addresses change places.
+//! Kernel: `bpf_skb_set_tunnel_key` and siblings (6.18), compared with its test runs. The key is
+//! returned as seen by the other end, with the addresses swapped.
 
 use crate::run::Tunnel;
 use crate::run::tunnel::{IPV6, TUNINFO_FLAGS, key};
@@ -16,7 +16,7 @@ const LABEL_MAX: u32 = 0xfffff;
 /// `IP_TUNNEL_OPTS_MAX`.
 const OPTIONS_MAX: usize = 255;
 
-/// Gives the run's tunnel to `work`.
+/// Passes the run's tunnel to `work`.
 fn with_tunnel<T>(work: impl FnOnce(&mut Option<Tunnel>) -> Result<T, Errno>) -> Result<T, Errno> {
     let done = current::with(|current| work(&mut current.ctx.effects.tunnel.borrow_mut()));
     done.unwrap_or(Err(Errno::EINVAL))
@@ -81,7 +81,7 @@ pub(super) fn set_options(call: &Call) -> u64 {
     }))
 }
 
-/// `long bpf_skb_get_tunnel_opt(skb, opt, size)`: how many bytes there are.
+/// `long bpf_skb_get_tunnel_opt(skb, opt, size)`: returns the number of bytes.
 pub(super) fn get_options(call: &Call) -> u64 {
     let size = call.arg(2) as u32 as usize;
     let got = with_tunnel(|tunnel| {
@@ -102,8 +102,8 @@ pub(super) fn get_options(call: &Call) -> u64 {
     })
 }
 
-/// `long bpf_skb_get_xfrm_state(skb, index, state, size, flags)`: a packet here went through no
-/// transformation.
+/// `long bpf_skb_get_xfrm_state(skb, index, state, size, flags)`: packets here have no
+/// transformations.
 pub(super) fn get_xfrm_state(call: &Call) -> u64 {
     call.zero(2, call.arg(3) as u32 as usize);
     Errno::EINVAL.as_ret()

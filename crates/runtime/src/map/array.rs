@@ -1,12 +1,12 @@
-//! `BPF_MAP_TYPE_ARRAY`: values one after another; all are always there.
+//! `BPF_MAP_TYPE_ARRAY`: contiguous values, all of which always exist.
 //!
-//! Kernel: `array_map_ops` (6.18). The values are written in place, so that a reader may see a
-//! half-written value of more than 8 bytes, as in the kernel.
+//! Kernel: `array_map_ops` (6.18). Values are written in place, so a reader may see a half-written
+//! value of more than 8 bytes, as in the kernel.
 
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_F_LOCK, BPF_NOEXIST, DirectValues, MapKind, Setup, index, next_index};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::MapShape;
 
 pub(super) struct Array {
@@ -14,9 +14,9 @@ pub(super) struct Array {
     layout: ValueLayout,
     stride: usize,
     count: u32,
-    /// Key for each element, made when a program first iterates.
+    /// Key of each element, created when a program first iterates.
     keys: std::sync::OnceLock<Option<Region>>,
-    budget: std::sync::Arc<crate::memory::Budget>,
+    budget: std::sync::Arc<skep_mem::Budget>,
 }
 
 impl Array {
@@ -29,7 +29,7 @@ impl Array {
         let bytes = stride.checked_mul(count as usize);
         let bytes =
             bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let values = Region::zeroed(bytes, &setup.budget)?;
+        let values = Region::zeroed(bytes, &setup.budget).map_err(Error::no_memory)?;
         let budget = setup.budget.clone();
         Ok(Array { values, layout, stride, count, keys: std::sync::OnceLock::new(), budget })
     }
@@ -50,7 +50,7 @@ impl Drop for Array {
     }
 }
 
-/// What an update of an element that always exists may be asked.
+/// Checks the flags of an update of an element that always exists.
 pub(super) fn check_flags(flags: u64, inside: bool, has_lock: bool) -> Result<(), Errno> {
     if flags & !BPF_F_LOCK > BPF_EXIST {
         Err(Errno::EINVAL)
@@ -80,7 +80,7 @@ impl MapKind for Array {
         } else {
             self.layout.write(&self.values, off, value);
         }
-        // Objects do not outlive the value that they were in.
+        // Objects do not outlive the value that contains them.
         self.layout.release(&self.values, off);
         Ok(())
     }
@@ -128,10 +128,7 @@ impl MapKind for Array {
 }
 
 /// The indices as memory that a callback can be pointed to, 8 bytes apart.
-pub(super) fn index_keys(
-    count: u32,
-    budget: &std::sync::Arc<crate::memory::Budget>,
-) -> Option<Region> {
+pub(super) fn index_keys(count: u32, budget: &std::sync::Arc<skep_mem::Budget>) -> Option<Region> {
     let keys = Region::zeroed(8 * count as usize, budget).ok()?;
     (0..count).for_each(|i| keys.write(8 * i as usize, &i.to_ne_bytes()));
     Some(keys)

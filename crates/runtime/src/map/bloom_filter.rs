@@ -1,12 +1,12 @@
-//! `BPF_MAP_TYPE_BLOOM_FILTER`: values that were certainly not, or probably, pushed.
+//! `BPF_MAP_TYPE_BLOOM_FILTER`: tests whether a value was probably pushed, or certainly not.
 //!
-//! Kernel: `bloom_filter_map_ops` (6.18). `map_extra` is the number of hashes, 5 by default; the
-//! bits are as many as give few false answers with `max_entries` values. Which values are falsely
-//! said to be there differs, as the seed does.
+//! Kernel: `bloom_filter_map_ops` (6.18). `map_extra` is the number of hashes, 5 by default; there
+//! are enough bits for a low false positive rate with `max_entries` values. False positives differ,
+//! as the seed does.
 
 use super::{MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_program::MapDef;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,7 +32,7 @@ impl BloomFilter {
         // Entries times hashes divided by ln 2 keeps half of the bits clear.
         let wanted = u64::from(def.max_entries) * hashes * 7 / 5;
         let count = wanted.next_power_of_two().clamp(64, 1 << 32);
-        let bits = Region::zeroed(count as usize / 8, &setup.budget)?;
+        let bits = Region::zeroed(count as usize / 8, &setup.budget).map_err(Error::no_memory)?;
         Ok(BloomFilter { bits, mask: count - 1, hashes, seeds: RandomState::new() })
     }
 
@@ -68,7 +68,7 @@ impl MapKind for BloomFilter {
         Ok(())
     }
 
-    /// Says whether `value` was pushed; there is nothing to take.
+    /// Tests whether `value` was pushed; nothing can be popped.
     fn pop(&self, value: &mut [u8], keep: bool) -> Result<(), Errno> {
         if !keep {
             return Err(Errno::EOPNOTSUPP);

@@ -1,6 +1,6 @@
-//! `BPF_MAP_TYPE_CGROUP_STORAGE` and `BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE`: a value for each control
-//! group that a program is attached to. Here programs are attached to none, and one value is there
-//! for all runs, whose key is all zeros.
+//! `BPF_MAP_TYPE_CGROUP_STORAGE` and `BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE`: a value for each cgroup
+//! to which a program is attached. Here programs are not attached, and all runs share one value,
+//! whose key is all zeros.
 //!
 //! Kernel: `cgroup_storage_map_ops` (6.18).
 
@@ -8,8 +8,8 @@ use super::array::Array;
 use super::percpu_array::PercpuArray;
 use super::value::ValueLayout;
 use super::{MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::{MapFlags, MapShape};
 
 pub(crate) struct CgroupStorage {

@@ -1,15 +1,17 @@
-//! `CtxNeed`: how many bytes of context a run may touch, with all that it may tail call.
+//! `CtxNeed`: how many bytes of context a run may access, including everything it may tail call.
 //!
-//! Each program and each prog array has one, and knows who may come to it: of a program the arrays
-//! that it was ever put in, of an array the programs that refer to it. A number only grows, and
-//! with it the numbers of all who may come here.
+//! Each program and each prog array has one, and knows its predecessors: for a program, the arrays
+//! in which it was ever stored; for an array, the programs that refer to it. A number only grows,
+//! and with it the numbers of all predecessors.
 //!
 //! # Invariants
 //! 1. A run whose context is too short for what a program needs began before that was known.
-//! 2. No program is in a slot before the runs have ended that began before its need was known to
-//!    all who may come to it: who puts it there waits for that, one thread at a time ([`Needs`]).
+//! 2. A program is stored in a slot only after all runs have ended that began before its need was
+//!    propagated to all predecessors: the storing thread waits for that, one thread at a time
+//!    ([`Needs`]).
 
-use crate::{Errno, epoch};
+use crate::Errno;
+use skep_mem::epoch;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
@@ -25,7 +27,7 @@ impl CtxNeed {
         Arc::new(CtxNeed { bytes: AtomicUsize::new(bytes), callers: Mutex::default() })
     }
 
-    /// Bytes that a context has to have; read in a run.
+    /// Required length of a context; read during runs.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Acquire)
@@ -44,8 +46,8 @@ impl CtxNeed {
     }
 }
 
-/// The right to change the needs of a runtime's programs and arrays: whether runs are to be waited
-/// for that began before the last change.
+/// The right to change the needs of a runtime's programs and arrays: whether runs that began before
+/// the last change must be waited for.
 #[derive(Default)]
 pub(crate) struct Needs(Mutex<bool>);
 
@@ -62,12 +64,12 @@ impl Needs {
         Ok(())
     }
 
-    /// A program is to be put into an array, which may be done when this has returned.
+    /// Prepares storing a program in an array, which is allowed once this has returned.
     ///
     /// # Errors
     ///
-    /// `EBUSY`: runs have to end first, and the calling thread is in one. `EPERM`: the host refuses
-    /// the barriers that tell whether they have.
+    /// `EBUSY`: runs must end first, and the calling thread is in one. `EPERM`: the host denies the
+    /// barriers needed to detect that.
     pub(crate) fn put(&self, array: &Arc<CtxNeed>, prog: &CtxNeed) -> Result<(), Errno> {
         let mut unseen = self.lock()?;
         prog.add_caller(array);
@@ -82,7 +84,7 @@ impl Needs {
         Ok(())
     }
 
-    /// Who has it may be waiting for the calling thread's run.
+    /// The holder may be waiting for the calling thread's run.
     fn lock(&self) -> Result<MutexGuard<'_, bool>, Errno> {
         if !epoch::is_in_run() {
             return Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner));

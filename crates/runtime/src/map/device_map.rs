@@ -1,20 +1,19 @@
-//! `BPF_MAP_TYPE_DEVMAP`, `DEVMAP_HASH`, `CPUMAP` and `XSKMAP`: where `bpf_redirect_map` may send a
-//! packet. There are no devices here: a value is kept as it is given, and the redirection is
-//! recorded.
+//! `BPF_MAP_TYPE_DEVMAP`, `DEVMAP_HASH`, `CPUMAP` and `XSKMAP`: targets of `bpf_redirect_map`.
+//! There are no devices here: values are stored unchecked, and redirections are recorded.
 //!
-//! Kernel: `dev_map_ops`, `dev_map_hash_ops`, `cpu_map_ops`, `xsk_map_ops` (6.18), without what
-//! they know of devices, CPUs and sockets.
+//! Kernel: `dev_map_ops`, `dev_map_hash_ops`, `cpu_map_ops`, `xsk_map_ops` (6.18), without checks
+//! of devices, CPUs and sockets.
 
 use super::hash::Hash;
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup, index, next_index};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::{MapShape, MapType};
 
 pub(super) struct DeviceMap {
     entries: Hash,
-    /// Keys are indices below this; 0 for a hash, whose keys are free.
+    /// Keys are indices below this; 0 for a hash, whose keys are arbitrary.
     count: u32,
 }
 
@@ -40,7 +39,7 @@ impl MapKind for DeviceMap {
         self.entries.lookup(key)
     }
 
-    /// A value whose first word is 0 (no device, no queue) empties an entry of an array.
+    /// A value whose first word is 0 (no device, no queue) clears an entry of an array.
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         if flags > BPF_EXIST {
             return Err(Errno::EINVAL);

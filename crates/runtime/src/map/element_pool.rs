@@ -1,28 +1,28 @@
-//! Elements of a hash map: one region, handed out and taken back by shards.
+//! Elements of a hash map: one region, with allocation and reclamation by shard.
 //!
-//! What is taken back waits in its shard's queue until no run can hold it (`epoch`), because
-//! readers walk chains without a lock and programs keep pointers to values.
+//! Freed elements wait in their shard's queue until no run can hold a pointer to them (`epoch`),
+//! because readers walk chains without a lock and programs keep pointers to values.
 //!
 //! # Invariants
-//! 1. An element is in exactly one place: never used (index above `fresh`), in one shard's queue or
-//!    among its spares, or the holder's (linked in a chain, or about to be).
-//! 2. A queue is oldest first, linked by `LINK`; its elements keep `NEXT`, so that a reader who
-//!    stands on one goes on.
-//! 3. `reused` of a shard counts before an element is handed out that a run may still hold. That
-//!    happens to a thread that is alone and takes more than [`HELD_MIN`] elements of a shard back
-//!    in a run (more would not stay in the first-level cache), and where runs that go on keep all
-//!    elements that the region has. The kernel's maps reuse at once.
+//! 1. An element is in exactly one state: never used (index above `fresh`), in one shard's queue or
+//!    among its spares, or owned by a caller (linked in a chain, or about to be).
+//! 2. A queue is sorted by age, linked by `LINK`; its elements keep `NEXT`, so that a reader at one
+//!    can continue.
+//! 3. `reused` of a shard is incremented before an element is reused that a run may still hold.
+//!    That happens to a thread that is the only one and frees more than [`HELD_MIN`] elements of a
+//!    shard in one run (more would not stay in the L1 cache), and if current runs hold all elements
+//!    of the region. The kernel's maps reuse elements immediately.
 
-use crate::epoch;
-use crate::memory::{AtomicWords, Budget, Region};
-use crate::spin::{Guard, Spin};
 use crate::{Errno, Error};
+use skep_mem::epoch;
+use skep_mem::spin::{Guard, Spin};
+use skep_mem::{AtomicWords, Budget, Region};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, fence};
 
 /// Header of an element, byte offsets of its words: next in the chain, hash, next in the queue (or
-/// [`LIVE`]), and the epoch of its removal, or while it lives whether it was looked up.
+/// [`LIVE`]), and the epoch of its removal, or for a live element whether it was looked up.
 pub(super) const NEXT: usize = 0;
 pub(super) const HASH: usize = 4;
 const LINK: usize = 8;
@@ -30,17 +30,17 @@ const MARK: usize = 12;
 /// Bytes of the header.
 pub(super) const HEADER: usize = 16;
 
-/// No element: elements count from 1.
+/// No element: elements are numbered from 1.
 pub(super) const NIL: u32 = 0;
-/// `LINK` of an element in use.
+/// `LINK` of a live element.
 const LIVE: u32 = u32::MAX;
-/// Elements that a shard keeps back before it asks whether runs have ended.
+/// Number of freed elements that a shard keeps before it checks whether runs have ended.
 const QUEUE_MIN: u32 = 512;
-/// Elements more that a shard keeps back if some run goes on, the first time.
+/// The initial increment of that number if runs are still in progress.
 const PATIENCE_MIN: u32 = 8;
-/// Elements that a shard keeps back from the run that has removed them itself, and is alone.
+/// Number of elements kept from reuse by the run that removed them, if its thread is the only one.
 const HELD_MIN: u32 = 16;
-/// The same, of elements that were replaced: their places are the spares of a shard.
+/// The same for replaced elements: the spares of a shard.
 const SPARES: usize = HELD_MIN as usize;
 
 /// A shard's queue.
@@ -48,11 +48,11 @@ pub(super) struct Queue {
     oldest: u32,
     newest: u32,
     len: u32,
-    /// Length from which on it is worth asking again.
+    /// Queue length from which on it is worth checking again.
     look_at: u32,
-    /// How much longer it was to become when the last question was in vain.
+    /// The next increment after an unsuccessful check.
     patience: u32,
-    /// Elements that a lone thread has replaced, in a ring; [`NIL`] before the first time round.
+    /// Elements that a lone thread has replaced, in a ring; [`NIL`] until first used.
     spares: [u32; SPARES],
     spare_at: usize,
 }
@@ -64,8 +64,8 @@ impl Queue {
         Queue { oldest, newest, len: 0, look_at, patience, spares, spare_at: 0 }
     }
 
-    /// Gives the spare that has waited longest for an element that is replaced by it; `None` if
-    /// there is none yet. For a thread that is alone.
+    /// Exchanges a replaced element for the oldest spare; `None` if there is none yet. For a thread
+    /// that is the only one.
     #[inline(always)]
     pub(super) fn exchange(&mut self, replaced: u32) -> Option<u32> {
         let spare = &mut self.spares[self.spare_at % SPARES];
@@ -76,7 +76,7 @@ impl Queue {
         Some(std::mem::replace(spare, replaced))
     }
 
-    /// Keeps a replaced element as a spare where there is none yet.
+    /// Adds a replaced element to the spares, if the ring is not full yet.
     fn keep(&mut self, replaced: u32) -> bool {
         let spare = &mut self.spares[self.spare_at % SPARES];
         if *spare != NIL {
@@ -96,7 +96,7 @@ pub(super) struct ElementPool {
     shards: Box<[Shard]>,
 }
 
-/// The lock of a shard's chains, and what readers look at without it.
+/// The lock of a shard's chains, and data that readers access without it.
 struct Shard {
     queue: Spin<Queue>,
     /// Changes under the lock.
@@ -109,7 +109,7 @@ fn pair(low: u32, high: u32) -> u64 {
 }
 
 impl ElementPool {
-    /// Room for `count` elements of `size` bytes and what waits in the queues.
+    /// Space for `count` elements of `size` bytes, plus those in the queues.
     pub(super) fn new(
         count: u32,
         size: usize,
@@ -121,7 +121,7 @@ impl ElementPool {
         let capacity = u32::try_from(capacity).map_err(|_| too_many())?;
         let element_size = size.next_multiple_of(16);
         let bytes = element_size.checked_mul(capacity as usize).ok_or_else(too_many)?;
-        let region = Region::zeroed(bytes, budget)?;
+        let region = Region::zeroed(bytes, budget).map_err(Error::no_memory)?;
         Ok(ElementPool {
             region,
             element_size,
@@ -143,7 +143,7 @@ impl ElementPool {
         self.capacity
     }
 
-    /// Elements that were ever handed out.
+    /// Number of elements ever allocated.
     pub(super) fn used(&self) -> u32 {
         self.fresh.load(Acquire).min(self.capacity)
     }
@@ -160,13 +160,13 @@ impl ElementPool {
         self.region.view(self.offset(element))
     }
 
-    /// Offset of the element around an address.
+    /// Offset of the element that contains an address.
     pub(super) fn element_at(&self, addr: u64) -> Option<usize> {
         let off = self.region.offset_of(addr, 1)?;
         Some(off - off % self.element_size)
     }
 
-    /// How often an element of a shard was handed out that a run may still hold.
+    /// How often an element of a shard was reused that a run may still hold.
     #[inline]
     pub(super) fn reused(&self, hash: u32) -> u32 {
         self.shard_of(hash).reused.load(Acquire)
@@ -183,7 +183,7 @@ impl ElementPool {
         self.shard_of(hash).queue.lock()
     }
 
-    /// The lock for the chains of `other`, if it is another one than that of `hash` and free.
+    /// The lock for the chains of `other`, if that is another shard than `hash`'s and not locked.
     pub(super) fn try_lock_other(&self, hash: u32, other: u32) -> Option<Option<Guard<'_, Queue>>> {
         if std::ptr::eq(self.shard_of(hash), self.shard_of(other)) {
             return Some(None);
@@ -191,12 +191,12 @@ impl ElementPool {
         self.shard_of(other).queue.try_lock().map(Some)
     }
 
-    /// Whether an element is in use.
+    /// Whether an element is live.
     pub(super) fn is_live(&self, element: u32) -> bool {
         self.region.u32(self.offset(element) + LINK).load(Acquire) == LIVE
     }
 
-    /// Whether an element was looked up since it was last asked, or marked.
+    /// Whether an element was looked up, or marked, since the last call.
     pub(super) fn take_mark(&self, element: u32) -> bool {
         let mark = self.region.u32(self.offset(element) + MARK);
         let marked = mark.load(Relaxed) != 0;
@@ -206,7 +206,7 @@ impl ElementPool {
         marked
     }
 
-    /// Marks the element at `off` as used recently.
+    /// Marks the element at `off` as recently used.
     #[inline]
     pub(super) fn mark(&self, off: usize) {
         let mark = self.region.u32(off + MARK);
@@ -215,29 +215,29 @@ impl ElementPool {
         }
     }
 
-    /// Takes an element that nobody can see.
+    /// Allocates an element, which is not yet visible to others.
     #[inline(always)]
     pub(super) fn take(&self, queue: &mut Queue) -> Option<u32> {
         self.take_waiting(queue).or_else(|| self.take_fresh()).or_else(|| {
-            // Full: what is reserved for other shards' queues is there.
+            // Full: the rest is reserved for other shards' queues.
             self.steal(queue)
         })
     }
 
-    /// Writes the header of an element that was taken, before anybody sees it.
+    /// Writes the header of an allocated element, before it becomes visible.
     #[inline(always)]
     pub(super) fn begin(&self, off: usize, (next, hash): (u32, u32), marked: bool) {
         self.region.u64(off + NEXT).store(pair(next, hash), Relaxed);
         self.region.u64(off + LINK).store(pair(LIVE, marked.into()), Relaxed);
     }
 
-    /// A spare in exchange for an element that it replaces, for a thread that is alone.
+    /// Exchanges an element that is being replaced for a spare; for a thread that is the only one.
     #[inline(always)]
     pub(super) fn exchange(&self, queue: &mut Queue, replaced: u32) -> Option<u32> {
         if epoch::is_lone() { queue.exchange(replaced) } else { None }
     }
 
-    /// Takes an element back that another one has replaced just now.
+    /// Frees an element that was just replaced.
     #[inline(always)]
     pub(super) fn put_replaced(&self, queue: &mut Queue, element: u32) {
         if !epoch::is_lone() || !queue.keep(element) {
@@ -245,7 +245,7 @@ impl ElementPool {
         }
     }
 
-    /// Takes an element back that was unlinked just now.
+    /// Frees an element that was just unlinked.
     #[inline(always)]
     pub(super) fn put(&self, queue: &mut Queue, element: u32) {
         let off = self.offset(element);
@@ -281,8 +281,8 @@ impl ElementPool {
             (queue.look_at, queue.patience) = (QUEUE_MIN, 0);
             return Some(self.pop(queue));
         }
-        // Short runs, such as this one perhaps, have ended soon; long ones are not to be asked for
-        // all the time.
+        // Short runs, possibly including this one, end soon; for long ones, checking all the time
+        // is wasteful.
         queue.patience = (2 * queue.patience).clamp(PATIENCE_MIN, QUEUE_MIN);
         queue.look_at = queue.len + queue.patience;
         None
@@ -307,7 +307,7 @@ impl ElementPool {
         })
     }
 
-    /// The epoch in which an element of a queue was put there, from its low 32 bits.
+    /// The epoch in which a queued element was freed, from its low 32 bits.
     #[inline(always)]
     fn removed_at(&self, element: u32) -> u64 {
         let low = self.region.u32(self.offset(element) + MARK).load(Relaxed);
@@ -318,12 +318,12 @@ impl ElementPool {
     #[inline(always)]
     fn pop_held(&self, queue: &mut Queue) -> u32 {
         let element = self.pop(queue);
-        // The chain that the element was in belongs to the shard of its old hash, whose lock is
-        // held: the queue is that shard's.
+        // The element's chain belongs to the shard of its old hash, whose lock is held, and so does
+        // the queue.
         let hash = self.region.u32(self.offset(element) + HASH).load(Relaxed);
         let reused = &self.shard_of(hash).reused;
         reused.store(reused.load(Relaxed).wrapping_add(1), Release);
-        // What is written to the element now is not seen before the count.
+        // Writes to the element are not visible before the counter.
         fence(Release);
         element
     }

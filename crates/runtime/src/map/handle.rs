@@ -3,7 +3,8 @@
 use super::prog_array::TailTarget;
 use super::registry::Registry;
 use super::{Map, Sample, user_may};
-use crate::{Errno, Error, epoch};
+use crate::{Errno, Error};
+use skep_mem::epoch;
 use skep_uapi::MapType;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl MapHandle {
         &self.0
     }
 
-    /// Sets a value as the loader does: also of a map that is frozen for everyone else.
+    /// Sets a value as the loader does, even if the map is frozen for everyone else.
     pub(crate) fn fill(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
         self.sized(key)?;
         if value.len() != self.value_len() {
@@ -51,8 +52,8 @@ impl MapHandle {
         &self.0
     }
 
-    /// Bytes of a value as these methods take it; for a per-CPU map the values of all CPUs, each
-    /// rounded up to 8 bytes.
+    /// Size of a value as used by these methods; for a per-CPU map, that of the values of all CPUs,
+    /// each rounded up to 8 bytes.
     pub fn value_len(&self) -> usize {
         self.0.kind().user_value_size(self.0.shape())
     }
@@ -61,7 +62,7 @@ impl MapHandle {
         if key.len() == self.0.shape.key_size as usize { Ok(()) } else { Err(Errno::EINVAL) }
     }
 
-    /// What is read from the map stays while this is held.
+    /// Memory read from the map stays valid while this is held.
     fn enter(&self) -> Result<Option<epoch::Guard>, Errno> {
         let run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         Ok(Some(run).filter(|_| !self.0.kind().waits_for_runs()))
@@ -150,7 +151,7 @@ impl MapHandle {
         Ok(value)
     }
 
-    /// Puts the program of that name, of the runtime with that registry, into a slot of a prog
+    /// Stores the program with that name, of the runtime with that registry, in a slot of a prog
     /// array: `MapHandle::set_program`.
     pub(crate) fn set_target(
         &self,
@@ -162,7 +163,7 @@ impl MapHandle {
         let refused = |errno: Errno| Error::input(format!("{}: {errno}", doing()));
         let array = self.0.kind().as_prog_array().ok_or_else(|| refused(Errno::EINVAL))?;
         if !array.is_of(registry) {
-            return Err(Error::input(format!("{}: they are of different runtimes", doing())));
+            return Err(Error::input(format!("{}: they belong to different runtimes", doing())));
         }
         user_may(self.0.shape.flags, true).map_err(refused)?;
         if self.0.is_frozen() {
@@ -187,7 +188,7 @@ impl MapHandle {
             .map(|prog| prog.id()))
     }
 
-    /// Empties a slot of a prog array.
+    /// Clears a slot of a prog array.
     ///
     /// # Errors
     ///
@@ -228,14 +229,14 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is not a ring buffer. `EBUSY`: `each` consumes it itself.
+    /// `EINVAL`: the map is not a ring buffer. `EBUSY`: called from within `each`.
     pub fn consume(&self, mut each: impl FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
         let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
         ringbuf.consume(&mut each)
     }
 
-    /// Like [`MapHandle::consume`], but waits up to `timeout` for a first record. Returns 0 if none
-    /// came.
+    /// Like [`MapHandle::consume`], but waits up to `timeout` for a first record. Returns 0 if
+    /// there was none.
     ///
     /// # Errors
     ///
@@ -247,10 +248,10 @@ impl MapHandle {
     ) -> Result<usize, Errno> {
         let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
         let now = Instant::now();
-        // About a year, if the sum is too far away for the clock.
+        // About a year, if the clock cannot represent the sum.
         let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(1 << 25));
         while ringbuf.wait(until) {
-            // Records that were discarded are passed over.
+            // Discarded records are skipped.
             let count = ringbuf.consume(&mut each)?;
             if count > 0 {
                 return Ok(count);
@@ -259,7 +260,7 @@ impl MapHandle {
         Ok(0)
     }
 
-    /// Takes the samples of a perf event array, and the number of those that were lost.
+    /// Takes the samples of a perf event array, and the number of lost ones.
     ///
     /// # Errors
     ///
@@ -270,7 +271,7 @@ impl MapHandle {
 
     /// All keys and values, in the map's order; concurrent changes may or may not be seen.
     pub fn entries(&self) -> Entries<'_> {
-        // A map that changes under the iteration might lead in circles, as in the kernel.
+        // Concurrent changes might make the iteration cycle, as in the kernel.
         let left = self.0.shape.max_entries as usize;
         Entries { handle: self, key: None, left }
     }

@@ -1,15 +1,15 @@
-//! `BPF_MAP_TYPE_HASH`, `LRU_HASH`, and both per CPU: chains that readers walk without a lock.
+//! `BPF_MAP_TYPE_HASH`, `LRU_HASH`, and the per-CPU variants: chains that readers walk without a
+//! lock.
 //!
-//! An update puts a new element into the place of the old one, so that a reader sees the old value
-//! or the new one; only per-CPU values are written in place. Writers of one shard exclude each
-//! other.
+//! An update replaces the old element by a new one, so a reader sees the old or the new value; only
+//! per-CPU values are written in place. Writers of a shard exclude each other.
 //!
-//! A full LRU map takes out an element that was not looked up since the hand last passed it
-//! (second chance); the kernel's lists give a similar choice, not the same.
+//! A full LRU map evicts an element that was not looked up since the clock hand last passed it
+//! (second chance); the kernel's lists give a similar choice, but not the same.
 //!
 //! # Invariants
-//! 1. A chain changes only under the lock of its shard; every prefix that a reader has seen leads
-//!    to the chain's end.
+//! 1. A chain changes only under the lock of its shard; from every prefix that a reader has seen,
+//!    the chain's end is reachable.
 //! 2. At most `max_entries` elements are linked.
 //!
 //! Kernel: `htab_map_ops` and its three siblings (6.18). The order of keys differs, as the seed
@@ -20,18 +20,19 @@ use super::hash_word::{has_words, word};
 use super::percpu_values::PercpuValues;
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_F_LOCK, MapKind, Setup, check_exists};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::{MapFlags, MapShape, MapType};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, fence};
 
-/// Locks of a map that is large enough to have several.
+/// Number of locks of a map that is large enough for several.
 const SHARDS: usize = 8;
-/// Buckets from which on a map is large enough.
+/// Number of buckets from which on a map is large enough.
 const SHARDED_BUCKETS: usize = 64;
-/// Turns of the hand before an LRU map is said to be full: everything is being looked up.
+/// Rounds of the clock hand before an LRU map is considered full, because everything is being
+/// looked up.
 const HAND_TURNS: u32 = 3;
 
 pub(crate) struct Hash {
@@ -39,21 +40,21 @@ pub(crate) struct Hash {
     heads: Region,
     mask: u32,
     pub(super) seed: u64,
-    /// Keys and values are words (`hash_word`).
+    /// Whether keys and values are words (`hash_word`).
     pub(super) words: bool,
     /// Offset of the value in an element, bytes.
     value_at: usize,
     layout: ValueLayout,
-    /// Where values are, if each CPU has its own.
+    /// The values, if each CPU has its own.
     percpu: Option<PercpuValues>,
     lru: bool,
-    /// The next element that the hand of an LRU map looks at.
+    /// The position of an LRU map's clock hand.
     hand: AtomicU32,
     max_entries: u32,
     count: AtomicU32,
 }
 
-/// An element in its chain: the word that leads to it, and its index.
+/// An element in its chain: the word that links it, and its index.
 struct Found {
     /// Offset in `heads`, or of an element's `NEXT`.
     link: Link,
@@ -88,7 +89,7 @@ impl Hash {
         };
         let zero_seed = shape.flags.contains(MapFlags::ZERO_SEED);
         Ok(Hash {
-            heads: Region::zeroed(4 * buckets, &setup.budget)?,
+            heads: Region::zeroed(4 * buckets, &setup.budget).map_err(Error::no_memory)?,
             pool,
             mask: buckets as u32 - 1,
             seed: if zero_seed { 0 } else { RandomState::new().hash_one(0) },
@@ -148,14 +149,14 @@ impl Hash {
         let found = self.walk(hash, key);
         fence(Acquire);
         if found.is_none() && self.pool.reused(hash) != before {
-            // The walk may have been led into another chain.
+            // The walk may have strayed into another chain.
             let _lock = self.pool.lock(hash);
             return Some(self.walk(hash, key)?.element);
         }
         Some(found?.element)
     }
 
-    /// Address of this thread's value of an element.
+    /// Address of this thread's value in an element.
     #[inline]
     fn value_addr(&self, element: u32) -> u64 {
         match &self.percpu {
@@ -204,7 +205,7 @@ impl Hash {
             Some(spare) => spare,
             None => self.take(&mut queue, (hash, old.is_none()))?,
         };
-        // A reader finds the old element or the new one.
+        // A reader finds the old or the new element.
         let (link, next) = match &old {
             Some(old) => (self.link(old.link), self.next_of(old.element)),
             None => (self.link(self.bucket(hash)), self.link(self.bucket(hash)).load(Relaxed)),
@@ -221,7 +222,7 @@ impl Hash {
         Ok(())
     }
 
-    /// An element that nobody sees, counted if it is one more.
+    /// A new, invisible element, counted if the number of elements grows.
     fn take(&self, queue: &mut Queue, (hash, more): (u32, bool)) -> Result<u32, Errno> {
         if more {
             self.count_one(queue, hash)?;
@@ -234,7 +235,7 @@ impl Hash {
         })
     }
 
-    /// Counts a new element, making room for it in an LRU map.
+    /// Counts a new element, evicting one from a full LRU map.
     fn count_one(&self, queue: &mut Queue, hash: u32) -> Result<(), Errno> {
         if self.count.fetch_add(1, Relaxed) < self.max_entries {
             return Ok(());
@@ -246,7 +247,7 @@ impl Hash {
         Err(if self.lru { Errno::ENOMEM } else { Errno::E2BIG })
     }
 
-    /// Writes a new element that nobody sees yet.
+    /// Writes a new, invisible element.
     #[inline(always)]
     fn fill(&self, element: u32, (key, value, all): (&[u8], &[u8], bool)) {
         let (region, off) = (self.pool.region(), self.pool.offset(element));
@@ -266,14 +267,14 @@ impl Hash {
         self.pool.region().u32(self.pool.offset(element) + NEXT).load(Relaxed)
     }
 
-    /// What all values hold goes; no run goes on that could use it.
+    /// Releases everything that values hold; no run that could use it is in progress.
     fn release_all(&self) {
         if self.layout.owns() {
             (1..=self.pool.used()).for_each(|element| self.forget_fields(element));
         }
     }
 
-    /// Takes an element out of its chain; the lock is held.
+    /// Unlinks an element; the lock is held.
     #[inline(always)]
     fn unlink(&self, queue: &mut Queue, found: &Found) {
         self.link(found.link).store(self.next_of(found.element), Release);
@@ -281,7 +282,7 @@ impl Hash {
         self.pool.put(queue, found.element);
     }
 
-    /// A timer goes with its value, and objects do.
+    /// Timers and objects in a value are freed with it.
     #[inline(always)]
     fn forget_fields(&self, element: u32) {
         if let Some(timer) = self.layout.timer() {
@@ -294,7 +295,7 @@ impl Hash {
         }
     }
 
-    /// Takes out an element that was not used lately. The caller holds the lock for `hash`.
+    /// Evicts an element that was not used recently. The caller holds the lock for `hash`.
     fn evict(&self, queue: &mut Queue, hash: u32) -> bool {
         let used = self.pool.used();
         for _ in 0..used.saturating_mul(HAND_TURNS) {
@@ -305,7 +306,7 @@ impl Hash {
             let off = self.pool.offset(element);
             let its_hash = self.pool.region().u32(off + HASH).load(Relaxed);
             let Some(mut other) = self.pool.try_lock_other(hash, its_hash) else { continue };
-            // It may have been taken out before the lock was held.
+            // It may have been removed before the lock was taken.
             let found = self.walk_to(its_hash, element);
             let queue = other.as_deref_mut().unwrap_or(queue);
             if let Some(found) = found {
@@ -329,21 +330,21 @@ impl Hash {
         }
     }
 
-    /// Copies a value, if the key is there.
+    /// Copies a value, if the key exists.
     pub(super) fn read_into(&self, key: &[u8], value: &mut [u8]) -> bool {
         let region = self.pool.region();
         let mut copy = |element| region.read(self.pool.offset(element) + self.value_at, value);
         self.copy(key, &mut copy).is_some()
     }
 
-    /// Gives the element of `key` to `copy`, again if it may have been another key's meanwhile.
+    /// Passes the element of `key` to `copy`, repeatedly if it may have been reused meanwhile.
     fn copy<T>(&self, key: &[u8], copy: &mut dyn FnMut(u32) -> T) -> Option<T> {
         let hash = hash_of(key, self.seed);
         self.settled(hash, || self.walk(hash, key).map(|found| copy(found.element)))
     }
 
-    /// What `look` sees of the chains of a hash's shard, without elements that became other keys'
-    /// meanwhile: it looks again under the lock then.
+    /// Runs `look` on the chains of a hash's shard; if elements were reused meanwhile, runs it
+    /// again under the lock.
     fn settled<T>(&self, hash: u32, mut look: impl FnMut() -> T) -> T {
         let before = self.pool.reused(hash);
         let seen = look();
@@ -351,12 +352,12 @@ impl Hash {
         if self.pool.reused(hash) == before {
             return seen;
         }
-        // Nothing is handed out while the lock is held.
+        // Nothing is allocated while the lock is held.
         let _lock = self.pool.lock(hash);
         look()
     }
 
-    /// Reads the key of an element, if it is one.
+    /// Reads the key of an element, if it is live.
     fn read_key(&self, element: u32, key: &mut [u8]) -> bool {
         if element != NIL {
             self.pool.region().read(self.pool.offset(element) + HEADER, key);
@@ -373,7 +374,7 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// 32 bits of hash: multiplication of 64 bits to 128, folded.
+/// A 32-bit hash: 64-bit multiplication to 128 bits, folded.
 #[inline(always)]
 fn hash_of(key: &[u8], seed: u64) -> u32 {
     let word = match key.len() {
@@ -398,7 +399,7 @@ pub(super) fn hash_of_word(word: u64, seed: u64) -> u32 {
 }
 
 impl Hash {
-    /// `update`, which the compiler makes a function of its own where the lengths are known.
+    /// `update`, monomorphised by the compiler for known lengths.
     #[inline(always)]
     pub(crate) fn update_entry(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         if let (Some(k), Some(v), 0 | BPF_EXIST) = (word(key), word(value), flags)
@@ -409,7 +410,7 @@ impl Hash {
         self.set(key, value, (flags, false))
     }
 
-    /// `lookup`, which the compiler makes a function of its own where the key's length is known.
+    /// `lookup`, monomorphised by the compiler for a known key length.
     #[inline(always)]
     pub(crate) fn find_value(&self, key: &[u8]) -> u64 {
         let Some(element) = self.find(key) else { return 0 };
@@ -466,7 +467,7 @@ impl MapKind for Hash {
         }
         let first = |bucket: u32, next: &mut [u8]| {
             let head = self.head(bucket);
-            // A bucket's number is a hash of its shard.
+            // The bucket number determines the shard.
             head.load(Relaxed) != NIL
                 && self.settled(bucket, || self.read_key(head.load(Acquire), next))
         };

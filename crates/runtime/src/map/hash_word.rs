@@ -1,19 +1,21 @@
-//! The most frequent shape of hash maps, keys and values of one word each: looked up and replaced
-//! without a loop over bytes, an element's memory being checked once.
+//! The most common shape of hash maps, with one-word keys and values: looked up and replaced
+//! without loops over bytes, and with a single bounds check per element.
 //!
 //! # Invariants
-//! 1. What happens here is what the paths of any shape do (`hash`), but that a replaced element is
-//!    exchanged with one of its shard's spares (`element_pool`).
+//! 1. The behaviour is that of the general paths (`hash`), except that a replaced element is
+//!    exchanged for one of its shard's spares (`element_pool`).
+
+#![allow(unsafe_code)]
 
 use super::element_pool::NIL;
 use super::hash::{Hash, hash_of_word};
 use super::value::ValueLayout;
-use crate::epoch;
-use crate::memory::AtomicWords;
+use skep_mem::AtomicWords;
+use skep_mem::epoch;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// An element whose key and value are words, or half words with zeros behind; the header is
+/// An element whose key and value are words, or half words followed by zeros; the header is
 /// `element_pool`'s.
 #[repr(C)]
 pub(super) struct WordElement {
@@ -25,9 +27,10 @@ pub(super) struct WordElement {
     value: AtomicU64,
 }
 
-impl AtomicWords for WordElement {}
+// SAFETY: so it is.
+unsafe impl AtomicWords for WordElement {}
 
-/// Whether keys, of `key_size` bytes, and values are words, and values nothing but bytes.
+/// Whether keys, of `key_size` bytes, and values are words, and values have no special fields.
 pub(super) fn has_words(key_size: usize, layout: &ValueLayout) -> bool {
     matches!(key_size, 4 | 8) && matches!(layout.size, 4 | 8) && !layout.has_holes()
 }
@@ -42,8 +45,8 @@ pub(super) fn word(bytes: &[u8]) -> Option<u64> {
 }
 
 impl Hash {
-    /// Replaces the value of a key that is there, for a thread that is alone. `false`: nothing was
-    /// done, the long way has to be gone.
+    /// Replaces the value of an existing key, for a thread that is the only one. `false`: nothing
+    /// was done, and the general path must be used.
     #[inline(always)]
     pub(crate) fn replace_word(&self, key: u64, value: u64) -> bool {
         if !self.words || !epoch::may_be_alone() {

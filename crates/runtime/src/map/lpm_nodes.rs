@@ -1,32 +1,32 @@
-//! Nodes of an LPM trie: in regions that are made as they are needed.
+//! Nodes of an LPM trie, in regions allocated on demand.
 //!
-//! A node that was taken out waits until no run can hold it. Until then it is nobody else's: a run
-//! reads what it has looked up, and never the value of another key. (The elements of a hash may be
-//! used again earlier, see `element_pool`; the kernel makes the same difference.)
+//! A removed node is kept until no run can hold it, and is not reused before: a run can read what
+//! it has looked up, and never sees the value of another key. (Elements of a hash may be reused
+//! earlier, see `element_pool`; the kernel makes the same distinction.)
 //!
 //! # Invariants
-//! 1. A node is in exactly one place: never used (above `fresh`), waiting, or the taker's.
-//! 2. A node up to `fresh` is in a region, which stays where it is as long as the trie.
-//! 3. What waits is the oldest first, each with the epoch in which it was taken out.
+//! 1. A node is in exactly one state: never used (above `fresh`), waiting, or owned by a caller.
+//! 2. A node up to `fresh` is in a region, which does not move during the trie's lifetime.
+//! 3. Waiting nodes are sorted by age, each with the epoch of its removal.
 //!
-//! Kernel: `lpm_trie_node_alloc`, and nodes that are given back a grace period later (6.18).
+//! Kernel: `lpm_trie_node_alloc`, and freeing of nodes after a grace period (6.18).
 
-use crate::epoch;
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use skep_mem::epoch;
+use skep_mem::{Budget, Region};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
-/// No node: nodes count from 1.
+/// No node: nodes are numbered from 1.
 pub(super) const NIL: u32 = 0;
 /// Nodes of the first region; each further one has twice as many.
 const FIRST: u64 = 64;
-/// Regions for as many nodes as there can be.
+/// Maximum number of regions.
 const REGIONS: usize = 27;
-/// Nodes that wait before the first question whether runs have ended.
+/// Number of waiting nodes before the first check whether runs have ended.
 const WAITING_MIN: usize = 512;
-/// Bytes of nodes beyond those of a full trie: so many may wait for a run that goes on.
+/// Extra memory for waiting nodes, beyond that of a full trie.
 const WAITING_BYTES: usize = 64 << 20;
 
 pub(super) struct Nodes {
@@ -37,11 +37,11 @@ pub(super) struct Nodes {
     budget: Arc<Budget>,
 }
 
-/// The nodes that the trie does not have. Who changes the trie has this.
+/// The nodes not in the trie. Held while changing the trie.
 pub(super) struct Unused {
     fresh: u32,
     waiting: VecDeque<(u64, u32)>,
-    /// How many are enough to ask again.
+    /// Number of waiting nodes from which on to check again.
     look_at: usize,
 }
 
@@ -50,17 +50,17 @@ impl Unused {
         Unused { fresh: 0, waiting: VecDeque::new(), look_at: WAITING_MIN }
     }
 
-    /// A node that was taken out of the trie just now.
+    /// Frees a node that was just removed from the trie.
     pub(super) fn put(&mut self, node: u32) {
         self.waiting.push_back((epoch::tag(), node));
     }
 
-    /// The node that waits longest, if no run can hold it.
+    /// The oldest waiting node, if no run can hold it.
     fn pop_free(&mut self) -> Option<u32> {
         self.waiting.pop_front_if(|(tag, _)| epoch::is_free(*tag)).map(|(_, node)| node)
     }
 
-    /// The same, after a look which runs have ended.
+    /// The same, after checking which runs have ended.
     fn pop_after_a_look(&mut self) -> Option<u32> {
         let (tag, _) = self.waiting.front()?;
         if !epoch::is_held_here(*tag) {
@@ -72,7 +72,7 @@ impl Unused {
     }
 }
 
-/// The region that a node is in, and the node's place there.
+/// The region that contains a node, and its position there.
 fn place(node: u32) -> (usize, usize) {
     let at = u64::from(node) - 1 + FIRST;
     let level = at.ilog2() - FIRST.ilog2();
@@ -80,14 +80,14 @@ fn place(node: u32) -> (usize, usize) {
 }
 
 impl Nodes {
-    /// Up to `count` nodes of `bytes` in the trie, and those that wait.
+    /// Up to `count` nodes of `bytes` in the trie, plus waiting ones.
     pub(super) fn new(count: u32, bytes: usize, budget: &Arc<Budget>) -> Result<Nodes, Error> {
         let node_bytes = bytes.next_multiple_of(16);
         let waiting = (WAITING_BYTES / node_bytes).max(WAITING_MIN) as u32;
         let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let first_bytes = node_bytes.checked_mul(FIRST as usize).ok_or_else(too_big)?;
         Ok(Nodes {
-            first: Region::zeroed(first_bytes, budget)?,
+            first: Region::zeroed(first_bytes, budget).map_err(Error::no_memory)?,
             more: [const { OnceLock::new() }; REGIONS - 1],
             node_bytes,
             nodes_max: count.saturating_add(waiting),
@@ -107,7 +107,7 @@ impl Nodes {
         (region.unwrap_or(&self.first), self.node_bytes * place)
     }
 
-    /// A node that nobody can see.
+    /// Allocates a node, which is not yet visible to others.
     pub(super) fn take(&self, unused: &mut Unused) -> Result<u32, Errno> {
         if let Some(node) = unused.pop_free() {
             return Ok(node);
@@ -128,7 +128,7 @@ impl Nodes {
             let slot = self.more.get(level - 1)?;
             if slot.get().is_none() {
                 let bytes = self.node_bytes.checked_mul((FIRST << level) as usize)?;
-                // Only who has `unused` sets one.
+                // Only set by the holder of `unused`.
                 let _ = slot.set(Region::zeroed(bytes, &self.budget).ok()?);
             }
         }
@@ -186,7 +186,7 @@ mod tests {
             unused.put(other);
         }
         drop(run);
-        // What other tests run meanwhile ends, too.
+        // Runs of concurrent tests end, too.
         let found = (0..1_000_000).any(|_| {
             let node = nodes.take(&mut unused).unwrap();
             unused.put(node);

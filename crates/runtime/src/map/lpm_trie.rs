@@ -1,32 +1,32 @@
-//! `BPF_MAP_TYPE_LPM_TRIE`: the longest prefix that matches.
+//! `BPF_MAP_TYPE_LPM_TRIE`: longest prefix match.
 //!
 //! A key is a prefix length in bits (u32, host order) and the bytes of the prefix. The trie
-//! branches at the first bit in which its keys differ; where no key ends at a branch, a node
-//! without value stands. Readers walk without a lock; writers exclude each other.
+//! branches at the first bit in which its keys differ; a branch at which no key ends is a node
+//! without a value. Readers walk without a lock; writers exclude each other.
 //!
 //! # Invariants
 //! 1. A child's prefix extends its parent's, and its first further bit is the child's number.
 //! 2. A node without value has two children.
-//! 3. Who reads is in a run, so that the nodes on its way stay what they are: a node is changed
-//!    when nobody sees it, but for its children and whether it has a value.
+//! 3. Readers are in a run, so nodes on their path are not reused: a node is only modified while it
+//!    is not visible, except for its children and whether it has a value.
 //!
-//! Kernel: `trie_map_ops` (6.18). Keys come back with children before their parents.
+//! Kernel: `trie_map_ops` (6.18). Iteration returns children before their parents.
 
 use super::lpm_nodes::{NIL, Nodes, Unused};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::MapShape;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Offset in a node: the key (its length first), then children, `HAS_VALUE`, and the value.
+/// Layout of a node: the key (its length first), then children, `HAS_VALUE`, and the value.
 const KEY: usize = 0;
 
 pub(super) struct LpmTrie {
     nodes: Nodes,
-    /// Who changes the trie has this.
+    /// Held while changing the trie.
     unused: Mutex<Unused>,
     root: AtomicU32,
     count: AtomicU32,
@@ -44,15 +44,15 @@ enum Slot {
     Child(u32, usize),
 }
 
-/// The way to where a key is or would be.
+/// The path to the position of a key.
 struct Place {
     /// The slot of the first node that is not a proper prefix of the key.
     slot: Slot,
-    /// The slot that leads to the node of `slot`.
+    /// The slot that links the node of `slot`.
     above: Option<Slot>,
     /// What is in the slot.
     node: u32,
-    /// Bits that the node and the key have in common.
+    /// Number of leading bits that the node and the key share.
     common: u32,
 }
 
@@ -65,7 +65,7 @@ impl LpmTrie {
         let key_size = shape.key_size as usize;
         let children_at = KEY + key_size.next_multiple_of(8);
         let value_at = children_at + 16;
-        // Branches without value are fewer than keys.
+        // There are fewer branches without value than keys.
         let nodes = shape.max_entries.checked_mul(2);
         let nodes =
             nodes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
@@ -117,13 +117,13 @@ impl LpmTrie {
         self.nodes.word(node, self.children_at + 8)
     }
 
-    /// Bits that a node's prefix and `key`'s have in common.
+    /// Number of leading bits that a node's prefix and `key`'s share.
     fn common_bits(&self, node: u32, key: &[u8]) -> u32 {
         let most = self.prefix_len(node).min(prefix_len(key));
         let (region, off) = self.nodes.at(node);
         let mut word = [0; 8];
         let mut bits = 0;
-        // The first word holds the length and four bytes of the prefix.
+        // The first word contains the length and four bytes of the prefix.
         for (n, part) in key.chunks(8).enumerate() {
             let theirs = &mut word[..part.len()];
             region.read(off + KEY + 8 * n, theirs);
@@ -159,7 +159,7 @@ impl LpmTrie {
         found
     }
 
-    /// Where `key` is or would be.
+    /// The position of `key`.
     fn place(&self, key: &[u8]) -> Place {
         let (mut slot, mut above) = (Slot::Root, None);
         loop {
@@ -176,13 +176,13 @@ impl LpmTrie {
         }
     }
 
-    /// Whether a place's node has exactly this key.
+    /// Whether the node at a position has exactly this key.
     fn is_at(&self, place: &Place, key: &[u8]) -> bool {
         let len = prefix_len(key);
         place.node != NIL && place.common == len && self.prefix_len(place.node) == len
     }
 
-    /// A node for `key`, seen by nobody.
+    /// A new, invisible node for `key`.
     fn new_node(
         &self,
         unused: &mut Unused,
@@ -228,7 +228,7 @@ impl LpmTrie {
         }
     }
 
-    /// The first node below `slot` with children before parents.
+    /// The first node below `slot` in the order of children before parents.
     fn leftmost(&self, mut slot: Slot) -> u32 {
         let mut node = self.get(slot);
         for _ in 0..=self.bits_max() {
@@ -286,7 +286,7 @@ impl MapKind for LpmTrie {
         let new = self.new_node(&mut unused, key, Some(value))?;
         let mut top = new;
         if is_at {
-            // Takes the place of the node with the same prefix.
+            // Replaces the node with the same prefix.
             for n in [0, 1] {
                 self.set_child(new, n, self.get(Slot::Child(place.node, n)));
             }
@@ -330,7 +330,7 @@ impl MapKind for LpmTrie {
         let children = [0, 1].map(|n| self.get(Slot::Child(place.node, n)));
         match children {
             [NIL, NIL] => {
-                // A branch without value that has lost a child goes too.
+                // Also removes a branch without value that has lost a child.
                 let above = match (place.above, place.slot) {
                     (Some(above), Slot::Child(node, n))
                         if self.has_value(node).load(Relaxed) == 0 =>

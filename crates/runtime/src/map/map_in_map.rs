@@ -1,6 +1,6 @@
 //! `BPF_MAP_TYPE_ARRAY_OF_MAPS` and `BPF_MAP_TYPE_HASH_OF_MAPS`: values that are maps.
 //!
-//! A program gets the inner map itself; the user puts in and gets back its id.
+//! A program gets the inner map itself; user space stores and reads its id.
 //!
 //! Kernel: `array_of_maps_map_ops`, `htab_of_maps_map_ops`, `bpf_map_meta_equal` (6.18).
 
@@ -10,15 +10,16 @@ use super::slots::Slots;
 use super::value::ValueLayout;
 use super::verified_as::Template;
 use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
-use crate::epoch::RetireList;
-use crate::memory::Region;
-use crate::{Errno, Error, epoch};
+use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::epoch;
+use skep_mem::epoch::RetireList;
 use skep_program::MapDef;
 use skep_uapi::MapType;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What inner maps must be like, and where they are.
+/// The template of inner maps, and the runtime that contains them.
 struct Inner {
     template: Template,
     registry: Arc<Registry>,
@@ -28,7 +29,8 @@ impl Inner {
     fn of(def: &MapDef, setup: &Setup) -> Result<Inner, Error> {
         let inner = def.inner.as_deref();
         let inner = inner.ok_or_else(|| Error::input("no inner map template"))?;
-        // What a program may tail call is decided when it is loaded; inner maps come later.
+        // What a program may tail call is determined when it is loaded, before inner maps are
+        // added.
         if inner.map_type == MapType::ProgArray {
             return Err(Error::input(format!("{}: inner prog arrays", Errno::ENOTSUPP))
                 .because(Errno::ENOTSUPP));
@@ -38,21 +40,21 @@ impl Inner {
                 .because(Errno::EINVAL));
         }
         if inner.frozen {
-            // The verifier would take the template's constants for those of every map.
+            // The verifier would treat the template's constants as those of every inner map.
             return Err(Error::input("the template of its inner maps is frozen"));
         }
         let template = Template::of((inner, setup.btf.as_ref()));
         Ok(Inner { template, registry: setup.registry.clone() })
     }
 
-    /// The map with the id in `value`, if it is as the template says.
+    /// The map with the id in `value`, if it matches the template.
     fn find(&self, value: &[u8]) -> Result<Arc<Map>, Errno> {
         let map = self.registry.map(index(value)).ok_or(Errno::EBADF)?;
         if self.template.allows(&map) { Ok(map) } else { Err(Errno::EINVAL) }
     }
 }
 
-/// What programs are given for a map.
+/// The value that programs receive for a map.
 fn handle(map: &Arc<Map>) -> u64 {
     Arc::as_ptr(map) as u64
 }
@@ -117,7 +119,7 @@ impl MapKind for ArrayOfMaps {
 
 pub(super) struct HashOfMaps {
     handles: Hash,
-    /// The inner maps by key; who changes `handles` holds this lock.
+    /// The inner maps by key; this lock protects changes to `handles`.
     owners: Mutex<HashMap<Vec<u8>, Arc<Map>>>,
     replaced: RetireList<Arc<Map>>,
     inner: Inner,

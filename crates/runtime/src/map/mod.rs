@@ -1,12 +1,13 @@
-//! Maps: what programs and the embedder share. One file per kind; this one has what all share.
+//! Maps: memory shared by programs and the embedder. One file per kind; this one has the common
+//! parts.
 //!
 //! # Invariants
 //! 1. A key or value slice that reaches a `MapKind` has exactly the map's size.
 //! 2. The address of a value stays valid memory of this map until the map is dropped. In a trie it
-//!    is not given to another key while a run that could hold it goes on (`lpm_nodes`); in a hash
-//!    it may be, as in the kernel, where a run removes more than a few elements or runs keep all
-//!    that there are (`element_pool`): a copy of a value or a key is whole and of its key all the
-//!    same.
+//!    is not reused for another key while a run that could hold it is in progress (`lpm_nodes`). In
+//!    a hash it may be, as in the kernel, if a run removes more than a few elements or runs hold
+//!    all elements (`element_pool`); even so, a copied value or key is consistent and belongs to
+//!    its key.
 //!
 //! Kernel: the `map_ops` of each kind (6.18). Errnos and limits are compared with bpf(2) in
 //! `tests/map_agreement.rs`.
@@ -41,7 +42,6 @@ pub(crate) mod verified_as;
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
 
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use hash::Hash;
 use perf_event_array::PerfEventArray;
@@ -49,6 +49,7 @@ use prog_array::ProgArray;
 use registry::Registry;
 use ringbuf::Ringbuf;
 use skep_btf::Btf;
+use skep_mem::{Budget, Region};
 use skep_program::MapDef;
 use skep_uapi::{MapFlags, MapShape, MapType, map_rule};
 use std::sync::Arc;
@@ -71,7 +72,7 @@ pub struct Map {
     id: u32,
     btf: Option<MapBtf>,
     frozen: bool,
-    /// What a map of maps may want it to be like.
+    /// Requirements that a map of maps may have on it.
     template: Template,
     kind: Kind,
 }
@@ -93,27 +94,28 @@ pub struct MapBtf {
     pub value_type_id: u32,
 }
 
-/// What maps are made with besides their definition.
+/// Input for creating maps besides their definition.
 #[derive(Clone)]
 pub(crate) struct Setup {
     /// "CPUs": threads that may run programs at the same time.
     pub(crate) cpus: u32,
     pub(crate) budget: Arc<Budget>,
     pub(crate) btf: Option<Arc<Btf>>,
-    /// Maps and programs that values refer to.
+    /// Maps and programs to which values refer.
     pub(crate) registry: Arc<Registry>,
 }
 
-/// What every kind decides for itself. Keys and values have the map's sizes.
+/// The operations of each kind. Keys and values have the map's sizes.
 ///
-/// What a kind does not define, it does not have: the errno is what bpf(2) says of most.
+/// Operations that a kind does not define are not supported: the default errno is the most common
+/// one of bpf(2).
 pub(crate) trait MapKind: Send + Sync {
-    /// Address of the value that a program gets, 0 if there is none.
+    /// Address of a value for a program, 0 if there is none.
     fn lookup(&self, _key: &[u8]) -> u64 {
         0
     }
 
-    /// Address of the value of `bpf_get_local_storage`; only storage of control groups has one.
+    /// Address of the value of `bpf_get_local_storage`; only for cgroup storage.
     fn storage(&self) -> u64 {
         0
     }
@@ -127,7 +129,7 @@ pub(crate) trait MapKind: Send + Sync {
         Err(Errno::ENOTSUPP)
     }
 
-    /// The key after `key`; the first one for `None` and for a key that is not there.
+    /// The key after `key`; the first one for `None` and for an absent key.
     fn next_key(&self, _key: Option<&[u8]>, _next: &mut [u8]) -> Result<(), Errno> {
         Err(Errno::ENOTSUPP)
     }
@@ -136,52 +138,53 @@ pub(crate) trait MapKind: Send + Sync {
         Err(Errno::ENOTSUPP)
     }
 
-    /// Takes the next value, or, with `keep`, copies it.
+    /// Pops the next value, or, with `keep`, copies it.
     fn pop(&self, _value: &mut [u8], _keep: bool) -> Result<(), Errno> {
         Err(Errno::ENOTSUPP)
     }
 
-    /// Lookup for a program with the "CPU" of its choice; only per-CPU kinds have it.
+    /// Lookup by a program in the values of any "CPU"; only for per-CPU kinds.
     fn lookup_cpu(&self, _key: &[u8], _cpu: u32) -> u64 {
         0
     }
 
-    /// BPF_MAP_LOOKUP_ELEM: a copy of the value, of all CPUs' values where there are several.
+    /// BPF_MAP_LOOKUP_ELEM: a copy of the value, or of all CPUs' values for per-CPU kinds.
     fn read(&self, _key: &[u8]) -> Result<Vec<u8>, Errno> {
         Err(Errno::ENOTSUPP)
     }
 
-    /// BPF_MAP_UPDATE_ELEM: as `update`, with all CPUs' values where there are several.
+    /// BPF_MAP_UPDATE_ELEM: like `update`, with all CPUs' values for per-CPU kinds.
     fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         self.update(key, value, flags)
     }
 
-    /// Addresses of the key and the value around an address in a value; only kinds whose values
-    /// may have timers know them.
+    /// Addresses of the key and the value for an address inside a value; only for kinds whose
+    /// values may have timers.
     fn entry_at(&self, _addr: u64) -> Option<(u64, u64)> {
         None
     }
 
-    /// Calls `each` with the addresses of key and value until it says stop (true).
+    /// Calls `each` with the addresses of key and value until it returns true to stop.
     fn for_each(&self, _each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
         Err(Errno::EINVAL)
     }
 
-    /// The region and offset of an access of `size` bytes at `addr`, if it is inside of this map's
+    /// The region and offset of an access of `size` bytes at `addr`, if it is inside this map's
     /// memory.
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)>;
 
-    /// Bytes of a value as bpf(2) copies it.
+    /// Size of a value as copied by bpf(2).
     fn user_value_size(&self, shape: &MapShape) -> usize {
         shape.value_size as usize
     }
 
-    /// Whether changes wait for runs, or look which go on: who makes them need not be in one.
+    /// Whether changes wait for runs, or check which are in progress: then the caller need not be
+    /// in one.
     fn waits_for_runs(&self) -> bool {
         false
     }
 
-    /// Lets go of what was replaced and no run can use any more.
+    /// Frees replaced items that no run can use any more.
     fn settle(&self) {}
 
     fn as_prog_array(&self) -> Option<&ProgArray> {
@@ -200,12 +203,12 @@ pub(crate) trait MapKind: Send + Sync {
         None
     }
 
-    /// Where values lie, if a lookup is a bounds check and a multiplication.
+    /// The address of values, if a lookup is a bounds check and a multiplication.
     fn direct(&self) -> Option<DirectValues> {
         None
     }
 
-    /// The same of CPU 0's values, how far the next CPU's are, and how many there are.
+    /// The same for CPU 0's values, the distance to the next CPU's values, and the number of CPUs.
     fn direct_percpu(&self) -> Option<(DirectValues, u32, u32)> {
         None
     }
@@ -216,7 +219,7 @@ pub(crate) trait MapKind: Send + Sync {
 pub struct DirectValues {
     /// Address of value 0.
     pub base: u64,
-    /// Bytes from one value to the next.
+    /// Distance between values, in bytes.
     pub stride: u32,
     /// Number of values.
     pub count: u32,
@@ -227,7 +230,7 @@ impl Map {
     ///
     /// # Errors
     ///
-    /// The kernel would refuse the definition; the kind is not modelled; no memory.
+    /// The kernel would reject the definition; the kind is not modelled; no memory.
     pub(crate) fn create(def: &MapDef, id: u32, setup: &Setup) -> Result<Map, Error> {
         let made = Map::create_kind(def, setup);
         let kind = made.map_err(|e| e.context(format!("map '{}' ({})", def.name, def.map_type)))?;
@@ -333,7 +336,7 @@ impl Map {
         }
     }
 
-    /// The map as a hash map of any sort.
+    /// The map as one of the hash map kinds.
     #[inline]
     pub(crate) fn hash(&self) -> Option<&Hash> {
         match &self.kind {
@@ -368,7 +371,7 @@ fn shape(def: &MapDef) -> MapShape {
     }
 }
 
-/// `BPF_ANY`, `BPF_NOEXIST` and `BPF_EXIST` for a key that is or is not there.
+/// Checks `BPF_ANY`, `BPF_NOEXIST` and `BPF_EXIST` against whether the key exists.
 pub(crate) fn check_exists(exists: bool, flags: u64) -> Result<(), Errno> {
     match flags & (BPF_NOEXIST | BPF_EXIST) {
         BPF_NOEXIST if exists => Err(Errno::EEXIST),
@@ -377,13 +380,13 @@ pub(crate) fn check_exists(exists: bool, flags: u64) -> Result<(), Errno> {
     }
 }
 
-/// What user space may do with a map of these flags.
+/// What user space may do with a map with these flags.
 pub(crate) fn user_may(flags: MapFlags, write: bool) -> Result<(), Errno> {
     let forbidden = if write { MapFlags::RDONLY } else { MapFlags::WRONLY };
     if flags.contains(forbidden) { Err(Errno::EPERM) } else { Ok(()) }
 }
 
-/// The index that an array's key is.
+/// The index encoded in an array's key.
 #[inline]
 pub(crate) fn index(key: &[u8]) -> u32 {
     key.first_chunk::<4>().map_or(u32::MAX, |bytes| u32::from_ne_bytes(*bytes))

@@ -1,14 +1,16 @@
-//! `BPF_MAP_TYPE_PERCPU_ARRAY`: an array for each "CPU", which here is a thread that runs programs.
+//! `BPF_MAP_TYPE_PERCPU_ARRAY`: an array for each "CPU", that is, for each thread that runs
+//! programs.
 //!
-//! The arrays are apart by whole pages, so that threads share no cache line.
+//! The arrays are on separate pages, so that threads share no cache line.
 //!
 //! Kernel: `percpu_array_map_ops` (6.18).
 
 use super::array::{check_flags, index_keys};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, DirectValues, MapKind, Setup, index, next_index};
-use crate::memory::{Budget, Region};
-use crate::{Errno, Error, cpu};
+use crate::{Errno, Error};
+use skep_mem::cpu;
+use skep_mem::{Budget, Region};
 use skep_uapi::MapShape;
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +20,7 @@ pub(super) struct PercpuArray {
     values: Region,
     layout: ValueLayout,
     stride: usize,
-    /// Bytes from one CPU's values to the next one's.
+    /// Distance between the values of consecutive CPUs, in bytes.
     cpu_stride: usize,
     count: u32,
     cpus: u32,
@@ -37,7 +39,7 @@ impl PercpuArray {
         let one = stride.checked_mul(count as usize).ok_or_else(too_big)?;
         let cpu_stride = one.checked_next_multiple_of(PAGE).ok_or_else(too_big)?;
         let all = cpu_stride.checked_mul(cpus as usize).ok_or_else(too_big)?;
-        let values = Region::zeroed(all, &setup.budget)?;
+        let values = Region::zeroed(all, &setup.budget).map_err(Error::no_memory)?;
         let (keys, budget) = (OnceLock::new(), setup.budget.clone());
         Ok(PercpuArray { values, layout, stride, cpu_stride, count, cpus, keys, budget })
     }
@@ -50,7 +52,7 @@ impl PercpuArray {
     }
 }
 
-/// Of bpf(2): as of an array, but there is nothing to lock, which is looked at first.
+/// For bpf(2): as for an array, but without a lock, which is checked first.
 fn check_percpu_flags(flags: u64, inside: bool) -> Result<(), Errno> {
     if flags > BPF_EXIST { Err(Errno::EINVAL) } else { check_flags(flags, inside, false) }
 }
@@ -123,7 +125,7 @@ impl MapKind for PercpuArray {
     fn direct_percpu(&self) -> Option<(DirectValues, u32, u32)> {
         let stride = u32::try_from(self.stride).ok()?;
         let values = DirectValues { base: self.values.addr(0), stride, count: self.count };
-        // What an insn can multiply by.
+        // The maximum operand of the multiplication insn.
         let cpu_stride = i32::try_from(self.cpu_stride).ok()?;
         Some((values, cpu_stride as u32, self.cpus))
     }

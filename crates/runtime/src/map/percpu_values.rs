@@ -3,8 +3,9 @@
 
 use super::Setup;
 use super::value::ValueLayout;
-use crate::memory::Region;
-use crate::{Errno, Error, cpu};
+use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::cpu;
 
 const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 
@@ -27,7 +28,8 @@ impl PercpuValues {
         let cpu_stride = one.and_then(|bytes| bytes.checked_next_multiple_of(PAGE));
         let all = cpu_stride.and_then(|bytes| bytes.checked_mul(cpus as usize));
         let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
-        let values = Region::zeroed(all.ok_or_else(too_big)?, &setup.budget)?;
+        let values =
+            Region::zeroed(all.ok_or_else(too_big)?, &setup.budget).map_err(Error::no_memory)?;
         Ok(PercpuValues { values, layout, stride, cpu_stride: cpu_stride.unwrap_or(0), cpus })
     }
 

@@ -1,4 +1,4 @@
-//! `BPF_MAP_TYPE_PERF_EVENT_ARRAY`: samples from programs to the user, a buffer a "CPU".
+//! `BPF_MAP_TYPE_PERF_EVENT_ARRAY`: samples from programs to the user, one buffer per "CPU".
 //!
 //! Here every slot below the number of CPUs has a buffer, as after libbpf's `perf_buffer__new`;
 //! hardware events are not modelled.
@@ -6,13 +6,14 @@
 //! Kernel: `perf_event_array_map_ops`, `bpf_perf_event_output` (6.18).
 
 use super::{MapKind, Setup, index, next_index};
-use crate::memory::Region;
-use crate::{Errno, cpu};
+use crate::Errno;
+use skep_mem::Region;
+use skep_mem::cpu;
 use skep_uapi::MapShape;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of samples that a buffer holds before it loses some.
+/// Size of a buffer; further samples are lost.
 const BUFFER_BYTES: usize = 1 << 22;
 /// `BPF_F_CURRENT_CPU` and the bits of the index.
 const INDEX_MASK: u64 = 0xffff_ffff;
@@ -66,7 +67,7 @@ impl PerfEventArray {
         Ok(())
     }
 
-    /// Takes all samples, and the number of those that were lost.
+    /// Takes all samples, and the number of lost ones.
     pub(crate) fn take(&self) -> (Vec<Sample>, u64) {
         let (mut samples, mut lost) = (Vec::new(), 0);
         for (cpu, buffer) in (0..).zip(&self.buffers) {
@@ -80,7 +81,7 @@ impl PerfEventArray {
 }
 
 impl MapKind for PerfEventArray {
-    /// The buffers are there from the beginning: no event can be put in.
+    /// The buffers exist from the beginning: no event can be stored.
     fn update(&self, key: &[u8], _value: &[u8], flags: u64) -> Result<(), Errno> {
         match (flags, index(key)) {
             (1.., _) => Err(Errno::EINVAL),

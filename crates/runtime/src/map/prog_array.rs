@@ -1,12 +1,12 @@
-//! `BPF_MAP_TYPE_PROG_ARRAY`: where a tail call goes.
+//! `BPF_MAP_TYPE_PROG_ARRAY`: targets of tail calls.
 //!
-//! The words of the slots are what machine code loads and jumps to; calls with a constant index are
-//! jumps in the code, which follow (`poke::DirectCalls`). All programs of one array, and those that
-//! refer to it, have the same owner (`prog_owner`), and contexts as long as all of them need
-//! (`ctx_need`).
+//! Machine code loads the words of the slots and jumps to them; calls with a constant index are
+//! jumps in the code, which follow the slots (`poke::DirectCalls`). All programs in an array, and
+//! those that refer to it, have the same owner (`prog_owner`), and contexts long enough for all of
+//! them (`ctx_need`).
 //!
 //! # Invariants
-//! 1. Slots change while `direct` is locked; what was in one is retired after that.
+//! 1. Slots change while `direct` is locked; previous contents are retired after that.
 //!
 //! Kernel: `prog_array_map_ops` (6.18).
 
@@ -15,31 +15,31 @@ use super::prog_owner::ProgOwner;
 use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
-use crate::memory::Region;
-use crate::poke::{self, DirectCalls, Target};
 use crate::stats::Counters;
 use crate::{Errno, Error};
 use skep_interp::Linked;
-use skep_jit::MachineCode;
+use skep_mem::Region;
+use skep_text::MachineCode;
+use skep_text::poke::{self, DirectCalls, Target};
 use skep_uapi::MapShape;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A program that can be tail called.
 pub(crate) trait TailTarget: Send + Sync {
-    /// Number of the program in this process.
+    /// Id of the program in this process.
     fn id(&self) -> u32;
     fn owner(&self) -> &ProgOwner;
-    /// Bytes of context that its runs need; `None` if contexts of its type always are long enough.
+    /// Length of context that its runs need; `None` if contexts of its type are always long enough.
     fn ctx_need(&self) -> Option<&Arc<CtxNeed>>;
-    /// Where machine code jumps to; 0 if there is none.
+    /// The address to which machine code jumps; 0 if there is none.
     fn tail_entry(&self) -> u64;
     /// The same for jumps that are patched.
     fn tail_target(&self) -> Option<Target>;
-    /// What the interpreter goes on with.
+    /// What the interpreter continues with.
     fn linked(&self) -> &Arc<Linked>;
     /// Where its runs are counted.
     fn counters(&self) -> &Arc<Counters>;
-    /// Whether a function that it takes for a callback has this address.
+    /// Whether a function that it passes as a callback has this address.
     fn has_function(&self, addr: u64) -> bool;
     /// Whether its machine code counts fuel.
     fn wants_fuel(&self) -> bool;
@@ -71,7 +71,7 @@ impl ProgArray {
         self.slots.get(index)
     }
 
-    /// Address and number of the words that machine code jumps to.
+    /// Address and number of the words through which machine code jumps.
     pub(crate) fn words(&self) -> (u64, u32) {
         (self.slots.base(), self.count)
     }
@@ -81,13 +81,13 @@ impl ProgArray {
         if index < self.count { self.slots.word(index) } else { 0 }
     }
 
-    /// Makes `owner` the array's if it has none; else the one that it has, if that is another.
+    /// Sets `owner` if the array has none; otherwise returns the existing one, if different.
     fn claim(&self, owner: &ProgOwner) -> Result<(), &ProgOwner> {
         let ours = self.owner.get_or_init(|| owner.clone());
         if ours == owner { Ok(()) } else { Err(ours) }
     }
 
-    /// Lets a program, which has not run, refer to the array.
+    /// Registers a program that refers to the array and has not run.
     pub(crate) fn refer(&self, prog: &dyn TailTarget) -> Result<(), Error> {
         self.claim(prog.owner()).map_err(|ours| {
             let its = prog.owner();
@@ -99,8 +99,8 @@ impl ProgArray {
         done.map_err(|errno| Error::input(errno.to_string()).because(errno))
     }
 
-    /// Makes the calls of `code`, which has not run, through the maps that `is_mine` picks (this
-    /// one) follow the slots, until [`ProgArray::disconnect`].
+    /// Connects the calls of `code`, which has not run, through the maps selected by `is_mine`
+    /// (this one), to the slots, until [`ProgArray::disconnect`].
     pub(crate) fn connect(
         &self,
         code: &MachineCode,
@@ -110,7 +110,7 @@ impl ProgArray {
         self.direct().add(code, is_mine, held)
     }
 
-    /// Forgets the calls of a program that goes.
+    /// Removes the calls of a program that is being freed.
     pub(crate) fn disconnect(&self, code: &MachineCode) {
         self.direct().remove(code);
     }
@@ -119,7 +119,7 @@ impl ProgArray {
         self.direct.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a program into a slot, as `update` does.
+    /// Stores a program in a slot, as `update` does.
     pub(crate) fn store(&self, index: u32, prog: Arc<dyn TailTarget>) -> Result<(), Errno> {
         if index >= self.count {
             return Err(Errno::E2BIG);
@@ -136,7 +136,7 @@ impl ProgArray {
         Arc::ptr_eq(&self.registry, registry)
     }
 
-    /// Fills or empties a slot that exists; whether something was in it.
+    /// Sets or clears an existing slot; returns whether it was occupied.
     fn put(&self, index: u32, new: Option<Arc<dyn TailTarget>>) -> Result<bool, Errno> {
         let direct = self.direct();
         let held = self.target(index);
@@ -147,7 +147,7 @@ impl ProgArray {
         let target = new.as_ref().and_then(|new| new.tail_target());
         if let Err(why) = direct.point(index, (holds_code, target.as_ref())) {
             drop(direct);
-            // A thread may be in it.
+            // A thread may be executing it.
             new.into_iter().for_each(|new| self.slots.retire(new));
             return Err(match why {
                 poke::Error::Barrier(_) => Errno::EPERM,
@@ -159,7 +159,7 @@ impl ProgArray {
         Ok(old.map(|old| self.slots.retire(old)).is_some())
     }
 
-    /// Lets go of all programs: they may refer to this map themselves.
+    /// Drops all programs, which may themselves refer to this map.
     pub(crate) fn clear(&self) {
         self.slots.clear();
     }

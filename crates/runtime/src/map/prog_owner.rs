@@ -1,13 +1,13 @@
-//! `ProgOwner`: what the programs of a prog array, and those that refer to it, have in common.
+//! `ProgOwner`: the properties shared by the programs of a prog array and those that refer to it.
 //!
-//! The first program that is put there or is loaded with a reference to the array decides it for
-//! as long as the array lives; others are refused with EINVAL. Machine code jumps from one to the
-//! other with the caller's context and registers: nothing is checked there.
+//! Determined by the first program that is stored in the array, or loaded with a reference to it,
+//! for the array's lifetime; others are rejected with EINVAL. Machine code jumps between them with
+//! the caller's context and registers, without checks.
 //!
 //! Kernel: `bpf_prog_map_compatible` (6.18; compared with bpf(2): the type, the expected attach
-//! type and `BPF_F_XDP_HAS_FRAGS` must be the same, `BPF_F_SLEEPABLE` need not; the prototype of
-//! what is traced could not be tried). Here also whether runs have fuel, which the kernel does not
-//! know.
+//! type and `BPF_F_XDP_HAS_FRAGS` must be equal, `BPF_F_SLEEPABLE` need not; the prototype of the
+//! traced function could not be tested). Here also whether runs have fuel, which does not exist in
+//! the kernel.
 
 use crate::engine_choice::Engine;
 use skep_btf::{Kind, TypeId};
@@ -20,7 +20,7 @@ pub(crate) struct ProgOwner {
     prog_type: ProgType,
     expected_attach_type: u32,
     xdp_has_frags: bool,
-    /// BTF id of the prototype of the function or tracepoint that it attaches to.
+    /// BTF id of the prototype of its attach target.
     attach_proto: Option<u32>,
     engine: Engine,
     fuel: bool,
@@ -39,7 +39,7 @@ impl ProgOwner {
     }
 }
 
-/// Functions and the typedefs of tracepoints lead to their prototypes.
+/// Maps functions and typedefs of tracepoints to their prototypes.
 fn attach_proto(program: &Program) -> Option<u32> {
     let AttachTarget::Kernel { btf_id, .. } = &program.attach else { return None };
     let mut ty = program.kernel_btf.as_deref()?.ty(TypeId(*btf_id));

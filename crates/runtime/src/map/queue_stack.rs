@@ -4,9 +4,9 @@
 
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
-use crate::memory::Region;
-use crate::spin::Spin;
 use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::spin::Spin;
 use skep_uapi::MapShape;
 
 pub(super) struct QueueStack {
@@ -17,7 +17,7 @@ pub(super) struct QueueStack {
     newest_first: bool,
 }
 
-/// Which values there are: `len` from slot `oldest` on, around the end.
+/// The current values: `len` starting at slot `oldest`, wrapping around.
 struct Ends {
     oldest: u32,
     len: u32,
@@ -32,7 +32,7 @@ impl QueueStack {
         let bytes = layout.stride().checked_mul(shape.max_entries as usize);
         let bytes =
             bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let values = Region::zeroed(bytes, &setup.budget)?;
+        let values = Region::zeroed(bytes, &setup.budget).map_err(Error::no_memory)?;
         let ends = Spin::new(Ends { oldest: 0, len: 0 });
         Ok(QueueStack { values, ends, layout, count: shape.max_entries, newest_first })
     }

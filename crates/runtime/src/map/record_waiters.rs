@@ -3,8 +3,8 @@
 //! reads one word.
 //!
 //! # Invariants
-//! 1. A waiter counts itself, then looks; a producer commits, then looks at the count: one of them
-//!    sees the other.
+//! 1. A waiter increments the count, then checks; a producer commits, then checks the count: one of
+//!    them sees the other.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU32, fence};
@@ -30,7 +30,7 @@ fn wake() {
     COMMITTED.notify_all();
 }
 
-/// Waits until `ready` returns true or the time has come; returns what `ready` returned last.
+/// Waits until `ready` returns true or the deadline; returns the last result of `ready`.
 pub(super) fn wait(until: Instant, ready: impl Fn() -> bool) -> bool {
     WAITING.fetch_add(1, SeqCst);
     fence(SeqCst);

@@ -1,5 +1,5 @@
-//! Maps and programs by their ids, which are what a value of a prog array or of a map of maps is
-//! for its user. (bpf(2) takes file descriptors there, and gives ids back.)
+//! Maps and programs by id: user space refers to them by id in values of prog arrays and maps of
+//! maps. (bpf(2) takes file descriptors there, and returns ids.)
 
 use super::Map;
 use super::ctx_need::Needs;
@@ -35,8 +35,8 @@ impl Registry {
         maps.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Lets go of what was replaced and no run can use any more, unless someone is at the maps: in
-    /// a child of `fork` that may be a thread which did not come along.
+    /// Frees replaced items that no run can use any more, unless the maps are locked: in a child of
+    /// `fork`, possibly by a thread that does not exist in it.
     pub(crate) fn settle(&self) {
         let Ok(maps) = self.maps.try_lock() else { return };
         let maps: Vec<_> = maps.values().filter_map(Weak::upgrade).collect();
@@ -48,7 +48,7 @@ impl Registry {
         progs.insert(prog.id(), Arc::downgrade(prog));
     }
 
-    /// The program that has a function at `addr`.
+    /// The program with a function at `addr`.
     pub(crate) fn prog_at(&self, addr: u64) -> Option<Arc<dyn TailTarget>> {
         let progs = self.progs.lock().unwrap_or_else(PoisonError::into_inner);
         progs.values().filter_map(Weak::upgrade).find(|prog| prog.has_function(addr))

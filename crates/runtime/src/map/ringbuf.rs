@@ -12,16 +12,17 @@
 //! wrap.
 //!
 //! # Invariants
-//! 1. Between consumer and producer position lie whole records; those from the first busy one on
+//! 1. Between consumer and producer position are complete records; those from the first busy one on
 //!    are not consumed.
-//! 2. The producer position passes neither the consumer's nor the first busy record's by the size.
+//! 2. The producer position is at most the buffer size ahead of the consumer's, and of the first
+//!    busy record.
 //!
 //! Kernel: `ringbuf_map_ops`, `bpf_ringbuf_reserve` and siblings (6.18).
 
 use super::{MapKind, Setup, record_waiters};
-use crate::memory::Region;
-use crate::spin::Spin;
 use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::spin::Spin;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +31,7 @@ use std::time::Instant;
 
 /// `BPF_RINGBUF_BUSY_BIT`: reserved, not committed.
 pub(crate) const BUSY: u32 = 1 << 31;
-/// `BPF_RINGBUF_DISCARD_BIT`: committed, to be passed over.
+/// `BPF_RINGBUF_DISCARD_BIT`: committed, to be skipped.
 pub(crate) const DISCARD: u32 = 1 << 30;
 /// `BPF_RB_NO_WAKEUP`.
 const NO_WAKEUP: u64 = 1;
@@ -57,7 +58,7 @@ pub(crate) struct Ringbuf {
 
 impl Ringbuf {
     pub(super) fn new(bytes: u32, setup: &Setup) -> Result<Ringbuf, Error> {
-        let pages = Region::ring(DATA, bytes as usize, &setup.budget)?;
+        let pages = Region::ring(DATA, bytes as usize, &setup.budget).map_err(Error::no_memory)?;
         let (pending, consuming) = (Spin::new(0), Mutex::new(()));
         let (mask, consumer) = (u64::from(bytes) - 1, Mutex::new(None));
         Ok(Ringbuf { pages, mask, pending, consuming, consumer })
@@ -67,13 +68,13 @@ impl Ringbuf {
         DATA + (position & self.mask) as usize
     }
 
-    /// Bytes of the record at `position`, header and padding included, if it is committed.
+    /// Size of the record at `position`, header and padding included, if it is committed.
     fn committed(&self, position: u64) -> Option<u64> {
         let header = self.pages.u32(self.data(position)).load(Acquire);
         (header & BUSY == 0).then(|| record_bytes(u64::from(header & !DISCARD)))
     }
 
-    /// Room for a record of `size` bytes: its address, 0 if there is none.
+    /// Reserves a record of `size` bytes: returns its address, 0 if there is no room.
     pub(crate) fn reserve(&self, size: u64) -> u64 {
         let bytes = record_bytes(size);
         if size > RECORD_MAX || bytes > self.mask + 1 {
@@ -119,7 +120,8 @@ impl Ringbuf {
         }
     }
 
-    /// Waits until the next record is committed, or until the time has come: whether there is one.
+    /// Waits until the next record is committed, or until the deadline: returns whether there is
+    /// one.
     pub(crate) fn wait(&self, until: Instant) -> bool {
         record_waiters::wait(until, || {
             let consumed = self.pages.u64(CONSUMER).load(Acquire);
@@ -128,12 +130,12 @@ impl Ringbuf {
         })
     }
 
-    /// Takes the records that are committed, in order; stops before the first that is not, or when
-    /// `each` says no. How many were given to `each`.
+    /// Takes committed records in order; stops before the first uncommitted one, or when `each`
+    /// returns false. Returns the number passed to `each`.
     ///
     /// # Errors
     ///
-    /// `EBUSY`: `each` asks for more itself.
+    /// `EBUSY`: called from within `each`.
     pub(crate) fn consume(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
         let here = thread::current().id();
         if *lock(&self.consumer) == Some(here) {
@@ -169,7 +171,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread consumes, until this is dropped.
+/// A thread is consuming until this is dropped.
 struct Consumer<'a>(&'a Mutex<Option<ThreadId>>);
 
 impl Drop for Consumer<'_> {
@@ -178,8 +180,8 @@ impl Drop for Consumer<'_> {
     }
 }
 
-/// Ends a reservation: the word is the first of the record's header. Who waits is woken if the
-/// flags do not say otherwise.
+/// Ends a reservation: the word is the first of the record's header. Wakes waiters unless the flags
+/// say otherwise.
 pub(crate) fn commit_record(header: &AtomicU32, (discard, flags): (bool, u64)) {
     header.fetch_xor(if discard { BUSY | DISCARD } else { BUSY }, AcqRel);
     if flags & NO_WAKEUP == 0 {
@@ -187,7 +189,7 @@ pub(crate) fn commit_record(header: &AtomicU32, (discard, flags): (bool, u64)) {
     }
 }
 
-/// Bytes that a record of `size` bytes takes.
+/// Space taken by a record of `size` bytes.
 pub(super) fn record_bytes(size: u64) -> u64 {
     (size + HEADER).next_multiple_of(8)
 }
@@ -207,7 +209,7 @@ impl MapKind for Ringbuf {
 mod tests {
     use super::*;
     use crate::map::registry::Registry;
-    use crate::memory::Budget;
+    use skep_mem::{Budget, epoch};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -232,6 +234,7 @@ mod tests {
 
     #[test]
     fn records_come_in_order_and_wait_for_busy_ones() {
+        let _run = epoch::enter().unwrap();
         let ring = ringbuf(4096);
         let (first, second) = (ring.reserve(5), ring.reserve(8));
         ring.output(b"third", 0).unwrap();
@@ -249,6 +252,7 @@ mod tests {
 
     #[test]
     fn a_record_crosses_the_end_and_the_buffer_fills() {
+        let _run = epoch::enter().unwrap();
         let ring = ringbuf(4096);
         for round in 0..100u8 {
             let record = vec![round; 3000];
@@ -266,11 +270,14 @@ mod tests {
         let in_ms = |ms| Instant::now() + Duration::from_millis(ms);
         assert!(!ring.wait(in_ms(5)));
         // Not for records that ask for no waking, which are there all the same.
+        let run = epoch::enter().unwrap();
         ring.output(b"quiet", NO_WAKEUP).unwrap();
+        drop(run);
         assert!(ring.wait(in_ms(0)));
         assert_eq!(consume(&ring), [b"quiet"]);
         thread::scope(|scope| {
             scope.spawn(|| {
+                let _run = epoch::enter().unwrap();
                 for n in 0..200u8 {
                     while ring.query(0) > 0 {
                         std::hint::spin_loop();
@@ -293,6 +300,7 @@ mod tests {
             for thread in 0..2u64 {
                 let ring = &ring;
                 scope.spawn(move || {
+                    let _run = epoch::enter().unwrap();
                     for n in 0..20_000u64 {
                         let record = (thread << 32 | n).to_ne_bytes();
                         while ring.output(&record, 0).is_err() {

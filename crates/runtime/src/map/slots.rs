@@ -1,13 +1,13 @@
 //! Slots that refer to maps or programs: a word that readers and machine code load, and the owner
-//! behind it.
+//! of its target.
 //!
 //! # Invariants
-//! 1. A word that is not 0 belongs to an owner that is in its slot, or in the retire list while a
-//!    run may have loaded the word.
+//! 1. A non-zero word belongs to an owner that is in its slot, or in the retire list while a run
+//!    may have loaded the word.
 
-use crate::epoch::RetireList;
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use skep_mem::epoch::RetireList;
+use skep_mem::{Budget, Region};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ pub(super) struct Slots<T: ?Sized + Send> {
 
 impl<T: ?Sized + Send + Sync> Slots<T> {
     pub(super) fn new(count: u32, budget: &Arc<Budget>) -> Result<Slots<T>, Error> {
-        let words = Region::zeroed(8 * count as usize, budget)?;
+        let words = Region::zeroed(8 * count as usize, budget).map_err(Error::no_memory)?;
         let mut owners = Vec::new();
         let room = owners.try_reserve_exact(count as usize);
         room.map_err(|_| Error::memory(Errno::ENOMEM.to_string()).because(Errno::ENOMEM))?;
@@ -27,7 +27,7 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         Ok(Slots { words, owners: Mutex::new(owners), replaced: RetireList::new() })
     }
 
-    /// The word of a slot that exists.
+    /// The word of an existing slot.
     #[inline]
     pub(super) fn word(&self, index: u32) -> u64 {
         self.words.u64(8 * index as usize).load(Acquire)
@@ -48,7 +48,7 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         owners.get(index as usize)?.clone()
     }
 
-    /// Fills or empties a slot that exists; what was in it, which is to be retired.
+    /// Sets or clears an existing slot; returns the old contents, which must be retired.
     pub(super) fn replace(&self, index: u32, new: Option<(Arc<T>, u64)>) -> Option<Arc<T>> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = owners.get_mut(index as usize)?;
@@ -57,23 +57,23 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         std::mem::replace(slot, owner)
     }
 
-    /// Keeps what runs may still use.
+    /// Retires what runs may still use.
     pub(super) fn retire(&self, owner: Arc<T>) {
         self.replaced.retire(owner);
     }
 
-    /// Lets go of what no run can use any more.
+    /// Frees what no run can use any more.
     pub(super) fn settle(&self) {
         self.replaced.settle();
     }
 
-    /// Fills or empties a slot that exists; whether something was in it.
+    /// Sets or clears an existing slot; returns whether it was occupied.
     pub(super) fn set(&self, index: u32, new: Option<(Arc<T>, u64)>) -> bool {
         let old = self.replace(index, new);
         old.map(|old| self.retire(old)).is_some()
     }
 
-    /// Empties one of `count` slots, as `BPF_MAP_DELETE_ELEM` does.
+    /// Clears one of `count` slots, as `BPF_MAP_DELETE_ELEM` does.
     pub(super) fn delete(&self, index: u32, count: u32) -> Result<(), Errno> {
         if index >= count {
             return Err(Errno::E2BIG);
@@ -81,7 +81,7 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         if self.set(index, None) { Ok(()) } else { Err(Errno::ENOENT) }
     }
 
-    /// Empties all slots; no run goes on.
+    /// Clears all slots; no run is in progress.
     pub(super) fn clear(&self) {
         let count = self.owners.lock().unwrap_or_else(PoisonError::into_inner).len();
         for index in 0..count as u32 {

@@ -1,10 +1,10 @@
-//! `BPF_MAP_TYPE_STACK_TRACE`: there is no stack below a program here, so that it stays empty.
+//! `BPF_MAP_TYPE_STACK_TRACE`: always empty, because programs have no underlying stack here.
 //!
-//! Kernel: `stack_trace_map_ops` (6.18); `bpf_get_stackid` says EFAULT of an empty stack.
+//! Kernel: `stack_trace_map_ops` (6.18); `bpf_get_stackid` returns EFAULT for an empty stack.
 
 use super::{MapKind, index};
 use crate::Errno;
-use crate::memory::Region;
+use skep_mem::Region;
 use skep_uapi::MapShape;
 
 pub(super) struct StackTrace {

@@ -7,36 +7,36 @@
 //!   data          max_entries bytes, mapped twice, so that samples do not break at the end
 //! ```
 //!
-//! A sample is a header of two u32 (length with the bits of a record of a ring buffer; nothing) and
-//! the data, rounded up to 8 bytes. Positions count bytes and never wrap.
+//! A sample is a header of two u32 (length with the bits of a ring buffer record; unused) and the
+//! data, rounded up to 8 bytes. Positions count bytes and never wrap.
 //!
 //! # Invariants
-//! 1. What lies between the positions is the producer's to get right: everything that is read from
-//!    it is checked here before it is used.
+//! 1. Memory between the positions is controlled by the producer: everything read from it is
+//!    checked before it is used.
 //!
 //! Kernel: `user_ringbuf_map_ops`, `bpf_user_ringbuf_drain` (6.18).
 
 use super::ringbuf::{BUSY, CONSUMER, DATA, DISCARD, HEADER, PRODUCER, record_bytes};
 use super::{MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError, TryLockError};
 
 pub(crate) struct UserRingbuf {
     pages: Region,
     bytes: u64,
-    /// One program drains at a time.
+    /// Only one program drains at a time.
     draining: Mutex<()>,
-    /// One thread produces at a time.
+    /// Only one thread produces at a time.
     producing: Mutex<()>,
 }
 
-/// What lies at the consumer's position.
+/// The sample at the consumer's position.
 enum Sample {
     /// Nothing that is committed.
     None,
-    /// Bytes that are to be passed over.
+    /// Bytes to be skipped.
     Discarded(u64),
     /// Address and length of the data, and bytes with header and padding.
     There { addr: u64, len: u32, bytes: u64 },
@@ -44,7 +44,7 @@ enum Sample {
 
 impl UserRingbuf {
     pub(super) fn new(bytes: u32, setup: &Setup) -> Result<UserRingbuf, Error> {
-        let pages = Region::ring(DATA, bytes as usize, &setup.budget)?;
+        let pages = Region::ring(DATA, bytes as usize, &setup.budget).map_err(Error::no_memory)?;
         let (draining, producing) = (Mutex::new(()), Mutex::new(()));
         Ok(UserRingbuf { pages, bytes: u64::from(bytes), draining, producing })
     }
@@ -100,8 +100,8 @@ impl UserRingbuf {
         }
     }
 
-    /// Gives address and length of up to `count` samples to `each`, until it says stop (true): how
-    /// many it got. One that it says nothing of is there as before.
+    /// Passes address and length of up to `count` samples to `each`, until it returns true to stop;
+    /// returns the number of samples. A sample for which it returns nothing stays.
     pub(crate) fn drain(
         &self,
         count: u64,
@@ -148,7 +148,7 @@ impl MapKind for UserRingbuf {
 mod tests {
     use super::*;
     use crate::map::registry::Registry;
-    use crate::memory::Budget;
+    use skep_mem::Budget;
     use std::sync::Arc;
 
     fn ring(bytes: u32) -> UserRingbuf {

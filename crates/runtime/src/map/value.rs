@@ -1,33 +1,33 @@
-//! How a value is copied in and out: around the fields that the runtime manages inside of it.
+//! Copies values in and out, except for the fields that the runtime manages inside them.
 //!
-//! Kernel: `copy_map_value` and `check_and_init_map_value` (6.18): an update leaves a lock or a
-//! timer as it is, a copy for user space shows zeros.
+//! Kernel: `copy_map_value` and `check_and_init_map_value` (6.18): an update preserves locks and
+//! timers, a copy for user space has zeros there.
 
 use super::Setup;
-use crate::memory::Region;
 use crate::objects::Objects;
 use crate::{Errno, Error};
 use skep_btf::{FieldKind, TypeId, special_fields};
+use skep_mem::Region;
 use skep_program::MapDef;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Size of a value and what is special in it.
+/// Size of a value and its special fields.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ValueLayout {
     /// Bytes.
     pub(crate) size: usize,
-    /// What an update does not touch; ascending, inside of the value.
+    /// Ranges preserved by updates; ascending, inside the value.
     holes: Vec<Range<usize>>,
     /// Offset of the `bpf_spin_lock`.
     lock: Option<usize>,
     /// Offset of the `bpf_timer`.
     timer: Option<usize>,
-    /// Offsets of pointers to objects, and of heads and roots that hold some.
+    /// Offsets of pointers to objects, and of list heads and tree roots.
     pointers: Vec<usize>,
     heads: Vec<usize>,
-    /// Offsets of pointers that own nothing.
+    /// Offsets of pointers that do not own anything.
     untrusted: Vec<usize>,
     /// The objects, if there is one of those.
     objects: Option<Arc<Objects>>,
@@ -43,7 +43,7 @@ impl ValueLayout {
         let btf = setup.btf.as_deref();
         let mut layout = ValueLayout { size: def.value_size as usize, ..ValueLayout::default() };
         let (Some(btf), true) = (btf, def.btf_value_type_id != 0) else { return Ok(layout) };
-        // As the kernel: a type with fields that it does not understand has none for it.
+        // As in the kernel, a type with unsupported fields has no special fields.
         let fields = special_fields(btf, TypeId(def.btf_value_type_id)).unwrap_or_default();
         for field in fields {
             let (start, len) = (field.offset as usize, field.size as usize);
@@ -72,7 +72,7 @@ impl ValueLayout {
         Ok(layout)
     }
 
-    /// Bytes from a value to the next.
+    /// Distance between values, in bytes.
     pub(crate) fn stride(&self) -> usize {
         self.size.next_multiple_of(8)
     }
@@ -90,7 +90,7 @@ impl ValueLayout {
         self.objects.is_some()
     }
 
-    /// The value at `off` goes, and with it the objects that it holds.
+    /// Frees the objects held by the value at `off`.
     pub(crate) fn release(&self, region: &Region, off: usize) {
         let Some(objects) = &self.objects else { return };
         for at in &self.pointers {

@@ -1,8 +1,8 @@
-//! Whether a map is what a program was verified with.
+//! Whether a map matches the one that a program was verified with.
 //!
-//! The verifier takes from a map's definition how large keys and values are, how many elements an
-//! array has, where in a value locks and pointers to objects lie, and what constants it holds. None
-//! of that is asked again when a program runs.
+//! The verifier takes the sizes of keys and values, the number of elements of an array, the offsets
+//! of locks and pointers in values, and constants from a map's definition. None of that is checked
+//! again when a program runs.
 //!
 //! # Invariants
 //! 1. Of two definitions without a [`difference`] a program that was verified with one may be given
@@ -25,7 +25,7 @@ pub(crate) type Defined<'a> = (&'a MapDef, Option<&'a Arc<Btf>>);
 pub(crate) fn difference(made: Defined<'_>, verified: Defined<'_>) -> Option<String> {
     let ((a, _), (b, _)) = (made, verified);
     if a.map_type != b.map_type {
-        return Some(format!("it is of type {}, not {}", a.map_type, b.map_type));
+        return Some(format!("its type is {}, not {}", a.map_type, b.map_type));
     }
     let numbers = [
         ("bytes of a key", u64::from(a.key_size), u64::from(b.key_size)),
@@ -43,12 +43,12 @@ pub(crate) fn difference(made: Defined<'_>, verified: Defined<'_>) -> Option<Str
         return Some(format!("it has {a} {what}, not {b}"));
     }
     if b.frozen && !(a.frozen && a.contents == b.contents) {
-        return Some("its constants are others".to_owned());
+        return Some("its constants differ".to_owned());
     }
     if !same_fields(made, verified) {
-        return Some("locks, timers or pointers are elsewhere in its values".to_owned());
+        return Some("locks, timers or pointers have other offsets in its values".to_owned());
     }
-    inner_difference(made, verified).map(|what| format!("of its inner maps: {what}"))
+    inner_difference(made, verified).map(|what| format!("inner maps: {what}"))
 }
 
 /// The same of what inner maps are to be like.

@@ -1,18 +1,18 @@
-//! `Call`: the arguments of one call of a helper, and the only way from them to memory.
+//! `Call`: the arguments of one helper call, and the helper's only access to memory through them.
 //!
 //! # Invariants
-//! 1. A `Call` exists only while the helper runs that the program called, and the verifier has
-//!    proved of its arguments what the helper's prototype says (`skep_uapi::helper`): maps are
-//!    maps, memory has the size that goes with it, the context is the run's.
-//! 2. A helper asks for what its prototype promises, no more.
+//! 1. A `Call` exists only while the called helper runs, and the verifier has proved that its
+//!    arguments match the helper's prototype (`skep_uapi::helper`): maps are maps, memory has the
+//!    corresponding size, the context is the run's.
+//! 2. A helper only uses what its prototype guarantees.
 
 #![allow(unsafe_code)]
 
 use crate::Errno;
 use crate::map::Map;
-use crate::mem::{Bytes, Mem};
+use skep_mem::{Bytes, Mem};
 
-/// Arguments in the order of the registers.
+/// Arguments in register order.
 pub(crate) struct Call {
     args: [u64; 5],
 }
@@ -40,61 +40,61 @@ impl Call {
     /// Argument `n`, `ARG_CONST_MAP_PTR`.
     #[inline]
     pub(crate) fn map(&self, n: usize) -> &Map {
-        // SAFETY: invariants: a handle is `Arc::as_ptr` of a map that the program, or a map of
-        // maps below this run's epoch, keeps alive.
+        // SAFETY: invariants: a handle is `Arc::as_ptr` of a map that the program, or an outer map
+        // below this run's epoch, keeps alive.
         unsafe { &*(self.args[n] as *const Map) }
     }
 
-    /// Memory of `len` bytes that argument `n` points to: readable for the size that the prototype
-    /// goes with, and writable where it says so.
+    /// Memory of `len` bytes to which argument `n` points: readable for the size given by the
+    /// prototype, and writable where the prototype says so.
     #[inline(always)]
     pub(crate) fn mem(&self, n: usize, len: usize) -> Mem<'_> {
-        // An argument that may be null comes with no bytes then.
-        // SAFETY: invariants; what is memory of the run, of a map, or of an object of the runtime
-        // is there as long as the run, and reached by atomic accesses only (`memory`).
+        // An argument that may be null has no bytes then. SAFETY: invariants; memory of the run, of
+        // a map, or of an object of the runtime lives as long as the run, and is accessed
+        // atomically only (`memory`).
         unsafe { Mem::new(self.args[n], len) }
     }
 
-    /// A copy of `len` bytes that argument `n` points to.
+    /// A copy of the `len` bytes to which argument `n` points.
     #[inline(always)]
     pub(crate) fn bytes(&self, n: usize, len: usize) -> Bytes {
         self.mem(n, len).copy()
     }
 
-    /// Writes to the memory that argument `n` points to.
+    /// Writes to the memory to which argument `n` points.
     #[inline]
     pub(crate) fn write(&self, n: usize, bytes: &[u8]) {
         self.mem(n, bytes.len()).write(bytes);
     }
 
-    /// Writes `offset` bytes behind where argument `n` points to.
+    /// Writes at `offset` bytes into the memory to which argument `n` points.
     pub(crate) fn write_at(&self, n: usize, offset: usize, bytes: &[u8]) {
         self.mem(n, offset + bytes.len()).part(offset, bytes.len()).write(bytes);
     }
 
-    /// Zeroes `len` bytes of the memory that argument `n` points to.
+    /// Zeroes `len` bytes of the memory to which argument `n` points.
     pub(crate) fn zero(&self, n: usize, len: usize) {
         self.mem(n, len).fill(0);
     }
 
-    /// The function that argument `n` is, `ARG_PTR_TO_FUNC`.
+    /// The function passed as argument `n`, `ARG_PTR_TO_FUNC`.
     pub(crate) fn func(&self, n: usize) -> Func {
         Func(self.args[n])
     }
 }
 
-/// A function of a program: what that gave a helper for one, and nobody else makes.
+/// A function of a program, which can only come from a helper argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Func(u64);
 
 impl Func {
-    /// Its address, to find the program by.
+    /// Its address, which identifies the program.
     pub(crate) fn addr(self) -> u64 {
         self.0
     }
 }
 
-/// What a helper that says 0 or an errno returns.
+/// The result of a helper that returns 0 or an errno.
 pub(crate) fn ret(result: Result<(), Errno>) -> u64 {
     match result {
         Ok(()) => 0,

@@ -5,10 +5,10 @@ use super::tunnel::Tunnel;
 use crate::recorded::Recorded;
 use std::cell::{Cell, RefCell};
 
-/// Copies of words that iterators of a run go through, by number.
+/// Copies of the words over which bit iterators of a run iterate, by number.
 pub(crate) type Copies = Vec<Option<Vec<u64>>>;
 
-/// Where a packet should go instead of up the stack.
+/// Where to send a packet instead of up the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Redirect {
     /// `bpf_redirect`, `bpf_redirect_peer`, `bpf_redirect_neigh`.
@@ -33,21 +33,21 @@ pub enum Redirect {
 #[derive(Default)]
 pub(crate) struct Effects {
     pub(crate) redirect: RefCell<Option<Redirect>>,
-    /// Interfaces that clones of the packet were sent to, and the packet as it was.
+    /// Interfaces to which clones of the packet were sent, and the packet at that time.
     pub(crate) clones: RefCell<Recorded<(u32, Vec<u8>)>>,
-    /// The tunnel that the packet is to be sent through.
+    /// The tunnel through which to send the packet.
     pub(crate) tunnel: RefCell<Option<Tunnel>>,
-    /// Signals that were to be sent, and whether to one thread only.
+    /// Signals to be sent, and whether to one thread only.
     pub(crate) signals: RefCell<Recorded<(u32, bool)>>,
     /// What `bpf_set_retval` has set.
     pub(crate) retval: Cell<i32>,
-    /// What iterators over bits go through.
+    /// The words over which bit iterators iterate.
     pub(crate) bits: RefCell<Copies>,
-    /// Locks, records and objects that the run is to give back.
+    /// Locks, records and objects that the run must release.
     pub(crate) held: Held,
-    /// The interpreted run is to end: it was interrupted while a helper waited.
+    /// The interpreted run must stop: it was interrupted while a helper waited.
     pub(crate) stopped: Cell<bool>,
-    /// There is something in the lists: clones, signals, bits, what is held.
+    /// Whether any of the lists is non-empty: clones, signals, bits, held resources.
     pub(crate) listed: Cell<bool>,
     /// A helper of ours panicked.
     pub(crate) failure: RefCell<Option<String>>,
@@ -75,7 +75,7 @@ impl Effects {
         self.held.clear();
     }
 
-    /// What a helper of ours failed with.
+    /// The panic message of one of our helpers.
     #[inline]
     pub(crate) fn take_failure(&self) -> Option<String> {
         self.failure.borrow_mut().take()

@@ -8,15 +8,15 @@ use std::cell::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What machine code with fuel shares with its run; a context's own, as a context is in one run at
-/// a time.
+/// What machine code with fuel shares with its run; part of the context, since a context is in one
+/// run at a time.
 #[derive(Default)]
 pub(crate) struct Env(Arc<EnvCell>);
 
 #[derive(Default)]
 struct EnvCell(UnsafeCell<RunEnv>);
 
-// SAFETY: other threads reach `interrupt` only, as an atomic word.
+// SAFETY: other threads only access `interrupt`, as an atomic word.
 unsafe impl Send for EnvCell {}
 // SAFETY: as above.
 unsafe impl Sync for EnvCell {}
@@ -29,12 +29,12 @@ impl EnvCell {
 }
 
 impl Env {
-    /// The address for a run that begins; null without fuel.
+    /// The address for a new run; null without fuel.
     #[inline]
     pub(crate) fn prepare(&self, fuel: Option<u64>) -> *mut RunEnv {
         let Some(fuel) = fuel else { return std::ptr::null_mut() };
         let env = self.0.0.get();
-        // SAFETY: the context, to which this belongs, is in no other run.
+        // SAFETY: the context that contains this is in no other run.
         unsafe {
             (*env).fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
             (*env).stopped = 0;
@@ -43,9 +43,9 @@ impl Env {
         env
     }
 
-    /// Whether the run went on to its end.
+    /// Whether the run completed.
     pub(crate) fn outcome(&self) -> Result<(), Error> {
-        // SAFETY: the run has ended; nobody else writes these fields.
+        // SAFETY: the run has ended; no one else writes these fields.
         let (stopped, fuel) = unsafe { ((*self.0.0.get()).stopped, (*self.0.0.get()).fuel) };
         if stopped == 0 {
             return Ok(());
@@ -57,14 +57,14 @@ impl Env {
         Err(Error::stopped("interrupted"))
     }
 
-    /// Units of fuel that the run took which was given so many.
+    /// Units of fuel used by a run that was given this many.
     pub(crate) fn used(&self, given: u64) -> u64 {
         // SAFETY: as above.
         let left = unsafe { (*self.0.0.get()).fuel };
         given.min(i64::MAX as u64).saturating_sub(left.unsigned_abs())
     }
 
-    /// Whether the run is to end; then it is as if it had.
+    /// Whether the run must stop; if so, it is marked as stopped.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.0.interrupt().load(Relaxed) != 0 && self.take_interrupt()
     }
@@ -83,7 +83,7 @@ impl Env {
 pub struct Interrupter(Arc<EnvCell>);
 
 impl Interrupter {
-    /// Ends the current run, or the next one, at its next unit of fuel
+    /// Stops the current run, or the next one, at its next unit of fuel
     /// ([`crate::LoadOptions::fuel`]). Compiled programs stop only if they have fuel.
     pub fn interrupt(&self) {
         self.0.interrupt().store(1, Relaxed);
@@ -96,17 +96,17 @@ impl std::fmt::Debug for Interrupter {
     }
 }
 
-/// One unit of fuel, and a look at the interrupt flag: a callback may be called often and not jump.
-/// Whether the run may go on; if not, it is stopped when the helper returns.
+/// Consumes one unit of fuel, and checks for interruption: a callback may be called often without
+/// jumping. Returns whether the run may continue; if not, it is stopped when the helper returns.
 ///
 /// # Safety
 ///
-/// `env` is that of the run that calls, or null.
+/// `env` belongs to the calling run, or is null.
 pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
     if env.is_null() {
         return true;
     }
-    // SAFETY: the caller's promise; other threads reach `interrupt` only, as an atomic word.
+    // SAFETY: guaranteed by the caller; other threads only access `interrupt`, as an atomic word.
     unsafe {
         (*env).fuel -= 1;
         let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
@@ -117,16 +117,16 @@ pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
     }
 }
 
-/// Whether the run was interrupted; if so, it is stopped when the helper that asks returns.
+/// Whether the run was interrupted; if so, it is stopped when the calling helper returns.
 ///
 /// # Safety
 ///
-/// `env` is that of the run that calls, or null.
+/// `env` belongs to the calling run, or is null.
 pub(crate) unsafe fn stops_when_interrupted(env: *mut RunEnv) -> bool {
     if env.is_null() {
         return false;
     }
-    // SAFETY: the caller's promise; other threads reach `interrupt` only, as an atomic word.
+    // SAFETY: guaranteed by the caller; other threads only access `interrupt`, as an atomic word.
     unsafe {
         let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
         if interrupted {

@@ -1,20 +1,19 @@
-//! What a run has acquired and not given back yet: locks, records of ring buffers, objects.
+//! Resources that a run has acquired and not released yet: locks, ring buffer records, objects.
 //!
-//! Helpers note it. A run that comes to its end holds nothing, as the verifier has seen; one that
-//! is stopped, or in which a helper of ours panicked, gives back what is noted
-//! (`helper::release_held`).
+//! Recorded by helpers. A run that completes holds nothing, as the verifier has checked; one that
+//! is stopped, or in which a helper panicked, releases what is recorded (`helper::release_held`).
 //!
 //! # Invariants
-//! 1. An entry is a lock or a reference as the verifier counts them: noted when a helper has
-//!    acquired it, struck off when one releases it or puts it elsewhere.
+//! 1. An entry is a lock or a reference as the verifier counts them: added when a helper has
+//!    acquired it, removed when one releases it or transfers it elsewhere.
 
 use super::call::Call;
 use std::cell::RefCell;
 
-/// What gives something back: the helper, whose first argument it is.
+/// How to release a resource: the helper, and its first argument.
 pub(crate) type Release = fn(&Call) -> u64;
 
-/// In the order in which it was acquired.
+/// In order of acquisition.
 #[derive(Default)]
 pub(crate) struct Held(RefCell<Vec<(u64, Release)>>);
 
@@ -28,7 +27,7 @@ impl Held {
         self.0.get_mut().clear();
     }
 
-    /// Everything, which is then not held any more.
+    /// Takes all entries, which are then no longer held.
     pub(crate) fn take(&self) -> Vec<(u64, Release)> {
         self.0.take()
     }
@@ -38,7 +37,7 @@ impl Held {
         self.0.borrow_mut().push((what, release));
     }
 
-    /// Strikes off what was acquired last of those that are `wanted`: whether there was one.
+    /// Removes the most recently acquired entry that is `wanted`; returns whether there was one.
     pub(crate) fn strike_off(&self, wanted: impl Fn(u64) -> bool) -> bool {
         let mut held = self.0.borrow_mut();
         let at = held.iter().rposition(|(what, _)| wanted(*what));

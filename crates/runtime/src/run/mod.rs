@@ -1,5 +1,5 @@
-//! What belongs to one run and is below contexts and helpers: the arguments of its calls, its fuel,
-//! what it holds and what it does besides returning a number.
+//! The state of one run that is below contexts and helpers: the arguments of its calls, its fuel,
+//! the resources that it holds, and its side effects.
 
 pub(crate) mod call;
 mod effects;

@@ -1,4 +1,4 @@
-//! `Tunnel`: where a program wants its packet to be sent through.
+//! `Tunnel`: the tunnel through which a program wants to send its packet.
 
 /// `struct bpf_tunnel_key`: offsets of its fields.
 pub(crate) mod key {
@@ -7,7 +7,7 @@ pub(crate) mod key {
     pub(crate) const LABEL: usize = 24;
     pub(crate) const LOCAL: usize = 28;
     pub(crate) const BYTES: usize = 44;
-    /// Sizes that the struct has had.
+    /// Sizes of the struct in kernel versions.
     pub(crate) const SIZES: [usize; 5] = [BYTES, LOCAL, LABEL, EXT, REMOTE + 4];
 }
 
@@ -23,7 +23,7 @@ pub(crate) const TUNINFO_FLAGS: u64 = 16;
 /// The tunnel that a program chose for its packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunnel {
-    /// `struct bpf_tunnel_key` as the program gave it, padded with zeros.
+    /// `struct bpf_tunnel_key` as passed by the program, padded with zeros.
     pub key: [u8; key::BYTES],
     /// Flags of `bpf_skb_set_tunnel_key`.
     pub flags: u64,
@@ -39,7 +39,7 @@ impl Tunnel {
     /// `TUNNEL_*` in network order.
     fn tunnel_flags(&self) -> u16 {
         let when = |yes: bool, bit: u16| if yes { bit } else { 0 };
-        // TUNNEL_NOCACHE, and what the flags say.
+        // TUNNEL_NOCACHE, and the effects of the flags.
         0x2000
             | when(self.flags & ZERO_CSUM_TX == 0, 0x01)
             | when(self.flags & NO_TUNNEL_KEY == 0, 0x04)
@@ -47,7 +47,7 @@ impl Tunnel {
             | when(self.flags & DONT_FRAGMENT != 0, 0x0100)
     }
 
-    /// The key as the other end has it.
+    /// The key as seen by the other end.
     pub(crate) fn seen(&self, flags: u64) -> [u8; key::BYTES] {
         let (mut seen, address) = (self.key, if self.is_v6() { 16 } else { 4 });
         seen[key::REMOTE..key::REMOTE + 16].fill(0);

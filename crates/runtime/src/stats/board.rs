@@ -1,23 +1,24 @@
-//! `Board`: who asked for statistics of what, and the sites that are switched for it.
+//! Requests for statistics, and the sites that are switched for them.
 //!
 //! # Invariants
-//! 1. A program's entry is on if and only if someone asks for it, or for all programs, as soon as
-//!    the call that changed this has returned; where the host refuses to synchronise threads by
-//!    then, going off takes a moment longer, and going on is refused.
-//! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run has
-//!    ended that began before the entry was off: the time of a run that tail calls ends there.
-//! 3. Who is at any board holds the gate, which is held across `fork` (`ledger`): a child finds no
-//!    board locked by a thread that it does not have.
+//! 1. A program's entry is on if and only if there is a request for it, or for all programs, once
+//!    the call that changed this has returned. If the host no longer allows synchronising threads,
+//!    switching off is delayed, and switching on fails.
+//! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run that
+//!    began before the entry was off has ended, because the tail call ends the time of such a run.
+//! 3. All users hold the gate, which is held across `fork` (`ledger`): a child does not find this
+//!    locked by a thread that does not exist in it.
 
 use super::ledger::{self, gate};
 use super::{Clock, Counters, StatsOptions};
-use crate::poke::{self, Batch, Switch};
+use crate::Error;
 use crate::prog_info::ProgInfo;
-use crate::{Error, epoch};
+use skep_mem::epoch;
+use skep_text::poke::{self, Batch, Switch};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A board, for one thread.
+/// The locked requests.
 struct Locked<'a> {
     state: MutexGuard<'a, State>,
     _gate: MutexGuard<'static, ()>,
@@ -49,8 +50,8 @@ pub(crate) trait Counted: Send + Sync {
     fn info(&self) -> ProgInfo;
 }
 
-/// What is asked for, and what is so.
-pub(crate) struct Board(Mutex<State>);
+/// The requests, and the current state.
+pub(crate) struct StatsRequests(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -61,7 +62,7 @@ struct State {
 
 struct Want {
     token: u64,
-    /// All programs if none is named.
+    /// All programs if `None`.
     prog: Option<u32>,
     options: StatsOptions,
 }
@@ -74,8 +75,8 @@ struct Program {
 }
 
 impl Program {
-    /// It could not be made as it was wanted: it counts as before. Sites at tail calls that are on
-    /// by now go off when no run can come to them.
+    /// A change failed: the program counts as before. Tail call sites that have been switched on go
+    /// off when no run can reach them any more.
     fn take_back(&mut self, program: &dyn Counted, wanted: Option<StatsOptions>) {
         program.counters().set(self.on);
         if wanted.is_some() && self.tail_calls == TailCalls::Off {
@@ -84,20 +85,20 @@ impl Program {
     }
 }
 
-/// What the sites at tail calls are.
+/// State of the tail call sites.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TailCalls {
     Off,
     On,
-    /// On for runs that have begun before an epoch.
+    /// On for runs that began before an epoch.
     Settling(u64),
 }
 
-/// Whether a change is for nothing unless every thread has seen it.
+/// Whether a change is only effective once every thread has seen it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Always,
-    /// If the host refuses to synchronise threads, each sees it some time later.
+    /// If the host does not allow synchronising threads, each sees it eventually.
     IfAllowed,
 }
 
@@ -113,19 +114,19 @@ impl Wait {
     }
 }
 
-/// Keeps statistics on until dropped. Statistics that other guards ask for stay on.
+/// Keeps statistics on until dropped. Statistics requested by other guards stay on.
 #[must_use = "statistics are off again when the guard is dropped"]
 pub struct StatsGuard {
-    board: Weak<Board>,
+    requests: Weak<StatsRequests>,
     token: u64,
 }
 
 impl Drop for StatsGuard {
     fn drop(&mut self) {
-        let Some(board) = self.board.upgrade() else { return };
-        let mut state = board.lock();
+        let Some(requests) = self.requests.upgrade() else { return };
+        let mut state = requests.lock();
         state.wants.retain(|want| want.token != self.token);
-        // Nothing can go wrong: it is sites of living programs that go off.
+        // This cannot fail: it only switches off sites of live programs.
         let _ = state.apply(Wait::IfAllowed);
     }
 }
@@ -136,10 +137,10 @@ impl std::fmt::Debug for StatsGuard {
     }
 }
 
-impl Board {
-    pub(crate) fn new() -> Arc<Board> {
+impl StatsRequests {
+    pub(crate) fn new() -> Arc<StatsRequests> {
         ledger::watch();
-        Arc::new(Board(Mutex::default()))
+        Arc::new(StatsRequests(Mutex::default()))
     }
 
     fn lock(&self) -> Locked<'_> {
@@ -152,7 +153,7 @@ impl Board {
         self.lock().wants.iter().any(|want| want.prog.is_none())
     }
 
-    /// A program has been loaded, and has not run.
+    /// Registers a program that has been loaded and has not run.
     pub(crate) fn add(&self, program: &Arc<dyn Counted>) -> Result<(), Error> {
         let mut state = self.lock();
         state.programs.retain(|program| program.program.strong_count() > 0);
@@ -173,9 +174,9 @@ impl Board {
         state.programs.iter().filter_map(|program| program.program.upgrade()).collect()
     }
 
-    /// Asks for statistics of one program, or of all.
+    /// Requests statistics of one program, or of all.
     pub(crate) fn enable(
-        self: &Arc<Board>,
+        self: &Arc<StatsRequests>,
         clock: &Clock,
         prog: Option<u32>,
         options: StatsOptions,
@@ -193,7 +194,7 @@ impl Board {
             return Err(why);
         }
         drop(state);
-        Ok(StatsGuard { board: Arc::downgrade(self), token })
+        Ok(StatsGuard { requests: Arc::downgrade(self), token })
     }
 }
 
@@ -203,7 +204,7 @@ impl State {
         asked.map(|want| want.options).reduce(StatsOptions::merged)
     }
 
-    /// Makes all programs as they are wanted.
+    /// Brings all programs into the requested state.
     fn apply(&mut self, wait: Wait) -> Result<(), Error> {
         let changes: Vec<(usize, Arc<dyn Counted>, Option<StatsOptions>)> = (0..)
             .zip(&self.programs)
@@ -248,7 +249,7 @@ impl State {
         Ok(())
     }
 
-    /// Turns off the tail calls that no counted run can come to any more.
+    /// Switches off tail call sites that no counted run can reach any more.
     fn settle(&mut self) {
         let mut looked = false;
         let mut batch = Batch::new();
@@ -266,7 +267,7 @@ impl State {
                 settled.push(at);
             }
         }
-        // They cost little: who is refused leaves them on.
+        // They cost little, so a failure leaves them on.
         if batch.is_empty() || batch.commit_nowait().is_ok() {
             settled.into_iter().for_each(|at| self.programs[at].tail_calls = TailCalls::Off);
         }
@@ -300,11 +301,11 @@ mod tests {
         let (off, on) = (bytes(), runtime.enable_stats(StatsOptions::default()).unwrap());
         run();
         HAS_NO_RATE.set(true);
-        // Times that were taken are not known; counts are.
+        // Measured times are unknown; counts are known.
         assert_eq!(instance.try_stats(), Err(ClockError::NoRate));
         assert_eq!((instance.stats().run_cnt, instance.stats().run_time_ns), (1, 0));
         let wanted = StatsOptions { histogram: true, ..StatsOptions::default() };
-        // While it is on it stays as it was, and so it does when it is off.
+        // The state does not change, neither while it is on nor while it is off.
         for guard in [Some(on), None] {
             let before = (bytes(), runtime.stats_enabled());
             let refused = runtime.enable_stats(wanted).unwrap_err();

@@ -1,13 +1,15 @@
-//! The clock that runs are timed with, and what its ticks are in nanoseconds.
+//! The clock used to time runs, and the conversion of its ticks to nanoseconds.
 //!
-//! The time stamp counter, where it goes on at one rate in all states of the processor and of all
-//! processors (the CPU says so); else `CLOCK_MONOTONIC`; or the embedder's own. The counter's rate
-//! is measured against `CLOCK_MONOTONIC` from the first program on, in two stretches that have to
-//! agree; who asks for times before those are over waits for the rest of them (20 ms).
+//! The time stamp counter, if the CPU guarantees a constant rate in all states and on all
+//! processors; otherwise `CLOCK_MONOTONIC`; or the embedder's own. The counter's rate is measured
+//! against `CLOCK_MONOTONIC` from the first program on, over two intervals that must agree; reading
+//! times before they are over waits for the rest of them (20 ms).
 //!
 //! # Invariants
-//! 1. The rate, once known, stays: times only grow. So does that there is none.
-//! 2. A rate is one that a processor can have: else there are no times ([`ClockError::NoRate`]).
+//! 1. Once known, the rate does not change, so times only grow. The same holds for the absence of a
+//!    rate.
+//! 2. A rate must be one that a processor can have; otherwise there are no times
+//!    ([`ClockError::NoRate`]).
 
 #![allow(unsafe_code)]
 
@@ -25,12 +27,12 @@ use thiserror::Error as ThisError;
 /// Why times are unknown or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
 pub enum ClockError {
-    /// The clock jumped back, or far ahead, during timed runs. They count as runs, but not in
-    /// times or histograms.
+    /// The clock jumped back, or far ahead, during timed runs. They count as runs, but not in times
+    /// or histograms.
     #[error("the clock jumped during {0} timed runs; their time is unknown")]
     Jumped(u64),
-    /// The time stamp counter stands still, runs backwards, or at a rate no processor has: it does
-    /// not measure time.
+    /// The time stamp counter stands still, runs backwards, or has a rate that no processor has: it
+    /// does not measure time.
     #[error("the time stamp counter does not advance at a constant rate against CLOCK_MONOTONIC")]
     NoRate,
 }
@@ -95,7 +97,7 @@ impl Clock {
         }
     }
 
-    /// What machine code calls for it; 0 if it reads the counter itself.
+    /// The function that machine code calls for it; 0 if it reads the counter itself.
     pub(crate) fn address(self) -> u64 {
         match self {
             Clock::Tsc => 0,
@@ -104,7 +106,7 @@ impl Clock {
         }
     }
 
-    /// What machine code calls for a run that has a histogram or stands for others.
+    /// The function that machine code calls for a run with a histogram, or that represents others.
     pub(crate) fn timed(self) -> u64 {
         match self {
             Clock::Tsc => timed_by_tsc as *const () as u64,
@@ -112,7 +114,7 @@ impl Clock {
         }
     }
 
-    /// Adds a run to the calling thread's slot, and to its histogram if one is wanted.
+    /// Adds a run to the calling thread's slot, and to its histogram if enabled.
     pub(crate) fn add_timed(self, slot: &StatsSlot, control: &StatsControl, run: Ended) {
         let has_histogram = control.has_histogram.load(Relaxed) != 0;
         let ns = has_histogram.then(|| self.ns(run.elapsed).ok()).flatten();
@@ -128,7 +130,7 @@ impl Clock {
         }
     }
 
-    /// Whether runs can be timed, as far as is known; with `calibrate` it is known afterwards.
+    /// Whether runs can be timed, as far as known; with `calibrate` it is known afterwards.
     pub(crate) fn check(self, calibrate: bool) -> Result<(), ClockError> {
         if self != Clock::Tsc || !(calibrate || RATE.load(Relaxed) != UNKNOWN) {
             return Ok(());
@@ -162,12 +164,12 @@ extern "C" fn timed_in_ns(
     Clock::Monotonic.add_timed(slot, control, Ended { elapsed, weight, now });
 }
 
-/// Where a time is counted in the histogram.
+/// The histogram bucket of a time.
 fn bucket(ns: u64) -> usize {
     ns.max(1).ilog2() as usize
 }
 
-/// Bits behind the point of a rate.
+/// Fractional bits of a rate.
 const RATE_BITS: u32 = 32;
 
 fn scaled(ticks: u64, rate: u64) -> u64 {
@@ -207,7 +209,7 @@ struct Pair {
     ns: u64,
 }
 
-/// The closest of some attempts: the thread may lose its processor between two looks.
+/// The best of several attempts: the thread may be preempted between the two readings.
 fn pair() -> Pair {
     let attempt = || {
         let (before, ns, after) = (tsc(), monotonic(), tsc());
@@ -223,20 +225,21 @@ fn first_pair() -> Pair {
     *FIRST.get_or_init(pair)
 }
 
-/// Length of one of the two stretches.
+/// Length of one of the two intervals.
 const STRETCH_NS: u64 = 10_000_000;
 /// They agree if they differ by less than one in this many.
 const AGREEMENT: u64 = 1000;
-/// Attempts before the last is taken for true.
+/// Number of attempts before the last one is accepted.
 const ATTEMPTS: u32 = 10;
 
-/// What [`tsc_rate`] gives, or one of the two below. Who does not find it measures, and the first
-/// to know sets it: nobody waits for another thread, which a child of `fork` may not have.
+/// The result of [`tsc_rate`], or one of the two below. A thread that does not find it measures,
+/// and the first one to finish sets it: no thread waits for another, which may not exist in a child
+/// of `fork`.
 static RATE: AtomicU64 = AtomicU64::new(UNKNOWN);
 const UNKNOWN: u64 = 0;
 const NONE: u64 = u64::MAX;
 
-/// ns a tick, with `RATE_BITS` behind the point.
+/// ns per tick, with `RATE_BITS` fractional bits.
 fn tsc_rate() -> Result<u64, ClockError> {
     #[cfg(test)]
     if tests::HAS_NO_RATE.get() {
@@ -251,7 +254,7 @@ fn tsc_rate() -> Result<u64, ClockError> {
     if rate == NONE { Err(ClockError::NoRate) } else { Ok(rate) }
 }
 
-/// The rate from a moment on; `wait_until` gives one that is at least so many ns.
+/// The rate from a moment on; `wait_until` gives one that is at least that many ns later.
 fn measured(first: Pair, wait_until: impl Fn(u64) -> Pair) -> Option<u64> {
     let mut from = first;
     for _ in 0..ATTEMPTS {
@@ -262,7 +265,7 @@ fn measured(first: Pair, wait_until: impl Fn(u64) -> Pair) -> Option<u64> {
         }
         from = end;
     }
-    // Clocks that never agree for two stretches: the mean over all of them is what there is.
+    // If the clocks never agree for two intervals, the mean over all of them is used.
     rate(first, from).filter(is_plausible)
 }
 
@@ -272,25 +275,25 @@ fn wait_until(ns: u64) -> Pair {
         if now.ns >= ns {
             return now;
         }
-        // `sleep` panics where the host refuses the system call.
+        // `sleep` panics if the host denies the system call.
         std::thread::park_timeout(Duration::from_nanos(ns - now.ns));
     }
 }
 
-/// The rate over two stretches, if it is the same in both and a processor can have it.
+/// The rate over two intervals, if it is the same in both and a processor can have it.
 fn agreed([from, middle, end]: [Pair; 3]) -> Option<u64> {
     let (one, two) = (rate(from, middle)?, rate(middle, end)?);
     (one.abs_diff(two) < one / AGREEMENT && is_plausible(&one)).then(|| rate(from, end))?
 }
 
-/// ns a tick between two moments.
+/// ns per tick between two moments.
 fn rate(from: Pair, to: Pair) -> Option<u64> {
     let ticks = to.ticks.checked_sub(from.ticks).filter(|ticks| *ticks > 0)?;
     let rate = (u128::from(to.ns.checked_sub(from.ns)?) << RATE_BITS) / u128::from(ticks);
     u64::try_from(rate).ok()
 }
 
-/// 0.05 to 20 ns a tick: 50 MHz to 20 GHz.
+/// 0.05 to 20 ns per tick: 50 MHz to 20 GHz.
 fn is_plausible(rate: &u64) -> bool {
     ((1 << RATE_BITS) / 20..20 << RATE_BITS).contains(rate)
 }
@@ -301,7 +304,7 @@ pub(crate) mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// For this thread the counter is one that does not go on with time.
+        /// On this thread the counter does not follow time.
         pub(crate) static HAS_NO_RATE: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -329,7 +332,8 @@ pub(crate) mod tests {
     fn the_rate_makes_ticks_real_time() {
         let clock = Clock::new(ClockSource::Auto).unwrap();
         assert_eq!(clock.check(true), Ok(()));
-        // The thread may lose its processor between two looks: one attempt in some is good.
+        // The thread may be preempted between the two readings: one good attempt in several is
+        // enough.
         let mut attempts = (0..10).map(|_| {
             let (ticks, started) = (clock.now(), std::time::Instant::now());
             std::thread::sleep(Duration::from_millis(30));

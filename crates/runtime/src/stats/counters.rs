@@ -1,28 +1,28 @@
 //! `Counters`: the slots of one program, one for each thread that may run programs.
 //!
 //! # Invariants
-//! 1. The slot of a thread is the one with the number that the thread has in `epoch`; machine code
-//!    finds it by the thread's word, which `epoch` sets.
+//! 1. The slot of a thread has the thread's number in `epoch`; machine code finds it through the
+//!    thread word, which `epoch` sets.
 
 use super::estimate::Ended;
-use super::ledger::Sheet;
+use super::ledger::ProgSlots;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
 use skep_jit::stats::{JUMP_BITS, StatsControl, StatsLink, StatsSlot};
-use skep_jit::thread_word;
+use skep_mem::thread_word;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Where the runs of one program are counted.
+/// The counters of one program's runs.
 pub(crate) struct Counters {
-    sheet: Sheet,
+    slots: ProgSlots,
     control: Box<StatsControl>,
     /// What interpreted runs ask.
     is_on: AtomicBool,
     clock: Clock,
 }
 
-/// An interpreted run that is timed.
+/// An interpreted run being timed.
 pub(crate) struct Timed {
     start: u64,
     weight: u64,
@@ -30,14 +30,14 @@ pub(crate) struct Timed {
 
 impl Counters {
     pub(crate) fn new(clock: Clock) -> Result<Counters, Error> {
-        let sheet = Sheet::new()?;
-        Ok(Counters { sheet, control: Box::default(), is_on: AtomicBool::new(false), clock })
+        let slots = ProgSlots::new()?;
+        Ok(Counters { slots, control: Box::default(), is_on: AtomicBool::new(false), clock })
     }
 
-    /// What machine code needs; the `Counters` have to outlive it.
+    /// The addresses that machine code needs; the `Counters` must outlive it.
     pub(crate) fn link(&self) -> StatsLink {
         StatsLink {
-            slots: self.sheet.address(),
+            slots: self.slots.address(),
             control: std::ptr::from_ref(&*self.control) as u64,
             thread_word: thread_word::offset(),
             clock: self.clock.address(),
@@ -45,10 +45,10 @@ impl Counters {
         }
     }
 
-    /// What is to be measured of runs that begin from now on; the sites are someone else's.
+    /// Sets what to measure in runs that begin from now on; the caller switches the sites.
     pub(super) fn set(&self, options: Option<StatsOptions>) {
         if let Some(options) = options {
-            self.sheet.open();
+            self.slots.open();
             self.control.since.store(self.clock.now(), Relaxed);
             self.control.rate.set(options.sample);
             self.control.has_histogram.store(options.histogram.into(), Relaxed);
@@ -58,7 +58,7 @@ impl Counters {
 
     /// What is known now.
     pub(crate) fn read(&self) -> ProgStats {
-        let counts = self.sheet.read();
+        let counts = self.slots.read();
         let ns = |ticks: u64| if ticks == 0 { Ok(0) } else { self.clock.ns(ticks) };
         let (time, histogram_time) = (ns(counts.ticks), ns(counts.bucket_ticks));
         ProgStats {
@@ -75,10 +75,10 @@ impl Counters {
     }
 
     fn slot(&self) -> Option<&StatsSlot> {
-        self.sheet.slot()
+        self.slots.slot()
     }
 
-    /// A run that is not of machine code begins.
+    /// A run that is not machine code begins.
     pub(crate) fn begin(&self) -> Option<Timed> {
         if !self.is_on.load(Relaxed) {
             return None;
@@ -105,7 +105,7 @@ impl Counters {
 
     /// A run does not happen.
     pub(crate) fn miss(&self) {
-        self.sheet.open();
+        self.slots.open();
         if let Some(slot) = self.slot() {
             slot.recursion_misses.store(slot.recursion_misses.load(Relaxed) + 1, Relaxed);
         }

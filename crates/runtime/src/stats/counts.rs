@@ -1,13 +1,14 @@
-//! `Counts`: what slots have counted: read whole while their threads go on, folded when one ends.
+//! `Counts`: the contents of slots: read consistently while their threads continue, folded when one
+//! exits.
 //!
 //! # Invariants
-//! 1. A slot is written by the thread that owns it, and folded by it before it is another's. Who
-//!    reads and who folds do so in turn (`ledger`), so a reader finds a count either in its slot or
-//!    among what was folded, never in both and never in neither.
-//! 2. `run_cnt` of a slot is never set back: which runs are timed depends on it. What was folded of
-//!    it is in `folded_cnt`.
+//! 1. A slot is written by the thread that owns it, which folds it before another thread can own
+//!    it. Reading and folding are serialised (`ledger`), so a reader finds a count either in its
+//!    slot or in the folded counts, never in both or neither.
+//! 2. `run_cnt` of a slot is never reset, because it determines which runs are timed. The folded
+//!    part of it is in `folded_cnt`.
 //!
-//! The models compile this file too, with atomics that they watch.
+//! The models compile this file too, with instrumented atomics.
 
 use super::atomic::Ordering::{Acquire, Relaxed, Release};
 use super::atomic::{AtomicU64, fence};
@@ -22,9 +23,9 @@ pub(crate) struct Counts {
     pub(crate) misses: u64,
     pub(crate) jumps: u64,
     pub(crate) buckets: [u64; BUCKETS],
-    /// Those of `ticks` that are of runs in `buckets`.
+    /// The part of `ticks` from runs in `buckets`.
     pub(crate) bucket_ticks: u64,
-    /// Those of `timed` that stand for others too.
+    /// The part of `timed` from runs that represent others too.
     pub(crate) estimated: u64,
 }
 
@@ -62,11 +63,11 @@ impl Counts {
         self.runs += slot.run_cnt.load(Relaxed) - slot.folded_cnt.load(Relaxed);
     }
 
-    /// Takes what the owner of a slot, who has ended, has counted; the next one starts from 0.
+    /// Takes the counts of a slot whose owner is exiting; the next owner starts from 0.
     pub(crate) fn fold(&mut self, slot: &StatsSlot) {
         let (runs, folded) = (slot.run_cnt.load(Relaxed), slot.folded_cnt.load(Relaxed));
         let missed = slot.recursion_misses.load(Relaxed) > 0;
-        // Whatever else it counted, it began a run before.
+        // Everything else it counted belongs to a run that it began before.
         if runs == folded && !missed {
             return;
         }
@@ -78,7 +79,7 @@ impl Counts {
     }
 }
 
-/// What changes together, if it is not changing now; the rest is 0.
+/// The fields that change together, if consistent; otherwise 0.
 fn whole(slot: &StatsSlot) -> Option<Counts> {
     let seq = slot.seq.load(Acquire);
     let ticks = slot.ticks.load(Relaxed);
@@ -92,9 +93,8 @@ fn whole(slot: &StatsSlot) -> Option<Counts> {
     is_whole.then_some(counts)
 }
 
-/// A timed run of the slot's own thread has ended: the ticks that it counts for, the bucket that it
-/// belongs in, and how many runs it stands for. Nobody else writes the slot: loads and stores are
-/// enough.
+/// A timed run of the slot's own thread has ended: the ticks that it counts for, its bucket, and
+/// the number of runs it represents. No other thread writes the slot, so loads and stores suffice.
 pub(crate) fn add_timed(slot: &StatsSlot, (ticks, bucket): (u64, Option<usize>), weight: u64) {
     let seq = slot.seq.load(Relaxed);
     slot.seq.store(seq.wrapping_add(1), Relaxed);
@@ -114,8 +114,8 @@ pub(crate) fn add_timed(slot: &StatsSlot, (ticks, bucket): (u64, Option<usize>),
     slot.seq.store(seq.wrapping_add(2), Release);
 }
 
-/// In a child of `fork`: the slot of a thread that did not come along, which may have been writing.
-/// The time of that run may be there without the run.
+/// In a child of `fork`: the slot of a thread that does not exist in it, which may have been
+/// writing. The time of that run may be included without the run.
 pub(crate) fn settle(slot: &StatsSlot) {
     let seq = slot.seq.load(Relaxed);
     slot.seq.store(seq.next_multiple_of(2), Relaxed);

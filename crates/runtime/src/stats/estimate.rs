@@ -1,41 +1,42 @@
-//! Estimates: how much time a timed run stands for where one run in N is timed.
+//! Estimates: the time represented by a timed run, if one run in N is timed.
 //!
-//! N times its own is not the answer: one run that lost its processor for 4 ms would be 256 ms of
-//! 64 runs. So a run stands for itself, as long as it was, and for the others only as long as runs
-//! of this program are known to be; and a thread has no more time to give than has passed.
+//! N times its own time would be wrong: one run that was preempted for 4 ms would count as 256 ms
+//! for 64 runs. So a run counts with its own time, and for the others with at most what runs of
+//! this program are known to take; and the total time of a thread cannot exceed the elapsed time.
 //!
-//! What is known of the others is `StatsSlot::limit`: 256 times the mean of the runs that the
-//! thread timed, the last 256 counting most, none of them with more than the limit of its moment.
-//! Runs that are long once in up to about 256 timed ones are the program's own and count in full;
-//! those that are long more seldom than that count once.
+//! What is known about the others is `StatsSlot::limit`: 256 times the mean of the runs timed by
+//! the thread, with the last 256 weighted most, each capped at the limit of its time. Long runs
+//! that occur at least once in about 256 timed ones are typical of the program and count in full;
+//! rarer ones count once.
 //!
-//! Timed runs are not evenly spaced, so the time that one leaves is for those after it, some 0.1 s
-//! of it: an hour without runs is no hour that the next ones can have.
+//! Timed runs are not evenly spaced, so time not used by one is available to later ones, up to some
+//! 0.1 s: an hour without runs does not provide an hour for the next ones.
 //!
 //! # Invariants
-//! 1. What the sampled runs of a slot are given since statistics were asked for is at most the time
-//!    since then: `StatsSlot::covered` goes on by what each is given, and never beyond now.
-//! 2. What has been given is not taken back: times only grow.
-//! 3. A run that stands for itself alone has its own time, as in the kernel.
-//! 4. Machine code does the same with runs that are not longer than the limit (`skep-jit`, the
-//!    stubs of the statistics).
+//! 1. The total time assigned to a slot's sampled runs since statistics were requested is at most
+//!    the time elapsed since then: `StatsSlot::covered` advances by each assigned time, and never
+//!    beyond now.
+//! 2. Assigned time is never taken back: times only grow.
+//! 3. A run that only represents itself has its own time, as in the kernel.
+//! 4. Machine code does the same for runs that are not longer than the limit (`skep-jit`, the stubs
+//!    of the statistics).
 
 use super::StatsSlot;
 use super::atomic::Ordering::Relaxed;
 use skep_jit::stats::{BANK_BITS, LIMIT_BITS};
 
-/// A timed run that has ended.
+/// A finished timed run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     /// Its ticks.
     pub(crate) elapsed: u64,
-    /// How many runs it stands for, itself included.
+    /// The number of runs that it represents, including itself.
     pub(crate) weight: u64,
     /// When it ended.
     pub(crate) now: u64,
 }
 
-/// The ticks that it counts for in its thread's slot; statistics are wanted as they are `since`.
+/// The ticks that it counts for in its thread's slot; statistics have been requested since `since`.
 pub(crate) fn ticks(slot: &StatsSlot, since: u64, run: Ended) -> u64 {
     if run.weight == 1 {
         slot.covered.store(run.now, Relaxed);
@@ -48,7 +49,7 @@ pub(crate) fn ticks(slot: &StatsSlot, since: u64, run: Ended) -> u64 {
     given
 }
 
-/// The part of a run's time that others are taken to have, too.
+/// The part of a run's time that is extrapolated to others.
 fn usual(slot: &StatsSlot, elapsed: u64) -> u64 {
     let limit = slot.limit.load(Relaxed);
     if limit == 0 {
@@ -60,8 +61,8 @@ fn usual(slot: &StatsSlot, elapsed: u64) -> u64 {
     usual
 }
 
-/// Until when time is given: the latest moment that is not ahead of now. A clock of the embedder's
-/// may be another one in each thread; what is ahead of it says nothing.
+/// The end of the assigned time: the latest moment not after now. An embedder's clock may differ
+/// between threads; values in the future are ignored.
 fn covered(slot: &StatsSlot, since: u64, now: u64) -> u64 {
     let saved = now.wrapping_sub(1 << BANK_BITS);
     let known = [slot.covered.load(Relaxed), since].into_iter();
@@ -73,8 +74,8 @@ fn covered(slot: &StatsSlot, since: u64, now: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Threads of runs with these lengths and pauses, one in `weight` timed; the time that passed,
-    /// the exact time of all runs, and the estimate.
+    /// Threads of runs with these lengths and pauses, one in `weight` timed; the elapsed time, the
+    /// exact time of all runs, and the estimate.
     fn simulate(weight: u64, runs: impl Iterator<Item = (u64, u64)>) -> [u64; 3] {
         const START: u64 = 1_000_000;
         let slot = StatsSlot::default();
@@ -117,8 +118,8 @@ mod tests {
         }
     }
 
-    /// 10 million ticks to another thread, in one timed run or in each of three, once the program
-    /// is known: those ticks, and what 256 times the mean adds to them.
+    /// 10 million ticks lost to another thread, in one timed run or in each of three, once the
+    /// program is known: those ticks, and what 256 times the mean adds to them.
     #[test]
     fn a_run_that_lost_its_processor_counts_once() {
         for lost in [vec![30], vec![30, 31, 700]] {

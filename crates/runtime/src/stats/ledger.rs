@@ -1,34 +1,46 @@
-//! `Sheet`: the slots of one program, and the ledger of all programs' sheets in the process, which
-//! has what threads counted that have ended.
+//! The per-thread slots of one program, and the process-wide registry of all programs' slots and of
+//! the counts of exited threads.
 //!
 //! # Invariants
-//! 1. Who reads a sheet, and who folds a slot of it, holds the ledger: each count is seen once.
-//! 2. The ledger is held across `fork` by the thread that forks, and so is the gate of all boards,
-//!    which is always taken first: a child finds them whole, and open.
+//! 1. Reading a program's slots, and folding one, is done under the registry's lock: each count is
+//!    seen exactly once.
+//! 2. The forking thread holds the registry's lock and the gate across `fork`, acquiring the gate
+//!    first: a child finds them consistent, and unlocked.
 
-use super::accounts::{Accounts, Slots};
+#![allow(unsafe_code)]
+
+use super::accounts::{SlotRegistry, Slots};
 use super::counts::Counts;
 use crate::Error;
-use crate::epoch::{self, THREADS_MAX, Watcher};
-use crate::memory::{Budget, Region};
 use skep_jit::stats::StatsSlot;
+use skep_mem::epoch::{self, THREADS_MAX, Watcher};
+use skep_mem::thread_word::SLOT_BYTES;
+use skep_mem::{Budget, Region};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Ledger = Accounts<Arc<Region>>;
+type Registry = SlotRegistry<Arc<Region>>;
 
-static LEDGER: Mutex<Ledger> = Mutex::new(Accounts::new());
+static REGISTRY: Mutex<Registry> = Mutex::new(SlotRegistry::new());
 
 impl Slots for Arc<Region> {
     fn all(&self) -> &[StatsSlot] {
-        self.stats_slots()
+        stats_slots(self)
     }
+}
+
+/// A region of slots.
+fn stats_slots(region: &Region) -> &[StatsSlot] {
+    // What a thread's word counts in.
+    const { assert!(size_of::<StatsSlot>() == SLOT_BYTES) };
+    // SAFETY: it is made of atomics.
+    unsafe { region.all() }
 }
 
 static GATE: Mutex<()> = Mutex::new(());
 
-/// Nobody is at any board, nor comes there, until it is dropped.
+/// While held, statistics requests cannot be changed or read.
 pub(crate) fn gate() -> MutexGuard<'static, ()> {
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -39,18 +51,18 @@ thread_local! {
 }
 
 struct Held {
-    ledger: MutexGuard<'static, Ledger>,
+    registry: MutexGuard<'static, Registry>,
     _gate: MutexGuard<'static, ()>,
 }
 
-fn ledger() -> MutexGuard<'static, Ledger> {
-    LEDGER.lock().unwrap_or_else(PoisonError::into_inner)
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A slot for each thread that may run programs.
-pub(super) struct Sheet {
+pub(super) struct ProgSlots {
     number: u64,
-    /// Pages are the system's until a thread counts in them.
+    /// Pages are only committed when a thread counts in them.
     slots: Arc<Region>,
     is_open: AtomicBool,
 }
@@ -58,22 +70,24 @@ pub(super) struct Sheet {
 /// Numbers of sheets.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-impl Sheet {
-    pub(super) fn new() -> Result<Sheet, Error> {
+impl ProgSlots {
+    pub(super) fn new() -> Result<ProgSlots, Error> {
         let bytes = THREADS_MAX * size_of::<StatsSlot>();
-        let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?.sparse());
+        let slots = Arc::new(
+            Region::zeroed(bytes, &Budget::new(usize::MAX)).map_err(Error::no_memory)?.sparse(),
+        );
         watch();
-        epoch::watch_forks();
+        epoch::watch_runs();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
+        Ok(ProgSlots { number, slots, is_open: AtomicBool::new(false) })
     }
 
-    /// Something will be counted. Until then threads that end need not look at the slots.
+    /// Something will be counted. Until then exiting threads need not look at the slots.
     pub(super) fn open(&self) {
         if self.is_open.load(Ordering::Acquire) {
             return;
         }
-        ledger().open(self.number, &self.slots);
+        registry().open(self.number, &self.slots);
         self.is_open.store(true, Ordering::Release);
     }
 
@@ -84,25 +98,25 @@ impl Sheet {
 
     /// The calling thread's slot, if it has one.
     pub(super) fn slot(&self) -> Option<&StatsSlot> {
-        self.slots.stats_slots().get(epoch::slot()? as usize)
+        stats_slots(&self.slots).get(epoch::slot()? as usize)
     }
 
     /// What all threads have counted.
     pub(super) fn read(&self) -> Counts {
-        let ledger = ledger();
-        ledger.read(self.number, epoch::slots_used())
+        let registry = registry();
+        registry.read(self.number, epoch::slots_used())
     }
 }
 
-impl Drop for Sheet {
+impl Drop for ProgSlots {
     fn drop(&mut self) {
         if self.is_open.load(Ordering::Acquire) {
-            ledger().close(self.number);
+            registry().close(self.number);
         }
     }
 }
 
-/// When threads end, and around `fork`.
+/// At thread exit, and around `fork`.
 static WATCHER: Watcher = Watcher {
     ends: fold,
     before_fork: hold,
@@ -111,22 +125,21 @@ static WATCHER: Watcher = Watcher {
     ..Watcher::NONE
 };
 
-/// From now on what threads count is folded when they end, and nobody is at any board when the
-/// process forks.
+/// From now on, counts are folded when threads exit, and the gate is held when the process forks.
 pub(super) fn watch() {
     epoch::add_watcher(&WATCHER);
 }
 
-/// The thread that owns slot `number` ends.
+/// The thread that owns slot `number` is exiting.
 fn fold(number: u32) {
-    ledger().fold(number);
+    registry().fold(number);
 }
 
 /// Before `fork`.
 fn hold() {
     let _ = HELD.try_with(|held| {
         let gate = gate();
-        held.replace(Some(Held { ledger: ledger(), _gate: gate }))
+        held.replace(Some(Held { registry: registry(), _gate: gate }))
     });
 }
 
@@ -135,9 +148,9 @@ fn release() {
     let _ = HELD.try_with(RefCell::take);
 }
 
-/// After it, in the child: only the thread with slot `mine` came along.
+/// After it, in the child: only the thread with slot `mine` exists.
 fn fold_others(mine: u32) {
     let held = HELD.try_with(RefCell::take).ok().flatten();
-    let Some(Held { mut ledger, .. }) = held else { return };
-    ledger.fold_others(mine, epoch::slots_used());
+    let Some(Held { mut registry, .. }) = held else { return };
+    registry.fold_others(mine, epoch::slots_used());
 }

@@ -1,26 +1,26 @@
 //! Program statistics: how often each program ran, and for how long.
 //!
-//! They are off until someone asks ([`Runtime::enable_stats`](crate::Runtime::enable_stats), the
+//! Statistics are off until requested ([`Runtime::enable_stats`](crate::Runtime::enable_stats), the
 //! kernel's `bpf_stats_enabled`, or [`Instance::enable_stats`](crate::Instance::enable_stats));
 //! then every run is counted, and every run or one in N is timed. Counts are kept when statistics
 //! are switched off again.
 //!
-//! Reading order: [`ProgStats`] (what is known), `counters` (how one program counts), `counts`
-//! (slots: read, folded), `estimate` (what a timed run stands for), `accounts` (of all programs),
-//! `ledger` (who reads and folds in turn), `clock` (what a tick is), `board` (who asked for what,
-//! and the sites that are switched for it).
+//! Reading order: [`ProgStats`] (the result), `counters` (the counters of one program), `counts`
+//! (reading and folding slots), `estimate` (the time represented by a timed run), `accounts` (all
+//! programs), `ledger` (serialises reading and folding), `clock` (the length of a tick), `board`
+//! (the requests, and the sites switched for them).
 //!
 //! # Invariants
 //! 1. `run_cnt` is the number of runs that began while the program's statistics were on, at any
-//!    rate of sampling and whatever was switched meanwhile: a thread counts in its own slot, which
-//!    is folded when it ends, and no count is ever in both places or in neither.
-//! 2. Each ns is some program's: a program that tail calls another from its main function ends
-//!    before the target begins. Only what a function tail called is timed twice, as the target's
-//!    and as the caller's, which goes on after it.
+//!    sampling rate and whatever was switched in the meantime: a thread counts in its own slot,
+//!    which is folded when it exits, and no count is ever in both places or in neither.
+//! 2. Each ns belongs to some program: a program that tail calls another from its main function
+//!    ends before the target begins. Only the target of a tail call from a function is timed twice,
+//!    as its own time and as the caller's, which continues afterwards.
 //!
-//! Kernel: a run is counted and timed around the whole program (`bpf_prog_run`, 6.18), so that what
-//! it tail calls is its own time, and the targets are not counted. The sum over a chain from a main
-//! function is the kernel's number.
+//! Kernel: a run is counted and timed around the whole program (`bpf_prog_run`, 6.18), so its time
+//! includes that of its tail calls, and the targets are not counted. The sum over a chain from a
+//! main function is the kernel's number.
 
 mod accounts;
 mod board;
@@ -32,7 +32,7 @@ mod ledger;
 mod prog_stats;
 
 pub use board::StatsGuard;
-pub(crate) use board::{Board, Counted};
+pub(crate) use board::{Counted, StatsRequests};
 pub(crate) use clock::Clock;
 pub use clock::{ClockError, ClockSource, HostClock};
 pub(crate) use counters::{Counters, Timed};
@@ -42,7 +42,7 @@ use skep_jit::stats::{BUCKETS, StatsSlot};
 use std::num::NonZeroU32;
 use std::sync::atomic;
 
-/// Before who reads a slot looks again: its thread writes for a few ns, unless it is not running.
+/// Waits before reading a slot again: its thread writes for a few ns, unless it was preempted.
 fn pause(turns: &mut u32) {
     *turns += 1;
     if turns.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }

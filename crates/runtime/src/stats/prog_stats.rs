@@ -1,4 +1,4 @@
-//! `ProgStats`: what is known of a program's runs.
+//! `ProgStats`: the statistics of a program's runs.
 
 use super::clock::ClockError;
 use skep_jit::stats::BUCKETS;
@@ -7,10 +7,10 @@ use skep_jit::stats::BUCKETS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgStats {
     /// Time in the program, ns; an estimate if not all runs were timed
-    /// ([`ProgStats::is_estimate`]), which is never more than the time that passed on the threads
-    /// that ran it. A program ends where its main function tail calls another; after a tail call
-    /// from a subprog it goes on, and the target's time is part of its own. Stopped runs are
-    /// included up to that point.
+    /// ([`ProgStats::is_estimate`]), which never exceeds the time elapsed on the threads that ran
+    /// it. A program ends when its main function tail calls another; after a tail call from a
+    /// subprog it continues, and its time includes the target's. Stopped runs are included up to
+    /// that point.
     pub run_time_ns: u64,
     /// Runs that began, started by the host or by a tail call, including stopped ones.
     pub run_cnt: u64,
@@ -18,11 +18,11 @@ pub struct ProgStats {
     pub recursion_misses: u64,
     /// Timed runs that have ended.
     pub timed_cnt: u64,
-    /// Those of them that stand for other runs too, which were not timed.
+    /// The timed runs that also represent others, which were not timed.
     pub estimated_cnt: u64,
     /// Runs whose time is unknown because the clock jumped ([`ProgStats::check_clock`]).
     pub clock_jumps: u64,
-    /// There are times, but in ticks of a clock without a constant rate: `run_time_ns` is 0.
+    /// Times exist, but in ticks of a clock without a constant rate: `run_time_ns` is 0.
     pub is_uncalibrated: bool,
     /// Bucket `i` counts runs that took at least 2^i ns (the first also counts 0) and less than
     /// twice that, with each timed run weighted as in `run_time_ns`. Zeros if no histogram was

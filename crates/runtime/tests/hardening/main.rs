@@ -11,12 +11,13 @@ mod late;
 mod watch;
 
 use skep_insn::asm::assemble;
-use skep_jit::{BareCode, Tuning};
+use skep_jit::Tuning;
 use skep_program::{MapDef, Program};
 use skep_runtime::StatsOptions;
 use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::poke::{self, Batch, PokeMode};
 use skep_runtime::{Ctx, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_text::BareCode;
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};

@@ -10,7 +10,7 @@ use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use loom::thread;
 
-#[path = "../../src/epoch/protocol.rs"]
+#[path = "../../../mem/src/epoch/protocol.rs"]
 #[expect(dead_code, reason = "the product's file; not all of it is modelled")]
 pub(super) mod protocol;
 

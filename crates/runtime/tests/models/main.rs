@@ -3,10 +3,11 @@
 //! what a batch leaves, in which order statistics are switched (`poke`), what is read of counters
 //! (`stats`).
 //!
-//! What is modelled is the product's own source: `epoch/protocol.rs`, `poke/batch.rs`,
-//! `poke/direct.rs`, `stats/counts.rs`, and the JIT's `sites.rs`, `edit.rs` and `stats/slot.rs` are
-//! compiled here once more, with atomics that loom watches, and with sites that are words instead
-//! of code. Models have broken twins, which must be found out.
+//! What is modelled is the product's own source: `epoch/protocol.rs` of `skep-mem`, `edit.rs`,
+//! `poke/batch.rs` and `poke/direct.rs` of `skep-text`, `sites.rs`, `stats/rate.rs` and
+//! `stats/slot.rs` of `skep-jit`, and `stats/counts.rs` are compiled here once more, with atomics
+//! that loom watches, and with sites that are words instead of code. Models have broken twins,
+//! which must be found out.
 //!
 //! A process-wide `membarrier` is one word here that both sides change, so that whoever comes
 //! second sees all that the first did before ([`heavy_barrier`], [`light_barrier`]). A processor

@@ -1,4 +1,4 @@
-//! `poke/batch.rs`, `poke/direct.rs` and the JIT's `edit.rs`: what a batch leaves, when a tail call
+//! `poke/batch.rs`, `poke/direct.rs` `edit.rs`: what a batch leaves, when a tail call
 //! may be entered; and the order in which `stats/board.rs` switches.
 
 use super::epoch::Threads;
@@ -10,12 +10,13 @@ use loom::sync::atomic::Ordering::{Acquire, Release};
 use loom::sync::atomic::{AtomicU64, AtomicUsize};
 use loom::thread;
 
-#[path = "../../src/poke/batch.rs"]
+#[path = "../../../text/src/poke/batch.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the product's file; not all of it is modelled")]
 mod batch;
-#[path = "../../src/poke/direct.rs"]
+#[path = "../../../text/src/poke/direct.rs"]
+#[expect(unreachable_pub, reason = "the product's file")]
 mod direct;
-#[path = "../../../jit/src/edit.rs"]
+#[path = "../../../text/src/edit.rs"]
 #[expect(unreachable_pub, reason = "the product's file")]
 mod edit;
 #[path = "../../../jit/src/sites.rs"]
@@ -27,7 +28,7 @@ use batch::{Batch, Error};
 use direct::DirectCalls;
 use edit::{EditError, Edits};
 use sites::SwitchSite;
-use text::{Jump, MachineCode, Switch, Target, TextLock, synchronise};
+use text::{Jump, MachineCode, Switch, TailCall, Target, TextLock, synchronise};
 
 fn is_on(word: u32) -> bool {
     word == u32::from(SwitchSite::ON)
@@ -304,7 +305,7 @@ fn a_tail_call_is_retargeted_to_what_is_there() {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
-    /// `Board`'s: tail calls on, entry on; entry off, runs end, tail calls off.
+    /// `StatsRequests`: tail calls on, entry on; entry off, runs end, tail calls off.
     Right,
     EntryFirst,
     /// Tail calls off without waiting.

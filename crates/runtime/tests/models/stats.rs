@@ -21,7 +21,7 @@ mod rate;
 #[expect(unreachable_pub, reason = "the product's file")]
 mod slot;
 
-use accounts::{Accounts, Slots};
+use accounts::{SlotRegistry, Slots};
 use counts::{Counts, add_timed};
 use rate::Rate;
 use skep_jit::stats::GOLDEN;
@@ -37,7 +37,7 @@ fn pause(_turns: &mut u32) {
 }
 
 /// One slot of one program, and what is known of threads that have ended.
-struct Sheet {
+struct ProgSlot {
     slot: StatsSlot,
     taken: AtomicBool,
     folded: Mutex<Counts>,
@@ -45,10 +45,10 @@ struct Sheet {
     ran: AtomicU64,
 }
 
-impl Sheet {
-    fn new(taken: bool) -> Arc<Sheet> {
+impl ProgSlot {
+    fn new(taken: bool) -> Arc<ProgSlot> {
         let (folded, taken) = (Mutex::new(Counts::ZERO), AtomicBool::new(taken));
-        Arc::new(Sheet { slot: StatsSlot::default(), taken, folded, ran: AtomicU64::new(0) })
+        Arc::new(ProgSlot { slot: StatsSlot::default(), taken, folded, ran: AtomicU64::new(0) })
     }
 
     /// A timed run of 5 ticks, as the interpreter and machine code count it.
@@ -79,15 +79,15 @@ fn exactly(runs: u64) -> Counts {
 
 /// A thread runs twice while another reads.
 fn counts_are_whole(checks: bool) {
-    let sheet = Sheet::new(true);
+    let program = ProgSlot::new(true);
     let reader = {
-        let sheet = sheet.clone();
+        let program = program.clone();
         thread::spawn(move || {
             let seen = match checks {
-                true => sheet.read(),
+                true => program.read(),
                 // The twin does not look at the sequence.
                 false => {
-                    let [ticks, timed] = [&sheet.slot.ticks, &sheet.slot.timed_cnt];
+                    let [ticks, timed] = [&program.slot.ticks, &program.slot.timed_cnt];
                     Counts { ticks: ticks.load(Relaxed), timed: timed.load(Relaxed), ..exactly(2) }
                 }
             };
@@ -95,9 +95,9 @@ fn counts_are_whole(checks: bool) {
             assert!(seen.timed <= seen.runs && seen.runs <= 2);
         })
     };
-    (0..2).for_each(|_| sheet.run());
+    (0..2).for_each(|_| program.run());
     reader.join().unwrap();
-    assert_eq!(sheet.read(), exactly(2));
+    assert_eq!(program.read(), exactly(2));
 }
 
 #[test]
@@ -117,34 +117,34 @@ enum Reader {
 
 /// A thread runs and ends while another reads: the run is seen once it has ended, and once only.
 fn a_slot_is_folded(reader: Reader) {
-    let sheet = Sheet::new(true);
+    let program = ProgSlot::new(true);
     let runner = {
-        let sheet = sheet.clone();
+        let program = program.clone();
         thread::spawn(move || {
-            sheet.run();
-            sheet.ran.store(1, Release);
-            sheet.end(true);
+            program.run();
+            program.ran.store(1, Release);
+            program.end(true);
         })
     };
-    let ran = sheet.ran.load(Acquire);
+    let ran = program.ran.load(Acquire);
     let seen = match reader {
-        Reader::Right => sheet.read(),
+        Reader::Right => program.read(),
         Reader::FoldedFirst => {
-            let mut sum = sheet.folded.lock().unwrap().clone();
-            sum.add(&sheet.slot);
+            let mut sum = program.folded.lock().unwrap().clone();
+            sum.add(&program.slot);
             sum
         }
         Reader::SlotFirst => {
             let mut sum = Counts::ZERO;
-            sum.add(&sheet.slot);
-            let folded = sheet.folded.lock().unwrap();
+            sum.add(&program.slot);
+            let folded = program.folded.lock().unwrap();
             sum.runs += folded.runs;
             sum
         }
     };
     assert!(ran <= seen.runs && seen.runs <= 1, "{ran} {seen:?}");
     runner.join().unwrap();
-    assert_eq!(sheet.read(), exactly(1));
+    assert_eq!(program.read(), exactly(1));
 }
 
 #[test]
@@ -156,20 +156,20 @@ fn a_run_is_in_its_slot_or_folded() {
 
 /// A thread ends, another takes its slot and goes on; what both counted is there.
 fn a_slot_is_handed_over(hands_over: bool) {
-    let sheet = Sheet::new(true);
-    sheet.run();
+    let program = ProgSlot::new(true);
+    program.run();
     let first = {
-        let sheet = sheet.clone();
-        thread::spawn(move || sheet.end(hands_over))
+        let program = program.clone();
+        thread::spawn(move || program.end(hands_over))
     };
     let order = if hands_over { AcqRel } else { Relaxed };
-    let took = sheet.taken.compare_exchange(false, true, order, Relaxed).is_ok();
+    let took = program.taken.compare_exchange(false, true, order, Relaxed).is_ok();
     if took {
-        sheet.run();
-        assert_eq!(sheet.read(), exactly(2));
+        program.run();
+        assert_eq!(program.read(), exactly(2));
     }
     first.join().unwrap();
-    assert_eq!(sheet.read(), exactly(1 + u64::from(took)));
+    assert_eq!(program.read(), exactly(1 + u64::from(took)));
 }
 
 #[test]
@@ -183,15 +183,15 @@ fn a_slot_starts_anew_with_its_next_thread() {
 fn a_child_folds_what_others_were_writing() {
     model(3, || {
         for (seq, ticks) in [(0, 0), (1, 0), (1, 5), (2, 5)] {
-            let sheet = Sheet::new(true);
-            sheet.slot.run_cnt.store(1, Relaxed);
-            sheet.slot.seq.store(seq, Relaxed);
-            sheet.slot.ticks.store(ticks, Relaxed);
-            counts::settle(&sheet.slot);
-            sheet.folded.lock().unwrap().fold(&sheet.slot);
-            assert_eq!(sheet.read(), Counts { runs: 1, ticks, ..Counts::ZERO });
-            sheet.run();
-            assert_eq!(sheet.read().runs, 2);
+            let program = ProgSlot::new(true);
+            program.slot.run_cnt.store(1, Relaxed);
+            program.slot.seq.store(seq, Relaxed);
+            program.slot.ticks.store(ticks, Relaxed);
+            counts::settle(&program.slot);
+            program.folded.lock().unwrap().fold(&program.slot);
+            assert_eq!(program.read(), Counts { runs: 1, ticks, ..Counts::ZERO });
+            program.run();
+            assert_eq!(program.read().runs, 2);
         }
     });
 }
@@ -233,8 +233,8 @@ impl Slots for Memory {
     }
 }
 
-/// What a child has of the ledger.
-fn forked(accounts: &Accounts<Memory>) -> Accounts<Memory> {
+/// What a child has of the registry.
+fn forked(accounts: &SlotRegistry<Memory>) -> SlotRegistry<Memory> {
     FORKS.set(true);
     let child = accounts.clone();
     FORKS.set(false);
@@ -245,19 +245,19 @@ fn forked(accounts: &Accounts<Memory>) -> Accounts<Memory> {
 /// is in the child, whole and once, and in the parent.
 fn a_process_forks(holds: bool) {
     let slots = Memory(Arc::new([StatsSlot::default(), StatsSlot::default()]));
-    let mut accounts = Accounts::new();
+    let mut accounts = SlotRegistry::new();
     accounts.open(0, &slots);
-    let (ledger, ran) = (Arc::new(Mutex::new(accounts)), Arc::new(AtomicU64::new(0)));
+    let (registry, ran) = (Arc::new(Mutex::new(accounts)), Arc::new(AtomicU64::new(0)));
     let runner = {
-        let (ledger, ran) = (ledger.clone(), ran.clone());
+        let (registry, ran) = (registry.clone(), ran.clone());
         thread::spawn(move || {
             slots.0[1].run_cnt.store(1, Relaxed);
             add_timed(&slots.0[1], (5, Some(0)), 1);
             ran.store(1, Release);
-            ledger.lock().unwrap().fold(1);
+            registry.lock().unwrap().fold(1);
         })
     };
-    let held = ledger.lock().unwrap();
+    let held = registry.lock().unwrap();
     let has_run = ran.load(Acquire) == 1;
     let mut child = if holds {
         let child = forked(&held);
@@ -273,7 +273,7 @@ fn a_process_forks(holds: bool) {
     let seen = child.read(0, 2);
     assert!(seen.runs <= 1 && (!has_run || seen == exactly(1)), "{seen:?}");
     runner.join().unwrap();
-    assert_eq!(ledger.lock().unwrap().read(0, 2), exactly(1));
+    assert_eq!(registry.lock().unwrap().read(0, 2), exactly(1));
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_map_with_smaller_values_is_refused() {
         change(&mut other);
         refused(LAST_WORD, other, large.clone())
     };
-    assert_eq!(with(|m| m.map_type = MapType::Hash), "it is of type hash, not array");
+    assert_eq!(with(|m| m.map_type = MapType::Hash), "its type is hash, not array");
     assert_eq!(with(|m| m.max_entries = 2), "it has 2 entries, not 1");
     assert_eq!(with(|m| m.map_flags = MapFlags::MMAPABLE), "it has 1024 as flags, not 0");
     let hash = |key| map("m", MapType::Hash, (key, 800_000, 1));
@@ -68,7 +68,7 @@ fn a_map_with_smaller_values_is_refused() {
 fn other_constants_are_refused() {
     let known = constants([1; 8], true);
     let read = LAST_WORD.replace("799992", "0");
-    let others = "its constants are others";
+    let others = "its constants differ";
     assert_eq!(refused(&read, constants([2; 8], true), known.clone()), others);
     assert_eq!(refused(&read, constants([1; 8], false), known), others);
 }
@@ -95,7 +95,7 @@ fn maps_of_another_runtime_are_refused() {
     let maps = other.create_maps(&defs, None);
     let program = program(LAST_WORD, &defs);
     let error = ours.load(&program, &maps, &LoadOptions::default()).unwrap_err();
-    assert_eq!(error.to_string(), "load program 'prog': the maps are of another runtime");
+    assert_eq!(error.to_string(), "load program 'prog': the maps belong to another runtime");
     assert!(other.load(&program, &maps, &LoadOptions::default()).is_ok());
 }
 

@@ -1,10 +1,10 @@
-//! What the example answers: it is compared with what a native build answers.
+//! The example's results, which are compared with those of a native build.
 
 use skep::{Session, Verdict, VerifyOptions};
 use std::fmt::Write;
 use std::path::Path;
 
-/// A line for each program, and the verifier's log below it.
+/// One line per program, followed by the verifier's log.
 pub(crate) fn answers(bytes: &[u8]) -> String {
     let session = Session::default();
     let object = match session.open(Path::new("object.bpf.o"), bytes) {

@@ -1,6 +1,6 @@
-//! The verifier in WebAssembly, with an interface of plain numbers: `input(bytes)` says where an
-//! object is to be put, `verify()` verifies its programs and says how long the answer is, and
-//! `answer()` where that is. `wasm.mjs` is the other side; `cargo xtask targets` runs both.
+//! The verifier as WebAssembly, with an interface of plain numbers: `input(bytes)` returns where to
+//! put an object, `verify()` verifies its programs and returns the length of the result, and
+//! `answer()` its address. `wasm.mjs` is the JavaScript side; `cargo xtask targets` runs both.
 //!
 //! ```sh
 //! cargo build --release --target wasm32-unknown-unknown --example wasm \
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! # Invariants
-//! 1. The names of the functions are this example's alone. All else is safe code: what the other
-//!    side writes is in memory that belongs to it until it calls `verify`.
+//! 1. The exported names are unique to this example. Everything else is safe code: the memory that
+//!    the other side writes belongs to it until it calls `verify`.
 
 #![allow(unsafe_code)]
 
@@ -33,7 +33,7 @@ pub extern "C" fn input(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Verifies every program of the object; the length of the answer in bytes.
+/// Verifies every program of the object; returns the length of the result in bytes.
 // SAFETY: invariant 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn verify() -> usize {
@@ -44,7 +44,7 @@ pub extern "C" fn verify() -> usize {
     })
 }
 
-/// Where the answer is, in UTF-8.
+/// The address of the result, in UTF-8.
 // SAFETY: invariant 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {

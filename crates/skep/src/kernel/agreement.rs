@@ -1,5 +1,5 @@
-//! How far our verdicts agreed with those of kernels that were asked: what an answer for such a
-//! kernel is worth.
+//! How far skep's verdicts agree with those of tested kernels: how reliable a result for such a
+//! kernel is.
 //!
 //! `agreement.csv` is written by `cargo xtask parity` from the committed baselines
 //! (`tests/kernels/asked`), and checked with `docs/parity.md`.
@@ -11,11 +11,11 @@ use std::fmt;
 /// Verdicts on the programs of the open corpus that a kernel judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// Programs that the kernel's verifier looked at.
+    /// Programs that the kernel's verifier judged.
     pub judged: u32,
-    /// Of those, with the same verdict here.
+    /// Those with the same verdict here.
     pub same: u32,
-    /// Accepted here, and refused by the kernel.
+    /// Those accepted here but rejected by the kernel.
     pub false_accepts: u32,
 }
 
@@ -36,35 +36,35 @@ impl fmt::Display for Agreement {
         let share = 100.0 * f64::from(*same) / f64::from(*judged).max(1.0);
         let one = if *false_accepts == 1 { "was" } else { "were" };
         write!(f, "{share:.1} % of {judged} verdicts agreed, ")?;
-        write!(f, "{false_accepts} accepted here {one} refused there")
+        write!(f, "{false_accepts} accepted here {one} rejected there")
     }
 }
 
 impl Kernel {
-    /// How far verdicts agreed, if a kernel of this release judged programs.
+    /// The agreement of verdicts, if a kernel of this release judged programs.
     pub fn agreement(&self) -> Option<Agreement> {
         Agreement::of(&self.release)
     }
 
-    /// What "accepted" is worth for this kernel; every answer must say it.
+    /// How reliable "accepted" is for this kernel; must be reported with every result.
     pub fn promise(&self) -> String {
-        const RULES: &str = "the walk's rules are its own where they were asked, else 6.18's";
+        const RULES: &str = "verifier rules as tested on this kernel, otherwise those of 6.18";
         let rules = self.answers().map(|answers| answers.counts()[2]);
         match (self.source, self.agreement()) {
             (_, Some(agreement)) => format!("{RULES}: {agreement}"),
             (Source::Asked, None) => format!("{RULES}: its verdicts were not compared"),
             (Source::Table, None) => {
-                format!("from the table, not asked; {RULES}: what is accepted here, it may refuse")
+                format!("from the table, not tested; {RULES}: it may reject what is accepted here")
             }
             (Source::File, None) if rules.is_some() => {
                 let (rules, of) = (rules.unwrap_or_default(), BEHAVIOURS.len());
                 format!(
-                    "asked for what there is and {rules} of {of} rules; {RULES}: what is accepted \
-                     here, it may refuse"
+                    "probed, with {rules} of {of} rules; {RULES}: it may reject what is accepted \
+                     here"
                 )
             }
             (Source::File, None) => {
-                format!("not asked; {RULES}: what is accepted here, it may refuse")
+                format!("not tested; {RULES}: it may reject what is accepted here")
             }
         }
     }

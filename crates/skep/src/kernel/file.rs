@@ -1,7 +1,7 @@
-//! A kernel as a file, and what kernels are made of.
+//! Kernel files, and the sources of kernels.
 //!
-//! A kernel file is packed (gzip). Its text begins with lines, and ends in what the kernel
-//! answered, the configuration and the BTF as they are, of so many bytes:
+//! A kernel file is gzip-compressed. It starts with text lines, followed by the recorded results,
+//! the configuration and the BTF verbatim, with their sizes:
 //!
 //! ```text
 //! skep kernel 2
@@ -11,10 +11,10 @@
 //! btf: 5432101
 //! ```
 //!
-//! Files of version 1 have no answers.
+//! Files of version 1 have no results.
 
 use super::{Answers, Kernel, parse};
-use crate::Error;
+use crate::error::Error;
 use crate::host::read_bounded;
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -27,9 +27,9 @@ use std::sync::Arc;
 const MAGIC: &str = "skep kernel 2";
 const WITHOUT_ANSWERS: &str = "skep kernel 1";
 const MAGIC_START: &[u8] = b"skep kernel ";
-/// A `vmlinux` with debug information has some hundred megabytes.
+/// A `vmlinux` with debug information has several hundred megabytes.
 const FILE_BYTES_MAX: u64 = 2 << 30;
-/// BTF of a kernel has under 10.
+/// The BTF of a kernel is under 10.
 const UNPACKED_BYTES_MAX: u64 = 256 << 20;
 
 const READ: &str = "reading the kernel file";
@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path) -> Result<Kernel, Error> {
 }
 
 fn decode(packed: &[u8]) -> Result<Kernel, String> {
-    const NOT_ONE: &str = "not a kernel file; make one: skep kernel import";
+    const NOT_ONE: &str = "not a kernel file; skep kernel import creates one";
     let mut bytes = Vec::new();
     let unpacked = GzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
     if !bytes.starts_with(MAGIC_START) {
@@ -115,15 +115,15 @@ pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Resu
     };
     let (btf, release) = made.map_err(|why| Error::new(path, IMPORT, why))?;
     let btf = Btf::parse(btf).map_err(|e| Error::new(path, IMPORT, e))?;
-    let why = "BTF does not say of which release it is; --release does";
+    let why = "BTF does not contain the kernel's release; use --release";
     let release = release.ok_or_else(|| Error::new(path, IMPORT, why))?;
     if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {
-        return Err(Error::new(path, IMPORT, "this BTF is of no kernel: it has no task_struct"));
+        return Err(Error::new(path, IMPORT, "this is not a kernel's BTF: it has no task_struct"));
     }
     Ok(Kernel::new(release, Some(Arc::new(btf)), parse(release)?))
 }
 
-/// What kernels also come as, and how their BTF is had.
+/// Other formats of kernels, and how to get BTF from them.
 fn refuse_others(bytes: &[u8]) -> Result<(), String> {
     let is_image = bytes.get(0x202..0x206) == Some(b"HdrS");
     let what = match bytes {
@@ -134,12 +134,12 @@ fn refuse_others(bytes: &[u8]) -> Result<(), String> {
         [0x9f, 0xeb, ..] | [0xeb, 0x9f, ..] => return Ok(()),
         _ => return Err("neither a package (deb, rpm), vmlinuz, vmlinux nor BTF".to_owned()),
     };
-    Err(format!("{what} are not read here; skep kernel import unpacks them"))
+    Err(format!("{what} cannot be read directly; use skep kernel import"))
 }
 
-const NO_BTF: &str = "no section .BTF: no kernel, or one built without CONFIG_DEBUG_INFO_BTF";
+const NO_BTF: &str = "no section .BTF: not a kernel, or built without CONFIG_DEBUG_INFO_BTF";
 
-/// The BTF of a 64-bit little-endian ELF image, and the release that it says it is.
+/// The BTF of a 64-bit little-endian ELF image, and the release that it states.
 fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
     const X86_64: &[u8] = &[62, 0];
     const BPF: &[u8] = &[247, 0];

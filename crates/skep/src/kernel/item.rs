@@ -1,9 +1,9 @@
-//! `Item`: one thing of a kernel's surface; `Needs`: the items that a program needs.
+//! `Item`: one feature of a kernel; `Needs`: the items that a program needs.
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD,
-    BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
+    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
 };
 use skep_program::Program;
 use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
@@ -13,7 +13,7 @@ use skep_uapi::{AttachType, MapType, ProgType, attach_types};
 use skep_verifier::VerifiedProgram;
 use std::fmt;
 
-/// What a kernel has or has not.
+/// Something that a kernel has or does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A helper.
@@ -24,14 +24,14 @@ pub enum Item {
     Prog(ProgType),
     /// An attach type.
     Attach(AttachType),
-    /// Insns that came together.
+    /// Insns introduced together.
     Insn(InsnFeature),
     /// A field of a context.
     Field(LaterField),
 }
 
 impl Item {
-    /// All that came after the first kernels with BPF, kind by kind.
+    /// All items added after the first kernels with BPF, by kind.
     pub fn all() -> impl Iterator<Item = Item> {
         let helpers = HelperId::all().skip(1).map(Item::Helper);
         let maps = MapType::all().skip(1).map(Item::Map);
@@ -66,7 +66,7 @@ impl Item {
         }
     }
 
-    /// The release that brought it, upstream.
+    /// The upstream release that added it.
     pub fn since(self) -> Option<Release> {
         match self {
             Item::Helper(id) => since::helper(id),
@@ -78,8 +78,7 @@ impl Item {
         }
     }
 
-    /// The enumeration of the kernel's BTF that numbers it, and the number; it has none of insns
-    /// and fields.
+    /// The enum in the kernel's BTF that numbers it, and the number; insns and fields have none.
     pub(super) fn listed(self) -> Option<(&'static str, u32)> {
         match self {
             Item::Helper(id) => Some(("bpf_func_id", id as u32)),
@@ -98,7 +97,7 @@ impl fmt::Display for Item {
     }
 }
 
-/// An item that a program needs, and the insn that does; `None` if the program as a whole does.
+/// An item that a program needs, and the insn that needs it; `None` if the program as a whole does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     /// What.
@@ -107,37 +106,25 @@ pub struct Need {
     pub insn_idx: Option<usize>,
 }
 
-/// What a program needs of a kernel's surface: its type, its maps, then by insns.
+/// What a program needs of a kernel: first for its type and maps, then for insns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub(super) needs: Vec<Need>,
-    /// What a kernel that does not know it refuses without a walk.
+    /// Items that a kernel without them rejects before verification.
     pub(super) unwalked: Vec<Need>,
-    /// Which insns the walk came to is known; else all are here.
-    pub(super) is_exact: bool,
     /// Who calls its helpers.
     pub(super) prog_type: ProgType,
     pub(super) attach_type: u32,
 }
 
 impl Needs {
-    /// What an accepted program needs. What the walk never comes to is missed by nobody.
+    /// What an accepted program needs. Unreachable code needs nothing.
     pub fn of(verified: &VerifiedProgram) -> Needs {
         let program = verified.program();
-        match verified.xlated() {
-            Ok(xlated) => {
-                let origin = |at: usize| xlated.origin(at) as usize;
-                Needs::at(program, (0..xlated.insns().len()).map(origin))
-            }
-            Err(_) => {
-                let all = Needs::at(program, 0..program.insns.len());
-                Needs { is_exact: false, ..all }
-            }
-        }
+        Needs::at(program, (0..program.insns.len()).filter(|&at| verified.was_walked(at)))
     }
 
-    /// As [`Needs::of`], but for maps that the program does not name: what else is in its object is
-    /// not asked for.
+    /// Like [`Needs::of`], but ignoring maps that the program does not refer to.
     pub fn alone(verified: &VerifiedProgram) -> Needs {
         let program = verified.program();
         let named = |insn: &Insn| {
@@ -154,7 +141,7 @@ impl Needs {
         needs
     }
 
-    /// What the one insn at which a walk ended needs.
+    /// The needs of the one insn at which verification ended.
     pub fn of_insn(program: &Program, idx: usize) -> Needs {
         Needs::at(program, idx..idx + 1)
     }
@@ -167,7 +154,8 @@ impl Needs {
         if looks_at_attach(program.prog_type) {
             needs.extend(program.attach_type().map(|of| whole(Item::Attach(of))));
         }
-        // What a long jump leads to is not known without it, so that it is needed wherever it is.
+        // The target of a long jump is unknown to a kernel without it, so it is needed even if
+        // unreachable.
         let is_long = |insn: &Insn| insn.code == BPF_JMP32 | BPF_JA;
         let long = program.insns.iter().position(is_long);
         let mut reached: Vec<usize> = reached.chain(long).collect();
@@ -178,7 +166,7 @@ impl Needs {
                 needs.push(Need { item, insn_idx: Some(at) });
             }
         }
-        // A function that is only called back is none of those that an older kernel counts.
+        // A function that is only used as a callback is not counted by an older kernel.
         let called_back = |insn: &Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
         if program.insns.iter().any(called_back) {
             needs.push(whole(Item::Insn(since::CALLBACKS)));
@@ -189,24 +177,24 @@ impl Needs {
         });
         let unwalked = unwalked.collect();
         let Program { prog_type, expected_attach_type: attach_type, .. } = *program;
-        Needs { needs, unwalked, is_exact: true, prog_type, attach_type }
+        Needs { needs, unwalked, prog_type, attach_type }
     }
 
-    /// The item that came last: upstream, no kernel before its release has all.
+    /// The item added last: no earlier upstream kernel has all.
     pub fn newest(&self) -> Option<(Item, Release)> {
         let dated = self.needs.iter().filter_map(|need| Some((need.item, need.item.since()?)));
         dated.reduce(|newest, it| if it.1 > newest.1 { it } else { newest })
     }
 }
 
-/// Whether a kernel looks at what programs of this type say that they attach to. Where there was
-/// but one thing at first it began to look when there were two.
+/// Whether a kernel checks the attach type of programs of this type. If there was only one attach
+/// type at first, it did not check until there were two.
 fn looks_at_attach(prog_type: ProgType) -> bool {
     let takes_any = attach_types(prog_type).contains(u32::MAX);
     !takes_any && !matches!(prog_type, ProgType::SkReuseport | ProgType::StructOps)
 }
 
-/// The field of its context that an insn reaches, if that came later than others.
+/// The context field that an insn accesses, if it was added later than others.
 pub(super) fn field_needed(program: &Program, insn_idx: usize) -> Option<LaterField> {
     let insn = program.insns.get(insn_idx)?;
     let at = CtxRange { off: i32::from(insn.off), size: insn.size_bytes() };
@@ -219,19 +207,24 @@ pub(super) fn field_needed(program: &Program, insn_idx: usize) -> Option<LaterFi
     LaterField::needed(ctx_struct(program.prog_type), access?.field, at.size)
 }
 
-/// Insns that are looked at before the walk.
+/// Insns that are checked before verification.
 const UNWALKED: [&str; 5] = ["ldsx", "atomic", "may_goto", "bswap", "gotol"];
 
-/// What an insn needs to be looked at at all. A kernel without atomic operations but one asks that
-/// the field which names them is empty, whatever it says.
+/// The encoding that an insn needs to be valid. A kernel with only one atomic operation requires
+/// that the field selecting it is zero, whatever the operation.
 fn looked_at_first(insn: &Insn) -> Option<Item> {
     let imm = if insn.imm != 0 { BPF_FETCH } else { 0 };
     let fields = Fields { code: insn.code, off: insn.off, imm };
-    let atomic = since::insn(fields).filter(|it| it.name == "atomic").map(Item::Insn);
+    let feature = since::insn(fields);
+    let atomic = feature.filter(|it| it.name == "atomic").map(Item::Insn);
+    // Atomic insns of one or two bytes have opcodes that came with the first that may be so.
+    if insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC && insn.size_bytes() < 4 {
+        return feature.map(Item::Insn);
+    }
     atomic.or_else(|| needed_by(insn)).filter(|item| UNWALKED.contains(&item.name()))
 }
 
-/// The helper that an insn calls, or what it is itself.
+/// The helper that an insn calls, or the insn itself.
 fn needed_by(insn: &Insn) -> Option<Item> {
     if insn.code == BPF_JMP | BPF_CALL && insn.src == 0 {
         return HelperId::from_number(u32::try_from(insn.imm).ok()?).map(Item::Helper);

@@ -1,9 +1,9 @@
-//! What a program needs that a kernel does not have, and what is not known of it.
+//! What a program needs that a kernel does not have, and what is unknown about it.
 
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source};
 use crate::host::has_field;
-use crate::verification::{Refusal, Verdict, Verification};
+use crate::verification::{EINVAL, Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
 use skep_program::Program;
@@ -13,7 +13,7 @@ use skep_uapi::since::Release;
 use skep_uapi::{ProgType, asked_around, not_yet, since};
 use std::fmt;
 
-/// Where a program is refused, and the code of why.
+/// Where a program is rejected, and the code.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
     /// The insn.
@@ -22,17 +22,35 @@ pub struct Refused<'a> {
     pub kind: &'a str,
 }
 
-/// The first thing that is missing.
+/// The first missing item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// The insn that needs it; `None` if the program as a whole does.
     pub insn_idx: Option<usize>,
     /// `bpf_loop: helper since 5.17`.
     pub what: String,
-    /// The kernel's BTF, a kernel of this release, or upstream's release itself says so.
+    /// Whether it is known for certain: from the kernel's BTF, a kernel of this release, or the
+    /// upstream release itself.
     pub is_sure: bool,
-    /// The kernel's own message, where it is known.
+    /// The kernel's own message, if known.
     pub said: Option<String>,
+}
+
+impl Lack {
+    fn verdict(&self) -> Verdict {
+        if !self.is_sure {
+            let why = "it is not known whether this kernel has it";
+            return Verdict::Unsupported(format!("{self}; {why}"));
+        }
+        Verdict::Rejected(Refusal {
+            insn_idx: self.insn_idx,
+            load: None,
+            kind: "not-on-this-kernel".to_owned(),
+            registers: Vec::new(),
+            errno: EINVAL,
+            message: self.to_string(),
+        })
+    }
 }
 
 impl fmt::Display for Lack {
@@ -42,21 +60,21 @@ impl fmt::Display for Lack {
 }
 
 impl Kernel {
-    /// The verdict for this kernel, where the walk of a program for its host says another: it
-    /// lacks something, or the refusal rests on what is not known of it.
+    /// The verdict for this kernel, if it differs from that for the session's host: the kernel
+    /// lacks something, or the rejection depends on something unknown.
     pub fn verdict(&self, program: &Program, verification: &Verification) -> Option<Verdict> {
         match &verification.verdict {
             Verdict::Accepted(verified) => self.verdict_on(&Needs::of(verified)),
             Verdict::Rejected(refusal) => {
                 let refused = Refused { insn_idx: refusal.insn_idx, kind: &refusal.kind };
                 let lack = self.lacks_refused(program, &refused);
-                lack.map(|lack| Verdict::lacking(&lack)).or_else(|| self.verdict_not_known(refusal))
+                lack.map(|lack| lack.verdict()).or_else(|| self.verdict_not_known(refusal))
             }
             _ => None,
         }
     }
 
-    /// The first number that no helper of the kernel has, as far as that is known.
+    /// The first number that no helper of the kernel has, if known.
     pub(super) fn helpers_end(&self) -> Option<u32> {
         let absent =
             |id: &HelperId| self.knows(Item::Helper(*id)).is_some_and(|(is_there, _)| !is_there);
@@ -65,11 +83,11 @@ impl Kernel {
 
     /// The same for an accepted program that needs this.
     pub fn verdict_on(&self, needs: &Needs) -> Option<Verdict> {
-        self.lacks(needs).map(|lack| Verdict::lacking(&lack))
+        self.lacks(needs).map(|lack| lack.verdict())
     }
 
-    /// A refusal for something that the kernel's BTF, configuration or symbols decide says nothing
-    /// where they are not known.
+    /// A rejection that depends on the kernel's BTF, configuration or symbols is meaningless if
+    /// they are unknown.
     pub fn verdict_not_known(&self, refusal: &Refusal) -> Option<Verdict> {
         const NEEDS_BTF: [&str; 1] = ["struct-ops-without-struct"];
         let has_btf = self.btf.is_some();
@@ -93,12 +111,11 @@ impl Kernel {
         if let Some(lack) = self.lacks_unwalked(needs) {
             return Some(lack);
         }
-        // A function that is only called back is one too many for a kernel that knows of none.
+        // For a kernel without callbacks, a function only used as a callback is one too many.
         let calls_back = needs.needs.iter().any(|need| need.item == Item::Insn(since::CALLBACKS));
         let too_many = calls_back && since::CALLBACKS.since > self.version;
         needs.needs.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
-            let is_sure = is_sure && (needs.is_exact || need.insn_idx.is_none());
             let said = match too_many {
                 true => Some(TOO_MANY_FUNCTIONS.to_owned()),
                 false => said_of(need.item),
@@ -109,7 +126,7 @@ impl Kernel {
         })
     }
 
-    /// What the kernel refuses before it walks the program, wherever it is in it.
+    /// What the kernel rejects before verification, anywhere in the program.
     fn lacks_unwalked(&self, needs: &Needs) -> Option<Lack> {
         needs.unwalked.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
@@ -118,7 +135,7 @@ impl Kernel {
         })
     }
 
-    /// What a refused program lacks, where that is why the kernel refuses it.
+    /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
         let none = std::iter::empty();
         if let Some(lack) = self.lacks_unwalked(&Needs::at(program, none)) {
@@ -132,7 +149,7 @@ impl Kernel {
         self.lacks(&Needs::at(program, at..at + 1))
     }
 
-    /// The field of the context that is refused because it came later.
+    /// The rejected context field, if it was added later.
     fn lacks_field(&self, program: &Program, insn_idx: usize) -> Option<Lack> {
         let item = Item::Field(field_needed(program, insn_idx)?);
         let (is_there, is_sure) = self.knows(item)?;
@@ -143,23 +160,30 @@ impl Kernel {
         (!is_there).then(|| Lack { insn_idx, what: item.to_string(), is_sure, said })
     }
 
-    /// A helper that is there, for programs of other types.
+    /// A helper that exists, but for programs of other types.
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
-        let Needs { prog_type, attach_type, is_exact, .. } = *needs;
+        let Needs { prog_type, attach_type, .. } = *needs;
         // Members of struct_ops were not asked: what programs for packets may not call yet, they
-        // may not be able to call either.
+        // may not be able to call either; nor what programs that trace may not.
         let is_member = prog_type == ProgType::StructOps;
-        let prog_type = if is_member { ProgType::SchedCls } else { prog_type };
-        let hook = HookKey { prog_type, attach_type, target: "" };
+        let asked = match is_member {
+            true => [ProgType::SchedCls, ProgType::Kprobe],
+            false => [prog_type; 2],
+        };
+        let hooks = asked.map(|prog_type| HookKey { prog_type, attach_type, target: "" });
+        let is_refused = |kernel: &str| hooks.iter().any(|hook| not_yet(kernel, hook, id));
         // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
         // too; what only the other one refuses is not known.
         let by_release = || {
-            let [before, after] = asked_around(&self.release).map(|it| not_yet(it, &hook, id));
+            let [before, after] = asked_around(&self.release).map(is_refused);
             let is_sure = if self.version > REFERENCE { before } else { after };
             (before || after, is_sure && self.source != Source::File)
         };
-        let answered = self.answers().and_then(|answers| answers.refuses_call(&hook, id));
+        let answered = self.answers().and_then(|answers| {
+            let answers = hooks.iter().map(|hook| answers.refuses_call(hook, id));
+            answers.reduce(|one, other| Some(one? || other?))?
+        });
         let (refused, is_sure) = answered.map_or_else(by_release, |refused| (refused, true));
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
         let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
@@ -167,17 +191,17 @@ impl Kernel {
         refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
-            is_sure: is_sure && is_exact && !is_member,
+            is_sure: is_sure && !is_member,
             said: said(),
         })
     }
 
-    /// Whether the kernel has an item; `None` if that is not known.
+    /// Whether the kernel has an item; `None` if unknown.
     pub fn has(&self, item: Item) -> Option<bool> {
         self.knows(item).filter(|(_, is_sure)| *is_sure).map(|(is_there, _)| is_there)
     }
 
-    /// Whether the kernel has an item, and whether that is sure.
+    /// Whether the kernel has an item, and whether that is certain.
     pub(super) fn knows(&self, item: Item) -> Option<(bool, bool)> {
         let since = item.since()?;
         if let Some(is_there) = self.answers().and_then(|answers| answers.has(item)) {
@@ -196,8 +220,8 @@ impl Kernel {
         Some((is_there, is_there || self.source != Source::File))
     }
 
-    /// Whether an enumeration of the kernel's BTF has this value; `None` if there is none. The last
-    /// value but one counts them all.
+    /// Whether an enum in the kernel's BTF has this value; `None` if there is no such enum. The
+    /// last value but one is the number of values.
     fn lists(&self, (list, number): (&str, u32)) -> Option<bool> {
         let btf = self.btf.as_ref()?;
         let list = btf.ty(btf.find_by_name_kind(list, Kind::Enum)?);
@@ -207,12 +231,12 @@ impl Kernel {
     }
 }
 
-/// Whose programs may call what is not refused.
+/// The program types whose calls are not rejected.
 const REFERENCE: Release = Release { major: 6, minor: 18 };
 
 const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
 
-/// What a kernel says of something that it does not know.
+/// The kernel's message about something that it does not know.
 fn said_of(item: Item) -> Option<String> {
     Some(match item {
         Item::Helper(id) => format!("invalid func unknown#{}", id.number()),
@@ -230,7 +254,7 @@ fn said_of(item: Item) -> Option<String> {
     })
 }
 
-/// A kfunc that is in the kernel itself, in no module: its BTF has it, or the kernel has not.
+/// A kfunc of the kernel itself, not of a module: either its BTF has it, or the kernel does not.
 fn names_core_kfunc(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.any(|word| Kfunc::find(word).is_some_and(|it| !it.name.contains("test")))
@@ -303,6 +327,30 @@ mod tests {
         let lacks = |end| kernel.lacks(&Needs::at(&program, 0..end));
         assert_eq!(lacks(1), None);
         assert_eq!(lacks(2).and_then(|lack| lack.insn_idx), Some(1));
+    }
+
+    /// Opcodes are looked at wherever they are: `unknown opcode d3`, said 6.12.117.
+    #[test]
+    fn opcodes_that_came_later_are_missed_where_nothing_comes() {
+        let program = program(&[(0xb7, 0, 0), (0xd3, -8, 0)]);
+        let lacks = |name: &str| {
+            let kernel = Kernel::open(name).expect("asked");
+            kernel.lacks(&Needs::at(&program, 0..1)).and_then(|lack| lack.insn_idx)
+        };
+        assert_eq!(lacks("6.12"), Some(1));
+        assert_eq!(lacks("6.16"), None);
+    }
+
+    /// `unknown func bpf_get_cgroup_classid#17`, said 5.10, 6.1 and 6.12 of `tcp_congestion_ops`.
+    #[test]
+    fn members_of_struct_ops_call_what_tracing_programs_may() {
+        let member = Program { prog_type: ProgType::StructOps, ..program(&[(0x85, 0, 17)]) };
+        for name in ["5.10", "6.1", "6.12"] {
+            let said = told(name, &member);
+            let missing = "bpf_get_cgroup_classid: not for struct_ops programs yet";
+            assert_eq!(said.as_deref(), Some(missing), "{name}");
+        }
+        assert_eq!(told("6.16", &member), None);
     }
 
     #[test]

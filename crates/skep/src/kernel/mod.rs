@@ -1,15 +1,15 @@
-//! `Kernel`: another kernel than the running one, as far as it is known: its release, its BTF, and
-//! what there is on it (helpers, map, program types, insns).
+//! `Kernel`: a kernel other than the running one, as far as it is known: its release, its BTF, and
+//! its features (helpers, map types, program types, insns).
 //!
-//! The rules of the walk are those of 6.18 but for what `uapi::Behaviours` has of the kernel: what
-//! a `Kernel` refuses for its surface is refused there, what is accepted may still be refused by it
-//! ([`Kernel::promise`]).
+//! Verifier rules are those of 6.18 except for those in `uapi::Behaviours`. A program rejected
+//! because a feature is missing is rejected by that kernel; one that is accepted may still be
+//! rejected by it ([`Kernel::promise`]).
 //!
 //! # Invariants
-//! 1. Where the BTF is known, it says which helpers and types there are; the table of releases
-//!    (`uapi::since`) says it only where there is none.
-//! 2. What neither the BTF nor an asked kernel of that release decides is no verdict
-//!    ([`Lack::is_sure`]).
+//! 1. If the BTF is known, it determines which helpers and types exist; otherwise the table of
+//!    releases (`uapi::since`) does.
+//! 2. Anything determined neither by the BTF nor by a tested kernel of that release gives no
+//!    verdict ([`Lack::is_sure`]).
 
 mod agreement;
 #[doc(hidden)]
@@ -25,7 +25,8 @@ pub use item::{Item, Need, Needs};
 pub use lack::{Lack, Refused};
 pub use probe::Probed;
 
-use crate::{Error, Host};
+use crate::error::Error;
+use crate::host::Host;
 use skep_btf::{Btf, Kind};
 use skep_uapi::Behaviours;
 use skep_uapi::ctx::CtxFields;
@@ -42,22 +43,22 @@ pub struct Kernel {
     btf: Option<Arc<Btf>>,
     kconfig: Option<Arc<str>>,
     source: Source,
-    /// What it said itself, if it was asked.
+    /// Results of probing it, if it was probed.
     answers: Option<Arc<Answers>>,
 }
 
-/// Who says what there is on a kernel, where its BTF does not.
+/// The source of a kernel's features, where its BTF does not list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A kernel of this very release was asked.
+    /// A kernel of this exact release was tested.
     Asked,
-    /// Upstream's kernel of this release: the table of what came when.
+    /// The upstream kernel of this release, from the table of releases.
     Table,
-    /// The table, and the kernel is somebody's own: what it lacks by the table it may have.
+    /// The table of releases, for a custom kernel, which may have more than the table says.
     File,
 }
 
-/// Kernels that were asked (Debian's packages): the name, and the release exactly.
+/// The tested kernels (Debian packages): the name and the exact release.
 pub const ASKED: [(&str, &str); 11] = [
     ("5.10", "5.10.0-46-cloud-amd64"),
     ("6.1", "6.1.0-56-cloud-amd64"),
@@ -72,11 +73,10 @@ pub const ASKED: [(&str, &str); 11] = [
     ("7.3", "7.3.4+deb13-cloud-amd64"),
 ];
 
-/// Kernels that nobody could ask here: upstream's releases with long support, or those of
-/// distributions.
+/// Kernels that could not be tested: upstream long-term releases, or those of distributions.
 pub const FROM_TABLE: [&str; 4] = ["5.4", "5.15", "6.6", "6.8"];
 
-/// Kinds of BTF, and since when kernels know them.
+/// BTF kinds, and since when kernels know them.
 const BTF_KINDS: [(Kind, Release); 4] = [
     (Kind::Float, Release { major: 5, minor: 13 }),
     (Kind::DeclTag, Release { major: 5, minor: 16 }),
@@ -85,7 +85,7 @@ const BTF_KINDS: [(Kind, Release); 4] = [
 ];
 
 impl Kernel {
-    /// A kernel that was asked, by its name (`6.12`), or a kernel file.
+    /// A tested kernel, by its name (`6.12`), or a kernel file.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Kernel {
         Kernel { release, version, btf, kconfig: None, source, answers: None }
     }
 
-    /// All that can be named, oldest first.
+    /// All named kernels, oldest first.
     pub fn all() -> Vec<Kernel> {
         let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE);
         let mut all: Vec<Kernel> = names.filter_map(|name| Kernel::open(name).ok()).collect();
@@ -118,29 +118,29 @@ impl Kernel {
         all
     }
 
-    /// Those that were asked, oldest first.
+    /// The tested ones, oldest first.
     pub fn all_asked() -> Vec<Kernel> {
         Kernel::all().into_iter().filter(Kernel::was_asked).collect()
     }
 
-    /// `6.12` if it can be named so, else its release.
+    /// `6.12` if it has such a name, else its release.
     pub fn name(&self) -> &str {
         let named = ASKED.iter().find(|(_, release)| *release == self.release);
         named.map_or(&self.release, |(name, _)| name)
     }
 
-    /// Its release of Linux.
+    /// Its Linux release.
     pub fn version(&self) -> Release {
         self.version
     }
 
-    /// Who says what there is on it.
+    /// The source of its features.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Whether objects are opened and programs walked for both in the same way, except for what
-    /// `LINUX_KERNEL_VERSION` says: only what they lack differs.
+    /// Whether both kernels open objects and verify programs in the same way, except for
+    /// `LINUX_KERNEL_VERSION`, so that only their features differ.
     pub fn walks_as(&self, other: &Kernel) -> bool {
         let same_btf = match (&self.btf, &other.btf) {
             (None, None) => true,
@@ -157,17 +157,17 @@ impl Kernel {
             && one.helpers_end == other.helpers_end
     }
 
-    /// Makes a kernel of a file: bare BTF, or a `vmlinux` that has it. `release` is what
-    /// `uname -r` says there; a `vmlinux` tells it itself.
+    /// Creates a kernel from a file: bare BTF, or a `vmlinux` that contains it. `release` is the
+    /// kernel's `uname -r`; a `vmlinux` contains it itself.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, holds no BTF that we can read, or the release is not known.
+    /// The file cannot be read, has no readable BTF, or the release is unknown.
     pub fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
         file::import(path, release)
     }
 
-    /// The same of an image that has been read; `path` is used in errors.
+    /// The same from an image in memory; `path` is used in errors.
     ///
     /// # Errors
     ///
@@ -176,12 +176,12 @@ impl Kernel {
         file::of_image(path, image, release)
     }
 
-    /// The same with its configuration as text.
+    /// The same kernel with its configuration as text.
     pub fn with_kconfig(self, kconfig: Option<&str>) -> Kernel {
         Kernel { kconfig: kconfig.map(Arc::from), ..self }
     }
 
-    /// The kernel as a file: the same kernel gives the same bytes.
+    /// The kernel file; the same kernel gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         file::bytes(self)
     }
@@ -201,7 +201,7 @@ impl Kernel {
         self.btf.as_ref()
     }
 
-    /// A kernel of this very release was asked what there is on it.
+    /// Whether a kernel of this exact release was tested.
     pub fn was_asked(&self) -> bool {
         self.source == Source::Asked
     }
@@ -245,7 +245,7 @@ fn parse(release: &str) -> Result<Release, Error> {
 
 const STEP: &str = "looking for the kernel";
 
-/// The nearest of those there are: those that are written alike, else of the same major number.
+/// The most similar names: those spelled similarly, else those of the same major version.
 fn unknown(name: &str) -> Error {
     let all = Kernel::all();
     let alike = |kernel: &&Kernel| strsim::damerau_levenshtein(kernel.name(), name) == 1;
@@ -261,7 +261,7 @@ fn unknown(name: &str) -> Error {
         known = all.iter().map(Kernel::name).collect();
     }
     let known = known.join(", ");
-    let why = format!("no such file, and no such kernel; there are {known} (skep kernel list)");
+    let why = format!("no such file or kernel; known kernels: {known} (skep kernel list)");
     Error::new(Path::new(name), STEP, why)
 }
 
@@ -272,10 +272,10 @@ mod tests {
     #[test]
     fn an_unknown_kernel_is_told_its_neighbours() {
         let told = |name| Kernel::open(name).expect_err("unknown").to_string();
-        assert!(told("6.13").contains("there are 6.1, 6.6, 6.8, 6.12, 6.16"), "{}", told("6.13"));
+        assert!(told("6.13").contains("known kernels: 6.1, 6.6, 6.8, 6.12"), "{}", told("6.13"));
         assert!(told("v6.12").ends_with("did you mean 6.12?"), "{}", told("v6.12"));
         assert!(told("612").ends_with("did you mean 6.12?"), "{}", told("612"));
-        assert!(told("4.4").contains("there are 5.4, 5.10, 5.15"), "{}", told("4.4"));
+        assert!(told("4.4").contains("known kernels: 5.4, 5.10, 5.15"), "{}", told("4.4"));
     }
 
     #[test]

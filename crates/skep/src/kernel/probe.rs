@@ -1,5 +1,5 @@
-//! What the running kernel says of itself: to anybody its release, its BTF, its configuration; to
-//! those who may load programs what it answers when it is asked ([`Kernel::asked`]).
+//! Probing the running kernel: its release, BTF and configuration, and for privileged users the
+//! results of loading small programs ([`Kernel::asked`]).
 
 use super::ask::Judge;
 use super::{Kernel, parse};
@@ -7,24 +7,24 @@ use crate::host::release;
 use crate::{Error, Host, KernelBtf};
 use std::path::Path;
 
-const STEP: &str = "asking the running kernel";
+const STEP: &str = "probing the running kernel";
 
-/// A kernel, and what it did not say.
+/// A kernel, and what could not be determined.
 #[derive(Clone, Debug)]
 pub struct Probed {
     /// What is known.
     pub kernel: Kernel,
-    /// What is not, and why; a line each.
+    /// What is unknown, and why; one line each.
     pub not_known: Vec<String>,
 }
 
 impl Kernel {
-    /// Asks the running kernel; without `judge` no program is loaded, and no root needed. What it
-    /// does not say is not known, and is told.
+    /// Probes the running kernel; without `judge` no program is loaded, and no root needed. What
+    /// cannot be determined is reported as not known.
     ///
     /// # Errors
     ///
-    /// It does not say of which release it is, or its BTF is malformed.
+    /// The kernel's release is unknown, or its BTF is malformed.
     pub fn probe(judge: Option<&mut Judge<'_>>) -> Result<Probed, Error> {
         const RELEASE: &str = "/proc/sys/kernel/osrelease";
         let told = release().ok_or_else(|| Error::new(Path::new(RELEASE), STEP, "not told"))?;
@@ -41,7 +41,8 @@ fn probed(facts: Kernel, judge: Option<&mut Judge<'_>>) -> Probed {
     let kernel = match told {
         Some(Ok(kernel)) => kernel,
         Some(Err(why)) => {
-            not_known.push(format!("what only loading shows, and the rules of the walk: {why}"));
+            not_known
+                .push(format!("facts that require loading programs, and verifier rules: {why}"));
             facts
         }
         None => facts,
@@ -50,7 +51,7 @@ fn probed(facts: Kernel, judge: Option<&mut Judge<'_>>) -> Probed {
     Probed { kernel, not_known }
 }
 
-/// What is not known of a kernel; a line each.
+/// What is unknown about a kernel, one line each.
 fn lacking(kernel: &Kernel) -> Vec<&'static str> {
     let mut not_known = Vec::new();
     if kernel.btf.is_none() {
@@ -61,9 +62,9 @@ fn lacking(kernel: &Kernel) -> Vec<&'static str> {
         not_known.push("configuration: neither /boot/config nor /proc/config.gz can be read");
     }
     if !kernel.was_asked() && kernel.answers().is_none() {
-        not_known.push("insns that the table of releases says it lacks: BTF does not list them");
+        not_known.push("insns that are newer than the release: BTF does not list them");
     }
-    not_known.push("modules: their BTF and kfuncs are left out");
+    not_known.push("modules: their BTF and kfuncs are not included");
     not_known
 }
 

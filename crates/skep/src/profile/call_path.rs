@@ -1,6 +1,6 @@
-//! Call paths of a walk, and what is spent on each.
+//! Call paths of a verification, and the cost of each.
 
-use super::{Cost, CostAt};
+use super::cost::{Cost, CostAt};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep_program::Program;
@@ -9,21 +9,22 @@ use std::ops::Range;
 /// A function, and the calls that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallPath {
-    /// The call path of the caller; of a callback that runs later, that of who asked for it.
+    /// The call path of the caller; for a callback that runs later, that of the caller of the
+    /// helper.
     pub parent: Option<usize>,
     /// The insn of the caller that calls.
     pub call: Option<usize>,
     /// The insns of the function.
     pub insns: Range<usize>,
-    /// There were too many call paths: this is the function on all the others.
+    /// Set if there were too many call paths: then this is the function on all the others.
     pub is_rest: bool,
     /// The number of its frame.
     frame: u32,
-    /// From the function's first insn on, as far as something was spent.
+    /// Costs from the function's first insn on, as far as there are any.
     costs: Vec<Cost>,
 }
 
-/// All of a program.
+/// All call paths of a program.
 #[derive(Debug, Clone)]
 pub(super) struct CallPaths {
     paths: Vec<CallPath>,
@@ -32,7 +33,7 @@ pub(super) struct CallPaths {
     /// First insns of functions, ascending.
     starts: Vec<u32>,
     len: u32,
-    /// Insns that may still get a cost.
+    /// Number of insns for which costs may still be recorded.
     cells_left: usize,
 }
 
@@ -99,11 +100,11 @@ impl CallPaths {
         let start = after.checked_sub(1).map_or(0, |at| self.starts[at]);
         let end = self.starts.get(after).copied().unwrap_or(self.len);
         let insns = start as usize..end as usize;
-        // A call path takes as much room as an insn.
+        // A call path counts like an insn.
         let is_rest = parent.is_some() && self.cells_left <= insns.len();
         let parent = parent.filter(|_| !is_rest);
         let call = parent.map_or(u32::MAX, |_| last);
-        // Those without a caller are told apart by what they are.
+        // Call paths without a caller are distinguished by their kind.
         let key = (parent, if is_rest { u32::MAX - 1 - frame } else { call }, start);
         if let Some(&known) = self.known.get(&key) {
             return known;
@@ -134,7 +135,7 @@ impl CallPaths {
         path.costs[at] += cost;
     }
 
-    /// One more walk of each of `insns` insns; no function ends among them.
+    /// Counts `insns` once more; no function ends among them.
     #[inline]
     pub(super) fn add_run(&mut self, path: u32, first: u32, insns: u32) {
         let path = &mut self.paths[path as usize];
@@ -144,7 +145,7 @@ impl CallPaths {
     }
 }
 
-/// The first insns of all functions that are called or passed on.
+/// The first insns of all functions that are called or passed as callbacks.
 fn function_starts(program: &Program) -> Vec<u32> {
     let mut starts = vec![0];
     for (at, insn) in program.insns.iter().enumerate() {

@@ -1,22 +1,22 @@
-//! Why states were kept apart: which register or slot, and which insn made it matter.
+//! Why states were not pruned: which register or slot differed, and which insn made it matter.
 
 use rustc_hash::FxHashMap;
 use skep_verifier::trace::{Apart, Sides};
 
-/// Why states before an insn were kept apart, and how often.
+/// Why states before an insn were not pruned, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptApart {
     /// The insn.
     pub insn_idx: usize,
     /// What differs.
     pub why: Apart,
-    /// Comparisons that it decided.
+    /// Number of comparisons with this outcome.
     pub times: u64,
-    /// What a saved state knew of it; the first time.
+    /// Its value in the saved state, the first time.
     pub saved: Option<String>,
-    /// What the path knew of it.
+    /// Its value on the path.
     pub current: Option<String>,
-    /// The insn that made its number matter, if that is known.
+    /// The insn that made the value precise, if known.
     pub needed_by: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// Those whose bits are set in a mask of registers and one of slots.
+    /// The places whose bits are set in a mask of registers and one of slots.
     pub(super) fn all(frame: u32, (regs, slots): (u16, u64)) -> impl Iterator<Item = Place> {
         let frame = frame as u8;
         let regs = bits(regs.into()).map(move |at| Place { frame, is_reg: true, at });
@@ -61,34 +61,34 @@ struct Found {
     current: Option<String>,
 }
 
-/// All that was told.
+/// All reported reasons.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reasons {
     /// By insn; each has few.
     found: Vec<Vec<Found>>,
-    /// What made a place of the states before an insn matter first.
+    /// What first made a place of the states before an insn matter.
     needed_by: FxHashMap<(u32, Place), u32>,
 }
 
 impl Reasons {
     #[inline]
-    pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), values: &Sides<'_>) {
+    pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), times: u32, values: &Sides<'_>) {
         let at = insn_idx as usize;
         if let Some(found) = self.found.get_mut(at)
             && let Some(known) = found.iter_mut().find(|found| found.why == why)
         {
-            known.times += 1;
+            known.times += u64::from(times);
             return;
         }
         if self.found.len() <= at {
             self.found.resize_with(at + 1, Vec::new);
         }
         let (saved, current) = (values.saved(), values.current());
-        self.found[at].push(Found { why, times: 1, saved, current });
+        self.found[at].push(Found { why, times: times.into(), saved, current });
     }
 
     /// `places` of the states before `insn_idx` matter, because of `by`: the insn that needs them,
-    /// or else one whose state covers a path, to which they mattered already.
+    /// or one whose state covers a path and to which they already mattered.
     pub(super) fn matter(
         &mut self,
         (insn_idx, places): (u32, impl Iterator<Item = Place>),

@@ -10,7 +10,8 @@
 
 use skep::program::Program;
 use skep::uapi::ProgType;
-use skep_jit::{Linkage, MachineCode, RunEnv, Tuning, compile};
+use skep_jit::{Linkage, RunEnv, Tuning};
+use skep_text::{MachineCode, compile};
 use skep_verifier::VerifiedProgram;
 use std::cell::Cell;
 

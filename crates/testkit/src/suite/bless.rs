@@ -1,7 +1,8 @@
 //! Rewrites the transcripts of a suite. Claims that a person wrote are not touched.
 
+use super::case::Case;
 use super::check::record;
-use super::{Case, read};
+use super::read::read;
 use skep::insn::Insn;
 use std::ops::Range;
 

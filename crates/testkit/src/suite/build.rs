@@ -1,6 +1,6 @@
 //! A case to a [`Program`].
 
-use super::Case;
+use super::case::Case;
 use super::case_btf::{self, CaseBtf};
 use super::options::{MapOptions, Options};
 use skep::btf::{Btf, Kind};

@@ -1,7 +1,7 @@
 //! Whether an engine's answer bears a case out.
 
-use super::claims::{pairs, value_agrees};
-use super::{Case, Claims, TranscriptKind};
+use super::case::{Case, TranscriptKind};
+use super::claims::{Claims, pairs, value_agrees};
 use skep::insn::Insn;
 use skep::insn::asm::Assembly;
 use skep_kernel::bpf::errno_name;

@@ -1,6 +1,7 @@
 //! All suites of a folder of `tests/`.
 
-use super::{Case, read};
+use super::case::Case;
+use super::read::read;
 use std::path::Path;
 
 /// The cases of one suite, or what is wrong with its file.

@@ -1,7 +1,8 @@
 //! A case on an engine: the answer that [`super::check`] looks at.
 
+use super::case::Case;
+use super::check::Evidence;
 use super::options::Loader;
-use super::{Case, Evidence};
 use crate::engine::{self, Verdict};
 use skep::program::Program;
 use skep_kernel::bpf::{self, errno_name};

@@ -2,7 +2,7 @@
 
 use super::maps;
 use super::random::Random;
-use super::world::{Made, World, keep, lock, share};
+use super::world::{RuntimeAndMaps, World, keep, lock, share};
 use skep::runtime::{ClockSource, Ctx, Engine, HostClock, LoadOptions, Options, PokeMode, Runtime};
 use skep::runtime::{StatsOptions, Tuning, supported_helpers, supported_kfuncs, takes_packet};
 use skep::uapi::ProgType;
@@ -91,7 +91,7 @@ fn new_maps(world: &mut World<'_>) {
         }
         keep(&mut world.random, &mut world.maps, map.clone());
     }
-    keep(&mut world.random, &mut world.made, Made { source, runtime, maps });
+    keep(&mut world.random, &mut world.made, RuntimeAndMaps { source, runtime, maps });
 }
 
 /// Mostly with the maps of its own object, and of its runtime.

@@ -1,24 +1,22 @@
 //! Random numbers, the same for the same seed.
 
-/// SplitMix64.
-pub(super) struct Random(u64);
+use skep_testkit::rng::Rng;
+
+/// What operations are given.
+pub(super) struct Random(Rng);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(Rng::new(seed))
     }
 
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.word()
     }
 
     /// A number below `end`; 0 if that is 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 16) as usize % end.max(1)
+        self.0.below(end.max(1) as u64) as usize
     }
 
     pub(super) fn one_in(&mut self, count: usize) -> bool {

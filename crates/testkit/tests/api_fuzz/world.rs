@@ -23,7 +23,7 @@ pub(super) struct Shared {
 }
 
 /// The maps of an object, with what made them.
-pub(super) struct Made {
+pub(super) struct RuntimeAndMaps {
     pub(super) source: usize,
     pub(super) runtime: Arc<Runtime>,
     pub(super) maps: Arc<ObjectMaps>,
@@ -34,7 +34,7 @@ pub(super) struct World<'a> {
     pub(super) sources: &'a [Source],
     pub(super) shared: &'a Shared,
     pub(super) runtimes: Vec<Arc<Runtime>>,
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<RuntimeAndMaps>,
     pub(super) instances: Vec<Instance>,
     pub(super) maps: Vec<MapHandle>,
     pub(super) contexts: Vec<Ctx>,

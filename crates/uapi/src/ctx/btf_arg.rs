@@ -1,4 +1,4 @@
-//! What BTF does not say of the arguments of iterators and raw tracepoints.
+//! What BTF does not say about the arguments of iterators and raw tracepoints.
 //!
 //! An argument that is a pointer to a struct is `PTR_TO_BTF_ID | PTR_TRUSTED`, unless a row here
 //! says otherwise.
@@ -32,15 +32,15 @@ pub(super) struct RawTpRow {
     pub(super) null_args: u16,
 }
 
-/// Arguments by index of an iterator's function (`bpf_iter_task`) that are not plainly trusted;
-/// `None` if the kernel has no such iterator.
+/// Arguments, by index, of an iterator's function (`bpf_iter_task`) that are not plain trusted
+/// pointers; `None` if the kernel has no such iterator.
 pub fn iter_args(func: &str) -> Option<&'static [(u8, IterArg)]> {
     let at = ITER_ROWS.binary_search_by(|row| row.func.cmp(func)).ok()?;
     Some(ITER_ROWS[at].args)
 }
 
-/// May an argument of a raw tracepoint be NULL? `name` is without `btf_trace_`, `arg` counts from
-/// 0.
+/// Whether an argument of a raw tracepoint may be NULL. `name` is without `btf_trace_`, `arg`
+/// counts from 0.
 pub fn raw_tp_arg_maybe_null(name: &str, arg: u32) -> bool {
     let row = RAW_TP_ROWS.binary_search_by(|row| row.name.cmp(name));
     row.is_ok_and(|at| arg < 16 && RAW_TP_ROWS[at].null_args >> arg & 1 != 0)

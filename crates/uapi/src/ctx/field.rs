@@ -14,18 +14,18 @@ pub(super) const B8: u8 = 8;
 pub(super) const NARROW4: u8 = B1 | B2 | B4;
 /// A u64 and parts of it.
 pub(super) const NARROW8: u8 = NARROW4 | B8;
-/// Parts of a field only from its start.
+/// Narrow loads only from the start of the field.
 pub(super) const AT_START: u8 = 16;
 
 /// A field of a context. Accesses are aligned to their size and lie inside one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtxField {
-    /// Offset in the context, bytes. Negative only where the kernel forgets to refuse that
+    /// Offset in the context, in bytes. Negative only where the kernel fails to reject that
     /// (tracepoint).
     pub off: i32,
     /// Bytes.
     pub size: u32,
-    /// Bytes of a whole load: of an element, if the field is an array (`ctx_field_size`).
+    /// Size of a full load in bytes: of an element, if the field is an array (`ctx_field_size`).
     pub unit: u32,
     /// Name in the kernel's headers.
     pub name: &'static str,

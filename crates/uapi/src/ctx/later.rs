@@ -1,7 +1,7 @@
-//! Fields of contexts that came with a later release than their context: which kernel has which.
+//! Fields of contexts that were added in a later release than their context.
 //!
-//! Source: the release of the commit that added each. Tests: `cargo xtask` holds what skep says by
-//! a kernel's name against what that kernel answered (`tests/kernels/asked/*.fields.gz`), which is
+//! Source: the release of the commit that added each. Tests: `cargo xtask` checks what skep reports
+//! for a named kernel against that kernel's results (`tests/kernels/asked/*.fields.gz`), which are
 //! the witness of every row after 5.10.
 
 use super::field::CtxField;
@@ -18,7 +18,8 @@ pub struct LaterField {
     pub name: &'static str,
     /// Its release.
     pub since: Release,
-    /// Loads of less bytes than this came later, the others were there; 0 if nothing was.
+    /// Loads of fewer bytes than this were added later than the others; 0 if there is no such
+    /// difference.
     pub whole_bytes: u32,
 }
 
@@ -37,7 +38,7 @@ const fn split(name: &'static str) -> (&'static str, &'static str) {
     (of, rest.split_at(1).1)
 }
 
-/// By release. No field of a context is in none of these and not on 5.4.
+/// By release. A context field that is in no row has been there since 5.4.
 pub const LATER_FIELDS: [LaterField; 15] = [
     row("__sk_buff.gso_size", 5, 7),
     row("bpf_sock.rx_queue_mapping", 5, 8),
@@ -63,7 +64,7 @@ pub const LATER_FIELDS: [LaterField; 15] = [
 /// Which of [`LATER_FIELDS`] a kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtxFields {
-    /// A bit for each that it does not have, from the lowest.
+    /// One bit for each field that the kernel does not have, from the lowest.
     absent: u16,
 }
 
@@ -73,19 +74,19 @@ impl CtxFields {
         CtxFields { absent: 0 }
     }
 
-    /// Those of which this says that they are there.
+    /// The fields that are present.
     pub fn those(is_there: impl Fn(&LaterField) -> bool) -> CtxFields {
         let bits = LATER_FIELDS.iter().enumerate();
         let absent = bits.filter(|(_, row)| !is_there(row)).fold(0, |all, (at, _)| all | 1 << at);
         CtxFields { absent }
     }
 
-    /// Those of upstream's kernel of a release.
+    /// The fields of the upstream kernel of a release.
     pub fn of_release(release: Release) -> CtxFields {
         CtxFields::those(|row| row.since <= release)
     }
 
-    /// Whether a field of the struct `of` may not be accessed in so many bytes, though it may on
+    /// Whether a field of the struct `of` may not be accessed with this size, although it may on
     /// 6.18.
     pub fn lack(self, of: Option<&str>, field: &CtxField, size: u32) -> bool {
         self.absent != 0 && self.lacking(of, field, size).is_some()

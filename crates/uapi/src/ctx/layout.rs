@@ -30,7 +30,7 @@ pub(super) struct LayoutRow {
 /// An access that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtxAccess {
-    /// What a load gives; of no meaning for a store.
+    /// The result of a load; meaningless for a store.
     pub value: CtxValue,
     /// The field that is accessed.
     pub field: &'static CtxField,
@@ -38,14 +38,14 @@ pub struct CtxAccess {
 
 impl CtxLayout {
     /// The layout of a kind of program; `None` if the kernel has no such kind, or nothing is known
-    /// of it.
+    /// about it.
     pub fn find(prog_type: ProgType, attach_type: u32) -> Option<CtxLayout> {
         let fits =
             |row: &&LayoutRow| row.prog_type == prog_type && row.attach.contains(attach_type);
         LAYOUT_ROWS.iter().find(fits).map(|row| row.layout)
     }
 
-    /// What a load gives, `None` if it is refused or the layout is in BTF. `sign_extend` is a
+    /// The result of a load; `None` if it is rejected or the layout is in BTF. `sign_extend` is a
     /// BPF_MEMSX load.
     pub fn load(self, at: CtxRange, sign_extend: bool) -> Option<CtxAccess> {
         let field = self.fields().iter().find(|f| f.may_load(at))?;
@@ -53,7 +53,7 @@ impl CtxLayout {
         field.value.loads(sign_extend).then_some(access)
     }
 
-    /// The field that a store changes, `None` if it is refused or the layout is in BTF.
+    /// The field that a store changes; `None` if it is rejected or the layout is in BTF.
     pub fn store(self, at: CtxRange) -> Option<CtxAccess> {
         let field = self.fields().iter().find(|f| f.may_store(at))?;
         Some(CtxAccess { value: field.value, field })
@@ -100,9 +100,10 @@ pub fn ctx_struct(prog_type: ProgType) -> Option<&'static str> {
     })
 }
 
-/// Needs this access CAP_BPF? Asked only of programs that the kernel takes from anyone.
+/// Whether this access needs CAP_BPF. Only for programs that the kernel accepts from unprivileged
+/// users.
 ///
-/// Documented, not judged: the machine asked lets nobody load programs without CAP_BPF.
+/// Documented, not tested: the tested machine lets nobody load programs without CAP_BPF.
 pub fn needs_cap_bpf(prog_type: ProgType, field: &CtxField, store: bool) -> bool {
     let packet = matches!(field.value, CtxValue::Packet | CtxValue::PacketEnd);
     prog_type == ProgType::CgroupSkb && (packet || (store && field.name == "tstamp"))
@@ -138,8 +139,8 @@ mod tests {
         }
     }
 
-    /// Seen on 6.18: `r0 = *(s32 *)(r1 +76)` in sched_cls is an invalid access, `*(s32 *)(r1 +0)`
-    /// is not.
+    /// Observed on 6.18: `r0 = *(s32 *)(r1 +76)` in sched_cls is an invalid access, `*(s32 *)(r1
+    /// +0)` is not.
     #[test]
     fn packet_pointers_do_not_sign_extend() {
         let ctx = CtxLayout::find(ProgType::SchedCls, 0).expect("sched_cls");
@@ -149,7 +150,7 @@ mod tests {
         assert!(ctx.load(at(0), true).is_some());
     }
 
-    /// Seen on 6.18 with tracepoint and raw tracepoint programs.
+    /// Observed on 6.18 with tracepoint and raw tracepoint programs.
     #[test]
     fn raw_arguments_end_where_the_kernel_ends_them() {
         let may = |prog_type, off, size| {

@@ -1,5 +1,5 @@
-//! Which context, and which result, a program type and attach type have: one row each, the first
-//! that fits counts.
+//! The context and the result of each program type and attach type: one row each, the first match
+//! counts.
 
 use super::field::CtxField;
 use super::layout::{CtxLayout, LayoutRow};

@@ -1,12 +1,13 @@
 //! Contexts: what a program may load from and store to its argument, by program type and attach
 //! type.
 //!
-//! Start at [`CtxLayout::find`], once a program; then [`CtxLayout::load`] and [`CtxLayout::store`]
-//! for each access. Every refusal is `invalid bpf_context access off=%d size=%d`.
+//! Start at [`CtxLayout::find`], once per program; then [`CtxLayout::load`] and
+//! [`CtxLayout::store`] for each access. Every rejection is `invalid bpf_context access off=%d
+//! size=%d`.
 //!
 //! Kernel departure: 6.18 compares the offset of a tracepoint program's load as unsigned and so
-//! accepts every negative one; the row `before_args` says so. Whoever runs such a program must not
-//! follow.
+//! accepts every negative one; the row `before_args` models this. An engine that runs such a
+//! program must not permit the access.
 
 mod btf_arg;
 mod btf_arg_table;

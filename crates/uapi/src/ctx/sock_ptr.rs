@@ -2,8 +2,9 @@
 //!
 //! Kernel: `bpf_sock_common_is_valid_access`, `bpf_sock_is_valid_access`,
 //! `bpf_tcp_sock_is_valid_access`, `bpf_xdp_sock_is_valid_access`, `check_flow_keys_access`, 6.18.
-//! 6.18 lets a u32 load of the upper half of `bytes_received` and `bytes_acked` of a `bpf_tcp_sock`
-//! pass its walk, and then finds no conversion ([`SockPointer::lacks_conversion`]).
+//! 6.18 accepts a u32 load of the upper half of `bytes_received` and `bytes_acked` of a
+//! `bpf_tcp_sock` in its main pass, and then finds no conversion
+//! ([`SockPointer::lacks_conversion`]).
 
 use super::field::CtxRange;
 use super::layout::CtxLayout;
@@ -26,10 +27,10 @@ pub enum SockPointer {
 }
 
 impl SockPointer {
-    /// What may be loaded; nothing may be stored (`R%d cannot write into sock`).
+    /// The loads that are allowed; no stores are (`R%d cannot write into sock`).
     ///
-    /// Refused is `R%d invalid sock_common access off=%d size=%d`, with the name of the register
-    /// type.
+    /// The rejection is `R%d invalid sock_common access off=%d size=%d`, with the name of the
+    /// register type.
     pub fn layout(self) -> CtxLayout {
         CtxLayout::Fields(match self {
             SockPointer::SockCommon => &SOCK_COMMON,
@@ -44,7 +45,7 @@ impl SockPointer {
         matches!(self, SockPointer::SockCommon | SockPointer::Socket).then_some("bpf_sock")
     }
 
-    /// A load that the walk takes, and for which the program is refused after the walk.
+    /// A load that the main pass accepts, but for which the program is rejected afterwards.
     pub fn lacks_conversion(self, at: CtxRange) -> bool {
         self == SockPointer::TcpSock && TCP_SOCK_NOT_CONVERTED.contains(&at)
     }

@@ -1,9 +1,9 @@
-//! What a load from the context gives.
+//! The result of a load from the context.
 
 /// Type of the loaded value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CtxValue {
-    /// A number; the load's size bounds it.
+    /// A number, bounded by the size of the load.
     Scalar,
     /// `PTR_TO_PACKET`.
     Packet,
@@ -28,7 +28,7 @@ pub enum CtxValue {
 }
 
 impl CtxValue {
-    /// The struct of the kernel that the pointer is to, for `PTR_TO_BTF_ID`.
+    /// The kernel struct that the pointer points to, for `PTR_TO_BTF_ID`.
     pub const fn btf_name(self) -> Option<&'static str> {
         match self {
             CtxValue::NfHookState => Some("nf_hook_state"),
@@ -37,12 +37,12 @@ impl CtxValue {
         }
     }
 
-    /// May a sign-extending load be made of it? Not of a packet pointer.
+    /// Whether a sign-extending load is allowed. It is not for a packet pointer.
     const fn sign_extends(self) -> bool {
         !matches!(self, CtxValue::Packet | CtxValue::PacketEnd | CtxValue::PacketMeta)
     }
 
-    /// Is the access allowed for this kind of load?
+    /// Whether the access is allowed for this kind of load.
     pub(super) const fn loads(self, sign_extend: bool) -> bool {
         !sign_extend || self.sign_extends()
     }

@@ -1,4 +1,4 @@
-//! Short names for the argument and result types that the rows of the prototype tables are made of.
+//! Short names for the argument and result types, as used in the prototype tables.
 
 use super::arg_type::{ArgBase, ArgType, RetBase, RetType};
 use crate::TypeFlag as F;

@@ -66,9 +66,9 @@ pub struct ArgType {
     pub base: ArgBase,
     /// Modifiers.
     pub flags: TypeFlag,
-    /// Bytes of memory, if `MEM_FIXED_SIZE`; else 0.
+    /// Size of the memory in bytes, if `MEM_FIXED_SIZE`; otherwise 0.
     pub size: u32,
-    /// Struct of the kernel, if `base` is `BtfId`; empty if the verifier takes it from elsewhere
+    /// The kernel struct, if `base` is `BtfId`; empty if the verifier takes it from elsewhere
     /// (`bpf_kptr_xchg`).
     pub btf: &'static str,
 }
@@ -116,7 +116,7 @@ pub struct RetType {
     pub base: RetBase,
     /// Modifiers: `PTR_MAYBE_NULL`, `PTR_TRUSTED`, `MEM_RINGBUF`, `MEM_RDONLY`.
     pub flags: TypeFlag,
-    /// Struct of the kernel, if `base` is `BtfId`; empty if the verifier takes it from elsewhere
+    /// The kernel struct, if `base` is `BtfId`; empty if the verifier takes it from elsewhere
     /// (`bpf_kptr_xchg`).
     pub btf: &'static str,
 }

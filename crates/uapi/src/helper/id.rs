@@ -5,8 +5,8 @@
 use crate::abi_enum::abi_enum;
 
 abi_enum! {
-    /// A helper. The discriminant is what a call insn has in `imm`; variants are named after
-    /// `bpf_<name>`. 0 is a number (`bpf_unspec`), but no helper.
+    /// A helper. The discriminant is the `imm` of its call insn; variants are named after
+    /// `bpf_<name>`. 0 is a number (`bpf_unspec`), but not a helper.
     #[allow(missing_docs)] // one name a row: the variant says all
     pub enum HelperId {
         Unspec = 0, "bpf_unspec";

@@ -1,6 +1,6 @@
 //! Helpers: their numbers and names, their prototypes, and who may call them.
 //!
-//! Start at [`HelperRow::find`], once a program; then [`HelperRow::helper`] for each call.
+//! Start at [`HelperRow::find`], once per program; then [`HelperRow::helper`] for each call.
 
 mod arg_shorthand;
 mod arg_type;
@@ -17,7 +17,7 @@ pub use privilege::{needs_cap_bpf, needs_cap_perfmon};
 pub use proto::{HelperProto, ProtoFlags};
 pub use usable::{AttachSet, HelperRow, HelperSet, HelperUse, HookKey};
 
-/// The prototype of a helper where it does not depend on the program type.
+/// The prototype of a helper, unless it depends on the program type.
 ///
 /// A program's own is [`HelperRow::helper`].
 pub fn default_proto(id: HelperId) -> &'static HelperProto {

@@ -5,11 +5,11 @@
 use super::id::HelperId;
 use crate::ProgType;
 
-/// Does a call from a program of this type need CAP_PERFMON? Without it: `program of this type
+/// Whether a call from a program of this type needs CAP_PERFMON. Without it: `program of this type
 /// cannot use helper`.
 ///
-/// Asked of 6.18 by loading with CAP_BPF and CAP_NET_ADMIN only, each helper in each type that may
-/// be loaded so.
+/// Tested on 6.18 by loading with CAP_BPF and CAP_NET_ADMIN only: each helper in each type that can
+/// be loaded that way.
 pub fn needs_cap_perfmon(id: HelperId, prog_type: ProgType) -> bool {
     match prog_type {
         ProgType::Syscall => is_for_tracing(id) && !casts_socket(id),
@@ -58,10 +58,10 @@ fn casts_socket(id: HelperId) -> bool {
     )
 }
 
-/// Of the helpers that every program type has, does a call need CAP_BPF?
+/// Whether a call of a helper common to all program types needs CAP_BPF.
 ///
-/// Documented, not asked: the machine lets nobody load a program without CAP_BPF. Where documents
-/// leave doubt, yes.
+/// Documented, not tested: the machine lets nobody load a program without CAP_BPF. Where the
+/// documentation is unclear, yes.
 pub fn needs_cap_bpf(id: HelperId) -> bool {
     matches!(
         id,

@@ -1,4 +1,4 @@
-//! `HelperProto`: what the kernel knows of one helper.
+//! `HelperProto`: the kernel's description of one helper.
 
 use super::arg_type::{ArgBase, ArgType, RetType};
 use super::id::HelperId;
@@ -20,7 +20,7 @@ pub struct HelperProto {
 }
 
 bitflags::bitflags! {
-    /// Facts of a [`HelperProto`] that are true or not.
+    /// Boolean properties of a [`HelperProto`].
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct ProtoFlags: u8 {
         /// `gpl_only`: the licence must be compatible with the GPL.
@@ -29,7 +29,7 @@ bitflags::bitflags! {
         const PKT_ACCESS = 2;
         /// `might_sleep`: only for sleepable programs, outside critical sections.
         const MIGHT_SLEEP = 4;
-        /// `allow_fastcall`: callers may rely on `r1` to `r5` being kept.
+        /// `allow_fastcall`: callers may rely on `r1` to `r5` being preserved.
         const ALLOW_FASTCALL = 8;
     }
 }
@@ -40,22 +40,22 @@ impl HelperProto {
         self.args.iter().take_while(|a| a.base != ArgBase::Dontcare).count()
     }
 
-    /// Is the helper only for programs with a licence compatible with the GPL?
+    /// Whether the helper is only for programs with a licence compatible with the GPL.
     pub const fn gpl_only(&self) -> bool {
         self.flags.contains(ProtoFlags::GPL_ONLY)
     }
 
-    /// May memory arguments lie in the packet?
+    /// Whether memory arguments may lie in the packet.
     pub const fn pkt_access(&self) -> bool {
         self.flags.contains(ProtoFlags::PKT_ACCESS)
     }
 
-    /// Is the helper only for sleepable programs?
+    /// Whether the helper is only for sleepable programs.
     pub const fn might_sleep(&self) -> bool {
         self.flags.contains(ProtoFlags::MIGHT_SLEEP)
     }
 
-    /// May callers rely on `r1` to `r5` being kept?
+    /// Whether callers may rely on `r1` to `r5` being preserved.
     pub const fn allow_fastcall(&self) -> bool {
         self.flags.contains(ProtoFlags::ALLOW_FASTCALL)
     }

@@ -1,8 +1,8 @@
 //! The prototypes of all helpers, one row each, in the order of the ABI; and those that differ by
 //! program type.
 //!
-//! Columns: helper, result, arguments, facts. Every row that Linux 6.18 can be asked about was:
-//! each argument was given wrong values, and what the verifier said of them had to fit the row.
+//! Columns: helper, result, arguments, properties. Every row that can be tested on Linux 6.18 was:
+//! each argument was given wrong values, and the verifier's messages had to match the row.
 
 use super::arg_shorthand::*;
 use super::arg_type::{ArgType, RetType};

@@ -9,7 +9,8 @@ use super::usable_table::HELPER_ROWS;
 use crate::trampoline::{Hook, lsm_hook, takes_d_path};
 use crate::{AttachType, ProgType};
 
-/// What the functions of socket storage are traced without: they would call themselves.
+/// Helpers that programs tracing the socket storage functions cannot use: they would call
+/// themselves.
 const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDelete];
 /// Measurements of files, which may sleep.
 const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
@@ -42,14 +43,14 @@ impl HelperSet {
 pub struct AttachSet(pub(crate) u64);
 
 impl AttachSet {
-    /// Is the attach type in the set? A set of all holds every number, also those that the kernel
-    /// does not know.
+    /// Whether the attach type is in the set. A set of all holds every number, including those that
+    /// the kernel does not know.
     pub const fn contains(self, attach_type: u32) -> bool {
         self.0 == u64::MAX || (attach_type < 64 && self.0 >> attach_type & 1 != 0)
     }
 }
 
-/// What a program is, as far as it decides which rules hold for it.
+/// The properties of a program that decide which rules apply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookKey<'a> {
     /// Program type.
@@ -69,18 +70,18 @@ pub struct HelperRow {
     pub(crate) target: &'static str,
     /// Those that have a prototype here.
     pub(crate) usable: HelperSet,
-    /// Of those, the ones that the target of the program forbids.
+    /// Of those, the ones that the program's attach target forbids.
     pub(crate) not_in_probe: HelperSet,
     pub(crate) variants: &'static [&'static HelperProto],
     pub(crate) judged: bool,
 }
 
-/// Answer to "may this program call this helper?".
+/// The result of checking whether a program may call a helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelperUse {
     /// No prototype: `program of this type cannot use helper`.
     CannotUse,
-    /// There is one, but not for what the program is attached to: `helper call is not allowed in
+    /// There is one, but not for the program's attach target: `helper call is not allowed in
     /// probe`.
     NotAllowedInProbe(&'static HelperProto),
     /// The program may call it.
@@ -88,8 +89,8 @@ pub enum HelperUse {
 }
 
 impl HelperRow {
-    /// The row of a kind of program; `None` if the kernel has no such kind, or nothing is known of
-    /// it.
+    /// The row of a kind of program; `None` if the kernel has no such kind, or nothing is known
+    /// about it.
     pub fn find(key: &HookKey<'_>) -> Option<&'static HelperRow> {
         HELPER_ROWS.iter().find(|row| row.fits(key))
     }
@@ -103,7 +104,7 @@ impl HelperRow {
         self.prog_type == key.prog_type && self.attach.contains(key.attach_type) && target()
     }
 
-    /// May programs of this kind call the helper?
+    /// Whether programs of this kind may call the helper.
     pub fn helper(&self, id: HelperId) -> HelperUse {
         if !self.usable.contains(id) {
             return HelperUse::CannotUse;
@@ -139,7 +140,7 @@ impl HelperRow {
         self.usable
     }
 
-    /// Did the kernel itself fill this row? If not, it is what is documented.
+    /// Whether this row comes from the kernel itself. If not, it follows the documentation.
     pub fn judged(&self) -> bool {
         self.judged
     }
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(of(iter), "xdp_buff");
     }
 
-    /// Seen on 6.18: a spill around the call is dropped in xdp, and kept in cgroup_skb.
+    /// Observed on 6.18: a spill around the call is removed in xdp, and kept in cgroup_skb.
     #[test]
     fn fastcall_of_processor_id_depends_on_the_type() {
         let fast = |prog_type, attach| match at(prog_type, attach, "")

@@ -1,6 +1,6 @@
 //! The kfuncs of the kernel itself, sorted by name: flags, program types, narrower rules.
 //!
-//! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were asked of Linux
+//! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were tested on Linux
 //! 6.18; the other flags, and all of the rows with `Filter::Lsm`, are documented. The names are
 //! those of its BTF (`bpf_kfunc` tags); `cgroup_rstat_*` are what older kernels call `css_rstat_*`.
 
@@ -131,7 +131,7 @@ pub(super) static KFUNCS: [Kfunc; 262] = [
     row("bpf_fentry_test1", 0, 0, Filter::Any),
     row("bpf_get_dentry_xattr", TRUSTED | SLEEP, TRACING, Filter::Lsm),
     row("bpf_get_file_xattr", TRUSTED | SLEEP, TRACING, Filter::Lsm),
-    row("bpf_get_fsverity_digest", TRUSTED, TRACING, Filter::Any),
+    row("bpf_get_fsverity_digest", TRUSTED, TRACING, Filter::Lsm),
     row("bpf_get_kmem_cache", 0, COMMON, Filter::Any),
     row("bpf_get_task_exe_file", ACQ | NULL | TRUSTED, TRACING, Filter::Lsm),
     row("bpf_iter_bits_destroy", DESTROY, COMMON, Filter::Any),

@@ -1,8 +1,8 @@
-//! Kfuncs: functions of the kernel that programs call by their BTF id.
+//! Kfuncs: kernel functions that programs call by their BTF id.
 //!
-//! What is here goes by name; argument and result types are those of the kernel's BTF. Kfuncs of
-//! modules are not here. Deliberately absent: `bpf_xdp_metadata_rx_*` (only for programs bound to
-//! a device).
+//! The table is keyed by name; argument and result types are those of the kernel's BTF. Kfuncs of
+//! modules are not here. Deliberately absent: `bpf_xdp_metadata_rx_*` (only for programs bound to a
+//! device).
 //!
 //! Kernel: the `BTF_KFUNCS` sets and their filters, `bpf_prog_type_to_kfunc_hook`, 6.18.
 
@@ -17,7 +17,7 @@ pub use scheduler::SchedulerCalls;
 use test_module_table::TEST_MODULE_KFUNCS;
 
 bitflags::bitflags! {
-    /// What the verifier must know of a kfunc, with the bits of the kernel (`KF_*`,
+    /// What the verifier needs to know about a kfunc, with the kernel's bits (`KF_*`,
     /// include/linux/btf.h).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct KfuncFlags: u32 {
@@ -43,7 +43,7 @@ bitflags::bitflags! {
         const ITER_DESTROY = 1 << 10;
         /// `KF_RCU_PROTECTED`: only inside an RCU section.
         const RCU_PROTECTED = 1 << 11;
-        /// `KF_FASTCALL`: callers may rely on `r1` to `r5` being kept.
+        /// `KF_FASTCALL`: callers may rely on `r1` to `r5` being preserved.
         const FASTCALL = 1 << 12;
     }
 }
@@ -85,7 +85,7 @@ bitflags::bitflags! {
 }
 
 impl KfuncHooks {
-    /// The groups that a program type is in: its own, and the common one.
+    /// The groups that a program type belongs to: its own, and the common one.
     pub const fn of(prog_type: ProgType) -> KfuncHooks {
         let own = match prog_type {
             ProgType::Xdp => KfuncHooks::XDP,
@@ -123,13 +123,13 @@ pub enum Filter {
     Any,
     /// Only kprobe and uprobe sessions.
     Session,
-    /// Only where `expected_attach_type` is that of iterators.
+    /// Only with the `expected_attach_type` of iterators.
     Iter,
     /// Only LSM programs.
     Lsm,
-    /// Of sched_ext's: only these members. Other types of programs are not concerned.
+    /// For sched_ext: only these members. Other program types are not affected.
     Scheduler(SchedulerCalls),
-    /// Of those that count and cancel what is dispatched.
+    /// Those that count and cancel dispatched tasks.
     Slots,
 }
 
@@ -140,14 +140,17 @@ pub struct Kfunc {
     pub name: &'static str,
     /// What the verifier must know.
     pub flags: KfuncFlags,
-    /// Program types that may call it, before `filter`.
+    /// Program types that may call it, before `filter` is applied.
     pub hooks: KfuncHooks,
     /// Narrower rule.
     pub filter: Filter,
 }
 
+/// Those of keys, which some kernels give to programs that trace alone.
+const KEYS: [&str; 3] = ["bpf_key_put", "bpf_lookup_system_key", "bpf_lookup_user_key"];
+
 impl Kfunc {
-    /// The kfunc with this name; `None` if nothing is known of it.
+    /// The kfunc with this name; `None` if nothing is known about it.
     pub fn find(name: &str) -> Option<&'static Kfunc> {
         [&KFUNCS[..], &TEST_MODULE_KFUNCS[..]].into_iter().find_map(|rows| {
             let at = rows.binary_search_by(|row| row.name.cmp(name)).ok()?;
@@ -166,7 +169,8 @@ impl Kfunc {
         !is_asked || calls.hold(hook.target)
     }
 
-    /// May a program of this kind call it? If not: `calling kernel function %s is not allowed`.
+    /// Whether a program of this kind may call it. If not: `calling kernel function %s is not
+    /// allowed`.
     pub fn allowed(&self, hook: &HookKey<'_>, rules: &Behaviours) -> bool {
         let at = |attach: AttachType| hook.attach_type == attach.number();
         let filter = match self.filter {
@@ -180,11 +184,17 @@ impl Kfunc {
         };
         let raw_tp =
             matches!(hook.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
-        let hooks = match raw_tp && rules.kfuncs_in_raw_tp {
-            true => KfuncHooks::of(ProgType::Tracing),
-            false => KfuncHooks::of(hook.prog_type),
+        let hooks = match hook.prog_type {
+            ProgType::Tracepoint | ProgType::PerfEvent if rules.no_kfuncs_at_tracepoints => {
+                KfuncHooks::COMMON
+            }
+            ProgType::SockOps if !rules.kfuncs_in_sock_ops => KfuncHooks::COMMON,
+            _ if raw_tp && rules.kfuncs_in_raw_tp => KfuncHooks::of(ProgType::Tracing),
+            prog_type => KfuncHooks::of(prog_type),
         };
-        filter && self.hooks.intersects(hooks)
+        let tracing_alone = !rules.keys_for_all && KEYS.contains(&self.name);
+        let own = if tracing_alone { KfuncHooks::TRACING } else { self.hooks };
+        filter && own.intersects(hooks)
     }
 }
 

@@ -1,12 +1,12 @@
-//! Where schedulers may call what: by the member of `sched_ext_ops` that a program implements.
+//! Which kfuncs a scheduler may call, by the member of `sched_ext_ops` that a program implements.
 //!
-//! Source: each member asked for each kfunc on 7.1.13, 7.2.12, 7.3.4.
+//! Source: every kfunc tested in every member on 7.1.13, 7.2.12, 7.3.4.
 
 bitflags::bitflags! {
-    /// Groups of members, by what the scheduler holds when it calls them.
+    /// Groups of members, by the locks held when they are called.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct SchedulerCalls: u8 {
-        /// A CPU is chosen for a task: `select_cpu`.
+        /// `select_cpu`, which chooses a CPU for a task.
         const SELECT = 1 << 0;
         /// A task is queued: `enqueue`.
         const ENQUEUE = 1 << 1;
@@ -14,7 +14,7 @@ bitflags::bitflags! {
         const DISPATCH = 1 << 2;
         /// A CPU is taken away: `cpu_release`.
         const RELEASE = 1 << 3;
-        /// No lock of a run queue is held: `init`, `cgroup_init`, `dump`.
+        /// No run queue lock is held: `init`, `cgroup_init`, `dump`.
         const UNLOCKED = 1 << 4;
         /// All others.
         const REST = 1 << 5;
@@ -49,7 +49,7 @@ impl SchedulerCalls {
         }
     }
 
-    /// Whether a program for `target`, as in `sched_ext_ops.init`, is among them.
+    /// Whether a program for `target`, as in `sched_ext_ops.init`, is in the group.
     pub(super) fn hold(self, target: &str) -> bool {
         let member = target.strip_prefix("sched_ext_ops.");
         member.is_some_and(|member| self.intersects(SchedulerCalls::of(member)))

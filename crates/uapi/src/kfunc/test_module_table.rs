@@ -1,13 +1,13 @@
 //! The kfuncs of the kernel's own test modules (`bpf_testmod` and its kin, 6.12), sorted by name.
 //!
-//! Flags are those of the modules' `.BTF_ids` sections. Other kernels have no function of these
-//! names, so that no program gets here by chance.
+//! Flags are those of the modules' `.BTF_ids` sections. Other kernels have no functions with these
+//! names, so no other program is affected.
 
 use super::kfunc_table::*;
 use super::{Filter, Kfunc, KfuncFlags};
 
 const DESTRUCTIVE: u32 = KfuncFlags::DESTRUCTIVE.bits();
-/// Program types that most are registered for.
+/// Program types that most of them are registered for.
 const CHECKED: u16 = TC | TRACING | SYSCALL | STRUCT_OPS;
 
 #[rustfmt::skip]

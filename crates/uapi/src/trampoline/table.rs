@@ -15,7 +15,7 @@ pub(super) static DISABLED_HOOKS: [&str; 11] = [
     "vm_enough_memory",
 ];
 
-/// Functions that begin like hooks and are none.
+/// Functions with the name prefix of hooks that are not hooks.
 pub(super) static NO_HOOKS: [&str; 7] = [
     "bpf_lsm_find_cgroup_shim",
     "bpf_lsm_func_proto",
@@ -26,7 +26,7 @@ pub(super) static NO_HOOKS: [&str; 7] = [
     "bpf_lsm_verify_prog",
 ];
 
-/// Hooks, without `bpf_lsm_`, where programs may sleep. Sorted.
+/// Hooks, without `bpf_lsm_`, in which programs may sleep. Sorted.
 pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "bpf",
     "bpf_map",
@@ -117,7 +117,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "userns_create",
 ];
 
-/// Functions whose result programs may change, and whether such programs may sleep.
+/// Functions whose result programs may modify, and whether such programs may sleep.
 pub(super) static MODIFIABLE: [(&str, bool); 5] = [
     ("bpf_fentry_test1", true),
     ("bpf_modify_return_test", false),
@@ -126,7 +126,7 @@ pub(super) static MODIFIABLE: [(&str, bool); 5] = [
     ("update_socket_protocol", false),
 ];
 
-/// Functions that the kernel itself calls on the way to a program.
+/// Functions that the kernel itself calls before it enters a program.
 pub(super) static DENIED: [&str; 7] = [
     "__rcu_read_lock",
     "__rcu_read_unlock",
@@ -151,7 +151,7 @@ pub(super) static NORETURN: [&str; 10] = [
     "make_task_dead",
 ];
 
-/// Functions where a `struct path` may be turned into a name.
+/// Functions in which a `struct path` may be converted to a name.
 pub(super) static D_PATH: [&str; 9] = [
     "dentry_open",
     "filp_close",

@@ -1,4 +1,4 @@
-//! What ALU insns mean beside their numbers: links, refused operands.
+//! Rules of ALU insns that are not about values: linked registers, invalid operands.
 
 use crate::env::{Env, Store};
 use crate::state::reg::{BPF_ADD_CONST, Reg};

@@ -1,4 +1,4 @@
-//! What a program is attached to, as far as that is known when it is loaded.
+//! The attach target of a program, as far as it is known at load time.
 //!
 //! Kernel: `bpf_prog_load_check_attach`, `check_attach_btf_id`, `bpf_check_attach_target`,
 //! `bpf_iter_prog_supported`, `can_be_sleepable` (6.18).
@@ -100,7 +100,8 @@ fn can_be_sleepable(facts: &Facts<'_>) -> bool {
         }
         ProgType::Tracepoint | ProgType::RawTracepoint => facts.rules().tracepoints_sleep,
         ProgType::Kprobe => facts.rules().kprobes_sleep,
-        ProgType::Lsm | ProgType::StructOps => true,
+        ProgType::Lsm => true,
+        ProgType::StructOps => !facts.rules().struct_ops_awake,
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The function that a tracing or LSM program attaches to through a trampoline.
 //!
-//! What may be attached to depends on the kernel: on its symbols, on the functions that errors may
-//! be injected into, on lists that it was built with (`uapi::trampoline`).
+//! Which functions are allowed depends on the kernel: on its symbols, on the functions with error
+//! injection, on lists that it was built with (`uapi::trampoline`).
 //!
 //! Kernel: `bpf_check_attach_target`, `btf_distill_func_proto`, `check_attach_btf_id`,
 //! `bpf_lsm_verify_prog` (6.18).

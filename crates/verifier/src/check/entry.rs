@@ -1,4 +1,4 @@
-//! Registers at the entry of the main program or of a global function that is walked on its own.
+//! Registers at the entry of the main program or of a global function that is verified on its own.
 //!
 //! Kernel: the first half of `do_check_common` (6.18).
 

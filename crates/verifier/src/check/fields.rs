@@ -1,4 +1,4 @@
-//! Fields of an insn that it does not use.
+//! Fields that an insn does not use, which must be zero.
 
 use crate::env::{Env, Form};
 use crate::passes::reserved::check_insn_fields;

@@ -1,4 +1,4 @@
-//! Whether the func info of a program fits its functions.
+//! Whether the func info of a program matches its functions.
 //!
 //! Kernel: `check_btf_func_early`, `check_btf_func`, `check_abnormal_return` (6.18).
 

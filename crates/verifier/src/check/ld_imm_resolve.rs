@@ -1,5 +1,5 @@
-//! What the `ld_imm64` of a program name must exist, and the program must be of a type that may use
-//! it.
+//! Resolves the objects that a program's `ld_imm64` insns name: each must exist, and the program
+//! type must permit it. Runs over all insns before the walk, reachable or not.
 //!
 //! Runs over all insns before the walk, reachable or not.
 //!

@@ -1,4 +1,4 @@
-//! Whether the line info of a program fits its insns and functions.
+//! Whether the line info of a program matches its insns and functions.
 //!
 //! Kernel: `check_btf_line` (6.18).
 

@@ -1,7 +1,8 @@
-//! Conditional jumps on scalars that have copies: what the jump teaches of an operand holds for
-//! all that are linked with it, on either way.
+//! Conditional jumps on scalars that have copies: what the jump implies for an operand also holds
+//! for all registers linked with it, on both branches.
 //!
-//! The short way, by name, for operands whose comparison was looked up; `jmp` has the other.
+//! This is the fast path, which works on interned names, for operands whose comparison is in the
+//! cache; `jmp` has the general one.
 
 use crate::env::{Env, Walk};
 use crate::explore::next::Next;

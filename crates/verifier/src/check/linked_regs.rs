@@ -1,4 +1,4 @@
-//! Scalars that are copies of one another: what a jump teaches of one holds for all.
+//! Scalars that are copies of each other: what a jump implies for one holds for all.
 //!
 //! Kernel: `collect_linked_regs`, `sync_linked_regs` (6.18).
 

@@ -1,4 +1,4 @@
-//! What one insn does to the state, and whether it may.
+//! The effect of one insn on the state, and whether it is allowed.
 //!
 //! Kernel: `do_check_insn` (6.18).
 

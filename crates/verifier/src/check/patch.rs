@@ -1,5 +1,5 @@
-//! Changes that one outcome of a conditional jump makes to the state: computed once, applied to
-//! the current state or to the branch that waits.
+//! The changes that one outcome of a conditional jump makes to the state: computed once, applied to
+//! the current state or to the pending branch.
 
 use crate::env::{Env, Store};
 use crate::state::arena::PackedReg;

@@ -1,4 +1,4 @@
-//! Arithmetic of a pointer and a number, and its masking against speculation.
+//! Pointer arithmetic, and its masking against speculative execution.
 //!
 //! Kernel: `adjust_ptr_min_max_vals`, `sanitize_ptr_alu`, `sanitize_val_alu`,
 //! `sanitize_check_bounds` (6.18).

@@ -1,6 +1,6 @@
 //! A program that replaces a function of another program (`freplace`).
 //!
-//! It is walked as a program of that one's type and attach type, from any arguments that fit its
+//! It is verified with that program's type and attach type, with any arguments that match its
 //! prototype, and may return what such a program may.
 //!
 //! Kernel: `bpf_check_attach_target`, `btf_check_type_match` (6.18).

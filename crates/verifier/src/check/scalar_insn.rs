@@ -1,8 +1,8 @@
-//! Insns on scalars, by name: the short way for what was walked before; and pointers moved by an
-//! immediate.
+//! Insns on scalars, by interned name: the fast path for operations that were computed before; also
+//! pointers plus an immediate.
 //!
-//! [`step_alu`] and [`compare`] do exactly what `alu` and `jmp` do, for operands that are scalars;
-//! what they cannot do they leave to them, with nothing changed.
+//! [`step_alu`] and [`compare`] do exactly what `alu` and `jmp` do, for scalar operands; in all
+//! other cases they change nothing and leave the insn to them.
 //!
 //! # Invariants
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.

@@ -1,4 +1,4 @@
-//! What scalars make of one another, by kernel.
+//! Rules for scalars that differ between kernels.
 //!
 //! Older kernels compare with constants: ranges of two registers neither decide a jump nor become
 //! narrower by it, and what is not equal to an edge of a range leaves the edge where it is. They

@@ -1,4 +1,4 @@
-//! Branches that wait to be walked, last in first out.
+//! The stack of pending branches.
 //!
 //! Kernel: `push_stack`, `pop_stack` (6.18).
 

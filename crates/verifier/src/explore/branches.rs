@@ -1,4 +1,4 @@
-//! Branches that wait to be walked, last in first out: put there, and taken.
+//! Pushes and pops pending branches.
 
 use super::branch_stack::Branch;
 use crate::env::Env;

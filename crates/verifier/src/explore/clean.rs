@@ -1,4 +1,4 @@
-//! States forget what is not read again.
+//! Removes dead registers and stack slots from states.
 //!
 //! Until 7.0 a checkpoint does so once it is verified: only then is it known which stack slots are
 //! read. From 7.1 that is known before the walk, and the current state forgets wherever it may be

@@ -7,7 +7,7 @@
 use super::idmap::IdMap;
 use crate::insn_aux::InsnAux;
 use crate::state::arena::{Arena, PackedFrame, PackedReg, PageIds};
-use crate::state::checkpoint::{Checkpoint, Hints, Marks};
+use crate::state::checkpoint::{Checkpoint, Hints, Marks, Told};
 use crate::state::frame::PAGE_SLOTS;
 use crate::state::frame::{Frame, frame_insn_idx};
 use crate::state::history::LinkedReg;
@@ -59,6 +59,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) halves_compared: bool,
     /// What told the old state from another; where it failed, if it does now.
     pub(crate) hints: Hints,
+    /// Why it failed, if it does.
+    pub(crate) told: Told,
 }
 
 impl Compare<'_> {
@@ -110,16 +112,18 @@ impl Compare<'_> {
         let constant = NonZeroU32::new(old.val).filter(|name| is_constant(name.get()));
         if let Some(name) = constant.filter(|_| last_precise) {
             self.hints.constant = Some((r as u8, name));
+            self.told = Told::Constant;
         } else {
             let place = LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 };
             self.hints.place = Some(place);
+            self.told = Told::Place;
         }
     }
 
     /// Whether the place that told the old state from another tells it from this one. Ids can only
     /// add reasons, so a place may be looked at alone.
     #[inline(always)] // A call for each checkpoint looked at is 1 % of `stress_backtrack`.
-    pub(crate) fn is_apart(&mut self) -> bool {
+    fn is_apart(&mut self) -> bool {
         let (old, cur) = (self.old, self.cur);
         let Some(place) = self.hints.place else { return false };
         let (i, at) = (place.frameno as usize, place.at as usize);
@@ -138,6 +142,8 @@ impl Compare<'_> {
         };
         if safe {
             self.idmap.undo();
+        } else {
+            self.told = Told::Place;
         }
         !safe
     }
@@ -311,6 +317,7 @@ impl Compare<'_> {
                 if !self.slot_covered(spi, o, marks, cur) {
                     let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
                     self.hints.place = Some(place);
+                    self.told = Told::Place;
                     return false;
                 }
             }

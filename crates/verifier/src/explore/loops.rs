@@ -1,5 +1,5 @@
-//! Loops whose marks are not complete: strongly connected components being walked, and the edges
-//! back into them.
+//! Loops whose precision marks are incomplete: strongly connected components being walked, and the
+//! back-edges into them.
 //!
 //! A state equal to one inside an unfinished component is pruned, but what the old state will turn
 //! out to need is not known yet. Such a prune is remembered as a back-edge; when the component is

@@ -1,4 +1,4 @@
-//! The walk over all paths: what is next, what waits, what was seen before.
+//! The walk over all paths: the next insn, pending branches, explored states.
 
 pub(crate) mod branch_stack;
 pub(crate) mod branches;

@@ -1,4 +1,4 @@
-//! What a saved state needs, and that it forgets all else.
+//! Which parts of a saved state are still needed; the others are removed.
 //!
 //! Kernel: `clean_verifier_state` (6.18), and what is said of it in `state::reads`.
 

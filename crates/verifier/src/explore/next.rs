@@ -1,4 +1,4 @@
-//! What is walked after an insn.
+//! The successor of an insn on the current path.
 
 /// What follows an insn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,14 +10,13 @@ use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::chains::Chains;
-use crate::state::checkpoint::{Bucket, Checkpoint, Hints, Hot, Marks};
+use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Told};
 use crate::state::ids::CkptId;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{is_constant, named_constant};
 use crate::state::verifier_state::OwnHistory;
-use crate::trace::Apart;
-use crate::trace::telling::place;
+use crate::trace::telling::ApartRun;
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
@@ -30,7 +29,7 @@ enum Match {
     Hit {
         loops: bool,
     },
-    Miss,
+    Miss(Told),
 }
 
 /// How the search at one insn goes on.
@@ -96,8 +95,22 @@ impl Env<'_> {
         self.trace.tell_sweep();
     }
 
-    /// Newest first, as the kernel's list; evicts what misses too often.
+    /// Newest first, as the kernel's list.
     fn search_list(&mut self, bucket: usize, search: &mut Search) -> Check<(bool, u32)> {
+        let mut run = ApartRun::default();
+        let found = self.search_from(bucket, search, &mut run);
+        self.tell_rest(search.insn_idx, &mut run);
+        found
+    }
+
+    /// Evicts what misses too often.
+    #[inline(always)] // Its frame would be one more for each visit.
+    fn search_from(
+        &mut self,
+        bucket: usize,
+        search: &mut Search,
+        run: &mut ApartRun,
+    ) -> Check<(bool, u32)> {
         let (mut states_cnt, mut newer) = (0, None);
         let mut next = self.store.explored[bucket].newest;
         while let Some(id) = next {
@@ -122,9 +135,9 @@ impl Env<'_> {
                     }
                     return Ok((true, states_cnt));
                 }
-                Match::Miss => {
+                Match::Miss(told) => {
                     if self.trace.has_listener() {
-                        self.tell_apart(id, &hot);
+                        self.tell_apart(id, told, run);
                     }
                     if self.count_miss(id, search) {
                         self.store.unlink(bucket, newer, &hot);
@@ -165,11 +178,14 @@ impl Env<'_> {
             search.was_incomplete = self.incomplete_read_marks(id);
         }
         if self.is_apart(hot) {
-            return Ok(Match::Miss);
+            return Ok(Match::Miss(Told::Constant));
         }
         let loops = self.incomplete_read_marks(id);
         let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
-        Ok(if self.states_equal(id, exact) { Match::Hit { loops } } else { Match::Miss })
+        Ok(match self.compare(id, exact) {
+            Ok(()) => Match::Hit { loops },
+            Err(told) => Match::Miss(told),
+        })
     }
 
     /// Whether a register that told the checkpoint from another state tells it from this one too.
@@ -234,7 +250,7 @@ impl Env<'_> {
         {
             search.add_new_state = false;
         }
-        Ok(Match::Miss)
+        Ok(Match::Miss(Told::Unfinished))
     }
 
     /// Whether the last frame belongs to another entry into an async callback.
@@ -265,16 +281,21 @@ impl Env<'_> {
     }
 
     pub(super) fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
+        self.compare(id, exact).is_ok()
+    }
+
+    /// What tells the checkpoint from the current state, if it does not cover that.
+    fn compare(&mut self, id: CkptId, exact: Exactness) -> Result<(), Told> {
         self.store.stats.fast_paths.idmap_resets += 1;
         self.store.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.facts.config.tuning.idmap_reset == IdmapReset::Counter);
         let mut compare = self.comparison(id, exact);
-        let equal = compare.states_equal();
-        let hints = compare.hints;
-        if !equal {
-            self.store.ckpts.hot_mut(id).hints = hints;
+        if compare.states_equal() {
+            return Ok(());
         }
-        equal
+        let (hints, told) = (compare.hints, compare.told);
+        self.store.ckpts.hot_mut(id).hints = hints;
+        Err(told)
     }
 
     /// A checkpoint beside the current state, with what earlier comparisons have taught.
@@ -299,40 +320,8 @@ impl Env<'_> {
             offsets_are_bounds: rules.offsets_are_bounds,
             halves_compared: rules.dead_forgotten_at_once,
             hints: self.store.ckpts.hot(id).hints,
+            told: Told::State,
         }
-    }
-
-    /// Tells why a checkpoint does not cover the current state.
-    #[cold]
-    fn tell_apart(&mut self, id: CkptId, hot: &Hot) {
-        let why = match hot.hints.constant {
-            _ if hot.branches > 0 => Apart::Unfinished,
-            Some((regno, _)) if self.is_apart(hot) => {
-                Apart::Register { frame: self.walk.cur.curframe() as u8, regno }
-            }
-            _ => self.why_apart(id),
-        };
-        self.tell_kept_apart(id, hot, why);
-    }
-
-    /// What the comparison has just taught tells them apart, more often than not; else they are
-    /// compared once more, without what earlier comparisons have taught.
-    fn why_apart(&mut self, id: CkptId) -> Apart {
-        let last_frame = self.walk.cur.curframe() as u8;
-        let hot = *self.store.ckpts.hot(id);
-        if self.is_apart(&hot) {
-            return place(Hints { place: None, ..hot.hints }, last_frame);
-        }
-        let loops = self.incomplete_read_marks(id);
-        let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
-        let mut compare = self.comparison(id, exact);
-        compare.hints.constant = None;
-        if compare.is_apart() {
-            return place(compare.hints, last_frame);
-        }
-        compare.hints = Hints::default();
-        compare.states_equal();
-        place(compare.hints, last_frame)
     }
 
     /// Whether the iterator that the `next` call at hand gets in R1 is active.

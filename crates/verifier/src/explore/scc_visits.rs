@@ -1,4 +1,4 @@
-//! Loops whose marks are not complete: what is kept of them.
+//! The data kept for loops whose precision marks are incomplete.
 
 use crate::state::ids::CkptId;
 use crate::state::reads::StateReads;

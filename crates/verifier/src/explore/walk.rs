@@ -1,4 +1,4 @@
-//! The walk: one path after the other, insn by insn, until none waits.
+//! The walk: one path after the other, insn by insn, until no branch is pending.
 //!
 //! Kernel: `do_check`, `do_check_common`, `do_check_main`, `do_check_subprogs` (6.18).
 

@@ -1,4 +1,4 @@
-//! Widening: a loop that the verifier cannot bound is walked with scalars that may be anything.
+//! Widening: a loop that the verifier cannot bound is verified with unknown scalars.
 //!
 //! Kernel: `widen_imprecise_scalars`, `find_prev_entry` (6.18).
 

@@ -1,5 +1,4 @@
-//! Insns that nobody verified, for conformance tests of engines: as much is checked as the
-//! invariants of `Xlated` need.
+//! Unverified insns, for conformance tests of engines: only the invariants of `Xlated` are checked.
 
 use super::{Walked, dead_code};
 use crate::env::{Subprog, SubprogUse};

@@ -1,4 +1,4 @@
-//! The few insns that rewrites are made of.
+//! Constructors for the insns that rewrites emit.
 
 use crate::xlated::AX;
 use skep_insn::Insn;

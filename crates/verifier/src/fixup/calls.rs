@@ -1,5 +1,5 @@
-//! Calls keep their form; what the walk found to be the same on all paths goes with them: the map,
-//! and the index of a tail call. `bpf_throw` is the engines' own business.
+//! Calls keep their form. What the walk found to be the same on all paths is attached to them: the
+//! map, and the index of a tail call. The engines implement `bpf_throw`.
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 

@@ -1,4 +1,4 @@
-//! Accesses to the context, from the struct that the program was compiled for to the one that is
+//! Accesses to the context: converted from the struct that the program was compiled for to the one
 //! in memory (`skep_uapi::run_ctx`); and accesses that have no memory behind them here.
 //!
 //! Kernel: `convert_ctx_accesses` (6.18).

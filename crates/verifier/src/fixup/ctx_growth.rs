@@ -1,4 +1,4 @@
-//! What rewrites add to accesses to the context, by program type and field.
+//! The insns that rewrites add to context accesses, by program type and field.
 //!
 //! Kernel: `convert_ctx_accesses` and the `convert_ctx_access` of each program type (6.18), as
 //! observed. Absent: the time stamp of `struct __sk_buff`, whose rewrite depends on what else the

@@ -1,4 +1,4 @@
-//! Insns that no path walked are left out; branches that always go one way become plain.
+//! Removes insns that are on no path, and makes branches that always go the same way unconditional.
 //!
 //! Kernel: `opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops` (6.18).
 

@@ -1,5 +1,4 @@
-//! The program being written: new insns, where each came from, and the jumps to set right at the
-//! end.
+//! The program being written: new insns, their origins, and the jumps to be fixed up at the end.
 //!
 //! # Invariants
 //! 1. A rewrite appends whole sequences between two `begin`s; jumps inside a sequence are relative

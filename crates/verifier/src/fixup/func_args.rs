@@ -1,5 +1,5 @@
-//! Helpers that give the arguments and the result of the function that a program is attached to:
-//! words of the context, so that a few insns do what they say.
+//! Helpers that return the arguments and the result of the function that a program is attached to:
+//! these are words of the context, so a few insns replace the call.
 //!
 //! Kernel: `do_misc_fixups` (6.18), which inlines them too; the answers are documented with the
 //! helpers (`bpf-helpers(7)`).
@@ -16,7 +16,7 @@ use skep_program::{AttachTarget, Program};
 use skep_uapi::AttachType;
 use skep_uapi::helper::HelperId;
 
-/// Helpers whose calls are gone when a program runs.
+/// Helpers whose calls are replaced before a program runs.
 pub const INLINED_HELPERS: [HelperId; 3] =
     [HelperId::GetFuncArg, HelperId::GetFuncRet, HelperId::GetFuncArgCnt];
 

@@ -1,6 +1,6 @@
-//! What a rewrite adds to an insn.
+//! The insns that a rewrite adds to an insn.
 
-/// What a rewrite adds to an insn.
+/// The insns that a rewrite adds to an insn.
 #[derive(Clone, Copy)]
 pub(super) enum Growth {
     Exactly(u32),

@@ -1,4 +1,4 @@
-//! How much longer a rewrite of the kernel makes an insn, and in which of its passes.
+//! How many insns a rewrite of the kernel adds to an insn, and in which of its passes.
 //!
 //! Kernel: `optimize_bpf_loop`, `convert_ctx_accesses`, `do_misc_fixups` (6.18 on x86-64), as
 //! observed by the length of what is left. Absent: the exact lengths of what `AtMost` says.

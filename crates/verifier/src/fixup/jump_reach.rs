@@ -1,5 +1,5 @@
-//! Whether the jumps still reach their targets when rewrites have made the program longer: most
-//! have 16 bits for the distance.
+//! Whether jumps still reach their targets after rewrites have made the program longer: most have a
+//! 16-bit offset.
 //!
 //! The kernel rewrites pass by pass and insn by insn, and refuses the program at the first rewrite
 //! that moves a target out of reach. Where that is depends on the insns that are left

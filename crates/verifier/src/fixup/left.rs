@@ -1,5 +1,4 @@
-//! Which insns are left when the kernel begins to rewrite them. Where the distance of a jump
-//! matters, it counts those.
+//! Which insns remain when the kernel starts its rewrites. For jump offsets, it counts those.
 //!
 //! Insns that no path walked go, branches that always go one way become plain jumps, and plain
 //! jumps to the next insn go: those that were there, and those that the first two steps make. It

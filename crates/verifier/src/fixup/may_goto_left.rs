@@ -1,4 +1,4 @@
-//! `may_goto` that is left of an accepted program.
+//! The `may_goto` insns that remain in an accepted program.
 
 use super::source::Source;
 use crate::passes::call_facts::is_may_goto;

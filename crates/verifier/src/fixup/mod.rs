@@ -1,4 +1,4 @@
-//! From a program that was walked to its end to the insns that run; and what is still refused then.
+//! From a program whose walk is complete to the insns that run; and the rejections at this stage.
 //!
 //! [`do_misc_fixups`] belongs to the verdict. [`translate`] runs later, if the program is to run:
 //! one pass over the insns that some path walked, each offered to the rewrites in order.

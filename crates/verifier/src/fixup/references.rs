@@ -1,5 +1,5 @@
-//! What 64-bit immediates stand for: maps and functions stay symbolic (whoever runs the program
-//! has their addresses), the rest is not there.
+//! What 64-bit immediates refer to: maps and functions stay symbolic (the engine has their
+//! addresses); everything else has been resolved.
 //!
 //! Kernel: `resolve_pseudo_ldimm64`, `convert_pseudo_ld_imm64` (6.18).
 

@@ -1,4 +1,4 @@
-//! What rewrites look at, and say.
+//! The input of rewrites, and their results.
 
 use super::walked::Walked;
 use crate::xlated::NotSupported;

@@ -1,7 +1,7 @@
-//! What the rewrites need of the walk, kept with an accepted program.
+//! The results of the walk that the rewrites need, kept with an accepted program.
 //!
-//! It is moved out of the working set, not copied: an accepted program costs nothing until it is
-//! asked to run.
+//! They are moved out of the working set, not copied: an accepted program costs nothing until it is
+//! to be run.
 
 use crate::KernelHole;
 use crate::env::{InsnAux, InsnFlags, Learned, Subprog, SubprogUse};
@@ -30,7 +30,7 @@ impl Walked {
     }
 
     /// Whether some path came to the insn. The second slot of `ld_imm64` is its first's.
-    pub(super) fn seen(&self, insns: &[Insn], idx: usize) -> bool {
+    pub(crate) fn seen(&self, insns: &[Insn], idx: usize) -> bool {
         let first = if idx > 0 && insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
         self.aux.is_empty() || self.aux.get(first).is_some_and(|aux| aux.has(InsnFlags::SEEN))
     }

@@ -1,7 +1,7 @@
-//! What the passes must know of a callee: a few facts of each helper and kfunc.
+//! What the passes need to know about a callee: a few properties of each helper and kfunc.
 //!
-//! The passes do not read prototypes: whoever runs them answers these questions from the kernel's
-//! tables and from BTF.
+//! The passes do not read prototypes: their caller answers these questions from the kernel's tables
+//! and from BTF.
 
 use skep_insn::Insn;
 use skep_insn::code::*;

@@ -1,7 +1,7 @@
-//! Numbers that registers hold whatever path leads there, and the jumps that they decide.
+//! Registers that are constant on every path, and the jumps that they decide.
 //!
 //! Kernels that do this before the walk turn each such jump into a `goto`: to its target, or to the
-//! insn behind it. What nothing leads to then is not there for any later pass.
+//! next insn. Code that becomes unreachable does not exist for any later pass.
 //!
 //! Kernel: 7.1, as the insns in its log show it.
 

@@ -1,4 +1,4 @@
-//! A function whose address is taken, but which no path walks (`bpf_loop` over nothing).
+//! A function whose address is taken, but which is on no path (`bpf_loop` over nothing).
 //!
 //! Its insns are removed as dead code, and the address then is that of the function behind it. At
 //! the end of the program there is none; and where dead code stands before the function, so that

@@ -1,4 +1,4 @@
-//! Spills and fills around calls that in truth clobber fewer registers (`bpf_fastcall`).
+//! Spills and fills around calls that actually clobber fewer registers (`bpf_fastcall`).
 //!
 //! A compiler that knows the attribute writes, for kernels that do not,
 //!

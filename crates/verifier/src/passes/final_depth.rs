@@ -1,4 +1,4 @@
-//! The stack depths that the statistics show: what the walk found, after the rewrites.
+//! The stack depths in the statistics: those found by the walk, after the rewrites.
 //!
 //! skep does not rewrite insns here; this file only follows what the kernel's rewrites do to the
 //! depths, because `stack depth 16+0` in the log (and veristat's sum of it) is printed after them.

@@ -1,4 +1,4 @@
-//! Prototypes that can be called through a trampoline.
+//! Prototypes that trampolines support.
 
 use skep_btf::{Kind, Type, TypeId};
 use skep_uapi::limits::MAX_BPF_FUNC_ARGS;

@@ -1,4 +1,5 @@
-//! Functions that call themselves, wherever the calls are.
+//! Recursion, wherever the calls are. Kernels since 7.1 reject it before the walk; 6.18 finds it
+//! during the walk.
 //!
 //! Kernels since 7.1 refuse them before the walk; 6.18 finds them in it.
 

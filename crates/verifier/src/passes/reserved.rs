@@ -1,4 +1,4 @@
-//! Encodings that mean nothing: unknown opcodes, and fields that an insn does not use but sets.
+//! Invalid encodings: unknown opcodes, and reserved fields that are not zero.
 //!
 //! [`check_encodings`] looks at every insn, reachable or not, before the graph is walked.
 //! [`check_insn_fields`] is what the main walk asks when it arrives at an insn, before it looks at

@@ -1,4 +1,4 @@
-//! What is left to do of a pass over the insns of one function, in the order of the pass.
+//! The worklist of a pass over the insns of one function, in the order of the pass.
 
 use super::postorder::successors;
 use skep_insn::Insn;

@@ -1,11 +1,11 @@
-//! One insn backwards: which registers and slots must have been precise before it.
+//! Backtracking over one insn: which registers and slots must be precise before it.
 //!
 //! Kernel: `backtrack_insn`, `struct backtrack_state` (6.18).
 
 use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::precision::backtrack_state::{BacktrackState, RegMask, SlotMask, Trouble};
+use crate::precision::backtrack_state::{BacktrackError, BacktrackState, RegMask, SlotMask};
 use crate::rejection::{CallFault, Stop, errno};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
@@ -39,7 +39,7 @@ impl Env<'_> {
         idx: u32,
         subseq_idx: i64,
         entry: Option<&JmpEntry>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BacktrackError> {
         let insn = self.facts.insns[idx as usize];
         if insn.code == 0 {
             return Ok(());
@@ -78,10 +78,10 @@ impl Env<'_> {
         idx: u32,
         subseq_idx: i64,
         entry: Option<&JmpEntry>,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, BacktrackError> {
         let insn = self.facts.insns[idx as usize];
         if !self.facts.rules().precision_crosses_calls && self.crosses_call(insn, idx, subseq_idx) {
-            return Err(Trouble::NotSupported);
+            return Err(BacktrackError::NotSupported);
         }
         let calls_back = self.learned.aux[idx as usize].has(InsnFlags::CALLS_CALLBACK);
         if is_pseudo_call(&insn) {
@@ -92,7 +92,7 @@ impl Env<'_> {
         if calls_back && regs & !ARGS != 0 {
             // A callback that ends in a tail call: nothing there sets the r0 that it returns.
             let kind = CallFault::CallbackRegs { regs };
-            return Err(Trouble::Stop(Stop::refuse(errno::EFAULT, kind)));
+            return Err(BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind)));
         }
         let bt = &mut self.walk.bt;
         if calls_back {
@@ -105,12 +105,12 @@ impl Env<'_> {
         }
         if insn.op() == BPF_CALL {
             if is_kfunc_call(&insn) && insn.imm == 0 {
-                return Err(Trouble::NotSupported);
+                return Err(BacktrackError::NotSupported);
             }
             bt.clear_reg(0);
             if bt.regs[bt.frame] & ARGS != 0 {
                 let regs = bt.regs[bt.frame];
-                return Err(Trouble::bug(format!("call unexpected regs {regs:x}")));
+                return Err(BacktrackError::bug(format!("call unexpected regs {regs:x}")));
             }
             if is_helper_call(&insn)
                 && insn.imm == BPF_FUNC_TAIL_CALL
@@ -151,19 +151,21 @@ impl Env<'_> {
         idx: u32,
         insn: Insn,
         subseq_idx: i64,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, BacktrackError> {
         let callee = (i64::from(idx) + i64::from(insn.imm) + 1) as u32;
         let Some(subprog) = self.facts.find_subprog(callee) else {
-            return Err(Trouble::bug(format!("no subprog at {callee}")));
+            return Err(BacktrackError::bug(format!("no subprog at {callee}")));
         };
         let bt = &mut self.walk.bt;
         if self.facts.subprogs[subprog as usize].is_global {
             if i64::from(idx) + 1 != subseq_idx {
-                return Err(Trouble::bug("extra insn from subprog".to_string()));
+                return Err(BacktrackError::bug("extra insn from subprog".to_string()));
             }
             if bt.regs[bt.frame] & ARGS != 0 {
                 let regs = bt.regs[bt.frame];
-                return Err(Trouble::bug(format!("global subprog unexpected regs {regs:x}")));
+                return Err(BacktrackError::bug(format!(
+                    "global subprog unexpected regs {regs:x}"
+                )));
             }
             bt.clear_reg(0);
             return Ok(false);
@@ -176,7 +178,7 @@ impl Env<'_> {
         Ok(false)
     }
 
-    fn backtrack_exit(&mut self, subseq_idx: i64) -> Result<bool, Trouble> {
+    fn backtrack_exit(&mut self, subseq_idx: i64) -> Result<bool, BacktrackError> {
         let from_callback = subseq_idx >= 0
             && self
                 .learned
@@ -191,7 +193,7 @@ impl Env<'_> {
         }
         if bt.regs[bt.frame] & ARGS != 0 && !of_helper {
             let regs = bt.regs[bt.frame];
-            return Err(Trouble::bug(format!("exit unexpected regs {regs:x}")));
+            return Err(BacktrackError::bug(format!("exit unexpected regs {regs:x}")));
         }
         let after_call =
             subseq_idx >= 1 && is_pseudo_call(&self.facts.insns[subseq_idx as usize - 1]);
@@ -206,13 +208,13 @@ impl Env<'_> {
 }
 
 /// On the way out of a frame nothing but arguments may still be looked for in it.
-fn check_left_over(bt: &BacktrackState, what: &str) -> Result<(), Trouble> {
+fn check_left_over(bt: &BacktrackState, what: &str) -> Result<(), BacktrackError> {
     let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
     if regs & !ARGS != 0 {
-        return Err(Trouble::bug(format!("{what} unexpected regs {regs:x}")));
+        return Err(BacktrackError::bug(format!("{what} unexpected regs {regs:x}")));
     }
     if slots != 0 {
-        return Err(Trouble::bug(format!("{what} leftover stack slots {slots:x}")));
+        return Err(BacktrackError::bug(format!("{what} leftover stack slots {slots:x}")));
     }
     Ok(())
 }
@@ -244,9 +246,9 @@ fn backtrack_store(
     bt: &mut BacktrackState,
     insn: Insn,
     entry: Option<&JmpEntry>,
-) -> Result<bool, Trouble> {
+) -> Result<bool, BacktrackError> {
     if bt.has_reg(insn.dst) {
-        return Err(Trouble::NotSupported);
+        return Err(BacktrackError::NotSupported);
     }
     let Some(Access::Stack { frameno, spi }) = entry.map(|e| e.access) else { return Ok(false) };
     let slots = &mut bt.slots[frameno as usize];
@@ -260,13 +262,13 @@ fn backtrack_store(
     Ok(true)
 }
 
-fn backtrack_ld(bt: &mut BacktrackState, insn: Insn) -> Result<bool, Trouble> {
+fn backtrack_ld(bt: &mut BacktrackState, insn: Insn) -> Result<bool, BacktrackError> {
     if !bt.has_reg(insn.dst) {
         return Ok(false);
     }
     bt.clear_reg(insn.dst);
     if matches!(insn.mode(), BPF_IND | BPF_ABS) {
-        return Err(Trouble::NotSupported);
+        return Err(BacktrackError::NotSupported);
     }
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! What is looked for on the way back, and how it is written.
+//! The registers and slots to be tracked back, and their text in the log.
 
 use crate::rejection::Stop;
 use crate::state::history::JmpEntry;
@@ -43,17 +43,17 @@ impl BacktrackState {
         self.regs[self.frame] >> r & 1 == 1
     }
     #[inline]
-    pub(super) fn enter_subprog(&mut self) -> Result<(), Trouble> {
+    pub(super) fn enter_subprog(&mut self) -> Result<(), BacktrackError> {
         if self.frame == 7 {
-            return Err(Trouble::bug("subprog enter from frame 7".to_string()));
+            return Err(BacktrackError::bug("subprog enter from frame 7".to_string()));
         }
         self.frame += 1;
         Ok(())
     }
     #[inline]
-    pub(super) fn exit_subprog(&mut self) -> Result<(), Trouble> {
+    pub(super) fn exit_subprog(&mut self) -> Result<(), BacktrackError> {
         if self.frame == 0 {
-            return Err(Trouble::bug("subprog exit from frame 0".to_string()));
+            return Err(BacktrackError::bug("subprog exit from frame 0".to_string()));
         }
         self.frame -= 1;
         Ok(())
@@ -81,15 +81,15 @@ impl BacktrackState {
 }
 
 /// Why one step backwards cannot be done.
-pub(crate) enum Trouble {
+pub(crate) enum BacktrackError {
     /// The insn is not understood backwards: everything must be precise (`-ENOTSUPP`).
     NotSupported,
     Stop(Stop),
 }
 
-impl Trouble {
-    pub(crate) fn bug(message: String) -> Trouble {
-        Trouble::Stop(Stop::Bug(format!("backtracking: {message}")))
+impl BacktrackError {
+    pub(crate) fn bug(message: String) -> BacktrackError {
+        BacktrackError::Stop(Stop::Bug(format!("backtracking: {message}")))
     }
 }
 

@@ -5,7 +5,7 @@
 use super::backtrack::{ALWAYS, concerns};
 use crate::env::{Env, Facts, Walk};
 use crate::log::verbose;
-use crate::precision::backtrack_state::{RegMask, SlotMask, Trouble};
+use crate::precision::backtrack_state::{BacktrackError, RegMask, SlotMask};
 use crate::rejection::{Check, Stop};
 use crate::state::chains::Chains;
 use crate::state::frame::BPF_MAIN_FUNC;
@@ -215,13 +215,13 @@ impl Env<'_> {
                 self.store.stats.fast_paths.backtracked_insns += 1;
                 match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
-                    Err(Trouble::NotSupported) => {
+                    Err(BacktrackError::NotSupported) => {
                         let from = self.give_up_from(origin.parent, here);
                         self.mark_all_scalars_precise(from, origin.curframe);
                         self.walk.bt.reset();
                         return Ok(Walked::Done { marked: false });
                     }
-                    Err(Trouble::Stop(stop)) => return Err(stop),
+                    Err(BacktrackError::Stop(stop)) => return Err(stop),
                 }
                 if self.walk.bt.is_empty() {
                     return Ok(Walked::Done { marked: false });
@@ -244,8 +244,8 @@ impl Env<'_> {
         }
     }
 
-    /// Goes back, as far as no jump led here, to the next insn that has to do with what is looked
-    /// for; false if there is none.
+    /// Goes back, but not across a taken jump, to the next insn that affects the tracked registers
+    /// or slots; false if there is none.
     #[inline]
     fn find_concerned(&self, s: &mut Stretch, history: &[JmpEntry], at: &mut Place) -> bool {
         if self.trace.log.traces_all() {

@@ -1,10 +1,10 @@
-//! What is wrong with what a program says that it attaches to, and with the maps that it brings.
+//! Errors in a program's attach target and its maps.
 
 use super::row::{Name, Word, kinds};
 use skep_uapi::ProgType;
 
 kinds! {
-    /// What is wrong with what a program attaches to, or with the maps that it brings.
+    /// An error in a program's attach target or its maps.
     AttachFault {
         NoProgType "no-program-type"
             "a program without a type";

@@ -1,10 +1,10 @@
-//! What is wrong with the call of a helper, or of a function of the program.
+//! Errors in calls of helpers and of the program's functions.
 
 use super::row::{Name, Regno, Word, kinds};
 use crate::state::reg_type::RegType;
 
 kinds! {
-    /// What is wrong with a call of a helper or of a function of the program.
+    /// An error in a call of a helper or of a function of the program.
     CallFault {
         // Whether the helper may be called at all.
         NoSuchHelper { name: Name, imm: i32 } "no-such-helper"

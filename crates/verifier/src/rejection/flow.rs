@@ -1,10 +1,10 @@
-//! What is wrong with the way that a program goes: jumps, loops, exits, limits.
+//! Errors in control flow: jumps, loops, exits, limits.
 
 use super::row::{CallChain, KnownRange, Name, Regno, Unreleased, Word, kinds};
 use crate::state::reg_type::RegType;
 
 kinds! {
-    /// What is wrong with the way that a program goes.
+    /// An error in control flow.
     FlowFault {
         // Shape.
         NoInsns { n: usize, max: u32 } "program-length"

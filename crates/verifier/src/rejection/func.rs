@@ -1,9 +1,9 @@
-//! What is wrong with a function of the program: its prototype, its BTF, what it is given.
+//! Errors in a function of the program: its prototype, its BTF, its arguments.
 
 use super::row::{Name, Regno, Word, kinds};
 
 kinds! {
-    /// What is wrong with a function of the program.
+    /// An error in a function of the program.
     FuncFault {
         // The prototype of a global function.
         NoFunctionType { type_id: u32 } "function-without-type"

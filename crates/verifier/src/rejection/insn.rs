@@ -1,11 +1,11 @@
-//! What is wrong with an insn: its encoding, or what it does with its registers.
+//! Errors in an insn: its encoding, or its use of registers.
 
 use super::row::{Name, Regno, Word, kinds};
 use crate::state::reg_type::RegType;
 use skep_domain::Tnum;
 
 kinds! {
-    /// What is wrong with an insn: its encoding, or what it does with its registers.
+    /// An error in an insn: its encoding, or its use of registers.
     InsnFault {
         // Encoding.
         Reserved { insn: Word } "reserved-fields"

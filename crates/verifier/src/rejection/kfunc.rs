@@ -1,10 +1,10 @@
-//! What is wrong with the call of a kernel function (kfunc).
+//! Errors in calls of kernel functions (kfuncs).
 
 use super::row::{Name, Regno, Word, kinds};
 use crate::state::reg_type::RegType;
 
 kinds! {
-    /// What is wrong with the call of a kernel function.
+    /// An error in a call of a kernel function.
     KfuncFault {
         // Whether it may be called at all.
         NeedsGpl "kernel-function-needs-gpl"

@@ -1,7 +1,7 @@
-//! What a refusal is about: one variant a kind of fault, with its operands.
+//! The kinds of errors for which a program is rejected: one variant each, with its operands.
 //!
-//! The tables of this folder have one row a kind: its variant and operands, its stable code, the
-//! kernel's text. The text is only a way to print the kind; nothing is ever read back from it.
+//! The tables of this folder have one row per kind: its variant and operands, its stable code, the
+//! kernel's text. The text is only printed; it is never parsed.
 //!
 //! # Invariants
 //! 1. A code belongs to one kind, and stays when the text changes (`codes_are_told_apart`).
@@ -21,7 +21,7 @@ use std::fmt;
 /// The tables: who refuses, and how that kind of fault is called here.
 macro_rules! tables {
     ($($(#[$doc:meta])* $table:ident($kinds:ident);)*) => {
-        /// What a refusal is about. Its `Display` is the kernel's text.
+        /// The reason for a rejection. Its `Display` is the kernel's text.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum RejectKind { $($(#[$doc])* $table($kinds),)* }
@@ -48,7 +48,7 @@ macro_rules! tables {
                 told.unwrap_or(text)
             }
 
-            /// The registers that the fault is about.
+            /// The registers that the error is about.
             pub fn regnos(&self) -> Vec<Regno> {
                 match self { $(Self::$table(kind) => kind.regnos(),)* }
             }

@@ -1,4 +1,4 @@
-//! What is wrong with a load or store, or with memory that a helper is given.
+//! Errors in loads and stores, and in memory passed to helpers.
 
 use super::row::{Name, Regno, Word, kinds};
 use crate::state::reg_type::RegType;
@@ -6,7 +6,7 @@ use skep_btf::WalkError;
 use skep_domain::Tnum;
 
 kinds! {
-    /// What is wrong with an access to memory.
+    /// An error in a memory access.
     MemFault {
         // Memory of known size.
         UnboundedAccess { regno: Regno } "unbounded-access"

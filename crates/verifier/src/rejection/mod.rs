@@ -25,11 +25,11 @@ pub use row::{
 use skep_uapi::words::Words;
 use std::fmt;
 
-/// The program is refused: a result, not an error.
+/// The program is rejected: a result, not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejection {
-    /// Offending insn; `None` if the program is refused as a whole.
+    /// Offending insn; `None` if the program is rejected as a whole.
     pub insn_idx: Option<u32>,
     /// Its call frame; 0 is the entry function.
     pub frameno: u32,
@@ -37,15 +37,16 @@ pub struct Rejection {
     pub errno: i32,
     /// What is wrong.
     pub kind: RejectKind,
-    /// What that led to, innermost first: the kernel adds a line for each.
+    /// The rejections that it caused, innermost first: the kernel adds a line for each.
     pub led_to: Vec<RejectKind>,
     /// The kernel's message, without register state; may have several lines.
     pub message: String,
-    /// What does not fit, where `kind` only says that something does not: the line before it.
+    /// The underlying reason, where `kind` only says that something does not match: the preceding
+    /// line of the log.
     pub because: Option<Box<Because>>,
 }
 
-/// What does not fit where a refusal only says that something does not.
+/// The underlying reason, where a rejection only says that something does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Because {
@@ -62,7 +63,7 @@ impl Rejection {
         kinds.flat_map(RejectKind::regnos).collect()
     }
 
-    /// What was acquired and not released, if that is why.
+    /// The unreleased references, if they are the reason.
     pub fn unreleased(&self) -> &[Acquired] {
         match &self.kind {
             RejectKind::Flow(FlowFault::Leak { unreleased, .. }) => &unreleased.0,
@@ -70,7 +71,7 @@ impl Rejection {
         }
     }
 
-    /// The chain of calls whose stack or length is why.
+    /// The call chain, if its stack or length is the reason.
     pub fn call_chain(&self) -> &[ChainFrame] {
         match &self.kind {
             RejectKind::Flow(

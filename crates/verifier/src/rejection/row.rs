@@ -1,4 +1,4 @@
-//! How a table of kinds of faults is written, and what stands in it.
+//! The macro for the tables of error kinds, and the types used in them.
 
 use crate::state::reg_type::RegType;
 use skep_btf::WalkError;
@@ -75,7 +75,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind { .. } => $code,)* }
             }
 
-            /// The registers that the fault is about.
+            /// The registers that the error is about.
             pub fn regnos(&self) -> Vec<$crate::rejection::row::Regno> {
                 #[allow(unused_imports)]
                 use $crate::rejection::row::Operand as _;
@@ -111,7 +111,7 @@ macro_rules! kinds {
 }
 pub(super) use kinds;
 
-/// References that nobody released.
+/// Unreleased references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreleased(pub Vec<Acquired>);
 
@@ -143,7 +143,7 @@ pub struct ChainFrame {
     pub start: u32,
     /// The insn that calls the next function; none of the last one.
     pub call: Option<u32>,
-    /// Bytes that it takes of the stack that all share.
+    /// Its share of the common stack, in bytes.
     pub stack_bytes: u32,
 }
 
@@ -154,7 +154,7 @@ impl fmt::Display for CallChain {
     }
 }
 
-/// What is known of a number that should have been in a range.
+/// The bounds of a number that should have been in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownRange {
     /// Its signed minimum, if there is one.

@@ -1,4 +1,4 @@
-//! The arena of the walk: interned registers, and frames at rest with their pages of stack.
+//! The arena of the walk: interned registers, and saved frames with their stack pages.
 //!
 //! A saved frame names its registers and its pages of eight stack slots. Pages are shared: saving a
 //! frame copies those that changed since it was last saved or loaded.

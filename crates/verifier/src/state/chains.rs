@@ -1,9 +1,9 @@
-//! What the value of each register depends on, back to the last checkpoint.
+//! The registers at the last checkpoint on which the value of each register depends.
 //!
-//! When a register turns out to matter, the registers of the last checkpoint that it was made from
-//! matter too. The walk keeps these sets as it goes, so that most searches need not go back over
-//! the history insn by insn. Where a value went through something else than registers of one frame
-//! (the stack, a call, a pointer), the set says so and the history is walked.
+//! When a register is marked precise, the registers of the last checkpoint from which it was
+//! computed must be marked too. The walk maintains these sets, so that most searches need not
+//! backtrack through the history insn by insn. Where a value went through anything but registers of
+//! one frame (the stack, a call, a pointer), the set says so and the history is searched.
 //!
 //! # Invariants
 //! 1. Without [`WALK`], `from[r]` is what going back over the history from here for register r

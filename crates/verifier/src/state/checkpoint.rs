@@ -1,7 +1,7 @@
-//! Checkpoints: states saved at prune points, that later paths are compared with.
+//! Checkpoints: states saved at prune points, with which later paths are compared.
 //!
-//! What every visit of a prune point looks at is kept apart ([`Hot`]), so that most comparisons end
-//! without the state itself being read.
+//! The part that every visit of a prune point reads is kept apart ([`Hot`]), so that most
+//! comparisons end without reading the state itself.
 //!
 //! # Invariants
 //! 1. `branches` counts the paths from here that are not walked to their end; 0 means that the
@@ -41,6 +41,19 @@ pub(crate) struct Hints {
     pub(crate) constant: Option<(u8, NonZeroU32)>,
     /// Register or slot that was not covered.
     pub(crate) place: Option<LinkedReg>,
+}
+
+/// What told a kept state from the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The path from it is still walked.
+    Unfinished,
+    /// What it holds or where it stands: frames, references, locks, sections.
+    State,
+    /// The constant of its hints.
+    Constant,
+    /// The place of its hints.
+    Place,
 }
 
 /// What every visit looks at.

@@ -1,4 +1,4 @@
-//! One call frame of the state being walked: registers by name, stack, and who called.
+//! One call frame of the state being walked: interned registers, stack, and call site.
 //!
 //! # Invariants
 //! 1. `base` names an equal packed frame unless `changed` is set; its pages of stack are equal

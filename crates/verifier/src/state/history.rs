@@ -1,4 +1,4 @@
-//! The jump history: how the path went since the last checkpoint, for precision backtracking.
+//! The jump history: the path since the last checkpoint, for precision backtracking.
 //!
 //! The histories of the current path, of the checkpoints that it passed and of the branches that
 //! wait along it are one stack: the walk is depth first, so what a waiting branch or a checkpoint

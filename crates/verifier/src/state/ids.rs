@@ -1,4 +1,4 @@
-//! Names of what the store keeps.
+//! Identifiers of interned objects.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! What the walk knows: registers, stacks, frames, references, checkpoints, and the arenas that
+//! The verifier's state: registers, stacks, frames, references, checkpoints, and the arenas that
 //! hold them.
 
 pub(crate) mod arena;

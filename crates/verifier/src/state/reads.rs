@@ -1,4 +1,4 @@
-//! What was read and written of registers and stack slots on the walked paths.
+//! Liveness of registers and stack slots, as recorded on the walked paths.
 //!
 //! Kernels before 6.18 learn during the walk what a saved state needs: a read goes back along the
 //! path to the checkpoint where the value was there already, and marks it in each checkpoint on the

@@ -1,4 +1,4 @@
-//! One thing that a path has acquired.
+//! One resource that a path has acquired.
 
 /// Kind of an acquired thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! What the path has acquired and must give back: references, locks, irq flags, critical sections.
+//! Resources that the path has acquired and must release: references, locks, irq flags, critical
+//! sections.
 //!
 //! Kernel: `struct bpf_reference_state` and the counters of `struct bpf_verifier_state` (6.18).
 

@@ -1,4 +1,4 @@
-//! What kind of thing a register holds: a base type and modifier flags.
+//! The type of a register: a base type and modifier flags.
 //!
 //! Kernel: `enum bpf_reg_type` and `enum bpf_type_flag` (6.18). Values are ours; names are the
 //! kernel's.
@@ -39,9 +39,9 @@ pub enum Base {
 /// Base type with its modifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RegType {
-    /// What it is.
+    /// The base type.
     pub base: Base,
-    /// What more is known of it.
+    /// The modifiers.
     pub flags: TypeFlag,
 }
 

@@ -1,4 +1,4 @@
-//! Items in chunks: growing copies nothing and wastes less than a chunk.
+//! A chunked vector: growing copies nothing and wastes less than a chunk.
 
 use crate::memory::capacity_bytes;
 use std::ops::{Index, IndexMut};

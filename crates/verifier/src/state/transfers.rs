@@ -1,4 +1,4 @@
-//! What operations on scalars gave, by the names of their operands.
+//! A cache of scalar operations, keyed by the interned names of the operands.
 //!
 //! A program walks the same insns over the same values many times. Operands are interned, so the
 //! result of an operation is remembered under its code and two names, and the next walk looks it

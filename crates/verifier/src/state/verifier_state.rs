@@ -1,4 +1,4 @@
-//! The state being walked, and the same at rest.
+//! The current state, and its saved form.
 //!
 //! Kernel: `struct bpf_verifier_state` (6.18).
 

@@ -1,7 +1,7 @@
-//! What tells two states apart, for whoever asks why a path was not cut.
+//! The differences between two states, to explain why a path was not pruned.
 
-/// What two states know of what tells them apart, in the notation of the kernel's log: it is put
-/// into words only if it is asked for.
+/// The values in two states of the register or slot in which they differ, in the notation of the
+/// kernel's log. The text is only produced on request.
 #[derive(Clone, Copy)]
 pub struct Sides<'e> {
     pub(super) value: &'e dyn Fn(Side) -> Option<String>,
@@ -15,12 +15,12 @@ pub(super) enum Side {
 }
 
 impl Sides<'_> {
-    /// What the saved state knows; `None` if it is no register and no slot that tells them apart.
+    /// The value in the saved state; `None` if they do not differ in a register or slot.
     pub fn saved(&self) -> Option<String> {
         (self.value)(Side::Saved)
     }
 
-    /// What the current state knows.
+    /// The value in the current state.
     pub fn current(&self) -> Option<String> {
         (self.value)(Side::Current)
     }

@@ -1,4 +1,4 @@
-//! What a walk tells whoever listens.
+//! Reports events of the walk to a listener.
 
 use super::sides::{Side, Sides};
 use super::{Apart, Event, Registers};
@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
-use crate::state::checkpoint::{Hints, Hot};
+use crate::state::checkpoint::{Hints, Told};
 use crate::state::frame::frame_insn_idx;
 use crate::state::history::LinkedReg;
 use crate::state::ids::CkptId;
@@ -14,17 +14,26 @@ use crate::state::reg_type::Base;
 use crate::state::stack::Slot;
 use crate::watch::{Covered, Matters};
 
-/// The place that told a state from another one last.
-pub(crate) fn place(hints: Hints, last_frame: u8) -> Apart {
-    match hints {
-        Hints { constant: Some((regno, _)), .. } => Apart::Register { frame: last_frame, regno },
-        Hints { place: Some(LinkedReg { frameno: frame, is_reg: true, at }), .. } => {
-            Apart::Register { frame, regno: at }
+/// States of one list that were kept apart from the current one for the same reason, one after the
+/// other. The first is told at once, the others together.
+#[derive(Default)]
+pub(crate) struct ApartRun {
+    why: Option<Apart>,
+    untold: u32,
+}
+
+/// What the hints of a state say that told it from another one.
+fn apart(told: Told, hints: Hints, last_frame: u8) -> Apart {
+    match (told, hints) {
+        (Told::Unfinished, _) => Apart::Unfinished,
+        (Told::Constant, Hints { constant: Some((regno, _)), .. }) => {
+            Apart::Register { frame: last_frame, regno }
         }
-        Hints { place: Some(LinkedReg { frameno: frame, at, .. }), .. } => {
-            Apart::Slot { frame, spi: at }
-        }
-        Hints { place: None, constant: None } => Apart::State,
+        (Told::Place, Hints { place: Some(place), .. }) => match place {
+            LinkedReg { frameno: frame, is_reg: true, at } => Apart::Register { frame, regno: at },
+            LinkedReg { frameno: frame, at, .. } => Apart::Slot { frame, spi: at },
+        },
+        _ => Apart::State,
     }
 }
 
@@ -177,12 +186,40 @@ impl Env<'_> {
     }
 
     /// Tells why a checkpoint does not cover the current state.
-    pub(crate) fn tell_kept_apart(&mut self, id: CkptId, hot: &Hot, why: Apart) {
+    #[inline(always)] // Most of a run is one more of the same.
+    pub(crate) fn tell_apart(&mut self, id: CkptId, told: Told, run: &mut ApartRun) {
+        let why = apart(told, self.store.ckpts.hot(id).hints, self.walk.cur.curframe() as u8);
+        if run.why == Some(why) {
+            run.untold += 1;
+        } else {
+            self.tell_first_apart(id, why, run);
+        }
+    }
+
+    #[cold]
+    fn tell_first_apart(&mut self, id: CkptId, why: Apart, run: &mut ApartRun) {
+        let insn_idx = self.store.ckpts.hot(id).insn_idx;
+        self.tell_rest(insn_idx, run);
+        run.why = Some(why);
         let Some(listener) = self.trace.listener.take() else { return };
-        let insn_idx = hot.insn_idx;
         let value = |side| self.side_text(id, why, side);
-        listener.tell(Event::KeptApart { insn_idx, why, values: Sides { value: &value } });
+        listener.tell(Event::KeptApart {
+            insn_idx,
+            why,
+            times: 1,
+            values: Sides { value: &value },
+        });
         self.trace.listener = Some(listener);
+    }
+
+    /// Tells of the others of a run.
+    #[inline]
+    pub(crate) fn tell_rest(&mut self, insn_idx: u32, run: &mut ApartRun) {
+        let times = std::mem::take(&mut run.untold);
+        if let Some(why) = run.why.filter(|_| times > 0) {
+            let values = Sides { value: &|_| None };
+            self.trace.tell(Event::KeptApart { insn_idx, why, times, values });
+        }
     }
 
     /// Tells what was marked in a frame of a checkpoint.

@@ -1,4 +1,4 @@
-//! A verification that somebody listens to.
+//! A verification with a listener.
 
 use super::Listener;
 use crate::Config;
@@ -7,7 +7,7 @@ use crate::env::{Setup, Trace};
 use crate::judge::{Outcome, judge};
 use skep_program::Program;
 
-/// Verifies `program`, and tells `listener` about it.
+/// Verifies `program` and reports the events of the walk to `listener`.
 pub fn verify_traced(program: &Program, config: &Config, listener: &mut dyn Listener) -> Outcome {
     let program = as_replaced(program);
     let trace = Trace::new(config).with_listener(listener);

@@ -1,8 +1,8 @@
-//! What a walk was, for whoever checks that runs stay inside of it: states before each insn, and
-//! which led to which.
+//! The graph of a walk, for checking that runs stay inside of it: the states before each insn, and
+//! the edges between them.
 //!
-//! A node tells what is claimed anew since the node that led to it. States are told whole where
-//! paths were cut off because a checkpoint covers them.
+//! A node holds only what changed since its predecessor. States are complete where paths were
+//! pruned because a checkpoint covers them.
 
 use skep_domain::Scalar;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// Index of no node.
 pub const NONE: u32 = u32::MAX;
 
-/// What a register or spilled register is said to be, but for its id.
+/// The claimed contents of a register or spilled register, without its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What it is.
+    /// Its type.
     pub kind: ClaimKind,
-    /// It may be NULL instead, or anything, if nothing relies on it.
+    /// It may also be NULL, or anything if nothing relies on it.
     pub loose: bool,
     /// Fixed offset of a pointer; of a linked scalar the constant that was added.
     pub off: i32,
@@ -25,7 +25,7 @@ pub struct Claim {
     pub class: u32,
 }
 
-/// What a register is said to be.
+/// The claimed type of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimKind {
     /// Nothing is said.
@@ -44,7 +44,7 @@ pub enum ClaimKind {
     Wild,
 }
 
-/// What eight bytes of stack are said to be: types byte by byte, lowest address first.
+/// The claimed contents of eight bytes of stack: types byte by byte, lowest address first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SlotClaim {
     /// Bytes that are zero: bit i is the byte at address i.
@@ -66,7 +66,7 @@ pub struct Held {
     pub add: u8,
 }
 
-/// A whole state.
+/// A complete state.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// The entry frame first.
@@ -82,7 +82,7 @@ pub struct FrameState {
     pub slots: Vec<Held>,
     /// Insn of the call in the caller.
     pub callsite: i32,
-    /// It is that of a callback which a helper calls.
+    /// It is the frame of a callback that a helper calls.
     pub in_callback: bool,
 }
 
@@ -93,7 +93,7 @@ pub struct Change {
     pub frame: u8,
     /// Register, or, from [`SLOTS`] on, slot.
     pub at: u8,
-    /// What is claimed now.
+    /// The new claim.
     pub held: Held,
 }
 
@@ -109,30 +109,30 @@ pub struct Node {
     pub child: u32,
     /// Next node that follows the same one.
     pub sibling: u32,
-    /// Where its changes begin; they end where those of the next node begin.
+    /// Index of its first change; they end at the first one of the next node.
     pub changes: u32,
     /// Frames.
     pub depth: u8,
     /// The last frame is of a callback that a helper calls.
     pub in_callback: bool,
-    /// Index of the reason why the path ended here, if it was covered; else [`NONE`].
+    /// Index of the cut if the path was pruned here; otherwise [`NONE`].
     pub cut: u32,
 }
 
-/// A path was cut off: what follows is what followed the checkpoint.
+/// A path was pruned: it continues as the checkpoint did.
 #[derive(Clone, Debug)]
 pub struct Cut {
     /// Node of the checkpoint.
     pub to: u32,
     /// Its state as it was saved.
     pub state: Arc<State>,
-    /// What of it mattered, frame by frame.
+    /// The parts of it that mattered, by frame.
     pub matters: Vec<Matters>,
     /// All values were within those of the checkpoint, whether or not they mattered.
     pub within: bool,
 }
 
-/// What of a frame of a checkpoint mattered.
+/// The parts of a checkpoint's frame that mattered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Matters {
     /// Registers that may be read.
@@ -152,20 +152,20 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Of all nodes.
     pub changes: Vec<Change>,
-    /// Claims of registers; the first says nothing.
+    /// Claims of registers; the first is empty.
     pub claims: Vec<Claim>,
-    /// Claims of slots; the first says nothing.
+    /// Claims of slots; the first is empty.
     pub slots: Vec<SlotClaim>,
-    /// Where paths were cut off.
+    /// The pruned paths.
     pub cuts: Vec<Cut>,
-    /// Nodes at which functions begin that are walked on their own.
+    /// First nodes of functions that are verified on their own.
     pub roots: Vec<u32>,
-    /// Nodes at which callbacks begin that run later.
+    /// First nodes of callbacks that run later.
     pub later: Vec<u32>,
 }
 
 impl Graph {
-    /// What node `id` claims anew.
+    /// The changes at node `id`.
     #[inline]
     pub fn changes_of(&self, id: u32) -> &[Change] {
         let id = id as usize;

@@ -15,8 +15,8 @@ use crate::env::{Setup, Trace};
 use crate::judge::{Outcome, Verdict, judge};
 use skep_program::Program;
 
-/// Verifies `program`, and gives a record of the walk that lets it run: of the second one, where
-/// the first comes by a hole of the kernel's.
+/// Verifies `program` and records the walk on which its permission to run is based: the second one,
+/// if the first relied on an unsound rule of the kernel.
 pub fn verify_watched(program: &Program, config: &Config) -> (Outcome, Graph) {
     let first = walk_watched(program, config, false);
     let doubt = match &first.0.verdict {

@@ -1,4 +1,4 @@
-//! From the states of the walk to the record of it.
+//! Builds the record from the states of the walk.
 
 use super::graph::*;
 use crate::state::arena::{Arena, PackedReg};

@@ -4,7 +4,7 @@ use super::words::text;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// A public type, as the macro is told of it.
-pub(super) struct Made {
+pub(super) struct Declared {
     pub(super) name: String,
     /// `struct` or `enum`.
     pub(super) kind: String,
@@ -13,7 +13,7 @@ pub(super) struct Made {
 }
 
 /// What a macro declares for others, if it is of this form.
-pub(super) fn declared(of: &syn::Macro) -> Option<Made> {
+pub(super) fn declared(of: &syn::Macro) -> Option<Declared> {
     let tokens: Vec<TokenTree> = of.tokens.clone().into_iter().collect();
     let is = |tree: &TokenTree, word: &str| matches!(tree, TokenTree::Ident(i) if i == word);
     let at = tokens.windows(3).position(|three| {
@@ -24,7 +24,7 @@ pub(super) fn declared(of: &syn::Macro) -> Option<Made> {
         _ => None,
     })?;
     let (kind, name) = (tokens[at + 1].to_string(), tokens[at + 2].to_string());
-    Some(Made { name, kind, members: members(body) })
+    Some(Declared { name, kind, members: members(body) })
 }
 
 /// What stands between semicolons, or commas if there are none, without attributes and comments.

@@ -4,11 +4,11 @@ use super::Args;
 use crate::exec_diff::generate::number;
 use crate::mutate::{BATCH, Sources};
 use crate::objects;
-use crate::random::generate::Rng;
 use skep::Host;
 use skep::program::Program;
 use skep_kernel::judge::as_loaded;
 use skep_runtime::{Ctx, Instance, takes_packet};
+use skep_testkit::rng::Rng;
 use std::path::PathBuf;
 
 /// Where programs come from.

@@ -6,13 +6,13 @@
 
 use crate::objects;
 use crate::outcome::Ended;
-use crate::random::generate::Rng;
 use skep::program::Program;
 use skep_kernel::bpf::RunInput;
 use skep_kernel::judge::as_loaded;
 use skep_kernel::run::Loaded;
 use skep_runtime::{Ctx, Engine, LoadOptions, Options, Runtime, takes_packet};
 use skep_testkit::engine;
+use skep_testkit::rng::Rng;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -48,7 +48,7 @@ pub(super) fn table(names: &[&str], counts: &[Counts]) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "{:<8}{:>8}{:>10}{:>9}{:>13}{:>14}{:>14}{:>12}{:>11}",
+        "{:<14}{:>8}{:>10}{:>9}{:>13}{:>14}{:>14}{:>12}{:>11}",
         "kind",
         "minutes",
         "programs",
@@ -65,7 +65,7 @@ pub(super) fn table(names: &[&str], counts: &[Counts]) -> String {
     for (name, one) in rows {
         let _ = writeln!(
             out,
-            "{name:<8}{:>8.1}{:>10}{:>9}{:>13}{:>14}{:>14}{:>12}{:>11}",
+            "{name:<14}{:>8.1}{:>10}{:>9}{:>13}{:>14}{:>14}{:>12}{:>11}",
             one.time.as_secs_f64() / 60.0,
             one.programs,
             one.refused,

@@ -21,7 +21,7 @@ pub(super) type Words = [u64; WORDS];
 pub(super) type Ran = Result<Out, String>;
 
 /// What a run left.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Out {
     /// The low half of r0.
     retval: u32,
@@ -48,12 +48,12 @@ const FUEL: u64 = 10_000_000;
 
 /// A program, ready to run.
 pub(super) enum Engine {
-    /// The interpreter alone.
-    Interp(Arc<Linked>),
+    /// The interpreter alone, with memory that serves all runs.
+    Interp(Arc<Linked>, Box<FlatMemory>),
     /// Machine code alone.
     Native(Native),
     /// Our runtime, with its maps.
-    Runtime(InRuntime),
+    Runtime(Box<InRuntime>),
     /// The host kernel.
     Kernel(Loaded, ProgType),
 }
@@ -62,6 +62,8 @@ pub(super) enum Engine {
 pub(super) struct InRuntime {
     instance: Instance,
     prog_type: ProgType,
+    /// The context, which serves all runs; made by the first.
+    ctx: Option<Ctx>,
     /// Targets of its tail calls, which the prog array alone would not keep.
     _others: Vec<Instance>,
     _on: Option<StatsGuard>,
@@ -81,7 +83,8 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
     if verified.program().maps.is_empty() {
         let linked =
             Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40, hits: None };
-        engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
+        let memory = FlatMemory::new(&[]);
+        engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked), Box::new(memory))));
     } else {
         let engine = in_runtime(programs, Runs::Interpreter, (Tuning::default(), None))?;
         engines.push(("runtime, interp".to_owned(), engine));
@@ -141,7 +144,16 @@ fn in_runtime(
     let instance = instances.remove(0);
     let prog_type = program.prog_type;
     let (_others, _maps, _runtime) = (instances, maps, runtime);
-    Ok(Engine::Runtime(InRuntime { instance, prog_type, _others, _on, _maps, _runtime }))
+    let ctx = None;
+    Ok(Engine::Runtime(Box::new(InRuntime {
+        instance,
+        prog_type,
+        ctx,
+        _others,
+        _on,
+        _maps,
+        _runtime,
+    })))
 }
 
 /// Whether the kernel runs the insns that we run.
@@ -159,14 +171,21 @@ pub(super) fn kernels(programs: &[Program]) -> Result<Engine, String> {
 }
 
 impl Engine {
+    /// The next run has a new context: what packets before left around theirs, the kernel has not.
+    pub(super) fn renew(&mut self) {
+        if let Engine::Runtime(in_runtime) = self {
+            in_runtime.ctx = None;
+        }
+    }
+
     /// Runs the program once.
-    pub(super) fn run(&self, words: &Words) -> Ran {
+    pub(super) fn run(&mut self, words: &Words) -> Ran {
         let mut bytes = to_bytes(words);
         match self {
-            Engine::Interp(linked) => {
-                let memory = FlatMemory::new(&bytes);
+            Engine::Interp(linked, memory) => {
+                memory.set_ctx(&bytes);
                 let exit =
-                    skep_interp::run(linked, &memory, FlatMemory::CTX, Limits { fuel: FUEL });
+                    skep_interp::run(linked, &**memory, FlatMemory::CTX, Limits { fuel: FUEL });
                 let exit = exit.map_err(|fault| fault.to_string())?;
                 let (words, fuel) = (to_words(&memory.ctx()), Some(exit.fuel));
                 Ok(Out { retval: exit.r0 as u32, words, fuel })
@@ -175,19 +194,7 @@ impl Engine {
                 let r0 = native.run(&mut bytes)?;
                 Ok(Out { retval: r0 as u32, words: to_words(&bytes), fuel: None })
             }
-            Engine::Runtime(InRuntime { instance, prog_type, .. }) => {
-                let is_packet = *prog_type != ProgType::Syscall;
-                let make = if is_packet { Ctx::packet } else { Ctx::raw };
-                let mut ctx = make(*prog_type, &bytes).map_err(|e| e.to_string())?;
-                let result = instance.run(&mut ctx).map_err(|e| e.to_string())?;
-                // Metadata stand before the packet, as the kernel gives them.
-                let after = match is_packet {
-                    true => [ctx.meta_bytes(), ctx.packet_bytes()].concat(),
-                    false => ctx.raw_bytes(),
-                };
-                let (retval, fuel) = (result.retval, result.fuel);
-                Ok(Out { retval, words: to_words(&after), fuel })
-            }
+            Engine::Runtime(in_runtime) => in_runtime.run(&bytes).map_err(|e| e.to_string()),
             Engine::Kernel(loaded, prog_type) => {
                 let is_packet = *prog_type != ProgType::Syscall;
                 let input = match is_packet {
@@ -202,8 +209,41 @@ impl Engine {
     }
 }
 
-fn to_bytes(words: &Words) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+impl InRuntime {
+    fn run(&mut self, bytes: &[u8]) -> Result<Out, skep_runtime::Error> {
+        let is_packet = self.prog_type != ProgType::Syscall;
+        let ctx = match (&mut self.ctx, is_packet) {
+            (Some(ctx), true) => {
+                ctx.set_packet(bytes)?;
+                ctx
+            }
+            (Some(ctx), false) => {
+                let (chunks, _) = bytes.as_chunks::<8>();
+                for (index, chunk) in chunks.iter().enumerate() {
+                    ctx.set_word(index, u64::from_ne_bytes(*chunk))?;
+                }
+                ctx
+            }
+            (none, true) => none.insert(Ctx::packet(self.prog_type, bytes)?),
+            (none, false) => none.insert(Ctx::raw(self.prog_type, bytes)?),
+        };
+        let result = self.instance.run(ctx)?;
+        // Metadata stand before the packet, as the kernel gives them.
+        let mut after = if is_packet { ctx.meta_bytes() } else { ctx.raw_bytes() };
+        if is_packet {
+            after.extend(ctx.packet_bytes());
+        }
+        Ok(Out { retval: result.retval, words: to_words(&after), fuel: result.fuel })
+    }
+}
+
+fn to_bytes(words: &Words) -> [u8; 8 * WORDS] {
+    let mut bytes = [0; 8 * WORDS];
+    let (chunks, _) = bytes.as_chunks_mut::<8>();
+    for (chunk, word) in chunks.iter_mut().zip(words) {
+        *chunk = word.to_le_bytes();
+    }
+    bytes
 }
 
 fn to_words(bytes: &[u8]) -> Words {

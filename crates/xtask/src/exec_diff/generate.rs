@@ -9,11 +9,11 @@
 use super::calls::{self, Function};
 use super::map_ops;
 use super::probes;
-use crate::random::generate::Rng;
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
 use skep::uapi::{ProgFlags, ProgType};
+use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
 /// Words of the context.

@@ -24,7 +24,7 @@ impl Gen {
     }
 
     /// Two registers that differ.
-    fn pair(&mut self) -> (u8, u8) {
+    pub(super) fn pair(&mut self) -> (u8, u8) {
         let a = self.reg();
         loop {
             let b = self.reg();
@@ -40,7 +40,7 @@ impl Gen {
 
     /// A place of `bytes` bytes, aligned: base register and offset.
     fn aligned(&mut self, bytes: i16) -> (u8, i16) {
-        let inside = |rng: &mut crate::random::generate::Rng, room: i16| {
+        let inside = |rng: &mut skep_testkit::rng::Rng, room: i16| {
             rng.below(room as u64 / bytes as u64) as i16 * bytes
         };
         if self.main && self.rng.chance(50) {
@@ -217,7 +217,7 @@ impl Gen {
     }
 
     /// Some registers that differ.
-    fn four(&mut self) -> [u8; 4] {
+    pub(super) fn four(&mut self) -> [u8; 4] {
         let mut regs: Vec<u8> = Vec::new();
         while regs.len() < 4 {
             let reg = self.reg();

@@ -6,19 +6,22 @@ use skep::insn::code::*;
 use skep::program::{MapDef, MapSlot, SlotTarget};
 use skep::uapi::MapType;
 
-/// Name, type, entries. Values have 8 bytes.
-const MAPS: [(&str, MapType, u32); 6] = [
+/// Name, type, entries. Values have 8 bytes, but for those of programs and the one of globals.
+const MAPS: [(&str, MapType, u32); 7] = [
     ("array", MapType::Array, 6),
     ("hash", MapType::Hash, 4),
     ("percpu_array", MapType::PercpuArray, 5),
     ("percpu_hash", MapType::PercpuHash, 4),
     ("queue", MapType::Queue, 3),
     ("programs", MapType::ProgArray, 4),
+    ("globals", MapType::Array, 1),
 ];
 /// Of those, how many have keys.
 const KEYED: u64 = 4;
 const QUEUE: i32 = 4;
 pub(super) const PROG_ARRAY: i32 = 5;
+const GLOBALS: u64 = 6;
+const GLOBALS_BYTES: u32 = 64;
 
 /// Below the slots of numbers.
 const KEY: i16 = -40;
@@ -43,7 +46,11 @@ pub(super) fn defs() -> Vec<MapDef> {
             name: name.to_owned(),
             map_type,
             key_size: if map_type == MapType::Queue { 0 } else { 4 },
-            value_size: if map_type == MapType::ProgArray { 4 } else { 8 },
+            value_size: match name {
+                "programs" => 4,
+                "globals" => GLOBALS_BYTES,
+                _ => 8,
+            },
             max_entries,
             slots: if map_type == MapType::ProgArray { slots.clone() } else { Vec::new() },
             autocreate: true,
@@ -55,6 +62,9 @@ pub(super) fn defs() -> Vec<MapDef> {
 impl Gen {
     /// One operation on a map. Numbers are in all registers again when it is over.
     pub(super) fn map_op(&mut self) {
+        if self.rng.chance(40) {
+            return self.global();
+        }
         let map = self.rng.below(KEYED) as i32;
         match self.rng.below(8) {
             0..4 => self.lookup(map),
@@ -63,6 +73,45 @@ impl Gen {
             _ => self.queue(),
         }
         self.numbers_again();
+    }
+
+    /// An access or two to a global variable, maybe by an index from data.
+    fn global(&mut self) {
+        let (addr, value) = self.pair();
+        let size = self.rng.pick(&[BPF_B, BPF_H, BPF_W, BPF_DW]);
+        let start = self.rng.below(4) * 8;
+        let [first, second] = Insn::ld_imm64(addr, BPF_PSEUDO_MAP_VALUE, start << 32 | GLOBALS);
+        self.push_insn(first);
+        self.push_insn(second);
+        if self.rng.chance(50) {
+            let mask = self.rng.pick(&[1, 3, 7, 15]);
+            self.push(BPF_ALU64 | BPF_AND, (value, 0), (0, mask));
+            if self.rng.chance(30) {
+                self.push(BPF_ALU64 | BPF_LSH, (value, 0), (0, 1));
+            }
+            self.push(BPF_ALU64 | BPF_ADD | BPF_X, (addr, value), (0, 0));
+        }
+        // 24 for the start, 30 for the index, 2, and 8 for the access are 64 at most.
+        let off = self.rng.pick(&[0, 1, 2]);
+        let class = self.rng.pick(&[BPF_ALU64, BPF_ALU]);
+        let op = self.rng.pick(&[BPF_ADD, BPF_SUB, BPF_AND, BPF_OR, BPF_XOR]);
+        match self.rng.below(5) {
+            0 => self.push(BPF_STX | BPF_MEM | size, (addr, value), (off, 0)),
+            1 => {
+                let imm = self.imm();
+                self.push(BPF_ST | BPF_MEM | size, (addr, 0), (off, imm));
+            }
+            2 => self.push(BPF_LDX | BPF_MEM | size, (value, addr), (off, 0)),
+            way => {
+                let other = self.four().into_iter().find(|reg| ![addr, value].contains(reg));
+                let other = other.unwrap_or(value);
+                self.push(BPF_LDX | BPF_MEM | size, (other, addr), (off, 0));
+                let (to, from) = if way == 3 { (other, value) } else { (value, other) };
+                self.push(class | op | BPF_X, (to, from), (0, 0));
+                self.push(BPF_STX | BPF_MEM | size, (addr, to), (off, 0));
+            }
+        }
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (addr, value), (0, 0));
     }
 
     fn argument(&mut self, reg: u8, off: i16) {

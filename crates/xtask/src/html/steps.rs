@@ -87,7 +87,7 @@ fn open(browser: &mut Browser, pages: &Pages) -> Said {
     expect(browser, "document.querySelector('h2').textContent", "refused")?;
     expect(browser, "document.getElementById('list').checkVisibility()", "false")?;
     let told = "document.getElementById('program').innerText";
-    for word in ["Unreleased reference", "About leaked-reference", "How it came to that"] {
+    for word in ["Unreleased reference", "About leaked-reference", "Path to the rejection"] {
         expect(browser, &format!("{told}.includes('{word}')"), "true")?;
     }
     tab_until(browser, "document.activeElement.matches('.story .place a')")?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
-use skep_kernel::kernel_log;
+use skep_kernel::kernel_log::{self, Difference};
 use skep_testkit::engine::{self, Ours, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -82,6 +82,8 @@ impl Class {
 
 /// The reason of a row whose walk has as many insns as the kernel's, but not as many states.
 pub(crate) const OTHER_STATES: &str = "other states";
+/// The reason where insns differ, too.
+pub(crate) const OTHER_INSNS: &str = "other insns";
 
 /// Shorter times are not held against anybody.
 const NOTICED_US: u64 = 2000;
@@ -236,7 +238,7 @@ impl Row {
         }
         if row.class == Class::Verdict && row.reason.is_empty() {
             let insns = row.insns_ours == row.insns_kernel;
-            row.reason = if insns { OTHER_STATES } else { "other insns" }.to_owned();
+            row.reason = if insns { OTHER_STATES } else { OTHER_INSNS }.to_owned();
         }
         if row.class == Class::Counts && logged {
             match answers::log_hash(&ours.log, program) == answer.log {
@@ -296,10 +298,10 @@ impl Row {
         match kernel_log::first_difference(&a, &b) {
             None if self.class == Class::Counts => self.class = Class::Log,
             None => {}
-            Some((line, mine, kernels)) => {
+            Some(Difference { line, ours, theirs }) => {
                 self.log_line = line;
-                self.log_ours = one_line(mine.unwrap_or("(end)"));
-                self.log_kernel = one_line(kernels.unwrap_or("(end)"));
+                self.log_ours = one_line(ours.unwrap_or("(end)"));
+                self.log_kernel = one_line(theirs.unwrap_or("(end)"));
             }
         }
     }

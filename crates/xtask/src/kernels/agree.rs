@@ -6,7 +6,8 @@
 
 use crate::answers;
 use crate::kernel_diff::{
-    Class, Entry, OTHER_STATES, Pool, Row, read_baseline, shape, worse_than, write_baseline,
+    Class, Entry, OTHER_INSNS, OTHER_STATES, Pool, Row, read_baseline, shape, worse_than,
+    write_baseline,
 };
 use crate::objects;
 use crate::outcome::Ended;
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
 }
+
+/// Both refuse, in the same words.
+pub(super) const OTHER_INSNS_REFUSED: &str = "other insns, and the same message";
 
 /// How tables are named: the release, then this.
 pub(super) const END: &str = ".csv.gz";
@@ -206,7 +210,9 @@ impl Agreement {
                 it.add(entry, answer.verdict == "accepted");
             }
             if answer.is_judged() && entry.class.rank() < Class::Counts.rank() {
-                *differences.entry((entry.class, shape(&entry.reason))).or_default() += 1;
+                let same_words = answer.verdict != "accepted" && entry.reason == OTHER_INSNS;
+                let reason = if same_words { OTHER_INSNS_REFUSED } else { &entry.reason };
+                *differences.entry((entry.class, shape(reason))).or_default() += 1;
             }
         }
         it.differences = differences.into_iter().map(|((class, why), n)| (n, class, why)).collect();

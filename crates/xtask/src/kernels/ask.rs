@@ -13,7 +13,7 @@ use crate::outcome::Ended;
 use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
-use skep_kernel::wire::{Load, Told};
+use skep_kernel::wire::{Load, LoadResult};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::{self, File};
@@ -139,7 +139,7 @@ impl Asker<'_> {
     }
 
     /// Appends a log to the file of its object.
-    fn keep_log(&self, object: &str, program: &Program, told: &Told) -> std::io::Result<()> {
+    fn keep_log(&self, object: &str, program: &Program, told: &LoadResult) -> std::io::Result<()> {
         let name = format!("{}.gz", object.replace('/', "_"));
         let file =
             File::options().append(true).create(true).open(self.folder.join("logs").join(name))?;
@@ -200,7 +200,7 @@ pub(super) fn config(machine: &Machine) -> Option<PathBuf> {
 }
 
 /// A kernel's answer as a row.
-fn row(program: &Program, told: &Told) -> Row {
+fn row(program: &Program, told: &LoadResult) -> Row {
     if !told.judged {
         return Row {
             verdict: "not-judged".to_owned(),

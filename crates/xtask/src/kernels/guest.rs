@@ -2,7 +2,7 @@
 
 use super::{Machine, initrd};
 use skep::btf::Btf;
-use skep_kernel::wire::{Load, Reply, Request, Told};
+use skep_kernel::wire::{Load, LoadResult, Reply, Request};
 use std::error::Error;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -80,14 +80,14 @@ impl Guest {
         load: Load,
         btf: Option<&Arc<Btf>>,
         limit: Duration,
-    ) -> io::Result<Told> {
+    ) -> io::Result<LoadResult> {
         let has = |btf: &Arc<Btf>| self.btf.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, btf));
         if let Some(btf) = btf.filter(|btf| !has(btf)) {
             Request::Btf(btf.to_bytes(skep::btf::Endian::NATIVE)).send(&mut self.line)?;
             self.btf = Some(Arc::clone(btf));
         }
         match self.ask(&Request::Load(Box::new(load)), limit)? {
-            Reply::Told(told) => Ok(*told),
+            Reply::Loaded(told) => Ok(*told),
             _ => Err(io::Error::other("another answer than was asked for")),
         }
     }

@@ -6,7 +6,7 @@
 use super::ask::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree};
-use crate::mutate::{OnKernel, Told};
+use crate::mutate::{Judgement, OnKernel};
 use crate::objects;
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
@@ -134,27 +134,29 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn ask(&mut self, program: &Program, level: u32) -> Told {
+    fn ask(&mut self, program: &Program, level: u32) -> Judgement {
         let load = match Load::new(program, level) {
             Ok(load) => load,
-            Err(why) => return Told::NotJudged(why),
+            Err(why) => return Judgement::NotJudged(why),
         };
         if self.guest.is_none() {
             match Guest::boot(&self.args.machine, &self.console) {
                 Ok(guest) => self.guest = Some(guest),
-                Err(why) => return Told::NotJudged(format!("no guest: {why}")),
+                Err(why) => return Judgement::NotJudged(format!("no guest: {why}")),
             }
         }
-        let Some(guest) = &mut self.guest else { return Told::NotJudged("no guest".to_owned()) };
+        let Some(guest) = &mut self.guest else {
+            return Judgement::NotJudged("no guest".to_owned());
+        };
         match guest.load(load, program.btf.as_ref(), LIMIT) {
             Ok(told) if told.judged && !told.with_btf && program.btf.is_some() => {
-                Told::NotJudged("without its BTF".to_owned())
+                Judgement::NotJudged("without its BTF".to_owned())
             }
-            Ok(told) if told.judged => Told::Judged { accepted: told.accepted, log: told.log },
-            Ok(told) => Told::NotJudged(told.log),
+            Ok(told) if told.judged => Judgement::Judged { accepted: told.accepted, log: told.log },
+            Ok(told) => Judgement::NotJudged(told.log),
             Err(why) => {
                 self.guest = None;
-                Told::NotJudged(format!("lost: {why}"))
+                Judgement::NotJudged(format!("lost: {why}"))
             }
         }
     }

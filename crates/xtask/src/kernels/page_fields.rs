@@ -1,28 +1,41 @@
-//! The parts of `docs/kernels.md` on fields of contexts and flags of maps.
+//! The parts of `docs/kernels.md` on fields of contexts, flags of maps, and kfuncs.
 
 use super::fields::{self, Row};
 use super::{agree, page};
+use skep::uapi::kfunc::{Kfunc, KfuncFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write as _;
 
 const CTX: &str = "
-## Fields of contexts
+## Context fields
 
-Sizes of reads (`r`) and writes (`w`) at the start of a field, in bytes, on the newest kernel that was asked and has it
-(`cargo xtask kernels fields`). A field has a line for each way in which programs may use it.
+Sizes in bytes of reads (`r`) and writes (`w`) at the start of a field, on the newest tested kernel that has it
+(`cargo xtask kernels fields`). A field has one line for each way in which programs may use it.
 
-| field | programs | sizes | asked: not on | on |
+| field | programs | sizes | tested: not on | on |
 |---|---|---|--:|--:|
 ";
 
 const MAPS: &str = "
-## Flags of maps
+## Map flags
 
-Flags that a map may be made with, alone or beside those that it must have.
+Flags with which a map may be created, alone or with those that are mandatory.
 
-| flag | maps | asked: not on | on |
+| flag | maps | tested: not on | on |
 |---|---|--:|--:|
+";
+
+const KFUNCS: &str = "
+## Kfuncs
+
+Functions of the kernel itself (no module's) that programs may call, and which programs, on the newest kernel that was
+asked for them and has it: `tracing` are all that trace but kprobes, `lwt` and `cgroup` all of that name, with
+`sock_ops`. `sleeps`: the program must be able to sleep, as the kernel answered. The other flags are those of 6.18;
+where there are none but a dash, skep does not know the function, and says so of programs that call it.
+
+| kfunc | flags | programs | asked: not on | on |
+|---|---|---|--:|--:|
 ";
 
 /// What is asked for: a kind, whose, which field or flag.
@@ -70,6 +83,7 @@ fn keys(row: Row) -> Vec<(Key, String)> {
             .split_whitespace()
             .map(|flag| ((kind.clone(), name.clone(), flag.to_owned()), String::new()))
             .collect(),
+        "kfunc" => vec![((kind, name, String::new()), format!("{field}|{says}"))],
         _ => vec![((kind, name, field), says)],
     }
 }
@@ -78,7 +92,51 @@ fn code(names: &BTreeSet<String>) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
 
-/// Both tables.
+/// Callers as one word where nothing of a group is missing.
+fn callers(says: &str) -> String {
+    const GROUPS: [(&str, &[&str]); 3] = [
+        ("tracing", &["tracepoint", "perf_event", "raw_tracepoint", "tracing", "lsm"]),
+        ("lwt", &["lwt_in", "lwt_out", "lwt_xmit", "lwt_seg6local"]),
+        (
+            "cgroup",
+            &[
+                "cgroup_skb",
+                "cgroup_sock",
+                "sock_ops",
+                "cgroup_device",
+                "cgroup_sock_addr",
+                "cgroup_sysctl",
+                "cgroup_sockopt",
+            ],
+        ),
+    ];
+    // What a type attaches to decides nothing.
+    let types = says.split_whitespace().filter_map(|it| it.split('/').next());
+    let mut left: Vec<&str> = types.collect();
+    if left.len() > 25 {
+        return "any".to_owned();
+    }
+    for (name, group) in GROUPS {
+        let Some(at) = left.iter().position(|it| *it == group[0]) else { continue };
+        if group.iter().all(|it| left.contains(it)) {
+            left[at] = name;
+            left.retain(|it| *it == name || !group.contains(it));
+        }
+    }
+    let named = left.iter().map(|it| format!("`{it}`"));
+    named.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// What the verifier knows of a kfunc, but for what the kernel answered.
+fn flags(name: &str, field: &str) -> String {
+    let Some(kfunc) = Kfunc::find(name) else { return "-".to_owned() };
+    let known = kfunc.flags.difference(KfuncFlags::SLEEPABLE);
+    let names = known.iter_names().map(|(name, _)| name.to_lowercase());
+    let sleeps = (!field.is_empty()).then(|| field.to_owned());
+    names.chain(sleeps).collect::<Vec<_>>().join(" ")
+}
+
+/// All tables.
 pub(super) fn tables() -> Result<String, Box<dyn Error>> {
     let asked = Asked::read()?;
     let mut text = CTX.to_owned();
@@ -88,6 +146,17 @@ pub(super) fn tables() -> Result<String, Box<dyn Error>> {
     text.push_str(MAPS);
     for ((flag, [without, with, _]), whose) in asked.grouped("map") {
         let _ = writeln!(text, "| `{flag}` | {} | {without} | {with} |", code(&whose));
+    }
+    text.push_str(KFUNCS);
+    let is_kfunc = |key: &&Key| key.0 == "kfunc";
+    let with_kfuncs = asked.0.into_iter().filter(|it| it.1.keys().any(|key| is_kfunc(&key)));
+    let asked = Asked(with_kfuncs.collect());
+    let kfuncs: BTreeSet<&Key> = asked.0.iter().flat_map(|it| it.1.keys()).collect();
+    for key in kfuncs.into_iter().filter(is_kfunc) {
+        let (name, [without, with, said]) = (&key.1, asked.of(key));
+        let (field, says) = said.split_once('|').unwrap_or_default();
+        let (flags, programs) = (flags(name, field), callers(says));
+        let _ = writeln!(text, "| `{name}` | {flags} | {programs} | {without} | {with} |");
     }
     Ok(text)
 }

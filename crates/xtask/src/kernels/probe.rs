@@ -2,9 +2,9 @@
 //! answers is held against the kernel of its release that is built in. Also the small questions of
 //! `ask`.
 
+use super::Machine;
 use super::ask::{config, folder};
 use super::guest::Guest;
-use super::{Machine, agree};
 use crate::outcome::Ended;
 use skep::Kernel;
 use skep::btf::LATER_KINDS;
@@ -159,13 +159,21 @@ const PACKED: &str = "crates/skep/src/kernel/ask/witnesses.gz";
 /// Names of objects, and their bytes.
 type Objects = Vec<(String, Vec<u8>)>;
 
-/// Those of rules whose objects are ours to give away.
+/// The objects of all rules: each is ours to give away.
 fn witnesses() -> Result<Objects, Box<dyn Error>> {
-    let ours = |name: &&str| name.starts_with("witnesses/");
-    let names: BTreeSet<&str> = BEHAVIOURS.iter().map(|row| row.witness.0).filter(ours).collect();
-    let folder = agree::folder().join("..");
-    let read = |name: &str| Ok((name.to_owned(), fs::read(folder.join(name))?));
+    let names: BTreeSet<&str> = BEHAVIOURS.iter().map(|row| row.witness.0).collect();
+    let read = |name: &str| Ok((name.to_owned(), fs::read(witness_path(name))?));
     names.into_iter().map(read).collect()
+}
+
+/// Where the source of a witness is: beside its object.
+pub(super) fn witness_path(object: &str) -> PathBuf {
+    let tests = crate::root().join("tests");
+    match object.split_once('/') {
+        Some(("witnesses", _)) => tests.join("kernels").join(object),
+        Some(("programs", name)) => tests.join("programs").join(name),
+        _ => tests.join("programs").join(object),
+    }
 }
 
 /// Writes what the library asks with.

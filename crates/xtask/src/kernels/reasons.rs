@@ -1,5 +1,6 @@
 //! Why skep still differs from other kernels, as far as that is known.
 
+use super::agree::OTHER_INSNS_REFUSED;
 use crate::kernel_diff::Class;
 
 /// The kernels, by what their releases begin with (none: all); a part of the difference; why.
@@ -21,6 +22,13 @@ const RELEASES_FIRST: &[&str] = &["7.2.", "7.3."];
 /// The first that fits is told.
 const WHYS: &[Why] = &[
     Why(
+        OLDEST,
+        OTHER_INSNS_REFUSED,
+        "both refuse, in the same words: mostly what this kernel does not have, which skep looks \
+         for after a walk by the rules of one that has it",
+    ),
+    Why(&[], OTHER_INSNS_REFUSED, "both refuse, in the same words, on another path"),
+    Why(
         LOOP_ENTRIES,
         "other insns",
         "most of them loops: a loop is what a path came back to, here what the graph has",
@@ -36,7 +44,11 @@ const WHYS: &[Why] = &[
         "other insns",
         "objects keep their ids, packets and rounds of callbacks are compared otherwise",
     ),
-    Why(&[], "other insns", "not found yet"),
+    Why(
+        &[],
+        "other insns",
+        "loops and long joins: which saved state covers which others was not found",
+    ),
     Why(
         STATES_LATER,
         "other states",

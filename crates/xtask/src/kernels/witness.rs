@@ -1,7 +1,7 @@
 //! Every rule that not all kernels have has a witness, and the kernels' answers to it are
 //! committed.
 
-use super::agree;
+use super::{agree, probe};
 use crate::answers;
 use skep::uapi::words::{SPELLINGS, WORDS};
 use skep::uapi::{BEHAVIOURS, Shows};
@@ -41,6 +41,21 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
+}
+
+/// Whoever probes a kernel asks all rules: their witnesses are in this repository, with sources.
+#[test]
+fn every_rule_has_a_witness_of_ours() {
+    let mut absent = Vec::new();
+    for row in BEHAVIOURS {
+        let object = probe::witness_path(row.witness.0);
+        let source = object.with_extension("c");
+        let names = |text: String| text.contains(row.witness.1);
+        if !object.exists() || !std::fs::read_to_string(source).is_ok_and(names) {
+            absent.push(format!("{}: {}", row.name, row.witness.0));
+        }
+    }
+    assert!(absent.is_empty(), "{}", absent.join("\n"));
 }
 
 /// What stands between operands, in order.

@@ -80,7 +80,7 @@ const CLEARED: [&str; 2] = [
 ];
 
 /// All of them.
-pub(super) const ROWS: [Row; 30] = [
+pub(super) const ROWS: [Row; 32] = [
     // One load, a check, an index out of the same value.
     row(
         "double fetch, upper half",
@@ -169,6 +169,38 @@ pub(super) const ROWS: [Row; 30] = [
             RELEASES,
             "r1 = load_acquire((u64 *)(r6 +128))
              r2 = load_acquire((u64 *)(r6 +0))
+             r2 -= r1
+             r2 >>= 63
+             r9 += r2",
+        ],
+        Counted,
+    ),
+    row(
+        "message passing, global variables",
+        [
+            "r1 = map_value[shared]+0
+             *(u64 *)(r1 +0) = r8
+             r2 = map_value[shared]+128
+             *(u64 *)(r2 +0) = r8",
+            "r1 = map_value[shared]+128
+             r1 = *(u64 *)(r1 +0)
+             r2 = map_value[shared]+0
+             r2 = *(u64 *)(r2 +0)
+             r2 -= r1
+             r2 >>= 63
+             r9 += r2",
+        ],
+        Counted,
+    ),
+    row(
+        "coherence, sums in memory",
+        [
+            "r1 = 1
+             r2 = *(u64 *)(r6 +0)
+             r1 += r2
+             *(u64 *)(r6 +0) = r1",
+            "r1 = *(u64 *)(r6 +0)
+             r2 = *(u64 *)(r6 +0)
              r2 -= r1
              r2 >>= 63
              r9 += r2",

@@ -1,10 +1,10 @@
 //! Edits of what a program is loaded with: type, attach type, flags, licence, records, maps.
 
-use crate::random::generate::Rng;
 use skep::btf::{Btf, Endian};
 use skep::insn::InsnIdx;
 use skep::program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program};
 use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
+use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
 /// Types that need a trampoline, which this kernel refuses before it looks.

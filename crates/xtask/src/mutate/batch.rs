@@ -10,7 +10,7 @@ use super::edit::{self, Stock};
 use super::elf;
 use super::generated::{self, Kfuncs, Shape};
 use crate::objects;
-use crate::random::generate::{self, Rng};
+use crate::random::generate;
 use crate::random::tracing;
 use skep::Host;
 use skep::btf::{Kind, TypeId};
@@ -22,6 +22,7 @@ use skep::uapi::kfunc::Kfunc;
 use skep_kernel::held::Held;
 use skep_kernel::judge::{Answer, as_loaded};
 use skep_testkit::engine::{self, Verdict};
+use skep_testkit::rng::Rng;
 use skep_verifier::Privileges;
 use std::path::PathBuf;
 

@@ -218,8 +218,9 @@ fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
     if told && a == b {
         return Compared::Equal { accepted };
     }
-    let (line, mine, kernels) = kernel_log::first_difference(&a, &b).unwrap_or_default();
-    let (mine, kernels) = (mine.unwrap_or_default(), kernels.unwrap_or_default());
+    let first = kernel_log::first_difference(&a, &b).unwrap_or_default();
+    let (line, mine) = (first.line, first.ours.unwrap_or_default());
+    let kernels = first.theirs.unwrap_or_default();
     let (why, why_kernel) = (last_message(&a), last_message(&b));
     let counted = |log: &str| {
         log.lines().rev().find(|line| line.starts_with("processed ")).map(str::to_owned)

@@ -1,10 +1,10 @@
 //! Edits of insns: what a compiler's bug, a linker's, or an attacker would change.
 
 use super::splice;
-use crate::random::generate::Rng;
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
+use skep_testkit::rng::Rng;
 
 /// What edits draw from.
 pub(super) struct Stock<'a> {

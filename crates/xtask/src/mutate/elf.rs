@@ -1,10 +1,10 @@
 //! Edits of an object's bytes: what a broken linker or a stranger would give to the loader.
 
-use crate::random::generate::Rng;
 use skep::object::{Object, OpenOptions};
 use skep::program::Program;
 use skep::{Host, Loader};
 use skep_kernel::judge::as_loaded;
+use skep_testkit::rng::Rng;
 use std::path::Path;
 
 /// Larger objects are not taken, bytes.

@@ -15,12 +15,13 @@ mod memory;
 mod scalars;
 mod uses;
 
-use crate::random::generate::{Rng, insn};
+use crate::random::generate::insn;
 use skep::btf::{Btf, Kind};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::{MapDef, Program};
 use skep::uapi::{MapType, ProgFlags, ProgType};
+use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
 /// Kfuncs that statements call, by name.

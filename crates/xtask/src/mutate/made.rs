@@ -1,8 +1,9 @@
 //! Single insns that programs are made of, for insertion.
 
-use crate::random::generate::{Rng, insn as make};
+use crate::random::generate::insn as make;
 use skep::insn::Insn;
 use skep::insn::code::*;
+use skep_testkit::rng::Rng;
 
 const SIZES: [u8; 4] = [BPF_B, BPF_H, BPF_W, BPF_DW];
 const ALU_OPS: [u8; 13] = [

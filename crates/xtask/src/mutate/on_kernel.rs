@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// What the other kernel says.
-pub(crate) enum Told {
+pub(crate) enum Judgement {
     /// Accepted or refused, with its log.
     Judged { accepted: bool, log: String },
     /// Not by its verifier; or it was lost over the program.
@@ -64,7 +64,7 @@ impl<'a> OnKernel<'a> {
     }
 
     /// Judges one batch.
-    pub(crate) fn batch(&mut self, number: u64, ask: &mut dyn FnMut(&Program) -> Told) {
+    pub(crate) fn batch(&mut self, number: u64, ask: &mut dyn FnMut(&Program) -> Judgement) {
         let mut counts = BTreeMap::new();
         let mut found = Vec::new();
         let Some(batch) = self.sources.batch(self.seed, number) else { return };
@@ -99,18 +99,18 @@ impl<'a> OnKernel<'a> {
     pub(crate) fn replay(
         &self,
         path: &Path,
-        ask: &mut dyn FnMut(&Program) -> Told,
+        ask: &mut dyn FnMut(&Program) -> Judgement,
     ) -> Result<String, Box<dyn Error>> {
         let case: Case = serde_json::from_str(&fs::read_to_string(path)?)?;
         let program = case.program(self.sources.host.kernel_btf.clone())?;
         let ours = engine::verify_for((&self.sources.host, self.kernel), &program, 2);
         fs::write(path.with_extension("ours.log"), &ours.log)?;
         let told = match ask(&program) {
-            Told::Judged { accepted, log } => {
+            Judgement::Judged { accepted, log } => {
                 fs::write(path.with_extension("kernel.log"), log)?;
                 if accepted { "accepted" } else { "rejected" }
             }
-            Told::NotJudged(_) => "not judged",
+            Judgement::NotJudged(_) => "not judged",
         };
         Ok(format!("{} {}; kernel: {told}", ours.verdict.name(), ours.verdict.reason()))
     }
@@ -135,7 +135,7 @@ enum Left {
 fn compare(
     ours: &Ours,
     program: &Program,
-    ask: &mut dyn FnMut(&Program) -> Told,
+    ask: &mut dyn FnMut(&Program) -> Judgement,
 ) -> Result<bool, Left> {
     if let Some(why) = ours.must_not_load() {
         return Err(Left::Out(why.to_owned()));
@@ -148,8 +148,8 @@ fn compare(
         return Err(Left::Out("long".to_owned()));
     }
     let (accepted, log) = match ask(program) {
-        Told::Judged { accepted, log } => (accepted, log),
-        Told::NotJudged(why) => return Err(Left::Out(format!("not judged: {}", shape(&why)))),
+        Judgement::Judged { accepted, log } => (accepted, log),
+        Judgement::NotJudged(why) => return Err(Left::Out(format!("not judged: {}", shape(&why)))),
     };
     let (why, theirs) = (said(&ours.log), said(&log));
     let stats = KernelStats::parse(&log).unwrap_or_default();

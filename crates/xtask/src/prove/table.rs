@@ -50,20 +50,20 @@ const HEAD: &str = "# Proofs at 64 bits
 
 Written by `cargo xtask prove`; `cargo xtask prove --check` compares the names with the source.
 
-The functions of `crates/domain/src` are interpreted from their source, on terms instead of numbers,
-and z3 is asked for a counterexample: abstract operands, concrete values inside of them, and a
-result that is not inside of the abstract result (for a branch: the comparison holds, and an operand
-loses its value). *Proved* means that there is none, for all 64-bit values. Numbers wrap and shift as
-in the shipped build; the interpreter itself is not proved.
+The functions of `crates/domain/src` are interpreted symbolically from their source,
+and z3 is asked for a counterexample: abstract operands, concrete values contained in them, and a
+concrete result not contained in the abstract result (for a branch: the comparison holds, but the
+refined operand excludes its value). *Proved* means that there is none, for all 64-bit values.
+Arithmetic wraps and shifts as in the release build; the interpreter itself is not proved.
 
-A function that others call in several steps has a goal of its own; the goals of its callers then
-assume it: `sync` of its three steps, `alu` and `refine_branches` of `sync`. `alu Mul` assumes both
-multiplications, which are exceptions.
+A function that is called in several steps has a goal of its own, which the goals of its callers
+assume: `sync` assumes its three steps, `alu` and `refine_branches` assume `sync`. `alu Mul` assumes
+both multiplications, which are exceptions.
 
-Of the ranges that wrap (kernels from 7.2 on), too, each goal assumes those of the functions that it
-calls: of one range (`Arc`), of what is known of a number (`Known`), of registers, of insns.
-`is_taken_wrapped` takes its operands as `sync` leaves them: if all bits of a register, or of its
-low half, are known, its bounds say that number alone; `refine_wrapped` keeps them so.
+The same holds for wrapping ranges (kernels from 7.2 on): each goal assumes those of the functions
+that it calls: on single ranges (`Arc`), on scalars (`Known`), on registers, on insns.
+`is_taken_wrapped` requires operands in the form that `sync` produces: if all bits of a register, or
+of its lower half, are known, its bounds contain only that value; `refine_wrapped` preserves this.
 
 | function | file | case | result | seconds |
 | --- | --- | --- | --- | --- |

@@ -9,6 +9,7 @@ use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::{MapDef, Program};
 use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
+use skep_testkit::rng::Rng;
 
 mod calls;
 
@@ -19,34 +20,6 @@ const MAPS: u32 = 4;
 const RINGBUF: u64 = 4;
 const PROG_ARRAY: u64 = 5;
 const VALUE_BYTES: u32 = 48;
-
-/// xorshift.
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Rng {
-        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        for _ in 0..4 {
-            rng.next();
-        }
-        rng
-    }
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 11) % n
-    }
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize]
-    }
-}
 
 /// What a register probably holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -221,7 +194,7 @@ impl Gen {
 
     fn imm(&mut self) -> i32 {
         match self.rng.below(6) {
-            0 => self.rng.next() as i32,
+            0 => self.rng.word() as i32,
             1 => -(self.rng.below(70) as i32),
             2 => self.rng.pick(&[0, 1, -1, 7, 8, 15, 16, 255, 256, 0x7fff_ffff, i32::MIN]),
             _ => self.rng.below(64) as i32,

@@ -3,11 +3,12 @@
 //! # Invariants
 //! 1. The same seed and kernel give the same program.
 
-use super::generate::{Rng, insn};
+use super::generate::insn;
 use skep::btf::{Btf, Kind, TypeId};
 use skep::insn::code::*;
 use skep::program::{AttachTarget, Program};
 use skep::uapi::{AttachType, ProgType};
+use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
 const PREFIX: &str = "btf_trace_";

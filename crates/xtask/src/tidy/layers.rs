@@ -24,6 +24,9 @@ struct Rules {
     /// The circles that there are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     circles: Vec<BTreeSet<String>>,
+    /// Why they may be.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    why: String,
 }
 
 type Table = BTreeMap<String, Rules>;
@@ -37,11 +40,19 @@ fn read(root: &Path) -> Result<Table, String> {
 
 pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
     match read(root) {
-        Ok(table) => table.iter().for_each(|(name, rules)| {
-            let graph = Graph::of(name, files);
-            layers(name, (rules, &graph), breaches);
-            circles(name, (rules, &graph), breaches);
-        }),
+        Ok(mut table) => {
+            for name in crates(files) {
+                table.entry(name.to_owned()).or_default();
+            }
+            for (name, rules) in &table {
+                let graph = Graph::of(name, files);
+                layers(name, (rules, &graph), breaches);
+                circles(name, (rules, &graph), breaches);
+                if !rules.circles.is_empty() && rules.why.is_empty() {
+                    breaches.push(format!("{TABLE}: [{name}] does not say why its circles may be"));
+                }
+            }
+        }
         Err(error) => breaches.push(format!("{TABLE}: {error}")),
     }
 }
@@ -135,7 +146,7 @@ fn text(table: &Table) -> String {
         }
         let lines: String = rules.circles.iter().map(|files| line(&mut files.iter())).collect();
         if !lines.is_empty() {
-            text.push_str(&format!("circles = [\n{lines}]\n"));
+            text.push_str(&format!("circles = [\n{lines}]\nwhy = {:?}\n", rules.why));
         }
     }
     text
@@ -145,18 +156,21 @@ const HEADER: &str = "\
 # Layers of files inside crates, and circles of imports: checked by `cargo xtask tidy`.
 #
 # `layers`: rooms and files, from the lowest to the highest; a file imports from its own layer and
-# from those below. `circles`: the ones that may be, each a trait and its kinds, and those that are
-# still to be cut; `cargo xtask tidy --shrink` takes out what is gone.
+# from those below. `circles`: the ones that may be, and `why`; `cargo xtask tidy --shrink` takes out
+# what is gone.
 ";
+
+/// The crates that have sources.
+fn crates(files: &[File]) -> BTreeSet<&str> {
+    let parts =
+        files.iter().filter_map(|file| file.path.strip_prefix("crates/")?.split_once("/src/"));
+    parts.map(|(name, _)| name).collect()
+}
 
 /// Sizes of the circles of every crate, the largest first; with their files if these are wanted.
 pub(super) fn report(files: &[File], with_files: bool) -> Vec<String> {
-    let names = files
-        .iter()
-        .filter_map(|file| file.path.strip_prefix("crates/")?.split_once("/src/"))
-        .map(|(name, _)| name);
     let mut lines = Vec::new();
-    for name in BTreeSet::from_iter(names) {
+    for name in crates(files) {
         let graph = Graph::of(name, files);
         let circles = graph.circles();
         let sizes: Vec<String> = circles.iter().map(|circle| circle.len().to_string()).collect();
@@ -206,7 +220,7 @@ mod tests {
     #[test]
     fn known_circles_only_shrink() {
         let root = tempfile::tempdir().expect("a folder");
-        let table = "[x]\ncircles = [[\"a.rs\", \"b.rs\", \"c.rs\"]]\n";
+        let table = "[x]\ncircles = [[\"a.rs\", \"b.rs\", \"c.rs\"]]\nwhy = \"w\"\n";
         fs::write(root.path().join(TABLE), table).expect("written");
         let lib = || file("crates/x/src/lib.rs", "mod a;\nmod b;\nmod c;\n");
         let a = || file("crates/x/src/a.rs", "use crate::b::B;\n");
@@ -215,6 +229,11 @@ mod tests {
         let whole =
             || [lib(), a(), b("use crate::c::C;\nuse crate::a::A;\n"), c("use crate::a::A;\n")];
         assert!(breaches(root.path(), &whole()).is_empty());
+        fs::write(root.path().join(TABLE), table.replace("why = \"w\"\n", "")).expect("written");
+        assert_eq!(breaches(root.path(), &whole()).len(), 1, "without a reason");
+        fs::write(root.path().join(TABLE), "").expect("written");
+        assert_eq!(breaches(root.path(), &whole()).len(), 1, "a crate that is not in the table");
+        fs::write(root.path().join(TABLE), table).expect("written");
         let smaller = [lib(), a(), b("use crate::a::A;\n"), c("")];
         assert_eq!(breaches(root.path(), &smaller).len(), 1);
         shrink(root.path(), &smaller).expect("shrunk");

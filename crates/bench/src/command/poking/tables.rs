@@ -1,6 +1,6 @@
 //! The tables of `skep-bench poke`, as Markdown.
 
-use super::Answer;
+use super::answer::Answer;
 use crate::command::figures;
 use crate::command::flags::PokeFlags;
 use crate::poke::cost::Cost;

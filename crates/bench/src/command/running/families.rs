@@ -1,7 +1,7 @@
 //! All compute programs by family: how far behind native code each is, worst first, and the sums of
 //! both halves.
 
-use super::tables::{grid, interval, ns, ratio};
+use super::cells::{grid, interval, ns, ratio};
 use crate::command::flags::RunFlags;
 use crate::run::compute::{Computed, Others};
 use crate::run::contest::Timed;

@@ -1,6 +1,7 @@
 //! The tables of `skep-bench run`, as Markdown.
 
-use super::{Answer, mean};
+use super::answer::Answer;
+use super::cells::{grid, interval, mean, ns, ratio};
 use crate::Ratio;
 use crate::command::figures;
 use crate::run::compute::Computed;
@@ -44,23 +45,6 @@ pub(super) fn print(answer: &Answer, streams: &mut Streams<'_>) -> io::Result<()
     }
     parts.extend(answer.given.iter().map(|(file, rows)| given(file, rows)));
     writeln!(streams.out, "{}", parts.join("\n\n"))
-}
-
-pub(super) fn grid(headings: &[String]) -> Grid {
-    Grid::new(&headings.iter().map(String::as_str).collect::<Vec<_>>(), 1)
-}
-
-pub(super) fn ns(ns: Option<f64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.*}", if ns < 10.0 { 2 } else { 1 }))
-}
-
-pub(super) fn ratio(ratio: Option<&Ratio>) -> String {
-    ratio.map_or_else(|| "-".to_owned(), |ratio| figures::ratio(ratio.value))
-}
-
-/// `1.021 to 1.034`, `-` without values.
-pub(super) fn interval(ratio: Option<&Ratio>) -> String {
-    ratio.map_or_else(|| "-".to_owned(), figures::interval)
 }
 
 /// `+3 % (1.021 to 1.034)`, or that there is no measurable difference.

@@ -1,11 +1,12 @@
 //! `--callgrind`: instructions of one verification, the same in every run.
 
+use super::settings::{Run, is_ended};
 use super::sides::Side;
 use super::subjects::Subjects;
-use super::{Outcome, Run, is_ended, worker};
+use super::worker;
 use crate::callgrind::{self, Counted};
 use crate::command::figures;
-use crate::command::progress::Progress;
+use crate::command::progress::{Outcome, Progress};
 use serde::Serialize;
 use skep_cli::Exit;
 use skep_cli::Streams;

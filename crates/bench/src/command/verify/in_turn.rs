@@ -1,10 +1,11 @@
 //! Two settings in turn (or one alone): every metric with its spread, the ratio and its interval.
 
+use super::settings::{Run, is_ended};
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
-use super::{Outcome, Run, is_ended, worker};
+use super::worker;
 use crate::command::figures::{self, NOT_COUNTED};
-use crate::command::progress::Progress;
+use crate::command::progress::{Outcome, Progress};
 use crate::verification::{Counter, Counts, counters, counts, verify};
 use crate::{Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave};
 use serde::Serialize;

@@ -1,11 +1,12 @@
 //! `--saturate N`: N processes verify the same program at once for a fixed time; totals and figures
 //! per iteration, laid out as `perf stat` does.
 
+use super::settings::{Run, is_ended};
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
-use super::{Outcome, Run, is_ended, worker};
+use super::worker;
 use crate::command::figures;
-use crate::command::progress::Progress;
+use crate::command::progress::{Outcome, Progress};
 use crate::verification::Counts;
 use crate::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Which programs are measured: all that the arguments name, or the heaviest of them.
 
-use super::Run;
+use super::settings::Run;
 use skep::program::Program;
 use skep_cli::Exit;
 use skep_cli::Streams;

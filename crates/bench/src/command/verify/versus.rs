@@ -1,9 +1,9 @@
 //! skep and the host kernel in turn: the same counts, and how much faster.
 
+use super::settings::{Run, is_ended};
 use super::subjects::Subjects;
-use super::{Outcome, Run, is_ended};
 use crate::command::figures;
-use crate::command::progress::Progress;
+use crate::command::progress::{Outcome, Progress};
 use crate::verification::Counts;
 use crate::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
 use serde::Serialize;

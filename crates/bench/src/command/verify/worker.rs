@@ -1,9 +1,10 @@
 //! The child process of a measurement: verifies one program and reports in one line of JSON.
 
+use super::settings::Run;
 use super::sides::Side;
 use super::subjects::{Subject, load};
-use super::{Outcome, Run};
 use crate::Report;
+use crate::command::progress::Outcome;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_cli::inputs::Input;

@@ -6,10 +6,10 @@ use skep::runtime::PokeMode;
 /// How statistics and tail calls are switched in running code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Poke {
-    /// Patch the code; fall back to flags where the host refuses.
+    /// Patch the code; fall back to flags if the host does not allow it.
     #[default]
     Patch,
-    /// Test flags in memory; never write to code.
+    /// Test flags in memory; never modify code.
     Flag,
 }
 

@@ -8,7 +8,7 @@ use skep::runtime::Engine;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// What to do with the programs.
+/// Subcommands of `skep prog`.
 #[derive(Debug, Subcommand)]
 pub enum ProgCommand {
     /// List the loaded programs
@@ -44,13 +44,13 @@ pub struct ProgFlags {
     /// How statistics and tail calls are switched in running code
     #[arg(long, value_name = "MODE", default_value = "patch")]
     pub poke: Poke,
-    /// What they are loaded against.
+    /// The kernel and loader.
     #[command(flatten)]
     pub against: AgainstFlags,
 }
 
 impl ProgFlags {
-    /// The engine that is asked for, or this processor's.
+    /// The requested engine, or this processor's default.
     pub(crate) fn engine(&self) -> Engine {
         if self.interp { Engine::Interpreter } else { Engine::default() }
     }

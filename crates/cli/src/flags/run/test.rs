@@ -5,8 +5,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const TEST_NOTES: &str = "\
-Each file has tests of programs, in TOML: what they run on, what they return and leave, on which \
-kernels they verify, and what they may cost (docs/testing.md). Paths in a file are relative to it.
+Each file has tests of programs, in TOML: their input, the expected result and output, the kernels \
+on which they must verify, and limits on their cost (docs/testing.md). Paths in a file are relative \
+to it.
 
 Exit status: 0 if all tests pass, 1 if any fails, 2 on bad input or if something is not supported \
 yet, 101 after an internal error.";
@@ -17,13 +18,13 @@ pub struct TestFlags {
     /// Files with tests, or directories to search for *.test.toml
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Run only tests whose file or name has this in it; several are alternatives
+    /// Run only tests whose file or name contains this; may be repeated (any of them)
     #[arg(short, long, value_name = "TEXT")]
     pub filter: Vec<String>,
-    /// Tests at a time; default: one per CPU
+    /// Number of tests to run in parallel; default: one per CPU
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Write what was found over what the files expect; limits stay
+    /// Replace expected values in the files by actual ones; limits are kept
     #[arg(long, conflicts_with = "output_format")]
     pub bless: bool,
     /// `-o`.

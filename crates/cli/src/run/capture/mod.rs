@@ -1,16 +1,18 @@
 //! Captures: pcap and pcapng files of Ethernet packets, in either byte order.
 //!
-//! They are read packet by packet, so that a capture may be larger than memory, and a pipe. What
-//! is wrong with one record is said of this record: the reading goes on as long as lengths tell
-//! where the next one is.
+//! Captures are read packet by packet, so that one may be larger than memory, or a pipe. An error
+//! in a record applies to this record only: reading continues as long as lengths tell where the
+//! next one starts.
 //!
 //! # Invariants
 //! 1. A packet takes at most [`PACKET_BYTES_MAX`], whatever its record says.
 
 mod pcap;
 mod pcapng;
+mod record;
 mod source;
 
+use record::{ETHERNET, Head, Record, wrong_link};
 use source::{Got, Source};
 use std::fs::File;
 use std::io;
@@ -19,9 +21,6 @@ use std::time::Duration;
 
 /// Longest packet of a capture (`MAXIMUM_SNAPLEN` of libpcap); no program gets one that long.
 const PACKET_BYTES_MAX: u64 = 262_144;
-
-/// `LINKTYPE_ETHERNET`.
-const ETHERNET: u32 = 1;
 
 /// A capture that is being read.
 pub(super) struct Capture {
@@ -40,39 +39,14 @@ enum Format {
     Pcapng(pcapng::Pcapng),
 }
 
-/// What is worth a note and no error.
+/// Oddities that deserve a note but are not errors.
 #[derive(Default)]
 struct Oddities {
     /// Packets of which not everything was captured.
     cut: u64,
-    /// Packets with more than a second behind the second; the first of them.
+    /// Packets whose fraction exceeds a second; the first of them.
     late: u64,
     late_first: Option<String>,
-}
-
-/// What a record is.
-enum Record {
-    Packet(Head),
-    /// Something else, which is behind us.
-    Nothing,
-    /// A packet that cannot be read; the next record is where the source stands.
-    Bad(String),
-    /// There is no next record.
-    End,
-    /// There is no next record, but should be.
-    Broken(String),
-}
-
-/// What is known of a packet before its bytes.
-struct Head {
-    bytes: u64,
-    /// Of them, which follow in the source before the next record.
-    padding: u64,
-    bytes_on_wire: u64,
-    time: Duration,
-    /// Time in the record: more than a second behind the second.
-    is_late: bool,
-    link: u32,
 }
 
 /// Some packets, one behind the other.
@@ -275,32 +249,4 @@ impl Capture {
 
 fn cut_off(there: u64, head: &Head) -> String {
     format!("cut off: {there} of {} bytes are there", head.bytes)
-}
-
-fn wrong_link(link: u32) -> String {
-    // Names of www.tcpdump.org/linktypes.html.
-    let name = match link {
-        0 => " (NULL)",
-        101 => " (RAW)",
-        105 => " (IEEE802_11)",
-        108 => " (LOOP)",
-        113 => " (LINUX_SLL)",
-        127 => " (IEEE802_11_RADIOTAP)",
-        195 => " (IEEE802_15_4_WITHFCS)",
-        228 => " (IPV4)",
-        229 => " (IPV6)",
-        276 => " (LINUX_SLL2)",
-        _ => "",
-    };
-    format!("link type {link}{name} is not supported, only Ethernet (1)")
-}
-
-fn u16_at(bytes: &[u8], at: usize, is_big: bool) -> u16 {
-    let field: [u8; 2] = bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).unwrap_or_default();
-    if is_big { u16::from_be_bytes(field) } else { u16::from_le_bytes(field) }
-}
-
-fn u32_at(bytes: &[u8], at: usize, is_big: bool) -> u32 {
-    let field: [u8; 4] = bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
-    if is_big { u32::from_be_bytes(field) } else { u32::from_le_bytes(field) }
 }

@@ -5,8 +5,8 @@
 //!
 //! Source: pcap-savefile(5), draft-ietf-opsawg-pcap.
 
+use super::record::{ETHERNET, Head, Record, u16_at, u32_at, wrong_link};
 use super::source::{Got, Source};
-use super::{ETHERNET, Head, Record, u16_at, u32_at, wrong_link};
 use std::io;
 use std::time::Duration;
 

@@ -5,8 +5,8 @@
 //!
 //! Source: draft-ietf-opsawg-pcapng.
 
+use super::record::{Head, Record, u16_at, u32_at};
 use super::source::{Got, Source};
-use super::{Head, Record, u16_at, u32_at};
 use std::io;
 use std::time::Duration;
 
@@ -131,7 +131,7 @@ impl Pcapng {
             _ => field(0),
         };
         let Some(interface) = self.interfaces.get(number as usize) else {
-            let what = format!("interface {number}, which the capture does not describe");
+            let what = format!("interface {number}, which the capture does not declare");
             return over(source.skip(room + 4)?, Record::Bad(what));
         };
         let (captured, bytes_on_wire, time) = match kind {

@@ -1,4 +1,4 @@
-//! Runs ops on made-up registers and memory, and writes down what others would see.
+//! Runs ops on random registers and memory, and records the accesses to shared memory.
 
 use crate::Linkage;
 use crate::asm::Width;
@@ -7,7 +7,7 @@ use crate::opt::constants::{arithmetic, shifted};
 use crate::opt::lookup;
 use std::collections::HashMap;
 
-/// What others see, or what may depend on it.
+/// An access to shared memory, or a value that may depend on one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Load { bytes: u32, at: u64 },
@@ -17,21 +17,21 @@ pub(super) enum Event {
     Branch(usize),
 }
 
-/// A frame's end, and how far below it the frame may reach.
+/// The end of a frame, and how far below it the frame may reach.
 const FP: u64 = 0x7f00_0000_0000;
 const FRAME_BYTES: u64 = 1 << 16;
 
 pub(super) struct Model<'a> {
     regs: [u64; Reg::COUNT],
-    /// Bytes of the run's own memory that were written.
+    /// Bytes of private memory that were written.
     own: HashMap<u64, u8>,
     pub(super) events: Vec<Event>,
-    /// Places that others see, whatever an op says.
+    /// Places that are shared, whatever an op says.
     shared: Vec<(u64, u32)>,
     linkage: &'a Linkage,
 }
 
-/// Some number that is always the same (the finaliser of MurmurHash3).
+/// A deterministic pseudo-random number (the finaliser of MurmurHash3).
 fn mix(a: u64, b: u64) -> u64 {
     let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.rotate_left(32);
     x = (x ^ x >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -73,6 +73,11 @@ impl<'a> Model<'a> {
             Event::Call(_) | Event::Branch(_) => None,
         };
         Model { shared: events.iter().filter_map(place).collect(), ..self }
+    }
+
+    /// A register has that value.
+    pub(super) fn hold(&mut self, reg: Reg, value: u64) {
+        self.set(reg, Width::W64, value);
     }
 
     fn reg(&self, reg: Reg) -> u64 {

@@ -96,6 +96,13 @@ impl Target {
     }
 }
 
+pub(super) struct TailCall {
+    pub(super) map: u32,
+    pub(super) index: u32,
+    pub(super) vacant: Switch,
+    pub(super) jump: Jump,
+}
+
 /// A program with one tail call.
 pub(super) struct MachineCode {
     pub(super) vacant: Switch,
@@ -114,8 +121,8 @@ impl MachineCode {
     /// # Safety
     ///
     /// None: as the product's.
-    pub(super) unsafe fn tail_calls(&self) -> [(u32, u32, Switch, Jump); 1] {
-        [(0, 0, self.vacant.clone(), self.jump.clone())]
+    pub(super) unsafe fn tail_calls(&self) -> [TailCall; 1] {
+        [TailCall { map: 0, index: 0, vacant: self.vacant.clone(), jump: self.jump.clone() }]
     }
 }
 

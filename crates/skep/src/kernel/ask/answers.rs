@@ -1,5 +1,5 @@
-//! What a kernel answered, and how that stands in a kernel file: a line an answer, its parts
-//! between tabs.
+//! Results of probing a kernel, and their format in a kernel file: one line per result, fields
+//! separated by tabs.
 //!
 //! ```text
 //! + helper bpf_loop
@@ -18,12 +18,12 @@ use skep_uapi::{BEHAVIOURS, Behaviours};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Answers by what was asked.
+/// Results by probe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// By kind and name.
     is_there: BTreeMap<(String, String), bool>,
-    /// Helpers that programs of a kind may not call, though they may on 6.18.
+    /// Helpers that a program type may not call, though it may on 6.18.
     refused: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -40,34 +40,34 @@ impl Answers {
         self.is_there.insert((kind.to_owned(), name.to_owned()), is_there);
     }
 
-    /// Whether the kernel has the thing, if it was asked.
+    /// Whether the kernel has the item, if probed.
     pub fn has(&self, item: Item) -> Option<bool> {
         self.get(item.kind(), item.name())
     }
 
-    /// Whether a rule holds, if its witness was asked.
+    /// Whether a rule applies, if its witness was loaded.
     pub fn holds(&self, rule: &str) -> Option<bool> {
         self.get(RULE, rule)
     }
 
-    /// Whether it knows a kind of BTF, if it was asked.
+    /// Whether it knows a BTF kind, if probed.
     pub fn knows_kind(&self, kind: Kind) -> Option<bool> {
         self.get(BTF_KIND, kind.name())
     }
 
-    /// Whether programs of a kind may not call a helper; `None` if they were not asked for.
+    /// Whether a program type may not call a helper; `None` if not probed.
     pub fn refuses_call(&self, hook: &HookKey<'_>, id: HelperId) -> Option<bool> {
         let name = hook_name(hook.prog_type, hook.attach_type);
         self.refused.get(&name).map(|names| names.contains(id.name()))
     }
 
-    /// How many things, kinds of callers, and rules were answered for.
+    /// The number of items, program types and rules probed.
     pub fn counts(&self) -> [usize; 3] {
         let rules = self.is_there.keys().filter(|(kind, _)| kind == RULE).count();
         [self.is_there.len() - rules, self.refused.len(), rules]
     }
 
-    /// The rules as answered, the others as they were.
+    /// The rules as probed, the others unchanged.
     pub(in crate::kernel) fn correct(&self, behaviours: &mut Behaviours) {
         for row in BEHAVIOURS {
             if let Some(holds) = self.holds(row.name) {
@@ -79,7 +79,8 @@ impl Answers {
     pub(super) fn say(&mut self, question: &Question, is_there: bool) {
         match question.asked {
             Asked::Item(item) => {
-                // Several programs ask for insns that came together: one without is enough.
+                // Insns introduced together have several probes: if one fails, the kernel lacks
+                // them.
                 let before = self.has(item).unwrap_or(true);
                 self.put(item.kind(), item.name(), before && is_there);
             }
@@ -91,7 +92,7 @@ impl Answers {
         self.put(RULE, rule, holds);
     }
 
-    /// Asks for each helper that programs of a kind may call on 6.18.
+    /// Probes each helper that a program type may call on 6.18.
     pub(super) fn calls(&mut self, calls: Calls, judge: &mut Judge<'_>) {
         let mut was_judged = false;
         let mut refused = BTreeSet::new();
@@ -107,7 +108,7 @@ impl Answers {
         }
     }
 
-    /// As they stand in a file.
+    /// In the format of kernel files.
     pub(in crate::kernel) fn to_text(&self) -> String {
         let mut text = String::new();
         for ((kind, name), is_there) in &self.is_there {
@@ -121,7 +122,7 @@ impl Answers {
         text
     }
 
-    /// What stands in a file; `None` if a line is none of ours.
+    /// Parses that format; `None` if a line is invalid.
     pub(in crate::kernel) fn parse(text: &str) -> Option<Answers> {
         let mut answers = Answers::default();
         for line in text.lines() {

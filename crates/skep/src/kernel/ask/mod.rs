@@ -1,10 +1,11 @@
-//! A kernel is asked what there is on it: a small program a question, loaded and closed by whoever
-//! can (the caller's closure). Nothing is attached.
+//! Probes the features of a kernel: one small program per probe, loaded and closed through the
+//! caller's closure. Nothing is attached.
 //!
 //! # Invariants
-//! 1. What the kernel refuses for reasons of its own (no privilege, lockdown, no memory) is no
-//!    answer: it stays as it was known before.
-//! 2. Rules are asked by their witnesses where these show them; the others are the release's.
+//! 1. A rejection for unrelated reasons (privilege, lockdown, memory) is not a result: the feature
+//!    stays as it was known before.
+//! 2. Rules are probed by their witnesses where these are available; the others are those of the
+//!    release.
 
 mod answers;
 mod questions;
@@ -19,18 +20,18 @@ use super::Kernel;
 use skep_program::Program;
 use skep_uapi::{Behaviour, Shows};
 
-/// What a kernel says of a program.
+/// The kernel's result for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// Its verifier looked at it.
+    /// Whether its verifier judged it.
     pub judged: bool,
     /// It accepts it.
     pub accepted: bool,
-    /// It took the program's BTF, or there is none.
+    /// Whether it accepted the program's BTF, if there is any.
     pub with_btf: bool,
-    /// Insns that it walked, as far as it counts them.
+    /// Number of insns processed, if reported.
     pub insns: u64,
-    /// Its last message; of a program that was not judged, why not.
+    /// Its last message; for a program that was not judged, the reason.
     pub message: String,
 }
 
@@ -38,13 +39,13 @@ pub struct Judged {
 pub type Judge<'a> = dyn FnMut(&Program) -> Judged + 'a;
 
 impl Judged {
-    /// It was not a matter of the program that it was not looked at.
+    /// Whether the reason for not judging it is unrelated to the program.
     fn says_nothing(&self) -> bool {
         const OWN: [&str; 5] = ["EPERM", "ENOMEM", "EAGAIN", "ENOSYS", "EACCES"];
         !self.judged && OWN.iter().any(|errno| self.message.contains(errno))
     }
 
-    /// Whether this is what the witness of a rule shows.
+    /// Whether this is the result that the witness of a rule shows.
     fn shows(&self, shows: Shows) -> bool {
         match shows {
             Shows::Accepted => self.accepted,
@@ -59,8 +60,7 @@ const NOT_PERMITTED: &str =
     "not permitted (root, or CAP_BPF with CAP_PERFMON and CAP_NET_ADMIN; before 5.11 ulimit -l)";
 
 impl Kernel {
-    /// The kernel with what it answers when it is asked; `judge` loads into the kernel that this
-    /// is.
+    /// The kernel, with the results of probing it; `judge` loads into that kernel.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Kernel {
                 let what = program.prog_type.name();
                 return Err(match told.says_nothing() {
                     true => format!("{what} programs: {NOT_PERMITTED}"),
-                    false => format!("{what} programs are refused: {}", told.message.trim()),
+                    false => format!("{what} programs are rejected: {}", told.message.trim()),
                 });
             }
         }
@@ -91,13 +91,13 @@ impl Kernel {
         Ok(Kernel { answers: Some(answers.into()), ..self })
     }
 
-    /// What the kernel answered, if it was asked.
+    /// The results of probing, if it was probed.
     pub fn answers(&self) -> Option<&Answers> {
         self.answers.as_deref()
     }
 
-    /// Whether a rule of the walk holds there: it answered, or the release says it. Where neither
-    /// does, the rule of 6.18 stands in.
+    /// Whether a verifier rule applies: as probed, or as known for the release. If neither is
+    /// known, the rule of 6.18 is used.
     pub fn holds(&self, rule: &Behaviour) -> Option<bool> {
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
         answered.or_else(|| rule.known_on(&self.release))

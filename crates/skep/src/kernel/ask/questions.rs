@@ -1,4 +1,4 @@
-//! The questions: a program a thing of the surface, and what of the answer says that it is there.
+//! The probes: one program per feature, and which result shows that the feature exists.
 
 use super::Judged;
 use super::shapes::{EXIT, INSNS, MAPS, PROGS, Shape, ZERO};
@@ -12,12 +12,12 @@ use skep_uapi::since::{self, Fields, InsnFeature};
 use skep_uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType, attach_types};
 use std::sync::Arc;
 
-/// A program, and what it asks for.
+/// A program, and the feature it probes.
 #[derive(Debug)]
 pub struct Question {
-    /// What is asked for.
+    /// The kind of feature.
     pub(super) asked: Asked,
-    /// Its name; of insns, what of those that came together.
+    /// Its name; for insns, which of those introduced together.
     pub name: &'static str,
     /// What is loaded.
     pub program: Program,
@@ -30,7 +30,7 @@ pub(super) enum Asked {
 }
 
 impl Question {
-    /// What is asked for, in a word of the tables.
+    /// The kind, as in the tables.
     pub fn kind(&self) -> &'static str {
         match self.asked {
             Asked::Item(Item::Helper(_)) => "helper",
@@ -41,8 +41,8 @@ impl Question {
         }
     }
 
-    /// Whether the answer says that it is there; `None` if it says nothing. A helper that a socket
-    /// filter may not call is there all the same.
+    /// Whether the result shows that it exists; `None` if it shows nothing. A helper that a socket
+    /// filter may not call exists all the same.
     pub fn answer(&self, told: &Judged) -> Option<bool> {
         let is_there = match self.asked {
             Asked::Item(Item::Helper(_)) => !told.message.starts_with("invalid func"),
@@ -54,7 +54,7 @@ impl Question {
     }
 }
 
-/// Programs that nobody loads without the privileges that all the others need.
+/// Program types that need more privileges than all the others.
 pub(super) fn privileged() -> [Program; 2] {
     [ProgType::Kprobe, ProgType::SchedCls].map(|of_type| of(of_type, vec![ZERO, EXIT]))
 }
@@ -97,24 +97,24 @@ pub fn questions(btf: Option<&Arc<Btf>>) -> Vec<Question> {
     all
 }
 
-/// What insns a question's name stands for.
+/// The insns that a probe's name stands for.
 pub fn insns_named(name: &str) -> Vec<InsnFeature> {
     let fields = |insn: &Insn| Fields { code: insn.code, off: insn.off, imm: insn.imm };
     let of_name = INSNS.iter().filter(|(of, _)| *of == name);
     of_name.flat_map(|(_, insns)| insns.iter().filter_map(|it| since::insn(fields(it)))).collect()
 }
 
-/// Programs of one kind that call helpers.
+/// Programs of one type that call helpers.
 #[derive(Debug)]
 pub struct Calls<'a> {
     /// Their type.
     pub prog_type: ProgType,
-    /// What they say that they attach to.
+    /// Their attach type.
     pub attach_type: u32,
     btf: Option<&'a Arc<Btf>>,
 }
 
-/// Kinds of programs that may call other helpers than the next.
+/// Program types that may call different helpers.
 pub fn calls(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
     let mut all = Vec::new();
     for (prog_type, first) in PROGS {
@@ -128,7 +128,7 @@ pub fn calls(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
     all
 }
 
-/// How a kind of callers is named in a kernel file.
+/// The name of a program type in a kernel file.
 pub(super) fn hook_name(prog_type: ProgType, attach_type: u32) -> String {
     let attach = AttachType::from_number(attach_type);
     match attach.filter(|_| !attach_types(prog_type).contains(u32::MAX)) {
@@ -138,14 +138,14 @@ pub(super) fn hook_name(prog_type: ProgType, attach_type: u32) -> String {
 }
 
 impl Calls<'_> {
-    /// What they may call on 6.18.
+    /// The helpers that they may call on 6.18.
     pub fn helpers(&self) -> Vec<HelperId> {
         let Calls { prog_type, attach_type, .. } = *self;
         let key = HookKey { prog_type, attach_type, target: "" };
         HelperRow::find(&key).map(|row| row.usable().iter().collect()).unwrap_or_default()
     }
 
-    /// One that calls this.
+    /// A program that calls this helper.
     pub fn program(&self, id: HelperId) -> Program {
         let Calls { prog_type, attach_type, btf } = *self;
         Program {
@@ -156,7 +156,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Whether that is because such programs may not call it.
+    /// Whether the reason is that such programs may not call it.
     pub fn is_refused(told: &Judged) -> bool {
         const SAYS: [&str; 2] = ["unknown func", "program of this type cannot use helper"];
         told.judged && SAYS.iter().any(|words| told.message.starts_with(words))
@@ -174,7 +174,7 @@ fn flags(prog_type: ProgType) -> ProgFlags {
     }
 }
 
-/// A target that there is on every kernel.
+/// A target that exists on every kernel.
 fn traced(
     prog_type: ProgType,
     (attach, btf): (Option<AttachType>, Option<&Arc<Btf>>),
@@ -203,7 +203,7 @@ fn target(prog_type: ProgType, btf: Option<&Arc<Btf>>) -> AttachTarget {
     }
 }
 
-/// A program that only names a map: the map is made for it.
+/// A program that only refers to a map, which is created for it.
 fn with_map(map_type: MapType, (key_size, value_size, max_entries, map_flags): Shape) -> Program {
     let mut btf = BtfBuilder::new();
     let key = btf.int("int", 4, IntEncoding::SIGNED);

@@ -1,4 +1,4 @@
-//! What questions are made of: a row a thing.
+//! The tables from which probes are made: one row per feature.
 
 use skep_insn::Insn;
 use skep_uapi::{AttachType, MapFlags, MapType, ProgType};
@@ -12,7 +12,7 @@ pub(super) const EXIT: Insn = insn(0x95, (0, 0), 0, 0);
 /// `*(u64 *)(r10 - 8) = 0`.
 const STACK: Insn = insn(0x7a, (10, 0), -8, 0);
 
-/// Insns that came with a release; before each program's `r0 = 0; exit`.
+/// Insns added in a release; each program ends with `r0 = 0; exit`.
 pub(super) const INSNS: [(&str, &[Insn]); 12] = [
     ("jmp32", &[ZERO, insn(0x16, (0, 0), 0, 0)]),
     ("atomic fetch", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x01)]),
@@ -28,7 +28,8 @@ pub(super) const INSNS: [(&str, &[Insn]); 12] = [
     ("store-release", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x110)]),
 ];
 
-/// Types that load alone, or with a function of every kernel; and what they say they attach to.
+/// Program types that load on their own, or with a function that every kernel has; and their attach
+/// types.
 pub(super) const PROGS: [(ProgType, u32); 31] = [
     (ProgType::SocketFilter, 0),
     (ProgType::Kprobe, 0),

@@ -1,14 +1,14 @@
-//! Witnesses of rules (`uapi::BEHAVIOURS`) that are ours to give away: objects of
-//! `tests/kernels/witnesses`, packed (gzip), each after a line with its name and its size.
+//! Witnesses of rules (`uapi::BEHAVIOURS`) written for skep: objects of `tests/kernels/witnesses`,
+//! gzip-compressed, each preceded by a line with its name and size.
 //!
-//! Written by `cargo xtask kernels probe --write-witnesses`; a test holds it against those objects.
+//! Written by `cargo xtask kernels probe --write-witnesses`; a test compares it with those objects.
 
 use super::{Answers, Judge};
-use crate::Session;
 use crate::kernel::Kernel;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use skep_object::Object;
 use skep_uapi::BEHAVIOURS;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use std::path::Path;
 
 const PACKED: &[u8] = include_bytes!("witnesses.gz");
 
-/// Objects by name, as this file has them: the same objects give the same bytes.
+/// Objects by name, in the format of this file: the same objects give the same bytes.
 pub fn packed(objects: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     for (name, bytes) in objects {
@@ -30,7 +30,7 @@ pub fn packed(objects: &[(String, Vec<u8>)]) -> Vec<u8> {
 fn unpacked() -> BTreeMap<String, Vec<u8>> {
     let mut all = Vec::new();
     let mut objects = BTreeMap::new();
-    // Our own bytes: a test reads all of them.
+    // Embedded data: a test reads all of them.
     let _ = GzDecoder::new(PACKED).read_to_end(&mut all);
     let mut rest = &all[..];
     while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
@@ -44,11 +44,12 @@ fn unpacked() -> BTreeMap<String, Vec<u8>> {
     objects
 }
 
-/// Asks for the rules whose witness shows them on such a kernel.
+/// Probes the rules whose witness is conclusive on such a kernel.
 pub(super) fn ask(kernel: &Kernel, answers: &mut Answers, judge: &mut Judge<'_>) {
-    let session = Session::for_kernel(kernel.clone());
+    let host = kernel.host();
     for (name, bytes) in unpacked() {
-        let Ok(object) = session.open(Path::new(&name), &bytes) else { continue };
+        let options = host.open_options(Path::new(&name));
+        let Ok(object) = Object::open(&bytes, &options) else { continue };
         let of_object = BEHAVIOURS.iter().filter(|row| row.witness.0 == name);
         for row in of_object.filter(|row| row.is_shown_on(&kernel.release)) {
             let entry = object.programs.iter().find(|entry| entry.name == row.witness.1);

@@ -1,4 +1,4 @@
-//! Memory that a helper or a function is given.
+//! Memory arguments of helpers and functions.
 //!
 //! Kernel: `check_helper_mem_access`, `check_mem_size_reg`, `check_mem_reg` (6.18).
 

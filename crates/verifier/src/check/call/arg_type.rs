@@ -1,4 +1,4 @@
-//! Whether a register has a type that an argument may have, and an offset.
+//! Whether a register's type and offset are allowed for an argument.
 //!
 //! Kernel: `check_reg_type`, `check_func_arg_reg_off` (6.18).
 
@@ -108,7 +108,8 @@ pub(crate) fn check_reg_type(
         ignored |= F::MEM_ALLOC | F::MEM_PERCPU;
     }
     let ty = reg.ty.without(ignored);
-    if !types.contains(&ty) {
+    let is_object = ty.base == Base::BtfId && std::ptr::eq(types, MEM);
+    if !types.contains(&ty) || is_object && !env.facts.rules().objects_as_memory {
         let names: Vec<String> = types.iter().map(RegType::to_string).collect();
         let (got, expected) = (reg.ty, names.join(", "));
         reject!(EACCES, CallFault::ArgType { regno: Regno(regno), got, expected: expected.into() });

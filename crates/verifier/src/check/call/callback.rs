@@ -1,7 +1,7 @@
 //! Callbacks: functions that a helper calls before it returns, or that run later.
 //!
-//! A callback that runs before the call returns is walked as a branch: its frame sits on top of the
-//! caller's, and its exit leads back to the call. The walk goes on behind the call as if the
+//! A callback that runs before the call returns is walked as a branch: its frame is pushed on top
+//! of the caller's, and its exit returns to the call. The walk continues after the call as if the
 //! callback had not run.
 //!
 //! Kernel: `push_callback_call`, `push_async_cb`, the `set_*_callback_state` functions (6.18).

@@ -1,4 +1,4 @@
-//! What a function's BTF says of its arguments, and whether a caller keeps to it.
+//! What a function's BTF requires of its arguments, and whether a call satisfies it.
 //!
 //! Kernel: `btf_prepare_func_args`, `btf_check_subprog_call`, `btf_check_func_arg_match` (6.18).
 

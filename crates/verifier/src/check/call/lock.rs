@@ -1,7 +1,7 @@
-//! Locks: `bpf_spin_lock`, `bpf_res_spin_lock`, and giving them back.
+//! Locks: acquiring and releasing `bpf_spin_lock` and `bpf_res_spin_lock`.
 //!
-//! A lock is told by the id of the pointer to its value or object and by what that lives in; the
-//! pointer must point exactly to the lock.
+//! A lock is identified by the id of the pointer to its map value or object and by the map or
+//! object; the pointer must point exactly to the lock.
 //!
 //! Kernel: `process_spin_lock` (6.18).
 

@@ -1,5 +1,5 @@
-//! Maps as arguments: keys, values, which map and key a call always gets, which helper takes which
-//! map.
+//! Maps as arguments: keys, values, the map and key that are the same on every path to a call, and
+//! which helper takes which map.
 //!
 //! Kernel: the map parts of `check_func_arg`, `get_constant_map_key`, `record_func_map`,
 //! `record_func_key`, `check_map_func_compatibility` (6.18).

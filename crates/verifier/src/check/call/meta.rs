@@ -1,4 +1,4 @@
-//! What is learned of a call while its arguments are checked.
+//! What the checks of a call's arguments collect about the call.
 //!
 //! Kernel: `struct bpf_call_arg_meta` (6.18).
 

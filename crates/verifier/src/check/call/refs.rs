@@ -1,4 +1,4 @@
-//! References: what helpers acquire and release, and pointers that die with them.
+//! References: what helpers acquire and release, and the pointers invalidated by a release.
 //!
 //! Kernel: `acquire_reference`, `release_reference`, `clear_all_pkt_pointers`,
 //! `invalidate_non_owning_refs` (6.18).

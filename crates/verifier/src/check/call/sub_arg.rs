@@ -1,4 +1,4 @@
-//! What a function expects of its callers.
+//! The arguments that a function requires from its callers.
 
 use crate::state::reg_type::TypeFlag as F;
 

@@ -1,5 +1,5 @@
-//! What a pointer parameter of a kfunc stands for: told by its type, by the suffix of its name, by
-//! what it is given.
+//! The kind of a pointer parameter of a kfunc, determined by its type, the suffix of its name, and
+//! the argument.
 //!
 //! Kernel: `get_kfunc_ptr_arg_type` and the `is_kfunc_arg_*` predicates (6.18).
 

@@ -1,4 +1,4 @@
-//! Sections in which a path must not sleep, and the pointers that are good only inside of them.
+//! Sections in which a path must not sleep, and pointers that are valid only inside them.
 //!
 //! Kernel: the section rules of `check_kfunc_call` (6.18).
 

@@ -1,4 +1,4 @@
-//! Which struct is the context of a program type, as programs see it and as the kernel has it.
+//! Which struct is the context of a program type, for programs and inside the kernel.
 //!
 //! The kernel's BTF says it itself: `struct bpf_ctx_convert` has two members for each program type.
 //!

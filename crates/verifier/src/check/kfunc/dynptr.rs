@@ -1,4 +1,5 @@
-//! Dynptrs: two stack slots that only the kernel reads and writes, and what dies with them.
+//! Dynptrs: two stack slots that only the kernel reads and writes, and what is invalidated with
+//! them.
 //!
 //! Every dynptr has an id of its own; slices of it carry that id, so that they die when the dynptr
 //! is overwritten. A dynptr to a ring buffer record is a reference; its clones share it.

@@ -1,4 +1,4 @@
-//! Open-coded iterators: their state on the stack, and the two ways on from their next method.
+//! Open-coded iterators: their state on the stack, and the two outcomes of their next method.
 //!
 //! `bpf_iter_X_new` makes the state and is a reference, `bpf_iter_X_next` either gives an element
 //! or is drained, `bpf_iter_X_destroy` gives the reference back. Each call of next is walked both

@@ -1,4 +1,4 @@
-//! Calls of kernel functions: who may call which, what the arguments must be, what comes back.
+//! Calls of kernel functions: which programs may call which, their arguments, and their results.
 //!
 //! Kernel: `check_kfunc_call` and what it calls (6.18).
 

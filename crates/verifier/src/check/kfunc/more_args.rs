@@ -1,4 +1,4 @@
-//! Arguments that few kfuncs have: sized memory, strings, work queues, resilient locks.
+//! Rare kinds of kfunc arguments: sized memory, strings, work queues, resilient locks.
 //!
 //! Kernel: `check_kfunc_mem_size_reg`, `process_wq_func`, `check_css_task_iter_allowlist` (6.18).
 

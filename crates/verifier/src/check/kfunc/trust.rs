@@ -1,5 +1,5 @@
-//! Kernel objects as arguments: whether the pointer may be trusted, and whether its type is the one
-//! wanted.
+//! Kernel objects as arguments: whether the pointer is trusted, and whether its type is the
+//! expected one.
 //!
 //! Kernel: `is_rcu_reg`, `process_kf_arg_ptr_to_btf_id` (6.18).
 

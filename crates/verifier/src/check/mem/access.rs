@@ -1,4 +1,4 @@
-//! An access to memory, and what holds of each.
+//! A memory access, and the checks common to all of them.
 
 use crate::env::{Env, Walk};
 use crate::rejection::{Check, MemFault, Regno, Word, reject};

@@ -1,4 +1,4 @@
-//! Alignment, where the program or the kind of memory asks for it.
+//! Alignment, where the program or the kind of memory requires it.
 //!
 //! Kernel: `check_ptr_alignment` (6.18).
 

@@ -17,8 +17,12 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
             match attach_struct(facts).and_then(|(_, strct)| ops_named(strct.name())) {
                 Some(Ops::Dummy) => check_dummy_store(ty, at),
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
-                    let first = if facts.rules().tcp_pacing_writes { 0 } else { 1 };
-                    check_fields((btf, ty), at, ("tcp_sock", &TCP_FIELDS[first..]))
+                    let later = match facts.rules() {
+                        rules if rules.tcp_limit_writes => 0,
+                        rules if rules.tcp_pacing_writes => TCP_LIMITS,
+                        _ => TCP_LIMITS + TCP_PACING,
+                    };
+                    check_fields((btf, ty), at, ("tcp_sock", &TCP_FIELDS[later..]))
                 }
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
@@ -67,20 +71,23 @@ fn check_scheduler_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
 /// Fields of a connection that packet programs may change.
 const NF_CONN_FIELDS: [&[&str]; 1] = [&["mark"]];
 
-/// Fields of `tcp_sock` that congestion control may change, that of pacing first. Seen on 6.18: a
-/// store at each offset.
+/// Fields of `tcp_sock` that congestion control may change; those that came last are first. Seen
+/// on 6.18: a store at each offset.
 const TCP_FIELDS: [&[&str]; 10] = [
+    &["snd_cwnd_stamp"],
+    &["app_limited"],
     &["sk_pacing_rate"],
     &["sk_pacing_status"],
     &["icsk_ca_priv"],
     &["icsk_ack", "pending"],
     &["snd_cwnd"],
     &["snd_cwnd_cnt"],
-    &["snd_cwnd_stamp"],
     &["snd_ssthresh"],
     &["ecn_flags"],
-    &["app_limited"],
 ];
+/// How many came last, and how many before them.
+const TCP_LIMITS: usize = 2;
+const TCP_PACING: usize = 2;
 
 /// Checks a store to one of the listed fields of struct `name`.
 fn check_fields(

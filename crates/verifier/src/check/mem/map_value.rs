@@ -1,5 +1,5 @@
-//! Values and keys of maps: their size, what the map's flags allow, what the kernel keeps in the
-//! value, and values that can never change.
+//! Values and keys of maps: their size, the accesses that the map's flags permit, special fields in
+//! the value, and constant values.
 //!
 //! Kernel: `check_map_access_type`, `check_map_access`, `bpf_map_direct_read` (6.18).
 

@@ -1,7 +1,7 @@
 //! Loads and stores: what the insn says, then what the pointer allows.
 //!
-//! [`check_mem_access`] is the one door to memory: insns come through it, and helpers that are
-//! simulated byte by byte.
+//! [`check_mem_access`] is the only entry point for memory accesses: of insns, and of helpers that
+//! are simulated byte by byte.
 //!
 //! Kernel: `check_load_mem`, `check_store_reg`, `check_mem_access`, `save_aux_ptr_type` (6.18).
 

@@ -1,4 +1,4 @@
-//! Memory of known size: an access must lie inside for every value of the variable offset.
+//! Memory of known size: an access must be inside for every value of the variable offset.
 //!
 //! Kernel: `check_mem_region_access`, `__check_mem_access`, `__check_ptr_off_reg` (6.18).
 

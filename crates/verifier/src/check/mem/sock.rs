@@ -1,4 +1,4 @@
-//! Fields of sockets, which look to programs as `struct bpf_sock`, `bpf_tcp_sock`, `bpf_xdp_sock`.
+//! Fields of sockets, which programs see as `struct bpf_sock`, `bpf_tcp_sock`, `bpf_xdp_sock`.
 //!
 //! Kernel: `check_sock_access` (6.18); the tables are those of `skep_uapi::ctx`.
 

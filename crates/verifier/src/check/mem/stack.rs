@@ -1,4 +1,4 @@
-//! The stack: whether an access lies in it, and how deep it gets.
+//! The stack: whether an access is within its bounds, and how much of it is used.
 //!
 //! Kernel: `check_stack_access_within_bounds`, `grow_stack_state`, `check_stack_read`,
 //! `check_stack_write` (6.18).

@@ -1,4 +1,4 @@
-//! Where an access to the stack may be.
+//! Bounds of a stack access.
 
 use super::region::Span;
 use crate::check::mem::access::AccessType;
@@ -51,7 +51,8 @@ pub(crate) fn check_stack_bounds(
     } else if size < 0 {
         errno::EFAULT
     } else {
-        grow_stack_state(env, reg.frameno(), -min_off as i32, ty);
+        let grows_as = if size == 0 { AccessType::Read } else { ty };
+        grow_stack_state(env, reg.frameno(), -min_off as i32, grows_as);
         return Ok(());
     };
     let regno = Regno(regno);
@@ -72,7 +73,7 @@ pub(crate) fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: 
         return;
     }
     let depth = (bytes as u32).next_multiple_of(8);
-    // Where stack that nothing wrote is not read, to read none of it makes no more of it.
+    // Where stack that nothing wrote is not read, an access to none of it makes no more of it.
     if ty == AccessType::Write || rules.unused_stack_read {
         frame.grow_stack(bytes);
     }

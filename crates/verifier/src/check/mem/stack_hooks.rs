@@ -1,4 +1,4 @@
-//! What others want to know of stack accesses: stack liveness and fastcall patterns.
+//! Records stack accesses for stack liveness and for fastcall patterns.
 //!
 //! Kernel: `bpf_mark_stack_read`, `bpf_mark_stack_write`, `check_fastcall_stack_contract` (6.18).
 

@@ -1,4 +1,4 @@
-//! A range of the stack that a helper, or a load with a variable offset, may touch anywhere.
+//! A range of the stack that a helper, or a load with a variable offset, may access.
 //!
 //! Kernel: `check_stack_range_initialized` (6.18).
 

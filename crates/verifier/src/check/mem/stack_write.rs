@@ -1,4 +1,4 @@
-//! Stores to the stack: spills, and data that ends what was spilled.
+//! Stores to the stack: spills, and data, which overwrites what was spilled.
 //!
 //! Kernel: `check_stack_write_fixed_off`, `check_stack_write_var_off`, `save_register_state`
 //! (6.18).

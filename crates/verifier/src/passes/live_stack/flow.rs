@@ -1,4 +1,4 @@
-//! The control flow graph as the backward pass wants it: successors, predecessors, order, marks.
+//! The control flow graph for the backward pass: successors, predecessors, order, marks.
 //!
 //! # Invariants
 //!

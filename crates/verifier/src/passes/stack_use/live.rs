@@ -1,4 +1,4 @@
-//! Liveness backwards over one function.
+//! Backward liveness analysis of one function.
 
 use super::touch::Uses;
 use crate::passes::postorder::successors;

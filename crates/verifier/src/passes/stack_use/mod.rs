@@ -1,4 +1,4 @@
-//! Which halves of stack slots may still be read, found before the walk.
+//! Which halves of stack slots are live, computed before the walk.
 //!
 //! Registers and slots that hold addresses in a stack are followed forwards through each function
 //! (what it gets from its caller included), which tells what each insn reads and overwrites;

@@ -1,4 +1,4 @@
-//! One insn forwards: what registers and slots hold after it.
+//! The forward transfer function of one insn: the contents of registers and slots after it.
 
 use super::value::{Value, anywhere};
 use crate::passes::call_facts::callee_start;

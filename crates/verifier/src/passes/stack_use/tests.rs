@@ -1,4 +1,4 @@
-//! What is live is what Linux 7.1 showed of the same insns at log level 2 ("stack use/def").
+//! Expected liveness is what Linux 7.1 printed for the same insns at log level 2 ("stack use/def").
 
 use super::super::cfg::{Loops, check_cfg};
 use super::super::postorder::compute_postorder;

@@ -1,4 +1,4 @@
-//! What a register or a stack slot may hold, as far as it leads to the stack.
+//! The contents of a register or a stack slot, as far as they are stack addresses.
 
 use skep_uapi::limits::MAX_CALL_FRAMES;
 

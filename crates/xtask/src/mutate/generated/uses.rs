@@ -4,11 +4,11 @@
 //! Mutants of real programs seldom get there: that no program may write what a map of devices gives
 //! showed in one of a million, and there only in the words of a refusal.
 
-use crate::random::generate::Rng;
 use serde::Deserialize;
 use skep::btf::Btf;
 use skep::program::Program;
 use skep::uapi::helper::{ArgBase, HelperId, default_proto};
+use skep_testkit::rng::Rng;
 use skep_testkit::suite::{self, MapOptions, Options};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

@@ -1,0 +1,53 @@
+//! `Run`: the flags of `skep-bench verify`, read.
+
+use super::sides::{self, Side};
+use crate::Rounds;
+use crate::command::flags::VerifyFlags;
+use skep::VerifyOptions;
+use skep_cli::Exit;
+use skep_cli::interrupt;
+use skep_cli::judge_files::Plan;
+use std::time::Duration;
+
+/// Seconds per program where nothing is said.
+const SECONDS_DEFAULT: f64 = 3.0;
+
+/// The flags, read.
+pub(super) struct Run<'a> {
+    pub(super) flags: &'a VerifyFlags,
+    pub(super) plan: Plan,
+    pub(super) sides: Vec<Side>,
+    pub(super) rounds: Rounds,
+}
+
+/// Whether the user ended the run, which is to stop at the next program: what was measured is
+/// shown, and the exit status says so.
+pub(super) fn is_ended(exit: &mut Exit) -> bool {
+    let is_asked = interrupt::is_asked();
+    if is_asked {
+        exit.raise(Exit::Interrupted);
+    }
+    is_asked
+}
+
+impl Run<'_> {
+    pub(super) fn new(flags: &VerifyFlags) -> Result<Run<'_>, String> {
+        if flags.input.files.is_empty() {
+            return Err("no file given".to_owned());
+        }
+        let sides = match flags.worker {
+            Some(_) => sides::alone(&flags.a)?,
+            None => sides::read(&flags.a, &flags.b)?,
+        };
+        let plan = Plan::to_verify(&flags.input, &flags.filter)?;
+        let time = Duration::from_secs_f64(flags.time.unwrap_or(SECONDS_DEFAULT));
+        let rounds = flags.repeat.map_or(Rounds::Time(time), Rounds::Repeat);
+        Ok(Run { flags, plan, sides, rounds })
+    }
+
+    /// The verifier's configuration of a side.
+    pub(super) fn config(&self, side: &Side) -> skep_verifier::Config {
+        let options = VerifyOptions { tuning: side.tuning, ..self.plan.options };
+        self.plan.session.config(&options)
+    }
+}

@@ -1,0 +1,98 @@
+//! What a loader's refusal may have meant: names that are spelled much like one that is not there.
+
+use skep::btf::{Btf, Kind};
+use skep::object::section_names;
+use skep_report::Note;
+
+/// More are no help.
+const SHOWN: usize = 3;
+
+/// Names near to the one that a message says is missing: of sections, or of what `btf`, the
+/// kernel's, has.
+pub(crate) fn note(message: &str, btf: Option<&Btf>) -> Option<Note> {
+    let near = match between(message, "no program type of section name '", "'") {
+        Some(section) => sections(section),
+        None => of_kernel(message, btf?)?,
+    };
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let text = || format!("near to it: {}", near.join(", "));
+    (!near.is_empty()).then(|| Note { text: text(), at: None })
+}
+
+/// Known sections, with the target of the one that is not known.
+fn sections(section: &str) -> Vec<String> {
+    let (kind, target) = section.split_at(section.find('/').unwrap_or(section.len()));
+    let near = nearest(kind, section_names());
+    near.into_iter().map(|kind| format!("{kind}{target}")).collect()
+}
+
+fn of_kernel(message: &str, btf: &Btf) -> Option<Vec<String>> {
+    if let Some(name) = between(message, "(func ksym) '", "': not found in kernel BTF") {
+        return Some(named(btf, Kind::Func, name));
+    }
+    if let Some((_, name)) = message.split_once("the kernel's BTF has no function ") {
+        return Some(named(btf, Kind::Func, name.trim_end()));
+    }
+    if let Some((_, name)) = message.split_once("the kernel's BTF has no typedef ") {
+        return Some(named(btf, Kind::Typedef, name.trim_end()));
+    }
+    if let Some((_, missing)) = message.split_once(": the kernel has no ") {
+        let (kind, name) = missing.trim_end().split_once(' ')?;
+        let kind = match kind {
+            "struct" => Kind::Struct,
+            "union" => Kind::Union,
+            "enum" => Kind::Enum,
+            _ => Kind::Typedef,
+        };
+        return Some(named(btf, kind, name));
+    }
+    let (of, member) = message.split_once(" has no member ")?;
+    let (_, of) = of.rsplit_once("the kernel's ")?;
+    let of = of.rsplit(' ').next()?;
+    let ty = btf.find_by_name(of).find(|ty| matches!(ty.kind(), Kind::Struct | Kind::Union))?;
+    Some(nearest(member.trim_end(), ty.members().map(|member| member.name)))
+}
+
+fn named(btf: &Btf, kind: Kind, name: &str) -> Vec<String> {
+    let names = btf.iter().filter(|ty| ty.kind() == kind).map(|ty| ty.name());
+    nearest(name, names)
+}
+
+fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let most = (asked.chars().count() / 4).max(1);
+    let far = |name: &str| {
+        // Most names of a kernel are told apart by their length.
+        let apart = name.len().abs_diff(asked.len());
+        // Two letters that changed places are one slip.
+        (apart <= most).then(|| strsim::osa_distance(asked, name))
+    };
+    let mut found: Vec<(usize, &str)> = names.filter_map(|name| Some((far(name)?, name))).collect();
+    found.retain(|(far, name)| *far <= most && !name.is_empty());
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().take(SHOWN).map(|(_, name)| name.to_owned()).collect()
+}
+
+fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(before)?;
+    Some(rest.split_once(after)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_finds_what_was_meant() {
+        let said = |message: &str| note(message, None).map(|note| note.text);
+        let of_section =
+            |name: &str| said(&format!("libbpf knows no program type of section name '{name}'"));
+        assert_eq!(of_section("xpd"), Some("near to it: `xdp`".to_owned()));
+        assert_eq!(of_section("kprob/vfs_read"), Some("near to it: `kprobe/vfs_read`".to_owned()));
+        assert_eq!(of_section("nothing_like_it"), None);
+        assert_eq!(said("extern (func ksym) 'f': not found in kernel BTF"), None);
+        let names = ["do_unlinkat", "do_unlink", "vfs_unlink", ""];
+        assert_eq!(nearest("do_unlinkatt", names.into_iter()), ["do_unlinkat", "do_unlink"]);
+        assert_eq!(nearest("x", names.into_iter()), [""; 0]);
+    }
+}

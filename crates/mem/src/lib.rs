@@ -1,0 +1,26 @@
+//! Memory that threads share: where it is, how it is accessed, and when it may be used again.
+//!
+//! Reading order: [`Region`] (memory with a fixed address) and [`Mem`] (such memory as a helper is
+//! given it), [`epoch`] (which runs are going on, and what no run can still hold), [`spin`] (locks
+//! for a few nanoseconds), [`cpu`] (the CPU number of a run), [`thread_word`] (what machine code
+//! finds by its thread pointer), [`barrier`] and [`fork`].
+//!
+//! Nothing here knows what a program, a map or machine code is.
+
+#![deny(unsafe_code)]
+
+mod answer;
+pub mod barrier;
+pub mod cpu;
+pub mod epoch;
+pub mod fork;
+mod mem;
+mod region;
+pub mod spin;
+pub mod thread_word;
+mod unaligned;
+
+pub use answer::Answer;
+pub use mem::{Bytes, Mem};
+pub use region::{ALIGN, AtomicWords, Budget, NoMemory, Region, Share};
+pub use unaligned::{load, store};

@@ -1,0 +1,41 @@
+//! `Rng`: random numbers for tests, the same for the same seed, so that a failure comes again.
+//!
+//! Tests of crates below this one compile the file as a module of theirs.
+
+/// xorshift64.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// Seeds that are near to each other give numbers that are not.
+    pub fn new(seed: u64) -> Rng {
+        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..4 {
+            rng.word();
+        }
+        rng
+    }
+
+    /// Any 64 bits but 0.
+    pub fn word(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number below `n`, which is not 0.
+    pub fn below(&mut self, n: u64) -> u64 {
+        (self.word() >> 11) % n
+    }
+
+    /// True in so many of a hundred.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of `items`, of which there are some.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+}

@@ -1,0 +1,87 @@
+//! `Image`: the code of one program in its place.
+//!
+//! # Invariants
+//! 1. A range belongs to one [`Image`], which writes it before anyone runs it; afterwards only
+//!    patch sites change (see `text`).
+
+#![allow(unsafe_code)]
+
+use crate::memory::{self, lock};
+use crate::text::{FlagLine, Text, TextLock};
+use rustix::io::Errno;
+use skep_mem::fork;
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Filler: `int3`.
+const TRAP: u8 = 0xcc;
+
+/// The code of a program in its place.
+#[derive(Debug)]
+pub(crate) struct Image {
+    text: Arc<Text>,
+    /// The pool, by number, and the range in it.
+    place: (usize, Range<usize>),
+}
+
+impl Image {
+    /// Finds a place, lets `place` fill in what depends on the address, and writes the code, which
+    /// may be patched or has `flags`.
+    pub(crate) fn new(
+        code: &mut [u8],
+        flags: Box<[FlagLine]>,
+        place: impl FnOnce(&mut [u8], u64),
+    ) -> Result<Image, Errno> {
+        let len = code.len() as u32;
+        memory::reach()?;
+        let mut memory = lock();
+        let (number, range) = memory.take(code.len())?;
+        let pool = memory.pool(number);
+        // SAFETY: the range is inside both mappings.
+        let (writable, executable) =
+            unsafe { (pool.writable.add(range.start), pool.executable.add(range.start)) };
+        place(code, executable as u64);
+        // SAFETY: the range is inside the writable mapping and this image's alone (invariant 1); no
+        // one knows its address yet.
+        unsafe {
+            ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
+            ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
+        }
+        let text = Text::new((writable, executable as u64), len, flags);
+        Ok(Image { text: Arc::new(text), place: (number, range) })
+    }
+
+    /// Where the code can be executed.
+    pub(crate) fn address(&self) -> u64 {
+        self.text.executable
+    }
+
+    pub(crate) fn text(&self) -> &Arc<Text> {
+        &self.text
+    }
+
+    /// The code; zeros where it is lost.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let _no_writer = TextLock::take();
+        let mut bytes = vec![0; self.text.len as usize];
+        if fork::is_lost() {
+            return bytes;
+        }
+        // SAFETY: the code is readable where it is executable; whoever writes it holds the lock.
+        unsafe {
+            let from = self.text.executable as *const u8;
+            ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
+        }
+        bytes
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let mut memory = lock();
+        self.text.freed.store(true, Ordering::Release);
+        memory.give_back(self.place.clone());
+    }
+}

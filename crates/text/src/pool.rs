@@ -1,0 +1,307 @@
+//! Memory that is writable at one address and executable at another.
+//!
+//! A pool is a `memfd`: mapped for writing, then sealed against any further writable mapping, then
+//! mapped for execution inside the [`Region`]: an address range near the program's own text, so
+//! that helpers and programs can be reached with 32-bit displacements. If the host denies a
+//! `memfd`, memory without a file is mapped twice.
+//!
+//! # Invariants
+//! 1. No mapping is ever writable and executable; the executable one can never become writable
+//!    (`F_SEAL_FUTURE_WRITE`; without a file, only with `mseal`). If the kernel has `mseal` (6.10),
+//!    both mappings are fixed until the process ends: the writable one cannot become executable
+//!    either, and neither can be replaced.
+//! 2. All pools of a region are inside it: a `rel32` reaches any address in it from any other.
+//! 3. Neither mapping is inherited by `fork`: a child must not write to its parent's code, nor run
+//!    code that the parent changes.
+
+#![allow(unsafe_code)]
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::{Errno, write};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap};
+use rustix::mm::{mmap_anonymous, mprotect, mremap, mremap_fixed, munmap};
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::ops::Range;
+use std::ptr;
+
+/// Sizes of a region, in order of preference. They only reserve addresses, not memory.
+const REGION_BYTES: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
+/// The reach of a `rel32`, minus the length of the code itself.
+const REACH: u64 = (1 << 31) - (1 << 20);
+const PAGE: usize = 4096;
+
+/// Addresses for pools.
+#[derive(Debug)]
+pub(crate) struct Region {
+    start: usize,
+    len: usize,
+    used: usize,
+}
+
+impl Region {
+    pub(crate) fn new() -> Result<Region, Errno> {
+        let mut last = Errno::NOMEM;
+        for len in REGION_BYTES {
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+            // SAFETY: a new mapping of nothing; the address is a hint.
+            match unsafe { mmap_anonymous(hint(len), len, ProtFlags::empty(), flags) } {
+                Ok(at) => return Ok(Region { start: at as usize, len, used: 0 }),
+                Err(errno) => last = errno,
+            }
+        }
+        Err(last)
+    }
+
+    /// Addresses that a call from anywhere in the region reaches.
+    pub(crate) fn reach(&self) -> Range<u64> {
+        let (start, end) = (self.start as u64, (self.start + self.len) as u64);
+        end.saturating_sub(REACH)..start.saturating_add(REACH)
+    }
+
+    /// Reserves `len` bytes of addresses; `None` if there are no more.
+    fn take(&mut self, len: usize) -> Option<*mut c_void> {
+        let end = self.used.checked_add(len).filter(|end| *end <= self.len)?;
+        let at = self.start + std::mem::replace(&mut self.used, end);
+        Some(ptr::without_provenance_mut(at))
+    }
+}
+
+/// An address near this program's own text, so that helpers are within reach of `call`.
+fn hint(len: usize) -> *mut c_void {
+    let text = hint as *const () as usize;
+    let away = 256 << 20;
+    let at = text.checked_sub(away + len).filter(|at| *at > 1 << 32).unwrap_or(text + away);
+    ptr::without_provenance_mut(at & !((2 << 20) - 1))
+}
+
+/// The two mappings of a memory file; all its descriptors are closed.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    has_file: bool,
+    pub(crate) writable: *mut u8,
+    pub(crate) executable: *mut u8,
+    pub(crate) len: usize,
+}
+
+// SAFETY: the pointers are to mappings that are never unmapped; writes are up to the owner of each
+// range, under the text lock.
+unsafe impl Send for Pool {}
+// SAFETY: as above.
+unsafe impl Sync for Pool {}
+
+impl Pool {
+    /// `len` bytes, a multiple of the page size. They stay mapped as long as the process lives.
+    pub(crate) fn new(region: &mut Region, len: usize, has_file: bool) -> Result<Pool, Errno> {
+        if !has_file {
+            return Pool::without_file(region, len);
+        }
+        let file = memory_file(len)?;
+        let at = region.take(len).ok_or(Errno::NOMEM)?;
+        let writable = map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)?;
+        if let Err(errno) = seal_and_map_executable(&file, at, len) {
+            // SAFETY: the mapping was made above, and its address is not known to others.
+            unsafe { munmap(writable, len)? };
+            return Err(errno);
+        }
+        seal_mapping(writable, len);
+        seal_mapping(at, len);
+        Ok(Pool { has_file, writable: writable.cast(), executable: at.cast(), len })
+    }
+
+    fn without_file(region: &mut Region, len: usize) -> Result<Pool, Errno> {
+        let at = region.take(len).ok_or(Errno::NOMEM)?;
+        let (executable, writable) = map_twice((at, MapFlags::FIXED), len)?;
+        for mapping in [executable, writable] {
+            // SAFETY: advice on the whole of our own mapping: invariant 3.
+            unsafe { madvise(mapping, len, Advice::LinuxDontFork)? };
+            seal_mapping(mapping, len);
+        }
+        let (writable, executable) = (writable.cast(), executable.cast());
+        Ok(Pool { has_file: false, writable, executable, len })
+    }
+
+    /// A copy of the first `used` bytes, for a child about to be forked. It is made in advance,
+    /// because the child must not see changes that the parent makes while the child starts.
+    pub(crate) fn copy(&self, used: usize) -> Result<Copied, Errno> {
+        // SAFETY: readable, at least `used` bytes long, and the caller holds the text lock, which
+        // excludes writers.
+        let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
+        if !self.has_file {
+            let (at, len) = ((ptr::null_mut(), MapFlags::empty()), self.len);
+            let (executable, writable) = map_twice(at, len)?;
+            // SAFETY: `used` bytes of memory that belongs to no one else.
+            unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used) };
+            return Ok(Copied::Mapped(Twice { executable, writable, len }));
+        }
+        let file = memory_file(self.len)?;
+        while !rest.is_empty() {
+            let written = write(&file, rest)?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        Ok(Copied::File(file))
+    }
+
+    /// In a child: maps its copy at the parent's addresses.
+    pub(crate) fn adopt(&mut self, copied: Copied) -> Result<(), Errno> {
+        let (writable, executable) = (self.writable.cast(), self.executable.cast());
+        claim(writable, self.len)?;
+        claim(executable, self.len)?;
+        match copied {
+            Copied::File(file) => {
+                map_writable(&file, (writable, MapFlags::FIXED), self.len)?;
+                seal_and_map_executable(&file, executable, self.len)?;
+            }
+            Copied::Mapped(twice) => {
+                // It no longer exists when both have been moved.
+                let twice = ManuallyDrop::new(twice);
+                for (from, to) in [(twice.writable, writable), (twice.executable, executable)] {
+                    let flags = MremapFlags::MAYMOVE;
+                    // SAFETY: both are `len` long; the addresses at `to` were reserved above.
+                    // Advice: invariant 3.
+                    unsafe {
+                        mremap_fixed(from, twice.len, twice.len, flags, to)?;
+                        madvise(to, twice.len, Advice::LinuxDontFork)?;
+                    }
+                }
+            }
+        }
+        seal_mapping(writable, self.len);
+        seal_mapping(executable, self.len);
+        Ok(())
+    }
+}
+
+/// Reserves the addresses in a child, where the parent's mappings were not inherited; an error if
+/// another `fork` handler has mapped something there.
+fn claim(at: *mut c_void, len: usize) -> Result<(), Errno> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    // SAFETY: a new mapping that replaces none.
+    let got = unsafe { mmap_anonymous(at, len, ProtFlags::empty(), flags)? };
+    if got == at {
+        return Ok(());
+    }
+    // Kernels before 4.17 treat the address as a hint. SAFETY: the mapping was just made, and its
+    // address is not known to others.
+    unsafe { munmap(got, len)? };
+    Err(Errno::EXIST)
+}
+
+/// Whether the host provides memory for patched code.
+pub(crate) fn memfd_is_refused() -> Option<Errno> {
+    let file = match memory_file(PAGE) {
+        Ok(file) => file,
+        Err(errno) => return Some(errno),
+    };
+    let seals = SealFlags::FUTURE_WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals).err()
+}
+
+fn memory_file(len: usize) -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Kernels before 6.3 do not have the flag, and do not need it.
+    let file = memfd_create("skep-jit", flags | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create("skep-jit", flags))?;
+    ftruncate(&file, len as u64)?;
+    Ok(file)
+}
+
+fn map_writable(
+    file: impl AsFd,
+    (at, fixed): (*mut c_void, MapFlags),
+    len: usize,
+) -> Result<*mut c_void, Errno> {
+    let writes = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address chosen by the kernel, or in place of one of the same
+    // pool.
+    let at = unsafe { mmap(at, len, writes, MapFlags::SHARED | fixed, file, 0)? };
+    // SAFETY: advice on the whole of our own mapping: invariant 3.
+    unsafe { madvise(at, len, Advice::LinuxDontFork)? };
+    Ok(at)
+}
+
+fn seal_and_map_executable(file: impl AsFd, at: *mut c_void, len: usize) -> Result<(), Errno> {
+    let seals = SealFlags::FUTURE_WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    let runs = ProtFlags::READ | ProtFlags::EXEC;
+    let flags = MapFlags::SHARED | MapFlags::FIXED;
+    // SAFETY: the addresses belong to the region, where only this pool is.
+    unsafe { mmap(at, len, runs, flags, &file, 0)? };
+    // SAFETY: advice on the whole of our own mapping: invariant 3.
+    unsafe { madvise(at, len, Advice::LinuxDontFork) }
+}
+
+/// Seals a mapping that is never unmapped, so that neither its protection nor its contents can be
+/// replaced. Older kernels do not support this, and nothing relies on it.
+fn seal_mapping(at: *mut c_void, len: usize) {
+    /// The number on all 64-bit machines; the C library's table may be older.
+    const MSEAL: libc::c_long = 462;
+    // SAFETY: changes no memory; the mapping is ours, and lives as long as the process.
+    unsafe { libc::syscall(MSEAL, at, len, 0) };
+}
+
+/// Memory without a file that is mapped twice, for when `memfd` is denied: executable at `at`, or
+/// anywhere if that is null, and writable elsewhere. In this order, no rule against making memory
+/// executable (`PR_SET_MDWE`) is violated.
+fn map_twice(
+    (at, fixed): (*mut c_void, MapFlags),
+    len: usize,
+) -> Result<(*mut c_void, *mut c_void), Errno> {
+    let runs = ProtFlags::READ | ProtFlags::EXEC;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;
+    // SAFETY: a new mapping at an address chosen by the kernel, or in place of our own.
+    let executable = unsafe { mmap_anonymous(at, len, runs, flags)? };
+    // SAFETY: an old length of 0 maps the same memory once more; its address is not known to
+    // others.
+    let writable = unsafe {
+        let writable = mremap(executable, 0, len, MremapFlags::MAYMOVE)?;
+        mprotect(writable, len, MprotectFlags::READ | MprotectFlags::WRITE)?;
+        writable
+    };
+    Ok((executable, writable))
+}
+
+/// A pool's contents, for a child of `fork`.
+#[derive(Debug)]
+pub(crate) enum Copied {
+    File(OwnedFd),
+    Mapped(Twice),
+}
+
+/// Both mappings of memory without a file, at any address.
+#[derive(Debug)]
+pub(crate) struct Twice {
+    executable: *mut c_void,
+    writable: *mut c_void,
+    len: usize,
+}
+
+impl Drop for Twice {
+    fn drop(&mut self) {
+        // SAFETY: the mappings belong to this value, and their addresses are not known to others.
+        unsafe {
+            let _ = munmap(self.executable, self.len);
+            let _ = munmap(self.writable, self.len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_ends() {
+        let mut region = Region::new().expect("addresses");
+        region.len = 2 * PAGE;
+        let pools = [true, false].map(|file| Pool::new(&mut region, PAGE, file).expect("room"));
+        assert_eq!(pools[0].executable as usize + PAGE, pools[1].executable as usize);
+        for file in [true, false] {
+            assert_eq!(Pool::new(&mut region, PAGE, file).err(), Some(Errno::NOMEM));
+        }
+        let most = usize::MAX & !(PAGE - 1);
+        assert_eq!(Pool::new(&mut region, most, true).err(), Some(Errno::INVAL));
+        assert!(region.reach().contains(&(pools[0].executable as u64)));
+    }
+}
