@@ -29,7 +29,7 @@ pub struct Coverage {
     /// The first of [`Plan::counters`] 64-bit words of CPU 0.
     pub address: u64,
     /// Distance to the words of the next CPU, in bytes. A thread selects its CPU's words with its
-    /// word at [`crate::thread_word::cpu_offset`].
+    /// word at `skep_mem::thread_word::cpu_offset`.
     pub stride_bytes: u32,
     /// Where each thread keeps the number of the CPU whose words it uses: this far from its thread
     /// pointer (`fs`).

@@ -1,9 +1,9 @@
-//! Compiles a verified program's rewritten insns (`Xlated`) to [`MachineCode`] for x86-64. Makes no
+//! Compiles a verified program's rewritten insns (`Xlated`) to `MachineCode` for x86-64. Makes no
 //! safety decisions.
 //!
 //! In reading order: `lower` turns each insn into one op, the passes in `opt` rewrite ops in place,
-//! `emit` encodes each op with the forms of `asm`, and `image` places the bytes in executable,
-//! non-writable memory.
+//! `emit` encodes each op with the forms of `asm`. The result is bytes and relocations; the crate
+//! `skep-text` places them in executable, non-writable memory.
 
 #![forbid(unsafe_code)]
 

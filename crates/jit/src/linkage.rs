@@ -138,7 +138,7 @@ pub struct ArrayLink {
 }
 
 /// Layout of a per-CPU array. A thread selects its CPU's values with its word at
-/// [`crate::thread_word::cpu_offset`].
+/// `skep_mem::thread_word::cpu_offset`.
 #[derive(Clone, Copy, Debug)]
 pub struct PercpuLink {
     /// Address of the first value of CPU 0.
@@ -162,7 +162,7 @@ pub struct ProgArrayLink {
     pub slots: u64,
     /// Number of words.
     pub max_entries: u32,
-    /// The caller keeps [`crate::MachineCode::tail_call_sites`] up to date with the slots, so that
+    /// The caller keeps `MachineCode::tail_call_sites` up to date with the slots, so that
     /// calls with a constant index need not load theirs. Ignored if code is not patched.
     pub patched: bool,
 }

@@ -15,7 +15,7 @@ pub enum Prologue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PokeMode {
     /// Sites in the code are patched, so nothing is loaded. Falls back to `Flag` if the host does
-    /// not allow it (see [`crate::patching_is_refused`]).
+    /// not allow it (see `skep_text::patching_is_refused`).
     #[default]
     Patch,
     /// A load and a branch; code is never written once it is in place.

@@ -1,6 +1,6 @@
 //! The CPU number of a run: the result of `bpf_get_smp_processor_id`, and the index of its values
 //! in per-CPU maps. A runtime executes at most as many runs concurrently as it has CPUs; others
-//! wait for a free one ([`crate::Instance::run`]).
+//! wait for a free one (`Instance::run`).
 //!
 //! While there is a number for each thread, a thread keeps its number between runs, at no cost per
 //! run. Once there are more threads than numbers, the runtime is crowded: each run takes a number,

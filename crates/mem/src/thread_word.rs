@@ -1,5 +1,5 @@
 //! Two words per thread at a fixed offset from its thread pointer, which machine code reaches with
-//! one load each: the offset of the thread's slots ([`crate::stats`]), and the CPU whose values of
+//! one load each: the offset of the thread's slots (`skep_runtime::stats`), and the CPU whose values of
 //! per-CPU maps it uses.
 //!
 //! The words are thread-local storage in the initial-exec model, which `thread_local!` cannot
@@ -54,7 +54,7 @@ pub fn cpu_offset() -> i32 {
 /// # Safety
 ///
 /// All code with statistics that the thread runs from now on adds `value` to the address of its
-/// slots ([`crate::stats::StatsLink::slots`]) and writes there: that must be a slot that no other
+/// slots (`skep_jit::stats::StatsLink::slots`) and writes there: that must be a slot that no other
 /// thread writes.
 pub unsafe fn set(value: u64) {
     store(offset(), value);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Why something could not be used. Displays as one complete line; the cause is available as
 /// [`source`](StdError::source): an [`io::Error`], an [`object::Error`](crate::object::Error), a
-/// [`NotAccepted`], or an error of the runtime.
+/// [`NotAccepted`](crate::NotAccepted), or an error of the runtime.
 #[derive(Clone)]
 pub struct Error {
     line: String,

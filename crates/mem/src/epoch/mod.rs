@@ -11,7 +11,7 @@
 //! 2. Memory unlinked and tagged `e` is unreachable for every run with an epoch above `e + 1`:
 //!    between the epochs is a barrier on all threads, after which the unlinking is visible.
 //!
-//! 3. A section that a thread entered because it was alone ([`begin_lone`]: a few nanoseconds with
+//! 3. A section that a thread entered because it was alone (`begin_lone`: a few nanoseconds with
 //!    a lock) is over before a second thread enters its first run: registering a thread waits for
 //!    that.
 //! 4. If the host denies a barrier, nothing is freed.
@@ -276,13 +276,13 @@ pub(crate) fn end_lone() {
     });
 }
 
-/// Whether the calling thread is in a section started by [`begin_lone`].
+/// Whether the calling thread is in a section started by `begin_lone`.
 #[inline(always)]
 pub fn is_lone() -> bool {
     LOCAL.with(|local| local.lone.get())
 }
 
-/// Whether [`begin_lone`] may succeed.
+/// Whether `begin_lone` may succeed.
 #[inline(always)]
 pub fn may_be_alone() -> bool {
     LOCAL.with(|local| local.began_alone.get())
