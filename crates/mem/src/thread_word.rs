@@ -1,6 +1,6 @@
 //! Two words per thread at a fixed offset from its thread pointer, which machine code reaches with
-//! one load each: the offset of the thread's slots (`skep_runtime::stats`), and the CPU whose values of
-//! per-CPU maps it uses.
+//! one load each: the offset of the thread's slots (`skep_runtime::stats`), and the CPU whose
+//! values of per-CPU maps it uses.
 //!
 //! The words are thread-local storage in the initial-exec model, which `thread_local!` cannot
 //! guarantee: the linker and the loader give it the same offset in every thread, even in a library

@@ -93,8 +93,8 @@ impl MachineCode {
     /// # Safety
     ///
     /// While the entry is on, and until every run has ended that began in that time, the
-    /// `skep_jit::stats::StatsLink` with which the program was linked is valid, and each thread that
-    /// runs it has a slot of its own ([`skep_mem::thread_word::set`]).
+    /// `skep_jit::stats::StatsLink` with which the program was linked is valid, and each thread
+    /// that runs it has a slot of its own ([`skep_mem::thread_word::set`]).
     pub unsafe fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
         let switch = |site: &SwitchSite| Switch { text: self.image.text().clone(), site: *site };
         let entry = self.info.stats_entry();
