@@ -178,14 +178,14 @@ impl<'a> At<'a> {
     fn member(self, m: Member<'a>) -> Result<Option<Found<'a>>, WalkError> {
         let btf = self.t.btf();
         let mut start = m.bit_offset / 8;
-        let mut t = btf.skip_modifiers(m.ty);
         let Ok(bytes) = btf.size_of(m.ty) else {
-            return Err(WalkError::Unfit(format!("size of field {} cannot be known", m.name)));
+            return Err(WalkError::Unfit(format!("size of field {} cannot be known", m.name())));
         };
         let end = u64::from(start) + u64::from(bytes);
         if u64::from(self.off) >= end {
             return Ok(None);
         }
+        let mut t = btf.skip_modifiers(m.ty);
         if t.kind() == Kind::Array {
             t = innermost_element(t);
             let elem_bytes = btf.size_of(t.id()).unwrap_or(0);
@@ -198,14 +198,14 @@ impl<'a> At<'a> {
             return Ok(Some(self.enter(t, self.off - start)));
         }
         if t.kind() == Kind::Ptr {
-            return Ok(Some(Found::Done(self.pointer(t, m.name, start)?)));
+            return Ok(Some(Found::Done(self.pointer(t, m.name(), start)?)));
         }
         // Part of a scalar, or several elements of an array, as long as the member contains all of
         // it. Seen on 6.18: inside a union an access may also extend into the next member.
         if self.end() > end && !(self.via_union && self.unions_run_on) {
             return Err(WalkError::Unfit(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
-                m.name,
+                m.name(),
                 self.name(),
                 self.off,
                 self.size

@@ -126,7 +126,17 @@ impl Btf {
             return self.base.as_ref()?.try_str(offset);
         }
         let rest = self.text.get((offset - self.first_str) as usize..)?;
-        rest.find('\0').map(|end| &rest[..end])
+        // Most are short: a search by words would take longer to begin than this takes.
+        rest.bytes().position(|byte| byte == 0).map(|end| &rest[..end])
+    }
+
+    /// Whether `text` is the string at an offset of the string section.
+    pub(crate) fn str_is(&self, offset: u32, text: &str) -> bool {
+        if offset < self.first_str {
+            return self.base.as_ref().is_some_and(|base| base.str_is(offset, text));
+        }
+        let rest = self.text.as_bytes().get((offset - self.first_str) as usize..).unwrap_or(&[]);
+        rest.strip_prefix(text.as_bytes()).is_some_and(|after| after.first() == Some(&0))
     }
 
     /// The first type of this exact name and kind, base first; no name finds nothing.

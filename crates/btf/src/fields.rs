@@ -371,7 +371,7 @@ impl<'a> Search<'a> {
             .btf
             .find_by_name_kind(held, Kind::Struct)
             .ok_or_else(|| Error::new(format!("struct {held} of a 'contains:' tag is unknown")))?;
-        let member = self.btf.ty(held).members().find(|m| m.name == field);
+        let member = self.btf.ty(held).members().find(|m| m.is_named(field));
         let member = member.filter(|m| {
             let t = self.btf.ty(m.ty);
             t.kind() == Kind::Struct && t.name() == node.name() && m.bit_offset % 64 == 0

@@ -122,7 +122,7 @@ mod tests {
             let id = found(name);
             assert_eq!(second.module_of(id), Some((of, TypeId(kernel.end_id().0 + 1))));
             let member = second.ty(id).members().next().unwrap();
-            assert_eq!(member.name, name);
+            assert_eq!(member.name(), name);
             assert_eq!(second.ty(second.ty(member.ty).target_id()).name(), "int");
         }
         assert_ne!(found("one"), found("two"));

@@ -5,6 +5,7 @@
 //!    return zero or nothing, and never panic.
 
 use crate::{Btf, IntEncoding, Kind, TypeId};
+use std::fmt;
 
 /// One type. Cheap to copy; borrows its [`Btf`].
 #[derive(Clone, Copy)]
@@ -26,16 +27,40 @@ pub struct ArrayInfo {
 }
 
 /// A member of a struct or union.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Member<'a> {
-    /// Name, empty for an anonymous member.
-    pub name: &'a str,
+    btf: &'a Btf,
+    name_offset: u32,
     /// Its type.
     pub ty: TypeId,
     /// Bits from the start of the struct.
     pub bit_offset: u32,
     /// Width in bits of a bitfield in a struct with `kflag`; 0 otherwise.
     pub bitfield_size: u8,
+}
+
+impl<'a> Member<'a> {
+    /// Name, empty for an anonymous member. Read from the string section by each call: walks over
+    /// large structs need few of the names.
+    pub fn name(self) -> &'a str {
+        self.btf.str(self.name_offset)
+    }
+
+    /// Whether this is its name; cheaper than a comparison with [`Member::name`].
+    pub fn is_named(self, name: &str) -> bool {
+        self.btf.str_is(self.name_offset, name)
+    }
+}
+
+impl fmt::Debug for Member<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member")
+            .field("name", &self.name())
+            .field("ty", &self.ty)
+            .field("bit_offset", &self.bit_offset)
+            .field("bitfield_size", &self.bitfield_size)
+            .finish()
+    }
 }
 
 /// A value of an enum, widened to 64 bits (sign-extended when the enum is signed).
@@ -158,7 +183,8 @@ impl<'a> Type<'a> {
         let kflag = self.kflag();
         let records = self.records(self.kind().is_composite(), 3);
         records.map(move |m| Member {
-            name: self.btf.str(m[0]),
+            btf: self.btf,
+            name_offset: m[0],
             ty: TypeId(m[1]),
             bit_offset: if kflag { m[2] & 0xff_ffff } else { m[2] },
             bitfield_size: if kflag { (m[2] >> 24) as u8 } else { 0 },
@@ -201,8 +227,8 @@ impl<'a> Type<'a> {
     }
 }
 
-impl std::fmt::Debug for Type<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Type<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] {} '{}'", self.id, self.kind().name(), self.name())
     }
 }

@@ -43,7 +43,7 @@ fn every_kind_reads_back_in_both_byte_orders() {
         assert_eq!(kinds, (1..=19).collect::<Vec<u8>>());
         let find = |name, kind| btf.ty(btf.find_by_name_kind(name, kind).unwrap());
         let s = find("s", Kind::Struct);
-        let members: Vec<_> = s.members().map(|m| (m.name, m.bit_offset)).collect();
+        let members: Vec<_> = s.members().map(|m| (m.name(), m.bit_offset)).collect();
         assert_eq!((s.stated_size(), members), (Some(16), vec![("x", 0), ("p", 64)]));
         let u: Vec<_> = find("u", Kind::Union).members().map(|m| m.bitfield_size).collect();
         assert_eq!(u, [0, 5]);

@@ -37,7 +37,7 @@ fn names_find_types() {
     assert_eq!(btf.ty(task).name(), "task_struct");
     assert_eq!(btf.find_by_name_kind("task_struct", Kind::Func), None);
     assert_eq!(btf.find_by_name_kind("no_such_type_at_all", Kind::Struct), None);
-    let parent = btf.ty(task).members().find(|m| m.name == "group_leader").unwrap();
+    let parent = btf.ty(task).members().find(|m| m.name() == "group_leader").unwrap();
     let walk = btf.struct_access(task, parent.bit_offset / 8, 8).unwrap();
     let Walk::Ptr { to, field, .. } = walk else { panic!("{walk:?}") };
     assert_eq!((to, field), (task, "group_leader"));

@@ -50,7 +50,7 @@ fn of_kernel(message: &str, btf: &Btf) -> Option<Vec<String>> {
     let (_, of) = of.rsplit_once("the kernel's ")?;
     let of = of.rsplit(' ').next()?;
     let ty = btf.find_by_name(of).find(|ty| matches!(ty.kind(), Kind::Struct | Kind::Union))?;
-    Some(nearest(member.trim_end(), ty.members().map(|member| member.name)))
+    Some(nearest(member.trim_end(), ty.members().map(|member| member.name())))
 }
 
 fn named(btf: &Btf, kind: Kind, name: &str) -> Vec<String> {

@@ -69,10 +69,10 @@ fn read_def(btf: &Btf, def: Type<'_>, outer: bool) -> Result<MapDef> {
     let mut sizes = Sizes::default();
     for member in def.members() {
         read_attribute(btf, &member, &mut map, &mut sizes)
-            .context(|| format!("attribute {}", member.name))?;
-        if member.name == "values" {
+            .context(|| format!("attribute {}", member.name()))?;
+        if member.name() == "values" {
             read_inner(btf, &member, &mut map, outer)
-                .context(|| format!("attribute {}", member.name))?;
+                .context(|| format!("attribute {}", member.name()))?;
         }
     }
     if map.map_type == MapType::Unspec {
@@ -94,7 +94,7 @@ fn read_attribute(
     map: &mut MapDef,
     sizes: &mut Sizes,
 ) -> Result<()> {
-    match member.name {
+    match member.name() {
         "type" => {
             let number = int(btf, member)?;
             map.map_type = MapType::from_number(number)
@@ -317,7 +317,7 @@ fn read_values(
 /// Bytes from the start of a definition to its `values`.
 fn values_offset(btf: &Btf, var: Type<'_>) -> u32 {
     let def = btf.skip_modifiers(var.target_id());
-    let found = def.members().find(|m| m.name == "values");
+    let found = def.members().find(|m| m.name() == "values");
     found.map_or(0, |m| m.bit_offset / 8)
 }
 

@@ -213,10 +213,10 @@ fn find_member<'a>(btf: &'a Btf, ty: Type<'a>, name: &str, depth: u32) -> Option
     for member in ty.members() {
         let inner = btf.skip_modifiers(member.ty);
         let bit_offset = u64::from(member.bit_offset);
-        if member.name == name {
+        if member.name() == name {
             return Some(Place { ty: inner, bit_offset, bitfield_bits: member.bitfield_size });
         }
-        if member.name.is_empty()
+        if member.name().is_empty()
             && let Some(found) = find_member(btf, inner, name, depth + 1)
         {
             return Some(Place { bit_offset: bit_offset + found.bit_offset, ..found });

@@ -128,7 +128,7 @@ impl One<'_, '_, '_> {
         }
         for member in local.members() {
             let read = self.read_member((local, &member), kernel.as_ref(), (&mut def, links));
-            match read.context(|| format!("member {}", member.name)) {
+            match read.context(|| format!("member {}", member.name())) {
                 Err(error) if error.class().is_some() => _ = refused.get_or_insert(error),
                 other => other?,
             }
@@ -148,10 +148,10 @@ impl One<'_, '_, '_> {
         let end = start.saturating_add(size as usize);
         let data = self.section.data.get(start..end).unwrap_or(&[]);
         let program = self.program_at(at)?;
-        let name = member.name;
+        let name = member.name();
         let target = kernel.and_then(|k| {
             let mut members = k.btf.ty(k.id).members().enumerate();
-            Some((k, members.find(|(_, m)| m.name == name && !name.is_empty())?))
+            Some((k, members.find(|(_, m)| m.name() == name && !name.is_empty())?))
         });
         let Some((kernel, (index, theirs))) = target else {
             if let Some((function, _)) = program {

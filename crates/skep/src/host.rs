@@ -223,7 +223,7 @@ pub(crate) fn has_field(btf: &Btf, field: &LaterField) -> Option<bool> {
 /// Whether the struct, or an anonymous union in it, has the member, down to a depth limit.
 fn has_member((btf, levels): (&Btf, u32), id: TypeId, name: &str) -> bool {
     let inside = |id| levels > 0 && has_member((btf, levels - 1), id, name);
-    btf.ty(id).members().any(|it| it.name == name || (it.name.is_empty() && inside(it.ty)))
+    btf.ty(id).members().any(|it| it.name() == name || (it.name().is_empty() && inside(it.ty)))
 }
 
 /// The whole file, or an error if it is longer than `bytes_max`.

@@ -98,7 +98,7 @@ fn hook_target(prog: &Program) -> String {
     let Some(ty) = btf.get(skep_btf::TypeId(*btf_id)) else { return String::new() };
     let member = ty.members().nth(prog.expected_attach_type as usize);
     match member.filter(|_| prog.prog_type == ProgType::StructOps) {
-        Some(member) => format!("{}.{}", ty.name(), member.name),
+        Some(member) => format!("{}.{}", ty.name(), member.name()),
         None => ty.name().to_string(),
     }
 }

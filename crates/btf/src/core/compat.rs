@@ -102,7 +102,7 @@ impl<'a> Matcher<'a> {
         for (idx, m) in t.members().enumerate() {
             self.spend()?;
             spec.check_room()?;
-            if m.name.is_empty() {
+            if m.name().is_empty() {
                 let (bit_offset, last, steps) = (spec.bit_offset, spec.last, spec.steps);
                 let accessors = spec.accessors.len();
                 spec.enter_member(t, idx as u32, m);
@@ -111,7 +111,7 @@ impl<'a> Matcher<'a> {
                 }
                 (spec.bit_offset, spec.last, spec.steps) = (bit_offset, last, steps);
                 spec.accessors.truncate(accessors);
-            } else if m.name == name {
+            } else if m.is_named(name) {
                 let member = self.local.ty(acc.ty).members().nth(acc.idx as usize);
                 let ty = member.map_or(TypeId::VOID, |m| m.ty);
                 spec.enter_member(t, idx as u32, m);
@@ -251,7 +251,7 @@ impl<'a> Matcher<'a> {
             let mut found = false;
             for other in t.members() {
                 self.spend()?;
-                if names_fit(member.name, other.name)
+                if names_fit(member.name(), other.name())
                     && self.types_match(member.ty, other.ty, (false, depth))?
                 {
                     found = true;

@@ -93,7 +93,7 @@ const MEMBERS_MAX: u32 = 1 << 12;
 fn member_of(t: Type<'_>, name: &str, left: &mut u32) -> Option<TypeId> {
     t.members().find_map(|m| {
         *left = left.checked_sub(1)?;
-        match m.name {
+        match m.name() {
             "" => member_of(t.btf().skip_modifiers(m.ty), name, left),
             other => (other == name).then_some(m.ty),
         }

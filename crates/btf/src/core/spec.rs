@@ -96,8 +96,8 @@ impl<'a> Spec<'a> {
 
     /// Extends the path by a member of `t`. Anonymous ones add no accessor.
     pub(super) fn enter_member(&mut self, t: Type<'a>, idx: u32, m: Member<'a>) {
-        if !m.name.is_empty() {
-            self.accessors.push(Accessor { ty: t.id(), idx, name: Some(m.name) });
+        if !m.name().is_empty() {
+            self.accessors.push(Accessor { ty: t.id(), idx, name: Some(m.name()) });
         }
         self.bit_offset = self.bit_offset.saturating_add(u64::from(m.bit_offset));
         self.last = m.ty;

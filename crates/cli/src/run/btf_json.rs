@@ -76,10 +76,10 @@ impl<'a> Typed<'a> {
             let at = member.bit_offset as usize;
             if member.bitfield_size == 0 {
                 let size = self.size(member.ty)?;
-                object.serialize_entry(member.name, &self.part(member.ty, (at / 8, size))?)?;
+                object.serialize_entry(member.name(), &self.part(member.ty, (at / 8, size))?)?;
             } else {
                 self.take(1)?;
-                object.serialize_entry(member.name, &self.bitfield(member)?)?;
+                object.serialize_entry(member.name(), &self.bitfield(member)?)?;
             }
         }
         object.end()

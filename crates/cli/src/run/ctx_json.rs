@@ -173,7 +173,7 @@ fn members(
 /// to the outer struct.
 fn find<'a>(ty: Type<'a>, name: &str, depth: u32) -> Option<(Member<'a>, usize)> {
     let depth = depth.checked_sub(1)?;
-    ty.members().find_map(|member| match member.name {
+    ty.members().find_map(|member| match member.name() {
         "" => {
             let inner = ty.btf().skip_modifiers(member.ty);
             let (found, from) = find(inner, name, depth)?;
@@ -185,7 +185,7 @@ fn find<'a>(ty: Type<'a>, name: &str, depth: u32) -> Option<(Member<'a>, usize)>
 
 fn list<'a>(ty: Type<'a>, depth: u32, names: &mut Vec<&'a str>) {
     for member in ty.members() {
-        match (member.name, depth.checked_sub(1)) {
+        match (member.name(), depth.checked_sub(1)) {
             ("", Some(depth)) => list(ty.btf().skip_modifiers(member.ty), depth, names),
             (name, _) => names.push(name),
         }

@@ -39,7 +39,7 @@ impl<'a> Target<'a> {
         let (btf, strct) = attach_struct(facts)?;
         let member = strct.members().nth(facts.prog.expected_attach_type as usize)?;
         let proto = func_proto(btf, &member)?;
-        Some(Target { name: member.name, proto, strct })
+        Some(Target { name: member.name(), proto, strct })
     }
 
     /// Whether argument `arg` may be NULL. The kernel's stub for the member says so.
@@ -166,7 +166,7 @@ pub(crate) fn check_struct_ops_btf_id(facts: &Facts<'_>) -> Check {
     let Some(member) = strct.members().nth(idx as usize) else {
         reject!(EINVAL, AttachFault::MemberIdx { idx, name: name.into() });
     };
-    let field = member.name;
+    let field = member.name();
     let Some(proto) = func_proto(btf, &member) else {
         reject!(EINVAL, AttachFault::MemberKind { field: field.into(), idx, name: name.into() });
     };

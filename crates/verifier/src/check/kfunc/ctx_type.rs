@@ -11,7 +11,7 @@ use skep_uapi::ProgType;
 fn ctx_member<'a>(btf: &'a Btf, prog_type: ProgType, which: &str) -> Option<Type<'a>> {
     let convert = btf.ty(btf.find_by_name_kind("bpf_ctx_convert", Kind::Struct)?);
     let name = format!("BPF_PROG_TYPE_{}{which}", prog_type.name().to_ascii_uppercase());
-    convert.members().find(|m| m.name == name).map(|m| btf.ty(m.ty))
+    convert.members().find(|m| m.is_named(&name)).map(|m| btf.ty(m.ty))
 }
 
 /// Whether programs call the kernel struct `tname` by the name `pname`.

@@ -6,8 +6,9 @@
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
 use crate::env::Facts;
 use crate::rejection::{Check, MemFault, Stop, errno, reject, unsupported};
-use skep_btf::{Btf, Kind, Type, TypeId};
+use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_uapi::ProgType;
+use smallvec::SmallVec;
 
 /// Checks a store of `size` bytes at `off` of a struct of the kernel.
 pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
@@ -22,7 +23,7 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
                         rules if rules.tcp_pacing_writes => TCP_LIMITS,
                         _ => TCP_LIMITS + TCP_PACING,
                     };
-                    check_fields((btf, ty), at, ("tcp_sock", &TCP_FIELDS[later..]))
+                    check_fields(ty, at, ("tcp_sock", &TCP_FIELDS[later..]))
                 }
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
@@ -39,7 +40,7 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
             let Some(conn) = btf.find_by_name_kind("nf_conn", Kind::Struct) else {
                 return unsupported("connections without their type in the kernel's BTF");
             };
-            check_fields((btf, btf.ty(conn)), at, ("nf_conn", &NF_CONN_FIELDS))
+            check_fields(btf.ty(conn), at, ("nf_conn", &NF_CONN_FIELDS))
         }
         _ => reject!(EACCES, MemFault::ObjectReadOnly),
     }
@@ -56,13 +57,12 @@ fn check_dummy_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
 }
 
 /// Fields of a task that schedulers may change, as far as they reach. Seen on 6.18.15.
-const TASK_FIELDS: [[&str; 2]; 3] = [["scx", "slice"], ["scx", "dsq_vtime"], ["scx", "disallow"]];
+const TASK_FIELDS: [&[&str]; 3] = [&["scx", "slice"], &["scx", "dsq_vtime"], &["scx", "disallow"]];
 
 /// What else a scheduler stores to is refused without a word.
 fn check_scheduler_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
-    let mut fields = TASK_FIELDS.iter().filter_map(|path| find_field(ty.btf(), ty, path));
-    let is_inside = |(start, end, _)| off >= start as i32 && off + size <= end as i32;
-    match ty.name() == "task_struct" && fields.any(is_inside) {
+    let is_inside = |field: &Field| off >= field.start as i32 && off + size <= field.end as i32;
+    match ty.name() == "task_struct" && find_fields(ty, &TASK_FIELDS).iter().any(is_inside) {
         true => Ok(()),
         false => Err(Stop::refuse_silently(errno::EACCES, MemFault::SchedulerReadOnly)),
     }
@@ -91,16 +91,15 @@ const TCP_PACING: usize = 2;
 
 /// Checks a store to one of the listed fields of struct `name`.
 fn check_fields(
-    (btf, ty): (&Btf, Type<'_>),
+    ty: Type<'_>,
     (off, size): (i32, i32),
     (name, fields): (&str, &[&[&str]]),
 ) -> Check {
-    let field = fields.iter().filter_map(|path| find_field(btf, ty, path)).find(
-        |&(start, end, is_array)| {
-            off as u32 == start || (is_array && (start..end).contains(&(off as u32)))
-        },
-    );
-    let Some((_, end, _)) = field else {
+    let (at, fields) = (off as u32, find_fields(ty, fields));
+    let is_begun = |field: &&Field| {
+        at == field.start || field.is_array && (field.start..field.end).contains(&at)
+    };
+    let Some(&Field { end, .. }) = fields.iter().find(is_begun) else {
         reject!(EACCES, MemFault::FieldReadOnly { name: name.into(), off });
     };
     if i64::from(off) + i64::from(size) > i64::from(end) {
@@ -109,26 +108,46 @@ fn check_fields(
     Ok(())
 }
 
-/// Where a field lies: start, end, whether it is an array. Structs at the start of others are
-/// entered.
-fn find_field(btf: &Btf, ty: Type<'_>, path: &[&str]) -> Option<(u32, u32, bool)> {
-    let (first, rest) = path.split_first()?;
-    let mut inner = None;
-    for m in ty.members() {
-        let field = btf.skip_modifiers(m.ty);
-        let start = m.bit_offset / 8;
-        if m.name == *first {
-            if !rest.is_empty() {
-                let (a, b, array) = find_field(btf, field, rest)?;
-                return Some((start + a, start + b, array));
+/// Where a field lies, in bytes from the start of a struct.
+#[derive(Clone, Copy)]
+struct Field {
+    start: u32,
+    end: u32,
+    is_array: bool,
+}
+
+/// The fields that `paths` name, as far as there are such. The first name of a path is looked for
+/// in `ty`, then in the struct at its start. One walk finds all of them: `tcp_sock` has hundreds of
+/// members.
+fn find_fields(ty: Type<'_>, paths: &[&[&str]]) -> Vec<Field> {
+    let mut left: SmallVec<[&[&str]; 10]> = paths.iter().copied().collect();
+    let mut found = Vec::new();
+    let mut outer = Some(ty);
+    while let Some(ty) = outer.take().filter(|_| !left.is_empty()) {
+        for m in ty.members() {
+            left.retain(|path| {
+                let named = path.first().is_some_and(|name| m.is_named(name));
+                if named {
+                    found.extend(field_in(ty.btf(), m, &path[1..]));
+                }
+                !named
+            });
+            if outer.is_none() && m.bit_offset < 8 {
+                outer = Some(ty.btf().skip_modifiers(m.ty)).filter(|t| t.kind().is_composite());
             }
-            let bits = u32::from(m.bitfield_size);
-            let bytes = if bits != 0 { bits.div_ceil(8) } else { btf.size_of(m.ty).ok()? };
-            return Some((start, start + bytes, field.kind() == Kind::Array));
-        }
-        if inner.is_none() && start == 0 && field.kind().is_composite() {
-            inner = Some(field);
         }
     }
-    find_field(btf, inner?, path)
+    found
+}
+
+/// Member `m`, or what `rest` names in it.
+fn field_in(btf: &Btf, m: Member<'_>, rest: &[&str]) -> Option<Field> {
+    let (ty, at) = (btf.skip_modifiers(m.ty), m.bit_offset / 8);
+    if !rest.is_empty() {
+        let inner = *find_fields(ty, &[rest]).first()?;
+        return Some(Field { start: at + inner.start, end: at + inner.end, ..inner });
+    }
+    let bits = u32::from(m.bitfield_size);
+    let bytes = if bits != 0 { bits.div_ceil(8) } else { btf.size_of(m.ty).ok()? };
+    Some(Field { start: at, end: at + bytes, is_array: ty.kind() == Kind::Array })
 }

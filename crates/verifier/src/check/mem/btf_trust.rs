@@ -68,6 +68,6 @@ fn is_listed((btf, id): (&Btf, TypeId), suffix: &str, (to, field): (TypeId, &str
     let Some(twin) = btf.find_by_name_kind(&twin, of.kind()) else { return false };
     btf.ty(twin).members().any(|m| {
         let ty = btf.ty(m.ty);
-        ty.kind() == Kind::Ptr && m.name == field && btf.skip_modifiers(ty.target_id()).id() == to
+        ty.kind() == Kind::Ptr && m.is_named(field) && btf.skip_modifiers(ty.target_id()).id() == to
     })
 }
