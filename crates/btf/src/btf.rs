@@ -135,8 +135,9 @@ impl Btf {
         if offset < self.first_str {
             return self.base.as_ref().is_some_and(|base| base.str_is(offset, text));
         }
-        let rest = self.text.as_bytes().get((offset - self.first_str) as usize..).unwrap_or(&[]);
-        rest.strip_prefix(text.as_bytes()).is_some_and(|after| after.first() == Some(&0))
+        let (all, start) = (self.text.as_bytes(), (offset - self.first_str) as usize);
+        // Few strings end where this one would.
+        all.get(start.saturating_add(text.len())) == Some(&0) && all[start..].starts_with(text.as_bytes())
     }
 
     /// The first type of this exact name and kind, base first; no name finds nothing.

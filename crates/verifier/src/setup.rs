@@ -9,6 +9,7 @@ use crate::check::attach::check_attach_types;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
+use crate::check::mem::btf_store::Writable;
 use crate::check::replaced::check_may_be_replaced;
 use crate::env::{
     Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
@@ -49,6 +50,7 @@ impl<'a> Facts<'a> {
             struct_metas: prog.btf.as_deref().map(skep_btf::Btf::struct_metas),
             exception_cb: None,
             callable: Callable::new(prog, config),
+            writable: Writable::default(),
             fields_have_trust: fields_have_trust(prog),
             subprogs: Vec::new(),
             stack_use: StackUse::default(),

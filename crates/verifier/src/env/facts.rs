@@ -2,6 +2,7 @@
 
 use crate::Config;
 use crate::callees::Callable;
+use crate::check::mem::btf_store::Writable;
 use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::Subprogs;
 use crate::state::reg::{Extra, Reg};
@@ -31,6 +32,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) exception_cb: Option<u32>,
     /// Helpers and kfuncs that the program may call.
     pub(crate) callable: Callable<'a>,
+    /// Fields of the kernel's struct that stores may change.
+    pub(crate) writable: Writable,
     /// The kernel says what a struct points to that stays (else: all is taken for valid).
     pub(crate) fields_have_trust: bool,
     /// Which stack slots may be read later, on kernels that find it before the walk.

@@ -9,6 +9,8 @@ use crate::rejection::{Check, MemFault, Stop, errno, reject, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_uapi::ProgType;
 use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// Checks a store of `size` bytes at `off` of a struct of the kernel.
 pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
@@ -23,11 +25,12 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
                         rules if rules.tcp_pacing_writes => TCP_LIMITS,
                         _ => TCP_LIMITS + TCP_PACING,
                     };
-                    check_fields(ty, at, ("tcp_sock", &TCP_FIELDS[later..]))
+                    let fields = facts.writable.fields(ty, &TCP_FIELDS[later..]);
+                    check_fields(&fields, at, "tcp_sock")
                 }
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
-                Some(Ops::SchedExt) => check_scheduler_store(ty, at),
+                Some(Ops::SchedExt) => check_scheduler_store(facts, ty, at),
                 Some(Ops::TcpCongestion | Ops::Test) => {
                     reject!(EACCES, MemFault::ObjectReadOnly)
                 }
@@ -40,7 +43,7 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
             let Some(conn) = btf.find_by_name_kind("nf_conn", Kind::Struct) else {
                 return unsupported("connections without their type in the kernel's BTF");
             };
-            check_fields(btf.ty(conn), at, ("nf_conn", &NF_CONN_FIELDS))
+            check_fields(&find_fields(btf.ty(conn), &NF_CONN_FIELDS), at, "nf_conn")
         }
         _ => reject!(EACCES, MemFault::ObjectReadOnly),
     }
@@ -60,9 +63,11 @@ fn check_dummy_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
 const TASK_FIELDS: [&[&str]; 3] = [&["scx", "slice"], &["scx", "dsq_vtime"], &["scx", "disallow"]];
 
 /// What else a scheduler stores to is refused without a word.
-fn check_scheduler_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
+fn check_scheduler_store(facts: &Facts<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     let is_inside = |field: &Field| off >= field.start as i32 && off + size <= field.end as i32;
-    match ty.name() == "task_struct" && find_fields(ty, &TASK_FIELDS).iter().any(is_inside) {
+    match ty.name() == "task_struct"
+        && facts.writable.fields(ty, &TASK_FIELDS).iter().any(is_inside)
+    {
         true => Ok(()),
         false => Err(Stop::refuse_silently(errno::EACCES, MemFault::SchedulerReadOnly)),
     }
@@ -90,12 +95,8 @@ const TCP_LIMITS: usize = 2;
 const TCP_PACING: usize = 2;
 
 /// Checks a store to one of the listed fields of struct `name`.
-fn check_fields(
-    ty: Type<'_>,
-    (off, size): (i32, i32),
-    (name, fields): (&str, &[&[&str]]),
-) -> Check {
-    let (at, fields) = (off as u32, find_fields(ty, fields));
+fn check_fields(fields: &[Field], (off, size): (i32, i32), name: &str) -> Check {
+    let at = off as u32;
     let is_begun = |field: &&Field| {
         at == field.start || field.is_array && (field.start..field.end).contains(&at)
     };
@@ -110,10 +111,24 @@ fn check_fields(
 
 /// Where a field lies, in bytes from the start of a struct.
 #[derive(Clone, Copy)]
-struct Field {
+pub(crate) struct Field {
     start: u32,
     end: u32,
     is_array: bool,
+}
+
+/// The writable fields of the struct that programs of this type may change, once looked for.
+#[derive(Default)]
+pub(crate) struct Writable(OnceCell<(TypeId, Vec<Field>)>);
+
+impl Writable {
+    /// Fields of `ty` with these paths, which follow from the type.
+    fn fields(&self, ty: Type<'_>, paths: &[&[&str]]) -> Cow<'_, [Field]> {
+        match self.0.get_or_init(|| (ty.id(), find_fields(ty, paths))) {
+            (id, fields) if *id == ty.id() => Cow::Borrowed(fields),
+            _ => Cow::Owned(find_fields(ty, paths)),
+        }
+    }
 }
 
 /// The fields that `paths` name, as far as there are such. The first name of a path is looked for
