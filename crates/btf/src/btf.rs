@@ -137,7 +137,8 @@ impl Btf {
         }
         let (all, start) = (self.text.as_bytes(), (offset - self.first_str) as usize);
         // Few strings end where this one would.
-        all.get(start.saturating_add(text.len())) == Some(&0) && all[start..].starts_with(text.as_bytes())
+        all.get(start.saturating_add(text.len())) == Some(&0)
+            && all[start..].starts_with(text.as_bytes())
     }
 
     /// The first type of this exact name and kind, base first; no name finds nothing.
