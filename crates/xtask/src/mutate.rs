@@ -18,13 +18,13 @@ mod edit;
 mod elf;
 mod generated;
 mod groups;
+mod insns;
 mod long;
-mod made;
 mod minimise;
 mod on_kernel;
-mod ours;
 mod replay;
 mod splice;
+mod verdicts;
 mod worker;
 
 use crate::child::Child;
@@ -93,7 +93,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if args.ours {
-        return ours::run(args);
+        return verdicts::run(args);
     }
     if let Err(absent) = outcome::judge() {
         return Ok(Ended::without_kernel(&absent));

@@ -1,5 +1,5 @@
 //! `poke/batch.rs`, `poke/direct.rs` `edit.rs`: what a batch leaves, when a tail call
-//! may be entered; and the order in which `stats/board.rs` switches.
+//! may be entered; and the order in which `stats/requests.rs` switches.
 
 use super::epoch::Threads;
 use super::{Fetched, NO_BARRIERS, REFUSED, breaks, breaks_on, model, model_on};

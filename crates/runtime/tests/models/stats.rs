@@ -1,5 +1,5 @@
 //! `stats/counts.rs`: what is read of slots is whole, and seen once, while threads end;
-//! `stats/accounts.rs`: nothing is lost or seen twice in a child of `fork`, either;
+//! `stats/slot_registry.rs`: nothing is lost or seen twice in a child of `fork`, either;
 //! `stats/rate.rs`: who is picked at a rate is weighed at it.
 
 use super::{breaks, model};
@@ -9,9 +9,6 @@ use loom::sync::atomic::{AtomicBool, AtomicU64};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-#[path = "../../src/stats/accounts.rs"]
-#[expect(dead_code, reason = "the product's file; not all of it is modelled")]
-mod accounts;
 #[path = "../../src/stats/counts.rs"]
 mod counts;
 #[path = "../../../jit/src/stats/rate.rs"]
@@ -20,12 +17,15 @@ mod rate;
 #[path = "../../../jit/src/stats/slot.rs"]
 #[expect(unreachable_pub, reason = "the product's file")]
 mod slot;
+#[path = "../../src/stats/slot_registry.rs"]
+#[expect(dead_code, reason = "the product's file; not all of it is modelled")]
+mod slot_registry;
 
-use accounts::{SlotRegistry, Slots};
 use counts::{Counts, add_timed};
 use rate::Rate;
 use skep_jit::stats::GOLDEN;
 use slot::StatsSlot;
+use slot_registry::{SlotRegistry, Slots};
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
@@ -234,9 +234,9 @@ impl Slots for Memory {
 }
 
 /// What a child has of the registry.
-fn forked(accounts: &SlotRegistry<Memory>) -> SlotRegistry<Memory> {
+fn forked(registry: &SlotRegistry<Memory>) -> SlotRegistry<Memory> {
     FORKS.set(true);
-    let child = accounts.clone();
+    let child = registry.clone();
     FORKS.set(false);
     child
 }
@@ -245,9 +245,9 @@ fn forked(accounts: &SlotRegistry<Memory>) -> SlotRegistry<Memory> {
 /// is in the child, whole and once, and in the parent.
 fn a_process_forks(holds: bool) {
     let slots = Memory(Arc::new([StatsSlot::default(), StatsSlot::default()]));
-    let mut accounts = SlotRegistry::new();
-    accounts.open(0, &slots);
-    let (registry, ran) = (Arc::new(Mutex::new(accounts)), Arc::new(AtomicU64::new(0)));
+    let mut registry = SlotRegistry::new();
+    registry.open(0, &slots);
+    let (registry, ran) = (Arc::new(Mutex::new(registry)), Arc::new(AtomicU64::new(0)));
     let runner = {
         let (registry, ran) = (registry.clone(), ran.clone());
         thread::spawn(move || {

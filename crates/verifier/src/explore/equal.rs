@@ -7,7 +7,7 @@
 use super::idmap::IdMap;
 use crate::insn_aux::InsnAux;
 use crate::state::arena::{Arena, PackedFrame, PackedReg, PageIds};
-use crate::state::checkpoint::{Checkpoint, Hints, Marks, Told};
+use crate::state::checkpoint::{Checkpoint, Hints, Marks, Mismatch};
 use crate::state::frame::PAGE_SLOTS;
 use crate::state::frame::{Frame, frame_insn_idx};
 use crate::state::history::LinkedReg;
@@ -60,7 +60,7 @@ pub(crate) struct Compare<'a> {
     /// What told the old state from another; where it failed, if it does now.
     pub(crate) hints: Hints,
     /// Why it failed, if it does.
-    pub(crate) told: Told,
+    pub(crate) mismatch: Mismatch,
 }
 
 impl Compare<'_> {
@@ -112,11 +112,11 @@ impl Compare<'_> {
         let constant = NonZeroU32::new(old.val).filter(|name| is_constant(name.get()));
         if let Some(name) = constant.filter(|_| last_precise) {
             self.hints.constant = Some((r as u8, name));
-            self.told = Told::Constant;
+            self.mismatch = Mismatch::Constant;
         } else {
             let place = LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 };
             self.hints.place = Some(place);
-            self.told = Told::Place;
+            self.mismatch = Mismatch::Place;
         }
     }
 
@@ -143,7 +143,7 @@ impl Compare<'_> {
         if safe {
             self.idmap.undo();
         } else {
-            self.told = Told::Place;
+            self.mismatch = Mismatch::Place;
         }
         !safe
     }
@@ -317,7 +317,7 @@ impl Compare<'_> {
                 if !self.slot_covered(spi, o, marks, cur) {
                     let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
                     self.hints.place = Some(place);
-                    self.told = Told::Place;
+                    self.mismatch = Mismatch::Place;
                     return false;
                 }
             }

@@ -10,7 +10,7 @@ use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::chains::Chains;
-use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Told};
+use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Mismatch};
 use crate::state::ids::CkptId;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
@@ -29,7 +29,7 @@ enum Match {
     Hit {
         loops: bool,
     },
-    Miss(Told),
+    Miss(Mismatch),
 }
 
 /// How the search at one insn goes on.
@@ -135,9 +135,9 @@ impl Env<'_> {
                     }
                     return Ok((true, states_cnt));
                 }
-                Match::Miss(told) => {
+                Match::Miss(mismatch) => {
                     if self.trace.has_listener() {
-                        self.tell_apart(id, told, run);
+                        self.tell_apart(id, mismatch, run);
                     }
                     if self.count_miss(id, search) {
                         self.store.unlink(bucket, newer, &hot);
@@ -178,13 +178,13 @@ impl Env<'_> {
             search.was_incomplete = self.incomplete_read_marks(id);
         }
         if self.is_apart(hot) {
-            return Ok(Match::Miss(Told::Constant));
+            return Ok(Match::Miss(Mismatch::Constant));
         }
         let loops = self.incomplete_read_marks(id);
         let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
         Ok(match self.compare(id, exact) {
             Ok(()) => Match::Hit { loops },
-            Err(told) => Match::Miss(told),
+            Err(mismatch) => Match::Miss(mismatch),
         })
     }
 
@@ -250,7 +250,7 @@ impl Env<'_> {
         {
             search.add_new_state = false;
         }
-        Ok(Match::Miss(Told::Unfinished))
+        Ok(Match::Miss(Mismatch::Unfinished))
     }
 
     /// Whether the last frame belongs to another entry into an async callback.
@@ -285,7 +285,7 @@ impl Env<'_> {
     }
 
     /// What tells the checkpoint from the current state, if it does not cover that.
-    fn compare(&mut self, id: CkptId, exact: Exactness) -> Result<(), Told> {
+    fn compare(&mut self, id: CkptId, exact: Exactness) -> Result<(), Mismatch> {
         self.store.stats.fast_paths.idmap_resets += 1;
         self.store.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.facts.config.tuning.idmap_reset == IdmapReset::Counter);
@@ -293,9 +293,9 @@ impl Env<'_> {
         if compare.states_equal() {
             return Ok(());
         }
-        let (hints, told) = (compare.hints, compare.told);
+        let (hints, mismatch) = (compare.hints, compare.mismatch);
         self.store.ckpts.hot_mut(id).hints = hints;
-        Err(told)
+        Err(mismatch)
     }
 
     /// A checkpoint beside the current state, with what earlier comparisons have taught.
@@ -320,7 +320,7 @@ impl Env<'_> {
             offsets_are_bounds: rules.offsets_are_bounds,
             halves_compared: rules.dead_forgotten_at_once,
             hints: self.store.ckpts.hot(id).hints,
-            told: Told::State,
+            mismatch: Mismatch::State,
         }
     }
 

@@ -37,15 +37,15 @@ macro_rules! tables {
                 match self { $(Self::$table(kind) => kind.code(),)* }
             }
 
-            /// The text of a kernel.
-            pub(crate) fn told(&self, words: Words) -> String {
+            /// The message in the wording of a kernel.
+            pub(crate) fn text(&self, words: Words) -> String {
                 let text = self.to_string();
-                let told = match self {
+                let text_there = match self {
                     $(Self::$table(kind) => {
                         words.text(kind.code(), &text, |name| kind.operand(name))
                     })*
                 };
-                told.unwrap_or(text)
+                text_there.unwrap_or(text)
             }
 
             /// The registers that the error is about.

@@ -34,7 +34,8 @@ pub(crate) struct Marks {
     pub(crate) regs: u16,
 }
 
-/// What told the checkpoint from later states, and may tell it from the next one.
+/// Differences from earlier states compared with the checkpoint; the next one may differ in the same
+/// place, so these are compared first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hints {
     /// Register of the last frame, live and precise, that holds the constant of this name.
@@ -43,16 +44,16 @@ pub(crate) struct Hints {
     pub(crate) place: Option<LinkedReg>,
 }
 
-/// What told a kept state from the current one.
+/// Why a kept state does not cover the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// The path from it is still walked.
+pub(crate) enum Mismatch {
+    /// The paths from it have not all been explored.
     Unfinished,
-    /// What it holds or where it stands: frames, references, locks, sections.
+    /// Frames, references, locks or critical sections differ.
     State,
-    /// The constant of its hints.
+    /// The constant in its hints differs.
     Constant,
-    /// The place of its hints.
+    /// The register or slot in its hints is not covered.
     Place,
 }
 

@@ -4,7 +4,7 @@ use super::{Event, Listener};
 use crate::Config;
 use crate::log::position::LogPosition;
 use crate::log::{Log, verbose_to};
-use crate::rejection::{Refused, Stop, Told};
+use crate::rejection::{LogForm, Refused, Stop};
 use crate::state::ids::CkptId;
 use crate::watch::Recorder;
 use skep_uapi::words::Words;
@@ -139,25 +139,25 @@ impl<'a> Trace<'a> {
     #[cold]
     pub(crate) fn refused(&mut self, refused: &Refused) {
         let words = self.words;
-        match refused.told {
-            Told::Line => verbose_to!(self, "{}\n", refused.kind.told(words)),
-            Told::OpenLine => verbose_to!(self, "{}", refused.kind.told(words)),
-            Told::Nothing => {}
+        match refused.log_form {
+            LogForm::Line => verbose_to!(self, "{}\n", refused.kind.text(words)),
+            LogForm::OpenLine => verbose_to!(self, "{}", refused.kind.text(words)),
+            LogForm::Nothing => {}
         }
         for line in &refused.led_to {
-            let text = line.told(words);
+            let text = line.text(words);
             if !text.is_empty() {
                 verbose_to!(self, "{text}\n");
             }
         }
     }
 
-    /// The same at once, before more is told of it.
+    /// The same, before lines are added to the refusal.
     #[cold]
     pub(crate) fn refused_first(&mut self, mut stop: Stop) -> Stop {
         if let Stop::Reject(refused) = &mut stop {
             self.refused(refused);
-            refused.told = Told::Nothing;
+            refused.log_form = LogForm::Nothing;
         }
         stop
     }

@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
-use crate::state::checkpoint::{Hints, Told};
+use crate::state::checkpoint::{Hints, Mismatch};
 use crate::state::frame::frame_insn_idx;
 use crate::state::history::LinkedReg;
 use crate::state::ids::CkptId;
@@ -23,13 +23,13 @@ pub(crate) struct ApartRun {
 }
 
 /// What the hints of a state say that told it from another one.
-fn apart(told: Told, hints: Hints, last_frame: u8) -> Apart {
-    match (told, hints) {
-        (Told::Unfinished, _) => Apart::Unfinished,
-        (Told::Constant, Hints { constant: Some((regno, _)), .. }) => {
+fn apart(mismatch: Mismatch, hints: Hints, last_frame: u8) -> Apart {
+    match (mismatch, hints) {
+        (Mismatch::Unfinished, _) => Apart::Unfinished,
+        (Mismatch::Constant, Hints { constant: Some((regno, _)), .. }) => {
             Apart::Register { frame: last_frame, regno }
         }
-        (Told::Place, Hints { place: Some(place), .. }) => match place {
+        (Mismatch::Place, Hints { place: Some(place), .. }) => match place {
             LinkedReg { frameno: frame, is_reg: true, at } => Apart::Register { frame, regno: at },
             LinkedReg { frameno: frame, at, .. } => Apart::Slot { frame, spi: at },
         },
@@ -187,8 +187,8 @@ impl Env<'_> {
 
     /// Tells why a checkpoint does not cover the current state.
     #[inline(always)] // Most of a run is one more of the same.
-    pub(crate) fn tell_apart(&mut self, id: CkptId, told: Told, run: &mut ApartRun) {
-        let why = apart(told, self.store.ckpts.hot(id).hints, self.walk.cur.curframe() as u8);
+    pub(crate) fn tell_apart(&mut self, id: CkptId, mismatch: Mismatch, run: &mut ApartRun) {
+        let why = apart(mismatch, self.store.ckpts.hot(id).hints, self.walk.cur.curframe() as u8);
         if run.why == Some(why) {
             run.untold += 1;
         } else {

@@ -115,7 +115,7 @@ const EDITS: [(u64, Edit); 17] = [
     (6, helper),
     (3, kfunc),
     (3, pseudo),
-    (12, insert_made),
+    (12, insert_new),
     (7, insert_copy),
     (8, delete),
     (4, swap),
@@ -287,9 +287,9 @@ fn pseudo(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     change(program, at, Insn { src: rng.below(kinds) as u8, ..program.insns[at] })
 }
 
-fn insert_made(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
+fn insert_new(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     let at = place(rng, program);
-    let new = super::made::insn(rng);
+    let new = super::insns::insn(rng);
     splice::insert(program, at, &[new]);
     let text = format!("{:02x} {} {} {} {}", new.code, new.dst, new.src, new.off, new.imm);
     format!("{at}: inserted {text}")

@@ -88,7 +88,7 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/run/call.rs",
     "crates/runtime/src/run/env.rs",
     "crates/runtime/src/stats/clock.rs",
-    "crates/runtime/src/stats/ledger.rs",
+    "crates/runtime/src/stats/prog_slots.rs",
     "crates/testkit/src/exec/native.rs",
     "crates/testkit/src/forked.rs",
 ];

@@ -6,10 +6,10 @@
 //!    switching off is delayed, and switching on fails.
 //! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run that
 //!    began before the entry was off has ended, because the tail call ends the time of such a run.
-//! 3. All users hold the gate, which is held across `fork` (`ledger`): a child does not find this
+//! 3. All users hold the gate, which is held across `fork` (`prog_slots`): a child does not find this
 //!    locked by a thread that does not exist in it.
 
-use super::ledger::{self, gate};
+use super::prog_slots::{self, gate};
 use super::{Clock, Counters, StatsOptions};
 use crate::Error;
 use crate::prog_info::ProgInfo;
@@ -139,7 +139,7 @@ impl std::fmt::Debug for StatsGuard {
 
 impl StatsRequests {
     pub(crate) fn new() -> Arc<StatsRequests> {
-        ledger::watch();
+        prog_slots::watch();
         Arc::new(StatsRequests(Mutex::default()))
     }
 

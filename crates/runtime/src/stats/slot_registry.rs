@@ -2,7 +2,7 @@
 //! it.
 //!
 //! # Invariants
-//! 1. All callers hold the lock (`ledger`), so each count is seen exactly once.
+//! 1. All callers hold the lock (`prog_slots`), so each count is seen exactly once.
 //!
 //! The models compile this file too, with instrumented slots.
 
