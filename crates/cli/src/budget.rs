@@ -6,7 +6,7 @@ mod loops;
 mod round;
 
 use crate::dump::names::{insn_with_map, source_spot};
-use crate::story::{Described, since};
+use crate::notes::{Described, since};
 use skep::program::Program;
 use skep::{Profile, Refusal, Verification};
 use skep_report::Note;

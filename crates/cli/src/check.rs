@@ -12,8 +12,8 @@ use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
 use crate::near;
+use crate::notes;
 use crate::sources::SourceTree;
-use crate::story;
 use crate::streams::{KeptLines, Streams};
 use skep::catalogue::is_of_declaration;
 use skep::object::Error as LoadError;
@@ -295,7 +295,7 @@ fn unloaded(
 }
 
 /// Gives the text of an insn, and its location.
-fn describing(program: &Program) -> impl Fn(usize) -> story::Described {
+fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
     |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)))
 }
 
@@ -314,10 +314,10 @@ impl Subject<'_> {
         }
         // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
-        let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
+        let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);
-        notes.extend(lacks.and_then(|idx| story::used_at(idx, self.program, &describe)));
+        notes.extend(lacks.and_then(|idx| notes::used_at(idx, self.program, &describe)));
         let btf = self.program.kernel_btf.as_deref();
         notes.extend(refusal.load.and_then(|_| near::note(&refusal.message, btf)));
         let spending =
@@ -325,7 +325,7 @@ impl Subject<'_> {
         let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
         match spending {
             Some(spending) => notes.extend(spending.notes),
-            None => match story::encoding(refusal, self.program) {
+            None => match notes::encoding(refusal, self.program) {
                 Some(note) => notes.push(note),
                 None => notes.extend(self.of_path(refusal, verification, shown)),
             },
@@ -358,7 +358,7 @@ impl Subject<'_> {
         let describe = describing(self.program);
         match thing {
             "acquired" => names::of_call(self.program, found.acquired_by?, &describe),
-            "section" => story::sleepable_section(self.program),
+            "section" => notes::sleepable_section(self.program),
             _ => {
                 let about = (refusal, found.because.as_deref());
                 let path = found.path.as_ref()?;
@@ -372,7 +372,7 @@ impl Subject<'_> {
     fn declared(&self, refusal: &Refusal, verification: &Verification) -> Option<Diagnostic> {
         let because = verification.because.as_deref()?;
         let call = refusal.insn_idx.filter(|_| is_of_declaration(&refusal.kind))?;
-        let start = story::called(refusal, self.program)?;
+        let start = notes::called(refusal, self.program)?;
         let called_at = format!("{} at", refusal.message.trim_end());
         Some(Diagnostic {
             severity: Severity::Error,
@@ -383,7 +383,7 @@ impl Subject<'_> {
             prog: self.prog.to_owned(),
             insn_idx: Some(start),
             at: source_spot(self.program, start),
-            notes: vec![story::since(&called_at, call, &describing(self.program))],
+            notes: vec![notes::since(&called_at, call, &describing(self.program))],
             insn: None,
         })
     }
@@ -400,11 +400,11 @@ impl Subject<'_> {
         let describe = describing(program);
         let acquired = verification.acquired_by;
         let mut notes: Vec<Note> =
-            acquired.map(|idx| story::acquired(idx, &describe)).into_iter().collect();
+            acquired.map(|idx| notes::acquired(idx, &describe)).into_iter().collect();
         let because = verification.because.as_deref();
-        notes.extend(because.map(|text| story::because(text, refusal, program)));
-        notes.extend(story::begun(refusal, path, program, &describe));
-        notes.extend(story::left_by(refusal, path, program, acquired, &describe));
+        notes.extend(because.map(|text| notes::because(text, refusal, program)));
+        notes.extend(notes::begun(refusal, path, program, &describe));
+        notes.extend(notes::left_by(refusal, path, program, acquired, &describe));
         let checks = missing_check::notes(refusal, path, program, &describe);
         let history = History::of(path, program).shortened(checks.len() > 1).because(because);
         notes.extend(history.notes(refusal, shown, program, &describe));

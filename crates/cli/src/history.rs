@@ -5,8 +5,8 @@ pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
+use crate::notes::{self, Described, insn_idx};
 use crate::profile::function_name;
-use crate::story::{self, Described, insn_idx};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
@@ -189,7 +189,7 @@ impl<'p> History<'p> {
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
             notes.extend(gone.map(|&idx| {
-                story::since(&format!("R{reg} is uninitialized after"), idx, describe)
+                notes::since(&format!("R{reg} is uninitialized after"), idx, describe)
             }));
         }
         notes
@@ -225,7 +225,7 @@ impl<'p> History<'p> {
         let Register { regno, value, .. } = fact;
         let says = format!("R{regno} {verb} {value}, since");
         match (since, &self.global) {
-            (Some(idx), _) => story::since(&says, idx as usize, describe),
+            (Some(idx), _) => notes::since(&says, idx as usize, describe),
             (None, None) => {
                 Note { text: format!("R{regno} {verb} {value}, from the start"), at: None }
             }
@@ -255,12 +255,12 @@ impl<'p> History<'p> {
         // The last insn is the rejected one.
         let before = insns.split_last().map_or(&[][..], |(_, before)| before);
         let mut calls = before.iter().rev().filter(|&&idx| {
-            let name = story::callee(program, idx, describe);
+            let name = notes::callee(program, idx, describe);
             name.is_some_and(|name| takes_away(&lost.now.value, &name))
         });
         let regno = lost.now.regno;
         match calls.next() {
-            Some(&idx) => story::since(&format!("R{regno} was invalidated by"), idx, describe),
+            Some(&idx) => notes::since(&format!("R{regno} was invalidated by"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
     }

@@ -2,8 +2,8 @@
 //! with several.
 
 use super::together::together;
-use crate::run::contest::{Entrant, Results, contest};
-use crate::run::entrants::InRuntime;
+use crate::run::engines::{Engine, Results, measure_in_turn};
+use crate::run::in_runtime::InRuntime;
 use crate::run::objects::{Opened, verify};
 use crate::run::{KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, Rounds, Spread, interleave};
@@ -185,10 +185,10 @@ pub fn hops(rounds: u32) -> Result<Vec<Hop>, String> {
         loaded.push((programs, on));
     }
     let measure = |program| {
-        let entrants = settings.iter().zip(&loaded).map(|(setting, (programs, _))| {
-            Entrant::new(setting.name, programs.runner(program, &udp_packet()))
+        let candidates = settings.iter().zip(&loaded).map(|(setting, (programs, _))| {
+            Engine::new(setting.name, programs.runner(program, &udp_packet()))
         });
-        contest(entrants.collect(), rounds, Results::Equal)
+        measure_in_turn(candidates.collect(), rounds, Results::Equal)
     };
     let (chain, base) = (measure(chain)?, measure(base)?);
     let hop = |at: usize| Some((chain[at].median()? - base[at].median()?) / more);

@@ -7,7 +7,7 @@
 //! same addresses.
 
 use super::cost::{Setting, Setup, settings};
-use crate::run::contest::{Entrant, Results, Timed, contest};
+use crate::run::engines::{Engine, Results, Timed, measure_in_turn};
 use crate::run::{KINDS, Kind, machine};
 use crate::{Ratio, geometric_mean};
 use rand::rngs::StdRng;
@@ -67,7 +67,7 @@ fn one(kind: &Kind, places: u32) -> Result<Off, String> {
         let wanted = room.address(0).next_multiple_of(LINE) + LINE;
         drop(room);
         let elsewhere = Cell::new(false);
-        let entrants = settings
+        let candidates = settings
             .iter()
             .zip(&setups)
             .map(|(setting, setup)| {
@@ -76,10 +76,10 @@ fn one(kind: &Kind, places: u32) -> Result<Off, String> {
                     elsewhere.set(elsewhere.get() || behind_site(&instance) != Some(wanted));
                     machine::entered(kind, &instance)?(runs)
                 };
-                Entrant::new(setting.name, Ok(Box::new(run)))
+                Engine::new(setting.name, Ok(Box::new(run)))
             })
             .collect();
-        let timed = contest(entrants, TURNS, Results::Equal)?;
+        let timed = measure_in_turn(candidates, TURNS, Results::Equal)?;
         same += u32::from(!elsewhere.get());
         for (values, timed) in values.iter_mut().zip(timed) {
             values.push(timed.median().ok_or("not run")?);

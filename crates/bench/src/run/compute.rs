@@ -1,7 +1,7 @@
 //! The compute programs on native code, skep, other engines and the kernel.
 
-use super::contest::{Entrant, Results, Timed, contest};
-use super::entrants::{in_kernel, kernel_runner};
+use super::engines::{Engine, Results, Timed, measure_in_turn};
+use super::in_runtime::{in_kernel, kernel_runner};
 use super::machine::Globals;
 use super::native::Clang;
 use super::objects::{Opened, verify};
@@ -65,12 +65,12 @@ pub fn compute(
     let clang = || others.clang.as_ref().map_err(Clone::clone);
     let native = |(name, flags): &(&'static str, String)| {
         let library = clang().and_then(|clang| clang.library(kind, flags));
-        Entrant::new(*name, library.and_then(|library| machine::native(kind, &library)))
+        Engine::new(*name, library.and_then(|library| machine::native(kind, &library)))
     };
     let files = Files::new(&data)?;
     let kernel = in_kernel(&opened.programs);
-    let mut entrants: Vec<Entrant<'_>> = others.natives.iter().map(native).collect();
-    entrants.insert(1.min(entrants.len()), Entrant::new("skep", Ok(skep)));
+    let mut candidates: Vec<Engine<'_>> = others.natives.iter().map(native).collect();
+    candidates.insert(1.min(candidates.len()), Engine::new("skep", Ok(skep)));
     for peer in &others.peers {
         let plain = maps.is_empty().then_some(()).ok_or("it has global variables".to_owned());
         let code = plain.and_then(|()| clang()?.bytecode(kind, &peer.cpu));
@@ -78,12 +78,12 @@ pub fn compute(
             let path = files.code(&peer.cpu, &code)?;
             peer.load((&path, &files.data), expected)
         });
-        entrants.push(Entrant::new(peer.name.clone(), runner));
+        candidates.push(Engine::new(peer.name.clone(), runner));
     }
     if others.kernel {
-        entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &data)));
+        candidates.push(Engine::new("kernel", kernel_runner(&kernel, &data)));
     }
-    let engines = contest(entrants, rounds, Results::Equal);
+    let engines = measure_in_turn(candidates, rounds, Results::Equal);
     let engines = engines.map_err(|e| format!("{}: {e}", kind.name))?;
     Ok(Computed { program: kind.name, engines, compile_us: compile_us((&verified, maps), tuning)? })
 }

@@ -9,8 +9,8 @@
 
 #![allow(unsafe_code)]
 
-use super::contest::{PLACES, Runner, in_turn};
 use super::data::DATA_BYTES;
+use super::engines::{PLACES, Runner, in_turn};
 use super::{Kind, data_of};
 use skep_interp::Hits;
 use skep_jit::coverage::{Coverage, Plan};

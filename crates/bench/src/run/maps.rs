@@ -4,8 +4,8 @@
 //! Each program of `tests/programs/bench/maps.bpf.c` does one thing 1,000 times; what the same loop
 //! costs without it is taken off.
 
-use super::contest::{Entrant, Results, Runner, Timed, contest};
-use super::entrants::{InRuntime, in_kernel, kernel_runner};
+use super::engines::{Engine, Results, Runner, Timed, measure_in_turn};
+use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
 use super::kinds::MAP_OPERATIONS;
 use super::native::Clang;
 use super::objects::Opened;
@@ -93,12 +93,12 @@ pub fn operations(
             fill_kernel(kernel, &opened.object.maps);
         }
         let skep = runtime.runner(&program.name, &packet);
-        let native = Entrant::new("native", in_c(&program.name, &library));
-        let mut entrants = vec![native, Entrant::new("skep", skep)];
+        let native = Engine::new("native", in_c(&program.name, &library));
+        let mut candidates = vec![native, Engine::new("skep", skep)];
         if with_kernel {
-            entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &packet)));
+            candidates.push(Engine::new("kernel", kernel_runner(&kernel, &packet)));
         }
-        rows.push((program.name.clone(), contest(entrants, rounds, Results::Free)?));
+        rows.push((program.name.clone(), measure_in_turn(candidates, rounds, Results::Free)?));
     }
     let nothing = rows.iter().find(|(name, _)| name == NOTHING).ok_or("no empty loop")?.1.clone();
     let operation = |(name, sides): (String, Vec<Timed>)| {

@@ -1,9 +1,9 @@
 //! What each pass is worth: the compute programs, and some that use maps, without it.
 
 use super::compute::verified;
-use super::contest::{Entrant, Results, Timed, contest};
-use super::entrants::InRuntime;
+use super::engines::{Engine, Results, Timed, measure_in_turn};
 use super::families::{Half, Member};
+use super::in_runtime::InRuntime;
 use super::objects::Opened;
 use super::{FLOW, MAPS, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, geometric_mean};
@@ -77,10 +77,13 @@ pub fn passes(
     for Member { kind, .. } in shown.iter().chain(&held) {
         let (opened, verified) = verified(kind)?;
         let code = (&verified, &*opened.object.maps);
-        let entrants = tunings
+        let candidates = tunings
             .iter()
-            .map(|(name, tuning)| Entrant::new(*name, machine::skep(kind, code, tuning)));
-        rows.push((kind.name.to_owned(), contest(entrants.collect(), rounds, Results::Equal)?));
+            .map(|(name, tuning)| Engine::new(*name, machine::skep(kind, code, tuning)));
+        rows.push((
+            kind.name.to_owned(),
+            measure_in_turn(candidates.collect(), rounds, Results::Equal)?,
+        ));
         progress(rows.len() as f64 / programs);
     }
     for (object, name) in WITH_MAPS {
@@ -91,11 +94,14 @@ pub fn passes(
             super::maps::fill(runtime)?;
         }
         let packet = udp_packet();
-        let entrants = tunings
+        let candidates = tunings
             .iter()
             .zip(&runtimes)
-            .map(|((pass, _), runtime)| Entrant::new(*pass, runtime.runner(name, &packet)));
-        rows.push((name.to_owned(), contest(entrants.collect(), rounds, Results::Equal)?));
+            .map(|((pass, _), runtime)| Engine::new(*pass, runtime.runner(name, &packet)));
+        rows.push((
+            name.to_owned(),
+            measure_in_turn(candidates.collect(), rounds, Results::Equal)?,
+        ));
         progress(rows.len() as f64 / programs);
     }
     let pass = |(at, (name, _)): (usize, &(&'static str, Tuning))| {

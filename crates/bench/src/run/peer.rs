@@ -4,7 +4,7 @@
 //! that it must give; answered by `ok` or `no REASON`. `run N`: runs what was loaded last so often;
 //! answered by `RESULT NS`, the last result and ns a run. Empty input ends the child.
 
-use super::contest::Runner;
+use super::engines::Runner;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

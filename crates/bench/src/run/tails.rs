@@ -1,7 +1,7 @@
 //! What prologues and tail calls cost: the minimal prologue, the classic one, and the kernel.
 
-use super::contest::{Entrant, Results, Timed, contest};
-use super::entrants::{InRuntime, in_kernel, kernel_runner};
+use super::engines::{Engine, Results, Timed, measure_in_turn};
+use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
 use super::objects::Opened;
 use super::{FLOW, KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::Ratio;
@@ -74,14 +74,14 @@ pub fn chains(rounds: u32, with_kernel: bool) -> Result<Vec<Chained>, String> {
         let minimal = InRuntime::new(&opened, &tuning(Prologue::Minimal))?;
         let full = InRuntime::new(&opened, &tuning(Prologue::Full))?;
         let kernel = in_kernel(&opened.with_first(chain.program));
-        let mut entrants = vec![
-            Entrant::new("minimal", minimal.runner(chain.program, &packet)),
-            Entrant::new("full", full.runner(chain.program, &packet)),
+        let mut candidates = vec![
+            Engine::new("minimal", minimal.runner(chain.program, &packet)),
+            Engine::new("full", full.runner(chain.program, &packet)),
         ];
         if with_kernel {
-            entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &packet)));
+            candidates.push(Engine::new("kernel", kernel_runner(&kernel, &packet)));
         }
-        let engines = contest(entrants, rounds, Results::Equal);
+        let engines = measure_in_turn(candidates, rounds, Results::Equal);
         let engines = engines.map_err(|e| format!("{}: {e}", chain.program))?;
         let base = rows.first().map_or(&engines, |row| &row.engines);
         let hop = |(of, base): (&Timed, &Timed)| {
@@ -123,9 +123,9 @@ pub fn prologues(rounds: u32) -> Result<Vec<Prologues>, String> {
     let one = |kind: &Kind| {
         let (opened, verified) = super::compute::verified(kind)?;
         let code = (&verified, &*opened.object.maps);
-        let entrants = [("minimal", Prologue::Minimal), ("full", Prologue::Full)]
-            .map(|(name, p)| Entrant::new(name, machine::skep(kind, code, &tuning(p))));
-        let engines = contest(entrants.into(), rounds, Results::Equal)?;
+        let candidates = [("minimal", Prologue::Minimal), ("full", Prologue::Full)]
+            .map(|(name, p)| Engine::new(name, machine::skep(kind, code, &tuning(p))));
+        let engines = measure_in_turn(candidates.into(), rounds, Results::Equal)?;
         let full_over_minimal = engines[1].over(&engines[0]);
         Ok(Prologues { program: kind.name, engines, full_over_minimal })
     };

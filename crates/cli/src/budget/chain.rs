@@ -1,7 +1,7 @@
 //! Chains of calls: which functions, and how much stack each takes.
 
+use crate::notes::{Described, since};
 use crate::profile::function_name;
-use crate::story::{Described, since};
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep::program::Program;
 use skep::verifier::ChainFrame;

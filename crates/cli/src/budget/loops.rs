@@ -4,8 +4,8 @@
 //! 1. What a call costs belongs to the insn that calls, too; so a loop's share is that of all that
 //!    its rounds did.
 
+use crate::notes::{Described, since};
 use crate::profile::{difference, function_name};
-use crate::story::{Described, since};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32};
 use skep::profile::{Apart, Profile};

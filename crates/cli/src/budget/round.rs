@@ -2,7 +2,7 @@
 
 use super::loops::head;
 use crate::history::insn::{read_registers, written_register};
-use crate::story::{Described, since};
+use crate::notes::{Described, since};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;

@@ -3,26 +3,26 @@
 //! BTF has no local variables, but it has the lines: `u64 *v = bpf_map_lookup_elem(&m, &key);`
 //! names `v`. A name is given only where the line sets one variable, to the very value.
 
+use crate::dataflow::{Dataflow, Id, Origin};
 use crate::dump::names::source_spot;
-use crate::lineage::{Id, Lineage, Origin};
-use crate::story::{self, Described};
+use crate::notes::{self, Described};
 use skep::insn::code::*;
 use skep::program::Program;
 
 /// The variable that a value was put into when it was made.
 pub(crate) fn of_value(
-    lineage: &Lineage<'_>,
+    dataflow: &Dataflow<'_>,
     id: Id,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let value = &lineage.values[id];
+    let value = &dataflow.values[id];
     let by = value.by?;
     let insn = program.insns.get(by)?;
     match value.made {
         // A copy of the lower half has the name of what was copied.
         Origin::Computed if insn.op() == BPF_MOV => {
-            of_value(lineage, value.of[0].filter(|of| *of < id)?, program, describe)
+            of_value(dataflow, value.of[0].filter(|of| *of < id)?, program, describe)
         }
         Origin::Returned => of_call(program, by, describe),
         Origin::Loaded if value.of == [None; 2] => {
@@ -38,7 +38,7 @@ pub(crate) fn of_call(
     idx: usize,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let callee = story::callee(program, idx, describe)?;
+    let callee = notes::callee(program, idx, describe)?;
     let text = source_spot(program, idx)?.text;
     // Macros hide what the kernel adds to names.
     let callee = callee.strip_suffix("_impl").unwrap_or(&callee);

@@ -4,7 +4,7 @@
 use super::cells::{grid, interval, ns, ratio};
 use crate::command::flags::RunFlags;
 use crate::run::compute::{Computed, Others};
-use crate::run::contest::Timed;
+use crate::run::engines::Timed;
 use crate::run::families::{Half, Member};
 use crate::run::native::Clang;
 use crate::run::peer::Peer;

@@ -5,12 +5,12 @@ use super::cells::{grid, interval, mean, ns, ratio};
 use crate::Ratio;
 use crate::command::figures;
 use crate::run::compute::Computed;
-use crate::run::contest::Timed;
 use crate::run::coverage::Covered;
-use crate::run::given::Given;
+use crate::run::engines::Timed;
 use crate::run::maps::Operation;
 use crate::run::passes::Pass;
 use crate::run::tails::{Chained, Prologues};
+use crate::run::whole_object::ProgTimes;
 use skep_cli::Streams;
 use skep_report::Grid;
 use std::collections::BTreeMap;
@@ -273,7 +273,7 @@ fn maps(rows: &[Operation]) -> String {
     format!("{table}{}", reasons.collect::<String>())
 }
 
-fn given(file: &str, rows: &[Given]) -> String {
+fn given(file: &str, rows: &[ProgTimes]) -> String {
     let Some(first) = rows.first() else { return format!("{file}: no programs") };
     let mut headings = vec![format!("{file}, ns per run")];
     headings.extend(first.engines.iter().map(|engine| engine.engine.clone()));

@@ -31,7 +31,7 @@ pub(super) struct Capture {
     /// Packets and records in their places, so far.
     count: u64,
     is_over: bool,
-    oddities: Oddities,
+    warnings: Warnings,
 }
 
 enum Format {
@@ -39,9 +39,9 @@ enum Format {
     Pcapng(pcapng::Pcapng),
 }
 
-/// Oddities that deserve a note but are not errors.
+/// Conditions that are reported but are not errors.
 #[derive(Default)]
-struct Oddities {
+struct Warnings {
     /// Packets of which not everything was captured.
     cut: u64,
     /// Packets whose fraction exceeds a second; the first of them.
@@ -115,8 +115,8 @@ impl Capture {
             _ => pcap::Pcap::open(&mut source).map(Format::Pcap),
         };
         let format = format.map_err(|e| doing(&e))?;
-        let oddities = Oddities::default();
-        Ok(Capture { source, format, name, count: 0, is_over: false, oddities })
+        let warnings = Warnings::default();
+        Ok(Capture { source, format, name, count: 0, is_over: false, warnings })
     }
 
     /// Whether its times are finer than microseconds, or may be.
@@ -135,7 +135,7 @@ impl Capture {
     /// What the user may want to know.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let (name, odd) = (&self.name, &self.oddities);
+        let (name, odd) = (&self.name, &self.warnings);
         if let Some(first) = &odd.late_first {
             let more =
                 if odd.late > 1 { format!(" ({} such packets)", odd.late) } else { "".into() };
@@ -233,10 +233,10 @@ impl Capture {
     }
 
     fn note(&mut self, head: &Head, (number, offset): (u64, u64)) {
-        self.oddities.cut += u64::from(head.bytes < head.bytes_on_wire);
+        self.warnings.cut += u64::from(head.bytes < head.bytes_on_wire);
         if head.is_late {
-            self.oddities.late += 1;
-            self.oddities.late_first.get_or_insert_with(|| {
+            self.warnings.late += 1;
+            self.warnings.late_first.get_or_insert_with(|| {
                 let time = head.time.as_secs_f64();
                 format!(
                     "packet {number}, at offset {offset}: its time has a second or more behind \

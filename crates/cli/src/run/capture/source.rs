@@ -13,7 +13,7 @@ const WAIT_MS: i32 = 50;
 
 /// What a capture is read from.
 pub(super) struct Source {
-    file: BufReader<Patient>,
+    file: BufReader<Interruptible>,
     /// Of the next byte, from the beginning of the capture.
     offset: u64,
 }
@@ -28,7 +28,7 @@ pub(super) enum Got {
 
 impl Source {
     pub(super) fn new(file: File) -> Source {
-        Source { file: BufReader::with_capacity(BUFFER_BYTES, Patient(file)), offset: 0 }
+        Source { file: BufReader::with_capacity(BUFFER_BYTES, Interruptible(file)), offset: 0 }
     }
 
     pub(super) fn offset(&self) -> u64 {
@@ -80,9 +80,9 @@ impl Source {
 
 /// A file that ends when the user wants the runs to end, even if it is a pipe into which nobody
 /// writes.
-struct Patient(File);
+struct Interruptible(File);
 
-impl Read for Patient {
+impl Read for Interruptible {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             if interrupt::is_asked() {

@@ -1,6 +1,6 @@
-//! Programs in a runtime, and in the host kernel, as entrants of a contest.
+//! Programs in a runtime, and in the host kernel, as engines to be compared.
 
-use super::contest::Runner;
+use super::engines::Runner;
 use super::objects::{Opened, verify};
 use skep_jit::Tuning;
 use skep_kernel::bpf::RunInput;

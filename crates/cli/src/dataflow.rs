@@ -72,7 +72,7 @@ impl Check {
 
 /// A path, as the values that it computed and compared.
 #[derive(Debug, Default)]
-pub(crate) struct Lineage<'p> {
+pub(crate) struct Dataflow<'p> {
     pub(crate) values: Vec<Value<'p>>,
     pub(crate) regs: HashMap<(u32, u8), Id>,
     stored: HashMap<(Id, i64), (u32, Id)>,
@@ -82,15 +82,15 @@ pub(crate) struct Lineage<'p> {
     pub(crate) frame: u32,
 }
 
-impl<'p> Lineage<'p> {
+impl<'p> Dataflow<'p> {
     /// For a program's path: the values before the last insn, which is the rejected one.
-    pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Lineage<'p> {
+    pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Dataflow<'p> {
         let insns = path.steps().filter_map(|step| match step {
             Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
             _ => None,
         });
         let mut insns = insns.peekable();
-        let mut lineage = Lineage { frame: path.frame(), ..Lineage::default() };
+        let mut dataflow = Dataflow { frame: path.frame(), ..Dataflow::default() };
         for step in path.steps() {
             match step {
                 Step::Insn { .. } => {
@@ -99,17 +99,17 @@ impl<'p> Lineage<'p> {
                     };
                     if let Some(insn) = program.insns.get(idx).copied() {
                         let second = program.insns.get(idx + 1).map_or(0, |second| second.imm);
-                        lineage.walk(insn, second, At { idx, frame, next });
+                        dataflow.walk(insn, second, At { idx, frame, next });
                     }
                 }
                 Step::Register(now) => {
-                    let id = lineage.reg(now.frame, now.regno);
-                    lineage.values[id].told = Some(&now.value);
+                    let id = dataflow.reg(now.frame, now.regno);
+                    dataflow.values[id].told = Some(&now.value);
                 }
                 _ => {}
             }
         }
-        lineage
+        dataflow
     }
 
     fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {

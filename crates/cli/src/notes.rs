@@ -80,8 +80,8 @@ pub(crate) fn used_at(
     None
 }
 
-/// Something that is held from one call to another.
-struct Lasting {
+/// A lock, section or reference that one call acquires and another releases.
+struct Acquisition {
     /// Refusals that are about it.
     codes: &'static [&'static str],
     /// A word of the messages, if the codes also cover other things.
@@ -91,8 +91,8 @@ struct Lasting {
     says: &'static str,
 }
 
-const LASTING: [Lasting; 5] = [
-    Lasting {
+const ACQUISITIONS: [Acquisition; 5] = [
+    Acquisition {
         codes: &[
             "call-under-lock",
             "end-under-lock",
@@ -109,28 +109,28 @@ const LASTING: [Lasting; 5] = [
         ends: &["bpf_spin_unlock", "bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore"],
         says: "the held lock was acquired at",
     },
-    Lasting {
+    Acquisition {
         codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
         word: "preempt",
         begins: &["bpf_preempt_disable"],
         ends: &["bpf_preempt_enable"],
         says: "preemption was disabled at",
     },
-    Lasting {
+    Acquisition {
         codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
         word: "rcu",
         begins: &["bpf_rcu_read_lock"],
         ends: &["bpf_rcu_read_unlock"],
         says: "the RCU section began at",
     },
-    Lasting {
+    Acquisition {
         codes: &["end-inside-section", "sleeps-with-interrupts-off", "sleeping-helper-in-section"],
         word: "irq",
         begins: &["bpf_local_irq_save"],
         ends: &["bpf_local_irq_restore"],
         says: "interrupts were disabled at",
     },
-    Lasting {
+    Acquisition {
         codes: &["dynptr-not-initialized"],
         word: "dynptr",
         begins: &[
@@ -214,21 +214,21 @@ pub(crate) fn begun(
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    let says = |it: &&Lasting| {
+    let says = |it: &&Acquisition| {
         it.codes.contains(&refusal.kind.as_str()) && refusal.message.contains(it.word)
     };
-    let lasting = LASTING.iter().find(says)?;
+    let acquisition = ACQUISITIONS.iter().find(says)?;
     let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
     let mut open: Vec<usize> = Vec::new();
     // The last insn is the rejected one.
     for &idx in insns.split_last()?.1 {
         match callee(program, idx, describe) {
-            Some(name) if lasting.begins.contains(&name.as_str()) => open.push(idx),
-            Some(name) if lasting.ends.contains(&name.as_str()) => drop(open.pop()),
+            Some(name) if acquisition.begins.contains(&name.as_str()) => open.push(idx),
+            Some(name) if acquisition.ends.contains(&name.as_str()) => drop(open.pop()),
             _ => {}
         }
     }
-    Some(since(lasting.says, *open.last()?, describe))
+    Some(since(acquisition.says, *open.last()?, describe))
 }
 
 /// Rejections at the exit insn, which all returns share.
