@@ -98,21 +98,21 @@ pub(crate) enum Stop {
     Reject(Box<Refused>),
     /// The program needs a rule that is not modelled.
     Unsupported(String),
-    /// The walk holds more than it may.
+    /// The walk exceeds the memory limit.
     OutOfMemory,
-    /// Our fault.
+    /// An internal error.
     Bug(String),
 }
 
-/// A refusal on its way out of the walk.
+/// A refusal while it is returned through the walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// The kernel's, positive.
     pub(crate) errno: i32,
     pub(crate) kind: RejectKind,
-    /// Lines that were added.
+    /// Additional lines.
     pub(crate) led_to: Vec<RejectKind>,
-    /// Why, if `kind` does not say so.
+    /// The reason, if `kind` does not give it.
     pub(crate) because: Option<RejectKind>,
     /// How `kind` is still to be written to the log.
     pub(crate) log_form: LogForm,
@@ -121,9 +121,9 @@ pub(crate) struct Refused {
 /// How a refusal is written to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogForm {
-    /// On a line.
+    /// On a line of its own.
     Line,
-    /// On a line that the kernel forgets to end.
+    /// On a line that the kernel does not end.
     OpenLine,
     /// Not at all, or it has already been written.
     Nothing,
@@ -174,7 +174,7 @@ impl Stop {
         Stop::new(errno, kind.into(), LogForm::Nothing)
     }
 
-    /// The same refusal with a line more: what the fault led to.
+    /// The same refusal with an additional line: what the error led to.
     #[cold]
     pub(crate) fn led_to(mut self, kind: impl Into<RejectKind>) -> Stop {
         if let Stop::Reject(refused) = &mut self {
@@ -183,7 +183,7 @@ impl Stop {
         self
     }
 
-    /// The same refusal, with what it is about.
+    /// The same refusal with its reason.
     #[cold]
     pub(crate) fn because(mut self, kind: Option<RejectKind>) -> Stop {
         if let Stop::Reject(refused) = &mut self {
@@ -202,7 +202,7 @@ impl Stop {
     }
 }
 
-/// Ends the walk with a kind of fault, which comes into the log on a line of its own.
+/// Ends the walk with an error, which is logged on its own line.
 macro_rules! reject {
     ($errno:ident, $kind:expr) => {
         return Err(crate::rejection::Stop::refuse(crate::rejection::errno::$errno, $kind))
