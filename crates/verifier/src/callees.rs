@@ -68,8 +68,8 @@ impl<'a> Callable<'a> {
     }
 }
 
-/// Whether programs of the type get tracing helpers, in the configuration in which 6.18.44 was
-/// tested.
+/// Whether programs of the type may call `bpf_probe_write_user` on kernels that offer it; the
+/// 6.18.44 from which the tables come does not.
 fn traces(prog_type: ProgType) -> bool {
     use ProgType::*;
     matches!(

@@ -1,4 +1,4 @@
-//! Answers of a kernel as facts: one row a program, no program text.
+//! A kernel's answers as facts: one row per program, without any program text.
 //!
 //! `cargo xtask kernel-answers`, run on the kernel (in a guest, see `tests/kernels`), writes the
 //! table; `cargo xtask kernel-diff --against TABLE` compares skep with it anywhere.
@@ -25,31 +25,31 @@ pub(crate) struct Args {
     /// Write the table here (gzip if it ends in `.gz`).
     #[arg(long)]
     out: PathBuf,
-    /// Only programs that this baseline calls not judged or not loaded.
+    /// Only programs that this baseline lists as not judged or not loaded.
     #[arg(long)]
     unjudged_in: Option<PathBuf>,
-    /// A folder with what this kernel says of itself, its modules included.
+    /// A folder with facts about this kernel, including its modules.
     #[arg(long)]
     kernel: Option<PathBuf>,
 }
 
-/// One program.
+/// The answer for one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) object: String,
     pub(crate) program: String,
-    /// `accepted`, `rejected`, `not-judged`; `not-loaded` by our loader.
+    /// `accepted`, `rejected`, `not-judged`; `not-loaded` if our loader refused it.
     pub(crate) verdict: String,
-    /// The kernel took its BTF.
+    /// Whether the kernel accepted its BTF.
     pub(crate) with_btf: bool,
     pub(crate) insns: u64,
     pub(crate) states: u64,
     pub(crate) peak: u64,
-    /// Hash of the log; empty where the walk is too long for one.
+    /// Hash of the log; empty if the walk is too long to be logged.
     pub(crate) log: String,
-    /// Why it is refused or was not judged.
+    /// The reason if it was rejected or not judged.
     pub(crate) message: String,
-    /// errno of a refusal, else 0.
+    /// errno of a rejection, otherwise 0.
     #[serde(default)]
     pub(crate) errno: u32,
 }
@@ -60,10 +60,10 @@ impl Row {
     }
 }
 
-/// A table, by object and program.
+/// The rows of a table, by object and program.
 pub(crate) type Table = BTreeMap<(String, String), Row>;
 
-/// Longer walks have no log: at level 2 an insn takes some 100 to 400 bytes.
+/// Longer walks are not logged: at level 2 an insn takes some 100 to 400 bytes.
 pub(crate) const LOGGED_INSNS_MAX: u64 = 100_000;
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -140,12 +140,12 @@ fn answer(program: &Program) -> Row {
     }
 }
 
-/// The line of a log that tells why a program is refused.
+/// The line of a log that says why a program is rejected.
 pub(crate) fn message(log: &str) -> String {
     kernel_log::reason(log).unwrap_or_default().trim_end().to_owned()
 }
 
-/// FNV-1a of the log without what differs between two runs.
+/// FNV-1a hash of the log without the parts that differ between runs.
 pub(crate) fn log_hash(log: &str, program: &Program) -> String {
     let text = kernel_log::normalise(log, &program.insns);
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

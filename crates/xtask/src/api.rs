@@ -1,15 +1,16 @@
-//! `cargo xtask api`: what `skep` lets others see, as a text that is committed: a change of it is
-//! seen in review, and is a decision. CI compares (`--check`).
+//! `cargo xtask api`: writes a snapshot of `skep`'s public API, which is committed so that every
+//! change of it is seen in review. CI compares it (`--check`).
 //!
-//! Read from the source, all features on: every public item that can be named from the root of
-//! `skep`, other crates' through their `pub use`. Each is said once, under the first path that
-//! leads to it; further paths point there.
+//! It is read from the source, with all features enabled: every public item that can be named from
+//! the root of `skep`, including those of other crates through `pub use`. Each item is described
+//! once, under the first path that leads to it; further paths refer to that one.
 //!
-//! Two rules hold for all of it: no tuple of more than two, whose parts would have no names; and
-//! no raw address taken or given back by what is safe to call.
+//! Two rules are checked: no tuple of more than two in a public signature, because its parts would
+//! have no names; and no raw address as an argument or result of a safe function.
 //!
-//! What our own macros write is said as their text has it, with `$` names (`written`); of others',
-//! such as `bitflags!`, only the types that they declare, with their members.
+//! Items produced by our own macros are printed as they appear in the macro, with `$` names
+//! (`written`); for other macros, such as `bitflags!`, only the declared types with their members
+//! are printed.
 
 mod macros;
 mod public;
@@ -22,7 +23,7 @@ use crate::outcome::{Ended, Outcome};
 use public::Public;
 use tree::Crates;
 
-/// Where it stands.
+/// The snapshot.
 const PAGE: &str = "crates/skep/api.txt";
 const HEAD: &str = "# What `skep` lets others see. Written by `cargo xtask api`; a line that goes or\n\
                     # changes breaks who depends on it, and belongs in CHANGELOG.md.\n\n";
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(if changed.is_empty() { public.breaches.is_empty().into() } else { Ended::Failed })
 }
 
-/// Lines of one text that are not in the other.
+/// Lines of each text that are not in the other.
 fn difference(before: &str, after: &str) -> Vec<String> {
     let lacks = |text: &str, line: &&str| !text.lines().any(|other| other == *line);
     let gone = before.lines().filter(|line| lacks(after, line)).map(|line| format!("- {line}"));

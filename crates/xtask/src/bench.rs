@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: what is measured of the repository itself.
+//! `cargo xtask bench NAME`: measurements of the repository itself.
 
 mod cgroup;
 mod document;
@@ -24,19 +24,19 @@ pub(crate) struct Args {
 enum Name {
     /// Speed of skep and of the kernel as programs grow: insns, frames, states, stack.
     Growth(growth::Args),
-    /// The most bytes that skep's verifier had, beside the kernel's.
+    /// Peak memory of skep's verifier, compared with the kernel's.
     Memory(memory::Args),
-    /// Take every table of a document anew that names its command.
+    /// Renew every table of a document that names its command.
     Document(document::Args),
-    /// `skep-bench run` in a release build, beside rbpf and sbpf.
+    /// `skep-bench run` in a release build, compared with rbpf and sbpf.
     Peers(peers::Args),
-    /// How much faster a corpus is verified on several cores.
+    /// Speedup of verifying a corpus on several cores.
     Scaling(scaling::Args),
-    /// Peak resident memory of `skep stat --mem-limit`, beside the limit.
+    /// Peak resident memory of `skep stat --mem-limit`, compared with the limit.
     Limits(limits::Args),
-    /// Instructions that the stress shapes take, against the committed counts.
+    /// Instruction counts of the stress programs, compared with the committed counts.
     Guard(guard::Args),
-    /// One half of memory: loads programs in a group of their own.
+    /// Part of `memory`: loads programs in a separate control group.
     #[command(hide = true)]
     KernelBytes(kernel_bytes::WorkerArgs),
 }
@@ -61,12 +61,12 @@ fn cargo() -> Command {
     command
 }
 
-/// The binary `skep`, built as it is shipped.
+/// The binary `skep`, built in release mode.
 fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
     in_release("skep-cli")
 }
 
-/// The binary `skep-bench`, built as `skep` is shipped.
+/// The binary `skep-bench`, built in release mode.
 fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
     in_release("skep-bench")
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask html`: the pages of `--html` in a headless Chromium, used as people use them: by
-//! keys, in both colour schemes, judged by axe.
+//! `cargo xtask html`: tests the pages of `--html` in a headless Chromium: by keyboard, in both
+//! colour schemes, and with axe.
 //!
-//! Chromium is a package of the distribution. axe-core is under the MPL: it is fetched (npm), used
-//! here, and no part of what we ship. Without either the command says what it did not do.
+//! Chromium is a package of the distribution. axe-core is under the MPL: it is fetched from npm for
+//! the test and not distributed. If either is missing, the command says what was not tested.
 
 mod axe;
 mod browser;
@@ -17,10 +17,10 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Leave the pages, and a picture of each, in this folder.
+    /// Keep the pages, and a screenshot of each, in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Write tests/html/pictures.txt anew.
+    /// Rewrite tests/html/pictures.txt.
     #[arg(long)]
     bless: bool,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-/// Whether what the page says of itself is what it should.
+/// Fails unless the expression has the expected value in the page.
 fn expect(browser: &mut Browser, expression: &str, wanted: &str) -> Result<(), Failure> {
     let found = browser.value(expression)?;
     let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);

@@ -1,9 +1,9 @@
-//! `cargo xtask kernel-diff`: every program of every object into our verifier and into the host
-//! kernel, from the same relocated insns; one row a program, a summary, and the comparison with a
-//! baseline.
+//! `cargo xtask kernel-diff`: verifies every program of every object with skep and with the host
+//! kernel, from the same relocated insns; prints one row per program, a summary, and the comparison
+//! with a baseline.
 //!
-//! Work is done by child processes (`kernel-diff-worker`), one a job: whatever hangs, overflows the
-//! stack or runs out of memory costs its own program a `bug` row and nothing else.
+//! The work is done by child processes (`kernel-diff-worker`), one per job: if one hangs, overflows
+//! its stack or runs out of memory, only its current program gets a `bug` row.
 
 mod baseline;
 mod pool;
@@ -30,25 +30,25 @@ pub(crate) struct Args {
     /// Object files, and folders of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Write all rows here.
+    /// Write all rows to this file.
     #[arg(long)]
     csv: Option<PathBuf>,
-    /// Fail if a program agrees less than this file says.
+    /// Fail if a program agrees less than in this baseline.
     #[arg(long)]
     baseline: Option<PathBuf>,
-    /// Write (or bring up to date, for the programs seen) this baseline.
+    /// Write this baseline, or update it for the programs compared.
     #[arg(long)]
     write_baseline: Option<PathBuf>,
-    /// Log level that both are asked for: 0 statistics only, 1, 2.
+    /// Log level for both: 0 statistics only, 1, 2.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
     /// Only programs whose `object:program` contains this.
     #[arg(long)]
     filter: Option<String>,
-    /// Processes at once.
+    /// Number of processes.
     #[arg(long, short, default_value_t = 2)]
     jobs: usize,
-    /// Seconds that a program may take.
+    /// Time limit per program in seconds.
     #[arg(long, default_value_t = 60)]
     timeout_s: u64,
     #[command(flatten)]
@@ -105,8 +105,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(worse.is_empty().into())
 }
 
-/// A line for whoever reads: who has left ends nothing, what is compared still goes into files and
-/// into the exit status.
+/// Prints a line. If the reader has gone, the comparison continues: files and exit status are still
+/// written.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

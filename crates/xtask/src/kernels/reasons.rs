@@ -1,25 +1,25 @@
-//! Why skep still differs from other kernels, as far as that is known.
+//! Known reasons for differences between skep and other kernels.
 
 use super::agree::OTHER_INSNS_REFUSED;
 use crate::kernel_diff::Class;
 
-/// The kernels, by what their releases begin with (none: all); a part of the difference; why.
+/// The kernels, as prefixes of releases (none: all); a part of the difference; the reason.
 struct Why(&'static [&'static str], &'static str, &'static str);
 
-/// Kernels that follow loops from where they are entered.
+/// Kernels that track loops from their entries.
 const LOOP_ENTRIES: &[&str] = &["6.12.", "6.16."];
-/// Kernels that look at the stack before the walk.
+/// Kernels that analyse the stack before the walk.
 const STACK_FIRST: &[&str] = &["7.1.", "7.2.", "7.3."];
 
-/// Kernels that free states later, or sooner.
+/// Kernels that free states at other times.
 const STATES_LATER: &[&str] = &["6.19.", "7."];
 const STATES_SOONER: &[&str] = &["6.12.", "6.16."];
 /// Kernels before cpu v4 and most helpers.
 const OLDEST: &[&str] = &["5.", "6.1."];
-/// Kernels that look at references first.
+/// Kernels that check references first.
 const RELEASES_FIRST: &[&str] = &["7.2.", "7.3."];
 
-/// The first that fits is told.
+/// The first matching row applies.
 const WHYS: &[Why] = &[
     Why(
         OLDEST,
@@ -106,7 +106,7 @@ const WHYS: &[Why] = &[
     ),
 ];
 
-/// What is left where both refuse: what comes first there, or what it says of it.
+/// Reasons if both refuse: the kernel finds another error first, or words it differently.
 const BOTH_REFUSE: &[Why] = &[
     Why(OLDEST, "kernel: invalid zero-sized read", "that no bytes are read comes before where"),
     Why(&["6."], "only read is supported", "no module there says which fields may be written"),
@@ -176,12 +176,12 @@ const BOTH_REFUSE: &[Why] = &[
     Why(&[], "says: ", "not looked into: both refuse, with other words"),
 ];
 
-/// Why; empty if that is not known.
+/// The reason; empty if unknown.
 pub(crate) fn why(release: &str, class: Class, reason: &str) -> &'static str {
     let is_of = |kernels: &[&str]| {
         kernels.is_empty() || kernels.iter().any(|start| release.starts_with(start))
     };
-    // Numbers in a reason are `#` where it stands for several programs.
+    // Numbers in a difference are replaced by `#` if it stands for several programs.
     let plain: String = reason.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
     let plain = plain.replace("##", "#").replace("##", "#");
     let says = |what: &str| reason.contains(what) || plain.contains(what);
