@@ -58,10 +58,10 @@ const fn lsm(kind: &'static str, attach: AttachType, usual: &'static str) -> Ask
 
 const IN_PROBE: &str = "helper call is not allowed in probe";
 
-/// Source directories of functions that the kernel forbids to trace.
+/// Prefixes of functions that the kernel forbids to trace.
 const DENIED: &[&str] =
     &["migrate_", "rcu_read", "__rcu_read", "preempt_count", "__bpf_", "bpf_prog_", "rcu_tasks"];
-/// Source directories of functions that do not return.
+/// Prefixes of functions that do not return.
 const NORETURN: &[&str] = &[
     "__fortify",
     "__ia32_sys_exit",
@@ -102,7 +102,7 @@ const NORETURN: &[&str] = &[
     "bug",
     "reboot",
 ];
-/// Source directories of functions whose result programs may change.
+/// Prefixes of functions whose result programs may change.
 const CHANGED: &[&str] =
     &["bpf_", "security_file", "update_socket", "hid_", "__x64_sys_get", "should_", "cgroup_"];
 

@@ -4,7 +4,6 @@
 //! This checks the verifier without a kernel: an unsound transfer function, refinement or state
 //! comparison is found when a run leaves the verified states. If the kernel's verifier computes the
 //! same states, the bug is in the kernel (docs/kernel-findings.md).
-//! same, it is the kernel that is wrong (docs/kernel-findings.md).
 
 mod cut;
 mod flow;

@@ -5,7 +5,6 @@
 //! itself and passes the rest to the kernel. For loaded programs, type, attach type, flags, target,
 //! number of insns, and unresolved insns are compared. The verifier's verdict is compared by
 //! `kernel-diff`.
-//! says is the matter of `kernel-diff`.
 
 mod answer;
 mod oracle;

@@ -3,6 +3,7 @@
 //!
 //! Both need a nightly toolchain with components (`miri`, `rust-src`); without them they are
 //! skipped.
+//!
 //! Deliberately absent: machine code. Miri cannot run it, and ThreadSanitizer does not see its
 //! accesses; litmus tests check its effects on shared memory.
 

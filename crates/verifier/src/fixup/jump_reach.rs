@@ -1,5 +1,6 @@
 //! Whether jumps still reach their targets after rewrites have made the program longer: most have a
 //! 16-bit offset.
+//!
 //! The kernel rewrites pass by pass and insn by insn, and refuses the program at the first rewrite
 //! that moves a jump target out of reach. Which one that is depends on the insns that remain
 //! ([`left`]) and on the length of each rewrite ([`growth`]), for some of which only an upper bound

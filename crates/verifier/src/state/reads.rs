@@ -5,13 +5,14 @@
 //! and marks each checkpoint on the way. Each register or slot of a state has a link to its origin
 //! in the last checkpoint; a write since then stops the propagation. Whatever is unmarked when all
 //! paths from a checkpoint have been walked is cleared from it.
-//! Other kernels have none of this: `Store::reads` is `None`.
+//!
 //! Other kernels do not have this: `Store::reads` is `None`.
+//!
 //! # Invariants
-//! 1. A mark in a checkpoint is in all checkpoints further up, as far as links and writes let it.
 //! 1. A mark in a checkpoint is also in all earlier checkpoints, unless a write or a missing link
 //!    stops it.
 //! 2. `waiting` has an entry for each pending branch, in the same order.
+//!
 //! Source: the kernel's documentation ("Register liveness tracking"), and logs of those kernels.
 
 use crate::memory::{capacity_bytes, push_tight};

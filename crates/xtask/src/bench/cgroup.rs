@@ -108,8 +108,8 @@ impl Meter {
     /// Joins a group.
     ///
     /// # Errors
+    ///
     /// The group does not exist, or this process may not join it.
-    /// The group is not there, or not this process's to join.
     pub(super) fn join(folder: &Path) -> std::io::Result<Meter> {
         fs::write(folder.join("cgroup.procs"), std::process::id().to_string())?;
         let there = |version: &Version| folder.join(version.counters()[1]).exists();

@@ -53,7 +53,6 @@ enum Entered {
 enum AfterCut {
     /// Requires what must hold whatever is in doubt: if there are two edges to an insn, selects the
     /// one taken.
-    /// taken.
     Surely,
     /// Only nodes whose claims match.
     Fits,

@@ -1,4 +1,4 @@
-//! docs/proofs.md: every function of the domain, and what is known of it.
+//! docs/proofs.md: every function of the domain, and what is proved about it.
 
 use super::goals::Goal;
 use super::solver::{Answer, Question};
@@ -14,7 +14,7 @@ const ANSWERS: &str = "a question of one field, answered by its definition";
 const PART: &str = "what `ScalarAt::sync` does, a step less";
 const ENUMERATED: &str = "enumerated at 4 bits, in its test";
 
-/// Functions without a goal, and why.
+/// Functions without a goal, with the reasons.
 pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("AluOp::from_code", "a table of opcodes, without arithmetic"),
     ("Bounds::mul", PRODUCT),
@@ -69,7 +69,7 @@ of its lower half, are known, its bounds contain only that value; `refine_wrappe
 | --- | --- | --- | --- | --- |
 ";
 
-/// A goal, what was asked for it, and the answer.
+/// A goal, its scripts, and the answer.
 pub(super) type Done<'a> = (&'a Goal, Question, Answer);
 
 impl Answer {
@@ -88,7 +88,7 @@ fn reason(function: &str) -> Option<&'static str> {
     EXCEPTIONS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
 }
 
-/// Functions that have neither a goal, nor are walked by one, nor are excepted.
+/// Functions that have no goal, are not executed by one, and are not exceptions.
 pub(super) fn forgotten(source: &Source, done: &[Done<'_>]) -> Vec<String> {
     let covered = |name: &String| {
         reason(name).is_some()
@@ -139,7 +139,7 @@ pub(super) fn names(page: &str) -> Vec<String> {
     rows.map(|row| row.split('|').take(4).collect::<Vec<_>>().join("|")).collect()
 }
 
-/// The goals that a page has as proved within `limit` seconds, as the rows begin.
+/// The goals proved within `limit` seconds according to a page, as row prefixes.
 pub(super) fn quick(page: &str, limit: f64) -> Vec<String> {
     let quick = |row: &&str| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -149,7 +149,7 @@ pub(super) fn quick(page: &str, limit: f64) -> Vec<String> {
     page.lines().filter(quick).flat_map(names).collect()
 }
 
-/// The row of a goal, as [`names`] has it.
+/// The row of a goal, in the format of [`names`].
 pub(super) fn row(source: &Source, goal: &Goal) -> String {
     let file = source.files.get(goal.of).map_or("", String::as_str);
     format!("| `{}` | {file} | {} ", goal.of, goal.case)

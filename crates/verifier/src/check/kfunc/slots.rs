@@ -1,4 +1,5 @@
 //! Objects in stack slots: finding, reading and clearing their slots.
+//!
 //! Dynptrs, iterators and saved irq flags take whole slots. A pointer to one points to its lowest
 //! byte, so its first slot is the one with the highest index.
 //!

@@ -1,4 +1,5 @@
 //! The stack: whether an access is within bounds, and how much stack is used.
+//!
 //! Kernel: `check_stack_access_within_bounds`, `grow_stack_state`, `check_stack_read`,
 //! `check_stack_write` (6.18).
 
