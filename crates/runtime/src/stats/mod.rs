@@ -70,7 +70,7 @@ impl StatsOptions {
         StatsOptions { sample, ..StatsOptions::default() }
     }
 
-    /// What serves both.
+    /// Options that satisfy both requests.
     fn merged(self, other: StatsOptions) -> StatsOptions {
         StatsOptions {
             sample: self.sample.min(other.sample),

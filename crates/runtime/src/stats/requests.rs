@@ -75,8 +75,8 @@ struct Program {
 }
 
 impl Program {
-    /// A change failed: the program counts as before. Tail call sites that have been switched on go
-    /// off when no run can reach them any more.
+    /// Restores a program after a failed change. Tail call sites that have been switched on are
+    /// switched off when no run can reach them any more.
     fn take_back(&mut self, program: &dyn Counted, wanted: Option<StatsOptions>) {
         program.counters().set(self.on);
         if wanted.is_some() && self.tail_calls == TailCalls::Off {
