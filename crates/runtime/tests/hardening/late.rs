@@ -160,7 +160,6 @@ fn flagged_code_is_freed_without_membarrier() {
 
 /// A thread that runs programs meanwhile may execute new code without having serialised its
 /// instruction stream since the old code was there.
-/// stream since the old code was there.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn code_is_not_replaced_while_runs_go_on() {

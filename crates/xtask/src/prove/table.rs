@@ -6,13 +6,13 @@ use super::source::Source;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const PRODUCT: &str = "no solver answers for products from 12 bits on: enumerated at 4 bits, \
+const PRODUCT: &str = "solvers give no answer for products of 12 bits or more; enumerated at 4 bits, \
                        sampled at 6, random at 64 (`crates/domain/tests`)";
 const TEXT: &str = "text only";
-const ANSWERS: &str = "a question of one field, answered by its definition";
+const ANSWERS: &str = "only reads a field";
 
-const PART: &str = "what `ScalarAt::sync` does, a step less";
-const ENUMERATED: &str = "enumerated at 4 bits, in its test";
+const PART: &str = "`ScalarAt::sync` with one step fewer";
+const ENUMERATED: &str = "enumerated at 4 bits in its test";
 
 /// Functions without a goal, with the reasons.
 pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
@@ -22,7 +22,7 @@ pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("Bounds::narrow_each_by_other_if", PART),
     ("BoundsViolation::fmt", TEXT),
     ("JmpOp::from_code", "a table of opcodes, without arithmetic"),
-    ("Scalar::violation", "says of a register that it is empty; makes none"),
+    ("Scalar::violation", "reports an empty register; computes none"),
     ("ScalarAt::narrow_by_bits_if", PART),
     ("ScalarAt::sync_by", PART),
     ("Tnum::fmt", TEXT),
@@ -32,8 +32,8 @@ pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("Views::deduce_by", PART),
     ("Views::narrow_by_bits_if", PART),
     ("Wrapped::words", ANSWERS),
-    ("add_unsynced", "`combine_by`, of a sum"),
-    ("add_wrapped_unsynced", "`combine_wrapped`, of a sum"),
+    ("add_unsynced", "`combine_by` for sums"),
+    ("add_wrapped_unsynced", "`combine_wrapped` for sums"),
     ("alu_by", "`alu`, then `ScalarAt::sync_by`"),
     ("combine_by", "`combine`, then `weaken`"),
     ("divide", ENUMERATED),
@@ -43,7 +43,7 @@ pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("find_anew", "drops bounds, then `ScalarAt::sync_by`"),
     ("positive_product", ENUMERATED),
     ("refine_branches_by", "`refine`, then `ScalarAt::sync_by`"),
-    ("weaken", "drops bounds, and narrows none; products are `positive_product`"),
+    ("weaken", "drops bounds and narrows none; for products see `positive_product`"),
 ];
 
 const HEAD: &str = "# Proofs at 64 bits
