@@ -8,11 +8,9 @@ mod kernel_bytes;
 mod limits;
 mod memory;
 mod peers;
+mod release;
 mod scaling;
 mod shapes;
-
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -52,34 +50,4 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Name::Guard(args) => guard::run(args),
         Name::KernelBytes(args) => kernel_bytes::worker(args),
     }
-}
-
-/// cargo, in the root of the repository.
-fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(crate::root());
-    command
-}
-
-/// The binary `skep`, built in release mode.
-fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    in_release("skep-cli")
-}
-
-/// The binary `skep-bench`, built in release mode.
-fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    in_release("skep-bench")
-}
-
-/// The binary of a package.
-fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let mut build = cargo();
-    build.args(["build", "--release", "-p", package, "--message-format=json"]);
-    let output = build.stderr(Stdio::inherit()).output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let executable = |line: &str| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        message["executable"].as_str().map(PathBuf::from)
-    };
-    Ok(text.lines().rev().find_map(executable).ok_or("cargo built no binary")?)
 }

@@ -5,15 +5,16 @@
 //! comparison is found when a run leaves the verified states. If the kernel's verifier computes the
 //! same states, the bug is in the kernel (docs/kernel-findings.md).
 
+mod args;
 mod cut;
+mod fits;
 mod flow;
 mod place;
 mod programs;
 mod step;
 mod track;
 
-use crate::exec_diff::generate as computing;
-use crate::random::generate;
+pub(crate) use args::Args;
 use flow::Effect;
 use skep::program::Program;
 use skep::uapi::{KernelProfile, ProgFlags};
@@ -27,52 +28,11 @@ use skep_verifier::watch::verify_watched;
 use skep_verifier::{Config, Verdict, VerifiedProgram};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use track::{Outside, Tracker, Walked};
-
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Objects (or folders of them) whose programs are run instead of random ones.
-    objects: Vec<PathBuf>,
-    /// Run the mutants that `mutate` derives from the objects' programs (or, without objects,
-    /// generated programs), in batches of 100; this percentage of the batches consists of generated
-    /// programs.
-    #[arg(long, num_args = 0..=1, default_missing_value = "30", require_equals = true)]
-    mutants: Option<u64>,
-    /// The first program, object or batch.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Their number [default: 1000 programs, all objects once, 10 batches; or as many as
-    /// `--minutes` allows].
-    #[arg(long)]
-    count: Option<u64>,
-    /// Stop after this many minutes.
-    #[arg(long)]
-    minutes: Option<u64>,
-    /// Threads.
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
-    /// Inputs per program.
-    #[arg(long, default_value_t = 100)]
-    inputs: u64,
-    /// Maximum number of insns per program, over all inputs.
-    #[arg(long, default_value_t = 1_000_000)]
-    insns: u64,
-    /// Print the verifier's log of the programs with findings, and whether the kernel's log is the
-    /// same.
-    #[arg(long)]
-    print: bool,
-    /// Print each step: insn, node of the walk, tracked values, registers.
-    #[arg(long)]
-    trace: bool,
-    /// Stop after this many findings.
-    #[arg(long, default_value_t = 20)]
-    max: u64,
-}
 
 /// Longer walks are not recorded.
 const WALK_MAX: u32 = 300_000;
@@ -262,23 +222,4 @@ fn one_run(
         tally.note(format!("lost: {why}"));
     }
     Ok(())
-}
-
-/// The random programs of that seed, cycling through all kinds.
-fn random(seed: u64) -> Vec<Program> {
-    let kinds = [computing::Kind::Words, computing::Kind::Maps, computing::Kind::Skb];
-    let mut programs = match seed % 6 {
-        0 | 3 | 5 => vec![generate::program(seed)],
-        at => {
-            let kind = kinds[(seed / 6 % 3) as usize];
-            let size = if at == 4 { 30 } else { 5 };
-            computing::programs(seed, kind, size)
-        }
-    };
-    if seed % 4 == 1 {
-        for program in &mut programs {
-            program.prog_flags |= ProgFlags::TEST_STATE_FREQ;
-        }
-    }
-    programs
 }

@@ -5,6 +5,7 @@
 //! inputs of each program, because each test run is a system call.
 
 mod args;
+mod builder;
 mod calls;
 mod corpus;
 mod counts;

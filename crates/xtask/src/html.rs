@@ -4,6 +4,7 @@
 //! Chromium is a package of the distribution. axe-core is under the MPL: it is fetched from npm for
 //! the test and not distributed. If either is missing, the command says what was not tested.
 
+mod args;
 mod axe;
 mod browser;
 mod pages;
@@ -11,19 +12,9 @@ mod pictures;
 mod steps;
 
 use crate::outcome::{Ended, Outcome};
-use browser::{Browser, Failure};
+pub(crate) use args::Args;
+use browser::Browser;
 use pages::Pages;
-use std::path::PathBuf;
-
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Keep the pages, and a screenshot of each, in this folder.
-    #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
-    /// Rewrite tests/html/pictures.txt.
-    #[arg(long)]
-    bless: bool,
-}
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let scratch = tempfile::tempdir()?;
@@ -58,14 +49,4 @@ pub(crate) fn run(args: &Args) -> Outcome {
         (true, Err(why)) => Ended::Skipped(format!("accessibility: {why}")),
         (in_order, _) => in_order.into(),
     })
-}
-
-/// Fails unless the expression has the expected value in the page.
-fn expect(browser: &mut Browser, expression: &str, wanted: &str) -> Result<(), Failure> {
-    let found = browser.value(expression)?;
-    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("{expression}: '{found}', not '{wanted}'").into()),
-    }
 }

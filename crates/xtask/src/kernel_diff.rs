@@ -8,6 +8,7 @@
 mod baseline;
 mod pool;
 mod row;
+mod shape;
 mod summary;
 mod worker;
 
@@ -22,7 +23,7 @@ use std::time::Duration;
 pub(crate) use baseline::{Entry, read_all as read_baseline, worse_than, write as write_baseline};
 pub(crate) use pool::Pool;
 pub(crate) use row::{Class, OTHER_INSNS, OTHER_STATES, Row};
-pub(crate) use summary::shape;
+pub(crate) use shape::shape;
 pub(crate) use worker::{STACK_SIZE, WorkerArgs, worker};
 
 #[derive(clap::Args)]

@@ -20,6 +20,7 @@ mod ask;
 mod by_name;
 mod fetch;
 mod fields;
+mod folder;
 mod guest;
 mod initrd;
 mod mutants;

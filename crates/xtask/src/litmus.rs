@@ -4,6 +4,7 @@
 //! A run is one round of both threads: each executes its litmus program once, on memory that the
 //! other one writes at the same time. Rounds run in batches, to amortize the calls.
 
+mod batch;
 mod race;
 mod rows;
 

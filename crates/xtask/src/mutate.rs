@@ -12,6 +12,7 @@
 //! Deliberately absent: running accepted programs; unprivileged loads, which hosts forbid with
 //! `unprivileged_bpf_disabled`.
 
+mod args;
 mod attributes;
 mod batch;
 mod compare;
@@ -30,10 +31,10 @@ mod worker;
 
 use crate::child::Child;
 use crate::outcome::{self, Ended};
+pub(crate) use args::Args;
 pub(crate) use batch::{BATCH, Sources};
 use compare::Kind;
 use groups::Groups;
-pub(crate) use long::cpu_time;
 pub(crate) use on_kernel::{Judgement, OnKernel};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,53 +43,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use worker::{Event, Request};
 pub(crate) use worker::{WorkerArgs, worker};
-
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Object files, and folders of them, whose programs are changed.
-    #[arg(default_value = "tests/programs")]
-    paths: Vec<PathBuf>,
-    /// Seed of all random choices.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Approximate number of programs.
-    #[arg(long, default_value_t = 10_000)]
-    count: u64,
-    /// Stop after this many minutes, whatever the count.
-    #[arg(long)]
-    minutes: Option<f64>,
-    /// The first batch of the seed, to continue an earlier run.
-    #[arg(long, default_value_t = 0)]
-    from: u64,
-    /// Percentage of batches that consist of generated programs.
-    #[arg(long, default_value_t = 30)]
-    generated: u64,
-    /// Number of processes.
-    #[arg(long, short, default_value_t = 2)]
-    jobs: usize,
-    /// Output folder for the groups.
-    #[arg(long, default_value = "target/mutate")]
-    out: PathBuf,
-    /// Do not minimise findings.
-    #[arg(long)]
-    no_minimise: bool,
-    /// Fail if there are differences of this kind or of a worse one.
-    #[arg(long)]
-    fail_on: Option<Kind>,
-    /// Write the program with this id (SEED/BATCH/INDEX) to a file for --replay, without judging
-    /// it.
-    #[arg(long)]
-    show: Option<String>,
-    /// Judge the finding in a file again.
-    #[arg(long)]
-    replay: Option<PathBuf>,
-    /// With --replay: number of log lines shown around the first difference.
-    #[arg(long, default_value_t = 10)]
-    lines: usize,
-    /// Use no kernel: print our verifier's result for each program.
-    #[arg(long)]
-    ours: bool,
-}
 
 /// Time limit of a batch.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -236,13 +190,4 @@ fn oopses() -> usize {
     let output = Command::new("dmesg").output();
     let told = |text: &str| text.lines().filter(|line| line.contains("Oops: ")).count();
     output.map_or(0, |output| told(&String::from_utf8_lossy(&output.stdout)))
-}
-
-/// The file name of a group.
-fn file_of(out: &Path, kind: Kind, key: &str) -> PathBuf {
-    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    let kind = format!("{kind:?}").to_lowercase();
-    out.join(format!("{kind}-{:08x}.json", hash as u32))
 }

@@ -6,8 +6,8 @@
 //!    switching off is delayed, and switching on fails.
 //! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run that
 //!    began before the entry was off has ended, because the tail call ends the time of such a run.
-//! 3. All users hold the gate, which is held across `fork` (`prog_slots`): a child does not find this
-//!    locked by a thread that does not exist in it.
+//! 3. All users hold the gate, which is held across `fork` (`prog_slots`): a child does not find
+//!    this locked by a thread that does not exist in it.
 
 use super::prog_slots::{self, gate};
 use super::{Clock, Counters, StatsOptions};
@@ -231,7 +231,7 @@ impl State {
                 for (at, counted, wanted) in &changes {
                     self.programs[*at].take_back(&**counted, *wanted);
                 }
-                return Err(Error::input(format!("switch statistics: {why}")));
+                return Err(Error::input(format!("switch statistics: {why}")).because(why));
             }
         }
         let tag = epoch::tag();

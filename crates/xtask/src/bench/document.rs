@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- skep-bench ";
 const END: &str = "<!-- end -->";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep_bench = super::skep_bench_in_release()?;
+    let skep_bench = super::release::skep_bench_in_release()?;
     let peers = super::peers::options()?;
     let mut measure = |words: &[&str]| -> Result<String, String> {
         eprintln!("skep-bench {}", words.join(" "));

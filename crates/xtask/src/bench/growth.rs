@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 /// Only optimized builds are measured.
 fn again_in_release(args: &Args) -> crate::Outcome {
-    let mut command = super::cargo();
+    let mut command = super::release::cargo();
     command.args(["run", "--quiet", "--release", "-p", "xtask", "--", "bench", "growth"]);
     command.arg(format!("--time={}", args.time)).args(args.json.then_some("--json"));
     Ok(command.status()?.success().into())

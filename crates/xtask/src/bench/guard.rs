@@ -140,7 +140,7 @@ fn compare(stored: &Record, now: &Record) -> usize {
 
 /// Builds skep and counts its instructions.
 fn count() -> Result<BTreeMap<String, u64>, Box<dyn std::error::Error>> {
-    let mut command = Command::new(super::skep_bench_in_release()?);
+    let mut command = Command::new(super::release::skep_bench_in_release()?);
     command.current_dir(crate::root());
     command.args(["verify", "--btf=none", "--callgrind", "--json"]).args(SHAPES);
     let output = command.stderr(std::process::Stdio::inherit()).output()?;

@@ -42,7 +42,7 @@ struct Shown {
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep = super::skep_in_release()?;
+    let skep = super::release::skep_in_release()?;
     let headings = ["Limit, MiB", "Peak, MiB", "Seconds", "Exit", "Programs", "Without a verdict"];
     let mut table = Grid::new(&headings, 0);
     let mut held = true;

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             (Vec::new(), "peers that could not be run: ")
         }
     };
-    let mut command = std::process::Command::new(super::skep_bench_in_release()?);
+    let mut command = std::process::Command::new(super::release::skep_bench_in_release()?);
     command.current_dir(crate::root()).arg("run").args(peers);
     let is_success = command.args(&args.rest).status()?.success();
     // The table says whether clang and the kernel were available, and which programs a peer cannot
@@ -45,7 +45,7 @@ pub(super) fn options() -> Result<Vec<String>, Box<dyn std::error::Error>> {
 
 fn peers_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
     let folder = crate::root().join("target/peers");
-    let mut build = super::cargo();
+    let mut build = super::release::cargo();
     build.args(["build", "--quiet", "--release", "--manifest-path=peers/Cargo.toml"]);
     build.arg("--target-dir").arg(&folder);
     if !build.stdout(Stdio::null()).status()?.success() {

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep = super::skep_in_release()?;
+    let skep = super::release::skep_in_release()?;
     let once = |side: usize| -> Result<f64, Box<dyn std::error::Error>> {
         let jobs = if side == 0 { 1 } else { args.jobs };
         let mut command = Command::new(&skep);

@@ -1,8 +1,8 @@
 //! The parts of a checkpoint that mattered when a path was pruned: slots, ids, what pointers point
 //! to.
 
+use super::fits::{Fits, describe};
 use super::place::{self, Judge, Origin, Place};
-use super::track::{Fits, describe};
 use skep_interp::Host;
 use skep_verifier::watch::{Change, Claim, ClaimKind, Cut, Graph, Held, SLOTS};
 use std::collections::HashMap;

@@ -1,11 +1,13 @@
 //! The programs and inputs that are run.
 
-use super::Args;
-use crate::exec_diff::generate::number;
+use super::args::Args;
+use crate::exec_diff::generate::{self as computing, number};
 use crate::mutate::{BATCH, Sources};
 use crate::objects;
+use crate::random::generate;
 use skep::Host;
 use skep::program::Program;
+use skep::uapi::ProgFlags;
 use skep_kernel::judge::as_loaded;
 use skep_runtime::{Ctx, Instance, takes_packet};
 use skep_testkit::rng::Rng;
@@ -49,7 +51,7 @@ impl Source {
     pub(super) fn programs(&self, seed: u64, each: &mut dyn FnMut(String, Program)) {
         match self {
             Source::Random => {
-                for program in super::random(seed) {
+                for program in random(seed) {
                     each(format!("seed {seed}"), program);
                 }
             }
@@ -109,4 +111,23 @@ fn packet(rng: &mut Rng) -> Vec<u8> {
 /// The kind of a failure, without details.
 pub(super) fn kind_of(why: &str) -> String {
     why.chars().filter(|c| !c.is_ascii_digit()).take(90).collect()
+}
+
+/// The random programs of that seed, cycling through all kinds.
+fn random(seed: u64) -> Vec<Program> {
+    let kinds = [computing::Kind::Words, computing::Kind::Maps, computing::Kind::Skb];
+    let mut programs = match seed % 6 {
+        0 | 3 | 5 => vec![generate::program(seed)],
+        at => {
+            let kind = kinds[(seed / 6 % 3) as usize];
+            let size = if at == 4 { 30 } else { 5 };
+            computing::programs(seed, kind, size)
+        }
+    };
+    if seed % 4 == 1 {
+        for program in &mut programs {
+            program.prog_flags |= ProgFlags::TEST_STATE_FREQ;
+        }
+    }
+    programs
 }

@@ -1,8 +1,8 @@
 //! The effects of an insn on the values with claims.
 
+use super::fits::{Fits, Now, describe};
 use super::flow::{self, Effect};
 use super::place::{self, Judge, Origin, Place};
-use super::track::{Fits, Now, describe};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_LDX, BPF_STX};
 use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};

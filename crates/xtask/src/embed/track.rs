@@ -11,6 +11,7 @@
 //!    from there on (`flow`).
 
 use super::cut::{Ids, Member, hop_slots, is_class};
+use super::fits::{Fits, Now, describe};
 use super::flow::{self, Effect};
 use super::place::{Judge, Origin, Place};
 use super::step::Step;
@@ -93,14 +94,6 @@ pub(super) struct Tracker {
     packet_end: Option<u64>,
     path: Vec<u32>,
 }
-
-/// The state of the run at an insn.
-pub(super) struct Now<'a> {
-    pub(super) regs: &'a [u64; 11],
-    pub(super) host: &'a dyn Host,
-}
-
-pub(super) type Fits = Result<(), String>;
 
 impl Tracker {
     pub(super) fn new(walked: Walked) -> Tracker {
@@ -605,15 +598,6 @@ fn children(graph: &Graph, node: u32) -> impl Iterator<Item = u32> + '_ {
     let first = graph.nodes.get(node as usize).map(|node| node.child);
     let next = |&at: &u32| graph.nodes.get(at as usize).map(|node| node.sibling);
     std::iter::successors(first, next).take_while(|&at| at != NONE)
-}
-
-pub(super) fn describe(change: &Change, claim: &Claim, value: u64) -> String {
-    let Change { frame, at, .. } = *change;
-    let name = match at.checked_sub(SLOTS) {
-        None => format!("r{at}"),
-        Some(spi) => format!("fp-{}", 8 * (u32::from(spi) + 1)),
-    };
-    format!("{name} of frame {frame} is {value:#x}, not in {claim:?}")
 }
 
 impl Watch for Tracker {

@@ -1,6 +1,6 @@
 //! The flags of `exec-diff`, and the kinds of programs that they select.
 
-use super::generate::Kind;
+use super::builder::Kind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

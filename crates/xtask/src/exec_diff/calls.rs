@@ -1,23 +1,12 @@
 //! Calls in a random program: of functions, of callbacks through `bpf_loop`, and tail calls.
 
-use super::generate::{CTX, FP, Gen, Kind, WORDS};
+use super::builder::{CTX, FP, Function, Gen, Kind, WORDS};
 use super::map_ops::PROG_ARRAY;
 use skep::btf::{BtfBuilder, FuncLinkage, IntEncoding};
 use skep::insn::code::*;
 use skep::insn::{Insn, InsnIdx};
 use skep::program::{FuncInfo, Program};
 use std::sync::Arc;
-
-/// The kind of a function in a program.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    /// Takes and returns numbers.
-    Numbers,
-    /// The body of a `bpf_loop`, with a pointer to one number.
-    Body,
-    /// Gets the context and makes a tail call.
-    Tail,
-}
 
 /// Stack slots for the context in the main function, and for the number of a `bpf_loop`.
 pub(super) const CTX_SLOT: i16 = -56;

@@ -1,6 +1,6 @@
 //! The engines that run a random program, each in one call: input in, output out.
 
-use super::generate::WORDS;
+use super::builder::WORDS;
 use skep::program::Program;
 use skep::uapi::ProgType;
 use skep_interp::{FlatMemory, Limits, Linked};

@@ -6,9 +6,9 @@
 //! 2. Registers hold only numbers, except for r6 (the context) and r10; r9 is a loop counter. So
 //!    nearly every program verifies.
 
-use super::calls::{self, Function};
-use super::map_ops;
-use super::probes;
+pub(crate) use super::builder::Kind;
+use super::builder::{CTX, FP, Function, Gen, PROGRAMS, SLOTS, WORDS};
+use super::{calls, map_ops, probes};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
@@ -16,54 +16,9 @@ use skep::uapi::{ProgFlags, ProgType};
 use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
-/// Words of the context.
-pub(super) const WORDS: usize = 8;
-/// Stack slots of 8 bytes that hold numbers.
-pub(super) const SLOTS: u64 = 4;
 /// Registers that hold numbers.
 const NUMBERS: [u8; 8] = [0, 1, 2, 3, 4, 5, 7, 8];
-pub(super) const CTX: u8 = 6;
 const COUNTER: u8 = 9;
-pub(super) const FP: u8 = 10;
-
-pub(super) struct Gen {
-    pub(super) rng: Rng,
-    pub(super) insns: Vec<Insn>,
-    /// Calls of functions: insn, function index (the main function is 0).
-    pub(super) calls: Vec<(usize, usize)>,
-    /// The functions, from index 1.
-    pub(super) functions: Vec<Function>,
-    /// Number of loops around the current position.
-    loops: u32,
-    /// Whether this is the main function, which has the context in r6.
-    pub(super) main: bool,
-    pub(super) kind: Kind,
-    size: u64,
-}
-
-/// What programs do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Compute on a context of words.
-    Words,
-    /// Compute on the first 64 bytes of a packet, and use maps.
-    Maps,
-    /// The same, and tail call each other.
-    Tails,
-    /// Use maps and a socket buffer.
-    Skb,
-}
-
-impl Kind {
-    /// The type of the programs.
-    pub(super) fn prog_type(self) -> ProgType {
-        match self {
-            Kind::Words => ProgType::Syscall,
-            Kind::Maps | Kind::Tails => ProgType::Xdp,
-            Kind::Skb => ProgType::SchedCls,
-        }
-    }
-}
 
 /// The programs of that seed: several if they tail call each other. The first one is run. They have
 /// about `size` times eight statements.
@@ -74,9 +29,6 @@ pub(crate) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
     let named = seeds.into_iter().zip(PROGRAMS);
     named.map(|(seed, name)| program(seed, (kind, size), name)).collect()
 }
-
-/// Names of programs that tail call each other.
-pub(super) const PROGRAMS: [&str; 3] = ["main", "second", "third"];
 
 fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
     let mut rng = Rng::new(seed);

@@ -1,7 +1,7 @@
 //! Idioms: sequences that an optimizing JIT compiles as one operation, sometimes changed slightly
 //! so that it must not.
 
-use super::generate::{CTX, FP, Gen, SLOTS, WORDS};
+use super::builder::{CTX, FP, Gen, SLOTS, WORDS};
 use skep::insn::code::*;
 
 impl Gen {

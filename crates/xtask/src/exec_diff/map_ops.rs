@@ -1,6 +1,6 @@
 //! Maps in a random program: lookups, updates and deletes with few keys, so that they collide.
 
-use super::generate::{FP, Gen, PROGRAMS};
+use super::builder::{FP, Gen, PROGRAMS};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::{MapDef, MapSlot, SlotTarget};

@@ -1,7 +1,7 @@
 //! Loads from the stack through untrusted pointers (`bpf_rdonly_cast`), which machine code
 //! delegates to the host.
 
-use super::generate::{FP, Gen, SLOTS};
+use super::builder::{FP, Gen, SLOTS};
 use skep::btf::{Btf, Kind};
 use skep::insn::code::*;
 use std::sync::{Arc, OnceLock};

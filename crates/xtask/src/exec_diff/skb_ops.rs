@@ -1,8 +1,8 @@
 //! Operations of programs with a socket buffer: fields of the context, legacy packet loads, helpers
 //! that read and write the packet.
 
+use super::builder::{CTX, FP, Gen, WORDS};
 use super::calls::CTX_SLOT;
-use super::generate::{CTX, FP, Gen, WORDS};
 use skep::insn::code::*;
 
 /// Offsets of fields that can be stored.

@@ -1,7 +1,7 @@
 //! Helpers of XDP in a random program: the packet is resized, moved, read and written.
 
+use super::builder::{FP, Gen};
 use super::calls::CTX_SLOT;
-use super::generate::{FP, Gen};
 use skep::insn::code::*;
 
 const ADJUST_HEAD: i32 = 44;

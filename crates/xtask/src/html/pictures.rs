@@ -1,7 +1,7 @@
 //! Screenshots of the pages, compared approximately by the brightness of the cells of a coarse
 //! grid. Fonts differ between machines, so words are replaced by bars.
 
-use super::Args;
+use super::args::Args;
 use super::browser::{Browser, Failure};
 use super::pages::Pages;
 use std::fmt::Write as _;

@@ -1,7 +1,6 @@
 //! Interactions with the pages, by keyboard.
 
 use super::browser::{Browser, Failure};
-use super::expect;
 use super::pages::{HOSTILE, MANY, Pages};
 use std::time::Instant;
 
@@ -31,6 +30,16 @@ const FOCUS: &str = "document.activeElement.textContent";
 
 fn press(browser: &mut Browser, key: (&str, u32)) -> Result<(), Failure> {
     browser.press(key.0, key.1)
+}
+
+/// Fails unless the expression has the expected value in the page.
+fn expect(browser: &mut Browser, expression: &str, wanted: &str) -> Result<(), Failure> {
+    let found = browser.value(expression)?;
+    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("{expression}: '{found}', not '{wanted}'").into()),
+    }
 }
 
 /// Presses Tab until the focus satisfies `expression`.

@@ -1,7 +1,7 @@
 //! One program in a comparison: both results, how far they agree, and where they first differ.
 
 use crate::answers::{self, LOGGED_INSNS_MAX};
-use crate::mutate::cpu_time;
+use crate::cpu_time::cpu_time;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep::{Host, Kernel};

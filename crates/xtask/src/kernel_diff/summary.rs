@@ -1,6 +1,7 @@
 //! The totals of a comparison.
 
 use super::row::{Class, Row};
+use super::shape::shape;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -67,25 +68,6 @@ fn slower(rows: &[Row], text: &mut String) {
 /// Both lines without their numbers, so that differences of the same kind are counted together.
 fn difference(row: &Row) -> String {
     format!("- {}\n         + {}", shape(&row.log_ours), shape(&row.log_kernel))
-}
-
-/// A line without its numbers and without the names of functions.
-pub(crate) fn shape(line: &str) -> String {
-    let mut shape = String::new();
-    for c in line.chars().take(140) {
-        match c.is_ascii_digit() {
-            true if shape.ends_with('#') => {}
-            true => shape.push('#'),
-            false => shape.push(c),
-        }
-    }
-    match shape.split_once("function ") {
-        Some((before, after)) => {
-            let after = after.split_once("()").map_or("", |(_, after)| after);
-            format!("{before}function ~(){after}")
-        }
-        None => shape,
-    }
 }
 
 fn classes(rows: &[Row]) -> String {

@@ -86,6 +86,12 @@ pub(super) fn write_rows<R: Serialize>(
     Ok(packed::write(&folder().join(format!("{release}{end}")), &csv.into_inner()?)?)
 }
 
+/// `6.12` of `6.12.117+deb12-cloud-amd64`.
+pub(super) fn short(release: &str) -> &str {
+    let end = release.match_indices('.').nth(1).map_or(release.len(), |(at, _)| at);
+    &release[..end]
+}
+
 /// The releases with a table, oldest first.
 pub(super) fn releases() -> Vec<String> {
     releases_with(END).into_iter().filter(|name| !name.ends_with(BASELINE)).collect()

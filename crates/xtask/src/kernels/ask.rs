@@ -5,13 +5,14 @@
 //! object), `console`. Existing rows are not asked for again, so that an interrupted run can be
 //! continued; a program that kills the guest or takes too long gets a row that says so.
 
+use super::folder::{config, folder, host};
 use super::guest::Guest;
 use super::{Machine, probe};
 use crate::answers::{self, Row};
 use crate::objects;
 use crate::outcome::Ended;
+use skep::Host;
 use skep::program::Program;
-use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
 use skep_kernel::wire::{Load, LoadResult};
 use std::collections::BTreeSet;
@@ -37,22 +38,6 @@ pub(crate) struct Args {
     /// Longer walks are not logged.
     #[arg(long, default_value_t = 10_000)]
     logged_insns: u64,
-}
-
-/// The folder of a kernel's answers.
-pub(super) fn folder(out: &Path, kernel: &str) -> PathBuf {
-    out.join(kernel)
-}
-
-/// The facts in it.
-pub(super) fn host(folder: &Path) -> Result<Host, String> {
-    Host::read_folder(&folder.join("facts")).map_err(|e| e.to_string())
-}
-
-/// The kernel with these facts, and what is known about its release.
-pub(super) fn kernel(folder: &Path, release: &str) -> Result<(Host, Kernel), Box<dyn Error>> {
-    let host = host(folder)?;
-    Ok((host, Kernel::import(&folder.join("facts/btf/vmlinux"), Some(release))?))
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -188,16 +173,6 @@ const FACTS: [(&str, &str); 5] = [
     ("/sys/kernel/security/lsm", "lsm"),
     ("/sys/kernel/debug/error_injection/list", "error_injection"),
 ];
-
-/// The package's configuration.
-pub(super) fn config(machine: &Machine) -> Option<PathBuf> {
-    let package = machine.cache.join(&machine.kernel);
-    let names = [
-        package.join("boot").join(format!("config-{}", machine.kernel)),
-        super::initrd::modules_folder(machine).unwrap_or_default().join("config"),
-    ];
-    names.into_iter().find(|path| path.exists())
-}
 
 /// A kernel's answer as a row.
 fn row(program: &Program, told: &LoadResult) -> Row {

@@ -4,7 +4,7 @@
 //!
 //! The results are compared with skep's for the same programs and that kernel's rules.
 
-use super::ask::{folder, kernel};
+use super::folder::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
 use crate::outcome::Ended;

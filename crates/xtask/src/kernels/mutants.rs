@@ -2,7 +2,7 @@
 //!
 //! The same programs as in `cargo xtask mutate`; if one kills the guest, it is booted again.
 
-use super::ask::{folder, kernel};
+use super::folder::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree};
 use crate::mutate::{Judgement, OnKernel};

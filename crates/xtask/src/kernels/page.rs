@@ -156,17 +156,11 @@ impl Answers {
         let kernels: Vec<(&str, bool)> = self
             .0
             .iter()
-            .filter_map(|(release, rows)| Some((short(release), said(rows)?)))
+            .filter_map(|(release, rows)| Some((agree::short(release), said(rows)?)))
             .collect();
         let name = |found: Option<&(&str, bool)>| found.map_or("-", |it| it.0).to_owned();
         (name(kernels.iter().rfind(|it| !it.1)), name(kernels.iter().find(|it| it.1)))
     }
-}
-
-/// `6.12` of `6.12.117+deb12-cloud-amd64`.
-pub(super) fn short(release: &str) -> &str {
-    let end = release.match_indices('.').nth(1).map_or(release.len(), |(at, _)| at);
-    &release[..end]
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The parts of `docs/kernels.md` about context fields, map flags, and kfuncs.
 
+use super::agree;
 use super::fields::{self, Row};
-use super::{agree, page};
 use skep::uapi::kfunc::{Kfunc, KfuncFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -49,7 +49,7 @@ impl Asked {
         let mut all = Vec::new();
         for release in agree::releases_with(fields::END) {
             let rows = fields::read(&release)?.into_iter().flat_map(keys).collect();
-            all.push((page::short(&release).to_owned(), rows));
+            all.push((agree::short(&release).to_owned(), rows));
         }
         Ok(Asked(all))
     }

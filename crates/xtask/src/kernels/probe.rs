@@ -2,7 +2,7 @@
 //! with the built-in kernel of the same release. Also the small questions of `ask`.
 
 use super::Machine;
-use super::ask::{config, folder};
+use super::folder::{config, folder};
 use super::guest::Guest;
 use crate::outcome::Ended;
 use skep::Kernel;

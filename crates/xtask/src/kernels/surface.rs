@@ -4,7 +4,7 @@
 //! `yes` means that the kernel knows the item: a helper that a socket filter may not call also
 //! counts.
 
-use super::ask::{folder, host};
+use super::folder::{folder, host};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
 use crate::outcome::Ended;

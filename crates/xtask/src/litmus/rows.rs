@@ -4,7 +4,7 @@
 //! is where the thread records what it saw, r8 is the round number from 1, which never repeats, r9
 //! is the sum that the thread returns. r0 to r4 are free.
 
-use super::race::{Batch, NOTES};
+use super::batch::{Batch, NOTES};
 use Judge::{Counted, Judged, Seen};
 
 /// How outcomes are reported.

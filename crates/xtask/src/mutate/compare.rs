@@ -6,7 +6,8 @@
 //!    that are not modelled or crash it.
 //! 2. Accepted programs are not run.
 
-use super::long::{compare_long, cpu_time};
+use super::long::compare_long;
+use crate::cpu_time::cpu_time;
 use crate::kernel_diff::shape;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;

@@ -1,5 +1,6 @@
 //! Findings by cause: their counts, a file for each, and a table.
 
+use super::args::Args;
 use super::batch::Sources;
 use super::compare::{Compared, Difference, Kind, compare, compare_also_long};
 use super::minimise::minimise;
@@ -101,7 +102,7 @@ impl Groups {
         let mut sorted: Vec<_> = self.groups.iter().collect();
         sorted.sort_by_key(|((kind, _), group)| (*kind, std::cmp::Reverse(group.count)));
         for ((kind, key), group) in sorted {
-            let path = super::file_of(out, *kind, key);
+            let path = file_of(out, *kind, key);
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             let _ = writeln!(text, "{:>6} {kind:?}: {key}", group.count);
             let _ = writeln!(text, "         {file}  {}", group.ids.join(" "));
@@ -117,8 +118,17 @@ impl Groups {
     }
 }
 
+/// The file name of a group.
+fn file_of(out: &Path, kind: Kind, key: &str) -> PathBuf {
+    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let kind = format!("{kind:?}").to_lowercase();
+    out.join(format!("{kind}-{:08x}.json", hash as u32))
+}
+
 /// Writes the program with an id to a file.
-pub(super) fn show(args: &super::Args, id: &str) -> crate::Outcome {
+pub(super) fn show(args: &Args, id: &str) -> crate::Outcome {
     let numbers: Vec<u64> = id.split('/').filter_map(|word| word.parse().ok()).collect();
     let [seed, number, i] = numbers[..] else { return Err("an id is SEED/BATCH/INDEX".into()) };
     let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;

@@ -1,7 +1,7 @@
 //! Our verifier's results for the programs of a seed, one per line, to check that a change of the
 //! verifier changes no result. No kernel is used.
 
-use super::Args;
+use super::args::Args;
 use super::batch::{BATCH, Mutant, Sources};
 use super::compare::WALK_MAX;
 use crate::kernel_diff::STACK_SIZE;

@@ -56,19 +56,16 @@ pub(super) const COMPUTES: [&str; 10] = [
     "Bounds::or",
 ];
 
-pub(super) fn all() -> Vec<Goal> {
-    let mut goals = Goals::default();
-    tnums(&mut goals);
-    tnum_questions(&mut goals);
-    bounds(&mut goals);
-    views(&mut goals);
-    widths(&mut goals);
-    arithmetic(&mut goals);
-    byte_orders(&mut goals, "byte_order", |run| run.scalar(), |_| {});
-    branches(&mut goals);
-    super::arcs::add(&mut goals);
-    super::wrapped::add(&mut goals);
-    goals.0
+/// Goals other than those of wrapping ranges.
+pub(super) fn add(goals: &mut Goals) {
+    tnums(goals);
+    tnum_questions(goals);
+    bounds(goals);
+    views(goals);
+    widths(goals);
+    arithmetic(goals);
+    byte_orders(goals, "byte_order", |run| run.scalar(), |_| {});
+    branches(goals);
 }
 
 pub(super) fn owned(consts: &[u32]) -> Known {

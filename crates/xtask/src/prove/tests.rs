@@ -2,7 +2,7 @@
 
 use super::solver::{self, Answer, Question};
 use super::source::{self, Source};
-use super::{goals, table};
+use super::{all_goals, table};
 
 /// A file, its text, an incorrect replacement, and the goal that has to fail.
 const MISTAKES: [(&str, &str, &str, &str); 16] = [
@@ -66,7 +66,7 @@ fn files() -> Vec<(String, String)> {
 }
 
 fn prove(source: &Source, name: &str) -> Answer {
-    let goals = goals::all();
+    let goals = all_goals();
     let goal = goals.iter().find(|goal| goal.name() == name).unwrap();
     Question::of(goal, source).answer(60)
 }
