@@ -17,7 +17,7 @@ mod track;
 pub(crate) use args::Args;
 use flow::Effect;
 use skep::program::Program;
-use skep::uapi::{KernelProfile, ProgFlags};
+use skep::uapi::KernelProfile;
 use skep_interp::watched;
 use skep_kernel::judge::{Answer, judge};
 use skep_kernel::kernel_log;

@@ -19,7 +19,7 @@ use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_LD};
 use skep_interp::{At, Host, Watch};
 use skep_verifier::OwnHelper;
-use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, NONE, SLOTS};
+use skep_verifier::watch::{Change, ClaimKind, Graph, NONE, SLOTS};
 
 /// All claims of a frame are checked once every this many insns.
 const WHOLE: u64 = 64;

@@ -12,7 +12,7 @@ use super::{calls, map_ops, probes};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
-use skep::uapi::{ProgFlags, ProgType};
+use skep::uapi::ProgFlags;
 use skep_testkit::rng::Rng;
 use std::sync::Arc;
 

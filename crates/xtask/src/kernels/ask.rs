@@ -11,7 +11,6 @@ use super::{Machine, probe};
 use crate::answers::{self, Row};
 use crate::objects;
 use crate::outcome::Ended;
-use skep::Host;
 use skep::program::Program;
 use skep_kernel::kernel_log::KernelStats;
 use skep_kernel::wire::{Load, LoadResult};
@@ -19,7 +18,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(clap::Args)]

@@ -13,7 +13,7 @@ use skep_kernel::kernel_log;
 use skep_testkit::engine;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A group, probably with one cause.
 struct Group {
