@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> Outcome {
     Ok(Ok(Exit::Success))
 }
 
-/// skep's own programs.
+/// The tables of skep's own programs.
 fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let chosen = chosen(&flags.program)?;
     let first = if flags.program.is_empty() { KINDS.len() } else { chosen.len() };
@@ -108,7 +108,7 @@ fn chosen(names: &[String]) -> Result<Vec<Member>, String> {
     names.iter().map(find).collect()
 }
 
-/// Objects that are named.
+/// The table of the objects named in arguments.
 fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let progress = Progress::new(streams, flags.files.len());
     let mut answer = Answer::default();

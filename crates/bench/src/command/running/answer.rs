@@ -1,4 +1,4 @@
-//! What `skep-bench run` has measured.
+//! Results of `skep-bench run`.
 
 use super::families::Row;
 use crate::run::compute::Computed;
@@ -9,7 +9,7 @@ use crate::run::tails::{Chained, Prologues};
 use crate::run::whole_object::ProgTimes;
 use serde::Serialize;
 
-/// Everything that was measured; a table that was not asked for is absent.
+/// All results; a table that was not requested is absent.
 #[derive(Default, Serialize)]
 pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
