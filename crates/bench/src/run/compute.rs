@@ -13,30 +13,29 @@ use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
 use std::time::Instant;
 
-/// Compilations that a median is taken of.
+/// Number of compilations, whose median is shown.
 const COMPILATIONS: usize = 51;
 
-/// What one program took.
+/// Times of one program.
 #[derive(Debug, Clone, Serialize)]
 pub struct Computed {
     /// The program.
     pub program: &'static str,
-    /// Native code first, if there is some, then skep, then the others.
+    /// Native code first, if available, then skep, then the others.
     pub engines: Vec<Timed>,
     /// Median of several compilations by skep, us.
     pub compile_us: f64,
 }
 
-/// Who is measured besides skep.
+/// The engines other than skep.
 pub struct Others {
-    /// For native code and for the bytecode of the peers; or why there is none.
+    /// For native code and for the bytecode of the peers; or why there is no compiler.
     pub clang: Result<Clang, String>,
-    /// Native code: what it is called, and its flags. The first is what the others are held
-    /// against.
+    /// Native code: names and flags. The others are compared with the first.
     pub natives: Vec<(&'static str, String)>,
     /// Other engines.
     pub peers: Vec<Peer>,
-    /// Whether the kernel is asked.
+    /// Whether the kernel is measured.
     pub kernel: bool,
 }
 
@@ -88,7 +87,7 @@ pub fn compute(
     Ok(Computed { program: kind.name, engines, compile_us: compile_us((&verified, maps), tuning)? })
 }
 
-/// What peers read.
+/// Input files of peers.
 struct Files {
     folder: tempfile::TempDir,
     data: std::path::PathBuf,

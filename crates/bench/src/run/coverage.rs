@@ -1,4 +1,4 @@
-//! What it costs that machine code counts what it runs: all compute programs with and without.
+//! The cost of coverage counters in machine code: all compute programs with and without.
 
 use super::engines::{Engine, Results, Timed, measure_in_turn};
 use super::families::{Half, Member};
@@ -12,13 +12,13 @@ use skep_jit::Tuning;
 pub struct Covered {
     /// The program.
     pub program: &'static str,
-    /// Whether only its ratio may be looked at.
+    /// Whether it is held out, so that only its ratio is shown.
     pub held: bool,
     /// Without, with.
     pub engines: Vec<Timed>,
     /// With over without.
     pub factor: Option<Ratio>,
-    /// The same of programs with fuel.
+    /// The same for programs with fuel.
     pub with_fuel: Option<Ratio>,
 }
 

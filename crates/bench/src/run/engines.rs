@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Runs its program that many times: the last result and the time, ns a run.
 pub type Runner<'a> = Box<dyn FnMut(u32) -> Result<(u64, f64), String> + 'a>;
 
-/// How long an engine runs before the next one does, ns. Short slices are in the same round, so that a
-/// disturbance of the machine affects all engines.
+/// How long an engine runs before the next one does, ns. Short slices are in the same round, so
+/// that a disturbance of the machine affects all engines.
 const SLICE_NS: f64 = 5e5;
 /// Runs from which the length of a slice is estimated.
 const ESTIMATE_RUNS: u32 = 200;
@@ -81,7 +81,7 @@ pub enum Results {
     Free,
 }
 
-/// Lets all who can run the program in turn.
+/// Measures the engines in turn, except those that cannot run the program.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What prologues and tail calls cost: the minimal prologue, the classic one, and the kernel.
+//! The cost of prologues and tail calls: the minimal prologue, the classic one, and the kernel.
 
 use super::engines::{Engine, Results, Timed, measure_in_turn};
 use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
@@ -8,14 +8,14 @@ use crate::Ratio;
 use serde::Serialize;
 use skep_jit::{Prologue, Tuning};
 
-/// A program that calls others.
+/// A chain of tail calls.
 struct Chain {
     object: &'static [u8],
     program: &'static str,
     about: &'static str,
-    /// Tail calls in a run.
+    /// Tail calls per run.
     hops: u32,
-    /// Whether it is asked how many packets it takes a second.
+    /// Whether its packet rate is shown.
     packets: bool,
 }
 
@@ -23,7 +23,7 @@ const fn chain(program: &'static str, about: &'static str, hops: u32) -> Chain {
     Chain { object: TAIL_CALLS, program, about, hops, packets: false }
 }
 
-/// What is measured; the first is what a run costs without tail calls.
+/// The chains; the first is a run without tail calls.
 const CHAINS: [Chain; 7] = [
     Chain { packets: true, ..chain("base", "a run that returns at once", 0) },
     Chain { packets: true, ..chain("xdp1", "counts packets by protocol (xdp1)", 0) },
@@ -43,17 +43,18 @@ const CHAINS: [Chain; 7] = [
 pub struct Chained {
     /// The program.
     pub program: &'static str,
-    /// What it does.
+    /// Description.
     pub about: &'static str,
-    /// Tail calls in a run.
+    /// Tail calls per run.
     pub hops: u32,
     /// Minimal prologue, full prologue, kernel.
     pub engines: Vec<Timed>,
     /// Full over minimal.
     pub full_over_minimal: Option<Ratio>,
-    /// ns a tail call, by engine: a run, less one without tail calls, by their number.
+    /// ns per tail call, by engine: the time of a run minus that of one without tail calls, divided
+    /// by their number.
     pub hop_ns: Vec<Option<f64>>,
-    /// Millions of packets a second, by engine.
+    /// Millions of packets per second, by engine.
     pub mpps: Option<Vec<Option<f64>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Every program of an object file on skep, with both prologues, and in the kernel.
+//! Every program of an object file in skep, with both prologues, and in the kernel.
 
 use super::engines::{Engine, Results, Timed, measure_in_turn};
 use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
