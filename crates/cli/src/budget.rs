@@ -18,7 +18,7 @@ const BRANCHES_MAX: usize = 3;
 /// Notes for a rejection because of a limit.
 pub(crate) struct Spending {
     pub(crate) notes: Vec<Note>,
-    /// The insn that uses up the budget; verification may end at any insn.
+    /// The insn at which the budget was used up; it may be any insn.
     pub(crate) at: Option<usize>,
 }
 

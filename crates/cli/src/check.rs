@@ -1,4 +1,4 @@
-//! `skep check`: explains each rejection, with its source line and what was known there.
+//! `skep check`: explains each rejection, with its source line and the known state there.
 
 use crate::budget;
 use crate::choice::{read_filters, read_presets};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Prefix of the rules of load errors.
 const LOAD_ERROR: &str = "load_error_";
-/// Size of the path to a rejection that is kept.
+/// Maximum size of the recorded path to a rejection.
 const PATH_BYTES: usize = 16 << 20;
 
 /// The result for one program.
@@ -56,7 +56,7 @@ impl Answer {
         }
     }
 
-    /// As the page has it.
+    /// Its representation on the page.
     fn told(&self) -> CheckedProgram {
         let why = match (&self.diagnostic, &self.trouble) {
             (None, Some(line)) => Err(line.clone()),
@@ -67,7 +67,7 @@ impl Answer {
     }
 }
 
-/// How many programs ended how.
+/// Number of programs by result.
 #[derive(Default)]
 struct Summary {
     accepted: usize,
@@ -165,7 +165,7 @@ fn judge(
         format => write(format, streams.out, (&diagnostics, log))?,
     }
     if let Some(kernel) = &plan.session.kernel {
-        // Also with --quiet: a result for a kernel that is not modelled must not be without this.
+        // Also with --quiet: a result for a kernel must not be without its warning.
         writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
     }
     Ok(worst)
@@ -201,7 +201,7 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
     plan_with(flags, session, gate(flags)?)
 }
 
-/// Created after everything that is read once has been read.
+/// Created after all shared input has been read.
 pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, String> {
     MemoryGate::new(&flags.input, Kept::Logs).map(Arc::new)
 }
@@ -253,8 +253,7 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     }
 }
 
-/// What the catalogue says of a code, about which this is told. `names` knows what the source calls
-/// a thing.
+/// The catalogue's advice for a code. `names` returns the source's name of an object.
 fn advice(
     code: &str,
     (message, notes): (&str, &[Note]),
@@ -269,7 +268,7 @@ fn advice(
     Some(Advice { title: section.title.to_owned(), help })
 }
 
-/// A program that does not come before the verifier.
+/// A program that fails before the verifier.
 fn unloaded(
     judged: &Judged<'_>,
     (refusal, error): (&Refusal, &LoadError),
@@ -278,7 +277,7 @@ fn unloaded(
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let hint = "--loader any opens objects made for other loaders".to_owned();
     let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
-    // What is only misspelled needs no other loader.
+    // A misspelled name is no reason to suggest another loader.
     let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
     Diagnostic {
         severity: Severity::Error,
@@ -299,7 +298,7 @@ fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
     |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)))
 }
 
-/// The program that a diagnostic is about.
+/// The program of a diagnostic.
 struct Subject<'a> {
     file: &'a str,
     prog: &'a str,
@@ -353,7 +352,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What the source calls what a refusal is about.
+    /// The source's name of the object of a rejection.
     fn name_of(&self, thing: &str, refusal: &Refusal, found: &Verification) -> Option<String> {
         let describe = describing(self.program);
         match thing {
@@ -367,8 +366,8 @@ impl Subject<'_> {
         }
     }
 
-    /// A call of a function that nobody could call: what is wrong stands where it is declared, and
-    /// what it is given does not matter.
+    /// A call of a function that no program can call: the error is in its declaration, and the
+    /// arguments do not matter.
     fn declared(&self, refusal: &Refusal, verification: &Verification) -> Option<Diagnostic> {
         let because = verification.because.as_deref()?;
         let call = refusal.insn_idx.filter(|_| is_of_declaration(&refusal.kind))?;

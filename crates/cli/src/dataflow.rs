@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// A value's number.
 pub(crate) type Id = usize;
 
-/// Ancestors looked at, at most.
+/// Maximum number of ancestors.
 const ANCESTORS_MAX: usize = 256;
 
 const FP: u8 = 10;
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     bytes: u32,
 }
 
-/// How a value came about.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// It existed when the function began.
@@ -44,7 +44,7 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) struct Value<'p> {
     pub(crate) made: Origin,
-    /// The insn that made it.
+    /// The insn that computed it.
     pub(crate) by: Option<usize>,
     pub(crate) of: [Option<Id>; 2],
     /// The location to which it points.
@@ -70,7 +70,7 @@ impl Check {
     }
 }
 
-/// A path, as the values that it computed and compared.
+/// A path, with the values that it computed and compared.
 #[derive(Debug, Default)]
 pub(crate) struct Dataflow<'p> {
     pub(crate) values: Vec<Value<'p>>,
@@ -186,7 +186,7 @@ impl<'p> Dataflow<'p> {
         self.set(at, insn.dst, id);
     }
 
-    /// A constant of 64 bits, or an address.
+    /// A 64-bit constant, or an address.
     fn address(&mut self, insn: Insn, second: i32, at: At) -> Id {
         let known = self.addresses.get(&(insn.src, insn.imm)).copied();
         let root = known.unwrap_or_else(|| self.push(Origin::Constant, Some(at.idx), [None; 2]));
@@ -288,11 +288,11 @@ impl<'p> Dataflow<'p> {
     }
 }
 
-/// Where the walk is.
+/// Position of the walk.
 #[derive(Clone, Copy)]
 struct At {
     idx: usize,
     frame: u32,
-    /// The insn that is next, and its frame.
+    /// The next insn, and its frame.
     next: (usize, u32),
 }

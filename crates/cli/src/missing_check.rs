@@ -1,5 +1,5 @@
-//! The missing or ineffective check is at another insn than the access: finds the comparison that
-//! was probably meant, and why it is not effective.
+//! A missing or ineffective check is not at the rejected insn: finds the comparison that was
+//! probably meant, and why it has no effect.
 
 mod bounds;
 mod packet;
@@ -29,7 +29,7 @@ pub(crate) fn notes(
     }
 }
 
-/// What the source calls a thing that a refusal is about; a gap of the catalogue's help lines.
+/// The source's name of the object of a rejection, for the catalogue's help lines.
 pub(crate) fn name_of(
     thing: &str,
     (refusal, because): (&Refusal, Option<&str>),

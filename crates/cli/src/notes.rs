@@ -12,7 +12,7 @@ use skep_report::{Note, SourceSpot};
 /// A code in the catalogue's section about insns that no kernel knows.
 const RESERVED: &str = "reserved-fields";
 
-/// Rejections that another section name, and so another program type, would avoid.
+/// Rejections that another section name, and so another program type, might avoid.
 const OF_SECTION: [&str; 23] = [
     "attach-target-missing",
     "attach-target-not-faultable",
@@ -39,17 +39,17 @@ const OF_SECTION: [&str; 23] = [
     "struct-ops-member-unsupported",
 ];
 
-/// R1 to R5, which hold nothing after a call.
+/// R1 to R5, which are uninitialised after a call.
 const ARGUMENTS: u16 = 0b11_1110;
 
-/// Where a field or type is used that the kernel has not: compilers move the insn that stands for
-/// it to the front.
+/// The use of a field or type that the kernel lacks: compilers move the insn that replaces it to
+/// the front.
 pub(crate) fn used_at(
     idx: usize,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    // What stands in its place does not say which register it sets: one that nobody else did.
+    // The replacement insn does not show which register it set: take one that no other insn set.
     let writes = |set: u16, insn: &Insn| {
         let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
         let kept = if is_call { set & !ARGUMENTS } else { set };
@@ -82,7 +82,7 @@ pub(crate) fn used_at(
 
 /// A lock, section or reference that one call acquires and another releases.
 struct Acquisition {
-    /// Refusals that are about it.
+    /// Codes of rejections about it.
     codes: &'static [&'static str],
     /// A word of the messages, if the codes also cover other things.
     word: &'static str,
@@ -156,7 +156,7 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     tells.then(|| Note { text: text(), at: at() })
 }
 
-/// The section that makes the program one that may sleep, if there is one.
+/// The section for the sleepable variant of the program, if there is one.
 pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
     const KINDS: [&str; 10] = [
         "fentry",
@@ -175,7 +175,7 @@ pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
     KINDS.contains(&kind).then(|| format!("SEC(\"{kind}.s{rest}\")"))
 }
 
-/// The fields of an insn that is no insn: its text does not show those that should be 0.
+/// The fields of an invalid insn: its text does not show those that should be 0.
 pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
     let section = skep::catalogue::section(&refusal.kind)?;
     let insn = program.insns.get(refusal.insn_idx?)?;

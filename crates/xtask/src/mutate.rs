@@ -16,6 +16,7 @@ mod args;
 mod attributes;
 mod batch;
 mod compare;
+mod difference;
 mod edit;
 mod elf;
 mod generated;

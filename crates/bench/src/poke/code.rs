@@ -7,7 +7,7 @@
 //! 1. `entries` are addresses of functions in `code`, which lives as long as the `Sites`, and whose
 //!    `cells` do too.
 //! 2. [`Sites::write`] and [`Sites::write_word`] stay within the code.
-//! Breakpoints fill the gaps between bodies: a partly written jump crashes.
+//! 3. Breakpoints fill the gaps between bodies: a partly written jump crashes.
 
 #![allow(unsafe_code)]
 

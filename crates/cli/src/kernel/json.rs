@@ -11,7 +11,7 @@ use skep_report::{JsonForm, write_json_text};
 use std::collections::BTreeMap;
 use std::io;
 
-/// A kernel in few words.
+/// A summary of a kernel.
 #[derive(Serialize)]
 struct Named {
     name: String,

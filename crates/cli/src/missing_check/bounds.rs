@@ -51,13 +51,13 @@ pub(super) fn notes(
     notes
 }
 
-/// The number that a refusal is about.
+/// The number that a rejection is about.
 pub(super) fn number(refusal: &Refusal, dataflow: &Dataflow<'_>, program: &Program) -> Option<Id> {
     let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
     dataflow.number_in(subject(refusal, dataflow, insn)?)
 }
 
-/// The value that is refused.
+/// The rejected value.
 fn subject(refusal: &Refusal, dataflow: &Dataflow<'_>, insn: Option<Insn>) -> Option<Id> {
     let moved = insn.filter(|insn| insn.class() == BPF_ALU64 && insn.is_src_reg());
     let regno = match (refusal.registers.first(), moved) {

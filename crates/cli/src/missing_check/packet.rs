@@ -1,4 +1,4 @@
-//! Packet pointers: what was compared with the end, and why that is not effective.
+//! Packet pointers: the comparison with the packet's end, and why it has no effect.
 
 use crate::dataflow::{Check, Dataflow, Id, Value};
 use crate::notes::{Described, since};
@@ -11,7 +11,7 @@ use skep_report::Note;
 /// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;
 
-/// The note about an access beyond what was compared with the end.
+/// The note about an access beyond the compared offset.
 pub(super) fn note(
     refusal: &Refusal,
     dataflow: &Dataflow<'_>,
@@ -43,7 +43,7 @@ pub(super) fn note(
     Some(since(says, check.insn_idx, describe))
 }
 
-/// What was compared with the end.
+/// The value compared with the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// A pointer derived from the same read.
@@ -63,7 +63,7 @@ fn is_end(value: &Value<'_>) -> bool {
 }
 
 impl Dataflow<'_> {
-    /// The last comparison that was meant for a pointer.
+    /// The last comparison that was probably meant for a pointer.
     fn with_end(&self, id: Id, program: &Program) -> Option<(&Check, Relation)> {
         let family = self.ancestors(id, is_packet);
         let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();

@@ -1,7 +1,7 @@
 //! Walks too long to be logged: compared by verdict, counts, last message, and time. An input for
 //! which skep is slower than the kernel is a fault of skep.
 
-use super::compare::{Compared, Difference, Kind, Loader, last_message};
+use super::difference::{Compared, Difference, Kind, Loader, last_message};
 use crate::cpu_time::cpu_time;
 use crate::kernel_diff::shape;
 use skep_kernel::bpf;

@@ -3,7 +3,8 @@
 //! Verdicts, counts and last messages are compared; logs are not, and nothing is minimised.
 
 use super::batch::{BATCH, Sources};
-use super::compare::{Difference, Kind, last_message};
+use super::compare::{Difference, Kind};
+use super::difference::last_message;
 use super::groups::Groups;
 use super::replay::Case;
 use super::worker::Found;

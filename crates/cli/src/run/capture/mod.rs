@@ -26,9 +26,9 @@ const PACKET_BYTES_MAX: u64 = 262_144;
 pub(super) struct Capture {
     source: Source,
     format: Format,
-    /// How its user calls it.
+    /// Its name in messages.
     name: String,
-    /// Packets and records in their places, so far.
+    /// Number of packets and records so far.
     count: u64,
     is_over: bool,
     warnings: Warnings,
@@ -49,7 +49,7 @@ struct Warnings {
     late_first: Option<String>,
 }
 
-/// Some packets, one behind the other.
+/// Consecutive packets.
 #[derive(Default)]
 pub(super) struct Chunk {
     bytes: Vec<u8>,
@@ -59,7 +59,7 @@ pub(super) struct Chunk {
 }
 
 struct Packet {
-    /// In the capture, from 1.
+    /// Number in the capture, from 1.
     number: u64,
     time: Duration,
     end: usize,
@@ -132,7 +132,7 @@ impl Capture {
         self.count
     }
 
-    /// What the user may want to know.
+    /// Notes for the user.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let (name, odd) = (&self.name, &self.warnings);
@@ -156,7 +156,7 @@ impl Capture {
     pub(super) fn fill(&mut self, chunk: &mut Chunk) -> bool {
         chunk.clear();
         while !self.is_over && !chunk.is_full() {
-            // Packets that are there do not wait for those that are not.
+            // Packets already read do not wait for later ones.
             if !chunk.packets.is_empty() && self.source.would_wait() {
                 break;
             }
@@ -188,7 +188,7 @@ impl Capture {
                     what
                 }
             };
-            // What ends before its end because the user wants it to is not broken.
+            // An input that the user interrupted is not truncated.
             if super::interrupt::is_asked() {
                 break;
             }
@@ -199,7 +199,7 @@ impl Capture {
         !chunk.packets.is_empty() || !chunk.bad.is_empty()
     }
 
-    /// Takes the bytes of a packet.
+    /// Reads the bytes of a packet.
     fn packet(&mut self, head: &Head, chunk: &mut Chunk) -> io::Result<Record> {
         let bad = match head {
             Head { bytes, .. } if *bytes > PACKET_BYTES_MAX => {
@@ -226,7 +226,7 @@ impl Capture {
             chunk.bytes.truncate(start);
             return Ok(Record::Broken(cut_off(there, head)));
         }
-        // Who cuts off padding has cut off nothing.
+        // Removing padding is no truncation.
         self.source.skip(head.padding)?;
         let Head { bytes, padding, bytes_on_wire, time, is_late, link } = *head;
         Ok(Record::Packet(Head { bytes, padding, bytes_on_wire, time, is_late, link }))
