@@ -1,5 +1,6 @@
 //! The abstract value of a register: a range of numbers, or a range of frame offsets.
 //!
+//! # Invariants
 //! 1. A register that may hold an address in the frame is not a number. Any other use of such an
 //!    address ends the analysis without a result.
 
