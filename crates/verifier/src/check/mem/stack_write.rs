@@ -25,7 +25,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         sanitize(env, (frameno, spi), at, reg);
     }
     env.destroy_if_dynptr_stack_slot(frameno, spi)?;
-    // A slice of the dynptr just destroyed has become a scalar.
+    // What was a slice of the dynptr just destroyed is a scalar now.
     let reg = at.value_regno.map(|r| env.reg(r));
     let starts_slot = at.off % 8 == 0;
     if starts_slot && whole {
