@@ -1,13 +1,13 @@
 //! Instruction counts by valgrind's callgrind: deterministic, so one run is a measurement.
 //!
-//! Counted is what runs inside [`verify`](crate::verification::verify), by its name in the
-//! binary; the process under valgrind must call it.
+//! Only insns executed inside [`verify`](crate::verification::verify) count, found by its name in
+//! the binary; the process under valgrind must call it.
 
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::process::{Command, Stdio};
 
-/// What was counted in one process.
+/// The counts of one process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Instructions.
@@ -18,10 +18,10 @@ pub struct Counted {
     pub branch_misses: u64,
 }
 
-/// The function that is counted in, as callgrind matches names.
+/// The function whose insns count, in callgrind's syntax.
 const COUNTED: &str = "--toggle-collect=*skep_bench*verification*verify*";
 
-/// Whether valgrind is here.
+/// Whether valgrind is installed.
 pub fn available() -> bool {
     let mut command = Command::new("valgrind");
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());

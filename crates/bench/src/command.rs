@@ -1,8 +1,8 @@
 //! The command `skep-bench`: verification in `verify`, running programs in `running`, switching
 //! running code in `poking`.
 //!
-//! It is a binary of its own: it traps signals, writes to running code in wrong ways on purpose,
-//! and asks compilers and other engines, none of which belongs in the tool that people ship.
+//! It is a separate binary: it traps signals, patches running code incorrectly on purpose, and runs
+//! compilers and other engines, none of which belongs in the released tool.
 
 mod figures;
 mod flags;
@@ -21,7 +21,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Only those of the streams; a broken pipe is the caller's to forgive.
+/// Only those of the streams; the caller may ignore a broken pipe.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     streams: &mut Streams<'_>,

@@ -1,9 +1,10 @@
-//! `Cost`: what one run took, by metric. What the machine does not count is absent, never a guess.
+//! `Cost`: the cost of one run, by metric. A metric that the machine does not count is absent,
+//! never estimated.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a metric is written.
+/// Unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds.
@@ -14,17 +15,16 @@ pub enum Unit {
     Count,
 }
 
-/// What stands for many values of a metric.
+/// How many values of a metric are summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Centre {
-    /// The median: what disturbs few runs does not move it.
+    /// The median: outliers do not move it.
     Median,
-    /// The mean: for what happens now and then, or is counted in ticks of the clock, so that most
-    /// runs have none of it.
+    /// The mean: for rare events, or times counted in clock ticks, where most runs have 0.
     Mean,
 }
 
-/// What is counted.
+/// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "METRICS says what each is")]
 pub enum Metric {
@@ -51,9 +51,9 @@ pub struct MetricDef {
     pub name: &'static str,
     /// Unit of its values.
     pub unit: Unit,
-    /// What stands for many of them.
+    /// How many values are summarised.
     pub centre: Centre,
-    /// What it is.
+    /// Description.
     pub about: &'static str,
 }
 
@@ -85,12 +85,12 @@ pub const METRICS: [MetricDef; 12] = [
 impl Metric {
     /// Its row.
     pub fn def(self) -> &'static MetricDef {
-        // One row a variant, in their order: a test says so.
+        // One row per variant, in their order (tested).
         &METRICS[self as usize]
     }
 }
 
-/// What one run took; values by [`Metric`].
+/// The cost of one run; values by [`Metric`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost([Option<f64>; METRICS.len()]);
 
@@ -105,7 +105,7 @@ impl Cost {
         self.0[metric as usize] = value;
     }
 
-    /// The share of one of `n` equal parts; a peak is no sum and stays.
+    /// The cost of one of `n` equal parts; a peak is no sum and stays.
     pub fn per(mut self, n: u64) -> Cost {
         for def in METRICS.iter().filter(|def| def.metric != Metric::RssPeak) {
             self.set(def.metric, self.get(def.metric).map(|value| value / n.max(1) as f64));
@@ -113,7 +113,7 @@ impl Cost {
         self
     }
 
-    /// Both together; what one of them lacks is absent.
+    /// The sum; a metric that one of them lacks is absent.
     pub fn plus(mut self, other: &Cost) -> Cost {
         for def in &METRICS {
             let both = self.get(def.metric).zip(other.get(def.metric));

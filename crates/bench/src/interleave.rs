@@ -1,5 +1,5 @@
-//! The order of runs: both sides in turn, and each as often first as second, so that what drifts
-//! (heat, neighbours, the allocator's state) falls on both alike.
+//! The order of runs: both sides alternate, and each is first equally often, so that drift
+//! (temperature, other load, the allocator's state) affects both alike.
 
 use std::time::{Duration, Instant};
 
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 pub enum Rounds {
     /// This many rounds.
     Repeat(u32),
-    /// As many as fit into this time, but seven rounds at least.
+    /// As many rounds as fit into this time, but at least seven.
     Time(Duration),
 }
 
-/// Fewer rounds say nothing of spread.
+/// Fewer rounds give no usable spread.
 const ROUNDS_MIN: usize = 7;
 
-/// Runs `run(0..sides)` in rounds and returns what it gave, by side; the first round warms up and
-/// is dropped. `progress` hears the part that is done, 0 to 1.
+/// Runs `run(0..sides)` in rounds and returns the results by side; the first round warms up and is
+/// dropped. `progress` is called with the part that is done, 0 to 1.
 ///
 /// # Errors
 ///
-/// The first of `run`.
+/// The first error of `run`.
 pub fn interleave<T, E>(
     rounds: Rounds,
     sides: usize,

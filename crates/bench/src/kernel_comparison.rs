@@ -1,7 +1,7 @@
 //! `KernelComparison`: one program, skep and the host kernel in turn, in one run.
 //!
-//! The kernel's time is what its own log reports (`verification time N usec`); ours is the wall
-//! time of the same piece of work, at the same log level.
+//! The kernel's time is the one in its own log (`verification time N usec`); ours is the wall time
+//! of the same work, at the same log level.
 
 use crate::interleave::{Rounds, interleave};
 use crate::verification::{Counts, counts, verify};
@@ -13,7 +13,7 @@ use std::time::Instant;
 /// Statistics only.
 const LOG_STATS: u32 = 4;
 
-/// What was measured.
+/// Results of one program.
 #[derive(Debug, Clone)]
 pub struct KernelComparison {
     /// What the kernel counted.
@@ -26,7 +26,7 @@ pub struct KernelComparison {
     pub skep_us: Vec<f64>,
 }
 
-/// Why there is nothing to compare: one of the two gave no verdict.
+/// One of the two gave no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotJudged(String);

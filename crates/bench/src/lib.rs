@@ -1,11 +1,11 @@
-//! Fair benchmarks: what a verification costs, compared with another setting or with the host
+//! Fair benchmarks: the cost of a verification, compared with another setting or with the host
 //! kernel, and how reliable the ratio is.
 //!
-//! A time from one machine says little; a ratio from one run, in which both sides alternate, does.
-//! Reading order: [`Cost`] (what is counted), [`Meter`] (who counts), [`interleave`] (in which
-//! order), [`Ratio`] (what it says), then what is measured: [`verification`], [`KernelComparison`],
-//! [`Totals`] of several processes, [`callgrind`]; and [`run`]: what programs cost when they run.
-//! [`command`] is the command line, `skep-bench`.
+//! A time from one machine means little; a ratio from one run, in which both sides alternate, is
+//! meaningful. Reading order: [`Cost`] (metrics), [`Meter`] (how they are counted), [`interleave`]
+//! (the order of runs), [`Ratio`] (its interval), then what is measured: [`verification`],
+//! [`KernelComparison`], [`Totals`] of several processes, [`callgrind`]; and [`run`]: the speed of
+//! programs. [`command`] is the command line, `skep-bench`.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! `Meter`: what a piece of work costs this thread, by `getrusage`, the clock and, where the
-//! machine has them, hardware counters.
+//! `Meter`: the cost of a piece of work in this thread, by `getrusage`, the clock and, where
+//! available, hardware counters.
 
 use crate::cost::{Cost, Metric};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
@@ -20,22 +20,23 @@ const HARDWARE: [(Metric, Hardware); 4] = [
 
 /// Counters of the calling thread.
 pub struct Meter {
-    /// Those that this machine has.
+    /// Those that this machine provides.
     counters: Vec<(Metric, Counter)>,
 }
 
 impl Meter {
-    /// Opens what can be opened: virtual machines often have no hardware counters, and a process
-    /// may be refused them.
+    /// Opens the counters that are available: virtual machines often have none, and a process may
+    /// lack the permission.
     pub fn new() -> Meter {
         let open =
             |(metric, event): (Metric, Hardware)| Some((metric, Builder::new(event).build().ok()?));
         Meter { counters: HARDWARE.into_iter().filter_map(open).collect() }
     }
 
-    /// Runs `work`, which is to stay in this thread, and says what it cost.
+    /// Runs `work`, which must stay in this thread, and returns its cost.
     pub fn measure<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cost) {
-        // 5 sets the peak back to what is resident now; without the file the peak is the process's.
+        // 5 resets the peak to the current resident size; without the file it is the process's
+        // peak.
         let _ = fs::write("/proc/self/clear_refs", "5");
         for (_, counter) in &mut self.counters {
             let _ = counter.reset().and_then(|()| counter.enable());
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(sum, 64 << 20);
         assert!(cost.get(Metric::Wall) > Some(0.0));
         assert!(cost.get(Metric::Cpu) > Some(0.0));
-        // Large pages may serve many at once.
+        // One large page may serve many accesses.
         assert!(cost.get(Metric::FaultsMinor) >= Some(1.0), "{cost:?}");
         assert!(cost.get(Metric::RssPeak) >= Some(f64::from(64 << 20)), "{cost:?}");
     }

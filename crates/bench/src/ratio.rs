@@ -1,8 +1,8 @@
-//! What may be said of measured values: median and spread of one side, and the ratio of two with
-//! the interval that it is in.
+//! Statistics of measured values: median and spread of one side, and the ratio of two with its
+//! confidence interval.
 //!
 //! The interval is the middle 95 % of a paired bootstrap: rounds are drawn with replacement, both
-//! sides of a round together, because what disturbs a round disturbs both.
+//! sides of a round together, because a disturbance affects both.
 
 use crate::cost::Centre;
 use rand::rngs::StdRng;
@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use statrs::statistics::{Data, Distribution, Max, Min, OrderStatistics};
 
-/// Draws of the bootstrap.
+/// Number of bootstrap samples.
 const DRAWS: usize = 2_000;
 /// The same values give the same interval.
 const SEED: u64 = 0x5ee9;
@@ -20,7 +20,7 @@ const INTERVAL: (f64, f64) = (0.025, 0.975);
 /// The values of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// The least.
+    /// The minimum.
     pub best: f64,
     /// A quarter is below.
     pub lower_quartile: f64,
@@ -30,9 +30,9 @@ pub struct Spread {
     pub mean: f64,
     /// A quarter is above.
     pub upper_quartile: f64,
-    /// The largest.
+    /// The maximum.
     pub worst: f64,
-    /// How many.
+    /// Number of values.
     pub count: usize,
 }
 
@@ -54,7 +54,7 @@ impl Spread {
         })
     }
 
-    /// What stands for all.
+    /// The statistic of this kind.
     pub fn centre(&self, centre: Centre) -> f64 {
         match centre {
             Centre::Median => self.median,
@@ -80,7 +80,7 @@ pub struct Ratio {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The draws that the interval is made of.
+    /// The bootstrap samples.
     #[serde(skip)]
     draws: Vec<f64>,
 }
@@ -125,7 +125,7 @@ impl Ratio {
         Ratio { value, low, high, draws }
     }
 
-    /// Whether the interval holds 1: then no difference was measured.
+    /// Whether the interval contains 1: then no difference was measured.
     pub fn holds_one(&self) -> bool {
         self.low <= 1.0 && 1.0 <= self.high
     }

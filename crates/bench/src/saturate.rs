@@ -1,6 +1,6 @@
-//! Several processes at once for a fixed time: what each reports, and their totals.
+//! Several processes at once for a fixed time: the report of each, and the totals.
 //!
-//! A process reports what it did as one line of JSON; who starts them adds up.
+//! A process prints its report as one line of JSON; the parent adds them up.
 
 use crate::cost::{Cost, METRICS, Metric};
 use crate::verification::{Counter, Counts, counters, counts, verify};
@@ -10,21 +10,21 @@ use skep_program::Program;
 use skep_verifier::Config;
 use std::time::Instant;
 
-/// What one process did.
+/// Report of one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Verifications.
     pub iterations: u64,
-    /// All of them together.
+    /// Total cost.
     pub cost: Cost,
-    /// What each of them counted.
+    /// Counts of each verification.
     pub counts: Counts,
-    /// ... that the kernel does not.
+    /// Counters that the kernel does not have.
     pub counters: Vec<Counter>,
 }
 
 impl Report {
-    /// Verifies over and over, without a warm-up.
+    /// Verifies repeatedly, without a warm-up.
     ///
     /// # Errors
     ///
@@ -52,18 +52,18 @@ impl Report {
 /// Several reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Processes that reported (each as often as it did).
+    /// Reports (a process may send several).
     pub instances: u64,
     /// Verifications of all.
     pub iterations: u64,
-    /// Cost of all; of the peak, the largest.
+    /// Total cost; of the peak, the maximum.
     pub total: Cost,
     /// Cost of one verification.
     pub per_iteration: Cost,
 }
 
 impl Totals {
-    /// Adds up.
+    /// Adds up reports.
     pub fn of(reports: &[Report]) -> Totals {
         let mut reports_left = reports.iter();
         let Some(first) = reports_left.next() else { return Totals::default() };

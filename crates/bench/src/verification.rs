@@ -1,11 +1,11 @@
-//! What is measured of skep: [`verify`] of a loaded program, nothing else. Reading files and BTF,
-//! and relocating, are not in it.
+//! What is measured of skep: [`verify`] of a loaded program, without reading files and BTF and
+//! relocating.
 
 use serde::{Deserialize, Serialize};
 use skep_program::Program;
 use skep_verifier::{Config, FastPaths, Outcome, Verdict};
 
-/// What must be the same on both sides of a comparison.
+/// Counts that must be the same on both sides of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// The program is accepted.
@@ -18,7 +18,7 @@ pub struct Counts {
     pub peak_states: u64,
 }
 
-/// Verifies; the one function that callgrind counts in, so it is not to be inlined.
+/// Verifies a program. Not inlined, because callgrind counts in this function only.
 #[inline(never)]
 pub fn verify(program: &Program, config: &Config) -> Outcome {
     skep_verifier::verify(program, config)
@@ -28,7 +28,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
 ///
 /// # Errors
 ///
-/// There is no verdict: the program needs what is not modelled, or we are wrong.
+/// There is no verdict: the program needs an unsupported feature, or there is a bug.
 pub fn counts(outcome: &Outcome) -> Result<Counts, String> {
     match &outcome.verdict {
         Verdict::Unsupported(what) => return Err(format!("not supported yet: {what}")),
@@ -44,16 +44,16 @@ pub fn counts(outcome: &Outcome) -> Result<Counts, String> {
     })
 }
 
-/// What only our verifier counts.
+/// A counter that only our verifier has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
-    /// As in the verifier's statistics.
+    /// Its name in the verifier's statistics.
     pub name: String,
     /// Events, or bytes where the name begins with `mem_`.
     pub value: u64,
 }
 
-/// How often the fast ways of `Tuning` ran, and the most bytes of each kind.
+/// How often the fast paths of `Tuning` ran, and the peak bytes of each kind.
 pub fn counters(outcome: &Outcome) -> Vec<Counter> {
     let FastPaths {
         idmap_resets,
@@ -81,7 +81,7 @@ pub fn counters(outcome: &Outcome) -> Vec<Counter> {
 }
 
 impl Counts {
-    /// `accepted, 7,453 insns, 874 states`-like parts that differ, for people; empty if none does.
+    /// The parts of `accepted, 7,453 insns, 874 states` that differ; empty if none does.
     pub fn difference(&self, other: &Counts) -> String {
         let mut parts = Vec::new();
         if self.accepted != other.accepted {

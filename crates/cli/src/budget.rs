@@ -6,7 +6,7 @@ mod loops;
 mod round;
 
 use crate::dump::names::{insn_with_map, source_spot};
-use crate::story::{Described, since};
+use crate::notes::{Described, since};
 use skep::program::Program;
 use skep::{Profile, Refusal, Verification};
 use skep_report::Note;
@@ -18,7 +18,7 @@ const BRANCHES_MAX: usize = 3;
 /// Notes for a rejection because of a limit.
 pub(crate) struct Spending {
     pub(crate) notes: Vec<Note>,
-    /// The insn that uses up the budget; verification may end at any insn.
+    /// The insn at which the budget was used up; it may be any insn.
     pub(crate) at: Option<usize>,
 }
 

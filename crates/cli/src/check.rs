@@ -1,4 +1,4 @@
-//! `skep check`: explains each rejection, with its source line and what was known there.
+//! `skep check`: explains each rejection, with its source line and the known state there.
 
 use crate::budget;
 use crate::choice::{read_filters, read_presets};
@@ -12,8 +12,8 @@ use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
 use crate::near;
+use crate::notes;
 use crate::sources::SourceTree;
-use crate::story;
 use crate::streams::{KeptLines, Streams};
 use skep::catalogue::is_of_declaration;
 use skep::object::Error as LoadError;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Prefix of the rules of load errors.
 const LOAD_ERROR: &str = "load_error_";
-/// Size of the path to a rejection that is kept.
+/// Maximum size of the recorded path to a rejection.
 const PATH_BYTES: usize = 16 << 20;
 
 /// The result for one program.
@@ -56,7 +56,7 @@ impl Answer {
         }
     }
 
-    /// As the page has it.
+    /// Its representation on the page.
     fn told(&self) -> CheckedProgram {
         let why = match (&self.diagnostic, &self.trouble) {
             (None, Some(line)) => Err(line.clone()),
@@ -67,7 +67,7 @@ impl Answer {
     }
 }
 
-/// How many programs ended how.
+/// Number of programs by result.
 #[derive(Default)]
 struct Summary {
     accepted: usize,
@@ -165,7 +165,7 @@ fn judge(
         format => write(format, streams.out, (&diagnostics, log))?,
     }
     if let Some(kernel) = &plan.session.kernel {
-        // Also with --quiet: a result for a kernel that is not modelled must not be without this.
+        // Also with --quiet: a result for a kernel must not be without its warning.
         writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
     }
     Ok(worst)
@@ -201,7 +201,7 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
     plan_with(flags, session, gate(flags)?)
 }
 
-/// Created after everything that is read once has been read.
+/// Created after all shared input has been read.
 pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, String> {
     MemoryGate::new(&flags.input, Kept::Logs).map(Arc::new)
 }
@@ -253,8 +253,7 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     }
 }
 
-/// What the catalogue says of a code, about which this is told. `names` knows what the source calls
-/// a thing.
+/// The catalogue's advice for a code. `names` returns the source's name of an object.
 fn advice(
     code: &str,
     (message, notes): (&str, &[Note]),
@@ -269,7 +268,7 @@ fn advice(
     Some(Advice { title: section.title.to_owned(), help })
 }
 
-/// A program that does not come before the verifier.
+/// A program that fails before the verifier.
 fn unloaded(
     judged: &Judged<'_>,
     (refusal, error): (&Refusal, &LoadError),
@@ -278,7 +277,7 @@ fn unloaded(
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let hint = "--loader any opens objects made for other loaders".to_owned();
     let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
-    // What is only misspelled needs no other loader.
+    // A misspelled name is no reason to suggest another loader.
     let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
     Diagnostic {
         severity: Severity::Error,
@@ -295,11 +294,11 @@ fn unloaded(
 }
 
 /// Gives the text of an insn, and its location.
-fn describing(program: &Program) -> impl Fn(usize) -> story::Described {
+fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
     |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)))
 }
 
-/// The program that a diagnostic is about.
+/// The program of a diagnostic.
 struct Subject<'a> {
     file: &'a str,
     prog: &'a str,
@@ -314,10 +313,10 @@ impl Subject<'_> {
         }
         // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
-        let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
+        let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);
-        notes.extend(lacks.and_then(|idx| story::used_at(idx, self.program, &describe)));
+        notes.extend(lacks.and_then(|idx| notes::used_at(idx, self.program, &describe)));
         let btf = self.program.kernel_btf.as_deref();
         notes.extend(refusal.load.and_then(|_| near::note(&refusal.message, btf)));
         let spending =
@@ -325,7 +324,7 @@ impl Subject<'_> {
         let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
         match spending {
             Some(spending) => notes.extend(spending.notes),
-            None => match story::encoding(refusal, self.program) {
+            None => match notes::encoding(refusal, self.program) {
                 Some(note) => notes.push(note),
                 None => notes.extend(self.of_path(refusal, verification, shown)),
             },
@@ -353,12 +352,12 @@ impl Subject<'_> {
         }
     }
 
-    /// What the source calls what a refusal is about.
+    /// The source's name of the object of a rejection.
     fn name_of(&self, thing: &str, refusal: &Refusal, found: &Verification) -> Option<String> {
         let describe = describing(self.program);
         match thing {
             "acquired" => names::of_call(self.program, found.acquired_by?, &describe),
-            "section" => story::sleepable_section(self.program),
+            "section" => notes::sleepable_section(self.program),
             _ => {
                 let about = (refusal, found.because.as_deref());
                 let path = found.path.as_ref()?;
@@ -367,12 +366,12 @@ impl Subject<'_> {
         }
     }
 
-    /// A call of a function that nobody could call: what is wrong stands where it is declared, and
-    /// what it is given does not matter.
+    /// A call of a function that no program can call: the error is in its declaration, and the
+    /// arguments do not matter.
     fn declared(&self, refusal: &Refusal, verification: &Verification) -> Option<Diagnostic> {
         let because = verification.because.as_deref()?;
         let call = refusal.insn_idx.filter(|_| is_of_declaration(&refusal.kind))?;
-        let start = story::called(refusal, self.program)?;
+        let start = notes::called(refusal, self.program)?;
         let called_at = format!("{} at", refusal.message.trim_end());
         Some(Diagnostic {
             severity: Severity::Error,
@@ -383,7 +382,7 @@ impl Subject<'_> {
             prog: self.prog.to_owned(),
             insn_idx: Some(start),
             at: source_spot(self.program, start),
-            notes: vec![story::since(&called_at, call, &describing(self.program))],
+            notes: vec![notes::since(&called_at, call, &describing(self.program))],
             insn: None,
         })
     }
@@ -400,11 +399,11 @@ impl Subject<'_> {
         let describe = describing(program);
         let acquired = verification.acquired_by;
         let mut notes: Vec<Note> =
-            acquired.map(|idx| story::acquired(idx, &describe)).into_iter().collect();
+            acquired.map(|idx| notes::acquired(idx, &describe)).into_iter().collect();
         let because = verification.because.as_deref();
-        notes.extend(because.map(|text| story::because(text, refusal, program)));
-        notes.extend(story::begun(refusal, path, program, &describe));
-        notes.extend(story::left_by(refusal, path, program, acquired, &describe));
+        notes.extend(because.map(|text| notes::because(text, refusal, program)));
+        notes.extend(notes::begun(refusal, path, program, &describe));
+        notes.extend(notes::left_by(refusal, path, program, acquired, &describe));
         let checks = missing_check::notes(refusal, path, program, &describe);
         let history = History::of(path, program).shortened(checks.len() > 1).because(because);
         notes.extend(history.notes(refusal, shown, program, &describe));

@@ -1,11 +1,11 @@
-//! Which programs, with which global variables: `--filter`, `--set-global-vars`, `--fail-if`, with
-//! lists in files.
+//! Selection of programs, and values of global variables: `--filter`, `--set-global-vars`,
+//! `--fail-if`, with lists in files.
 
 use crate::inputs::read_list;
 use crate::sweep::Sweep;
 use skep_report::{Filters, Gate};
 
-/// A name that no program has is a mistake; a statistic that none has is an answer.
+/// A program name that matches nothing is an error; a statistic that matches nothing is a result.
 pub(crate) const NO_MATCH: &str = "--filter: no program matches";
 
 /// Reads the conditions of `--fail-if`.

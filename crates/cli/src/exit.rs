@@ -3,16 +3,16 @@
 /// How a run ended; later variants take precedence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// All is well.
+    /// Success.
     #[default]
     Success,
-    /// A program is refused.
+    /// A program was rejected.
     Refused,
-    /// The input or the host is at fault, or something is not modelled yet.
+    /// An error of the input or the host, or an unsupported feature.
     Input,
-    /// The user ended the runs (SIGINT); what was done by then is shown.
+    /// The user interrupted the run (SIGINT); the results so far are shown.
     Interrupted,
-    /// We are wrong.
+    /// A bug in skep.
     Bug,
 }
 
@@ -40,7 +40,7 @@ impl Exit {
         }
     }
 
-    /// The worse of two.
+    /// Raises the exit code to another one, if that is worse.
     pub fn raise(&mut self, other: Exit) {
         *self = (*self).max(other);
     }

@@ -70,7 +70,7 @@ fn sections(codes: Vec<&str>) -> Vec<&'static Section> {
     found
 }
 
-/// What the sections say, with the messages of each code.
+/// Writes the sections, with the messages of each code.
 fn write_json(sections: &[&Section], out: &mut dyn Write) -> io::Result<()> {
     let messages = |wanted: &str| -> Vec<String> {
         let of_code = catalogue::codes().into_iter().filter(|(code, _)| code == wanted);

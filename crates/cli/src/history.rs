@@ -1,12 +1,12 @@
-//! What was known about registers, and since when, from the path to a rejection.
+//! The known values of registers, and their origins, from the path to a rejection.
 
 pub(crate) mod insn;
 pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
+use crate::notes::{self, Described, insn_idx};
 use crate::profile::function_name;
-use crate::story::{self, Described, insn_idx};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
@@ -16,7 +16,7 @@ use skep::{Refusal, Register, Step, WalkedPath};
 use skep_report::Note;
 use std::collections::HashMap;
 
-/// Registers explained at most: an insn and its message rarely name more.
+/// Maximum number of registers explained: an insn and its message rarely name more.
 const REGS_MAX: usize = 4;
 
 /// A register's value now, and when an insn last set it.
@@ -26,9 +26,9 @@ struct Known<'p> {
     made: &'p Register,
     /// The insn since which it has its current value.
     since: Option<u32>,
-    /// The insn that made it anew, or what it is a copy of.
+    /// The insn that set it anew, or of whose result it is a copy.
     origin: Option<u32>,
-    /// How many steps of the path came before `now`.
+    /// Number of steps of the path before `now`.
     step: usize,
 }
 
@@ -189,7 +189,7 @@ impl<'p> History<'p> {
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
             notes.extend(gone.map(|&idx| {
-                story::since(&format!("R{reg} is uninitialized after"), idx, describe)
+                notes::since(&format!("R{reg} is uninitialized after"), idx, describe)
             }));
         }
         notes
@@ -209,7 +209,7 @@ impl<'p> History<'p> {
             let is_news = made.by.is_some() || self.global.is_some() && made.regno != 10;
             return is_news.then(|| self.note(last, made, *origin, describe)).into_iter().collect();
         }
-        // Every address in the stack was its top once.
+        // Every address in the stack is computed from its top.
         let tells = !self.is_short && &*made.value != "fp0";
         let was = tells.then(|| self.note("was", made, *origin, describe));
         was.into_iter().chain([self.note(last, now, *since, describe)]).collect()
@@ -225,7 +225,7 @@ impl<'p> History<'p> {
         let Register { regno, value, .. } = fact;
         let says = format!("R{regno} {verb} {value}, since");
         match (since, &self.global) {
-            (Some(idx), _) => story::since(&says, idx as usize, describe),
+            (Some(idx), _) => notes::since(&says, idx as usize, describe),
             (None, None) => {
                 Note { text: format!("R{regno} {verb} {value}, from the start"), at: None }
             }
@@ -255,12 +255,12 @@ impl<'p> History<'p> {
         // The last insn is the rejected one.
         let before = insns.split_last().map_or(&[][..], |(_, before)| before);
         let mut calls = before.iter().rev().filter(|&&idx| {
-            let name = story::callee(program, idx, describe);
+            let name = notes::callee(program, idx, describe);
             name.is_some_and(|name| takes_away(&lost.now.value, &name))
         });
         let regno = lost.now.regno;
         match calls.next() {
-            Some(&idx) => story::since(&format!("R{regno} was invalidated by"), idx, describe),
+            Some(&idx) => notes::since(&format!("R{regno} was invalidated by"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
     }
@@ -302,7 +302,7 @@ fn is_sum(insn: &Insn) -> bool {
 
 /// The register of the argument that a message refers to, such as `arg#0`.
 fn argument(message: &str) -> Option<u8> {
-    // Helpers' are numbered as registers are, those of functions from 0 on.
+    // Arguments of helpers are numbered like registers, those of functions from 0.
     const NUMBERED: [(&str, u8); 4] =
         [("arg#", 1), ("arg #", 1), ("trusted arg", 1), ("helper arg", 0)];
     let found = NUMBERED.iter().find_map(|(words, first)| {

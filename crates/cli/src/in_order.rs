@@ -1,7 +1,7 @@
 //! Runs numbered jobs on several threads and passes their results on in order.
 //!
 //! A slow job delays the results after it. The total size of waiting results is bounded, and so is
-//! their number, which is so large that no thread has to wait for it (with 64 per thread, two
+//! their number, whose limit is so high that no thread has to wait (with 64 per thread, two
 //! threads over the open corpus lost a tenth of their time behind one program).
 //!
 //! Deliberately absent: starting jobs in another order. Their cost is not known beforehand; with
@@ -45,14 +45,14 @@ pub trait Weigh {
     }
 }
 
-/// How far the run is.
+/// Progress of the run.
 #[derive(Default)]
 struct Progress {
     /// The next number to begin.
     next: AtomicUsize,
     /// The number of the result to be passed on next.
     wanted: AtomicUsize,
-    /// Bytes of results that wait.
+    /// Total size of waiting results.
     waiting_bytes: AtomicUsize,
     stop: AtomicBool,
 }

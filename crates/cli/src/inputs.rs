@@ -11,14 +11,14 @@ use walkdir::WalkDir;
 /// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Whether it was named by the user; otherwise it was found in a directory, where other files
     /// are skipped.
     pub named: bool,
 }
 
-/// What the arguments name.
+/// The files named by the arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     /// Files, in the order of the arguments; those of a folder by name.
@@ -84,7 +84,7 @@ pub fn read_text(path: &Path) -> std::io::Result<String> {
     })
 }
 
-/// The same of any bytes.
+/// The same for arbitrary bytes.
 fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;

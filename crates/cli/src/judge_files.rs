@@ -71,9 +71,9 @@ pub struct Loaded<'a> {
 pub enum JudgeError {
     /// The file or an argument is wrong.
     Input(String),
-    /// We are: something panicked.
+    /// A bug in skep: something panicked.
     Bug(String),
-    /// Nothing is wrong, but the user should know it.
+    /// No error, but useful to know.
     Note(String),
 }
 
@@ -97,7 +97,7 @@ impl JudgeError {
     }
 }
 
-/// What became of one file.
+/// The result for one file.
 pub struct FileAnswers<T> {
     /// Name as the user gave it.
     pub file: String,
@@ -453,7 +453,7 @@ fn image_name(file: &str, image: &Range<usize>, file_bytes: usize) -> String {
     }
 }
 
-/// What follows the last slash.
+/// The part after the last slash.
 pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -466,7 +466,7 @@ pub fn exit_of_load(error: &LoadError) -> Exit {
     }
 }
 
-/// Why a program cannot be loaded, and who is at fault.
+/// Why a program cannot be loaded, and whether the input or skep is at fault.
 pub fn not_loaded(error: &LoadError) -> String {
     Refusal::of_load(error).map_or_else(|| format!("while loading: {error}"), |r| r.message)
 }

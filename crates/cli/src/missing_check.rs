@@ -1,12 +1,12 @@
-//! The missing or ineffective check is at another insn than the access: finds the comparison that
-//! was probably meant, and why it is not effective.
+//! A missing or ineffective check is not at the rejected insn: finds the comparison that was
+//! probably meant, and why it has no effect.
 
 mod bounds;
 mod packet;
 
+use crate::dataflow::Dataflow;
 use crate::history::{named_register, names};
-use crate::lineage::Lineage;
-use crate::story::Described;
+use crate::notes::Described;
 use skep::program::Program;
 use skep::{Refusal, WalkedPath};
 use skep_report::Note;
@@ -19,17 +19,17 @@ pub(crate) fn notes(
     describe: &impl Fn(usize) -> Described,
 ) -> Vec<Note> {
     match refusal.kind.as_str() {
-        "beyond-packet" => packet::note(refusal, &Lineage::of(path, program), program, describe)
+        "beyond-packet" => packet::note(refusal, &Dataflow::of(path, program), program, describe)
             .into_iter()
             .collect(),
         kind if bounds::CODES.contains(&kind) => {
-            bounds::notes(refusal, &Lineage::of(path, program), program, describe)
+            bounds::notes(refusal, &Dataflow::of(path, program), program, describe)
         }
         _ => Vec::new(),
     }
 }
 
-/// What the source calls a thing that a refusal is about; a gap of the catalogue's help lines.
+/// The source's name of the object of a rejection, for the catalogue's help lines.
 pub(crate) fn name_of(
     thing: &str,
     (refusal, because): (&Refusal, Option<&str>),
@@ -37,14 +37,14 @@ pub(crate) fn name_of(
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let lineage = Lineage::of(path, program);
+    let dataflow = Dataflow::of(path, program);
     let id = match thing {
         "pointer" => {
             let regno = named_register(refusal, because)?;
-            *lineage.regs.get(&(lineage.frame, regno))?
+            *dataflow.regs.get(&(dataflow.frame, regno))?
         }
-        "number" => bounds::number(refusal, &lineage, program)?,
+        "number" => bounds::number(refusal, &dataflow, program)?,
         _ => return None,
     };
-    names::of_value(&lineage, id, program, describe)
+    names::of_value(&dataflow, id, program, describe)
 }

@@ -1,14 +1,14 @@
-//! What a loader's refusal may have meant: names that are spelled much like one that is not there.
+//! Suggestions for misspelled names in a loader's error.
 
 use skep::btf::{Btf, Kind};
 use skep::object::section_names;
 use skep_report::Note;
 
-/// More are no help.
+/// Maximum number of suggestions.
 const SHOWN: usize = 3;
 
-/// Names near to the one that a message says is missing: of sections, or of what `btf`, the
-/// kernel's, has.
+/// Names similar to the one that a message reports as missing: of sections, or of types and
+/// functions in `btf`, the kernel's.
 pub(crate) fn note(message: &str, btf: Option<&Btf>) -> Option<Note> {
     let near = match between(message, "no program type of section name '", "'") {
         Some(section) => sections(section),
@@ -19,7 +19,7 @@ pub(crate) fn note(message: &str, btf: Option<&Btf>) -> Option<Note> {
     (!near.is_empty()).then(|| Note { text: text(), at: None })
 }
 
-/// Known sections, with the target of the one that is not known.
+/// Known sections, with the target of the unknown one.
 fn sections(section: &str) -> Vec<String> {
     let (kind, target) = section.split_at(section.find('/').unwrap_or(section.len()));
     let near = nearest(kind, section_names());
@@ -61,9 +61,9 @@ fn named(btf: &Btf, kind: Kind, name: &str) -> Vec<String> {
 fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let most = (asked.chars().count() / 4).max(1);
     let far = |name: &str| {
-        // Most names of a kernel are told apart by their length.
+        // Most names of a kernel differ in length, so compare that first.
         let apart = name.len().abs_diff(asked.len());
-        // Two letters that changed places are one slip.
+        // Two swapped letters count as one error.
         (apart <= most).then(|| strsim::osa_distance(asked, name))
     };
     let mut found: Vec<(usize, &str)> = names.filter_map(|name| Some((far(name)?, name))).collect();

@@ -19,7 +19,7 @@ pub fn run_in_process(run: Run) -> ExitCode {
     }
     match std::panic::catch_unwind(|| in_streams(run)) {
         Ok(Ok(exit)) => ExitCode::from(exit.code()),
-        // What is said of errors is not read: they are not known.
+        // Errors of writing to the error stream are ignored.
         Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(Exit::Input.code()),
         Ok(Err(e)) => {
             let _ = writeln!(io::stderr(), "error: while writing: {}", skep::io_text(&e));

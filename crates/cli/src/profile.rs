@@ -115,7 +115,7 @@ fn print(
     }
 }
 
-/// Why there is no verdict, and how bad that is.
+/// Why there is no verdict, and the exit code.
 fn no_verdict(verification: &Verification) -> Option<(String, Exit)> {
     match &verification.verdict {
         Verdict::Accepted(_) | Verdict::Rejected(_) => None,

@@ -81,7 +81,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
     Ok(exit)
 }
 
-/// What was loaded, and errors.
+/// The loaded programs, and errors.
 #[derive(Default)]
 struct Loaded {
     instances: Vec<Instance>,
@@ -133,7 +133,7 @@ impl Loaded {
     }
 }
 
-/// Runs a program on zeros.
+/// Runs a program on zeroed input.
 fn run_many(instance: &Instance, repeat: u32) -> Result<(), String> {
     if repeat == 0 {
         return Ok(());
@@ -162,7 +162,7 @@ pub(crate) fn row(info: &ProgInfo) -> ProgRow {
         estimated_from: info.stats.is_estimate().then_some(info.stats.timed_cnt),
         recursion_misses: info.stats.recursion_misses,
         loaded_at,
-        // Whoever owns the process.
+        // The owner of the process.
         uid: std::fs::metadata("/proc/self").map_or(0, |metadata| metadata.uid()),
         bytes_xlated: info.bytes_xlated,
         jited: info.bytes_jited.is_some(),

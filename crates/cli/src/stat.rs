@@ -1,4 +1,4 @@
-//! `skep stat`: veristat's job without root.
+//! `skep stat`: veristat without root.
 
 pub(crate) mod live;
 pub(crate) mod replay;

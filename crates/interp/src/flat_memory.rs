@@ -37,7 +37,7 @@ impl FlatMemory {
         self.ctx.borrow().clone()
     }
 
-    /// Gives the bytes of an access to `f`.
+    /// Calls `f` with the bytes of an access.
     fn at<T>(
         &self,
         (addr, size, write): (u64, u32, bool),

@@ -21,7 +21,7 @@ pub struct At<'a> {
     pub host: &'a dyn Host,
 }
 
-/// Looks at runs.
+/// Observes runs.
 pub trait Watch {
     /// A run begins, or a helper calls a callback.
     fn enters(&mut self);

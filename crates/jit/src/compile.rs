@@ -11,13 +11,13 @@ use crate::{CodeInfo, Compiled, Linkage, Prologue, Relocations, Symbol, Tuning, 
 use skep_verifier::{SubprogFacts, Xlated};
 use std::ops::Range;
 
-/// Compiles a program. Addresses in `reach` are within 32 bits of wherever the code will stand:
-/// calls go there directly.
+/// Compiles a program. Addresses in `reach` are within 32 bits of any possible position of the
+/// code, so they are called directly.
 ///
 /// # Errors
 ///
-/// Something is not supported yet or not linked. Whether the program is safe is not checked here,
-/// nor whether this processor is one that could run it.
+/// Something is not supported yet or not linked. Neither the safety of the program nor the features
+/// of this processor are checked here.
 pub fn compile(
     xlated: &Xlated,
     linkage: &Linkage,

@@ -1,4 +1,4 @@
-//! `Compiled`: the machine code of a program before it has a place.
+//! `Compiled`: the machine code of a program before relocation.
 
 use crate::asm::AbsCall;
 use crate::pc_map::PcMap;
@@ -13,22 +13,22 @@ pub struct Symbol {
     pub name: String,
     /// Offset in the code.
     pub off: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
-/// The machine code of a program, to be put in a place by [`Relocations::apply`].
+/// The machine code of a program, to be relocated by [`Relocations::apply`].
 #[derive(Debug)]
 pub struct Compiled {
-    /// The bytes, but for what depends on the place.
+    /// The bytes, before relocation.
     pub code: Vec<u8>,
-    /// What depends on the place.
+    /// Relocations of the bytes.
     pub relocations: Relocations,
-    /// What the bytes mean.
+    /// Information about the bytes.
     pub info: CodeInfo,
 }
 
-/// What in the code depends on the place that it gets, or on other memory that comes with it.
+/// Relocations: bytes that depend on the code's address, or on the addresses of its flags.
 #[derive(Debug, Default)]
 pub struct Relocations {
     pub(crate) calls: Vec<AbsCall>,
@@ -37,13 +37,13 @@ pub struct Relocations {
 }
 
 impl Relocations {
-    /// How many flags the code tests: bytes in memory, in code that is not patched.
+    /// Number of flags that the code tests: bytes in memory, in code that is not patched.
     pub fn flags(&self) -> u32 {
         self.flags.len() as u32
     }
 
-    /// Fills in `code`, which will stand at `address`; `flag` tells the address of each flag, by
-    /// number. The calls reach their targets from every address in the range of which
+    /// Relocates `code`, which will be at `address`; `flag` returns the address of each flag, by
+    /// number. Calls reach their targets from every address in the range for which
     /// [`crate::compile`] was given the reach.
     pub fn apply(&self, code: &mut [u8], address: u64, flag: impl Fn(u32) -> u64) {
         for call in &self.calls {
@@ -59,32 +59,32 @@ impl Relocations {
     }
 }
 
-/// What is known of machine code: entries, sites, and which insn each byte belongs to. Offsets are
-/// those in the code.
+/// Information about machine code: entries, sites, and the insn of each byte. Offsets are those in
+/// the code.
 #[derive(Debug)]
 pub struct CodeInfo {
-    /// Where the host enters.
+    /// Entry point for the host.
     pub entry: u32,
-    /// Where tail calls enter.
+    /// Entry point for tail calls.
     pub tail_entry: u32,
-    /// Which insn each byte of the code belongs to.
+    /// The insn of each byte of the code.
     pub pc_map: PcMap,
     pub(crate) stats: StatsSites,
     /// Patched tail calls: those with a constant index whose arrays were linked as
     /// [`crate::ProgArrayLink::patched`]. All are vacant at first.
     pub tail_calls: Vec<TailCallSite>,
-    /// How the switches are implemented, which is not always as requested.
+    /// How the switches are implemented, which may differ from the request.
     pub poke: PokeMode,
     /// The functions, in order, and the stubs of the statistics.
     pub symbols: Vec<Symbol>,
-    /// The kind of prologue, which is not always as requested.
+    /// The kind of prologue, which may differ from the request.
     pub prologue: Prologue,
     /// Whether fuel is counted.
     pub fuel: bool,
 }
 
 impl CodeInfo {
-    /// The switch at the entry that has runs counted, if there is one.
+    /// The switch at the entry that enables counting of runs, if there is one.
     pub fn stats_entry(&self) -> Option<SwitchSite> {
         self.stats.entry
     }

@@ -27,7 +27,7 @@ impl Error {
         matches!(self.0, Kind::Unsupported { .. })
     }
 
-    /// Whether we are wrong: a pass made what there is no machine code for.
+    /// Whether this is a bug: a pass produced an op without machine code.
     pub fn is_bug(&self) -> bool {
         matches!(self.0, Kind::Bug { .. })
     }

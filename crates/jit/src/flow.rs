@@ -29,7 +29,7 @@ pub(crate) struct Held {
     pub(crate) value: u64,
 }
 
-/// What is known of the control flow.
+/// The control flow of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     pub(crate) funcs: Vec<Func>,
@@ -140,7 +140,7 @@ impl Flow {
         }
     }
 
-    /// Computes `live_out` anew.
+    /// Recomputes `live_out`.
     pub(crate) fn find_live(&mut self, ops: &[Op]) {
         self.live_out.clear();
         self.live_out.resize(ops.len(), RegSet::NONE);
@@ -182,7 +182,7 @@ impl Flow {
         }
     }
 
-    /// What is held in the function of op `at`.
+    /// The constants held in registers in the function of op `at`.
     pub(crate) fn held_at(&self, at: usize) -> impl Iterator<Item = &Held> {
         let func = self.funcs.partition_point(|func| func.end as usize <= at);
         self.held.iter().filter(move |held| held.func == func)

@@ -13,7 +13,7 @@
 use crate::judge::{Answer, Prepared, as_loaded};
 use crate::kernel_log::{self, KernelStats};
 use crate::modules::{Named, Place};
-use crate::wire_bytes::{Reader, Writer};
+use crate::wire_bytes::{Reader, Writer, broken};
 use skep_btf::Btf;
 use skep_insn::{Endian, InsnIdx, decode_all, encode_all};
 use skep_program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program, TargetFunction};
@@ -371,10 +371,6 @@ fn read_frame(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut frame = Vec::new();
     from.take(len as u64).read_to_end(&mut frame)?;
     if frame.len() < len { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(frame) }
-}
-
-pub(crate) fn broken() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "not a message of a guest")
 }
 
 #[cfg(test)]

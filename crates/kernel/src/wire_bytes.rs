@@ -1,7 +1,10 @@
 //! Numbers, texts and lists as bytes, for [`wire`](crate::wire).
 
-use crate::wire::broken;
 use std::io;
+
+pub(crate) fn broken() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a message of a guest")
+}
 
 /// Appends to a message.
 #[derive(Default)]

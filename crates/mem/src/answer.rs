@@ -12,12 +12,12 @@ const UNKNOWN: i32 = -1;
 const ALLOWED: i32 = 0;
 
 impl Answer {
-    /// Not asked yet.
+    /// The host has not been asked yet.
     pub const fn unknown() -> Answer {
         Answer(AtomicI32::new(UNKNOWN))
     }
 
-    /// Why it is refused, if it is.
+    /// The error, if the host refuses.
     pub fn get(&self, ask: impl FnOnce() -> Option<Errno>) -> Option<Errno> {
         let mut known = self.0.load(Ordering::Acquire);
         if known == UNKNOWN {

@@ -1,8 +1,8 @@
 //! Barriers on all threads of the process (`membarrier`), and whether the host lets us have them.
 //!
-//! A thread that runs programs announces it with a plain store; who has to know who runs pays for a
-//! barrier ([`crate::epoch`]). Code that is changed or replaced needs more: every thread has to
-//! serialise its instruction stream ([`synchronise`]).
+//! A thread that runs programs announces it with a plain store; the threads that need to know pay
+//! for a barrier ([`crate::epoch`]). Code that is changed or replaced needs more: every thread has
+//! to serialise its instruction stream ([`synchronise`]).
 
 use crate::answer::Answer;
 use rustix::io::Errno;
@@ -20,7 +20,7 @@ fn register() -> Result<(), Errno> {
     membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)
 }
 
-/// Registers a child of `fork`, as its parent did: nothing says that it is inherited.
+/// Registers a child of `fork`, as its parent did: inheritance is not documented.
 ///
 /// # Errors
 ///

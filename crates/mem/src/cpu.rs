@@ -44,7 +44,7 @@ pub struct Cpus {
 #[repr(align(64))]
 struct Number(AtomicU64);
 
-/// Nobody's.
+/// The word of a number that no thread has.
 const FREE: u64 = 0;
 /// Added to the word of a number used by a run that will return it.
 const BUSY: u64 = 1 << 16;
@@ -71,7 +71,7 @@ const NOWHERE: Here = Here { id: 0, state: 0, cpu: 0 };
 thread_local! {
     /// The number of the current run, or the one that the thread keeps from its last run.
     static HERE: Cell<Here> = const { Cell::new(NOWHERE) };
-    /// Where it ran last.
+    /// The thread's number in its last run.
     static LAST: Cell<Here> = const { Cell::new(NOWHERE) };
     /// The numbers that the thread keeps, or had last, by runtime.
     static OWNED: RefCell<Vec<Owned>> = const { RefCell::new(Vec::new()) };
@@ -185,7 +185,7 @@ impl Cpus {
         Arc::new(Cpus { id, state: AtomicU32::new(0), threads: AtomicU32::new(0), numbers })
     }
 
-    /// How many there are.
+    /// Their count.
     pub fn count(&self) -> usize {
         self.numbers.len()
     }
@@ -321,10 +321,10 @@ impl Cpus {
     }
 }
 
-/// Lets others run who have a number: their runs are mostly short. Not by `std::thread::sleep`,
-/// which panics where the host refuses the system call.
+/// Yields, later sleeps, until a number is free: runs are mostly short. Not by
+/// `std::thread::sleep`, which panics where the host refuses the system call.
 pub fn wait(turns: &mut u32) {
-    /// Looks before it is time to sleep.
+    /// Number of yields before sleeping.
     const YIELDS: u32 = 64;
     const SLEEP: Duration = Duration::from_micros(50);
     *turns = turns.saturating_add(1);

@@ -1,15 +1,15 @@
-//! `fork`: who has to know that the process forks, and in which order they are told.
+//! Functions called around `fork`, and their order.
 //!
 //! No lock: a child could find it held by a thread that it does not have.
 //!
-//! Deliberately absent: locks of others. A child of a process with several threads finds maps
-//! locked that another thread was changing at that moment, as it does malloc's arenas.
+//! Deliberately absent: locks of others. A child of a process with several threads may find maps
+//! locked by a thread that was changing them at that moment, as with malloc's arenas.
 
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// What is called around `fork`, in the thread that forks.
+/// Functions that are called around `fork`, in the thread that forks.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// Before the fork: takes locks that the child needs.
@@ -21,7 +21,7 @@ pub struct Hooks {
     pub in_child: fn(),
 }
 
-/// In the order in which they came: `before` is called in this order, the others in the reverse.
+/// In order of registration: `before` is called in this order, the others in reverse.
 static HOOKS: [AtomicPtr<Hooks>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -31,13 +31,13 @@ pub fn is_lost() -> bool {
     LOST.load(Ordering::Acquire)
 }
 
-/// Says so: from now on no thread of this process begins a run.
+/// Sets that: from now on no thread of this process begins a run.
 pub fn lose_code() {
     LOST.store(true, Ordering::Release);
 }
 
-/// Has `hooks` called at every `fork` from now on, unless they are already; there is room for all
-/// that there are.
+/// Has `hooks` called at every `fork` from now on, unless they already are; there is room for all
+/// of this workspace.
 pub fn add_hooks(hooks: &'static Hooks) {
     let this = std::ptr::from_ref(hooks).cast_mut();
     let is_in = |place: &AtomicPtr<Hooks>| {
@@ -51,18 +51,18 @@ pub fn add_hooks(hooks: &'static Hooks) {
 }
 
 fn watch() {
-    // Nobody waits for who is first: a child must not find another thread in it.
+    // No thread waits for the first: a child must not find another thread in it.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if WATCHED.swap(true, Ordering::AcqRel) {
         return;
     }
-    // SAFETY: the functions are there as long as the process, and do not unwind: they take locks,
-    // and make system calls whose failure they look at.
+    // SAFETY: the functions exist as long as the process, and do not unwind: they take locks, and
+    // make system calls whose results they check.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 
 fn hooks() -> impl DoubleEndedIterator<Item = &'static Hooks> {
-    // SAFETY: null, or what `add_hooks` was given.
+    // SAFETY: null, or the argument of an `add_hooks` call.
     HOOKS.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
 }
 

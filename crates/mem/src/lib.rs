@@ -1,9 +1,9 @@
-//! Memory that threads share: where it is, how it is accessed, and when it may be used again.
+//! Memory shared by threads: its addresses, how it is accessed, and when it may be reused.
 //!
-//! Reading order: [`Region`] (memory with a fixed address) and [`Mem`] (such memory as a helper is
-//! given it), [`epoch`] (which runs are going on, and what no run can still hold), [`spin`] (locks
-//! for a few nanoseconds), [`cpu`] (the CPU number of a run), [`thread_word`] (what machine code
-//! finds by its thread pointer), [`barrier`] and [`fork`].
+//! Reading order: [`Region`] (memory with a fixed address) and [`Mem`] (such memory as passed to a
+//! helper), [`epoch`] (which runs are in progress, and what they may still use), [`spin`] (locks
+//! held for a few nanoseconds), [`cpu`] (the CPU number of a run), [`thread_word`] (data that
+//! machine code finds by its thread pointer), [`barrier`] and [`fork`].
 //!
 //! Nothing here knows what a program, a map or machine code is.
 

@@ -24,12 +24,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 /// Alignment of a region: a pair of cache lines.
 pub const ALIGN: usize = 128;
 
-/// There is no memory, or no more of the budget.
+/// No memory, or none left of the budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoMemory(String);
 
 impl NoMemory {
-    /// None for so many bytes.
+    /// For an allocation of so many bytes.
     pub fn of(bytes: usize) -> NoMemory {
         NoMemory(format!("ENOMEM ({bytes} bytes requested)"))
     }
@@ -51,12 +51,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many.
+    /// A budget of so many bytes.
     pub fn new(bytes_max: usize) -> Arc<Budget> {
         Arc::new(Budget { used: AtomicUsize::new(0), bytes_max })
     }
 
-    /// How many are in use.
+    /// Bytes in use.
     pub fn used_bytes(&self) -> usize {
         self.used.load(Relaxed)
     }
@@ -81,12 +81,12 @@ pub struct Share {
 }
 
 impl Share {
-    /// None yet.
+    /// A share of 0 bytes.
     pub fn new(budget: &Arc<Budget>) -> Share {
         Share { budget: budget.clone(), bytes: 0 }
     }
 
-    /// Takes so many more, if there are.
+    /// Takes so many more bytes; false if the budget has fewer.
     pub fn grow(&mut self, bytes: usize) -> bool {
         let taken = self.budget.take(bytes).is_ok();
         self.bytes += if taken { bytes } else { 0 };

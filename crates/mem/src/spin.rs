@@ -36,13 +36,13 @@ pub struct Spin<T> {
 // SAFETY: invariant 1: the value is reached by one thread at a time, so it must only be Send.
 unsafe impl<T: Send> Sync for Spin<T> {}
 
-/// The right to the value.
+/// Access to the value.
 #[derive(Debug)]
 pub struct Guard<'a, T> {
     spin: &'a Spin<T>,
     /// Acquired by a thread that is the only one until this is dropped.
     ends_lone: bool,
-    /// Not `Send`: who is alone is this thread.
+    /// Not `Send`: it is this thread that is alone.
     _here: PhantomData<*const ()>,
 }
 

@@ -39,7 +39,7 @@ pub struct Coverage {
     pub functions: Vec<FunctionRuns>,
 }
 
-/// What a program counts in.
+/// The execution counters of a program.
 #[derive(Debug)]
 pub(crate) struct Counting {
     pub(crate) hits: Arc<Hits>,

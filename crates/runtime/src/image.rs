@@ -143,7 +143,7 @@ impl ProgImage {
                 other.is_some_and(|other| Arc::ptr_eq(other, map))
             };
             self.connected.push(map.clone());
-            array.connect(code, is_mine).map_err(|why| Error::bug(why.to_string()))?;
+            array.connect(code, is_mine).map_err(|why| Error::bug(why.to_string()).because(why))?;
         }
         Ok(())
     }

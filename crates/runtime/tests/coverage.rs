@@ -1,4 +1,4 @@
-//! What is counted of runs is the same on both engines, and all of it.
+//! Coverage counts are complete, and the same on both engines.
 
 use skep_object::{Object, OpenOptions};
 use skep_program::Program;
@@ -10,7 +10,8 @@ use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::path::{Path, PathBuf};
 
 const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
-/// Of programs whose results depend on the time or on chance nothing is compared.
+/// Programs with these helpers have results that depend on time or random numbers: they are not
+/// compared.
 const BY_CHANCE: [&str; 2] = ["bpf_ktime_get_ns", "bpf_get_prandom_u32"];
 
 fn objects() -> Vec<(PathBuf, Object)> {
@@ -50,10 +51,10 @@ fn is_by_chance(program: &Program) -> bool {
     })
 }
 
-/// The runs of all programs of an object, which may tail call each other, one after the other.
+/// The runs of all programs of an object, which may tail call each other, in sequence.
 struct Ran {
     coverage: Vec<(String, Coverage)>,
-    /// As the interpreter counts them; runs that were stopped are left out.
+    /// As counted by the interpreter; stopped runs are excluded.
     insns: Option<u64>,
 }
 
@@ -90,7 +91,7 @@ fn both_engines_count_the_same_and_all_of_it() {
         let all = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
         let all: Vec<_> = all.filter(|program| !is_by_chance(program)).collect();
         let programs: Vec<_> = all.into_iter().filter_map(verified).collect();
-        // Timers tick when they like.
+        // Timers expire at unpredictable times.
         if path.ends_with("timer.bpf.o") {
             continue;
         }
@@ -114,14 +115,14 @@ fn both_engines_count_the_same_and_all_of_it() {
     assert!(compared > 300 && branches > 1000 && stopped > 5, "{compared} {branches} {stopped}");
 }
 
-/// Threads that run the same program count in words of their own.
+/// Threads that run the same program have separate counters.
 #[test]
 fn no_count_is_lost_between_threads() {
     let (_, object) =
         objects().into_iter().find(|(path, _)| path.ends_with("xdp_count.bpf.o")).unwrap();
     let program = verified(object.programs[0].program.as_ref().unwrap()).unwrap();
     for engine in &ENGINES {
-        // More threads than CPUs take turns.
+        // If there are more threads than CPUs, they take turns.
         for cpus in [2, 4] {
             let runtime = Runtime::new(Options { cpus, ..Options::default() }).unwrap();
             let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
@@ -143,7 +144,7 @@ fn no_count_is_lost_between_threads() {
     }
 }
 
-/// What does not ask for it is not counted, and the code is what it was.
+/// Without the option nothing is counted, and the code is unchanged.
 #[test]
 fn a_program_that_is_not_counted_is_the_same_to_the_byte() {
     for (_, object) in objects() {

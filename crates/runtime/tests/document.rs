@@ -1,5 +1,5 @@
-//! `docs/runtime.md` lists the helpers, kfuncs and maps there are, from the tables in the code.
-//! `BLESS=1 cargo test -p skep-runtime --test document` rewrites it.
+//! Generates `docs/runtime.md`, the list of supported helpers, kfuncs and maps, from the tables in
+//! the code. `BLESS=1 cargo test -p skep-runtime --test document` rewrites it.
 
 use skep_program::MapDef;
 use skep_runtime::{ErrorKind, Options, Runtime, supported_helpers, supported_kfuncs};
@@ -104,7 +104,7 @@ Statistics (`run_time_ns`, `run_cnt`, `recursion_misses`) are collected while th
 fn table(text: &str) -> String {
     let mut text = text.trim_end_matches([' ', ',']).to_owned();
     text.push('.');
-    // Lines of the house's width.
+    // Wrapped like other documents.
     let mut lines = String::new();
     let mut width = 0;
     for word in text.split(' ') {

@@ -1,8 +1,8 @@
-//! Nothing stays behind when runtimes, programs and maps go, whatever their runs ended with: not
-//! a block of the heap, not memory, not mappings of code and maps, not files.
+//! Runtimes, programs and maps leave nothing behind when they are dropped, however their runs
+//! ended: no heap blocks, no memory, no mappings of code or maps, no files.
 //!
-//! One test in a process of its own, as it looks at the whole process. `cargo xtask leaks` runs it
-//! under LeakSanitizer too, which says where a block came from.
+//! A single test in a separate process, because it counts resources of the whole process. `cargo
+//! xtask leaks` also runs it under LeakSanitizer, which reports where a block was allocated.
 
 use skep_object::{Object, OpenOptions};
 use skep_program::Program;
@@ -14,17 +14,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 const FILES: [&str; 4] = ["loops.bpf.o", "map_kinds.bpf.o", "timer.bpf.o", "xdp_count.bpf.o"];
-/// Rounds before the first look: caches are filled then.
+/// Rounds before the first measurement: caches are filled then.
 const WARM_UP: u32 = 40;
 const ROUNDS: u32 = 400;
-/// What 400 rounds may add, pages: far below one page a round.
+/// Pages that 400 rounds may add: far less than one page per round.
 const PAGES_MAX: u64 = 200;
 
-/// Blocks and bytes of the heap that are not given back.
+/// Allocated blocks and bytes of the heap.
 static BLOCKS: AtomicI64 = AtomicI64::new(0);
 static BYTES: AtomicI64 = AtomicI64::new(0);
 
-/// What 400 rounds may leave of blocks, which the test's own bookkeeping may need.
+/// Blocks that may remain after 400 rounds, for the test's own bookkeeping.
 const BLOCKS_MAX: i64 = 8;
 const BYTES_MAX: i64 = 4096;
 
@@ -33,19 +33,19 @@ struct Counted;
 #[global_allocator]
 static HEAP: Counted = Counted;
 
-// SAFETY: all is the system's allocator; what is counted beside it changes no block.
+// SAFETY: forwards to the system's allocator; the counters do not affect it.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BLOCKS.fetch_add(1, Relaxed);
         BYTES.fetch_add(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         BLOCKS.fetch_sub(1, Relaxed);
         BYTES.fetch_sub(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -63,7 +63,7 @@ fn verified(program: &Program) -> Option<VerifiedProgram> {
     }
 }
 
-/// Loads everything and runs it: to the end, without fuel, interrupted, on a wrong context.
+/// Loads everything and runs it: to the end, without fuel, interrupted, with a wrong context.
 fn round(objects: &[(Object, Vec<VerifiedProgram>)], engine: &Engine) {
     for (object, programs) in objects {
         let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).unwrap();
@@ -81,7 +81,7 @@ fn round(objects: &[(Object, Vec<VerifiedProgram>)], engine: &Engine) {
     }
 }
 
-/// A map that is too large, a map that the program lacks: errors in the middle of loading.
+/// Errors while loading: a map that is too large, a missing map.
 fn round_of_errors(objects: &[(Object, Vec<VerifiedProgram>)]) {
     let mut errors = 0;
     for (object, programs) in objects {
@@ -107,8 +107,8 @@ fn held() -> (u64, usize, usize) {
     (pages, maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
-/// Blocks and bytes when they have not changed for a while: the thread of the timers may be the
-/// last to let go of a runtime.
+/// Blocks and bytes once they have been stable for a while: the timer thread may drop the last
+/// reference to a runtime.
 fn at_rest() -> (i64, i64) {
     let look = || (BLOCKS.load(Relaxed), BYTES.load(Relaxed));
     let (mut seen, mut same) = (look(), 0);
@@ -148,7 +148,7 @@ fn nothing_stays_behind() {
         assert!(more_bytes <= BYTES_MAX, "{engine:?}: {more} blocks, {more_bytes} bytes");
         let (pages_now, maps_now, files_now) = held();
         assert!(pages_now < pages + PAGES_MAX, "{engine:?}: {pages} to {pages_now} pages");
-        // The allocator may have one arena more or less, a timer's thread its stack.
+        // The allocator may have an arena more or less, and a timer thread its stack.
         assert!(maps_now < maps + 8, "{engine:?}: {maps} to {maps_now} mappings");
         assert_eq!(files_now, files, "{engine:?}");
     }

@@ -1,4 +1,4 @@
-//! As many threads and CPUs as large hosts have: all run at once, each counts on its own.
+//! As many threads and CPUs as on large hosts: all run at once, each with its own counters.
 
 use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
@@ -47,7 +47,7 @@ fn program(nr_cpu_ids: u32) -> VerifiedProgram {
     }
 }
 
-/// 600 threads at once: as many run as there are CPUs, who is one more waits. Each run counts.
+/// 600 threads at once: as many run as there are CPUs, the others wait. Each run is counted.
 fn all_at_once(cpus: u32, engine: Engine) {
     let runtime = Runtime::new(Options { cpus, ..Options::default() }).unwrap();
     let maps = runtime.create_maps(&maps(), None);
@@ -62,7 +62,7 @@ fn all_at_once(cpus: u32, engine: Engine) {
                 let first = program.run(&mut ctx);
                 let first = first.unwrap();
                 assert!(first.r0 < cpus.into());
-                // Nobody ends, and gives a number back, before all have asked for one.
+                // No thread exits and frees its slot before all have one.
                 all.wait();
                 for _ in 1..RUNS {
                     let next = program.run(&mut ctx).unwrap();
@@ -103,7 +103,7 @@ fn a_runtime_has_at_least_one_cpu_and_at_most_as_many_as_threads() {
     Runtime::new(Options::default()).unwrap();
 }
 
-/// Of what is kept for each thread, only what threads have used takes memory.
+/// Per-thread memory is only committed for threads that have used it.
 #[test]
 fn programs_take_no_memory_for_threads_that_do_not_run() {
     let resident = || {
@@ -124,7 +124,7 @@ fn programs_take_no_memory_for_threads_that_do_not_run() {
     let before = resident();
     let rest: Vec<_> = (0..64).map(|_| run()).collect();
     let each = resident().saturating_sub(before) / rest.len();
-    // Its slots alone are 2 MiB; other tests' threads may come meanwhile.
+    // Its slots alone are 2 MiB; other tests' threads may start meanwhile.
     assert!(each < 512 << 10, "{each} bytes");
     drop((first, rest));
 }

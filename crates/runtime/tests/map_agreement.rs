@@ -1,5 +1,5 @@
-//! The same random operations on a map here and on one of the host kernel: same errno, same
-//! values, same keys.
+//! Performs the same random operations on a map here and on one of the host kernel: errnos, values
+//! and keys must be the same.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -138,7 +138,7 @@ fn arrays() {
 fn percpu_arrays() {
     for value in [8, 16, 13] {
         let Some(pair) = pair(MapType::PercpuArray, (4, value, 5), 0) else { return };
-        // What is between the CPUs' values is the kernel's.
+        // The kernel's padding between the CPUs' values is unspecified.
         if value % 8 == 0 {
             random_operations(&pair, 0x99, ("percpu_array", 9));
         }
@@ -171,7 +171,7 @@ fn percpu_hashes() {
     assert_eq!(ours.len(), theirs.len());
 }
 
-/// Which key goes when it is full is the kernel's secret: fewer keys than entries.
+/// Which key a full map evicts differs from the kernel: uses fewer keys than entries.
 #[test]
 fn lru_hashes_below_their_capacity() {
     for map_type in [MapType::LruHash, MapType::LruPercpuHash] {
@@ -202,7 +202,8 @@ fn lpm_tries() {
             }
             if round % 500 == 0 {
                 let (ours, theirs) = pair.keys_in_order();
-                // What follows the prefix in a key is the last writer's on both sides.
+                // In the kernel, too, the bytes after the prefix in a key are those of the last
+                // writer.
                 assert_eq!(ours, theirs, "round {round}");
             }
         }
@@ -263,7 +264,7 @@ fn wrong_sizes_are_errors() {
     assert_eq!(pair.ours.delete(&[]), Err(Errno::EINVAL));
 }
 
-/// What has no elements of its own, or elements that only a kernel has.
+/// Maps without elements of their own, or with elements that only a kernel has.
 #[test]
 fn errnos_of_other_kinds() {
     let kinds = [
@@ -284,7 +285,7 @@ fn errnos_of_other_kinds() {
                 assert_eq!(answer(pair.ours.next_key(Some(key))), next, "{what}: next of {index}");
             }
             for flags in FLAGS {
-                // A descriptor that is not open is an id that no program has.
+                // In the kernel a descriptor that is not open; here an id that no program has.
                 let value = &0x7fff_ffffu32.to_ne_bytes().repeat(20)[..pair.ours.value_len()];
                 pair.update(key, value, flags, what);
             }

@@ -1,7 +1,7 @@
-//! Which programs one prog array takes: those that all who call through it can call.
+//! Which programs a prog array accepts: those that all its callers can call.
 //!
-//! What is refused was seen at the kernel (6.18, bpf(2)): whichever refers to the array or is put
-//! there first decides, for as long as the array lives; EINVAL for the others.
+//! The rejections are those of the kernel (6.18, bpf(2)): the first program that refers to the
+//! array or is stored in it determines the others, for the lifetime of the array; EINVAL otherwise.
 
 use skep_insn::asm::assemble;
 use skep_jit::{Prologue, Tuning};
@@ -23,7 +23,7 @@ const CALLS_BY_INDEX: &str =
     "r3 = *(u64 *)(r1 + 0)\nr2 = map[jmp]\ncall bpf_tail_call\nr0 = 7\nexit";
 const REFERS: &str = "r1 = map[jmp]\nr0 = 0\nexit";
 const LOOPS: &str = "r6 = 0\nagain:\nr6 += 1\nif r6 < 100 goto again\nr0 = 2\nexit";
-/// Says that it has begun, and calls when it is told to; its counter ends it somewhen.
+/// Signals that it has begun, and tail calls when told to; a counter ends it eventually.
 const WAITS: &str = "r6 = r1
     r7 = map_value[words]+0
     r1 = 1
@@ -52,7 +52,7 @@ fn map(name: &str, map_type: MapType) -> MapDef {
     MapDef { name: name.into(), map_type, key_size, value_size, max_entries, ..MapDef::default() }
 }
 
-/// A program as it is loaded.
+/// How a program is loaded.
 #[derive(Clone)]
 struct Kind {
     prog_type: ProgType,
@@ -71,8 +71,8 @@ fn of(engine: Engine, fuel: Option<u64>) -> Kind {
     Kind { options, ..kind(ProgType::Xdp) }
 }
 
-/// What runs keep is the process's: held by tests that run programs, alone by those that look what
-/// is kept.
+/// Retained memory is per process: tests that run programs hold this shared, tests that examine
+/// what is retained hold it exclusively.
 static RUNS: RwLock<()> = RwLock::new(());
 
 fn alone() -> RwLockWriteGuard<'static, ()> {
@@ -133,7 +133,7 @@ impl World {
     }
 }
 
-/// What comes first and second to an array; whether it takes both.
+/// Applies two programs to an array in this order; returns whether both are accepted.
 fn takes(first: (&str, &Kind), second: (&str, &Kind)) -> bool {
     let world = World::new();
     let came = |(how, kind): (&str, &Kind)| {
@@ -151,14 +151,14 @@ fn takes(first: (&str, &Kind), second: (&str, &Kind)) -> bool {
         let loaded = loaded.unwrap();
         if how == "put" { world.put("jmp", 0, &loaded).map(|()| loaded) } else { Ok(loaded) }
     };
-    // It decides though it does not stay.
+    // It determines the array's owner although it is removed.
     came(first).unwrap();
     let second = came(second).map(drop);
     assert!(matches!(second, Ok(()) | Err(Errno::EINVAL)), "{second:?}");
     second.is_ok()
 }
 
-/// Both ways round, whatever each of them does.
+/// Whether both orders are accepted, with every way of using the programs.
 fn agree(one: &Kind, two: &Kind) -> bool {
     let mut all = Vec::new();
     for first in ["calls", "refers", "put"] {
@@ -201,7 +201,7 @@ fn programs_of_an_array_are_run_by_one_engine_and_agree_in_fuel() {
     }
 }
 
-/// Frames and switches are each program's own.
+/// Frame size and switches may differ between programs.
 #[test]
 fn programs_of_an_array_may_be_compiled_differently() {
     let tunings = [Prologue::Minimal, Prologue::Full].map(|prologue| {
@@ -243,8 +243,8 @@ fn fuel_is_the_first_programs() {
     }
 }
 
-/// A program's context has to be long enough for all that it may come to, over several arrays,
-/// whichever order they are filled in.
+/// A program's context must be long enough for everything that it may tail call, through several
+/// arrays, whatever the order in which they are filled.
 #[test]
 fn contexts_are_as_long_as_what_is_tail_called_needs() {
     for engine in [Engine::Interpreter, Engine::MachineCode] {
@@ -263,7 +263,7 @@ fn contexts_are_as_long_as_what_is_tail_called_needs() {
                 fill().unwrap();
                 world.put("jmp", 0, &middle).unwrap();
             }
-            // One that is loaded now knows at once.
+            // A program that is loaded now knows its need at once.
             let late = load(CALLS);
             for program in [&main, &middle, &late] {
                 assert_eq!(program.ctx_bytes(), 0);
@@ -274,14 +274,14 @@ fn contexts_are_as_long_as_what_is_tail_called_needs() {
                 let mut enough = Ctx::raw(ARGUMENTS, &[1; 96]).unwrap();
                 assert_eq!(program.run(&mut enough).unwrap().r0, 0x0101_0101_0101_0101);
             }
-            // What does not come there needs nothing.
+            // A program that cannot reach it has no need.
             let apart = load("r0 = 3\nexit");
             assert_eq!(apart.run(&mut Ctx::raw(ARGUMENTS, &[]).unwrap()).unwrap().r0, 3);
         }
     }
 }
 
-/// A run that began with a short context, which was long enough then.
+/// A run that began with a context that was long enough at that time.
 #[test]
 fn what_needs_a_longer_context_waits_for_runs() {
     for engine in [Engine::MachineCode, Engine::Interpreter] {
@@ -315,7 +315,7 @@ fn what_needs_a_longer_context_waits_for_runs() {
             let (is_in, has_ended) = (is_in.load(Ordering::Relaxed), run.is_finished());
             assert!(!is_in || has_ended);
             words.set(&0, &[1, 1], UpdateFlags::Any).unwrap();
-            // The slot was empty, unless the run came to its own end before.
+            // The slot was empty, unless the run ended by itself before.
             assert!([7, 8].contains(&run.join().unwrap()));
         });
         assert!(is_in.into_inner());
@@ -324,7 +324,7 @@ fn what_needs_a_longer_context_waits_for_runs() {
     }
 }
 
-/// While threads run, with short contexts and long ones, a program that needs the long one comes,
+/// While threads run with short and long contexts, a program that needs the long one is stored,
 /// after others that do not: no run with a short one enters it.
 #[test]
 fn no_run_enters_what_its_context_is_too_short_for() {
@@ -351,7 +351,7 @@ fn race(kind: &Kind, text: &str, round: u64) {
                 let mut ctx = Ctx::raw(ARGUMENTS, &vec![0; bytes]).unwrap();
                 while !done.load(Ordering::Relaxed) {
                     match main.run(&mut ctx) {
-                        // The last argument is 0; what is behind a short context need not be.
+                        // The last argument is 0; the memory after a short context need not be.
                         Ok(ran) => assert!(ran.r0 == 3 || bytes == 96 && ran.r0 == 0),
                         Err(why) => {
                             assert!(bytes == 8 && why.kind() == ErrorKind::Input, "{why}");
@@ -373,7 +373,7 @@ fn race(kind: &Kind, text: &str, round: u64) {
     });
 }
 
-/// Threads run a program while others put in what it must not call, again and again.
+/// Threads run a program while others repeatedly try to store one that it must not call.
 #[test]
 fn nothing_else_gets_in_while_threads_run() {
     let wrong = [
@@ -420,7 +420,7 @@ fn a_prog_array_is_no_inner_map() {
     }
 }
 
-/// Programs that nobody holds.
+/// Programs to which only the array refers.
 #[test]
 fn what_was_replaced_goes_when_no_run_can_use_it() {
     let (_alone, world) = (alone(), World::unguarded());
@@ -437,8 +437,8 @@ fn what_was_replaced_goes_when_no_run_can_use_it() {
     assert_eq!(programs(), 2);
     world.maps.get("jmp").unwrap().delete(&[0; 4]).unwrap();
     assert_eq!(programs(), 1);
-    // While a run goes on, all stay that it could have seen; when it has ended nobody need replace
-    // anything.
+    // While a run is in progress, all programs that it may have seen are kept; after it has ended
+    // they are freed without a further change.
     let words = world.maps.get("words").unwrap().typed::<u32, [u32; 2]>().unwrap();
     std::thread::scope(|scope| {
         let run = scope.spawn(|| main.run(&mut Ctx::raw(ARGUMENTS, &[0; 8]).unwrap()).unwrap().r0);

@@ -1,4 +1,4 @@
-//! The shipped objects run on both engines.
+//! Runs the shipped objects on both engines.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -66,14 +66,14 @@ fn xdp_counts_packets() {
                 assert_eq!((again.retval, again.insns), (first.retval, first.insns));
             }
         }
-        // The packet's protocol is UDP; one run of two programs counted.
+        // The packet's protocol is UDP; one run each of two programs was counted.
         let packets = loaded.maps.get("packets").unwrap().typed::<u32, u64>().unwrap();
         assert_eq!(packets.get_percpu(&17).unwrap().iter().sum::<u64>(), 10);
         assert_eq!(packets.get_percpu(&6).unwrap().iter().sum::<u64>(), 0);
     }
 }
 
-/// The timers of an array and of a hash tick five times; then there is nothing to stop.
+/// The timers of an array and of a hash expire five times; then there is nothing to cancel.
 #[test]
 fn timers_expire_on_a_thread_of_the_runtime() {
     for engine in &ENGINES {
@@ -81,7 +81,7 @@ fn timers_expire_on_a_thread_of_the_runtime() {
         let find = |name: &str| loaded.instances.iter().find(|i| i.name() == name).unwrap();
         let (begin, end) = (find("timer_begin"), find("timer_end"));
         let mut ctx = Ctx::packet(begin.prog_type(), &udp(60)).unwrap();
-        // Not begun, there is nothing to stop: EINVAL.
+        // Not started, so there is nothing to cancel: EINVAL.
         assert_eq!(end.run(&mut ctx).unwrap().retval as i32, -22);
         assert_eq!(begin.run(&mut ctx).unwrap().retval, 0);
         let ticks = |map: &str, key: u32| {
@@ -93,15 +93,16 @@ fn timers_expire_on_a_thread_of_the_runtime() {
             assert!(started.elapsed() < Duration::from_secs(20), "{engine:?}");
             std::thread::sleep(Duration::from_millis(1));
         }
-        // The user does not see what is inside of the timer.
+        // User space does not see the contents of the timer.
         assert_eq!(ticks("timers", 0)[1..], [0, 0]);
         assert_eq!(end.run(&mut ctx).unwrap().retval, 0);
-        // Begun twice: EBUSY.
+        // Started twice: EBUSY.
         assert_eq!(begin.run(&mut ctx).unwrap().retval, 2);
     }
 }
 
-/// A timer is not called any more when its program is gone, though another has its place by then.
+/// A timer's callback is no longer called when its program is gone, even if another program is at
+/// its address.
 #[test]
 fn a_timer_does_not_outlive_its_program() {
     let object = open("timer.bpf.o");
@@ -110,7 +111,7 @@ fn a_timer_does_not_outlive_its_program() {
         for _ in 0..200 {
             let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).unwrap();
             let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
-            // The code with fuel is another: the callback is elsewhere in it.
+            // The code with fuel is different: the callback is at another address.
             let load = |fuel| {
                 let engine = engine.clone();
                 let options = LoadOptions { engine, fuel, ..LoadOptions::default() };
@@ -125,17 +126,17 @@ fn a_timer_does_not_outlive_its_program() {
             let ticks = || timers.get(&0).unwrap().unwrap()[0];
             let before = ticks();
             std::thread::sleep(Duration::from_millis(2));
-            // One call may have been going on.
+            // One call may have been in progress.
             assert!(ticks() <= before + 1, "{engine:?}");
             drop(second);
         }
     }
 }
 
-/// Where fuel ends, and what is done by then, is the same for both engines.
+/// Fuel runs out at the same point on both engines, with the same effects so far.
 #[test]
 fn both_engines_stop_at_the_same_place() {
-    // Rounds of a loop; of one whose bound is the packet's; callbacks; calls.
+    // Iterations of a loop; of one bounded by the packet; callbacks; calls.
     let mut taken = Vec::new();
     for file in ["loops.bpf.o", "calls.bpf.o", "map_kinds.bpf.o"] {
         let object = open(file);
@@ -172,7 +173,7 @@ fn both_engines_stop_at_the_same_place() {
     assert_eq!((of("loop_constant"), of("loop_callback")), (Some(63), Some(1000)));
 }
 
-/// What a map holds, as far as one may look.
+/// The contents of a map, as far as user space can read them.
 fn contents(map: &MapHandle) -> Vec<(Vec<u8>, Vec<u8>)> {
     map.entries().collect()
 }
@@ -204,7 +205,7 @@ fn a_run_is_stopped_between_callbacks() {
     }
 }
 
-/// The tag of each shipped program is the host kernel's, which is from 6.18 on.
+/// The tag of each shipped program equals that computed by the host kernel (from 6.18 on).
 #[test]
 fn tags_are_the_kernels() {
     if let Err(why) = skep_kernel::reference::answers(&KernelProfile::v6_18()) {

@@ -1,4 +1,4 @@
-//! Statistics of programs: what is counted is what ran, whatever is switched meanwhile.
+//! Statistics of programs: counts equal the number of runs, whatever is switched meanwhile.
 
 use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, TypeId};
 use skep_insn::InsnIdx;
@@ -49,7 +49,7 @@ fn program(text: &str) -> VerifiedProgram {
         maps: defs(),
         ..Program::default()
     };
-    // Functions that tail call have to have types.
+    // Functions with tail calls must have BTF.
     if let Some(function) = assembly.labels.iter().find(|label| label.name == "f") {
         let mut btf = BtfBuilder::new();
         let int = btf.int("int", 4, IntEncoding::SIGNED);
@@ -72,7 +72,7 @@ const TYPE: ProgType = ProgType::RawTracepoint;
 const PLAIN: &str = "r0 = 7\nexit";
 /// Tail calls slot 0, by a constant index.
 const CALLER: &str = "r2 = map[progs]\nr3 = 0\ncall bpf_tail_call\nr0 = 1\nexit";
-/// The same, by an index that is in the context.
+/// The same with an index from the context.
 const BY_INDEX: &str = "r3 = *(u64 *)(r1 + 0)\nr2 = map[progs]\ncall bpf_tail_call\nr0 = 1\nexit";
 
 fn runtime() -> Runtime {
@@ -165,7 +165,7 @@ fn each_program_of_a_chain_is_counted() {
             assert_eq!((run(&loaded.all[0]), counts()), (1, [1, 0]));
             loaded.fill(0, 1);
             assert_eq!((run(&loaded.all[0]), counts()), (7, [2, 1]));
-            // Itself, as often as it may.
+            // Calls itself, as often as possible.
             loaded.fill(0, 0);
             assert_eq!((run(&loaded.all[0]), counts()), (1, [36, 1]));
             assert_eq!(loaded.all[0].stats().timed_cnt, 36);
@@ -182,7 +182,7 @@ fn sampled_times_stand_for_all_runs() {
         let stats = loaded.all[0].stats();
         assert!(stats.run_cnt == 1600 && stats.timed_cnt.abs_diff(100) <= 2, "{stats:?}");
         assert_eq!(stats.histogram.iter().sum::<u64>(), 16 * stats.timed_cnt);
-        // Someone wants all of them.
+        // Statistics of all programs are requested.
         let all = loaded.runtime.enable_stats(every(1)).unwrap();
         (0..100).for_each(|_| assert_eq!(run(&loaded.all[0]), 7));
         let later = loaded.all[0].stats().since(&stats);
@@ -203,11 +203,12 @@ fn code_is_what_it_was_when_statistics_are_off_again() {
         };
         let before = [bytes(0), bytes(1)];
         let on = loaded.runtime.enable_stats(every(1)).unwrap();
-        // Two bytes of each entry, one of the tail call's site.
+        // Two bytes of each entry, one byte of the tail call's site.
         assert_eq!((changed(&before[0], 0), changed(&before[1], 1)), (3, 2));
         assert_eq!(run(&loaded.all[0]), 7);
         drop(on);
-        // No run goes on, so that tail calls are off, too. Other tests' runs may keep them on.
+        // No run is in progress, so tail call sites are off, too. Runs of other tests may keep them
+        // on.
         let settled = (0..1000).any(|_| {
             std::thread::sleep(Duration::from_millis(1));
             loaded.runtime.programs().len() == 2 && changed(&before[0], 0) == 0
@@ -216,12 +217,12 @@ fn code_is_what_it_was_when_statistics_are_off_again() {
     }
 }
 
-/// Code that tests flags has the same errors, and nothing is half done there either.
+/// Code that tests flags fails in the same way, without partial changes.
 #[test]
 fn flags_that_are_stale_or_gone_change_nothing() {
     let [_, _, options] = engines();
     let mut loaded = loaded(&[PLAIN, PLAIN], &options);
-    // SAFETY: the runtime keeps what is counted in.
+    // SAFETY: the runtime keeps the counters alive.
     let switches = |code: &MachineCode| unsafe { code.stats_switches() };
     let entry = |at: usize| switches(loaded.all[at].machine_code().unwrap()).0.unwrap();
     let (first, second) = (entry(0), entry(1));
@@ -237,8 +238,8 @@ fn flags_that_are_stale_or_gone_change_nothing() {
     assert_eq!(loaded.all[0].stats().run_cnt, 0);
 }
 
-/// The sum of `run_cnt` is what ran, on three threads, while statistics are switched by a fourth:
-/// on for all, for one, at changing rates.
+/// The sum of `run_cnt` equals the number of runs on three threads, while a fourth switches
+/// statistics: for all programs, for one, at changing rates.
 #[test]
 fn nothing_is_lost_or_counted_twice_under_toggling() {
     for options in engines() {
@@ -260,7 +261,7 @@ fn nothing_is_lost_or_counted_twice_under_toggling() {
             }
             let mut before = 0;
             for round in 0..100_000u32 {
-                // A busy host may not have let the threads run yet.
+                // On a busy host the threads may not have run yet.
                 if round >= 300 && loaded.all[0].stats().run_cnt > 0 {
                     break;
                 }
@@ -317,7 +318,7 @@ thread_local! {
     static STEP: Cell<u64> = const { Cell::new(5) };
 }
 
-/// Goes on by `STEP` each time it is looked at.
+/// Advances by `STEP` on each reading.
 extern "C" fn simulated() -> u64 {
     let now = NOW.get();
     NOW.set(now.wrapping_add(STEP.get()));
@@ -334,8 +335,8 @@ fn simulation(texts: &[&str], options: &LoadOptions) -> Loaded {
     Loaded { runtime, maps, all }
 }
 
-/// Counted and timed, whatever runs it and whatever stops it; so is what it tail called, and each
-/// program that it was in: from a function, which goes on after it.
+/// Runs are counted and timed on every engine, however they end; so are their tail call targets and
+/// all programs on the way: from a function, which continues afterwards.
 #[test]
 fn a_run_that_is_stopped_is_timed_until_then() {
     let text = "r6 = 10\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
@@ -361,10 +362,10 @@ fn a_run_that_is_stopped_is_timed_until_then() {
         // The caller has ended when the target is stopped.
         stop(1);
         assert_eq!((counts(0), counts(1)), ([2, 2, 10], [1, 1, 5]));
-        // The caller has not: its time is from the first of four looks to the last.
+        // The caller has not: its time is from the first of four clock readings to the last.
         stop(2);
         assert_eq!((counts(0), counts(2)), ([3, 3, 15], [1, 1, 15]));
-        // Sampled: what is not picked leaves nothing behind, before and after runs that end well.
+        // Sampled: runs that are not timed have no effect, before and after runs that complete.
         drop(on);
         let _on = loaded.runtime.enable_stats(every(3)).unwrap();
         for _ in 0..10 {
@@ -398,7 +399,7 @@ fn a_clock_that_jumps_is_an_error_where_times_are_read() {
         let stats = one.try_stats().unwrap();
         assert_eq!((stats.run_cnt, stats.timed_cnt, stats.run_time_ns), (1, 1, 5));
         assert_eq!(stats.histogram.iter().position(|n| *n > 0), Some(2));
-        // Backwards; far ahead. Such a run is counted, and in no time.
+        // Backwards; far ahead. Such a run is counted without a time.
         for (jumps, step) in (1..).zip([0u64.wrapping_sub(5), 1 << 60]) {
             STEP.set(step);
             assert_eq!(run(one), 7);
@@ -408,7 +409,7 @@ fn a_clock_that_jumps_is_an_error_where_times_are_read() {
             assert_eq!(after.timed_cnt, 1);
             assert_eq!((after.run_time_ns, after.histogram), (5, stats.histogram));
         }
-        // Who looks at what happened since is not told again.
+        // The difference since then does not report the jump again.
         STEP.set(3);
         let before = one.stats();
         assert_eq!(run(one), 7);
@@ -420,8 +421,8 @@ fn a_clock_that_jumps_is_an_error_where_times_are_read() {
     }
 }
 
-/// Each ns is some program's. In the kernel the time of a chain is its first program's: that is the
-/// sum here.
+/// Each ns belongs to one program. In the kernel the time of a chain belongs to its first program;
+/// here it is the sum.
 #[test]
 fn times_of_a_chain_add_up() {
     for options in engines() {
@@ -436,20 +437,20 @@ fn times_of_a_chain_add_up() {
             (stats.run_cnt, stats.timed_cnt, stats.run_time_ns)
         });
         assert_eq!(seen, [(1, 1, 5), (1, 1, 5)]);
-        // Four looks: the end of one is not the start of the other.
+        // Four readings: the end of one program is not the start of the next.
         assert_eq!(NOW.get() - started, 4 * 5);
     }
 }
 
-/// Tail calls slot 0 from a function, and goes on after it.
+/// Tail calls slot 0 from a function, and continues after it.
 const FROM_A_FUNCTION: &str = "call f\nr0 = 5\nexit\n\
                                f:\nr2 = map[progs]\nr3 = 0\ncall bpf_tail_call\nr0 = 1\nexit";
 
-/// The same, and what is called tail calls slot 1.
+/// The same, and the target tail calls slot 1.
 const ON_TO_THE_NEXT: &str = "r2 = map[progs]\nr3 = 1\ncall bpf_tail_call\nr0 = 1\nexit";
 
-/// As in the kernel, what a function tail calls is in the caller's time. It is timed for itself,
-/// too, and so is what that tail calls.
+/// As in the kernel, the time of a function's tail call target is included in the caller's. It is
+/// also timed by itself, and so is its own target.
 #[test]
 fn what_a_function_tail_calls_is_in_its_time() {
     for options in engines() {
@@ -462,17 +463,17 @@ fn what_a_function_tail_calls_is_in_its_time() {
         loaded.fill(0, 1);
         let _on = loaded.runtime.enable_stats(every(1)).unwrap();
         assert_eq!(run(&loaded.all[0]), 5);
-        // Two looks of the target's lie in the caller's time.
+        // Two readings of the target are within the caller's time.
         assert_eq!([seen(0), seen(1)], [(1, 1, 15), (1, 1, 5)]);
         loaded.fill(0, 2);
         loaded.fill(1, 1);
         assert_eq!(run(&loaded.all[0]), 5);
-        // And four of the targets'.
+        // And four of the targets.
         assert_eq!([seen(0), seen(1), seen(2)], [(2, 2, 40), (2, 2, 10), (1, 1, 5)]);
     }
 }
 
-/// Times that were taken without a histogram are not in its time.
+/// Times measured without a histogram are not included in its time.
 #[test]
 fn the_time_of_the_histogram_is_that_of_its_runs() {
     for options in engines() {
@@ -492,7 +493,7 @@ fn the_time_of_the_histogram_is_that_of_its_runs() {
     }
 }
 
-/// 0 is a time like any other: a clock may start there, stand there, or come by.
+/// 0 is a valid time: a clock may start at, stop at, or pass 0.
 #[test]
 fn a_clock_may_say_0() {
     for options in engines() {
@@ -519,12 +520,12 @@ fn a_clock_may_say_0() {
     }
 }
 
-/// A run that is timed may have lost its processor. It stands for itself then; and however often
-/// that happens, no more time is given to runs than has passed.
+/// A timed run may have been preempted. It then represents only itself; and however often that
+/// happens, the total time never exceeds the elapsed time.
 #[test]
 fn estimates_are_of_the_time_that_has_passed() {
     const LONG: u64 = 1 << 24;
-    // Timed runs that are long: none, some, each.
+    // Timed runs that are long: none, some, all.
     for (every, is_steady) in [(u64::MAX, true), (500, true), (50, false), (1, false)] {
         let mut of_engines = Vec::new();
         for options in engines() {
@@ -563,7 +564,7 @@ fn estimates_are_of_the_time_that_has_passed() {
     }
 }
 
-/// By the real clock, on more threads than there are processors.
+/// With the real clock, on more threads than there are processors.
 #[test]
 fn threads_have_no_more_time_than_passes() {
     let text = "r6 = 50\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";

@@ -1,9 +1,10 @@
-//! Everything at once, at random: programs are loaded, run, replaced in their slots and dropped,
-//! statistics and switches turn, threads come and go, and the process forks, in four threads. Each
-//! program must have counted what ran, and each run must end in what was there.
+//! Random operations in four threads: programs are loaded, run, replaced in their slots and
+//! dropped, statistics and switches change, threads start and exit, and the process forks. Each
+//! program must count exactly its runs, and each run must return the result of a program that was
+//! there.
 //!
-//! `SKEP_STRESS_SECONDS` says how long (2), `SKEP_STRESS_SEED` where to begin. It runs in a process
-//! of its own, which is killed if it hangs.
+//! `SKEP_STRESS_SECONDS` sets the duration (2), `SKEP_STRESS_SEED` the seed. It runs in a separate
+//! process, which is killed if it hangs.
 
 mod watch;
 
@@ -34,9 +35,9 @@ use watch::Watch;
 const TYPE: ProgType = ProgType::RawTracepoint;
 const SLOTS: u32 = 4;
 const THREADS: u64 = 4;
-/// What a caller gives whose slot is empty.
+/// Result of a caller whose slot is empty.
 const EMPTY: u64 = 7;
-/// What the first target gives.
+/// Result of the first target.
 const FIRST: u32 = 100;
 
 /// `xor eax, eax; test eax, imm32 | jmp on; ret; on: mov eax, 1; ret; int3`.
@@ -73,7 +74,7 @@ impl Random {
         self.0.below(end as u64) as usize
     }
 
-    /// Interpreted now and then, with fuel more often.
+    /// Sometimes interpreted, more often with fuel.
     fn sort(&mut self) -> usize {
         usize::from(self.below(8) == 0) | usize::from(self.below(3) == 0) << 1
     }
@@ -92,7 +93,7 @@ struct Caller {
 }
 
 impl Drop for Caller {
-    /// Nobody runs it any more.
+    /// No run is in progress any more.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert_eq!(self.instance.stats().run_cnt, self.runs.load(Relaxed));
@@ -108,14 +109,14 @@ struct Target {
 
 struct World {
     runtime: Runtime,
-    /// Of each sort of program: interpreted, with fuel.
+    /// By sort of program: interpreted, with fuel.
     maps: [ObjectMaps; 4],
-    /// Tail calls by a constant, one for each slot, and by an index in the context.
+    /// Tail calls with a constant index, one for each slot, and with an index from the context.
     texts: Vec<VerifiedProgram>,
     callers: Mutex<Vec<Arc<Caller>>>,
     targets: Mutex<Vec<Target>>,
     next_value: AtomicU32,
-    /// Runs by what they gave.
+    /// Number of runs by result.
     seen: Mutex<HashMap<u64, u64>>,
     code: BareCode,
     switches: Vec<Switch>,
@@ -129,7 +130,7 @@ impl World {
         let mut texts: Vec<_> =
             (0..SLOTS).map(|slot| program(&format!("r3 = {slot}\n{tail}"))).collect();
         texts.push(program(&format!("r3 = *(u64 *)(r1 + 0)\n{tail}")));
-        // Too long for those that have fuel.
+        // Too long for programs with fuel.
         let long = "r6 = 100\nagain:\nr6 -= 1\nif r6 != 0 goto again";
         texts.push(program(&format!("{long}\nr3 = 0\n{tail}")));
         let code = BareCode::new(&SWITCHED.repeat(SITES as usize)).unwrap();
@@ -143,7 +144,7 @@ impl World {
         world
     }
 
-    /// How a program is loaded that has this sort's maps.
+    /// Load options for programs that use the maps of this sort.
     fn options(sort: usize, random: &mut Random) -> LoadOptions {
         let poke = if random.below(4) == 0 { PokeMode::Flag } else { PokeMode::Patch };
         let engine = if sort & 1 == 1 { Engine::Interpreter } else { Engine::MachineCode };
@@ -179,7 +180,8 @@ impl World {
 
     fn put(&self, random: &mut Random) {
         let value = self.next_value.fetch_add(1, Relaxed);
-        // Some go on to another slot, maybe their own, and give what that gives if it is there.
+        // Some tail call another slot, possibly their own, and return its result if there is a
+        // program.
         let (next, goes_on) = (random.below(SLOTS as usize), random.below(4) == 0);
         let text = match goes_on {
             true => format!("r2 = map[progs]\nr3 = {next}\ncall bpf_tail_call\nr0 = {value}\nexit"),
@@ -238,22 +240,22 @@ impl World {
 
     fn call(&self, random: &mut Random) {
         let off = random.below(SITES as usize) as u32 * SWITCHED.len() as u32;
-        // SAFETY: the function gives 0 or 1 in either state of its switch.
+        // SAFETY: the function returns 0 or 1 in either state of its switch.
         let function: extern "C" fn() -> u32 =
             unsafe { std::mem::transmute(self.code.address(off) as *const u8) };
         assert!(function() <= 1);
     }
 
-    /// A child runs what is there, counts, and patches code; it touches nothing that another thread
-    /// may have been changing.
+    /// A child runs programs, counts, and patches code; it touches nothing that another thread may
+    /// have been changing.
     fn fork(&self, random: &mut Random) {
         let caller = self.pick(random);
-        // The interpreter takes locks of maps, which another thread may hold.
+        // The interpreter locks maps, which another thread may hold.
         if caller.instance.machine_code().is_none() {
             return;
         }
         let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
-        // SAFETY: the child ends here, and takes locks of the C library and of code only.
+        // SAFETY: the child exits here, and only takes locks of the C library and of code.
         unsafe {
             let pid = libc::fork();
             assert!(pid >= 0);
@@ -275,7 +277,7 @@ impl World {
             }
             let (mut status, started) = (0, Instant::now());
             while libc::waitpid(pid, &mut status, libc::WNOHANG) == 0 {
-                // Wherever it hangs, also before its `fork` has returned.
+                // Wherever it hangs, even before its `fork` has returned.
                 if started.elapsed() > Duration::from_secs(30) {
                     libc::kill(pid, libc::SIGABRT);
                 }
@@ -293,7 +295,7 @@ impl World {
         }
     }
 
-    /// What one thread does for a while.
+    /// The operations of one thread.
     fn act(&self, mut random: Random) {
         let mut guards = Vec::new();
         for _ in 0..60 {
@@ -322,7 +324,7 @@ impl World {
         }
     }
 
-    /// Nothing goes on: all is counted.
+    /// No run is in progress: everything has been counted.
     fn settle(&self) {
         let seen = std::mem::take(&mut *self.seen.lock().unwrap());
         for target in self.targets.lock().unwrap().drain(..) {

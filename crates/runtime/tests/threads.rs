@@ -1,4 +1,4 @@
-//! What threads do to each other: maps under contention, programs of a prog array replaced while
+//! Interactions between threads: maps under contention, programs of a prog array replaced while
 //! they run, runs that are stopped.
 
 use skep_insn::asm::assemble;
@@ -73,7 +73,7 @@ fn load(
     runtime.load(program, maps, &options(engine, None)).unwrap()
 }
 
-/// Increments a value in place, so that nothing is lost; the entry is made by who comes first.
+/// Increments a value in place atomically; the first thread creates the entry.
 const COUNT: &str = "
     r6 = 0
     *(u64 *)(r10 - 8) = r6
@@ -98,7 +98,7 @@ out:
     exit
 ";
 
-/// Instances go to other threads, and several run one.
+/// Instances can be sent to and shared between threads.
 const _: () = {
     const fn is_shared<T: Send + Sync>() {}
     is_shared::<Instance>();
@@ -139,8 +139,8 @@ fn counts_of_threads_are_not_lost() {
     }
 }
 
-/// Values are four times the same word; a reader may see an old or a new one, never a mixture,
-/// although entries are replaced, deleted and made again all the time.
+/// Values consist of the same word four times; a reader may see an old or a new value, never a
+/// mixture, although entries are constantly replaced, deleted and created.
 #[test]
 fn values_are_replaced_as_a_whole() {
     let runtime = runtime();
@@ -168,7 +168,8 @@ fn values_are_replaced_as_a_whole() {
                 .collect();
             scope.spawn(|| {
                 let mut seen = 0u64;
-                // Once more at the end: on a busy machine this thread may begin when all is done.
+                // Once more at the end: on a busy machine this thread may start when the others
+                // have finished.
                 let mut last = false;
                 while !last {
                     last = done.load(Ordering::Relaxed);
@@ -198,7 +199,7 @@ fn a_full_lru_map_takes_new_keys_and_keeps_what_is_used() {
         lru.set(&key, &u64::from(key), UpdateFlags::NoExist).unwrap();
     }
     assert_eq!(handle.entries().count(), 100);
-    // A key that programs look up between all insertions stays.
+    // A key that programs look up between all insertions is not evicted.
     let program = program(("count", ProgType::Syscall), COUNT, &maps);
     let instance = load(&runtime, &object, &program, &Engine::MachineCode);
     let count = |key: u32| {
@@ -210,7 +211,7 @@ fn a_full_lru_map_takes_new_keys_and_keeps_what_is_used() {
         count(1_000 + key);
     }
     let counts = object.get("counts").unwrap().typed::<u32, u64>().unwrap();
-    // All had been looked up when the map was full for the first time: then any may go.
+    // All had been looked up when the map became full for the first time: then any may be evicted.
     assert!(counts.get(&7).unwrap() >= Some(900));
 }
 
@@ -257,7 +258,7 @@ fn a_target_is_replaced_while_threads_jump_to_it() {
                 let target = program(("target", ProgType::Xdp), &text, &maps);
                 let target = load(&runtime, &object, &target, engine);
                 jump.update(&[0; 4], &target.id().to_ne_bytes(), UpdateFlags::Any).unwrap();
-                // The instance goes; the slot keeps the program.
+                // The instance is dropped; the slot keeps the program alive.
                 drop(target);
                 if round % 8 == 7 {
                     jump.delete(&[0; 4]).unwrap();
@@ -281,7 +282,7 @@ fn a_target_is_replaced_while_threads_jump_to_it() {
 
 #[test]
 fn a_chain_has_33_links() {
-    // The count of programs that ran goes into the first byte of the packet.
+    // The number of programs that ran is stored in the first byte of the packet.
     let step = |next: u32| {
         format!(
             "r6 = r1
@@ -325,7 +326,7 @@ fn a_chain_has_33_links() {
     }
 }
 
-/// Counts down from the first word: a loop that the verifier walks once, since it is `may_goto`'s.
+/// Counts down from the first word, in a loop with `may_goto`, which is walked once.
 const LONG: &str = "
     r6 = 0
 again:
@@ -354,7 +355,7 @@ fn fuel_and_interruption_end_a_run() {
         let enough = runtime.load(&program, &object, &options(engine, Some(1 << 40))).unwrap();
         assert_eq!(enough.run(&mut ctx).unwrap().retval, 7);
     }
-    // Between two jumps backwards.
+    // Between two backward jumps.
     let runtime = runtime();
     let object = runtime.create_maps(&maps, None);
     let program = program(("long", ProgType::Syscall), LONG, &maps);
@@ -427,7 +428,7 @@ fn what_does_not_fit_together_is_an_error() {
     let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap();
     xdp.run(&mut ctx).unwrap();
     let second = xdp.clone();
-    // The only CPU is no thread's for good.
+    // No thread owns the only CPU permanently.
     let ran = std::thread::spawn(move || {
         let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap();
         second.run(&mut ctx).map(|result| result.retval)
@@ -457,7 +458,7 @@ thread_local! {
     static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
 }
 
-/// Uses a map and a program when its thread is ending.
+/// Uses a map and a program while its thread exits.
 struct Late {
     map: MapHandle,
     instance: Instance,
@@ -468,13 +469,13 @@ impl Drop for Late {
     fn drop(&mut self) {
         let value = self.map.lookup(&0u32.to_ne_bytes()).unwrap();
         self.seen.fetch_add(u64::from(value[0]), Ordering::Relaxed);
-        // It may be too late for a number.
+        // A slot may no longer be available.
         let _ = self.instance.run(&mut Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap());
     }
 }
 
-/// More threads, one after the other, than may run programs at once: none keeps anything, also if
-/// it comes back in a destructor after it had given up what it had.
+/// More threads, one after another, than may run programs at once: none keeps a slot, even if it
+/// runs a program in a destructor after it has freed its slot.
 #[test]
 fn destructors_of_threads_leave_nothing_behind() {
     let maps: Arc<[MapDef]> = [map("one", MapType::Array, (8, 1))].into();
@@ -491,7 +492,7 @@ fn destructors_of_threads_leave_nothing_behind() {
         let late = Late { map: one.clone(), instance: instance.clone(), seen: seen.clone() };
         let run = instance.clone();
         let thread = std::thread::spawn(move || {
-            // Before the thread runs anything, so that it goes last.
+            // Set before the thread runs anything, so that it is dropped last.
             LATE.set(Some(late));
             run.run(&mut Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap()).unwrap();
         });

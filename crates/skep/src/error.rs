@@ -29,7 +29,16 @@ impl Error {
 
     /// An error of the loader about a file.
     pub(crate) fn opening(path: &Path, cause: skep_object::Error) -> Self {
-        let error = Error::new(path, "opening the object", &cause);
+        Error::of(path, "opening the object", cause)
+    }
+
+    /// A problem with a file during `step`, caused by another error.
+    pub(crate) fn of(
+        path: &Path,
+        step: &'static str,
+        cause: impl StdError + Send + Sync + 'static,
+    ) -> Self {
+        let error = Error::new(path, step, &cause);
         Error { source: Some(Arc::new(cause)), ..error }
     }
 

@@ -196,7 +196,7 @@ fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
         let hint = "an ELF image; extract its .BTF section (objcopy -O binary --only-section=.BTF)";
         return Err(Error::new(path, STEP, hint));
     }
-    let btf = Btf::parse(&bytes).map_err(|e| Error::new(path, STEP, e))?;
+    let btf = Btf::parse(&bytes).map_err(|e| Error::of(path, STEP, e))?;
     Ok(Arc::new(btf))
 }
 
@@ -209,7 +209,7 @@ fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
         let bytes =
             read_bounded(&path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(&path, STEP, e))?;
         let module = Btf::parse_module(btf, name, &bytes);
-        btf = Arc::new(module.map_err(|e| Error::new(&path, STEP, e))?);
+        btf = Arc::new(module.map_err(|e| Error::of(&path, STEP, e))?);
     }
     Ok(btf)
 }

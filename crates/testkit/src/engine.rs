@@ -1,4 +1,4 @@
-//! Our verifier in the shape that a comparison wants: one answer, whatever happens.
+//! Our verifier for comparisons: it always returns a result, even after a panic.
 
 use skep::kernel::{Needs, Refused};
 use skep::program::Program;
@@ -11,21 +11,21 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-/// How our verifier ended.
+/// The result of our verifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The program is safe.
     Accepted,
-    /// It is refused, and why.
+    /// It is rejected, for this reason.
     Rejected(String),
     /// It needs a rule that is not modelled.
     Unsupported(String),
-    /// We are wrong: a panic, or a broken invariant.
+    /// A fault of skep: a panic, or a broken invariant.
     Bug(String),
 }
 
 impl Verdict {
-    /// One word.
+    /// The result as one word.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Accepted => "accepted",
@@ -35,7 +35,7 @@ impl Verdict {
         }
     }
 
-    /// What stands behind the word, empty for an accepted program.
+    /// The text after the word, empty for an accepted program.
     pub fn reason(&self) -> &str {
         match self {
             Verdict::Accepted => "",
@@ -44,25 +44,25 @@ impl Verdict {
     }
 }
 
-/// Our answer.
+/// The result with its details.
 #[derive(Debug, Clone)]
 pub struct Ours {
-    /// How it ended.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The code of a refusal.
+    /// The code of a rejection.
     pub code: Option<&'static str>,
-    /// errno of a refusal, else 0.
+    /// errno of a rejection, otherwise 0.
     pub errno: i32,
-    /// No more branches than this waited at once.
+    /// The largest number of branches pending at once (an upper bound).
     pub waiting_max: u32,
-    /// Counts, under the names of the kernel's log; the time is not measured.
+    /// Counts, with the names of the kernel's log; the time is not measured.
     pub stats: KernelStats,
     /// The log at the level asked for.
     pub log: String,
 }
 
 impl Ours {
-    /// Why the program is not for the host, whose kernel may crash over it
+    /// Why the program must not be loaded into the host kernel, which may crash
     /// (`docs/kernel-findings.md`).
     pub fn must_not_load(&self) -> Option<&'static str> {
         match &self.verdict {
@@ -85,8 +85,8 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
     verify_on(HOST.get_or_init(skep::host_facts), program, (log_level, privileges))
 }
 
-/// As [`verify_with`] without a log, for a walk of `insns_max` insns at most: what needs more is
-/// refused.
+/// As [`verify_with`] without a log, for a walk of at most `insns_max` insns: longer ones are
+/// rejected.
 pub fn verify_within(program: &Program, privileges: Privileges, insns_max: u64) -> Ours {
     let insns_max = u32::try_from(insns_max).unwrap_or(u32::MAX);
     let profile = KernelProfile { insns_max, ..KernelProfile::v6_18() };
@@ -98,7 +98,7 @@ pub fn verify_within(program: &Program, privileges: Privileges, insns_max: u64) 
     contained(|| Ours::from(skep_verifier::verify(program, &config)))
 }
 
-/// As [`verify_with`], against another kernel than the running one.
+/// As [`verify_with`], for a kernel other than the running one.
 pub fn verify_on(
     kernel: &Host,
     program: &Program,
@@ -113,12 +113,12 @@ pub fn verify_on(
     contained(|| Ours::from(skep_verifier::verify(program, &config)))
 }
 
-/// As [`verify_on`]; what the kernel lacks is refused.
+/// As [`verify_on`]; anything that the kernel does not support is rejected.
 pub fn verify_for(facts: (&Host, &Kernel), program: &Program, log_level: u32) -> Ours {
     verify_for_within(facts, program, (log_level, None))
 }
 
-/// As [`verify_for`], for a walk of so many insns at most: what needs more is refused.
+/// As [`verify_for`], for a walk of at most this many insns: longer ones are rejected.
 pub fn verify_for_within(
     (host, kernel): (&Host, &Kernel),
     program: &Program,
@@ -154,7 +154,7 @@ pub fn verify_for_within(
     })
 }
 
-/// A panic becomes [`Verdict::Bug`].
+/// Converts a panic to [`Verdict::Bug`].
 fn contained(verify: impl FnOnce() -> Ours) -> Ours {
     match catch_unwind(AssertUnwindSafe(verify)) {
         Ok(ours) => ours,
@@ -169,7 +169,7 @@ fn contained(verify: impl FnOnce() -> Ours) -> Ours {
     }
 }
 
-/// The program with what the verifier learned of it; an error if it does not verify.
+/// The verified program; an error if it does not verify.
 pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
     use skep_verifier::Verdict as V;
     let host = HOST.get_or_init(skep::host_facts);
@@ -183,18 +183,18 @@ pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
     }
 }
 
-/// The host, which is the kernel that is compared with.
+/// The host, whose kernel is compared with.
 static HOST: OnceLock<Host> = OnceLock::new();
 
-/// Longest log that is compared, as long as the kernel's longest.
+/// Maximum length of a compared log: the kernel's maximum.
 const LOG_BYTES_MAX: usize = 1 << 30;
 
 thread_local! {
-    /// Where the last panic of this thread was, if [`record_panics`] was called.
+    /// Location of this thread's last panic, if [`record_panics`] was called.
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From now on panics are not printed; their place becomes part of [`Verdict::Bug`].
+/// From now on, panics are not printed; their location becomes part of [`Verdict::Bug`].
 pub fn record_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));

@@ -1,17 +1,17 @@
-//! `forked`: work in a child of `fork`, for tests that are safe code otherwise.
+//! `forked`: runs a closure in a child of `fork`, for tests that are otherwise safe code.
 
 #![allow(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Does `work` in a child of this process and waits for it: 0, or 1 if it panicked; `None` if it
-/// was ended by a signal or could not be made.
+/// Runs `work` in a child process and waits for it: 0, or 1 if it panicked; `None` if it was killed
+/// by a signal or `fork` failed.
 ///
-/// Only the calling thread is in the child: what is locked by another thread when this is called
-/// stays locked there. (The C library looks after its own allocator.)
+/// Only the calling thread exists in the child: a lock held by another thread at this time stays
+/// locked there. (The C library handles its own allocator.)
 pub fn forked(work: impl FnOnce()) -> Option<i32> {
-    // SAFETY: the child does the work, which waits for no lock that another thread may hold, and
-    // ends here without running what is to run at the end of the process.
+    // SAFETY: the child runs the closure, which waits for no lock that another thread may hold, and
+    // exits here without running exit handlers.
     unsafe {
         let child = libc::fork();
         if child == 0 {

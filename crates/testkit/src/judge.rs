@@ -1,7 +1,8 @@
-//! What this machine has for the suites: the kernel that their expected values are of, and its BTF.
+//! What this machine provides for the suites: the kernel from which their expected values come, and
+//! its BTF.
 //!
-//! A host with another kernel, or none that answers, has neither: what is asked of them is skipped,
-//! never held against what is expected.
+//! A host with another kernel, or without access to bpf(2), provides neither: tests that need them
+//! are skipped, never compared with the expected values.
 
 use crate::suite::{self, Case};
 use skep::btf::{Btf, BtfBuilder};
@@ -10,24 +11,24 @@ use skep::{Host, KernelBtf};
 use skep_kernel::reference::{self, Absent};
 use std::sync::Arc;
 
-/// Structs of the kernel that a module has too, of another size: whoever looks for the kernel's
+/// Names of kernel structs that a module has too, with a different size: a lookup of the kernel's
 /// type must not find two.
 const TWINS: [&str; 6] = ["task_struct", "sock", "sk_buff", "cgroup", "file", "bpf_cpumask"];
 
-/// As many types more than the kernel here has another build of it.
+/// The number of additional types in another build of the kernel.
 const MOVED_BY: u32 = 1009;
 
-/// The kernel of the suites, as far as it is here.
+/// The kernel of the suites, as far as it is available.
 #[derive(Debug)]
 pub struct Judge {
-    /// Whether the kernel can be asked, or why not.
+    /// Whether bpf(2) is available with that kernel, or the reason why not.
     pub answers: Result<(), Absent>,
-    /// Its BTF, or why there is none.
+    /// Its BTF, or the reason why there is none.
     pub btf: Result<Arc<Btf>, String>,
 }
 
 impl Judge {
-    /// Looks at this machine.
+    /// Determines what this machine provides.
     pub fn here() -> Judge {
         let profile = KernelProfile::v6_18();
         let btf = match reference::runs(&profile) {
@@ -40,13 +41,13 @@ impl Judge {
         Judge { answers: reference::answers(&profile), btf }
     }
 
-    /// The BTF, if it is here.
+    /// The BTF, if available.
     pub fn btf(&self) -> Option<&Arc<Btf>> {
         self.btf.as_ref().ok()
     }
 
-    /// The BTF of a kernel like this one, built so that all its ids are others, and with a module
-    /// that has structs of the same names.
+    /// The BTF as in another build of the same kernel, in which all ids are different, with a
+    /// module that has structs of the same names.
     pub fn renumbered(&self) -> Option<Arc<Btf>> {
         let moved = BtfBuilder::from_btf_behind(MOVED_BY, self.btf()?).build();
         let moved = Arc::new(moved.expect("the same types"));
@@ -54,12 +55,12 @@ impl Judge {
         Some(Arc::new(Btf::parse_module(moved, "twins", &module).expect("a module's BTF")))
     }
 
-    /// Whether a case refers to types of the kernel, and they are not here.
+    /// Whether a case refers to kernel types and they are not available.
     pub fn lacks_types_of(&self, case: &Case) -> bool {
         self.btf.is_err() && suite::names_types_of_kernel(case)
     }
 
-    /// What is skipped, a line each; none where all is here.
+    /// What is skipped, one line each.
     pub fn skips(&self) -> Vec<String> {
         let kernel = self.answers.as_ref().err().map(|why| format!("cases [kernel]: {why}"));
         let types = self.btf.as_ref().err().map(|why| format!("cases with kernel types: {why}"));
@@ -67,7 +68,7 @@ impl Judge {
     }
 }
 
-/// A module's BTF of structs without members, its strings behind those of the kernel.
+/// The BTF of a module with empty structs; its strings follow those of the kernel.
 fn twins(first_str: u32) -> Vec<u8> {
     const MAGIC: u32 = 1 << 16 | 0xeb9f;
     const HEADER_BYTES: u32 = 24;
@@ -117,7 +118,7 @@ mod tests {
         let none = "the kernel here has no BTF";
         let said = lines(Ok(()), Err(none.to_owned()));
         assert_eq!(said, [format!("cases with kernel types: {none}")]);
-        // Of this machine: all that it is asked is here, or said to be missing.
+        // On this machine: everything is available, or reported as missing.
         let here = Judge::here();
         let said = here.skips().join("\n");
         assert_eq!(here.answers.is_err(), said.contains("cases [kernel]: "), "{said}");

@@ -1,9 +1,8 @@
-//! The judge: reads the Markdown suites, runs each case on every engine that can judge it, the host
-//! kernel among them.
+//! Reads the Markdown suites and runs each case on every engine that can judge it, including the
+//! host kernel.
 //!
-//! Reading order: `skep_kernel` (the kernel's answer), [`engine`] (our answer), [`judge`] (whether
-//! the kernel can be asked), [`suite`] (the
-//! Markdown suites), [`exec`] (cases that run).
+//! Reading order: `skep_kernel` (the kernel's result), [`engine`] (our result), [`judge`] (whether
+//! the kernel is available), [`suite`] (the Markdown suites), [`exec`] (cases that run).
 
 #![deny(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! `Rng`: random numbers for tests, the same for the same seed, so that a failure comes again.
+//! `Rng`: random numbers for tests, the same for the same seed, so that failures are reproducible.
 //!
-//! Tests of crates below this one compile the file as a module of theirs.
+//! Tests of lower crates include this file as a module.
 
 /// xorshift64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// Seeds that are near to each other give numbers that are not.
+    /// Similar seeds give unrelated sequences.
     pub fn new(seed: u64) -> Rng {
         let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         for _ in 0..4 {
@@ -16,7 +16,7 @@ impl Rng {
         rng
     }
 
-    /// Any 64 bits but 0.
+    /// Any 64-bit number except 0.
     pub fn word(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -29,12 +29,12 @@ impl Rng {
         (self.word() >> 11) % n
     }
 
-    /// True in so many of a hundred.
+    /// True with this probability in percent.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of `items`, of which there are some.
+    /// One of `items`, which must not be empty.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]
     }

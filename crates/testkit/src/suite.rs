@@ -16,10 +16,10 @@
 //! ```
 //! ````
 //!
-//! `; key=value ...` right of an insn is a claim about the state after it; `//~ reject: text` says
-//! that the program is refused there; both are written by a person. Blocks `log`, `stats`, and
-//! `run` (of [`crate::exec`]) are transcripts, which [`bless`] rewrites from the kernel's answer,
-//! and nothing else.
+//! `; key=value ...` to the right of an insn is a claim about the state after it; `//~ reject:
+//! text` says that the program is rejected there. Both are written by hand. Blocks `log`, `stats`,
+//! and `run` (see [`crate::exec`]) are transcripts; [`bless`] rewrites them from the kernel's
+//! result, and nothing else.
 //!
 //! Tests: the suites themselves, `tests/suites.rs`.
 

@@ -1,5 +1,5 @@
-//! Memory that is not the program's: what the kernel's word makes safe there has to be made safe
-//! here, since nobody vouches for the words of a context.
+//! Memory owned by others: accesses that are safe in the kernel because it guarantees its contents
+//! have to be made safe here, because nobody guarantees the words of a context.
 
 use skep::program::Program;
 use skep_runtime::{Ctx, Engine, Instance, LoadOptions, Options, Runtime};
@@ -7,7 +7,7 @@ use skep_testkit::{engine, suite};
 
 const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 
-/// The programs of a suite; none where the host has no BTF.
+/// The programs of a suite; none if the host has no BTF.
 fn programs(text: &str) -> Vec<Program> {
     let host = skep::Host::read(&skep::KernelBtf::Running).ok();
     let Some(btf) = host.and_then(|host| host.kernel_btf) else { return Vec::new() };
@@ -43,7 +43,7 @@ flags = [\"sleepable\"]
 ```
 ";
 
-/// A kfunc that is given the context as memory takes as much of it as it was told.
+/// A kfunc that receives the context as memory accesses as much of it as it was told.
 #[test]
 fn a_context_is_as_long_as_callees_take_it_for() {
     for program in programs(CALLEE_WRITES) {
@@ -172,7 +172,7 @@ cast:
 ```
 ";
 
-/// The kernel is not asked: it takes the load for one that cannot fail.
+/// The kernel is not compared: it assumes that the load cannot fail.
 #[test]
 fn a_load_is_careful_if_it_has_to_be_on_any_path() {
     for program in programs(MIXED) {

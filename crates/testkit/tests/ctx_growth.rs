@@ -1,9 +1,9 @@
-//! How much longer the kernel makes each access to a context: a jump over accesses of all kinds to
-//! all fields of a context reaches exactly as far as the kernel says.
+//! How many insns the kernel adds to each context access: a jump over accesses of all kinds to all
+//! fields of a context reaches exactly as far as in the kernel.
 //!
-//! The kernel is asked for the length of a program with each access, for one with all of them, and
-//! for its verdict on the jump over as many as fit, and over one insn more. Without a kernel to ask
-//! nothing is known, and nothing compared.
+//! The kernel reports the length of a program with each access and of one with all of them, and its
+//! verdict on a jump over as many as fit, and over one insn more. Without access to a kernel
+//! nothing is compared.
 
 use skep::insn::Insn;
 use skep::insn::code::*;
@@ -24,7 +24,7 @@ fn copy(dst: u8, src: u8) -> Insn {
     Insn { code: BPF_ALU64 | BPF_MOV | BPF_X, dst, src, ..Insn::default() }
 }
 
-/// A kind of program with a context of its own.
+/// A program type with its own context.
 #[derive(Clone, Copy)]
 struct Kind {
     prog_type: ProgType,
@@ -33,7 +33,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// A program that jumps over `body`, in which r6 is the context, r7 is 0.
+    /// A program that jumps over `body`, with the context in r6 and 0 in r7.
     fn program(self, body: &[Insn]) -> Program {
         let jump = Insn {
             code: BPF_JMP | BPF_JEQ | BPF_K,
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// The kernel's answer, and what its rewrites add.
+    /// The kernel's result, and the number of insns that its rewrites add.
     fn asked(self, body: &[Insn]) -> Option<(Judgement, usize)> {
         let program = self.program(body);
         let Answer::Judged(answer) = judge(&program, 4) else { return None };
@@ -71,10 +71,10 @@ impl Kind {
     }
 }
 
-/// All contexts, each once, with a result that the kernel takes.
+/// All contexts, each once, with a return value that the kernel accepts.
 fn kinds() -> Vec<(Kind, &'static [CtxField])> {
     let mut found: Vec<(Kind, &'static [CtxField])> = Vec::new();
-    // What netfilter programs are given is in the kernel's BTF, and used as it is.
+    // The context of netfilter programs is described by the kernel's BTF, and not converted.
     for prog_type in ProgType::all().filter(|ty| *ty != ProgType::Netfilter) {
         for attach in 0..64 {
             let Some(layout) = CtxLayout::find(prog_type, attach) else { continue };
@@ -91,8 +91,8 @@ fn kinds() -> Vec<(Kind, &'static [CtxField])> {
     found
 }
 
-/// Every way to access a field: loads of all sizes at all places, with and without a sign, over
-/// the register of the context; stores of registers and numbers.
+/// Every way to access a field: loads of all sizes at all offsets, with and without sign extension,
+/// overwriting the context register; stores of registers and immediates.
 fn accesses(field: &CtxField) -> Vec<Vec<Insn>> {
     let mut all = Vec::new();
     for (size, bytes) in [(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)] {
@@ -145,7 +145,7 @@ fn jumps_over_accesses_reach_as_far_as_the_kernel_says() {
 
 fn compare(kind: Kind, body: &[Insn], accepted: bool) {
     if body.len() > REACH {
-        // The jump cannot be written.
+        // The distance does not fit into a jump.
         return;
     }
     let (theirs, _) = kind.asked(body).expect("judged");

@@ -1,7 +1,7 @@
-//! The tests of our example programs (`tests/programs/*.test.toml`), judged by the host kernel:
-//! what `skep test` expects of a run is what BPF_PROG_TEST_RUN gives, what is refused is refused.
+//! Compares the tests of our example programs (`tests/programs/*.test.toml`) with the host kernel:
+//! expected results of runs with BPF_PROG_TEST_RUN, expected rejections with its verdict.
 //!
-//! What a test says of other kernels and of costs is not asked here.
+//! Expectations about other kernels and costs are not compared.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::{Table, Value as Toml};
 
-/// Keys of a test that the kernel is asked about, or that say nothing of a run.
+/// Keys of a test that are compared, or that do not concern runs.
 const KNOWN: [&str; 15] = [
     "name",
     "prog",
@@ -36,10 +36,10 @@ const KNOWN: [&str; 15] = [
     "max_run_insns",
 ];
 
-/// What `skep test` runs on if no packet is given.
+/// The default packet of `skep test`.
 const NO_PACKET: [u8; 60] = [0; 60];
 
-/// Offsets in `struct __sk_buff` of fields that the kernel takes for a test run.
+/// Offsets of fields in `struct __sk_buff` that the kernel accepts for a test run.
 const SKB_FIELDS: [(&str, usize); 2] = [("mark", 8), ("priority", 32)];
 const SKB_BYTES: usize = 192;
 
@@ -102,7 +102,7 @@ impl Case<'_> {
         self.test.get(key).map(|table| table.as_table().unwrap().clone()).unwrap_or_default()
     }
 
-    /// The program, and the others of its object.
+    /// The program, then the others of its object.
     fn programs(&self) -> Vec<Program> {
         let path = self.path.parent().unwrap().join(self.said("object").unwrap().as_str().unwrap());
         let bytes = std::fs::read(&path).unwrap();
@@ -123,7 +123,7 @@ impl Case<'_> {
         let first = all.iter().find(is_first).expect(&self.here).clone();
         let others = all.into_iter().filter(|program| program.name != first.name);
         let mut programs: Vec<Program> = [first.clone()].into_iter().chain(others).collect();
-        // A program that is refused is not loaded beside the one that runs.
+        // A rejected program is not loaded together with the one that runs.
         programs
             .retain(|program| program.name == first.name || self.targets().contains(&program.name));
         for program in &mut programs {
@@ -132,7 +132,7 @@ impl Case<'_> {
         programs
     }
 
-    /// Programs that the test puts into prog arrays.
+    /// Programs that the test stores in prog arrays.
     fn targets(&self) -> Vec<String> {
         let maps = self.table("maps");
         let values = maps.values().filter_map(Toml::as_table).flat_map(Table::values);
@@ -164,7 +164,7 @@ impl Case<'_> {
         }
     }
 
-    /// Loads the program, and runs it if the test says something of a run.
+    /// Loads the program, and runs it if the test has expectations about a run.
     fn runs(&self) -> bool {
         let programs = self.programs();
         let loaded = Loaded::new(&programs).unwrap_or_else(|why| panic!("{}: {why}", self.here));
@@ -242,7 +242,7 @@ fn map<'l>(loaded: &'l Loaded, maps: &'l [MapDef], name: &str) -> (&'l Map, &'l 
     (loaded.map(at as u32).expect(name), &maps[at])
 }
 
-/// How many values a key has: those of a per-CPU map are 8 bytes each, of every possible CPU.
+/// Number of values of a key: for a per-CPU map, 8 bytes for every possible CPU.
 fn values(def: &MapDef) -> usize {
     let per_cpu = matches!(def.map_type, MapType::PercpuArray | MapType::PercpuHash);
     if !per_cpu {
@@ -260,7 +260,7 @@ fn put(map: &Map, def: &MapDef, (key, value): (u32, u64)) {
     map.update(&key.to_ne_bytes(), &value).unwrap();
 }
 
-/// The number at a key: of a per-CPU map the sum.
+/// The number at a key; for a per-CPU map, the sum.
 fn look(map: &Map, def: &MapDef, key: u32) -> u64 {
     assert!(def.key_size == 4 && def.value_size == 8, "{}", def.name);
     let mut found = vec![0; 8 * values(def)];

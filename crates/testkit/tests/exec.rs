@@ -1,12 +1,12 @@
-//! Every case of `tests/exec/*.md`, on every engine that can run it.
+//! Runs every case of `tests/exec/*.md` on every engine that can run it.
 //!
-//! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused,
-//! or the kernel is another one, which is said).
-//! `[interp]`, `[jit]`, `[runtime, ...]`: and what the interpreter and machine code give, alone and
-//! in the runtime, with its maps and helpers: with prologues of both kinds, and of one kind and the
-//! other in turn in programs that tail call each other; without any pass; with nothing that is
-//! patched. `[counted, ...]`: and with statistics on, which count every run. A case with
-//! `known_gap` must fail on these: when it no longer does, the line has to go.
+//! `[kernel]`: the host kernel produces the `run` block (ignored if bpf(2) is not permitted or the
+//! kernel is another one, which is reported).
+//! `[interp]`, `[jit]`, `[runtime, ...]`: so do the interpreter and machine code, alone and in the
+//! runtime with its maps and helpers: with both kinds of prologue, and with alternating kinds in
+//! programs that tail call each other; without any pass; with nothing patched. `[counted, ...]`:
+//! also with statistics enabled, which must count every run. A case with `known_gap` must fail on
+//! these: when it no longer does, the option must be removed.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -20,7 +20,7 @@ use skep_testkit::judge::Judge;
 use skep_testkit::suite::{self, Case, TranscriptKind};
 use std::sync::Arc;
 
-/// A name, and what an engine makes of a case: `None` if it cannot run it.
+/// A name, and the result of an engine for a case: `None` if it cannot run it.
 type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, String>);
 
 const ENGINES: [Engine; 12] = [
@@ -53,13 +53,13 @@ const ENGINES: [Engine; 12] = [
     }),
 ];
 
-/// Machine code of cases that name types of the kernel, with the kernel's BTF whose every id was
-/// moved: nothing expected depends on the ids of one build.
+/// Machine code for cases that refer to kernel types, with kernel BTF in which every id is
+/// different: expected values must not depend on the ids of one build.
 const OTHER_IDS: &str = "runtime, jit, other ids";
 const INTERP: Way = Way { engine: Runs::Interpreter, counted: false, tuning: |_| checked() };
 const JIT: Way = Way { engine: Runs::MachineCode, ..INTERP };
 
-/// What passes do to memory that others see is checked, too.
+/// Also checks the accesses of the passes to shared memory.
 fn checked() -> Tuning {
     Tuning { checked: true, ..Tuning::default() }
 }
@@ -68,12 +68,12 @@ fn full_prologue() -> Tuning {
     Tuning { prologue: Prologue::Full, ..checked() }
 }
 
-/// What machine code in the runtime gives.
+/// The result of machine code in the runtime.
 fn on_default_runtime(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
     exec::on_runtime(case, programs, JIT)
 }
 
-/// What the kernel runs, or that it does not.
+/// The kernel's result, or that it does not run the case.
 fn on_kernel(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
     match case.options.unjudged {
         Some(_) => exec::unjudged_by_kernel(case, programs).map(|()| None),

@@ -1,5 +1,5 @@
-//! Every helper, kfunc, kind of map and type of context that the runtime has is exercised by a case
-//! of `tests/exec/*.md` that runs there, or stands in `GAPS` with the reason.
+//! Every helper, kfunc, map type and context type of the runtime is exercised by a case of
+//! `tests/exec/*.md` that runs there, or is listed in `GAPS` with the reason.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -14,14 +14,14 @@ use skep_testkit::judge::Judge;
 use skep_testkit::suite;
 use std::collections::BTreeSet;
 
-/// Where objects are exercised, and compared with the kernel.
+/// The test of objects, which compares with the kernel.
 const OBJECTS: &str = "tests/objects.rs";
-/// Where programs run that the kernel starts only when they are attached.
+/// The test of programs that the kernel only runs when they are attached.
 const TRACED: &str = "tests/traced.rs";
 
-/// What no case exercises, and why. A row that a case covers has to go.
+/// What no case exercises, with the reason. A row that a case covers must be removed.
 const GAPS: [(&str, &str); 25] = [
-    // Objects in lists and trees have types of the program's BTF, which suites have no words for.
+    // Objects in lists and trees need types in the program's BTF, which suites cannot describe.
     ("bpf_list_back", OBJECTS),
     ("bpf_list_front", OBJECTS),
     ("bpf_list_pop_back", OBJECTS),
@@ -39,21 +39,21 @@ const GAPS: [(&str, &str); 25] = [
     ("bpf_rbtree_root", OBJECTS),
     ("bpf_refcount_acquire_impl", OBJECTS),
     ("bpf_this_cpu_ptr", OBJECTS),
-    // Programs that trace return 0, and suites see nothing else of a run.
+    // Tracing programs return 0, and suites see no other result of a run.
     ("bpf_copy_from_user_task", TRACED),
     ("bpf_get_func_arg", TRACED),
     ("bpf_get_func_arg_cnt", TRACED),
     ("bpf_get_func_ret", TRACED),
     ("program lsm", TRACED),
     ("program tracing", TRACED),
-    // Of programs attached to functions that get an `xdp_buff`; their contexts hold pointers that
-    // only a kernel has.
+    // For programs attached to functions with an `xdp_buff` argument; their contexts contain
+    // pointers that only a kernel has.
     ("bpf_xdp_output", "no context of a type that may call it can be made"),
-    // The host kernel is built without receivers of infrared.
+    // The host kernel is built without infrared receivers.
     ("program lirc_mode2", "the verifier has no rules for its context"),
 ];
 
-/// What a program calls, and what it is made of.
+/// The callees of a program, and its maps and type.
 fn parts(program: &Program) -> impl Iterator<Item = String> {
     let calls = program.insns.iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL);
     let names = calls.filter_map(|insn| match insn.src {
@@ -69,7 +69,7 @@ fn parts(program: &Program) -> impl Iterator<Item = String> {
     names.chain(maps).chain([prog_type]).collect::<Vec<_>>().into_iter()
 }
 
-/// The kinds of maps that there are, from the document that the runtime's tests compare with it.
+/// The supported map types, from the document that the runtime's tests check.
 fn supported_maps() -> impl Iterator<Item = String> {
     let document = include_str!("../../../docs/runtime.md");
     let (_, maps) = document.split_once("## Maps").expect("a section");
@@ -77,7 +77,7 @@ fn supported_maps() -> impl Iterator<Item = String> {
     maps.split('`').skip(1).step_by(2).map(|name| format!("map {name}"))
 }
 
-/// Whether a context of the type can be made.
+/// Whether a context of the type can be created.
 fn has_context(prog_type: ProgType) -> bool {
     Ctx::raw(prog_type, &[0; 8]).is_ok() || Ctx::packet(prog_type, &[0; 64]).is_ok()
 }

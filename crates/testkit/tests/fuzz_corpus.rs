@@ -1,4 +1,4 @@
-//! The inputs that fuzzing kept, through the same bodies as the fuzz targets: no panic.
+//! Runs the bodies of the fuzz targets on the inputs that fuzzing kept: no panic.
 
 #[path = "../../../fuzz/bodies/replay.rs"]
 mod replay;

@@ -1,5 +1,5 @@
-//! Rewrites that move the target of a jump out of its reach: the kernel refuses the program, at the
-//! first insn whose rewrite does. The programs are too long for the Markdown suites.
+//! Rewrites that move a jump target out of reach: the kernel rejects the program at the first insn
+//! whose rewrite does so. The programs are too long for the Markdown suites.
 
 use skep::insn::Insn;
 use skep::insn::code::*;
@@ -33,7 +33,7 @@ fn call(imm: i32) -> Insn {
     Insn { code: BPF_JMP | BPF_CALL, imm, ..Insn::default() }
 }
 
-/// Of a random r0.
+/// Division of a random r0.
 fn division(code: u8, off: i16) -> Insn {
     Insn { code: code | BPF_X, dst: 0, src: 2, off, ..Insn::default() }
 }
@@ -42,7 +42,7 @@ fn division(code: u8, off: i16) -> Insn {
 const CMPXCHG: Insn =
     Insn { code: BPF_STX | BPF_ATOMIC | BPF_W, dst: 10, src: 2, off: -8, imm: BPF_CMPXCHG };
 
-/// A jump over `count` times `insns`, the first of which is insn 5.
+/// A jump over `count` copies of `insns`, starting at insn 5.
 fn jump_over(insns: &[Insn], count: usize) -> Program {
     let over = (insns.len() * count) as i16;
     let spill = Insn { code: BPF_STX | BPF_MEM | BPF_DW, dst: 10, src: 2, off: -8, imm: 0 };
@@ -55,8 +55,8 @@ fn jump_over(insns: &[Insn], count: usize) -> Program {
     Program { name: "far".into(), prog_type, license, insns: all, ..Program::default() }
 }
 
-/// Over how many of these the jump reaches (at most `32767 / insns.len()` are tried), and which
-/// insn is refused of one more.
+/// Checks over how many copies the jump reaches (at most `32767 / insns.len()` are tried), and at
+/// which insn one copy more is rejected.
 fn check(insns: &[Insn], reached: usize, refused: Option<usize>) {
     let asked = reference::answers(&KernelProfile::v6_18()).is_ok();
     let accepted = (reached, String::new());
@@ -94,7 +94,7 @@ fn divisions_over_which_no_jump_reaches_are_refused_where_the_kernel_refuses_the
     check(&[division(BPF_ALU | BPF_MOD, 1)], 3_640, Some(3_645));
 }
 
-/// Behind a 32-bit compare-and-exchange the upper half of r0 is zeroed where all of r0 is read.
+/// After a 32-bit compare-and-exchange, the upper half of r0 is zeroed if all of r0 is read.
 #[test]
 fn a_comparison_of_32_bits_grows_where_r0_is_read() {
     check(&[CMPXCHG, copy(6, 0)], 10_922, Some(21_847));
@@ -102,19 +102,19 @@ fn a_comparison_of_32_bits_grows_where_r0_is_read() {
     let low = Insn { code: BPF_ALU | BPF_MOV | BPF_X, dst: 6, src: 0, ..Insn::default() };
     check(&[CMPXCHG, low], 16_383, None);
     check(&[CMPXCHG, mov(0, 0)], 16_383, None);
-    // It reads r0, but of 32 bits.
+    // It reads only 32 bits of r0.
     check(&[CMPXCHG, CMPXCHG, mov(0, 0)], 10_922, None);
 }
 
-/// Insns that are gone when the kernel begins to divide do not count.
+/// Insns that have been removed when the kernel rewrites divisions do not count.
 #[test]
 fn what_the_kernel_drops_is_no_distance() {
     let divide = division(BPF_ALU64 | BPF_DIV, 0);
     check(&[goto(0), goto(0), divide], 8_191, Some(24_580));
     check(&[if_equal((9, 0), 1), mov(5, 5), divide], 8_191, Some(24_580));
-    // A jump over a jump that goes stays.
+    // A jump over a jump that is removed stays.
     check(&[if_equal((0, 1), 1), goto(1), goto(0), divide], 5_461, Some(21_848));
-    // A condition does not go.
+    // A conditional jump is not removed.
     check(&[if_equal((0, 1), 0), divide], 6_553, Some(13_112));
     let eight = [divide; 8];
     check(&[&[may_goto(0)][..], &eight].concat(), 1_023, Some(9_220));

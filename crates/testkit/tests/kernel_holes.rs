@@ -1,6 +1,6 @@
 //! Every case of `tests/verifier/kernel_holes.md` and `kernel_findings.md`: the kernel accepts it
-//! (`tests/suites.rs`), the runtime does not load it. What only comes by such a hole is loaded
-//! (`kernel_holes_safe.md`), and runs with all that the kernel wrongly drops as dead.
+//! (`tests/suites.rs`), the runtime does not load it. Programs that use an unsound rule safely are
+//! loaded (`kernel_holes_safe.md`), and run with the insns that the kernel wrongly removes as dead.
 
 use skep::program::Program;
 use skep::uapi::ProgType;
@@ -15,7 +15,7 @@ const UNSAFE: [&str; 2] = [
 const SAFE: &str = include_str!("../../../tests/verifier/kernel_holes_safe.md");
 const DROPPED: &str = include_str!("../../../tests/verifier/kernel_holes_dropped.md");
 
-/// The cases, where the kernel's types are known.
+/// The cases, if the kernel's types are available.
 fn programs(text: &str) -> Vec<(String, Program)> {
     let judge = Judge::here();
     let cases = suite::read(text).expect("a suite");
@@ -49,8 +49,9 @@ fn what_comes_by_a_hole_and_is_safe_is_loaded() {
     }
 }
 
-/// Where the kernel goes by a hole, it walks fewer paths than a run can take, and drops the rest. A
-/// plain load in place of the atomic fetch is no hole: both have to come to the same.
+/// If the kernel uses an unsound rule, it walks fewer paths than a run can take, and removes the
+/// rest. With a plain load instead of the atomic fetch the rule is not used: both must give the
+/// same result.
 #[test]
 fn what_only_the_kernel_takes_for_dead_is_run() {
     let (fetch, load) =

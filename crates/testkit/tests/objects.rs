@@ -1,4 +1,4 @@
-//! Programs that make objects (`tests/programs/kfuncs`), in the kernel and here: what they return.
+//! The results of programs that allocate objects (`tests/programs/kfuncs`), in the kernel and here.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -14,8 +14,8 @@ use skep_testkit::engine;
 use skep_testkit::judge::Judge;
 use std::path::Path;
 
-/// What comes out of lists, trees and values in two runs, of which the second finds what the first
-/// has left: seen in Linux 6.18.
+/// Results of two runs, the second of which finds what the first left in lists, trees and values;
+/// from Linux 6.18.
 const WANTED: [(&str, &str, [i32; 2]); 8] = [
     ("objects", "list_order", [54_542_319; 2]),
     ("objects", "tree_order", [10_112_360; 2]),
@@ -29,7 +29,7 @@ const WANTED: [(&str, &str, [i32; 2]); 8] = [
 
 #[test]
 fn objects_go_where_they_are_put() {
-    // Kfuncs are the kernel's, and known by its BTF.
+    // Kfuncs need the kernel's BTF.
     let judge = Judge::here();
     judge.skips().iter().for_each(|line| eprintln!("skipped: {line}"));
     if judge.btf().is_none() {
@@ -62,7 +62,7 @@ fn objects_go_where_they_are_put() {
     }
 }
 
-/// What a map for each CPU holds is of the one that runs the kernel's test.
+/// Binds the thread to a CPU: per-CPU maps depend on the CPU that runs the kernel's test.
 fn stay_on_this_cpu() {
     let mut here = CpuSet::new();
     here.set(sched_getcpu());

@@ -1,6 +1,7 @@
-//! The suites of `tests/refusals`: a heading is a code, below it `Refused` with that code and
-//! `Mended`, which is accepted. What no object can say stands there: privileges, attributes and
-//! tables of a load, insns that no compiler makes. `suites` asks the kernel.
+//! The suites of `tests/refusals`: each heading is a code, with a case `Refused`, rejected with
+//! that code, and a case `Mended`, which is accepted. They cover what no object file can express:
+//! privileges, attributes and tables of a load, insns that no compiler emits. `suites` compares
+//! them with the kernel.
 
 use skep_testkit::engine::{self, Verdict};
 use skep_testkit::judge::Judge;
@@ -31,7 +32,7 @@ fn one_is_refused_with_the_code_and_its_twin_accepted() {
     assert_eq!(told, BTreeMap::new(), "codes without two cases");
 }
 
-/// `accepted`, or the code of the refusal.
+/// `accepted`, or the code of the rejection.
 fn verdict(case: &Case, judge: &Judge) -> String {
     let (program, _) = suite::program(case, judge.btf()).expect("a program");
     let ours = engine::verify_with(&program, (0, privileges(case)));

@@ -1,5 +1,5 @@
-//! Refusals that no Markdown case can state, because they need types of the program's own, or names
-//! that differ from one build of a kernel to the next: our log is the kernel's, line by line.
+//! Rejections that no Markdown case can express, because they need types of the program's own, or
+//! names that differ between builds of a kernel: our log equals the kernel's, line by line.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const MAYBE_NULL: &str = "verifier bug: invalid PTR_TO_BTF_ID register for type match";
 const NO_FIELDS: &str = "verifier bug: Couldn't find btf_record";
 
-/// What Linux 6.18.44 says of the programs of `tests/programs/kfuncs/refused.bpf.c`.
+/// Messages of Linux 6.18.44 for the programs of `tests/programs/kfuncs/refused.bpf.c`.
 const WANTED: [(&str, &str); 10] = [
     ("xchg_maybe_null", MAYBE_NULL),
     ("xchg_maybe_null_of_other_type", MAYBE_NULL),
@@ -33,14 +33,14 @@ const WANTED: [(&str, &str); 10] = [
     ("acquire_maybe_null", "Possibly NULL pointer passed to trusted arg0"),
 ];
 
-/// The BTF of the kernel that answers here.
+/// The BTF of the running kernel, if bpf(2) is available.
 fn kernel_btf() -> Option<Arc<Btf>> {
     let here = Judge::here();
     here.skips().iter().for_each(|line| eprintln!("skipped: {line}"));
     here.btf().cloned()
 }
 
-/// Checks that we refuse the program with this message, and the kernel, where it answers, as we do.
+/// Checks that skep rejects the program with this message, and so does the kernel if available.
 fn refused(program: &Program, wanted: &str) {
     let name = &program.name;
     let ours = engine::verify(program, 2 | 4);
@@ -74,8 +74,8 @@ fn objects_are_refused_as_the_kernel_does() {
     }
 }
 
-/// A call of, or the address of, what the BTF knows and the kernel has no address for: both in code
-/// that is never walked.
+/// A call of a function, or the address of a variable, that the BTF contains but for which the
+/// kernel has no address: both in code that is never walked.
 #[test]
 fn symbols_without_an_address() {
     let Some(btf) = kernel_btf() else { return };

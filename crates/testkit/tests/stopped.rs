@@ -1,5 +1,5 @@
-//! Runs that are stopped while they hold something (`tests/programs/kfuncs/held.bpf.c`): after
-//! each the next run gets all of it, on either engine, wherever it was stopped.
+//! Runs that are stopped while they hold resources (`tests/programs/kfuncs/held.bpf.c`): the next
+//! run can acquire all of them again, on either engine, wherever the previous one was stopped.
 
 use skep::object::Object;
 use skep::program::Program;
@@ -12,12 +12,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
-/// More than any of the programs needs.
+/// More fuel than any of the programs needs.
 const ENOUGH: u64 = 10_000;
-/// A lock that nobody sets free would be waited for without end.
+/// A lock that is never released would be waited for forever.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The object, if the kfuncs' types are known here.
+/// The object, if the kfuncs' types are available.
 fn object() -> Option<Object> {
     let host = Host::read(&KernelBtf::Running).ok()?;
     host.kernel_btf.as_ref()?;
@@ -59,7 +59,7 @@ impl Loaded {
     }
 }
 
-/// Ends the process if `work` does not come to an end: a thread that spins cannot be joined.
+/// Ends the process if `work` does not finish: a spinning thread cannot be joined.
 fn in_time(work: impl FnOnce()) {
     let (done, waits) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -101,7 +101,7 @@ fn a_run_that_is_stopped_gives_back_what_it_holds() {
                 let whole = full.run(&mut loaded.ctx()).unwrap();
                 assert_eq!(whole.retval, 0, "{name}, {engine:?}, {fuel}");
                 assert_eq!(loaded.consumed(), records, "{name}, {engine:?}, {fuel}");
-                // What is in a tree stays there, and a value may have lost its object.
+                // Nodes in a tree stay there, and a value may have lost its object.
                 let more = if *name == "tree_of_objects" { in_tree } else { objects };
                 assert_eq!(loaded.runtime.objects(), more, "{name}, {engine:?}, {fuel}");
             }
@@ -110,7 +110,7 @@ fn a_run_that_is_stopped_gives_back_what_it_holds() {
     }
 }
 
-/// What a run that was stopped has put into a tree, it has put there; what it held is gone.
+/// Objects that a stopped run inserted into a tree stay there; those that it held are released.
 #[test]
 fn only_what_is_in_the_tree_stays() {
     let Some(object) = object() else { return };
@@ -127,12 +127,12 @@ fn only_what_is_in_the_tree_stays() {
             most = most.max(left);
             drop(fresh);
         }
-        // All four were in the tree before the first was taken out.
+        // All four were in the tree before the first was removed.
         assert!(most >= 3, "{engine:?}: {most}");
     }
 }
 
-/// A sample that a run was stopped at is the next one's.
+/// A sample at which a run was stopped is delivered to the next run.
 #[test]
 fn samples_of_a_stopped_drain_are_there_again() {
     let Some(object) = object() else { return };

@@ -1,11 +1,12 @@
-//! Every case of `tests/verifier` and `tests/refusals`, on every engine that can judge it.
+//! Runs every case of `tests/verifier` and `tests/refusals` on every engine that can judge it.
 //!
-//! `[kernel]`: what the case says is what the host kernel says (ignored where bpf(2) is refused, or
-//! the kernel is another one, which is said).
-//! `[ours, other ids]`: cases that name types of the kernel, verified with the kernel's BTF whose
-//! every id was moved: nothing expected depends on the ids of one build.
-//! `[ours]`: it is what our verifier says, and where the kernel answers, our log is the kernel's. A
-//! case with `known_gap` must fail on ours: when it no longer does, the line has to go.
+//! `[kernel]`: the host kernel's result matches the case (ignored if bpf(2) is not permitted or the
+//! kernel is another one, which is reported).
+//! `[ours, other ids]`: cases that refer to kernel types, verified with kernel BTF in which every
+//! id is different: expected values must not depend on the ids of one build.
+//! `[ours]`: our verifier's result matches the case and, if the kernel is available, our log equals
+//! the kernel's. A case with `known_gap` must fail on ours: when it no longer does, the option must
+//! be removed.
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
@@ -59,7 +60,7 @@ fn main() {
 
 type BtfRef<'a> = Option<&'a Arc<Btf>>;
 
-/// The kernel's answer to a case, asked for once by whichever trial comes first.
+/// The kernel's result for a case, computed once by the first trial that needs it.
 type Judged = OnceLock<Result<Evidence, String>>;
 
 fn ask<'a>((case, judged): &'a (Case, Judged), program: &Program) -> Result<&'a Evidence, String> {

@@ -1,6 +1,6 @@
-//! Slots of a prog array that change while programs run: whatever a run jumps to is a program that
-//! was in the slot, or none. From a program and from its function, by constant indices and by those
-//! that are known at run time, with prologues of both kinds.
+//! Slots of a prog array that change while programs run: a tail call jumps to a program that was in
+//! the slot, or fails. From a program and from its function, with constant indices and with
+//! variable ones, with both kinds of prologue.
 
 use skep_jit::{PokeMode, Prologue, Tuning};
 use skep_runtime::map::UpdateFlags;
@@ -66,13 +66,13 @@ struct Loaded {
     targets: Vec<Instance>,
 }
 
-/// How programs are made.
+/// How programs are compiled.
 #[derive(Clone)]
 struct Way {
     engine: Engine,
-    /// Indices come out of a map.
+    /// Whether indices come from a map.
     at_run_time: bool,
-    /// Of the first program, and of those that it jumps to.
+    /// Prologues of the first program, and of its targets.
     prologues: [Prologue; 2],
     poke: PokeMode,
 }
@@ -85,7 +85,7 @@ const JIT: Way = Way {
 };
 const INTERP: Way = Way { engine: Engine::Interpreter, ..JIT };
 
-/// Every way of machine code.
+/// All variants of machine code.
 fn compiled() -> impl Iterator<Item = Way> {
     let (minimal, full) = (Prologue::Minimal, Prologue::Full);
     let pairs = [[minimal; 2], [full; 2], [minimal, full], [full, minimal]];
@@ -117,7 +117,7 @@ fn load(way: &Way) -> Loaded {
     Loaded { maps, main, targets, _runtime: runtime }
 }
 
-/// Runs on two threads while a third fills and empties the slots.
+/// Runs on two threads while a third fills and clears the slots.
 fn replaced_while_running(way: &Way, runs: u32) {
     let loaded = load(way);
     let slots = loaded.maps.get("jmp").expect("the map");
@@ -144,7 +144,7 @@ fn replaced_while_running(way: &Way, runs: u32) {
                     0 => slots.delete(&key),
                     _ => slots.update(&key, &id, UpdateFlags::Any),
                 };
-                // An empty slot cannot be emptied.
+                // Clearing an empty slot fails.
                 assert!(changed.is_ok() || round % 3 == 0);
                 if round % 64 == 0 {
                     std::thread::yield_now();

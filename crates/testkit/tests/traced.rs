@@ -1,6 +1,6 @@
-//! Programs that trace functions, given the words that a trampoline would pass. The kernel starts
-//! them only when they are attached, and its test run attaches nothing: what is wanted here is what
-//! `bpf-helpers(7)` says of each helper.
+//! Programs that trace functions, with the words that a trampoline would pass. The kernel only runs
+//! them when they are attached, and its test run attaches nothing: the expected results follow from
+//! the description of each helper in `bpf-helpers(7)`.
 
 use skep_runtime::{Ctx, Engine, LoadOptions, Options, Runtime};
 use skep_testkit::{engine, suite};
@@ -211,12 +211,12 @@ flags = [\"sleepable\"]
 ```
 ";
 
-/// Runs case `nth` on each engine, and gives the words that it has left.
+/// Runs case `nth` on each engine, and passes on the resulting words.
 fn run(nth: usize, words: &[u64], look: impl Fn(&[u64])) {
     run_with((nth, words), |_| {}, look);
 }
 
-/// The same on a context that is changed before.
+/// The same with a context that is changed before.
 fn run_with((nth, words): (usize, &[u64]), change: impl Fn(&mut Ctx), look: impl Fn(&[u64])) {
     let host = skep::Host::read(&skep::KernelBtf::Running).ok();
     let Some(btf) = host.and_then(|host| host.kernel_btf) else { return };

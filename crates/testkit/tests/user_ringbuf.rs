@@ -1,4 +1,4 @@
-//! Samples that the embedder writes, and programs that drain them.
+//! Samples written by the embedder, and programs that drain them.
 
 use skep_runtime::{Ctx, Engine, Errno, LoadOptions, Options, Runtime};
 use skep_testkit::{engine, suite};
@@ -84,7 +84,7 @@ fn a_program_sees_what_was_written() {
         for n in [5u64, 7, 0, 9] {
             map.user_ringbuf_write(&n.to_ne_bytes()).unwrap();
         }
-        // A sample that is shorter is read as far as it goes.
+        // A shorter sample is only read up to its end.
         map.user_ringbuf_write(&[3, 1]).unwrap();
         assert_eq!(drained(), [3, 12]);
         assert_eq!(drained(), [2, 9 + 0x103]);

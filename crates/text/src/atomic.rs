@@ -1,3 +1,3 @@
-//! Through which `edit` has its atomics: the models give it others.
+//! The atomics used by `edit`: the models replace them.
 
 pub(crate) use std::sync::atomic::{Ordering, fence};

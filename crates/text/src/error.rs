@@ -1,4 +1,4 @@
-//! Why machine code was not made, or has no place.
+//! Why there is no machine code, or no memory for it.
 
 use rustix::io::Errno;
 use thiserror::Error as ThisError;
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Error {
-    /// Whether skep lacks something, as opposed to the input being wrong.
+    /// Whether a feature is missing in skep, as opposed to bad input.
     pub fn is_unsupported(&self) -> bool {
         matches!(&self.0, Kind::Compile(error) if error.is_unsupported())
     }
@@ -29,7 +29,7 @@ impl Error {
         matches!(self.0, Kind::Memory(_))
     }
 
-    /// Whether we are wrong: a pass made what there is no machine code for.
+    /// Whether this is a bug: a pass produced an op without machine code.
     pub fn is_bug(&self) -> bool {
         matches!(&self.0, Kind::Compile(error) if error.is_bug())
     }

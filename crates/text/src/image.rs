@@ -1,8 +1,8 @@
-//! `Image`: the code of one program in its place.
+//! `Image`: the code of one program in memory.
 //!
 //! # Invariants
-//! 1. A range belongs to one [`Image`], which writes it before anyone runs it; afterwards only
-//!    patch sites change (see `text`).
+//! 1. A range belongs to one [`Image`], which writes it before any thread executes it; afterwards
+//!    only patch sites change (see `text`).
 
 #![allow(unsafe_code)]
 
@@ -18,17 +18,17 @@ use std::sync::atomic::Ordering;
 /// Filler: `int3`.
 const TRAP: u8 = 0xcc;
 
-/// The code of a program in its place.
+/// The code of a program in memory.
 #[derive(Debug)]
 pub(crate) struct Image {
     text: Arc<Text>,
-    /// The pool, by number, and the range in it.
+    /// The number of the pool, and the range in it.
     place: (usize, Range<usize>),
 }
 
 impl Image {
-    /// Finds a place, lets `place` fill in what depends on the address, and writes the code, which
-    /// may be patched or has `flags`.
+    /// Allocates a range, calls `place` to relocate the code, and writes it. The code may be
+    /// patched or has `flags`.
     pub(crate) fn new(
         code: &mut [u8],
         flags: Box<[FlagLine]>,
@@ -43,8 +43,8 @@ impl Image {
         let (writable, executable) =
             unsafe { (pool.writable.add(range.start), pool.executable.add(range.start)) };
         place(code, executable as u64);
-        // SAFETY: the range is inside the writable mapping and this image's alone (invariant 1); no
-        // one knows its address yet.
+        // SAFETY: the range is inside the writable mapping and owned by this image (invariant 1);
+        // its address is not yet known elsewhere.
         unsafe {
             ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
@@ -62,14 +62,14 @@ impl Image {
         &self.text
     }
 
-    /// The code; zeros where it is lost.
+    /// The code; zeros if the process has lost it.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let _no_writer = TextLock::take();
         let mut bytes = vec![0; self.text.len as usize];
         if fork::is_lost() {
             return bytes;
         }
-        // SAFETY: the code is readable where it is executable; whoever writes it holds the lock.
+        // SAFETY: the code is readable where it is executable; writers hold the lock.
         unsafe {
             let from = self.text.executable as *const u8;
             ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());

@@ -1,4 +1,4 @@
-//! `JitdumpMarker`: by what `perf record` notices that a process writes a jitdump file.
+//! `JitdumpMarker`: tells `perf record` that a process writes a jitdump file.
 
 #![allow(unsafe_code)]
 
@@ -6,7 +6,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::ptr;
 
-/// A mapping of a jitdump file, by which `perf record` notices it; nobody reads or runs it.
+/// A mapping of a jitdump file, noticed by `perf record`; it is never read or executed.
 #[derive(Debug)]
 pub struct JitdumpMarker {
     at: *mut c_void,
@@ -23,8 +23,8 @@ impl JitdumpMarker {
     /// The host refuses the mapping.
     pub fn new(file: &std::fs::File) -> std::io::Result<JitdumpMarker> {
         let runs = ProtFlags::READ | ProtFlags::EXEC;
-        // SAFETY: a new private mapping at an address of the kernel's choice; the file holds what
-        // this process wrote, and nothing jumps there.
+        // SAFETY: a new private mapping at an address chosen by the kernel; the file contains data
+        // written by this process, which is never executed.
         let at = unsafe { mmap(ptr::null_mut(), MARKER_BYTES, runs, MapFlags::PRIVATE, file, 0)? };
         Ok(JitdumpMarker { at })
     }
@@ -32,7 +32,7 @@ impl JitdumpMarker {
 
 impl Drop for JitdumpMarker {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and no one has its address.
+        // SAFETY: the mapping is owned by this value, and its address is not known elsewhere.
         unsafe {
             let _ = munmap(self.at, MARKER_BYTES);
         }

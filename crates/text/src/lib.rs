@@ -1,9 +1,9 @@
-//! Memory of machine code: it has its place here, never writable and executable at once, children
-//! of `fork` get a copy of their own, and what runs is changed here and nowhere else.
+//! Memory for machine code: never writable and executable at once, copied for children of `fork`,
+//! and the only place where running code is changed.
 //!
-//! Reading order: [`MachineCode`] (a program of `skep-jit` in its place), `pool`, `memory` and
-//! `image` (places for code), `text` and `edit` (sites that may be changed while threads run them),
-//! [`poke`] (changes that belong together). `docs/live-patching.md` says why that is safe.
+//! Reading order: [`MachineCode`] (a program of `skep-jit` in memory), `pool`, `memory` and `image`
+//! (memory for code), `text` and `edit` (sites that may be changed while threads run them),
+//! [`poke`] (batches of changes). `docs/live-patching.md` explains why that is safe.
 
 #![deny(unsafe_code)]
 

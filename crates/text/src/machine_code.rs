@@ -21,12 +21,12 @@ pub struct MachineCode {
     info: CodeInfo,
 }
 
-/// Compiles a program ([`skep_jit::compile`]) and gives its code a place.
+/// Compiles a program ([`skep_jit::compile`]) and places its code in memory.
 ///
 /// # Errors
 ///
-/// Something is not supported yet or not linked, or the host refuses memory. Whether the program
-/// is safe is not checked here, nor whether this processor is one that could run it.
+/// Something is not supported yet or not linked, or the host refuses memory. Neither the safety of
+/// the program nor the features of this processor are checked here.
 pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<MachineCode, Error> {
     let poke = match patching_is_refused() {
         None => tuning.poke,
@@ -40,7 +40,7 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
 impl MachineCode {
     fn place(compiled: Compiled) -> Result<MachineCode, Error> {
         let Compiled { mut code, relocations, info } = compiled;
-        // Boxed before anyone takes an address in it.
+        // Boxed before an address in it is taken.
         let lines = relocations.flags().div_ceil(64);
         let flags: Box<[FlagLine]> = (0..lines).map(|_| FlagLine::off()).collect();
         let addresses: Vec<u64> =
@@ -135,8 +135,8 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site must belong to this program. The caller that turns it is responsible for what the
-    /// program then does.
+    /// The site must belong to this program. The caller that switches it is responsible for the
+    /// resulting behaviour.
     pub unsafe fn switch(&self, site: SwitchSite) -> Switch {
         Switch { text: self.image.text().clone(), site }
     }
@@ -145,13 +145,13 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site must be one of this program's. Its targets must be valid for it, and exist as long
-    /// as a thread may jump to them.
+    /// The site must belong to this program. Its targets must be valid for it, and exist as long as
+    /// a thread may jump to them.
     pub unsafe fn jump(&self, site: RetargetSite) -> Jump {
         Jump { text: self.image.text().clone(), site }
     }
 
-    /// Where tail calls enter, for edits.
+    /// The entry point for tail calls, for edits.
     pub fn tail_target(&self) -> Target {
         Target { text: self.image.text().clone(), off: self.info.tail_entry }
     }
@@ -172,7 +172,7 @@ impl MachineCode {
     /// dropped meanwhile; and no helper unwinds.
     pub unsafe fn entry(&self) -> EntryFn {
         let address = (self.image.address() + u64::from(self.info.entry)) as *const u8;
-        // SAFETY: the address is that of code which was written for this signature.
+        // SAFETY: the address is that of code with this signature.
         unsafe { std::mem::transmute::<*const u8, EntryFn>(address) }
     }
 }

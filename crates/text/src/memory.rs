@@ -1,18 +1,18 @@
-//! `Memory`: who has which range of the pools, in this process and in its children.
+//! `Memory`: the allocated ranges of the pools, in this process and its children.
 //!
 //! The mappings are not inherited by `fork` (`pool`): writing to a shared one would change the
-//! parent's code. Before `fork` the text lock is taken, so that no batch is half done in the child,
-//! and each pool is copied to new memory; in the child that is mapped where the pool was. The copy
-//! is made before, since the parent goes on while the child starts: programs that the child has may
-//! be gone there, and others lie in their place. Machine code, sites and addresses stay good, and
-//! what one process patches the other does not see.
+//! parent's code. Before `fork` the text lock is taken, so that no batch is incomplete in the
+//! child, and each pool is copied to new memory, which the child maps in place of the pool. The
+//! copy is made before the fork, because the parent continues while the child starts: it may have
+//! freed programs that the child has, and reused their memory. Machine code, sites and addresses
+//! stay valid, and neither process sees changes of the other.
 //!
-//! A child without a copy (the host refuses, or it was made by a raw system call, of which nobody
-//! tells us) has no code; in the first case [`fork::is_lost`] says so.
+//! A child without a copy (the host refused, or it was created by a raw system call, which is not
+//! reported) has no code; in the first case [`fork::is_lost`] returns true.
 //!
 //! # Invariants
-//! 1. A range that was given back is given out again only after all threads have synchronised their
-//!    instruction streams; where the host refuses to see to that, only while no thread runs code
+//! 1. A range that was freed is reused only after all threads have synchronised their instruction
+//!    streams; if the host refuses that, only while no thread runs code
 //!    ([`epoch::may_replace_code`]).
 
 use crate::pool::{Copied, Pool, Region, memfd_is_refused};
@@ -35,13 +35,13 @@ pub(crate) struct Memory {
     pools: Vec<Share>,
 }
 
-/// A pool, and which of its ranges no image has.
+/// A pool, and its free ranges.
 #[derive(Debug)]
 struct Share {
     pool: Pool,
-    /// In order.
+    /// Sorted.
     free: Vec<Range<usize>>,
-    /// Where never used memory starts.
+    /// Start of the memory that was never used.
     fresh: usize,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn lock() -> MutexGuard<'static, Memory> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Addresses that a call from wherever code may be placed reaches.
+/// Addresses within reach of a call from any possible position of code.
 pub(crate) fn reach() -> Result<Range<u64>, Errno> {
     if fork::is_lost() {
         return Err(Errno::NOMEM);
@@ -84,7 +84,7 @@ impl Memory {
         pools.try_for_each(|(share, copy)| share.pool.adopt(copy))
     }
 
-    /// Takes a range: pool and place in it.
+    /// Allocates a range: its pool, and the offset in it.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<(usize, Range<usize>), Errno> {
         let bytes = bytes.next_multiple_of(GRAIN);
         let used_before = |share: &Share| share.free.iter().position(|free| free.len() >= bytes);
@@ -152,12 +152,12 @@ pub(crate) fn memfd_is_refused_here() -> Option<Errno> {
     ANSWER.get(memfd_is_refused)
 }
 
-/// Machine code is to be right in children of `fork`.
+/// Keeps machine code valid in children of `fork`.
 fn watch_forks() {
     static HOOKS: Hooks = Hooks { before: hold, in_parent: release, in_child: adopt };
-    // What the child asks is known by then.
+    // The child finds these results already known.
     patching_is_refused();
-    // First of all, so that a child has its code before it looks who runs.
+    // Registered first, so that a child has its code before it checks which threads run.
     epoch::watch_forks();
     fork::add_hooks(&HOOKS);
 }
@@ -169,7 +169,7 @@ thread_local! {
 
 struct Held {
     memory: MutexGuard<'static, Memory>,
-    /// The child's code, if the host gives memory for it.
+    /// The child's code, if the host has provided memory for it.
     copies: Result<Vec<Copied>, Errno>,
 }
 

@@ -9,18 +9,18 @@ use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, Re
 use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
 use skep_uapi::{ProgType, helper_changes_pkt_data};
 
-/// Who may be called, for one program.
+/// The helpers and kfuncs that one program may call.
 pub(crate) struct Callable<'a> {
     pub(crate) prog: &'a Program,
-    /// Helpers of the program's type; `None` where the type has no row.
+    /// Helpers of the program's type; `None` if the type has no row.
     pub(crate) helpers: Option<&'static HelperRow>,
-    /// Kfuncs that it calls.
+    /// Kfuncs that the program calls.
     pub(crate) kfuncs: Kfuncs<'a>,
-    /// What the loader may do; helpers that need more are not there.
+    /// The loader's privileges; helpers that need more are not available.
     privileges: Privileges,
-    /// What the program is attached to.
+    /// What the program attaches to.
     target: String,
-    /// Programs that probe may also write to the memory of users.
+    /// Whether tracing programs may also write to user memory.
     writes_user_memory: bool,
 }
 
@@ -35,8 +35,7 @@ impl<'a> Callable<'a> {
         Callable { prog, helpers, kfuncs, privileges, target, writes_user_memory }
     }
 
-    /// The prototype that a call of helper `id` has, if this program type has the helper and its
-    /// loader may use it.
+    /// The prototype of helper `id`, if this program type has the helper and its loader may use it.
     pub(crate) fn helper_use(&self, id: i32) -> HelperUse {
         match (u32::try_from(id).ok().and_then(HelperId::from_number), self.helpers) {
             (Some(id), Some(_))
@@ -62,14 +61,15 @@ impl<'a> Callable<'a> {
 
     fn proto(&self, id: i32) -> Option<&'static HelperProto> {
         match self.helper_use(id) {
-            // What a call reads does not depend on whether it is allowed there.
+            // The arguments that a call reads do not depend on whether it is allowed there.
             HelperUse::May(proto) | HelperUse::NotAllowedInProbe(proto) => Some(proto),
             HelperUse::CannotUse => None,
         }
     }
 }
 
-/// Whether programs of the type get the helpers of tracing, where 6.18.44 was built without one.
+/// Whether programs of the type may call `bpf_probe_write_user` on kernels that offer it; the
+/// 6.18.44 from which the tables come does not.
 fn traces(prog_type: ProgType) -> bool {
     use ProgType::*;
     matches!(
@@ -89,8 +89,8 @@ fn hook_key<'k>(prog: &Program, target: &'k str) -> HookKey<'k> {
     HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target }
 }
 
-/// What decides about helpers besides program and attach type: the function of an iterator,
-/// `struct.member` of struct_ops.
+/// What determines the available helpers besides program and attach type: the function of an
+/// iterator, `struct.member` of struct_ops.
 fn hook_target(prog: &Program) -> String {
     let (AttachTarget::Kernel { btf_id, .. }, Some(btf)) = (&prog.attach, &prog.kernel_btf) else {
         return String::new();
@@ -124,8 +124,8 @@ impl Callees for Callable<'_> {
             ..CallFacts::default()
         };
         let known = u32::try_from(id).ok().and_then(HelperId::from_number);
-        // Whether or not this type of program has the helper; a tail call is taken for a change by
-        // callers of the function that makes it.
+        // Independent of whether this program type has the helper. A tail call counts as a change
+        // of packet data for the callers of the function that makes it.
         let changes_pkt_data =
             known.is_some_and(|id| helper_changes_pkt_data(id) || id == HelperId::TailCall);
         let Some(proto) = self.proto(id) else {

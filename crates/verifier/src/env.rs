@@ -1,4 +1,4 @@
-//! The verifier's working set for one program, divided by who may change it.
+//! The verifier's working set for one program, divided by who may write which part.
 //!
 //! Kernel: `struct bpf_verifier_env`, `struct bpf_subprog_info` (6.18).
 
@@ -20,7 +20,7 @@ use crate::state::reg::Reg;
 use skep_insn::Insn;
 use std::ops::{Deref, DerefMut};
 
-/// The working set before the walk, while passes find the facts.
+/// The working set while the passes collect the facts, before the walk.
 pub(crate) struct Setup<'a> {
     pub(crate) facts: Facts<'a>,
     pub(crate) walk: Walk,
@@ -29,7 +29,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) trace: Trace<'a>,
 }
 
-/// The working set of the walk, and of what comes after it.
+/// The working set during the walk and afterwards.
 pub(crate) struct Env<'a> {
     pub(crate) facts: &'a Facts<'a>,
     pub(crate) walk: Walk,
@@ -38,7 +38,7 @@ pub(crate) struct Env<'a> {
     pub(crate) trace: Trace<'a>,
 }
 
-/// A register that is being changed; it gets its new name when this goes.
+/// A register that is being changed; it is interned again when this is dropped.
 pub(crate) struct RegMut<'a> {
     reg: Reg,
     i: u8,
@@ -66,12 +66,12 @@ impl Drop for RegMut<'_> {
 }
 
 impl Env<'_> {
-    /// Registers of the current frame.
+    /// Reads a register of the current frame.
     #[inline(always)]
     pub(crate) fn reg(&self, i: u8) -> Reg {
         self.store.arena.reg(self.walk.cur.frame().name(i))
     }
-    /// The same to change; the change will be printed.
+    /// Changes a register of the current frame; it is printed with the next state.
     pub(crate) fn reg_mut(&mut self, i: u8) -> RegMut<'_> {
         self.walk.scratched_regs |= 1 << i;
         let reg = self.reg(i);
@@ -100,14 +100,14 @@ impl Env<'_> {
             None => Reg::not_init(),
         }
     }
-    /// Replaces it (the slot's types are the caller's business).
+    /// Replaces it; the caller sets the slot's types.
     pub(crate) fn set_spilled(&mut self, frameno: u32, spi: usize, reg: &Reg) {
         let packed = self.store.arena.pack(reg);
         self.walk.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
     }
 
-    /// Offers every register and spilled register of all frames to `edit`, which says whether it
-    /// changed it.
+    /// Calls `edit` for every register and spilled register of all frames; it returns whether it
+    /// changed the register.
     ///
     /// Kernel: `bpf_for_each_reg_in_vstate` (6.18).
     pub(crate) fn for_each_reg(&mut self, mut edit: impl FnMut(&mut Reg) -> bool) {
@@ -131,7 +131,7 @@ impl Env<'_> {
 }
 
 impl Walk {
-    /// The same by name.
+    /// The same for interned registers.
     #[inline]
     pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
         self.scratched_regs |= 1 << i;

@@ -7,7 +7,7 @@ use crate::memory::capacity_bytes;
 use crate::rejection::{Check, Stop};
 use crate::stats::MemBytes;
 
-/// The parts of a working set that hold memory.
+/// The parts of a working set that use memory.
 pub(crate) struct Held<'h> {
     facts: &'h Facts<'h>,
     walk: &'h Walk,
@@ -17,7 +17,7 @@ pub(crate) struct Held<'h> {
 }
 
 impl Setup<'_> {
-    /// Ends a verification that holds more than it may before it walks.
+    /// Stops the verification if it uses more than the limit before the walk.
     pub(crate) fn check_memory(&self) -> Check {
         let Setup { facts, walk, store, learned, trace } = self;
         Held { facts, walk, store, learned, log: &trace.log }.check()
@@ -25,7 +25,7 @@ impl Setup<'_> {
 }
 
 impl Env<'_> {
-    /// Ends a verification that holds more than it may.
+    /// Stops the verification if it uses more than the limit.
     pub(crate) fn check_memory(&mut self) -> Check {
         let next = self.store.stats.insns_processed.saturating_add(CHECK_INSNS);
         self.store.memory_check_at = next;
@@ -47,7 +47,7 @@ impl Held<'_> {
         }
     }
 
-    /// What the walk has allocated; called when it has ended.
+    /// The memory that the walk has allocated; called at its end.
     pub(crate) fn peak(&self) -> MemBytes {
         let [frames, stack] = self.store.arena.bytes();
         MemBytes {
@@ -64,7 +64,7 @@ impl Held<'_> {
         }
     }
 
-    /// What of it is in use.
+    /// The part of it that is in use.
     pub(crate) fn in_use(&self) -> MemBytes {
         let [frames, stack] = self.store.arena.bytes_in_use();
         MemBytes {

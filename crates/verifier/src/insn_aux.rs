@@ -5,12 +5,12 @@
 use crate::state::reg_type::RegType;
 
 bitflags::bitflags! {
-    /// What holds of one insn.
+    /// Properties of one insn.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct InsnFlags: u8 {
         /// States are saved and compared here.
         const PRUNE_POINT = 1;
-        /// The jump history records arrival here.
+        /// The jump history records that the path reached this insn.
         const JMP_POINT = 2;
         /// A state is saved here on every visit.
         const FORCE_CHECKPOINT = 4;
@@ -20,9 +20,9 @@ bitflags::bitflags! {
         const ITER_NEXT = 0x10;
         /// Some path walked this insn.
         const SEEN = 0x20;
-        /// Speculation stops before this insn.
+        /// A speculation barrier is needed before this insn.
         const NOSPEC = 0x40;
-        /// Speculation stops after this insn.
+        /// A speculation barrier is needed after this insn.
         const NOSPEC_RESULT = 0x80;
     }
 }
@@ -40,33 +40,33 @@ pub(crate) struct InsnAux {
     pub(crate) found: Found,
 }
 
-/// Whether the encoding of an insn on scalars is in order.
+/// Whether the encoding of a scalar insn is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Nobody asked yet.
+    /// Not checked yet.
     #[default]
     Unasked,
     Good,
     Bad,
 }
 
-/// What the walk found of an insn, by its kind.
+/// What the walk found out about an insn, by kind of insn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Found {
     #[default]
     Nothing,
-    /// Type of the pointer that a load or store goes through, to refuse mixtures that need
-    /// different rewrites.
+    /// Type of the pointer that a load or store uses; different types that need different rewrites
+    /// are refused.
     PtrType(RegType),
-    /// The same; on another path the load goes through a pointer that is not trusted.
+    /// The same, but on another path the pointer of the load is untrusted.
     MixedPtrType(RegType),
-    /// A call is given a struct of the kernel as plain memory.
+    /// A call receives a kernel struct as plain memory.
     KernelMem,
-    /// The map that a helper call gets, if it is always the same.
+    /// The map passed to a helper call, if it is always the same.
     CallMap(CallMap),
     /// Whether a call of `bpf_loop` can be inlined.
     LoopInline(LoopInline),
-    /// The type of the object that a call makes, `u32::MAX` if it differs by path.
+    /// The type of the object that a call creates, `u32::MAX` if it differs between paths.
     LocalType(u32),
     /// Masking of an addition against speculation: `BPF_ALU_*` bits (0: none) and limit.
     Alu { state: u32, limit: u32 },
@@ -86,12 +86,12 @@ impl InsnAux {
     pub(crate) fn call_map(&self) -> CallMap {
         if let Found::CallMap(map) = self.found { map } else { CallMap::Unknown }
     }
-    /// The type of the object that a call makes.
+    /// The type of the object that a call creates.
     pub(crate) fn local_type(&self) -> Option<u32> {
         if let Found::LocalType(id) = self.found { Some(id) } else { None }
     }
 
-    /// A visit of a call made an object of type `id`.
+    /// Records that a visit of a call created an object of type `id`.
     pub(crate) fn make_local_type(&mut self, id: u32) {
         let same = self.local_type().is_none_or(|other| other == id);
         self.found = Found::LocalType(if same { id } else { u32::MAX });
@@ -102,25 +102,25 @@ impl InsnAux {
     }
 }
 
-/// Which map a call insn is given.
+/// The map passed to a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallMap {
     #[default]
     Unknown,
     /// Always `Facts::maps[_]`.
     Known(u32),
-    /// Differs by path.
+    /// Differs between paths.
     Poisoned,
 }
 
-/// What the visits of a call of `bpf_loop` had in common.
+/// What the visits of a call of `bpf_loop` have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LoopInline {
     /// Not visited yet.
     #[default]
     Unknown,
-    /// Flags were 0 and the callback was this subprog.
+    /// Flags were always 0 and the callback always this subprog.
     Fits(u32),
-    /// It differed.
+    /// Flags or callback differed.
     Differs,
 }

@@ -37,9 +37,9 @@ pub struct Outcome {
     pub log: String,
 }
 
-/// The answer, and the record of the walk if there is one.
+/// Verifies the program; returns the result, and the record of the walk if there is one.
 pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
-    // What is refused by its attributes does not come to the verifier: there is no log.
+    // A program refused for its load attributes does not reach the verifier: there is no log.
     let attributes = setup.check_load_attributes();
     let judged = attributes.is_ok();
     let shape = attributes.and_then(|()| {
@@ -86,7 +86,7 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     (Outcome { verdict, stats, log }, recorder)
 }
 
-/// The walk, and what comes after it.
+/// The walk, and the steps after it.
 fn run(env: &mut Env<'_>) -> Check {
     env.walk_functions()?;
     env.check_stack_depth()?;
@@ -97,9 +97,9 @@ fn run(env: &mut Env<'_>) -> Check {
 
 const STATES_FEW: u32 = 10_000;
 
-/// Whether the kernel, which keeps other states, may walk the program beyond its limit.
+/// Whether the kernel, which saves states at other places, may exceed its limit on this program.
 fn walks_too_far(env: &Env<'_>) -> bool {
     let long = env.store.stats.insns_processed > env.store.stats.insns_limit / 2;
-    // Where few states were saved, others can make no difference.
+    // If few states were saved, the difference cannot matter.
     long && env.store.stats.total_states > STATES_FEW && !env.facts.rules().long_walks_alike
 }

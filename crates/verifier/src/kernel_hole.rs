@@ -1,15 +1,16 @@
-//! Programs that the kernel accepts although it is not safe to run them.
+//! Programs that the kernel accepts although they are not safe to run, because of bugs in its
+//! verifier.
 //!
 //! The verdict is still the kernel's. An engine checks
 //! [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not run such a
-//! program. `docs/kernel-findings.md` has a program for each.
+//! program. `docs/kernel-findings.md` has an example of each.
 //!
-//! Two holes are seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`], and
-//! [`HoleKind::NullMemory`], also of helpers that ask for NULL themselves). For the others a walk
-//! that comes by is only a [`Doubt`]: most such programs are safe. Then the program is walked again
-//! under the rules that the kernel lacks (`Facts::sound`); one that they refuse goes through the
-//! hole. They may be stricter than need be, never laxer. Of one that they accept, the insns of this
-//! second walk are run: what the first did not come by, it dropped as dead.
+//! Two kinds are certain when the walk finds them ([`HoleKind::ObjectAboveStack`], and
+//! [`HoleKind::NullMemory`], also for helpers that check for NULL themselves). The others are only
+//! a [`Doubt`]: most programs that use the unsound rule are safe. Such a program is walked again
+//! under sound rules (`Facts::sound`). If they refuse it, it relies on the unsound rule. They may
+//! be stricter than necessary, but never too weak. If they accept it, the insns of this second walk
+//! are run: the first walk may have removed insns as dead that a run reaches.
 
 use crate::config::Config;
 use skep_insn::InsnIdx;
@@ -18,7 +19,7 @@ use std::fmt;
 /// An unsound rule of the kernel that an accepted program relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelHole {
-    /// The insn concerned, or the first that could be.
+    /// The insn concerned, or the first one that may be.
     pub insn_idx: InsnIdx,
     /// The kind of the hole.
     pub kind: HoleKind,
@@ -28,37 +29,41 @@ pub struct KernelHole {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HoleKind {
-    /// An iterator or a saved irq flag at `fp+0`: its eight bytes lie above the stack, and the walk
-    /// takes them for the slot below.
+    /// An iterator or a saved irq flag at `fp+0`: its eight bytes are above the stack, but the walk
+    /// uses the slot below.
     ObjectAboveStack,
-    /// A pointer that may be NULL, with a size that may be more than 0, where a helper takes NULL
-    /// for memory of no bytes.
+    /// A pointer that may be NULL, with a size that may be more than 0, passed to a helper that
+    /// accepts NULL only for size 0.
     NullMemory,
-    /// A fill that extends the sign of a spilled number keeps the number's id.
+    /// A sign-extending fill of a spilled scalar keeps the scalar's id.
     SignExtendedFill,
-    /// Precision of what an atomic insn fetches from the stack does not come to the slot.
+    /// Precision of a value that an atomic insn fetches from the stack is not propagated to the
+    /// slot.
     AtomicFetch,
-    /// Precision of the number of rounds of `bpf_loop` does not come to states of the callback.
+    /// Precision of the number of iterations of `bpf_loop` is not propagated to states in the
+    /// callback.
     LoopRounds,
-    /// What a state at a call that calls back turns out to need does not come to the paths that
-    /// ended there before.
+    /// Precision marks set later in a state at a call with a callback are not propagated to the
+    /// paths that were pruned there earlier.
     CallbackStates,
-    /// A number to which a stack pointer is added points into the stack of the entry function.
+    /// After `scalar += stack pointer`, the result points to the stack of the entry function.
     ForgottenFrame,
-    /// A number to which a pointer with a reference is added stays valid when that is released.
+    /// After `scalar += pointer` with a reference, the result stays valid when the reference is
+    /// released.
     ForgottenReference,
-    /// A number to which untrusted memory is added counts as the number that it was.
+    /// After `scalar += pointer` to untrusted memory, the scalar is considered unchanged.
     UntrustedSum,
-    /// A comparison decides of a pointer, or teaches, what it does not say: the low half of one
-    /// that is not NULL may be 0; what equals one that may be anything may be NULL.
+    /// A comparison is used to decide a branch, or to refine a pointer, although it does not imply
+    /// that: the low half of a non-NULL pointer may be 0; a pointer equal to one of unknown
+    /// nullness may be NULL.
     ComparedPointer,
-    /// Precision of the size of a slice of a dynptr, where there is no buffer, is not marked.
+    /// The size of a dynptr slice without a buffer is not marked precise.
     SliceSize,
-    /// Clones of a dynptr in other frames stay when it is submitted.
+    /// Clones of a dynptr in other frames stay valid when it is submitted.
     DynptrClones,
-    /// A reference to an object that nobody holds counts as taken for certain.
+    /// Taking a reference to an object that may have none left is assumed to succeed.
     RefcountedObject,
-    /// Slices of a packet, of a dynptr that a global function was given, stay when it moves.
+    /// Packet slices of a dynptr argument of a global function stay valid when the packet moves.
     PacketSlice,
 }
 
@@ -84,7 +89,7 @@ impl fmt::Display for KernelHole {
     }
 }
 
-/// Where the walk first came by a hole, and how it was walked.
+/// Where the walk first used an unsound rule, and the configuration of the walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
     pub(crate) hole: KernelHole,

@@ -1,9 +1,9 @@
 //! Program to `VerifiedProgram` or `Rejection`: a pure function with the kernel's verdict, counts
 //! and log.
 //!
-//! [`verify`] reads as a table of contents: passes over the whole program, the walk over all paths,
-//! checks of what the walk found. It sees no file, clock or address: the same program and
-//! configuration always give the same log.
+//! [`verify`] shows the structure: passes over the whole program, the walk over all paths, checks
+//! after the walk. It sees no file, clock or address: the same program and configuration always
+//! give the same log.
 //!
 //! Kernel: `bpf_check` (6.18).
 

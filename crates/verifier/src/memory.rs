@@ -1,10 +1,10 @@
 //! The memory that a verification uses, by purpose.
 
-/// Bytes up to which a table grows to the double.
+/// Size in bytes up to which a table grows by doubling.
 const SMALL_TABLE: usize = 1 << 17;
 
-/// Appends to a table that may become large, and tells where: where a large one must grow, by a
-/// quarter and not to the double.
+/// Appends to a table that may become large, and returns the index. Large tables grow by a quarter
+/// instead of doubling.
 pub(crate) fn push_tight<T>(items: &mut Vec<T>, item: T) -> u32 {
     if items.len() == items.capacity() {
         let is_small = items.len() * size_of::<T>() < SMALL_TABLE;

@@ -12,7 +12,7 @@ use skep_program::Program;
 use std::sync::Arc;
 
 impl Doubt {
-    /// Of a walk that came to its end.
+    /// The doubt about a program whose walk has been completed.
     pub(crate) fn of(config: &Config, hole: Option<KernelHole>) -> Option<Doubt> {
         let hole = hole?;
         let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..config.tuning };
@@ -20,7 +20,7 @@ impl Doubt {
         Some(Doubt { hole, config })
     }
 
-    /// The program as the second walk leaves it; the hole, if it goes through one.
+    /// The program as verified by the second walk, or the unsound rule on which it relies.
     pub(crate) fn walked_again(
         &self,
         program: &Program,
@@ -34,26 +34,27 @@ impl Doubt {
 }
 
 impl VerifiedProgram {
-    /// Why the program must not be run, although the kernel accepts it too. If the first walk does
-    /// not decide this, the first call walks the program once more.
+    /// Why the program must not be run although the kernel accepts it. If the first walk does not
+    /// decide this, the first call verifies the program again.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
         self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
     }
 
-    /// The second walk; `None` if there is no need of it.
+    /// The second walk; `None` if it is not needed.
     fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, KernelHole>> {
         let doubt = self.doubt()?;
         if let Some(known) = self.sound.get() {
             return Some(known);
         }
-        // Nobody waits for a thread that is at it, which a child of `fork` may not have.
+        // Not computed under a lock: after `fork`, a thread that holds it would not exist in the
+        // child.
         let walked = doubt.walked_again(self.program());
         Some(self.sound.get_or_init(|| walked))
     }
 
-    /// The insns that are to run. They are not those of [`VerifiedProgram::xlated`] where the
-    /// kernel's walk does not come everywhere that a run comes: it drops checks and functions as
-    /// dead that a run needs. The first call may walk the program once more.
+    /// The insns to run. They differ from [`VerifiedProgram::xlated`] if the kernel's walk misses
+    /// paths that a run can take: it then removes checks and functions as dead that the run needs.
+    /// The first call may verify the program again.
     ///
     /// # Errors
     ///
@@ -67,13 +68,14 @@ impl VerifiedProgram {
 }
 
 impl Env<'_> {
-    /// The insn at hand goes through a hole.
+    /// Records that the current insn relies on an unsound rule.
     pub(crate) fn goes_through(&mut self, kind: HoleKind) {
         let hole = KernelHole { insn_idx: InsnIdx(self.walk.insn_idx), kind };
         self.learned.kernel_hole.get_or_insert(hole);
     }
 
-    /// The insn at hand goes by a hole. True if the rules that the kernel lacks are in force.
+    /// Records that the current insn may rely on an unsound rule. True if the sound rule applies
+    /// instead.
     pub(crate) fn goes_by(&mut self, kind: HoleKind) -> bool {
         let hole = KernelHole { insn_idx: InsnIdx(self.walk.insn_idx), kind };
         self.learned.doubt.get_or_insert(hole);

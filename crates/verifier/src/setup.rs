@@ -1,5 +1,5 @@
-//! Prepares the working set of the walk: runs the passes, lists the maps, turns privileges into
-//! rules.
+//! Prepares the working set of the walk: runs the passes, lists the maps, derives rules from the
+//! privileges.
 //!
 //! Kernel: the first half of `bpf_check` (6.18).
 
@@ -37,7 +37,7 @@ fn is_strict(flags: ProgFlags) -> bool {
 }
 
 impl<'a> Facts<'a> {
-    /// What is known before the first pass.
+    /// The facts known before the first pass.
     fn new(prog: &'a Program, config: &'a Config, sound: bool) -> Facts<'a> {
         let (bpf_capable, perfmon) = (config.privileges.bpf, config.privileges.perfmon);
         let (flags, maps) = (prog.prog_flags, list_maps(prog, &config.profile.behaviours));
@@ -69,7 +69,8 @@ impl<'a> Facts<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// A working set before the first pass; `sound` if holes of the kernel are closed.
+    /// A working set before the first pass; `sound` if bugs of the kernel's verifier are to be
+    /// fixed.
     pub(crate) fn new(
         prog: &'a Program,
         config: &'a Config,
@@ -86,7 +87,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// What `BPF_PROG_LOAD` refuses before it looks at an insn.
+    /// Checks that `BPF_PROG_LOAD` makes before it looks at an insn.
     pub(crate) fn check_load_attributes(&self) -> Check {
         if self.facts.maps_unknown {
             return unsupported("maps whose values have so many members");
@@ -104,10 +105,10 @@ impl<'a> Setup<'a> {
         check_may_be_replaced(&self.facts)
     }
 
-    /// Subprogs, control flow, live registers, components.
+    /// Finds subprogs, control flow, live registers and strongly connected components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
         func_info::check_btf_func_early(&self.facts)?;
-        // The statistics of a refusal list the program from now on.
+        // From here on, the statistics of a refused program include a subprog.
         self.learned.subprogs = vec![SubprogUse::default()];
         let mut subprogs = self.find_functions()?;
         self.list_subprogs(&subprogs);
@@ -156,7 +157,8 @@ impl<'a> Setup<'a> {
         }
         for (i, aux) in self.learned.aux.iter_mut().enumerate() {
             aux.flags = InsnFlags::from_bits_truncate(cfg.marks[i]);
-            // The walk has 11 registers; insns that the pass does not know use all 16.
+            // The walk has 11 registers; for insns that the pass does not know, all 16 bits are
+            // set.
             aux.live_regs = live[i] & 0x7ff;
             aux.scc = components.of_insn[i];
         }
@@ -171,7 +173,7 @@ impl<'a> Setup<'a> {
         Ok(())
     }
 
-    /// Insns whose fields no insn may have, and references that lead nowhere.
+    /// Checks encodings and references of all insns.
     fn check_encodings(&self) -> Result<(), PassReject> {
         let facts = &self.facts;
         let rules = facts.rules();
@@ -191,7 +193,7 @@ impl<'a> Setup<'a> {
         check_encodings(&facts.insns, first, |idx, lo, hi| resolver.resolve(idx, lo, hi))
     }
 
-    /// The order of backward passes, after what is decided and found before all others.
+    /// Computes the order for the backward passes, after the passes that come first on this kernel.
     fn order_insns(&mut self, subprogs: &Subprogs) -> Postorder {
         let mut order = compute_postorder(&self.facts.insns, subprogs);
         let rules = self.facts.rules();
@@ -208,7 +210,7 @@ impl<'a> Setup<'a> {
         order
     }
 
-    /// Where a callback is walked as a function that is called, its call is like any other.
+    /// On kernels that walk a callback like a called function, its call gets no special marks.
     #[cold]
     fn walk_callbacks_once(&mut self) {
         for idx in 0..self.learned.aux.len() {
@@ -223,7 +225,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// The functions of the program. A refusal's statistics list those that were found before it.
+    /// Finds the functions of the program. The statistics of a refusal list those found before it.
     fn find_functions(&mut self) -> Check<Subprogs> {
         let mut starts = StartSet::new(self.facts.insns.len());
         let facts = &self.facts;
@@ -247,7 +249,7 @@ impl<'a> Setup<'a> {
         Ok(starts.into_subprogs(exception_cb))
     }
 
-    /// Makes the refusal of a pass ours.
+    /// Converts the refusal of a pass.
     fn pass<T>(&mut self, found: Result<T, PassReject>) -> Check<T> {
         found.map_err(|refusal| {
             self.walk.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
@@ -255,7 +257,7 @@ impl<'a> Setup<'a> {
         })
     }
 
-    /// No function may be among those that it calls.
+    /// Refuses recursion.
     fn refuse_recursion(&self, subprogs: &Subprogs) -> Check {
         if !self.facts.rules().recursion_refused_first {
             return Ok(());
@@ -299,7 +301,7 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Whether the kernel's BTF has the structs that list fields to be trusted.
+/// Whether the kernel's BTF has the structs that list trusted fields.
 fn fields_have_trust(prog: &Program) -> bool {
     let listed = |btf: &skep_btf::Btf| {
         btf.find_by_name_kind("task_struct__safe_rcu", skep_btf::Kind::Struct).is_some()
@@ -308,7 +310,7 @@ fn fields_have_trust(prog: &Program) -> bool {
 }
 
 /// Maps of the program, then templates of inner maps; `None` if their values have more members than
-/// are searched for special fields.
+/// can be searched for special fields.
 fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p>>> {
     let view = |def| MapView { def, inner: None, fields: Vec::new() };
     let mut maps: Vec<MapView<'p>> = prog.maps.iter().map(view).collect();
@@ -327,13 +329,13 @@ fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p
     Some(maps)
 }
 
-/// The fields as the kernel knows them: those that came before the tag of untrusted pointers take
-/// each for one.
+/// The fields that the kernel recognises. Kernels without the tag for untrusted kptrs treat every
+/// `kptr` as unreferenced.
 fn known(mut fields: Vec<SpecialField>, rules: &Behaviours) -> Vec<SpecialField> {
     if rules.untrusted_kptr_tag {
         return fields;
     }
-    // One pointer that they do not know, and none is known.
+    // If one pointer is not recognised, none is.
     let unknown =
         |kind| matches!(kind, FieldKind::KptrUnref | FieldKind::KptrPercpu | FieldKind::Uptr);
     if fields.iter().any(|field| unknown(field.kind)) {

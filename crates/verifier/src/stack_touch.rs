@@ -12,12 +12,12 @@ use skep_uapi::helper::{ArgBase, ArgType, HelperId, HelperProto, HelperUse, defa
 use skep_uapi::kfunc::KfuncFlags;
 use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
 
-/// Bytes of a dynptr.
+/// Size of a dynptr.
 const DYNPTR_BYTES: u32 = 16;
-/// Memory that is larger is no memory on a stack.
+/// Larger memory cannot be on a stack.
 const STACK_BYTES: i64 = 512;
 
-/// The callees of a program and its maps.
+/// The callees and the maps of a program.
 pub(crate) struct StackTouches<'a> {
     pub(crate) callable: &'a Callable<'a>,
     pub(crate) maps: &'a [MapView<'a>],
@@ -27,7 +27,7 @@ fn helper_id(insn: &Insn) -> Option<HelperId> {
     u32::try_from(insn.imm).ok().and_then(HelperId::from_number).filter(|_| is_helper_call(insn))
 }
 
-/// A size that is known, of memory that may lie on a stack.
+/// A known size that fits on a stack.
 fn size(known: Known) -> Option<u32> {
     match known {
         Known::Number(n) if (0..=STACK_BYTES).contains(&n) => Some(n as u32),

@@ -9,7 +9,7 @@ pub struct VerifierStats {
     pub insns_limit: u32,
     /// Most checkpoints seen at one insn.
     pub max_states_per_insn: u32,
-    /// Checkpoints created.
+    /// Checkpoints saved.
     pub total_states: u32,
     /// Most checkpoints kept at one time.
     pub peak_states: u32,

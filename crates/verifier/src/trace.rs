@@ -1,17 +1,16 @@
 //! Events of the walk, reported as they happen: for explaining a rejection, counting what uses the
 //! budget, or drawing the paths.
 //!
-//! The walk tells `Trace` (`sinks`, `telling`: one function for each thing that happens), which
-//! passes it on to whoever is there: a [`Listener`], which gets typed [`Event`]s in the order of
-//! the walk, the kernel's log (`crate::log`), and the record for `cargo xtask embed`
-//! (`crate::watch`). The log is never read back.
+//! The walk calls `Trace` (`sinks`, and `telling` with one function per kind of event), which
+//! passes the event on to whoever is interested: a [`Listener`], which gets typed [`Event`]s in the
+//! order of the walk, the kernel's log (`crate::log`), and the record for `cargo xtask embed`
+//! (`crate::watch`). The log is never parsed.
 //!
 //! # Invariants
-//! 1. Listening changes nothing of the walk: verdict, counts and log are the same.
-//! 2. Without a listener, the walk asks only where it asks whether there is a log
-//!    (`Trace::is_followed`).
-//! 3. Of `Waits` and `GoesOn`, as of brackets, each `GoesOn` belongs to the last `Waits` that has
-//!    none yet: what was told between the two is of other paths.
+//! 1. Listening does not affect the walk: verdict, counts and log are the same.
+//! 2. Without a listener, the only cost is the check whether there is a log (`Trace::is_followed`).
+//! 3. `Waits` and `GoesOn` nest like brackets: each `GoesOn` belongs to the last `Waits` that has
+//!    none yet; events in between are about other paths.
 
 mod sides;
 pub(crate) mod sinks;
@@ -27,84 +26,85 @@ use crate::rejection::RejectKind;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
-    /// A function begins that is walked on its own: the program, or a global function.
+    /// The verification of a function starts: the program, or a global function verified on its
+    /// own.
     Function {
-        /// Its number.
+        /// Number of the subprog.
         subprog: u32,
     },
-    /// An insn is walked next.
+    /// An insn is about to be walked.
     Insn {
         /// Its index.
         insn_idx: u32,
         /// Call frame, 0 for the entry function's.
         frame: u32,
     },
-    /// Insns were walked one after the other, on scalars alone: what a listener gets that does not
-    /// want registers, instead of as many insns.
+    /// Several consecutive insns on scalars were walked: replaces single events for listeners that
+    /// do not want registers.
     Run {
-        /// The index of the first.
+        /// Index of the first insn.
         first: u32,
-        /// How many.
+        /// Number of insns.
         insns: u32,
         /// Call frame, 0 for the entry function's.
         frame: u32,
     },
-    /// Registers that are not what was told last.
+    /// Registers that have changed since the last report.
     Registers(Registers<'e>),
-    /// A branch waits: the walk goes on there once this path has ended.
+    /// A branch was pushed: the walk continues there after this path has ended.
     Waits {
-        /// The insn that branches.
+        /// The branching insn.
         from: u32,
-        /// Where the walk will go on.
+        /// Where the walk will continue.
         to: u32,
     },
-    /// The path has ended; the branch that began to wait last goes on.
+    /// The path has ended; the branch pushed last continues.
     GoesOn {
-        /// The insn that branched.
+        /// The branching insn.
         from: u32,
-        /// The insn that is next.
+        /// The next insn.
         to: u32,
-        /// Only a processor that guesses wrong goes there.
+        /// The path exists only under branch misprediction.
         speculative: bool,
     },
-    /// The state before the insn is kept, to end paths that come to the same.
+    /// The state before the insn was saved for pruning.
     Saved {
         /// The insn.
         insn_idx: u32,
     },
-    /// The path ends before the insn: a state that was kept there covers it.
+    /// The path ends before the insn, because a saved state covers it.
     Pruned {
         /// The insn.
         insn_idx: u32,
         /// Call frame, 0 for the entry function's.
         frame: u32,
     },
-    /// States that were kept before the insn do not cover the path.
+    /// States saved at the insn do not cover the path.
     KeptApart {
         /// The insn.
         insn_idx: u32,
         /// Why.
         why: Apart,
-        /// How many.
+        /// Number of states.
         times: u32,
-        /// What is known of it; nothing if it was the reason that was told last.
+        /// The differing values; `None` if the reason is the same as in the previous event.
         values: Sides<'e>,
     },
-    /// Numbers of a kept state matter from now on: only a path that has no others is covered. Told
-    /// of the insn at hand, or of the one that is next if a path ends before it.
+    /// Registers or slots of a saved state became precise: only equal values are covered from now
+    /// on. Reported at the current insn, or at the insn before which a path ends.
     Precise {
-        /// The insn that the state is kept before.
+        /// The insn at which the state was saved.
         insn_idx: u32,
-        /// The insn that made them matter, or the one before which the path ends.
+        /// The insn that required it, or the one before which the path ends.
         by: u32,
         /// The frame.
         frame: u32,
-        /// One bit for each register.
+        /// Bit mask of registers.
         regs: u16,
-        /// One bit for each eight bytes of stack.
+        /// Bit mask of stack slots.
         slots: u64,
     },
-    /// The program is refused.
+    /// The program is rejected.
     Refused {
         /// At this insn.
         insn_idx: u32,
@@ -126,39 +126,39 @@ pub enum Apart {
         /// Its number.
         regno: u8,
     },
-    /// Eight bytes of stack that may be read later.
+    /// A stack slot that may be read later.
     Slot {
         /// The frame.
         frame: u8,
-        /// Which: 0 is the one at the top.
+        /// Its index, 0 for the topmost.
         spi: u8,
     },
-    /// What the path holds or where it stands: frames, references, locks, sections.
+    /// Frames, references, locks or critical sections differ.
     State,
-    /// The state is of a path that is still walked.
+    /// The paths from the saved state have not all been explored.
     Unfinished,
 }
 
-/// Registers of a frame.
+/// Changed registers of a frame.
 #[derive(Clone, Copy)]
 pub struct Registers<'e> {
     /// The insn after which they have these values; `None` at the start of a function.
     pub by: Option<u32>,
     /// The frame.
     pub frame: u32,
-    /// One bit for each.
+    /// Bit mask of registers.
     pub changed: u16,
     pub(super) value: &'e dyn Fn(u8) -> String,
 }
 
 impl Registers<'_> {
-    /// Their numbers.
+    /// The numbers of the changed registers.
     pub fn numbers(&self) -> impl Iterator<Item = u8> + use<> {
         let changed = self.changed;
         (0..11).filter(move |regno| changed >> regno & 1 == 1)
     }
 
-    /// The value of one, in the notation of the kernel's log.
+    /// The value of a register, in the notation of the kernel's log.
     pub fn value(&self, regno: u8) -> String {
         (self.value)(regno)
     }
@@ -177,10 +177,10 @@ impl std::fmt::Debug for Registers<'_> {
 
 /// Receives the events of a walk.
 pub trait Listener {
-    /// This happens now.
+    /// Called for each event.
     fn tell(&mut self, event: Event<'_>);
 
-    /// Whether it is told of registers ([`Event::Registers`]), which takes time.
+    /// Whether to report registers ([`Event::Registers`]), which takes time.
     fn wants_registers(&self) -> bool {
         true
     }

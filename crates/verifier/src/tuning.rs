@@ -16,7 +16,7 @@ pub enum IdmapReset {
     Counter,
 }
 
-/// Where saved states come from.
+/// How saved states are allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StateAlloc {
     /// One allocation each, from the general allocator.
@@ -29,9 +29,9 @@ pub enum StateAlloc {
 /// Whether backtracking skips registers and slots that are already precise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BacktrackSkip {
-    /// It walks the history for them again.
+    /// It backtracks through the history again.
     Off,
-    /// It does not.
+    /// It skips them.
     #[default]
     On,
 }

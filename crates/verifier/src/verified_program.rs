@@ -1,7 +1,7 @@
-//! `VerifiedProgram`: a program that the verifier accepted. Only the verifier makes one.
+//! `VerifiedProgram`: a program that the verifier accepted. Only the verifier can create one.
 //!
-//! The insns that run are created on demand: a caller that only wants a verdict pays nothing for
-//! the rewrites, and a rewrite that is not modelled does not affect the verdict.
+//! The insns to run are created on demand: a caller that only wants a verdict does not pay for the
+//! rewrites, and a rewrite that is not modelled does not affect the verdict.
 
 use crate::KernelHole;
 use crate::fixup::{Walked, translate};
@@ -18,7 +18,7 @@ pub struct VerifiedProgram {
     pub(crate) walked: Walked,
     doubt: Option<Doubt>,
     nr_cpu_ids: u32,
-    /// What a walk under the rules that the kernel lacks makes of it.
+    /// The result of the second walk, under sound rules.
     pub(crate) sound: OnceLock<Result<Box<VerifiedProgram>, KernelHole>>,
     xlated: OnceLock<Result<Arc<Xlated>, NotSupported>>,
 }
@@ -40,7 +40,7 @@ impl VerifiedProgram {
         &self.program
     }
 
-    /// Whether some path of the walk came to an insn.
+    /// Whether some path of the walk reached an insn.
     pub fn was_walked(&self, insn_idx: usize) -> bool {
         self.walked.seen(&self.program.insns, insn_idx)
     }
@@ -56,13 +56,13 @@ impl VerifiedProgram {
         self.nr_cpu_ids
     }
 
-    /// Why it is walked a second time before it runs.
+    /// Why it has to be verified a second time before it runs.
     pub(crate) fn doubt(&self) -> Option<&Doubt> {
         self.doubt.as_ref()
     }
 
-    /// The insns after all rewrites, as the kernel makes them; created on first call. An engine
-    /// runs those of [`VerifiedProgram::insns_to_run`].
+    /// The insns after all rewrites, as in the kernel; created on first call. An engine runs
+    /// [`VerifiedProgram::insns_to_run`].
     ///
     /// # Errors
     ///

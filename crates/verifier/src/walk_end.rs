@@ -1,4 +1,4 @@
-//! After the walk: the stack that call chains use, and the last lines of the log.
+//! After the walk: checks the stack of call chains and prints the last lines of the log.
 //!
 //! Kernel: `check_max_stack_depth`, `print_verification_stats` (6.18).
 
@@ -14,7 +14,7 @@ use skep_uapi::ProgType;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
 impl Env<'_> {
-    /// Stack of all call chains, without the slots of patterns that are removed.
+    /// Checks the stack depth of all call chains, without the slots of removed patterns.
     pub(crate) fn check_stack_depth(&mut self) -> Check {
         for (idx, subprog) in self.learned.subprogs.iter_mut().enumerate() {
             let depth = subprog.stack_depth as u16;
@@ -32,7 +32,7 @@ impl Env<'_> {
             })
             .collect();
         let jit_requested = self.facts.rules().frames_of_sixteen;
-        // Longer ones were not asked of those kernels.
+        // Longer chains have not been tested on those kernels.
         let frames_max = MAX_CALL_FRAMES + usize::from(self.facts.rules().long_chains_of_globals);
         let rules = StackRules {
             jit_requested,
@@ -73,7 +73,7 @@ impl Env<'_> {
         final_stack_depths(&self.facts.insns, &self.facts.layout, &self.learned, &depths)
     }
 
-    /// The last line of the log.
+    /// Prints the statistics at the end of the log.
     pub(crate) fn print_stats(&mut self) {
         let depths = self.stack_depths();
         self.store.stats.mark_read =
@@ -112,7 +112,7 @@ impl WalkedInsns for Learned {
     }
 }
 
-/// Whether programs of this type may interrupt themselves, so that each run has a stack of its own.
+/// Whether programs of this type may interrupt themselves, so that each run needs its own stack.
 fn has_private_stack(prog: &Program) -> bool {
     matches!(
         loaded_type(prog),

@@ -1,18 +1,18 @@
-//! `Xlated`: the insns that run. An accepted program after its rewrites, with the facts that the
-//! verifier found about them.
+//! `Xlated`: the insns that run: an accepted program after its rewrites, with facts from the
+//! verifier.
 //!
 //! Nothing in it depends on the kernel's view of a program: contexts are plain memory, divisions
 //! cannot trap, legacy packet loads are calls. The engines that run it (the interpreter, the JIT)
 //! need none of the verifier's tables.
 //!
 //! # Invariants
-//! 1. Every jump, call and `BPF_PSEUDO_FUNC` lands on an insn of the program, jumps on one of the
+//! 1. Every jump, call and `BPF_PSEUDO_FUNC` refers to an insn of the program, jumps to one of the
 //!    same subprog; subprogs are closed (the last insn is `exit`, a jump or [`OwnHelper::Throw`]).
 //! 2. Only registers 0 to 11 occur. [`AX`] is written before it is read within the rewrite of one
-//!    insn: no value of it lives on.
+//!    insn, and is not live between rewrites.
 //! 3. `origin` ascends.
-//! 4. `ld_imm64` is a number (src 0), `BPF_PSEUDO_MAP_FD` (imm: index in `Program::maps`),
-//!    `BPF_PSEUDO_MAP_VALUE` (the same, imm of the second slot: offset), `BPF_PSEUDO_FUNC` (imm:
+//! 4. `ld_imm64` is a constant (src 0), `BPF_PSEUDO_MAP_FD` (imm: index in `Program::maps`),
+//!    `BPF_PSEUDO_MAP_VALUE` (the same; imm of the second slot: offset) or `BPF_PSEUDO_FUNC` (imm:
 //!    relative to the next insn, as in a call).
 //! 5. A helper call has the number of the helper in `imm`; negative numbers are [`OwnHelper`]s.
 //! 6. A program with [`OwnHelper::Throw`] has exactly one subprog that is the exception callback.
@@ -36,13 +36,13 @@ pub const MAY_GOTO_MAX: u32 = 8 * 1024 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum OwnHelper {
-    /// `(skb ctx, offset: s32) -> u8`, or -1 (64 bits) if the packet ends before. Offsets from
-    /// `SKF_NET_OFF` (-0x100000) are from the network header, from `SKF_LL_OFF` (-0x200000) from
-    /// the link layer's.
+    /// `(skb ctx, offset: s32) -> u8`, or -1 (64 bits) if the packet is too short. Offsets from
+    /// `SKF_NET_OFF` (-0x100000) are relative to the network header, from `SKF_LL_OFF` (-0x200000)
+    /// to the link layer's.
     SkbLoad8 = -1,
-    /// The same of two bytes, to host byte order.
+    /// The same for two bytes, in host byte order.
     SkbLoad16 = -2,
-    /// The same of four bytes, to host byte order, not sign extended.
+    /// The same for four bytes, in host byte order, not sign-extended.
     SkbLoad32 = -3,
     /// `(cookie)`, for `bpf_throw`. Does not return: the frames of the main program and its callees
     /// are discarded, the exception callback runs in their place with the cookie as its argument,
@@ -106,25 +106,25 @@ pub struct SubprogFacts {
     pub tail_call_reachable: bool,
     /// Its address is taken, so helpers may call it, with up to five arguments.
     pub is_callback: bool,
-    /// Some insn calls it.
+    /// Whether an insn calls it.
     pub is_called: bool,
     /// It runs when an exception is thrown, with the cookie as its argument.
     pub is_exception_cb: bool,
 }
 
-/// What verification learned about one insn, over all paths. The default promises nothing.
+/// Facts about one insn that hold on all paths. The default asserts nothing.
 ///
-/// Only what pruning compares can be a fact: pointer types. A number that was the same on every
-/// path visited may differ on one that was pruned, even the index of a tail call, which is marked
-/// precise: precision marks are lost on values that atomics fetch, as in Linux 6.18.
+/// Facts are restricted to what pruning compares: pointer types. A number that was the same on
+/// every path visited may differ on a path that was pruned, even the index of a tail call, which is
+/// marked precise: as in Linux 6.18, precision is not propagated to values that atomics fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsnFacts {
     /// For a helper call: the map it is always passed.
     pub map: Option<MapIdx>,
     /// A load through a pointer that the kernel does not trust; it may fault, and then yields 0.
     pub probe_mem: bool,
-    /// A load or store, on every path, of what only this run can see: its stack, its context, its
-    /// packet. All other memory may be read and written by others at any time.
+    /// A load or store that on every path accesses memory private to the run: its stack, its
+    /// context, its packet. All other memory may be read and written by others at any time.
     pub own_mem: bool,
 }
 
@@ -155,7 +155,7 @@ impl Xlated {
     pub fn subprogs(&self) -> &[SubprogFacts] {
         &self.subprogs
     }
-    /// The subprog that holds the insn at `idx`.
+    /// The subprog that contains the insn at `idx`.
     pub fn subprog_of(&self, idx: usize) -> usize {
         self.subprogs.partition_point(|s| s.start as usize <= idx).saturating_sub(1)
     }

@@ -1,4 +1,4 @@
-//! What a walk tells: in order, and without a change of the walk.
+//! The events of a walk: in order, and without an effect on the walk.
 
 use skep_insn::asm::assemble;
 use skep_program::Program;
@@ -7,7 +7,7 @@ use skep_uapi::{KernelProfile, ProgFlags, ProgType};
 use skep_verifier::trace::{Apart, Event, Listener, verify_traced};
 use skep_verifier::{Config, Outcome, Verdict, verify};
 
-/// Writes down what is told, in short.
+/// Records events in a short form.
 #[derive(Default)]
 struct Told(Vec<String>);
 
@@ -45,7 +45,7 @@ fn program(text: &str) -> Program {
         name: "main".to_owned(),
         prog_type: ProgType::SocketFilter,
         license: "GPL".to_owned(),
-        // A state is saved wherever one may be.
+        // A state is saved at every prune point.
         prog_flags: ProgFlags::TEST_STATE_FREQ,
         insns: assemble(text, &helper).expect(text).insns,
         ..Program::default()
@@ -117,7 +117,7 @@ fn paths_end_and_go_on() {
 
 #[test]
 fn a_state_that_does_not_cover_says_which_register_kept_them_apart() {
-    // What r6 holds decides where the load reads, so its two values cannot share a path.
+    // The value of r6 determines the address of the load, so its two values cannot share a path.
     let (outcome, told) = traced(
         "
         call bpf_get_prandom_u32
@@ -137,7 +137,8 @@ fn a_state_that_does_not_cover_says_which_register_kept_them_apart() {
     assert!(matches!(outcome.verdict, Verdict::Accepted(_)), "{:?}", outcome.verdict);
     let r6 = Apart::Register { frame: 0, regno: 6 };
     let apart = format!("apart 4: {r6:?} 1: {:?} {:?}", Some("8"), Some("0"));
-    // What the addition to a pointer needs is known before the state is met again.
+    // The precision required by the addition to a pointer is known before the state is reached
+    // again.
     let at = |wanted: &str| told.iter().position(|line| line == wanted);
     assert!(at("precise 4: 0x40 by 8").is_some_and(|by| Some(by) < at(&apart)), "{told:?}");
     assert!(told.contains(&"saved 4".to_owned()) && told.contains(&apart), "{told:?}");
@@ -169,12 +170,12 @@ fn states_that_the_same_kept_apart_are_told_together() {
     let r6 = Apart::Register { frame: 0, regno: 6 };
     let line =
         |saved: Option<&str>, current: Option<&str>| format!("{r6:?} 1: {saved:?} {current:?}");
-    // The last path comes to two states; of the second it is only told that there is one more.
+    // The last path meets two saved states; the second is only counted.
     let expected = [line(Some("16"), Some("8")), line(Some("8"), Some("0")), line(None, None)];
     assert_eq!(apart, expected);
 }
 
-/// Counts, and wants no registers.
+/// Counts events, and does not want registers.
 #[derive(Default)]
 struct Counted(Vec<(u32, u32)>);
 

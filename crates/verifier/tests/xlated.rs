@@ -1,4 +1,4 @@
-//! What becomes of insns that are to run: program in, rewritten program out.
+//! The rewrites of programs: program in, rewritten program out.
 
 use skep_insn::asm::assemble;
 use skep_insn::{NoNames, write_insn};
@@ -8,7 +8,7 @@ use skep_verifier::{Config, Verdict, VerifiedProgram, Xlated, verify};
 
 fn verified(prog_type: ProgType, text: &str) -> VerifiedProgram {
     let helper = |name: &str| skep_uapi::helper::HelperId::from_name(name).map(|id| id as u32);
-    // The only map, which a program gets as number 0.
+    // The only map, with index 0.
     let map = MapDef {
         name: "values".to_owned(),
         map_type: MapType::Array,
@@ -49,7 +49,7 @@ fn becomes(prog_type: ProgType, text: &str, expected: &[&str]) {
     assert_eq!(lines(verified.xlated().expect(text)), expected, "{text}");
 }
 
-/// Of insns that are only printed, the first lines.
+/// Compares the first lines of insns that are only printed.
 #[track_caller]
 fn bare(text: &str, expected: &[&str]) {
     let insns = assemble(&format!("{text}\nexit"), &|_| None).expect(text).insns;
@@ -177,7 +177,7 @@ fn a_comparison_of_32_bits_leaves_zeros() {
     bare(text, &["r0 = atomic64_cmpxchg((u64 *)(r1 +0), r0, r2)"]);
 }
 
-/// What may be loaded twice, or in another order, must be seen by nobody else on any path.
+/// A load may only be repeated or reordered if on every path the memory is private.
 #[test]
 fn memory_of_the_run_alone_is_said_to_be() {
     let text = "r6 = r1
@@ -234,7 +234,7 @@ fn memory_of_the_run_alone_is_said_to_be() {
         "shared r4 = load_acquire((u64 *)(r10 -8))",
     ];
     assert_eq!(own, expected);
-    // What nobody verified may be anything.
+    // Nothing is known about unverified insns.
     let bare = Xlated::bare(&assemble("r0 = *(u8 *)(r10 -1)\nexit", &|_| None).unwrap().insns);
     assert!(!bare.unwrap().facts(0).own_mem);
 }

@@ -1,17 +1,17 @@
-//! `cargo xtask api-fuzz`: the library called in any order, for as long as one likes.
+//! `cargo xtask api-fuzz`: calls the library in random order, for any number of operations.
 //!
-//! What it does is `crates/testkit/tests/api_fuzz`, safe code that knows the facade only; `cargo
-//! test` has it do a few thousand operations.
+//! The operations are in `crates/testkit/tests/api_fuzz`, safe code that uses only the facade;
+//! `cargo test` runs a few thousand of them.
 
 use crate::outcome::Outcome;
 use std::process::Command;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many operations.
+    /// Number of operations.
     #[arg(long, default_value_t = 10_000_000)]
     operations: u64,
-    /// Which; the same are done for the same number, as far as threads leave it at that.
+    /// The same seed gives the same operations, except for the scheduling of threads.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

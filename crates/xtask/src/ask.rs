@@ -1,9 +1,8 @@
-//! `cargo xtask ask`: what the running kernel lets programs attach to, asked of every function that
-//! its BTF names.
+//! `cargo xtask ask`: tests which functions in its BTF the running kernel lets programs attach to.
 //!
-//! The tables of `uapi::trampoline` and the helpers' rows of trampoline types come from these
-//! answers. Programs are loaded, and closed at once; a kernel that refuses trampolines as a whole
-//! (EPERM) has nothing to say here, so this runs in the guests of `tests/kernels`.
+//! The tables of `uapi::trampoline` and the helper rows of trampoline types come from these
+//! answers. Programs are loaded and closed at once. A kernel that refuses all trampolines (EPERM)
+//! cannot be tested, so this runs in the guests of `tests/kernels`.
 //!
 //! ```text
 //! attach KIND FUNCTION ANSWER    the answers of a kind that are not its usual one
@@ -24,12 +23,12 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Of every function, not only where exceptions are known to be (takes hours in a guest).
+    /// Test every function, not only those where exceptions are known (takes hours in a guest).
     #[arg(long)]
     every: bool,
 }
 
-/// A kind of program, what its targets' names begin with, and the answer that is not told.
+/// A kind of program, the prefix of its targets' names, and the answer that is not printed.
 struct Ask {
     kind: &'static str,
     prog_type: ProgType,
@@ -59,10 +58,10 @@ const fn lsm(kind: &'static str, attach: AttachType, usual: &'static str) -> Ask
 
 const IN_PROBE: &str = "helper call is not allowed in probe";
 
-/// Where functions are that the kernel forbids to trace.
+/// Prefixes of functions that the kernel forbids to trace.
 const DENIED: &[&str] =
     &["migrate_", "rcu_read", "__rcu_read", "preempt_count", "__bpf_", "bpf_prog_", "rcu_tasks"];
-/// Where functions are that do not return.
+/// Prefixes of functions that do not return.
 const NORETURN: &[&str] = &[
     "__fortify",
     "__ia32_sys_exit",
@@ -103,7 +102,7 @@ const NORETURN: &[&str] = &[
     "bug",
     "reboot",
 ];
-/// Where functions are whose result programs may change.
+/// Prefixes of functions whose result programs may change.
 const CHANGED: &[&str] =
     &["bpf_", "security_file", "update_socket", "hid_", "__x64_sys_get", "should_", "cgroup_"];
 
@@ -122,8 +121,8 @@ const ASKS: [Ask; 11] = [
     Ask { prefixes: NORETURN, ..ask("fexit", AttachType::TraceFexit, "ok") },
 ];
 
-/// Kinds whose helpers depend on the function (LSM), and a function of the others; `--every` asks
-/// of every hook.
+/// Kinds whose helpers depend on the function (LSM), and one function for the others; `--every`
+/// tests every hook.
 const HELPERS_OF: [(&str, &str); 10] = [
     ("lsm", "bpf_lsm_socket_bind"),
     ("lsm", "bpf_lsm_sk_alloc_security"),
@@ -169,7 +168,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// Every helper in a program of its own.
+/// Tests every helper, in a program of its own.
 fn helpers(ask: &Ask, btf: &Arc<Btf>, func: TypeId) {
     let mut usable = [0u64; HelperId::COUNT.div_ceil(64)];
     let mut in_probe = usable;
@@ -187,7 +186,7 @@ fn helpers(ask: &Ask, btf: &Arc<Btf>, func: TypeId) {
     println!("helpers\t{}\t{name}\t{usable:#018x?}\t{in_probe:#018x?}", ask.kind);
 }
 
-/// Every kfunc in a program of its own.
+/// Tests every kfunc, in a program of its own.
 fn kfuncs(ask: &Ask, btf: &Arc<Btf>, hook: TypeId) {
     let tagged = |id| btf.decl_tags(id, None).any(|tag| tag == "bpf_kfunc");
     for func in btf.iter().filter(|ty| ty.kind() == Kind::Func && tagged(ty.id())) {
@@ -199,7 +198,7 @@ fn kfuncs(ask: &Ask, btf: &Arc<Btf>, hook: TypeId) {
     }
 }
 
-/// `ok`, or the reason of the refusal, or why nobody looked.
+/// `ok`, the reason of the rejection, or why it was not judged.
 fn said(program: &Program) -> String {
     match judge(program, 1) {
         Answer::NotJudged { reason, .. } => reason,

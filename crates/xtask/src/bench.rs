@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: what is measured of the repository itself.
+//! `cargo xtask bench NAME`: measurements of the repository itself.
 
 mod cgroup;
 mod document;
@@ -8,11 +8,9 @@ mod kernel_bytes;
 mod limits;
 mod memory;
 mod peers;
+mod release;
 mod scaling;
 mod shapes;
-
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -24,19 +22,19 @@ pub(crate) struct Args {
 enum Name {
     /// Speed of skep and of the kernel as programs grow: insns, frames, states, stack.
     Growth(growth::Args),
-    /// The most bytes that skep's verifier had, beside the kernel's.
+    /// Peak memory of skep's verifier, compared with the kernel's.
     Memory(memory::Args),
-    /// Take every table of a document anew that names its command.
+    /// Renew every table of a document that names its command.
     Document(document::Args),
-    /// `skep-bench run` in a release build, beside rbpf and sbpf.
+    /// `skep-bench run` in a release build, compared with rbpf and sbpf.
     Peers(peers::Args),
-    /// How much faster a corpus is verified on several cores.
+    /// Speedup of verifying a corpus on several cores.
     Scaling(scaling::Args),
-    /// Peak resident memory of `skep stat --mem-limit`, beside the limit.
+    /// Peak resident memory of `skep stat --mem-limit`, compared with the limit.
     Limits(limits::Args),
-    /// Instructions that the stress shapes take, against the committed counts.
+    /// Instruction counts of the stress programs, compared with the committed counts.
     Guard(guard::Args),
-    /// One half of memory: loads programs in a group of their own.
+    /// Part of `memory`: loads programs in a separate control group.
     #[command(hide = true)]
     KernelBytes(kernel_bytes::WorkerArgs),
 }
@@ -52,34 +50,4 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Name::Guard(args) => guard::run(args),
         Name::KernelBytes(args) => kernel_bytes::worker(args),
     }
-}
-
-/// cargo, in the root of the repository.
-fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(crate::root());
-    command
-}
-
-/// The binary `skep`, built as it is shipped.
-fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    in_release("skep-cli")
-}
-
-/// The binary `skep-bench`, built as `skep` is shipped.
-fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    in_release("skep-bench")
-}
-
-/// The binary of a package.
-fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let mut build = cargo();
-    build.args(["build", "--release", "-p", package, "--message-format=json"]);
-    let output = build.stderr(Stdio::inherit()).output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let executable = |line: &str| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        message["executable"].as_str().map(PathBuf::from)
-    };
-    Ok(text.lines().rev().find_map(executable).ok_or("cargo built no binary")?)
 }

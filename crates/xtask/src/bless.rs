@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Suites; all of `tests/verifier` and `tests/exec` if none is given.
+    /// Suites; by default all of `tests/verifier` and `tests/exec`.
     files: Vec<PathBuf>,
     /// Change nothing; fail if something would change.
     #[arg(long)]
@@ -71,7 +71,7 @@ fn files(args: &Args) -> std::io::Result<Vec<PathBuf>> {
     if args.files.is_empty() { suites(&crate::root()) } else { Ok(args.files.clone()) }
 }
 
-/// All suites of the repository, in order of names.
+/// All suites of the repository, sorted by name.
 pub(crate) fn suites(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in ["tests/verifier", "tests/exec"] {

@@ -1,5 +1,5 @@
-//! A child process of our own that answers requests, one JSON a line: whatever it does wrong costs
-//! the request that it was at.
+//! A child process that answers requests, one JSON value per line. If it crashes or hangs, only the
+//! current request is lost.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,8 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Starts the command with at most 10 GiB of memory: a walk that explodes fails before the machine.
+/// Starts the command with a limit of 10 GiB of memory, so that a runaway walk fails before the
+/// machine does.
 const LIMITED: &str = "ulimit -v 10485760; exec \"$0\" \"$@\"";
 
 /// The process; killed and waited for on drop.
@@ -53,7 +54,7 @@ impl<Event: DeserializeOwned + Send + 'static> Child<Event> {
         sent.ok_or_else(|| "worker does not listen".to_owned())
     }
 
-    /// The next event; an error if none comes in time, or the process has ended.
+    /// The next event; an error if none arrives in time or the process has ended.
     pub(crate) fn next(&mut self, timeout: Duration) -> Result<Event, String> {
         self.events.recv_timeout(timeout).map_err(|why| match why {
             RecvTimeoutError::Timeout => format!("no answer within {} s", timeout.as_secs()),

@@ -1,6 +1,6 @@
-//! `cargo xtask ci`: everything beyond the tests that must hold before a change lands.
+//! `cargo xtask ci`: all checks, beyond the tests, that must pass before a change lands.
 //!
-//! A step that this machine cannot do is neither passed nor failed: the last line names it.
+//! A step that cannot run on this machine is neither passed nor failed: the last line names it.
 
 use crate::outcome::{Ended, Outcome};
 use clap::Parser;
@@ -9,16 +9,16 @@ use nix::sys::time::TimeValLike;
 use std::process::Command;
 use std::time::Instant;
 
-/// A step: its name, and what it runs.
+/// A step: its name, and the command that it runs.
 struct Step {
     name: &'static str,
     runs: Runs,
 }
 
 enum Runs {
-    /// cargo with these arguments, and what is set in the environment.
+    /// cargo with these arguments, and optionally an environment variable.
     Cargo(&'static [&'static str], Option<(&'static str, &'static str)>),
-    /// A command of our own, in this process: it says whether it was skipped.
+    /// An xtask command, in this process; it reports whether it was skipped.
     Own(&'static [&'static str]),
 }
 
@@ -116,13 +116,13 @@ const STEPS: [Step; 30] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Go on after a step that fails.
+    /// Continue after a step that fails.
     #[arg(long, short)]
     keep_going: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    // Paths of the steps are the repository's.
+    // Paths in the steps are relative to the repository.
     std::env::set_current_dir(crate::root())?;
     let mut ended = Vec::new();
     for step in STEPS {
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok((!ended.iter().any(|(_, how)| *how == Ended::Failed)).into())
 }
 
-/// What this process and the processes that it has waited for have used.
+/// CPU time used by this process and by the processes that it has waited for.
 fn cpu_seconds() -> i64 {
     [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
         .into_iter()
@@ -170,14 +170,14 @@ impl Runs {
             Runs::Own(arguments) => {
                 let arguments = std::iter::once(&"xtask").chain(*arguments);
                 let command = crate::Args::try_parse_from(arguments)?.command;
-                // What a step does wrong is that step's.
+                // A panic fails the step, not the whole run.
                 skep::contain_panic(|| crate::run(command))?
             }
         }
     }
 }
 
-/// What failed and what was not done, by name; or that nothing was.
+/// The names of the steps that failed and of those that were skipped, if any.
 fn last_line(ended: &[(&str, Ended)]) -> String {
     let failed: Vec<&str> =
         ended.iter().filter(|(_, how)| *how == Ended::Failed).map(|(name, _)| *name).collect();

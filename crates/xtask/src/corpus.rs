@@ -1,7 +1,7 @@
-//! `cargo xtask corpus`: the open corpus of BPF objects, made from Debian's packages.
+//! `cargo xtask corpus`: builds the open corpus of BPF objects from Debian packages.
 //!
-//! The objects are GPL: they are input for measurements and never committed. Of the kernel's source
-//! only the selftests and the headers that they include are unpacked.
+//! The objects are GPL: they are input for measurements and never committed. Only the selftests and
+//! the headers that they include are unpacked from the kernel's source.
 //!
 //! ```text
 //! DIR/src           what is unpacked, and the generated headers
@@ -23,13 +23,13 @@ use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Where to put it.
+    /// Output folder.
     #[arg(long, default_value = "target/corpus")]
     dir: PathBuf,
-    /// Do not install packages; use what is there.
+    /// Do not install packages; use those that are installed.
     #[arg(long)]
     no_install: bool,
-    /// Build Cilium's datapath too, from this checkout of its sources.
+    /// Also build Cilium's datapath, from this checkout of its sources.
     #[arg(long, value_name = "SRC")]
     cilium: Option<PathBuf>,
 }
@@ -48,7 +48,7 @@ const PACKAGES: [&str; 7] = [
 ];
 /// The source that [`PACKAGES`] install.
 const SOURCE: &str = "/usr/src/linux-source-6.12.tar.xz";
-/// What of it is unpacked.
+/// The parts of it that are unpacked.
 const UNPACKED: [&str; 7] = [
     "tools/testing/selftests/bpf",
     "tools/lib/bpf",
@@ -98,7 +98,8 @@ fn install() -> Result {
     )
 }
 
-/// Runs a command; its first line that says error, else its last, is the error.
+/// Runs a command; the first line of its output that contains "error", or else the last line,
+/// becomes the error.
 fn run_quietly(command: &mut Command) -> Result {
     output(command).map(drop)
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask dist`: what people install without cargo: a tarball and a `.deb`, each around one
-//! static binary for x86-64, tried in a root folder that holds nothing else.
+//! `cargo xtask dist`: packages for users without cargo: a tarball and a `.deb`, each with one
+//! static binary for x86-64. Both are tested in a root folder that contains nothing else.
 //!
-//! Both are the same bytes whenever they are made from the same commit with the same compiler:
-//! owners are numbers, and times are those of the commit.
+//! Both are reproducible for the same commit and compiler: owners are numbers, and times are those
+//! of the commit.
 
 mod licences;
 mod parts;
@@ -23,17 +23,17 @@ pub(crate) struct Args {
     /// Where the packages go.
     #[arg(long, default_value = "target/dist")]
     out: PathBuf,
-    /// Compile in half the time: the binary is slower and larger, and not for others.
+    /// Compile in half the time: the binary is slower and larger, and not for distribution.
     #[arg(long)]
     quick: bool,
 }
 
-/// What a binary that is only tried goes without.
+/// Settings for a binary that is only tested.
 const QUICK: [&str; 2] = ["profile.release.lto=\"off\"", "profile.release.codegen-units=64"];
 
-/// What the packages are tried on.
+/// The object with which the packages are tested.
 const OBJECT: &str = "tests/programs/xdp_count.bpf.o";
-/// Of the columns that are the same each time.
+/// Arguments that select columns whose values are the same in each run.
 const STAT: [&str; 6] =
     ["stat", "--btf=none", "--emit=file,prog,verdict,insns", "-o", "csv", OBJECT];
 
@@ -92,7 +92,7 @@ fn built(quick: bool) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--release", "--locked", "--quiet", "-p", "skep-cli", "--target", TARGET]);
-    // Names of functions stay: what a user sends of a crash names them.
+    // Function names are kept, so that crash reports from users name them.
     build.args(["--config", "profile.release.strip=\"debuginfo\""]);
     if quick {
         build.args(QUICK.iter().flat_map(|setting| ["--config", setting]));
@@ -110,7 +110,7 @@ fn write_all(folder: &Path, files: &[Entry]) -> Result<()> {
         fs::write(&path, &file.bytes)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(file.mode))?;
     }
-    // What a temporary folder gets is for its owner alone.
+    // Temporary files are only accessible to their owner, so set the modes.
     for entry in walkdir::WalkDir::new(folder) {
         let entry = entry?;
         if entry.file_type().is_dir() {
@@ -127,7 +127,7 @@ fn packed(beside: &Path, name: &str, to: &Path, time: u64) -> Result<()> {
     answer(tar.arg("-C").arg(beside).arg(name)).map(|_| ())
 }
 
-/// Seconds since 1970: of the commit, or what the variable says that packagers set.
+/// Seconds since 1970: of the commit, or of the variable that packagers set.
 fn commit_time() -> u64 {
     let set = std::env::var("SOURCE_DATE_EPOCH").ok();
     let of_commit = || {
@@ -166,7 +166,7 @@ fn tried(package: &Path, wanted: &[u8]) -> Outcome {
     let inside = |arguments: &[&str]| -> std::io::Result<Output> {
         let mut command = Command::new("unshare");
         command.args(["-r", "chroot"]).arg(root.path()).args(arguments);
-        // Where `chroot` is; a binary that looks for anything else does not find it.
+        // The search path for `chroot`; the binary itself finds nothing there.
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").output()
     };
     if !answer(Command::new("unshare").args(["-r", "true"])).is_ok_and(|said| said.is_empty()) {

@@ -1,22 +1,23 @@
-//! `cargo xtask embed`: programs that verify, run on random input; at every insn the run must be
-//! inside of what the walk of the verifier says there.
+//! `cargo xtask embed`: runs programs that verify on random input; at every insn, the state of the
+//! run must be included in the verifier's state there.
 //!
-//! This judges the walk without a kernel: a transfer function, a refinement or a comparison of
-//! states that is not sound is found when a run leaves what was walked. Where the kernel walks the
-//! same, it is the kernel that is wrong (docs/kernel-findings.md).
+//! This checks the verifier without a kernel: an unsound transfer function, refinement or state
+//! comparison is found when a run leaves the verified states. If the kernel's verifier computes the
+//! same states, the bug is in the kernel (docs/kernel-findings.md).
 
+mod args;
 mod cut;
+mod fits;
 mod flow;
 mod place;
 mod programs;
 mod step;
 mod track;
 
-use crate::exec_diff::generate as computing;
-use crate::random::generate;
+pub(crate) use args::Args;
 use flow::Effect;
 use skep::program::Program;
-use skep::uapi::{KernelProfile, ProgFlags};
+use skep::uapi::KernelProfile;
 use skep_interp::watched;
 use skep_kernel::judge::{Answer, judge};
 use skep_kernel::kernel_log;
@@ -27,58 +28,18 @@ use skep_verifier::watch::verify_watched;
 use skep_verifier::{Config, Verdict, VerifiedProgram};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use track::{Outside, Tracker, Walked};
 
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Objects (or folders of them) whose programs are run instead of random ones.
-    objects: Vec<PathBuf>,
-    /// Run what `mutate` makes of the objects' programs (or of none), in batches of 100; so many
-    /// batches of 100 are of generated programs.
-    #[arg(long, num_args = 0..=1, default_missing_value = "30", require_equals = true)]
-    mutants: Option<u64>,
-    /// The first program, object or batch.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// How many of them [default: 1000 programs, all objects once, 10 batches; or as many as
-    /// `--minutes` lasts].
-    #[arg(long)]
-    count: Option<u64>,
-    /// Stop after so many minutes.
-    #[arg(long)]
-    minutes: Option<u64>,
-    /// Threads.
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
-    /// Inputs of each program.
-    #[arg(long, default_value_t = 100)]
-    inputs: u64,
-    /// Insns of each program at most, all inputs together.
-    #[arg(long, default_value_t = 1_000_000)]
-    insns: u64,
-    /// Print the verifier's log of the programs that are found, and whether the kernel's is the
-    /// same.
-    #[arg(long)]
-    print: bool,
-    /// Print each step: insn, node of the walk, what is in doubt, registers.
-    #[arg(long)]
-    trace: bool,
-    /// Stop after so many findings.
-    #[arg(long, default_value_t = 20)]
-    max: u64,
-}
-
 /// Longer walks are not recorded.
 const WALK_MAX: u32 = 300_000;
-/// Units of fuel of a run.
+/// Fuel of a run.
 const FUEL: u64 = 200_000;
 
-/// What was done.
+/// Totals.
 #[derive(Default)]
 struct Tally {
     programs: AtomicU64,
@@ -169,7 +130,8 @@ fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &
     let Ok(xlated) = verified.xlated() else {
         return tally.note("not supported: insns that run");
     };
-    // What comes by a hole of the kernel's walk runs with the insns of another one.
+    // A program that may rely on an unsound rule of the kernel runs with the insns of the second
+    // walk.
     if verified.insns_to_run().is_ok_and(|run| run.insns() != xlated.insns()) {
         return tally.note("program: not run as it was walked");
     }
@@ -201,7 +163,7 @@ fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &
     }
 }
 
-/// Whether the host kernel walks the program in the same way: then it is the kernel that is wrong.
+/// Whether the host kernel's verifier computes the same states: then the bug is in the kernel.
 fn beside_kernel(program: &Program) -> String {
     let ours = kernel_log::normalise(&engine::verify(program, 6).log, &program.insns);
     match judge(program, 6) {
@@ -260,23 +222,4 @@ fn one_run(
         tally.note(format!("lost: {why}"));
     }
     Ok(())
-}
-
-/// The random program of that seed, of all kinds in turn.
-fn random(seed: u64) -> Vec<Program> {
-    let kinds = [computing::Kind::Words, computing::Kind::Maps, computing::Kind::Skb];
-    let mut programs = match seed % 6 {
-        0 | 3 | 5 => vec![generate::program(seed)],
-        at => {
-            let kind = kinds[(seed / 6 % 3) as usize];
-            let size = if at == 4 { 30 } else { 5 };
-            computing::programs(seed, kind, size)
-        }
-    };
-    if seed % 4 == 1 {
-        for program in &mut programs {
-            program.prog_flags |= ProgFlags::TEST_STATE_FREQ;
-        }
-    }
-    programs
 }

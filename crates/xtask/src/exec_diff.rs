@@ -1,10 +1,11 @@
-//! `cargo xtask exec-diff`: random programs that verify, each run on random inputs by every engine;
-//! what they return and leave in the context must be the same.
+//! `cargo xtask exec-diff`: random programs that verify; every engine runs each on random inputs.
+//! Results and contexts must be the same.
 //!
-//! Programs are named by their seeds, as those of `random`. The kernel is asked for the first
-//! `--kernel` inputs of each program only: a test run costs a system call.
+//! A program is identified by its seed, as in `random`. The kernel only runs the first `--kernel`
+//! inputs of each program, because each test run is a system call.
 
 mod args;
+mod builder;
 mod calls;
 mod corpus;
 mod counts;

@@ -1,12 +1,12 @@
-//! `cargo xtask faults`: faults made on purpose, and which test finds which.
+//! `cargo xtask faults`: seeded faults, and which test detects which of them.
 //!
-//! A fault is a row of `tests/faults/*.toml`: a place in the verifier or its domain, and what
-//! stands there instead. The sources stay as they are: in a copy of the tree every row becomes a
-//! branch on a number from the environment, so that one build holds all faults and no shipped crate
-//! any. Then the tests run once for each fault, cheapest first; what no test finds shows where one
-//! is missing.
+//! A fault is a row of `tests/faults/*.toml`: a place in the verifier or its domain, and the wrong
+//! code to put there. The sources are not changed: in a copy of the tree, every row becomes a
+//! branch on a number from the environment, so that one build contains all faults and no shipped
+//! crate contains any. Then the tests run once for each fault, cheapest first; an undetected fault
+//! shows where a test is missing.
 //!
-//! Reading order: [`table`], [`tree`] (the copy), [`finders`], [`found`] (what is remembered, and
+//! Reading order: [`table`], [`tree`] (the copy), [`finders`], [`found`] (the record, and
 //! `docs/faults.md`).
 
 mod finders;
@@ -23,24 +23,24 @@ use tree::Tree;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Faults by name; all if none is given.
+    /// Faults by name; by default all.
     names: Vec<String>,
-    /// Those that nothing found when they last ran, and those that never did.
+    /// Those that were not detected in their last run, and those that never ran.
     #[arg(long)]
     open: bool,
-    /// Run every test for each fault, not only up to the first that finds it.
+    /// Run every test for each fault, instead of stopping at the first that detects it.
     #[arg(long)]
     every: bool,
-    /// Run nothing: fail if a row fits no place of the sources, or if what was found is not up to
+    /// Run nothing: fail if a row matches no place in the sources, or if the record is not up to
     /// date.
     #[arg(long)]
     check: bool,
-    /// Only write the copy of the tree with all faults, and build it.
+    /// Only write and build the copy of the tree with all faults.
     #[arg(long)]
     build: bool,
 }
 
-/// Found of a hundred, at least.
+/// Minimum percentage of detected faults.
 const FOUND_PERCENT_MIN: usize = 95;
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((total * 100 >= faults.len() * FOUND_PERCENT_MIN).into())
 }
 
-/// The faults that the command line asks for.
+/// The faults selected by the command line.
 fn chosen<'a>(args: &Args, faults: &'a [Fault], record: &Record) -> Result<Vec<&'a Fault>, String> {
     if let Some(name) = args.names.iter().find(|name| faults.iter().all(|f| f.name() != **name)) {
         return Err(format!("no fault {name}"));
@@ -85,7 +85,7 @@ fn chosen<'a>(args: &Args, faults: &'a [Fault], record: &Record) -> Result<Vec<&
     Ok(faults.iter().filter(named).filter(open).collect())
 }
 
-/// Which tests find the fault.
+/// The tests that detect the fault.
 fn find(
     fault: &Fault,
     (finders, tree): (&[finders::Sound], &Tree),
@@ -103,7 +103,7 @@ fn find(
     Ok(found)
 }
 
-/// What is not in order between rows, sources, record and document.
+/// Inconsistencies between rows, sources, record and document.
 fn wrong(root: &std::path::Path, faults: &[Fault], record: &Record) -> Vec<String> {
     let mut wrong = Vec::new();
     for (file, edits) in table::by_file(faults) {

@@ -1,9 +1,10 @@
-//! `cargo xtask html`: the pages of `--html` in a headless Chromium, used as people use them: by
-//! keys, in both colour schemes, judged by axe.
+//! `cargo xtask html`: tests the pages of `--html` in a headless Chromium: by keyboard, in both
+//! colour schemes, and with axe.
 //!
-//! Chromium is a package of the distribution. axe-core is under the MPL: it is fetched (npm), used
-//! here, and no part of what we ship. Without either the command says what it did not do.
+//! Chromium is a package of the distribution. axe-core is under the MPL: it is fetched from npm for
+//! the test and not distributed. If either is missing, the command says what was not tested.
 
+mod args;
 mod axe;
 mod browser;
 mod pages;
@@ -11,19 +12,9 @@ mod pictures;
 mod steps;
 
 use crate::outcome::{Ended, Outcome};
-use browser::{Browser, Failure};
+pub(crate) use args::Args;
+use browser::Browser;
 use pages::Pages;
-use std::path::PathBuf;
-
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Leave the pages, and a picture of each, in this folder.
-    #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
-    /// Write tests/html/pictures.txt anew.
-    #[arg(long)]
-    bless: bool,
-}
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let scratch = tempfile::tempdir()?;
@@ -58,14 +49,4 @@ pub(crate) fn run(args: &Args) -> Outcome {
         (true, Err(why)) => Ended::Skipped(format!("accessibility: {why}")),
         (in_order, _) => in_order.into(),
     })
-}
-
-/// Whether what the page says of itself is what it should.
-fn expect(browser: &mut Browser, expression: &str, wanted: &str) -> Result<(), Failure> {
-    let found = browser.value(expression)?;
-    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("{expression}: '{found}', not '{wanted}'").into()),
-    }
 }

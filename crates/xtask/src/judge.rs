@@ -1,5 +1,5 @@
-//! `cargo xtask judge FILE [PROG]`: the host kernel's own words on a program.
-//! `cargo xtask ours FILE [PROG]`: ours. With `--side`, where the two first part.
+//! `cargo xtask judge FILE [PROG]`: prints the host kernel's log for a program. `cargo xtask ours
+//! FILE [PROG]`: prints ours. With `--side`: both, from where they differ.
 
 use crate::objects;
 use crate::outcome::Ended;
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     file: PathBuf,
     /// Only the program of this name.
     prog: Option<String>,
-    /// Log level: 1 branches and errors, 2 every insn; statistics are always asked for.
+    /// Log level: 1 branches and errors, 2 every insn; statistics are always included.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
     /// Both logs, from shortly before the first line that differs.

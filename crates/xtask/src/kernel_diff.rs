@@ -1,13 +1,14 @@
-//! `cargo xtask kernel-diff`: every program of every object into our verifier and into the host
-//! kernel, from the same relocated insns; one row a program, a summary, and the comparison with a
-//! baseline.
+//! `cargo xtask kernel-diff`: verifies every program of every object with skep and with the host
+//! kernel, from the same relocated insns; prints one row per program, a summary, and the comparison
+//! with a baseline.
 //!
-//! Work is done by child processes (`kernel-diff-worker`), one a job: whatever hangs, overflows the
-//! stack or runs out of memory costs its own program a `bug` row and nothing else.
+//! The work is done by child processes (`kernel-diff-worker`), one per job: if one hangs, overflows
+//! its stack or runs out of memory, only its current program gets a `bug` row.
 
 mod baseline;
 mod pool;
 mod row;
+mod shape;
 mod summary;
 mod worker;
 
@@ -22,7 +23,7 @@ use std::time::Duration;
 pub(crate) use baseline::{Entry, read_all as read_baseline, worse_than, write as write_baseline};
 pub(crate) use pool::Pool;
 pub(crate) use row::{Class, OTHER_INSNS, OTHER_STATES, Row};
-pub(crate) use summary::shape;
+pub(crate) use shape::shape;
 pub(crate) use worker::{STACK_SIZE, WorkerArgs, worker};
 
 #[derive(clap::Args)]
@@ -30,25 +31,25 @@ pub(crate) struct Args {
     /// Object files, and folders of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Write all rows here.
+    /// Write all rows to this file.
     #[arg(long)]
     csv: Option<PathBuf>,
-    /// Fail if a program agrees less than this file says.
+    /// Fail if a program agrees less than in this baseline.
     #[arg(long)]
     baseline: Option<PathBuf>,
-    /// Write (or bring up to date, for the programs seen) this baseline.
+    /// Write this baseline, or update it for the programs compared.
     #[arg(long)]
     write_baseline: Option<PathBuf>,
-    /// Log level that both are asked for: 0 statistics only, 1, 2.
+    /// Log level for both: 0 statistics only, 1, 2.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
     /// Only programs whose `object:program` contains this.
     #[arg(long)]
     filter: Option<String>,
-    /// Processes at once.
+    /// Number of processes.
     #[arg(long, short, default_value_t = 2)]
     jobs: usize,
-    /// Seconds that a program may take.
+    /// Time limit per program in seconds.
     #[arg(long, default_value_t = 60)]
     timeout_s: u64,
     #[command(flatten)]
@@ -105,8 +106,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(worse.is_empty().into())
 }
 
-/// A line for whoever reads: who has left ends nothing, what is compared still goes into files and
-/// into the exit status.
+/// Prints a line. If the reader has gone, the comparison continues: files and exit status are still
+/// written.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

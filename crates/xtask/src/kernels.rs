@@ -1,9 +1,10 @@
-//! `cargo xtask kernels`: other kernels than the running one, fetched as Debian packages, booted in
-//! qemu without hardware help, and asked what they say of programs.
+//! `cargo xtask kernels`: other kernels, fetched as Debian packages, booted in qemu without
+//! hardware support, and asked to verify programs.
 //!
-//! In the guest runs one static binary of ours, `skep-guest`, as init: it loads what it is sent
-//! ([`skep_kernel::wire`]). Objects are opened here, against what the guest says of its kernel
-//! (the folder `facts` beside the answers, which `kernel-diff --kernel` reads too).
+//! The guest runs one static binary as init, `skep-guest`, which loads the programs that it
+//! receives ([`skep_kernel::wire`]). Objects are opened here, with the facts that the guest reports
+//! about its kernel (the folder `facts` beside the answers, which `kernel-diff --kernel` reads
+//! too).
 //!
 //! ```text
 //! cargo build --release --target x86_64-unknown-linux-musl -p skep-guest
@@ -19,6 +20,7 @@ mod ask;
 mod by_name;
 mod fetch;
 mod fields;
+mod folder;
 mod guest;
 mod initrd;
 mod mutants;
@@ -46,43 +48,43 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Download and unpack kernels; without a name, list those that there are.
+    /// Download and unpack kernels; without a name, list the available ones.
     Fetch(fetch::Args),
-    /// Ask a kernel about the programs of objects; goes on where it was interrupted.
+    /// Ask a kernel about the programs of objects; continues an interrupted run.
     Ask(ask::Args),
-    /// Ask a kernel which helpers, maps, programs and insns there are.
+    /// Ask a kernel which helpers, maps, program types and insns it supports.
     Surface(surface::Args),
-    /// Ask a kernel for fields of contexts, flags of maps, callers of kfuncs.
+    /// Ask a kernel about context fields, map flags, and callers of kfuncs.
     Fields(fields::Args),
-    /// Ask a kernel as `skep kernel probe` does, and compare with the one that is built in.
+    /// Ask a kernel like `skep kernel probe`, and compare with the built-in one.
     Probe(probe::Args),
-    /// Pack the witnesses that `skep kernel probe` asks with.
+    /// Pack the witness programs of `skep kernel probe`.
     Witnesses(probe::PackArgs),
     /// Compare with a kernel on mutants and generated programs.
     Mutants(mutants::Args),
     /// Pack answers into the tables of tests/kernels/asked.
     Table(table::Args),
-    /// Write docs/kernels.md: what came when.
+    /// Write docs/kernels.md: which release introduced what.
     Page(page::Args),
-    /// Hold verdicts on tests/programs against those tables; needs nothing else.
+    /// Compare verdicts on tests/programs with those tables; needs no kernel.
     Shipped(shipped::Args),
-    /// How far skep agrees with those tables; fail where it agrees less than before.
+    /// Count how far skep agrees with those tables; fail if it agrees less than before.
     Agree(agree::Args),
 }
 
-/// Which kernel, and what its guest is made of.
+/// The kernel, and the parts of its guest.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Machine {
-    /// Folder of unpacked packages, one for each release; packages stay there too.
+    /// Folder of unpacked packages, one per release; the packages stay there too.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
-    /// Release, as the package's name has it: `6.12.117+deb12-cloud-amd64`.
+    /// Release, as in the package's name: `6.12.117+deb12-cloud-amd64`.
     #[arg(long, value_name = "RELEASE")]
     kernel: String,
     /// The guest's init; built for x86_64-unknown-linux-musl.
     #[arg(long, value_name = "FILE")]
     guest: Option<PathBuf>,
-    /// Module files that are loaded last, and their BTF with them.
+    /// Module files to load, with their BTF, after all others.
     #[arg(long, value_name = "FILE")]
     module: Vec<PathBuf>,
     /// Memory of the guest, MiB.

@@ -1,17 +1,17 @@
-//! `cargo xtask leaks`: tests of what runs, and of all that can go wrong with it, under
-//! LeakSanitizer.
+//! `cargo xtask leaks`: tests of running programs, including failure paths, under LeakSanitizer.
 //!
-//! It needs a nightly toolchain, for one flag of the compiler. What LeakSanitizer does not see
-//! (pages, mappings, files) is counted by `crates/runtime/tests/leaks.rs` on every toolchain.
+//! It needs a nightly toolchain, because of a compiler flag. Resources that LeakSanitizer does not
+//! track (pages, mappings, files) are counted by `crates/runtime/tests/leaks.rs` on every
+//! toolchain.
 //!
-//! Deliberately absent: tests that fork or start a debugger, where it cannot look, and those that
-//! measure.
+//! Deliberately absent: tests that fork or start a debugger, where it does not work, and
+//! benchmarks.
 
 use std::process::Command;
 
-/// Packages, and arguments that choose their tests.
+/// Packages, and arguments that select their tests.
 const TESTS: [(&str, &[&str]); 4] = [
-    // Memory with fixed addresses, numbers of threads that end.
+    // Memory with fixed addresses, slot numbers of exiting threads.
     ("skep-mem", &["--lib"]),
     // Panics in helpers, fuel, interruption, timers, statistics, patching while programs run.
     (
@@ -23,7 +23,7 @@ const TESTS: [(&str, &[&str]); 4] = [
         "skep-testkit",
         &["--test=exec", "--test=tail_calls", "--test=objects", "--test=traced", "--test=borrowed"],
     ),
-    // Broken captures, maps that do not fit, outputs that cannot be.
+    // Broken captures, maps that do not fit, outputs that cannot be written.
     ("skep-cli", &["--test=run", "--test=transcripts"]),
 ];
 
@@ -32,11 +32,11 @@ pub(crate) fn run() -> crate::Outcome {
     let mut leaking = Vec::new();
     for (package, tests) in TESTS {
         println!("leaks: {package} {}", tests.join(" "));
-        // Not `CARGO`, which is the stable toolchain's: rustup finds the other one.
+        // Not `CARGO`, which is the stable toolchain's: rustup selects the other one.
         let mut cargo = Command::new("cargo");
         cargo.args(["+nightly", "test", "--quiet", "--no-fail-fast", "--target", target]);
         cargo.args(["--package", package]).args(tests).current_dir(crate::root());
-        // The host's build scripts and macros are not looked at: they have no `--target`.
+        // Build scripts and macros of the host are not checked: they are built without `--target`.
         cargo.env("RUSTFLAGS", "-Zsanitizer=leak");
         cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
         if !cargo.status()?.success() {

@@ -1,9 +1,10 @@
 //! `cargo xtask litmus`: two threads race through small programs, compiled with every set of passes
-//! and interpreted; counts of outcomes that `docs/memory-model.md` forbids, which must be 0.
+//! and interpreted. Counts the outcomes that `docs/memory-model.md` forbids, which must be 0.
 //!
-//! A run is one round of both threads: each does what its litmus program says once, on memory that
-//! the other one writes at that time. Rounds go in batches, so that a call costs little.
+//! A run is one round of both threads: each executes its litmus program once, on memory that the
+//! other one writes at the same time. Rounds run in batches, to amortize the calls.
 
+mod batch;
 mod race;
 mod rows;
 
@@ -15,7 +16,7 @@ use skep_runtime::{Engine, LoadOptions};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Runs, over all programs and all engines.
+    /// Number of runs, over all programs and engines.
     #[arg(long, default_value_t = 100_000_000)]
     runs: u64,
     /// Only programs whose name contains this.
@@ -23,10 +24,10 @@ pub(crate) struct Args {
     only: Option<String>,
 }
 
-/// The interpreter takes that many times as long.
+/// The interpreter gets this much less of the runs.
 const INTERPRETED_LESS: u64 = 50;
 
-/// Every engine by name, and every set of passes: all, none, each alone and all but each.
+/// Every engine by name, and every set of passes: all, none, each one alone, and all but one.
 fn engines() -> Vec<(String, LoadOptions)> {
     let jit = |passes| LoadOptions {
         engine: Engine::MachineCode,
@@ -50,7 +51,7 @@ fn engines() -> Vec<(String, LoadOptions)> {
     all
 }
 
-/// A row on every engine; what was forbidden, by engine.
+/// Runs a row on every engine; the forbidden outcomes, by engine.
 fn race(
     row: &Row,
     engines: &[(String, LoadOptions)],

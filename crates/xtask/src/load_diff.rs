@@ -1,10 +1,10 @@
-//! `cargo xtask load-diff`: every object into the real libbpf and into skep, the whole and program
-//! by program; which of them is loaded, and at which step the others are refused.
+//! `cargo xtask load-diff`: opens every object with the real libbpf and with skep, as a whole and
+//! program by program; compares which are loaded, and at which step the others are refused.
 //!
-//! libbpf is a C library that talks to the kernel: `oracle.c` is linked with it, answers
-//! BPF_PROG_LOAD itself and leaves the rest to the kernel. What is loaded is compared, too: type,
-//! attach type, flags, target, number of insns, and insns that are not resolved. What the verifier
-//! says is the matter of `kernel-diff`.
+//! libbpf is a C library that calls the kernel: `oracle.c` is linked with it, handles BPF_PROG_LOAD
+//! itself and passes the rest to the kernel. For loaded programs, type, attach type, flags, target,
+//! number of insns, and unresolved insns are compared. The verifier's verdict is compared by
+//! `kernel-diff`.
 
 mod answer;
 mod oracle;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Object files, and folders of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Folder of libbpf's sources; default: the corpus's, else the system's library.
+    /// Folder with libbpf's sources; default: those of the corpus, or else the system's library.
     #[arg(long)]
     libbpf: Option<PathBuf>,
     /// Print every program, not only those that differ.
@@ -60,7 +60,7 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
     let opened = opened.and_then(|bytes| session.open(file, &bytes).map_err(|e| e.to_string()));
     let object = match opened {
         Ok(object) => object,
-        // A file that cannot be read is refused when it is opened.
+        // A file that cannot be read is refused on opening.
         Err(why) => {
             let ours = Answer::Refused(LoadClass::Open, why);
             return table.add(&name, WHOLE, theirs.open.as_ref().or(theirs.whole.as_ref()), &ours);
@@ -95,18 +95,19 @@ fn ours(entry: &ObjectProgram) -> Answer {
     }
 }
 
-/// Without their target, `oracle.c` gives programs that replace functions another type.
+/// Whether the program's target is missing: `oracle.c` loads programs that replace functions with
+/// another type then.
 fn lacks_target(entry: &ObjectProgram) -> bool {
     let class = entry.program.as_ref().err().and_then(Error::class);
     entry.section.trim_start_matches('?').starts_with("freplace")
         && class == Some(LoadClass::Attach)
 }
 
-/// What becomes of the object if all that it wants loaded is: the first step that fails.
+/// The result of loading the whole object: the first step that fails.
 fn whole(object: &Object) -> Answer {
     let wanted = object.programs.iter().filter(|entry| entry.autoload && !lacks_target(entry));
     let errors = wanted.filter_map(|entry| entry.program.as_ref().err());
-    // What libbpf does not take for a program does not keep it from loading the others.
+    // Functions that libbpf does not treat as programs do not keep it from loading the others.
     let is_program = |error: &&Error| error.class() != Some(LoadClass::Open);
     let errors: Vec<&Error> = errors.filter(is_program).collect();
     // Relocations come before maps.
@@ -119,7 +120,7 @@ fn whole(object: &Object) -> Answer {
 mod tests {
     use super::*;
 
-    /// Our own objects; skipped where there is no libbpf or no bpf(2).
+    /// Our own objects; skipped without libbpf or bpf(2).
     #[test]
     fn our_objects_are_refused_as_libbpf_refuses_them() {
         let tests = crate::root().join("tests");

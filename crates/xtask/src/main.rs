@@ -12,6 +12,7 @@ mod bless;
 mod child;
 mod ci;
 mod corpus;
+mod cpu_time;
 mod dist;
 mod embed;
 mod exec_diff;

@@ -1,40 +1,41 @@
-//! `cargo xtask mutate`: programs that nobody looked at, before our verifier and the host kernel.
+//! `cargo xtask mutate`: compares our verifier with the host kernel on mutated and generated
+//! programs.
 //!
 //! Mutants of real programs and generated ones are verified by us and loaded into the kernel, both
-//! with the log at level 2; what differs is minimised and grouped by cause, each group with a file
-//! that `--replay` judges again. Everything follows from `--seed` and the files.
+//! with log level 2. Differences are minimised and grouped by cause; each group gets a file that
+//! `--replay` judges again. Everything is determined by `--seed` and the files.
 //!
-//! Reading order: [`batch`] (where programs come from), [`edit`], [`attributes`], [`elf`],
-//! [`generated`] (what is done to them), [`compare`] and [`long`] (both answers), [`minimise`],
-//! [`replay`], [`mod@worker`], and the parent here and in [`groups`].
+//! Reading order: [`batch`] (the programs of a batch), [`edit`], [`attributes`], [`elf`],
+//! [`generated`] (how they are made), [`compare`] and [`long`] (the comparison), [`minimise`],
+//! [`replay`], [`mod@worker`], and the parent process, here and in [`groups`].
 //!
-//! Deliberately absent: running what the kernel accepts; unprivileged loads, which hosts forbid by
+//! Deliberately absent: running accepted programs; unprivileged loads, which hosts forbid with
 //! `unprivileged_bpf_disabled`.
 
+mod args;
 mod attributes;
 mod batch;
 mod compare;
+mod difference;
 mod edit;
 mod elf;
 mod generated;
 mod groups;
+mod insns;
 mod long;
-mod made;
 mod minimise;
 mod on_kernel;
-mod ours;
 mod replay;
 mod splice;
+mod verdicts;
 mod worker;
 
 use crate::child::Child;
 use crate::outcome::{self, Ended};
+pub(crate) use args::Args;
 pub(crate) use batch::{BATCH, Sources};
-use compare::Kind;
 use groups::Groups;
-pub(crate) use long::cpu_time;
 pub(crate) use on_kernel::{Judgement, OnKernel};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,58 +43,12 @@ use std::time::{Duration, Instant};
 use worker::{Event, Request};
 pub(crate) use worker::{WorkerArgs, worker};
 
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Object files, and folders of them, whose programs are changed.
-    #[arg(default_value = "tests/programs")]
-    paths: Vec<PathBuf>,
-    /// What everything follows from.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// How many programs, about.
-    #[arg(long, default_value_t = 10_000)]
-    count: u64,
-    /// Minutes after which to stop, whatever the count.
-    #[arg(long)]
-    minutes: Option<f64>,
-    /// The first batch of the seed: where an earlier run stopped.
-    #[arg(long, default_value_t = 0)]
-    from: u64,
-    /// Of 100 batches, so many are of generated programs.
-    #[arg(long, default_value_t = 30)]
-    generated: u64,
-    /// Processes at once.
-    #[arg(long, short, default_value_t = 2)]
-    jobs: usize,
-    /// Folder that the groups are written to.
-    #[arg(long, default_value = "target/mutate")]
-    out: PathBuf,
-    /// Leave findings as they are.
-    #[arg(long)]
-    no_minimise: bool,
-    /// Fail if there are differences of this kind or of a worse one.
-    #[arg(long)]
-    fail_on: Option<Kind>,
-    /// Write the program of this id (SEED/BATCH/INDEX) to a file for --replay, and judge nothing.
-    #[arg(long)]
-    show: Option<String>,
-    /// Judge the finding of a file again.
-    #[arg(long)]
-    replay: Option<PathBuf>,
-    /// With --replay: lines of either log shown around the first that differs.
-    #[arg(long, default_value_t = 10)]
-    lines: usize,
-    /// Ask no kernel: print what our verifier says of each program.
-    #[arg(long)]
-    ours: bool,
-}
-
-/// What a batch may take.
+/// Time limit of a batch.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if args.ours {
-        return ours::run(args);
+        return verdicts::run(args);
     }
     if let Err(absent) = outcome::judge() {
         return Ok(Ended::without_kernel(&absent));
@@ -133,19 +88,19 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((!args.fail_on.is_some_and(fails)).into())
 }
 
-/// What is shared by the jobs.
+/// State shared by the jobs.
 struct Run<'a> {
     args: &'a Args,
     next: AtomicU64,
     end: u64,
     deadline: Option<Instant>,
     oopses: usize,
-    /// The kernel is damaged: nothing more is given to it.
+    /// The kernel has crashed in part: nothing more is loaded into it.
     stopped: AtomicBool,
     groups: Mutex<Groups>,
 }
 
-/// Batches between two looks at the kernel's log.
+/// Number of batches between two checks of the kernel's log.
 const LOOK: u64 = 50;
 
 impl Run<'_> {
@@ -167,7 +122,7 @@ impl Run<'_> {
         }
     }
 
-    /// One batch; if it kills the worker, once more to learn at which program.
+    /// Runs one batch; if it kills the worker, runs it again to find the program.
     fn batch(&self, number: u64, slot: &mut Option<Child<Event>>) -> std::io::Result<()> {
         for careful in [false, true] {
             let mut worker = match slot.take() {
@@ -228,19 +183,10 @@ impl Run<'_> {
     }
 }
 
-/// How often the kernel's log tells of an oops; 0 if it cannot be read. A warning (`verifier bug:`)
-/// is no harm.
+/// The number of oopses in the kernel's log; 0 if it cannot be read. A warning (`verifier bug:`) is
+/// harmless.
 fn oopses() -> usize {
     let output = Command::new("dmesg").output();
     let told = |text: &str| text.lines().filter(|line| line.contains("Oops: ")).count();
     output.map_or(0, |output| told(&String::from_utf8_lossy(&output.stdout)))
-}
-
-/// A file name of a group.
-fn file_of(out: &Path, kind: Kind, key: &str) -> PathBuf {
-    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    let kind = format!("{kind:?}").to_lowercase();
-    out.join(format!("{kind}-{:08x}.json", hash as u32))
 }

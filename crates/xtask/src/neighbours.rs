@@ -1,8 +1,8 @@
 //! `cargo xtask neighbours NAME`: checks a workspace beside this one, which `cargo test` does not
-//! see: `fuzz/` (its targets, without libFuzzer, which is C++) and `peers/`.
+//! cover: `fuzz/` (its targets, without libFuzzer, which is C++) or `peers/`.
 //!
-//! What they need and this workspace does not is fetched; where that cannot be, they are skipped. A
-//! `Cargo.lock` that is out of date is no reason to skip.
+//! Dependencies that this workspace does not have are fetched; if that fails, the check is skipped.
+//! An outdated `Cargo.lock` is a failure, not a reason to skip.
 
 use crate::outcome::{Ended, Outcome};
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
     }
     let mut check = cargo(&["check", "--quiet", "--all-targets", "--no-default-features"]);
-    // Where the workspace's own checks are: most of it is built already.
+    // The target directory of the workspace's own checks, where most is built already.
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     check.arg("--target-dir").arg(target.unwrap_or_else(|| crate::root().join("target")));
     Ok(check.status()?.success().into())
 }
 
-/// Whether cargo refuses because `Cargo.lock` does not fit the manifests.
+/// Whether cargo failed because `Cargo.lock` does not match the manifests.
 fn is_about_the_lock(said: &str) -> bool {
     said.contains("--locked")
 }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn no_network_is_a_skip_and_an_old_lock_is_not() {
-        // As cargo 1.95 prints them.
+        // Messages of cargo 1.95.
         let lock = "error: cannot update the lock file fuzz/Cargo.lock because --locked was \
                     passed to prevent this\n";
         assert!(is_about_the_lock(lock));

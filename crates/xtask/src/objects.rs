@@ -1,11 +1,11 @@
-//! Which object files a command works on, and how they are opened for this host.
+//! Finding object files for a command, and opening them for this host.
 
 use skep::object::{Object, OpenOptions};
 use skep::{Host, KernelBtf, Loader};
 use std::path::{Path, PathBuf};
 
-/// Files as given, folders as all `*.o` below them, links followed; sorted, so that results have
-/// one order.
+/// Files as given, and for folders all `*.o` below them, following links; sorted, so that results
+/// have a fixed order.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     let mut found = Vec::new();
     for path in paths {
@@ -15,7 +15,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error
         }
         for entry in walkdir::WalkDir::new(path).follow_links(true).sort_by_file_name() {
             let entry = match entry {
-                // A link to a folder around it, or to nothing, adds no file.
+                // A link to an enclosing folder, or a dangling one, adds no file.
                 Err(e) if e.loop_ancestor().is_some() || leads_nowhere(&e) => continue,
                 entry => entry?,
             };
@@ -32,8 +32,8 @@ fn leads_nowhere(error: &walkdir::Error) -> bool {
         && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Reads and opens one object for this host. What a loader would refuse of it is no hindrance: the
-/// kernel is asked about programs.
+/// Reads and opens one object for this host. Parts that a loader would refuse are not an error:
+/// only the programs are compared.
 pub(crate) fn open(path: &Path, host: &Host) -> Result<Object, String> {
     let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let options = OpenOptions { loader: Loader::Any, ..host.open_options(path) };

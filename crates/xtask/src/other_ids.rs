@@ -1,8 +1,8 @@
-//! `cargo xtask other-ids`: runs tests as on another build of the same kernel.
+//! `cargo xtask other-ids`: runs tests as if on another build of the same kernel.
 //!
-//! The ids of a kernel's types are those of one build. In a mount namespace of its own, BTF whose
-//! every id was moved takes the place of the kernel's; bpf(2), which knows the true ids only, is
-//! out of reach there. What then fails had an id of this build in it.
+//! The type ids in a kernel's BTF differ between builds. In a separate mount namespace, the
+//! kernel's BTF is replaced by a copy in which every id is different; bpf(2), which knows only the
+//! true ids, is not available there. A test that then fails has an id of this build hard-coded.
 
 use crate::outcome::{Ended, Outcome};
 use skep_testkit::judge::Judge;
@@ -12,20 +12,21 @@ use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only test binaries whose name has this in it.
+    /// Only test binaries whose name contains this.
     #[arg(default_value = "")]
     only: String,
 }
 
-/// The packages whose tests read the kernel's BTF.
+/// Packages whose tests read the kernel's BTF.
 const PACKAGES: [&str; 3] = ["skep", "skep-cli", "skep-testkit"];
 
-/// What `cargo test` of the whole workspace has compiled: with other packages chosen, or other
-/// flags, their dependencies have other features, and all would be compiled once more.
+/// Uses what `cargo test` of the whole workspace has compiled: other packages or flags would select
+/// other features of the dependencies and recompile everything.
 const BUILD: [&str; 5] =
     ["test", "--locked", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
 
-/// Mounts `$1` over the kernel's BTF, gives up what bpf(2) wants, and goes on as the rest.
+/// Mounts `$1` over the kernel's BTF, drops the capabilities for bpf(2), and runs the remaining
+/// arguments.
 const ENTER: &str = "btf=$1; shift; mount --bind \"$btf\" /sys/kernel/btf/vmlinux && \
                      exec setpriv --bounding-set=-sys_admin,-bpf,-perfmon \
                      --inh-caps=-sys_admin,-bpf,-perfmon \"$@\"";
@@ -61,11 +62,11 @@ struct Test {
     package: &'static str,
     name: String,
     executable: PathBuf,
-    /// The package's folder, where cargo starts tests.
+    /// The package's folder, in which cargo starts tests.
     folder: PathBuf,
 }
 
-/// Those of the packages.
+/// The test binaries of the packages.
 fn tests() -> Result<Vec<Test>, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo).args(BUILD).current_dir(crate::root()).output()?;
@@ -79,7 +80,7 @@ fn tests() -> Result<Vec<Test>, Box<dyn Error>> {
     Ok(tests)
 }
 
-/// The test binary that a message of cargo's tells of, if it is one of the packages'.
+/// The test binary in a message of cargo, if it belongs to one of the packages.
 fn test_of(message: &serde_json::Value) -> Option<Test> {
     let is_test = message["profile"]["test"] == true;
     let executable = message["executable"].as_str().filter(|_| is_test)?.into();
@@ -89,14 +90,14 @@ fn test_of(message: &serde_json::Value) -> Option<Test> {
     Some(Test { package, name: message["target"]["name"].as_str()?.to_owned(), executable, folder })
 }
 
-/// `unshare` with what follows run inside.
+/// `unshare`, running the arguments that follow.
 fn entering(btf: &std::ffi::OsStr) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", ENTER, "sh"]).arg(btf);
     command
 }
 
-/// Whether this process may do so, and has the tools.
+/// Whether this process may do so and has the tools.
 fn can_enter() -> Result<(), String> {
     let mut tried = entering("/sys/kernel/btf/vmlinux".as_ref());
     let tried = tried.arg("true").stdin(Stdio::null()).output();

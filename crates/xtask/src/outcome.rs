@@ -1,4 +1,4 @@
-//! What a command comes to: what it looked at is in order, or is not, or it could not look.
+//! How a command ended: passed, failed, or skipped.
 
 use skep::uapi::KernelProfile;
 use skep_kernel::reference::{self, Absent};
@@ -6,32 +6,32 @@ use skep_kernel::reference::{self, Absent};
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// All is in order.
+    /// Everything is in order.
     Passed,
-    /// Something is not, and was said.
+    /// Something is not; it has been printed.
     Failed,
-    /// This machine cannot do it: neither of the two, and why.
+    /// This machine cannot do it, for this reason.
     Skipped(String),
 }
 
-/// How a command ended, or why it broke off.
+/// How a command ended, or the error that stopped it.
 pub(crate) type Outcome = Result<Ended, Box<dyn std::error::Error>>;
 
 impl From<bool> for Ended {
-    /// Of whether all is in order.
+    /// Passed if everything is in order.
     fn from(in_order: bool) -> Ended {
         if in_order { Ended::Passed } else { Ended::Failed }
     }
 }
 
 impl Ended {
-    /// For whom bpf(2) does not answer, or the wrong kernel.
+    /// Skipped because bpf(2) is not available, or the kernel is the wrong one.
     pub(crate) fn without_kernel(why: &impl std::fmt::Display) -> Ended {
         Ended::Skipped(why.to_string())
     }
 }
 
-/// Whether the host kernel is the one that suites and baselines are of, and answers.
+/// Whether bpf(2) is available and the host kernel is the one used for suites and baselines.
 pub(crate) fn judge() -> Result<(), Absent> {
     reference::answers(&KernelProfile::v6_18())
 }

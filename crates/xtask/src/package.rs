@@ -1,8 +1,8 @@
-//! `cargo xtask package`: the public crates can be published, in the order of their dependencies.
+//! `cargo xtask package`: checks that the public crates can be published, in the order of their
+//! dependencies.
 //!
-//! Without network: cargo packages the crates together, so that each finds the others as packages.
-//! `--build` then compiles what was packaged, in a project of its own that knows nothing of this
-//! repository.
+//! Works without network: cargo packages the crates together, so that each finds the others as
+//! packages. `--build` then compiles the packages in a separate project outside of this repository.
 
 use crate::outcome::{Ended, Outcome};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     build: bool,
 }
 
-/// What every package holds, beside its sources.
+/// Files that every package contains, in addition to its sources.
 const FILES: [&str; 5] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE", "README.md"];
 
 #[derive(Deserialize)]
@@ -27,12 +27,12 @@ struct Metadata {
     packages: Vec<Package>,
 }
 
-/// A package of the workspace, as `cargo metadata` has it.
+/// A package of the workspace, from `cargo metadata`.
 #[derive(Deserialize)]
 struct Package {
     name: String,
     version: String,
-    /// The registries that it may go to; absent: any.
+    /// The registries to which it may be published; absent: any.
     publish: Option<Vec<String>>,
     description: Option<String>,
     license: Option<String>,
@@ -85,7 +85,7 @@ impl Package {
         self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
     }
 
-    /// What a registry, or a person who finds the crate there, would miss.
+    /// Missing metadata that a registry or its users need.
     fn breaches(&self, public: &BTreeSet<&str>) -> Vec<String> {
         let rules = [
             (self.description.is_some(), "a description"),
@@ -115,13 +115,13 @@ impl Package {
     }
 }
 
-/// What is not in the list of a package's files, or should not be.
+/// Files that are missing in a package's file list, or should not be there.
 fn unlisted(name: &str, listed: &str) -> Vec<String> {
     let files: BTreeSet<&str> = listed.lines().collect();
     let missing = FILES.iter().filter(|file| !files.contains(*file));
     let mut found: Vec<String> =
         missing.map(|file| format!("{name}: {file} is not packaged")).collect();
-    // cargo writes these itself.
+    // cargo generates these itself.
     let made = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
     let known = |file: &str| {
         FILES.contains(&file)
@@ -134,7 +134,7 @@ fn unlisted(name: &str, listed: &str) -> Vec<String> {
     found
 }
 
-/// The packages, each after those that it depends on: the order in which they are published.
+/// The packages in publishing order: each after those on which it depends.
 fn in_order<'a>(public: &[&'a Package]) -> Result<Vec<&'a Package>, Box<dyn Error>> {
     let mut waiting: BTreeMap<&str, &Package> =
         public.iter().map(|package| (package.name.as_str(), *package)).collect();
@@ -152,7 +152,7 @@ fn in_order<'a>(public: &[&'a Package]) -> Result<Vec<&'a Package>, Box<dyn Erro
     Ok(order)
 }
 
-/// Packages them all; what cargo says if it cannot.
+/// Packages all of them; returns cargo's error output if it fails.
 fn packaged(order: &[&Package], target: &Path) -> Result<Option<String>, Box<dyn Error>> {
     let mut command = cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);
     command.args(order.iter().flat_map(|package| ["-p", &package.name]));
@@ -161,7 +161,7 @@ fn packaged(order: &[&Package], target: &Path) -> Result<Option<String>, Box<dyn
     Ok((!output.status.success()).then_some(said))
 }
 
-/// Compiles what was packaged, as a stranger's project would.
+/// Compiles the packages like a user's project would.
 fn built(order: &[&Package], folder: &Path) -> Outcome {
     let project = tempfile::tempdir()?;
     let mut manifest = String::from(
@@ -180,7 +180,7 @@ fn built(order: &[&Package], folder: &Path) -> Outcome {
     }
     fs::write(project.path().join("Cargo.toml"), manifest)?;
     fs::write(project.path().join("lib.rs"), "pub use skep::Session;\n")?;
-    // The versions that are tested here.
+    // Use the versions of dependencies that are tested here.
     fs::copy(crate::root().join("Cargo.lock"), project.path().join("Cargo.lock"))?;
     let mut check = cargo(&["check", "--quiet", "--release"]);
     check.arg("--manifest-path").arg(project.path().join("Cargo.toml"));
@@ -197,7 +197,7 @@ fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// What cargo prints.
+/// The output of cargo.
 fn asked(arguments: &[&str]) -> Result<Vec<u8>, Box<dyn Error>> {
     let output = cargo(arguments).arg("--quiet").stderr(Stdio::inherit()).output()?;
     match output.status.success() {

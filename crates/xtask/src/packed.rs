@@ -1,10 +1,10 @@
-//! Text files that are packed (gzip) if their name ends in `.gz`.
+//! Text files that are compressed (gzip) if their name ends in `.gz`.
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// The text of a file, packed or not.
+/// The text of a file, compressed or not.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     let bytes = fs::read(path)?;
     let mut text = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes a file, packed if its name says so; the same text gives the same bytes.
+/// Writes a file, compressed according to its name; the same text gives the same bytes.
 pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     if path.extension().is_none_or(|end| end != "gz") {
         return fs::write(path, text);

@@ -1,5 +1,5 @@
-//! `cargo xtask parity`: writes `docs/parity.md`, what is known to differ from the kernel, from the
-//! suites' `known_gap` options and the committed baseline. Nobody edits that file.
+//! `cargo xtask parity`: generates `docs/parity.md`, the known differences from the kernel, from
+//! the suites' `known_gap` options and the committed baseline.
 
 use crate::kernel_diff::{Class, Entry, read_baseline};
 use crate::kernels::{Agreement, Figure, agreements, figures, why};
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((up_to_date || !args.check).into())
 }
 
-/// What the library says that its answers for other kernels are worth.
+/// The library's figures of its agreement with other kernels.
 const AGREEMENT: &str = "crates/skep/src/kernel/agreement.csv";
 
 fn table_of_agreement() -> Result<String, Box<dyn std::error::Error>> {
@@ -64,7 +64,7 @@ fn table_of_agreement() -> Result<String, Box<dyn std::error::Error>> {
     Ok(text)
 }
 
-/// Classes that are told by reason.
+/// Classes of differences that are listed with reasons.
 const SECTIONS: [(Class, &str); 5] = [
     (Class::Unsupported, "Not supported yet"),
     (Class::FalseReject, "Rejected, but accepted by the kernel"),
@@ -73,7 +73,7 @@ const SECTIONS: [(Class, &str); 5] = [
     (Class::NotJudged, "Not judged by this kernel"),
 ];
 
-/// Agreement with kernels whose answers are in a table, and what differs.
+/// Agreement with kernels whose answers are in a table, and the differences.
 fn other_kernels(root: &Path, text: &mut String) -> Result<(), Box<dyn std::error::Error>> {
     const END: &str = ".baseline.csv";
     let folder = root.join("tests/kernels");
@@ -164,10 +164,10 @@ fn mutants(figures: &[Figure], text: &mut String) {
     }
 }
 
-/// All differences of a kernel: how many have a reason, and the one that most of them show.
+/// All differences of a kernel, by reason: their number, and an example.
 fn by_reason(of: &Agreement) -> Vec<(usize, Class, &'static str, &str)> {
     let mut all: Vec<(usize, Class, &'static str, &str)> = Vec::new();
-    // Most first, so that the first of a reason is its example.
+    // Most frequent first, so that the first one of a reason is its example.
     for (count, class, reason) in &of.differences {
         let why = why(&of.release, *class, reason);
         match all.iter_mut().find(|it| it.1 == *class && it.2 == why) {

@@ -1,5 +1,5 @@
-//! `cargo xtask pcap FILE`: a capture of made-up packets, the same each time: TCP, UDP, ICMP, IPv6,
-//! ARP, VLAN tags, fragments, options, and some that are too short for what they say.
+//! `cargo xtask pcap FILE`: a reproducible capture of generated packets: TCP, UDP, ICMP, IPv6, ARP,
+//! VLAN tags, fragments, options, and some that are shorter than their headers say.
 
 use crate::outcome::{Ended, Outcome};
 use pcap_file::DataLink;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut random = Random(Rng::new(args.seed));
     for n in 0..args.packets {
         let bytes = packet(&mut random);
-        // One each microsecond, from a day on that is over.
+        // One per microsecond, from a fixed date on.
         let time = Duration::from_micros(1_700_000_000_000_000 + u64::from(n));
         writer.write_packet(&PcapPacket::new(time, bytes.len() as u32, &bytes))?;
     }

@@ -1,11 +1,12 @@
-//! `cargo xtask prove`: the functions of the domain, proved at 64 bits from their source.
+//! `cargo xtask prove`: proves the functions of the domain at 64 bits, from their source.
 //!
-//! Why: tests enumerate small widths; a mistake that needs more bits than those would pass. The
-//! source that runs is read with `syn` and interpreted on terms of SMT-LIB; a solver is asked for
-//! values that are inside of the operands and lost from the result.
+//! Tests enumerate small widths and can miss bugs that need more bits. The source that runs is
+//! parsed with `syn` and interpreted over SMT-LIB terms; a solver searches for values that are in
+//! the operands but missing in the result.
 //!
-//! Deliberately absent: products ([`table::EXCEPTIONS`]), precision (the kernel is the judge of it,
-//! through recorded vectors), and a proof of the interpreter. Without z3 the command is skipped.
+//! Deliberately absent: products ([`table::EXCEPTIONS`]), precision (which is compared with the
+//! kernel through recorded vectors), and a proof of the interpreter. Without z3 the command is
+//! skipped.
 
 mod arcs;
 mod builtin;
@@ -25,38 +26,47 @@ mod value;
 mod wrapped;
 
 use crate::outcome::{Ended, Outcome};
-use goals::Goal;
+use goals::{Goal, Goals};
 use rayon::prelude::*;
 use solver::{Answer, Question};
 use source::Source;
 use table::Done;
 
 const PAGE: &str = "docs/proofs.md";
-/// What `--quick` proves: goals that once took at most this many seconds.
+/// `--quick` proves the goals that once took at most this many seconds.
 const QUICK: f64 = 0.25;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only goals whose name contains this; nothing is written.
+    /// Only goals whose name contains this; writes nothing.
     filter: Option<String>,
     /// Only compare the names in docs/proofs.md with the source.
     #[arg(long)]
     check: bool,
-    /// Prove what docs/proofs.md has as quick; nothing is written.
+    /// Prove the goals marked as quick in docs/proofs.md; writes nothing.
     #[arg(long)]
     quick: bool,
-    /// The most that the solver may take for a goal, in seconds.
+    /// Time limit of the solver per goal, in seconds.
     #[arg(long, default_value_t = 120)]
     seconds: u64,
-    /// Solvers at once.
+    /// Number of solvers in parallel.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
+}
+
+/// Every goal.
+fn all_goals() -> Vec<Goal> {
+    let mut goals = Goals::default();
+    goals::add(&mut goals);
+    arcs::add(&mut goals);
+    wrapped::add(&mut goals);
+    goals.0
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let root = crate::root();
     let source = Source::parse(&source::files(&root.join("crates/domain/src"))?)?;
-    let goals = goals::all();
+    let goals = all_goals();
     let page = std::fs::read_to_string(root.join(PAGE)).unwrap_or_default();
     if (args.check || args.quick) && !in_step(&source, &goals, &page) {
         return Ok(Ended::Failed);

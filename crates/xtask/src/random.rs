@@ -1,9 +1,8 @@
-//! `cargo xtask random`: random programs, judged by the host kernel and by our verifier.
+//! `cargo xtask random`: compares our verifier with the host kernel on random programs.
 //!
-//! Objects that people wrote visit few of the ways in which a program can be wrong. This command
-//! makes programs of loads, stores, arithmetic and branches, mostly sensible and sometimes not, and
-//! shows those on which the answers differ. A program is named by its seed, so that it can be
-//! looked at again with `--seed N --count 1 --print`.
+//! Real objects contain few of the possible errors. This command generates programs of loads,
+//! stores, arithmetic and branches, mostly sensible and sometimes not, and shows those on which the
+//! verdicts differ. A program is identified by its seed: `--seed N --count 1 --print` repeats it.
 
 pub(crate) mod generate;
 pub(crate) mod tracing;
@@ -19,33 +18,33 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The first program.
+    /// Seed of the first program.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many programs.
+    /// Number of programs.
     #[arg(long, default_value_t = 1000)]
     count: u64,
-    /// Log level that both are asked for.
+    /// Log level for both.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
-    /// Load as a process that has CAP_BPF alone, which may not leak pointers.
+    /// Load as a process that has only CAP_BPF and may not leak pointers.
     #[arg(long)]
     cap_bpf: bool,
-    /// Programs of tracepoints, that load through the kernel's types.
+    /// Generate tracing programs that load through kernel types.
     #[arg(long)]
     tracing: bool,
-    /// Both logs of each program, the kernel's from the first difference on.
+    /// Print both logs of each program, the kernel's from the first difference on.
     #[arg(long)]
     print: bool,
-    /// Stop after so many disagreements.
+    /// Stop after this many disagreements.
     #[arg(long, default_value_t = 20)]
     max: usize,
 }
 
-/// Programs with a longer walk are left out: their logs would take most of the time.
+/// Programs with a longer walk are skipped: their logs would take most of the time.
 const INSNS_MAX: u64 = 5000;
 
-/// Both answers to one program.
+/// Both results for one program.
 struct Pair {
     class: &'static str,
     accepted: bool,

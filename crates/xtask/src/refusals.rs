@@ -1,5 +1,5 @@
-//! `cargo xtask refusals`: writes `docs/refusals.md`, the catalogue of rejections for readers, with
-//! the programs of `tests/refusals`. Nobody edits that file.
+//! `cargo xtask refusals`: generates `docs/refusals.md`, the catalogue of rejections, with links to
+//! the programs of `tests/refusals`.
 
 use skep::catalogue::{self, Section};
 use std::fmt::Write as _;
@@ -34,10 +34,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((same || !args.check).into())
 }
 
-/// Endings of files with both programs, and of those that stand alone since one refuses an object.
+/// Suffixes of files with both programs, and of separate files, for programs that make the whole
+/// object invalid.
 const FILES: [&str; 3] = [".bpf.c", ".refused.bpf.c", ".mended.bpf.c"];
 
-/// Where objects lie, and what is said of those there.
+/// Folders of objects, with their descriptions.
 const FOLDERS: [(&str, &str); 5] = [
     ("kernel/", ""),
     ("", ""),

@@ -1,10 +1,11 @@
-//! `cargo xtask miri` and `cargo xtask threads`: tests under Miri, of what needs no machine code,
-//! and under ThreadSanitizer.
+//! `cargo xtask miri` and `cargo xtask threads`: tests that need no machine code under Miri, and
+//! tests under ThreadSanitizer.
 //!
-//! Both need a nightly toolchain with components (`miri`, `rust-src`); without they are skipped.
+//! Both need a nightly toolchain with components (`miri`, `rust-src`); without them they are
+//! skipped.
 //!
 //! Deliberately absent: machine code. Miri cannot run it, and ThreadSanitizer does not see its
-//! accesses; what it does to memory that others see is checked by the litmus tests.
+//! accesses; litmus tests check its effects on shared memory.
 
 use crate::outcome::{Ended, Outcome};
 use std::path::Path;
@@ -12,12 +13,12 @@ use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Packages, and arguments that choose tests which Miri can run.
+/// Packages, and arguments that select tests which Miri can run.
 const MIRI: [(&str, &[&str]); 5] = [
     ("skep-insn", &["--lib"]),
     ("skep-domain", &["--lib"]),
     ("skep-interp", &[]),
-    // Memory that is shared. Who enters a run makes system calls that Miri does not know.
+    // Shared memory. Starting a run makes system calls that Miri does not support.
     ("skep-mem", &["--lib", "--", "mem::", "region::"]),
     ("skep-runtime", &["--lib", "--", "objects::"]),
 ];
@@ -63,8 +64,8 @@ pub(crate) fn miri() -> Outcome {
     all(&MIRI, |package, arguments| {
         let mut cargo = nightly(&["miri", "test", "--quiet", "--package", package]);
         cargo.args(arguments);
-        // Addresses are numbers for programs; the emulation of weak memory breaks off where the
-        // same bytes are reached in different sizes, as programs do.
+        // Programs treat addresses as numbers; Miri's emulation of weak memory aborts on accesses
+        // of different sizes to the same bytes, which programs make.
         let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation \
                      -Zmiri-disable-weak-memory-emulation";
         cargo.env("MIRIFLAGS", flags);

@@ -1,8 +1,8 @@
-//! `cargo xtask targets`: what works where, checked: every platform compiles (docs/platforms.md),
-//! the verifier runs as WebAssembly under Node, and tests of 64-bit ARM run in qemu.
+//! `cargo xtask targets`: checks docs/platforms.md: every platform compiles, the verifier runs as
+//! WebAssembly under Node, and tests for 64-bit ARM run in qemu.
 //!
-//! Deliberately absent: running anything on macOS and Windows, which would take their machines.
-//! There it is the code of Linux without the feature `run`, which is compiled here, too.
+//! Deliberately absent: running tests on macOS and Windows, which would need such machines. They
+//! use the code of Linux without the feature `run`, which is compiled here, too.
 
 #[path = "../../skep/examples/wasm/answers.rs"]
 mod answers;
@@ -14,13 +14,12 @@ use std::process::{Command, Output, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only steps whose name has this in it.
+    /// Only steps whose name contains this.
     #[arg(default_value = "")]
     only: String,
 }
 
-/// What is compiled at once, for which platforms: names of the compiler's, and arguments that
-/// choose packages.
+/// A compilation: targets, and arguments that select packages.
 struct Check {
     targets: &'static [&'static str],
     packages: &'static [&'static str],
@@ -51,20 +50,20 @@ const CHECKS: [Check; 4] = [
     Check { targets: &[WASM], packages: LIBRARY },
 ];
 
-/// Objects that the verifier in WebAssembly is asked about.
+/// Objects that the verifier in WebAssembly is tested with.
 const OBJECTS: [&str; 4] = ["loops", "refused", "xdp_parse", "stress_parser"];
 
-/// Tests that are run in qemu: of what differs between processors. Names of packages, then
-/// arguments that choose tests.
+/// Tests that run in qemu, of code that differs between processors: package names, then arguments
+/// that select tests.
 const ARM_TESTS: [(&str, &[&str]); 5] = [
     ("skep-insn", &["--lib"]),
     ("skep-domain", &["--lib"]),
     ("skep-mem", &["--lib"]),
     ("skep-runtime", &["--lib"]),
-    // The cases of `tests/exec`, as the interpreter runs them.
+    // The cases of `tests/exec`, with the interpreter.
     ("skep-testkit", &["--test=exec", "--", "interp"]),
 ];
-/// What links for it, and what runs it.
+/// Linker and emulator.
 const ARM_TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
 const ARM_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
@@ -111,8 +110,8 @@ fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Passed if it compiles without a warning. All platforms at once: while one waits for a crate that
-/// all else depends on, there is work for another.
+/// Passes if it compiles without a warning. All targets are compiled in one invocation, which uses
+/// the cores better.
 fn compiles(targets: &[&str], packages: &[&str]) -> Outcome {
     let (mut check, mut missing) = (cargo(&["check"]), Vec::new());
     for target in targets {
@@ -134,7 +133,7 @@ fn compiles(targets: &[&str], packages: &[&str]) -> Outcome {
     })
 }
 
-/// Why the standard library of a platform is not here and cannot be had, if so.
+/// Why the standard library of a target is missing and cannot be installed, if so.
 pub(crate) fn is_missing(target: &str) -> Option<String> {
     let has = || {
         let sysroot = quietly(Command::new("rustc").args(["--print", "sysroot"]))?;
@@ -144,7 +143,7 @@ pub(crate) fn is_missing(target: &str) -> Option<String> {
     if has() == Some(true) {
         return None;
     }
-    // Not by the compiler's own name for it: a toolchain without rustup has what it came with.
+    // Not tried for the host: without rustup, the toolchain has only what it came with.
     let added = quietly(Command::new("rustup").args(["target", "add", target]));
     match added.is_some_and(|added| added.status.success()) && has() == Some(true) {
         true => None,
@@ -152,7 +151,7 @@ pub(crate) fn is_missing(target: &str) -> Option<String> {
     }
 }
 
-/// What a command printed; `None` if there is none of that name.
+/// The output of a command; `None` if it does not exist.
 fn quietly(command: &mut Command) -> Option<Output> {
     command.current_dir(crate::root()).stdin(Stdio::null()).output().ok()
 }
@@ -161,13 +160,13 @@ fn is_there(tool: &str) -> bool {
     quietly(Command::new(tool).arg("--version")).is_some_and(|output| output.status.success())
 }
 
-/// The folder of what cargo builds.
+/// cargo's target folder.
 pub(crate) fn target_dir() -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     set.unwrap_or_else(|| crate::root().join("target"))
 }
 
-/// The verifier as WebAssembly says what it says here, counts and log included.
+/// Compares the verifier as WebAssembly with the one here, counts and log included.
 fn webassembly() -> Outcome {
     if !is_there("node") {
         return Ok(Ended::Skipped("no node here".to_owned()));
@@ -195,7 +194,7 @@ fn webassembly() -> Outcome {
     Ok(same.into())
 }
 
-/// Tests of 64-bit ARM in qemu, which emulates a process.
+/// Runs tests for 64-bit ARM in qemu's user mode.
 fn arm_tests() -> Outcome {
     if let Some(tool) = ARM_TOOLS.iter().find(|tool| !is_there(tool)) {
         return Ok(Ended::Skipped(format!("no {tool} here")));

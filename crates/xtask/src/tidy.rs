@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the house rules that matter, as checks of the source tree. Also a test.
+//! `cargo xtask tidy`: checks of the source tree for rules of the house. Also a test.
 //!
-//! Each rule's message says what to do instead. Sizes have a stored list of exceptions
-//! (`tidy-exceptions.toml`), which only shrinks.
+//! Each message says what to do instead. Exceptions for sizes are listed in `tidy-exceptions.toml`,
+//! which may only shrink.
 
 mod crates;
 mod documents;
@@ -21,14 +21,14 @@ use tree::{Breaches, File, read_tree};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
-    /// Lower the stored sizes to what they are now, never raising one, and write the parts of
-    /// documents that are made of the tree.
+    /// Lower the stored sizes to the current ones, never raising one, and write the parts of
+    /// documents that are generated from the tree.
     #[arg(long)]
     shrink: bool,
-    /// Break the comment lines that are too long.
+    /// Wrap comment lines that are too long.
     #[arg(long)]
     wrap: bool,
-    /// Print the files of every circle of imports.
+    /// Print the files of every import cycle.
     #[arg(long)]
     circles: bool,
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask tunings FILE...`: every program under every combination of `Tuning`: the same
-//! verdict, counts and log, or a row that says where they part. And how often each fast way ran.
+//! `cargo xtask tunings FILE...`: verifies every program under every combination of `Tuning`:
+//! verdict, counts and log must be the same. Also counts how often each fast path was taken.
 
 use crate::objects;
 use rayon::prelude::*;
@@ -20,23 +20,23 @@ pub(crate) struct Args {
     /// Log level: 0 statistics only, 1, 2.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
-    /// Stop after so many programs that differ.
+    /// Stop after this many programs that differ.
     #[arg(long, default_value_t = 20)]
     max: usize,
 }
 
-/// Logs of longer walks are not made: verdict and counts are compared.
+/// Longer walks are not logged: only verdict and counts are compared.
 const LOGGED_INSNS_MAX: u32 = 100_000;
 /// Stack of the threads, bytes.
 const STACK_BYTES: usize = 64 << 20;
 const LOG_STATS: u32 = 4;
 
-/// What was compared.
+/// Totals.
 #[derive(Default)]
 struct Tally {
     programs: AtomicUsize,
     logged: AtomicUsize,
-    /// By name: how often under the default settings, and in how many programs.
+    /// By name: the count under the default settings, and the number of programs.
     counters: Mutex<BTreeMap<String, (u64, usize)>>,
 }
 
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    /// Events; bytes of several programs have no sum worth a figure.
+    /// Counts of events; sums of bytes over several programs would be meaningless.
     fn table(&self) -> Grid {
         let mut grid = Grid::new(&["Under the default settings", "Times", "In programs"], 1);
         let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 }
 
 fn of_file(file: &Path, host: &Host, (level, tally): (u32, &Tally)) -> Vec<String> {
-    // What is no object is not this command's to report.
+    // Files that are not objects are not this command's to report.
     let Ok(object) = objects::open(file, host) else { return Vec::new() };
     let session = Session::new(host.clone());
     let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
@@ -121,7 +121,7 @@ fn verify(program: &Program, config: &Config) -> Outcome {
     skep_verifier::verify(program, config)
 }
 
-/// Everything that a tuning must not change.
+/// Compares everything that a tuning must not change.
 fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     let (verdict_a, verdict_b) = (verdict(&a.verdict), verdict(&b.verdict));
     if verdict_a != verdict_b {

@@ -1,5 +1,5 @@
-//! The workflows and the action are what they mean to be: nothing else runs them before they are
-//! pushed. `actionlint` looks at them too where it is installed.
+//! Tests of the workflows and of the action, which otherwise run only after a push. Also runs
+//! `actionlint` where it is installed.
 
 use clap::Parser;
 use std::fs;
@@ -20,7 +20,7 @@ fn workflows() -> Vec<PathBuf> {
     folder.map(|entry| entry.expect("readable").path()).collect()
 }
 
-/// The shell's lines of steps, each of which runs something or uses an action of a version.
+/// The shell lines of steps, each of which must run something or use an action with a version.
 fn scripts(steps: &Yaml) -> Vec<String> {
     let mut scripts = Vec::new();
     for step in steps.as_vec().expect("steps are a list") {
@@ -33,7 +33,7 @@ fn scripts(steps: &Yaml) -> Vec<String> {
     scripts
 }
 
-/// Commands of ours in it exist, with the arguments that they are given.
+/// The xtask commands in a script exist and accept their arguments.
 fn names_our_commands(script: &str) {
     for line in script.lines() {
         let Some((_, arguments)) = line.split_once("cargo xtask ") else { continue };
@@ -89,7 +89,7 @@ fn the_action_runs_what_exists() {
 #[test]
 fn actionlint_finds_nothing() {
     let found = Command::new("actionlint").args(["-no-color"]).args(workflows()).output();
-    // It is a tool of its own, and not everywhere.
+    // A separate tool that may be missing.
     let Ok(found) = found else { return };
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stdout));
 }

@@ -1,4 +1,4 @@
-//! What the documents tell people to type exists: each `cargo xtask COMMAND`, by its `--help`.
+//! Commands in documents exist: each `cargo xtask COMMAND`, according to its `--help`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn documents() -> Vec<PathBuf> {
     files
 }
 
-/// The words behind `cargo xtask` that are names of commands: `bench guard` is two.
+/// The command names after `cargo xtask`: `bench guard` has two.
 fn commands(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.split("cargo xtask ").skip(1).map(|rest| {
         let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');

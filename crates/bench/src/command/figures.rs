@@ -1,11 +1,11 @@
-//! Numbers for people: as many digits as mean something.
+//! Numbers as text, with their significant digits only.
 
 use crate::{Centre, MetricDef, Ratio, Spread, Unit};
 use indicatif::{HumanCount, HumanFloatCount};
 
-/// What stands where nothing was counted.
+/// In place of a value that was not counted.
 pub(super) const NOT_COUNTED: &str = "not counted here";
-/// What is said of a ratio whose interval holds 1.
+/// In place of a ratio whose interval contains 1.
 const NO_DIFFERENCE: &str = "no measurable difference";
 
 /// `12,345`.
@@ -27,7 +27,7 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
     HumanFloatCount((value * scale).round() / scale).to_string()
 }
 
-/// A metric's name with its unit, and what stands for its values.
+/// A metric's name with its unit, and the statistic shown for it.
 pub(super) fn metric(def: &MetricDef) -> String {
     let unit = match def.unit {
         Unit::Micros => ", us",
@@ -38,7 +38,7 @@ pub(super) fn metric(def: &MetricDef) -> String {
     format!("{}{unit}{mean}", def.name)
 }
 
-/// `median ±half the distance of the quartiles`, or the mean alone.
+/// `median ±half the interquartile range`, or the mean alone.
 pub(super) fn spread(spread: &Spread, def: &MetricDef) -> String {
     let centre = value(spread.centre(def.centre), def.unit);
     let half = (spread.upper_quartile - spread.lower_quartile) / 2.0;
@@ -58,7 +58,7 @@ pub(super) fn interval(of: &Ratio) -> String {
     format!("{} to {}", ratio(of.low), ratio(of.high))
 }
 
-/// `-3.1 %`, or that no difference was measured.
+/// `-3.1 %`, or that there is no measurable difference.
 pub(super) fn conclusion(ratio: &Ratio) -> String {
     match ratio.holds_one() {
         true => NO_DIFFERENCE.to_owned(),

@@ -62,7 +62,7 @@ pub(crate) struct VerifyFlags {
     pub(crate) b: Vec<String>,
     /// Measure against another verifier
     #[arg(long, value_enum, conflicts_with_all = ["a", "b", "cold", "saturate", "callgrind"])]
-    pub(crate) vs: Option<Opponent>,
+    pub(crate) vs: Option<Reference>,
     /// Rounds per program
     #[arg(long, value_name = "N", conflicts_with = "time",
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -90,7 +90,7 @@ pub(crate) struct VerifyFlags {
 
 /// What skep is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Opponent {
+pub(crate) enum Reference {
     /// The host kernel's verifier, by the time that its own log reports; needs root.
     Kernel,
 }

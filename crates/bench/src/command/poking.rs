@@ -1,4 +1,4 @@
-//! `skep-bench poke`: switching of running code, measured.
+//! `skep-bench poke`: measures patching of running code.
 
 mod answer;
 mod tables;
@@ -26,13 +26,13 @@ use std::time::{Duration, Instant};
 /// Sites and threads of the long run.
 const CHECKED_SITES: u32 = 164;
 const CHECKED_THREADS: u32 = 2;
-/// Threads that programs of a runtime are measured in, at most.
+/// Maximum number of threads that run a runtime's programs.
 const THREADS: u32 = 254;
-/// How long a negative control may take to go wrong: an instant where threads run at the same time,
-/// longer where many share few CPUs.
+/// Time for a negative control to fail: immediate where threads run at the same time, longer where
+/// many share few CPUs.
 const CONTROL_TIME: Duration = Duration::from_secs(60);
 
-/// And how long until it is ended.
+/// Time after which a control is killed.
 const CONTROL_PATIENCE: Duration = Duration::from_secs(180);
 
 /// Runs the command.
@@ -61,8 +61,8 @@ pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> Outcome {
     Ok(Ok(if answer.is_wrong() { Exit::Refused } else { Exit::Success }))
 }
 
-/// The tables that can be measured here: where the host does not let code be patched, those of the
-/// library, which uses flags then. Says so, and why.
+/// The tables that can be measured here: without patching only those of the library, which uses
+/// flags then. Prints which are left out, and why.
 fn possible(wanted: &[PokeTable], streams: &mut Streams<'_>) -> io::Result<Vec<PokeTable>> {
     let Some(why) = skep::runtime::poke::take_notice() else { return Ok(wanted.to_vec()) };
     let with_flags =
@@ -121,7 +121,7 @@ fn measure(
                 }
             }
             PokeTable::Costs => {
-                // That is about where code stands, and places it like code that is patched.
+                // It is about the placement of code, which is as for patched code.
                 if skep::runtime::poke::mode() == PokeMode::Patch {
                     answer.off = off(flags.rounds)?;
                 }
@@ -185,7 +185,7 @@ fn controlled(control: Control) -> Result<Controlled, String> {
     let mut child = command.spawn().map_err(wrong)?;
     let mut is_killed = false;
     while child.try_wait().map_err(wrong)?.is_none() {
-        // What runs wrong code may do anything, for ever too.
+        // A process that executes wrong code may also loop forever.
         if started.elapsed() > CONTROL_PATIENCE {
             is_killed = true;
             child.kill().map_err(wrong)?;
@@ -200,7 +200,7 @@ fn controlled(control: Control) -> Result<Controlled, String> {
         (Some(signal), _) if CRASHES.contains(&signal) => {
             (true, format!("died of signal {signal}"))
         }
-        // That it could not run is no failure of it.
+        // A control that could not run has not failed.
         (Some(signal), _) => (false, format!("COULD NOT RUN: signal {signal}")),
         (None, Some(0)) => (false, "NOTHING WENT WRONG".to_owned()),
         (None, Some(1)) => (true, text(&output.stdout)),
@@ -209,10 +209,10 @@ fn controlled(control: Control) -> Result<Controlled, String> {
     Ok(Controlled { control, outcome, has_failed })
 }
 
-/// Signals that a thread in the middle of wrong code dies of: ILL, TRAP, BUS, FPE, SEGV.
+/// Signals that a thread may die of in partly written code: ILL, TRAP, BUS, FPE, SEGV.
 const CRASHES: [i32; 5] = [4, 5, 7, 8, 11];
 
-/// The child: exit code 1 if it saw what it has to see, 0 if not.
+/// The child: exit code 1 if it saw wrong executions, 0 if not.
 fn child(name: &str, streams: &mut Streams<'_>) -> Outcome {
     let Some(control) = CONTROLS.into_iter().find(|control| control.name() == name) else {
         return Ok(Err(format!("no control '{name}'")));

@@ -1,13 +1,13 @@
-//! What all commands have: how they end, JSON, a bar.
+//! Shared by all commands: results, JSON, a progress bar.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use skep_cli::{Exit, Streams};
 use std::io;
 
-/// The inner error is a line about the input; the outer one of the streams.
+/// The inner error is a message about the input, the outer one an error of the streams.
 pub(super) type Outcome = io::Result<Result<Exit, String>>;
 
-/// An answer as JSON, the last line of it ended.
+/// Writes a result as JSON, with a newline at the end.
 pub(super) fn write_json(
     answer: &impl serde::Serialize,
     streams: &mut Streams<'_>,
@@ -16,7 +16,7 @@ pub(super) fn write_json(
     writeln!(streams.out)
 }
 
-/// A bar over all programs; each is 1,000 long.
+/// A progress bar over all programs, 1,000 steps each.
 pub(super) struct Progress {
     pub(super) bar: ProgressBar,
 }

@@ -11,13 +11,13 @@ use crate::run::KINDS;
 use crate::run::compute::{Others, compute};
 use crate::run::coverage::covered;
 use crate::run::families::{Half, Member, members};
-use crate::run::given::given;
 use crate::run::maps::operations;
 use crate::run::native::Clang;
 use crate::run::objects::Opened;
 use crate::run::passes::passes;
 use crate::run::peer::Peer;
 use crate::run::tails::{chains, prologues};
+use crate::run::whole_object::measure;
 use answer::Answer;
 use clap::ValueEnum;
 use skep_cli::Exit;
@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> Outcome {
     Ok(Ok(Exit::Success))
 }
 
-/// skep's own programs.
+/// The tables of skep's own programs.
 fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let chosen = chosen(&flags.program)?;
     let first = if flags.program.is_empty() { KINDS.len() } else { chosen.len() };
@@ -108,7 +108,7 @@ fn chosen(names: &[String]) -> Result<Vec<Member>, String> {
     names.iter().map(find).collect()
 }
 
-/// Objects that are named.
+/// The table of the objects named in arguments.
 fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let progress = Progress::new(streams, flags.files.len());
     let mut answer = Answer::default();
@@ -118,7 +118,7 @@ fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
         let bytes = std::fs::read(path)
             .map_err(|e| skep::Error::io(path, "reading the file", e).to_string())?;
         let opened = Opened::new(&bytes).map_err(|e| format!("{name}: {e}"))?;
-        let rows = given(&opened, flags.rounds, !flags.no_kernel);
+        let rows = measure(&opened, flags.rounds, !flags.no_kernel);
         answer.given.push((name.clone(), rows.map_err(|e| format!("{name}: {e}"))?));
     }
     Ok(answer)

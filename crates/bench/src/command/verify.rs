@@ -1,8 +1,8 @@
-//! `skep-bench verify`: what verification costs.
+//! `skep-bench verify`: the cost of verification.
 //!
-//! One module a mode: `in_turn` (two settings, or one), `versus` (the host kernel), `saturate`
-//! (several processes at once), `counted` (callgrind). `subjects` says which programs, `worker` is
-//! the child process of those that need one.
+//! One module per mode: `in_turn` (two settings, or one), `versus` (the host kernel), `saturate`
+//! (several processes at once), `counted` (callgrind). `subjects` chooses the programs, `worker` is
+//! the child process of the modes that need one.
 
 mod counted;
 mod in_turn;
@@ -21,7 +21,7 @@ use skep_cli::interrupt;
 
 /// Runs the command.
 pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> Outcome {
-    // What was measured by then is shown.
+    // After an interrupt, the results so far are shown.
     let _guard = interrupt::Guard::new();
     Ok(match Run::new(flags) {
         Err(message) => Err(message),

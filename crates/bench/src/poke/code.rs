@@ -7,7 +7,7 @@
 //! 1. `entries` are addresses of functions in `code`, which lives as long as the `Sites`, and whose
 //!    `cells` do too.
 //! 2. [`Sites::write`] and [`Sites::write_word`] stay within the code.
-//! 3. What stands between bodies are breakpoints: a jump that was written in part crashes.
+//! 3. Breakpoints fill the gaps between bodies: a partly written jump crashes.
 
 #![allow(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub enum Shape {
     Pointer,
     /// `jmp rel32` whose displacement is at a multiple of 4, at all of those in a cache line.
     Jump,
-    /// A switch and a jump in turn.
+    /// Switches and jumps, alternating.
     Mixed,
     /// `jmp rel32` at all alignments: for a negative control.
     Misaligned,
@@ -41,10 +41,10 @@ pub enum Shape {
 pub const STATES: u32 = 4;
 /// Bytes of `mov eax, imm32; ret`.
 const BODY_BYTES: u32 = 6;
-/// The switches of a loaded program's statistics.
+/// The patch sites of a loaded program's statistics.
 pub(super) fn stats_switches(code: &MachineCode) -> (Option<Switch>, Vec<Switch>) {
-    // SAFETY: they are those of an `Instance`, whose runtime keeps what is counted in, and gives
-    // each thread that runs it a slot.
+    // SAFETY: they belong to an `Instance`, whose runtime keeps the counters, and gives each thread
+    // that runs it a slot.
     unsafe { code.stats_switches() }
 }
 
@@ -61,7 +61,7 @@ const TRAP: u8 = 0xcc;
 const APART: u32 = 0x01_0101;
 
 impl Shape {
-    /// Bytes in front of the site, and from it to the bodies that are beside it.
+    /// Bytes in front of the site, and from the site to the adjacent bodies.
     fn head(self) -> (u32, u32) {
         match self {
             Shape::Switch | Shape::Nop => (0, INSN_BYTES),
@@ -73,15 +73,15 @@ impl Shape {
         }
     }
 
-    /// Whether bodies stand away from sites.
+    /// Whether bodies are not adjacent to sites.
     fn is_far(self) -> bool {
         matches!(self, Shape::Jump | Shape::Mixed | Shape::Misaligned)
     }
 
-    /// From one function to the next.
+    /// Distance between functions.
     fn stride(self) -> u32 {
         match self {
-            // Odd multiples of 4, so that all of them in a line are met.
+            // Odd multiples of 4, so that all such offsets in a line occur.
             Shape::Jump => 12,
             Shape::Mixed => 20,
             // Even, and no multiple of 4.
@@ -92,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// Whether function `n` has a switch, whose off state goes on behind it.
+    /// Whether function `n` has a switch, whose off state falls through.
     fn is_switch(self, n: u32) -> bool {
         matches!(self, Shape::Switch | Shape::Insn) || (self == Shape::Mixed && n.is_multiple_of(2))
     }
@@ -107,7 +107,7 @@ impl Shape {
     }
 }
 
-/// What functions read.
+/// Data that functions read.
 #[derive(Debug, Default)]
 struct Cells {
     flag: AtomicU8,
@@ -116,9 +116,9 @@ struct Cells {
 
 /// What changes in a function.
 pub enum Site {
-    /// Two states.
+    /// On or off.
     Switch(Switch),
-    /// As many as there are targets.
+    /// One state per target.
     Jump(Jump, Vec<Target>),
 }
 
@@ -154,11 +154,11 @@ fn displacement(shape: Shape, count: u32, (n, state): (u32, u32)) -> u32 {
 }
 
 impl Sites {
-    /// Writes and places `count` functions, all in state 0.
+    /// Generates and places `count` functions, all in state 0.
     ///
     /// # Errors
     ///
-    /// The host gives no memory for code.
+    /// The host provides no memory for code.
     pub fn new(shape: Shape, count: u32) -> Result<Sites, String> {
         let pointers = (0..count).map(|_| AtomicU64::new(0)).collect();
         let cells = Box::new(Cells { flag: AtomicU8::new(0), pointers });
@@ -198,25 +198,25 @@ impl Sites {
         self.entries.is_empty()
     }
 
-    /// States of function `n`, less one: what it is in is `state & mask` where all were put into
-    /// `state`.
+    /// Number of states of function `n`, minus one: after all functions were put into `state`, its
+    /// state is `state & mask`.
     #[inline]
     pub fn mask(&self, n: usize) -> u32 {
         self.masks[n % 2]
     }
 
-    /// Calls function `n`; more than its mask is no state of it.
+    /// Calls function `n`; a result above its mask is wrong.
     #[inline]
     pub fn call(&self, n: usize) -> u32 {
         let entry = self.entries[n];
-        // SAFETY: the function is there (1), takes nothing, clobbers `rax` and flags only, and ends
-        // in every state of its site. In a negative control the child process may die of it.
+        // SAFETY: the function exists (1), takes no arguments, clobbers only `rax` and flags, and
+        // returns in every state of its site. In a negative control it may crash the child process.
         let function: extern "C" fn() -> u32 =
             unsafe { std::mem::transmute::<*const u8, extern "C" fn() -> u32>(entry as *const u8) };
         function().wrapping_sub(STATES * n as u32)
     }
 
-    /// What the library patches in function `n`, if that is so.
+    /// The patch site of function `n`, if it has one.
     pub fn site(&self, n: u32) -> Option<Site> {
         let off = n * self.shape.stride() + self.shape.head().0;
         if self.shape == Shape::Insn {
@@ -230,12 +230,12 @@ impl Sites {
         Some(Site::Jump(jump, (0..STATES).map(target).collect::<Option<_>>()?))
     }
 
-    /// Turns the flag of all functions.
+    /// Sets the flag of all functions.
     pub fn set_flag(&self, state: u32) {
         self.cells.flag.store((state & 1) as u8, Ordering::SeqCst);
     }
 
-    /// Sends the pointer of each function to one of its bodies.
+    /// Points the pointer of each function to one of its bodies.
     pub fn point(&self, state: u32) {
         let off = self.shape.head().1 + (state & self.masks[0]) * BODY_BYTES;
         for (entry, pointer) in self.entries.iter().zip(&self.cells.pointers) {
@@ -262,7 +262,7 @@ impl Sites {
         }
     }
 
-    /// The first two bytes of function `n` in a state, of those whose first insn is the site.
+    /// The first two bytes of function `n` in a state, if its first insn is the site.
     pub(super) fn two(&self, n: usize, state: u32) -> [u8; 2] {
         match state & 1 {
             // mov eax, imm32
@@ -271,7 +271,7 @@ impl Sites {
         }
     }
 
-    /// Bytes by which [`Sites::insn`] is longer to go than its own length.
+    /// Distance from the end of [`Sites::insn`] to where it jumps.
     pub(super) fn skips(&self, state: u32) -> u32 {
         let [op, disp @ ..] = self.insn(state);
         if op == JMP[0] { u32::from_le_bytes(disp) } else { 0 }
@@ -285,13 +285,13 @@ impl Sites {
         off
     }
 
-    /// Writes bytes at a distance from the site of function `n`, each with a store of its own,
-    /// whatever threads make of it.
+    /// Writes bytes at an offset from the site of function `n`, one store each, regardless of
+    /// running threads.
     pub(super) fn write(&self, n: usize, at: u32, bytes: &[u8]) {
         let off = self.place(n, (at, bytes.len()));
         for (i, byte) in bytes.iter().enumerate() {
-            // SAFETY: within the code (2), which is written by atomic stores only. What threads
-            // then run is right in the int3 protocol, and in negative controls what is to be shown.
+            // SAFETY: within the code (2), which is written by atomic stores only. In the int3
+            // protocol threads execute right code; in negative controls wrong code is the point.
             unsafe {
                 AtomicU8::from_ptr(self.code.writable().add(off + i))
                     .store(*byte, Ordering::Release);
@@ -327,7 +327,7 @@ impl Sites {
     }
 }
 
-/// What function `n` begins with.
+/// The first insns of function `n`.
 fn head(shape: Shape, (count, n): (u32, u32), cells: &Cells) -> Vec<u8> {
     let mut bytes = Vec::new();
     match shape {
@@ -399,7 +399,7 @@ mod tests {
                 .map(|state| displacement(Jump, count, (0, state)).to_le_bytes())
                 .collect();
             for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
-                // The first `cut` bytes of one, the rest of the other.
+                // The first `cut` bytes of one displacement, the rest of the other.
                 for cut in 1..=3 {
                     let mut mixed = *b;
                     mixed[..cut].copy_from_slice(&a[..cut]);

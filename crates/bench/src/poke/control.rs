@@ -1,5 +1,5 @@
-//! Negative controls: patching as it must not be done, so that the check is known to see it. Each
-//! runs in a child process, which is expected to crash or to see a wrong execution.
+//! Negative controls: incorrect patching, which shows that the check detects it. Each runs in a
+//! child process, which is expected to crash or to see a wrong execution.
 
 use super::code::{STATES, Shape, Sites};
 use nix::sys::resource::{Resource, setrlimit};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A way not to do it.
+/// A way to patch incorrectly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Control {
     /// The five bytes of an insn, one store each.
@@ -33,7 +33,7 @@ pub const CONTROLS: [Control; 5] = [
 ];
 
 impl Control {
-    /// For the command line and for people.
+    /// Name, for the command line and tables.
     pub fn name(self) -> &'static str {
         match self {
             Control::Bytewise => "bytewise",
@@ -53,18 +53,18 @@ impl Control {
         }
     }
 
-    /// Whether a site at this place of a line is one that goes wrong.
+    /// Whether a site at this offset in a line can go wrong.
     fn is_chosen(self, place: u64) -> bool {
         match self {
             Control::Bytewise | Control::BytewiseInsn | Control::BytewiseTarget => true,
-            // The insn itself lies on two lines.
+            // The insn itself crosses a line.
             Control::LineCrossing => (LINE - 4..LINE).contains(&place),
             // Its displacement does.
             Control::LineCrossingTarget => (LINE - 4..LINE - 1).contains(&place),
         }
     }
 
-    /// Puts a site into a state, as it must not be done.
+    /// Puts a site into a state, incorrectly.
     fn patch(self, sites: &Sites, n: usize, state: u32) {
         let insn = sites.insn(state);
         match self {
@@ -81,16 +81,16 @@ impl Control {
     }
 }
 
-/// Cache lines are this long.
+/// Length of a cache line.
 const LINE: u64 = 64;
 
-/// Patches wrongly for at most this long; executions and wrong ones, if it comes back at all.
+/// Patches incorrectly for at most this long; returns executions and wrong ones, unless it crashes.
 ///
 /// # Errors
 ///
-/// The host gives no memory for code.
+/// The host provides no memory for code.
 pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
-    // It is meant to crash: nobody wants the core.
+    // It is meant to crash, so no core dump.
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
     let sites = Sites::new(control.shape(), 164)?;
     let (start, stride, _) = sites.layout();

@@ -1,9 +1,9 @@
-//! What statistics cost a run: without sites, off, every run timed, one in 64; with one thread and
-//! with several.
+//! The cost of statistics per run: without sites, off, with every run timed, with one in 64 timed;
+//! with one thread and with several.
 
 use super::together::together;
-use crate::run::contest::{Entrant, Results, contest};
-use crate::run::entrants::InRuntime;
+use crate::run::engines::{Engine, Results, measure_in_turn};
+use crate::run::in_runtime::InRuntime;
 use crate::run::objects::{Opened, verify};
 use crate::run::{KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, Rounds, Spread, interleave};
@@ -18,12 +18,12 @@ use std::num::NonZeroU32;
 /// Runs of one measurement and thread.
 const BLOCK: u32 = 10_000;
 const BLOCKS: u32 = 50;
-/// One in so many is timed where not all are.
+/// One run in this many is timed, unless all are.
 pub(super) const SAMPLE: u32 = 64;
-/// The program that costs are measured on.
+/// The program on which costs are measured.
 const EMPTY: &Kind = &KINDS[0];
 
-/// How a program is built, and what is on.
+/// How a program is built, and which statistics are on.
 pub(super) struct Setting {
     pub(super) name: &'static str,
     sites: bool,
@@ -46,7 +46,7 @@ pub(super) fn settings() -> Vec<Setting> {
     ]
 }
 
-/// A program that can be loaded, again and again, into a runtime of its own.
+/// A program that can be loaded repeatedly, each time into a runtime of its own.
 pub(super) struct Setup {
     verified: VerifiedProgram,
     maps: ObjectMaps,
@@ -72,7 +72,7 @@ impl Setup {
     }
 }
 
-/// A program with its statistics as the setting says.
+/// A program with the statistics of a setting.
 struct Loaded {
     instance: Instance,
     _on: Option<StatsGuard>,
@@ -86,20 +86,20 @@ fn load(setting: &Setting, threads: u32) -> Result<Loaded, String> {
     Ok(Loaded { instance, _on: on.map_err(|e| e.to_string())?, _setup: setup })
 }
 
-/// What statistics cost a run of the empty program, called as a function.
+/// The cost of statistics per run of the empty program, called as a function.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cost {
-    /// What is on.
+    /// Which statistics are on.
     pub setting: &'static str,
-    /// ns a run, by number of threads.
+    /// ns per run, by number of threads.
     pub ns: Vec<Option<Spread>>,
-    /// ns a run above the program without sites, by number of threads.
+    /// ns per run above the program without sites, by number of threads.
     pub above: Vec<Option<f64>>,
     /// The last number of threads over the first.
     pub threads_ratio: Option<Ratio>,
-    /// Runs that were made while statistics were on, and what they counted.
+    /// Runs with statistics on, which have to be counted.
     pub runs: u64,
-    /// What `run_cnt` says.
+    /// The value of `run_cnt`.
     pub run_cnt: u64,
 }
 
@@ -139,10 +139,10 @@ pub fn costs(threads: &[u32], rounds: u32) -> Result<Vec<Cost>, String> {
     Ok(values.chunks(threads.len()).enumerate().map(row).collect())
 }
 
-/// ns a run, the mean of the threads, and the runs of all.
+/// ns per run, the mean of the threads, and the total of runs.
 fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), String> {
     let make = |_| {
-        // The first run, through the library, gives the thread its counters.
+        // The first run, through the library, allocates the thread's counters.
         let mut ctx =
             Ctx::packet(instance.prog_type(), &udp_packet()).map_err(|e| e.to_string())?;
         instance.run(&mut ctx).map_err(|e| e.to_string())?;
@@ -153,19 +153,18 @@ fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), String> 
     Ok((ns / f64::from(BLOCK), blocks * u64::from(BLOCK) + u64::from(threads)))
 }
 
-/// What statistics cost a tail call.
+/// The cost of statistics per tail call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Hop {
-    /// What is on.
+    /// Which statistics are on.
     pub setting: &'static str,
-    /// ns a tail call and the run that it starts.
+    /// ns per tail call, including the run that it starts.
     pub ns: Option<f64>,
     /// The same above the program without sites.
     pub above: Option<f64>,
 }
 
-/// The chain that hops are measured on, the program that a run without any is, and how many more
-/// runs the chain is.
+/// The chain of tail calls, the program without any, and the difference in runs.
 const CHAIN: (&str, &str, f64) = ("self_const", "base", 33.0);
 
 /// Measures each setting on a chain of tail calls with a constant index.
@@ -185,10 +184,10 @@ pub fn hops(rounds: u32) -> Result<Vec<Hop>, String> {
         loaded.push((programs, on));
     }
     let measure = |program| {
-        let entrants = settings.iter().zip(&loaded).map(|(setting, (programs, _))| {
-            Entrant::new(setting.name, programs.runner(program, &udp_packet()))
+        let candidates = settings.iter().zip(&loaded).map(|(setting, (programs, _))| {
+            Engine::new(setting.name, programs.runner(program, &udp_packet()))
         });
-        contest(entrants.collect(), rounds, Results::Equal)
+        measure_in_turn(candidates.collect(), rounds, Results::Equal)
     };
     let (chain, base) = (measure(chain)?, measure(base)?);
     let hop = |at: usize| Some((chain[at].median()? - base[at].median()?) / more);

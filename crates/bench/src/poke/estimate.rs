@@ -1,7 +1,7 @@
-//! How far times that are estimates are from exact ones: each program with every run timed and with
-//! one in 64 timed, in turn.
+//! The error of estimated times: each program with every run timed and with one in 64 timed,
+//! alternating.
 //!
-//! Timing costs a run some ns, which both of them measure: the least a program's time can be.
+//! Timing takes some ns, which both measure: the minimum of a program's time.
 
 use super::cost::{SAMPLE, Setting, Setup, settings};
 use crate::run::{KINDS, Kind, machine};
@@ -10,17 +10,17 @@ use serde::Serialize;
 use skep_runtime::{Ctx, Instance};
 use std::time::Instant;
 
-/// Runs of a turn: as many as take so long, but some timed ones at least. That is less than what a
-/// thread has its processor for: most turns are not interrupted.
+/// Runs of a turn: as many as take this long, but at least some timed ones. It is less than a
+/// thread's time slice, so most turns are not interrupted.
 const TURN_SECS: f64 = 0.0005;
 const RUNS: (u32, u32) = (4 * SAMPLE, 1024 * SAMPLE);
 
-/// `run_time_ns` of a program, by how many of its runs were timed.
+/// `run_time_ns` of a program, with all and with some of its runs timed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Estimated {
     /// The program.
     pub program: &'static str,
-    /// Every run timed, ns a run.
+    /// Every run timed, ns per run.
     pub exact_ns: Option<Spread>,
     /// One in 64 timed.
     pub estimate_ns: Option<Spread>,
@@ -73,7 +73,7 @@ fn one(kind: &Kind, rounds: u32) -> Result<Estimated, String> {
     })
 }
 
-/// Through the library, which gives the thread its counters.
+/// One run through the library, which allocates the thread's counters.
 fn first_run(instance: &Instance, kind: &Kind) -> Result<(), String> {
     let packet = crate::run::data_of(kind);
     let ctx = Ctx::packet(instance.prog_type(), &packet);
@@ -89,7 +89,7 @@ mod tests {
     fn both_times_are_of_the_same_program() {
         let row = one(&KINDS[1], 5).unwrap();
         assert_eq!(row.program, "fib");
-        // A busy machine may take its processor away in any turn, not in most.
+        // A loaded machine may interrupt any turn, but not most of them.
         assert!(row.ratio.is_some_and(|ratio| (0.2..5.0).contains(&ratio.value)));
     }
 }

@@ -1,14 +1,14 @@
 //! The int3 protocol, for comparison only: a breakpoint on each site, the rest of the insn, its
-//! first byte, each followed by a synchronisation of all cores; whoever runs into a breakpoint does
-//! in the signal handler what the new insn would do, and holds a reference on the batch meanwhile.
+//! first byte, each followed by a synchronisation of all cores; the signal handler of a thread that
+//! hits a breakpoint emulates the new insn, and holds a reference to the batch meanwhile.
 //!
-//! The reference is one counter, as kernels had it, or one of each CPU, as they have it now.
+//! The reference counter is one for all, as in older kernels, or one per CPU, as in newer ones.
 //!
 //! # Invariants
 //! 1. The handler reads [`ACTIVE`], which is null or a batch that is never freed.
-//! 2. A breakpoint of the batch stands only while its references are not 0 at rest:
-//!    [`Int3::put`] holds one from before the first to after the last synchronisation.
-//! 3. A trap that comes later is repeated: what it stumbled over is the whole new insn by then.
+//! 2. Breakpoints of the batch exist only while its references are not 0: [`Int3::put`] holds one
+//!    from before the first to after the last synchronisation.
+//! 3. A trap after that is retried: the whole new insn is in place by then.
 
 #![allow(unsafe_code)]
 
@@ -26,13 +26,13 @@ const TRAP: u8 = 0xcc;
 #[derive(Debug, Default)]
 struct Line(AtomicU32);
 
-/// What the handler needs.
+/// Data of the handler.
 #[derive(Debug)]
 struct Active {
     start: u64,
     stride: u64,
     count: u64,
-    /// How much further than its own length the new insn goes.
+    /// Distance from the end of the new insn to where it jumps.
     skips: AtomicU32,
     refs: Vec<Line>,
     traps: AtomicU64,
@@ -40,14 +40,14 @@ struct Active {
 
 static ACTIVE: AtomicPtr<Active> = AtomicPtr::new(ptr::null_mut());
 
-/// Patches sites by way of breakpoints.
+/// Patches sites with breakpoints.
 #[derive(Debug)]
 pub(super) struct Int3 {
     active: &'static Active,
 }
 
 impl Int3 {
-    /// For these sites, nops or jumps; one at a time. What the handler reads is never freed.
+    /// For these sites, nops or jumps; one at a time. The handler's data is never freed.
     pub(super) fn new(sites: &Sites, per_cpu: bool) -> Int3 {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(install);
@@ -102,7 +102,7 @@ impl Active {
         let cpu = if self.refs.len() == 1 {
             0
         } else {
-            // SAFETY: asks for the number of a CPU; may be called from a signal handler.
+            // SAFETY: returns the number of a CPU; async-signal-safe.
             unsafe { libc::sched_getcpu() }.max(0) as usize % self.refs.len()
         };
         let count = &self.refs.get(cpu)?.0;
@@ -110,7 +110,7 @@ impl Active {
         count.fetch_update(Ordering::AcqRel, Ordering::Relaxed, taken).ok().map(|_| count)
     }
 
-    /// Where to go on after a breakpoint at `at`; `None` if that is none of the batch.
+    /// Where to continue after a breakpoint at `at`; `None` if it is not of this batch.
     fn after(&self, at: u64) -> Option<u64> {
         let distance = at.checked_sub(self.start)?;
         if distance % self.stride != 0 || distance / self.stride >= self.count {
@@ -126,14 +126,14 @@ impl Active {
 
 /// CPUs of the machine.
 fn cpus() -> usize {
-    // SAFETY: asks for a number.
+    // SAFETY: returns a number.
     let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     usize::try_from(cpus).unwrap_or(1).max(1)
 }
 
 fn install() {
-    // SAFETY: a zeroed `sigaction` is a valid one; the handler is async-signal-safe: it uses
-    // atomics and what is never freed (1).
+    // SAFETY: a zeroed `sigaction` is valid; the handler is async-signal-safe: it uses atomics and
+    // memory that is never freed (1).
     unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         action.sa_sigaction = trapped as *const () as usize;
@@ -143,8 +143,8 @@ fn install() {
 }
 
 extern "C" fn trapped(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel passes the registers of the thread that was stopped; the batch is null or
-    // there for ever (1).
+    // SAFETY: the kernel passes the registers of the interrupted thread; the batch is null or never
+    // freed (1).
     unsafe {
         let rip =
             &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize];
@@ -152,7 +152,7 @@ extern "C" fn trapped(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_voi
         let active = ACTIVE.load(Ordering::Acquire).as_ref();
         match active.and_then(|active| active.after(at)) {
             Some(to) => *rip = to as i64,
-            // A breakpoint of someone else: as if there were no handler.
+            // Not a breakpoint of this batch: as if there were no handler.
             None => {
                 libc::signal(libc::SIGTRAP, libc::SIG_DFL);
                 *rip = at as i64;

@@ -1,9 +1,9 @@
-//! What an embedder calls, under load: statistics of many programs switched on and off, and a slot
-//! of a prog array that all of them call filled, replaced and emptied; beside the raw batch of the
-//! same sites.
+//! Calls of the library under load: statistics of many programs switched on and off, and a prog
+//! array slot that all of them call filled, replaced and emptied; for comparison, the raw batch of
+//! the same sites.
 //!
-//! Threads run all programs in turn and compare: a program returns which target it called, and a
-//! run that began while statistics were on has to be counted.
+//! Threads run all programs in turn and check them: a program returns the target that it called,
+//! and a run that began while statistics were on has to be counted.
 
 use super::code::stats_switches;
 use super::load::{Apart, Seen, percentile};
@@ -22,49 +22,49 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Sites of statistics in a program at most: the entry, and a tail call each.
+/// Maximum number of statistics sites in a program: its entry, and each tail call.
 const SITES_EACH: u32 = 4;
-/// Between two calls.
+/// Time between two calls.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Runs between two looks at the numbers.
+/// Runs between two checks of the sequence numbers.
 const CHUNK: usize = 8;
 /// States of the slot: empty, and three targets.
 const SLOT_STATES: u32 = 4;
 
-/// A call of the library, or what is beside it.
+/// A call of the library, or of the raw batch.
 #[derive(Debug, Clone, Serialize)]
 pub struct Called {
-    /// What is called.
+    /// Its name.
     pub call: &'static str,
-    /// How long it takes, us.
+    /// Its latency, us.
     pub latency_us: Option<Spread>,
-    /// 99 of 100 took less, us.
+    /// 99th percentile, us.
     pub p99_us: f64,
 }
 
-/// All calls on so many programs.
+/// All calls for this many programs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Library {
     /// Programs.
     pub programs: u32,
-    /// Sites of statistics in each.
+    /// Statistics sites in each.
     pub sites_each: u32,
     /// Threads that run them.
     pub threads: u32,
     /// The calls.
     pub calls: Vec<Called>,
-    /// What programs returned; `settled` are those between two changes of the slot.
+    /// Results of the programs; `settled` are those between two changes of the slot.
     pub seen: Seen,
-    /// Runs that began and ended while statistics were on: all of them are counted.
+    /// Runs that began and ended while statistics were on: all have to be counted.
     pub counted_least: u64,
     /// Those and all that overlapped a switch.
     pub counted_most: u64,
-    /// What was counted.
+    /// The number of counted runs.
     pub run_cnt: u64,
 }
 
 impl Library {
-    /// Whether a run was wrong, late, or not counted as it has to be.
+    /// Whether a run was wrong, late, or not counted although it had to be.
     pub fn is_wrong(&self) -> bool {
         self.seen.wrong + self.seen.late > 0
             || !(self.counted_least..=self.counted_most).contains(&self.run_cnt)
@@ -77,7 +77,7 @@ struct Loaded {
     callers: Vec<Instance>,
     targets: Vec<Instance>,
     slots: MapHandle,
-    /// The sites of statistics of all callers, on and off.
+    /// The statistics sites of all callers, on and off.
     raw: [Batch; 2],
 }
 
@@ -100,7 +100,7 @@ fn program(name: &str, (calls, value): (u32, u32)) -> Result<Program, String> {
         name: name.to_owned(),
         prog_type: ProgType::Xdp,
         license: "GPL".to_owned(),
-        // The map is the first, whose number is in place.
+        // The map is the first, whose index is already in the insn.
         insns: assembly.insns,
         maps: Arc::new([slots]),
         ..Program::default()
@@ -139,17 +139,17 @@ fn calls_tail(caller: &Instance) -> bool {
     caller.machine_code().is_some_and(|code| !code.tail_call_sites().is_empty())
 }
 
-/// What the threads share with who calls. A number is odd while something changes.
+/// State shared by the threads and the caller. A sequence number is odd during a change.
 #[derive(Default)]
 struct Shared {
-    /// Of the slot; its half is the state.
+    /// The slot's; half of it is the state.
     slot: Apart<AtomicU64>,
-    /// Of statistics; on if its half is odd.
+    /// Of statistics; on if half of it is odd.
     stats: Apart<AtomicU64>,
     done: Apart<AtomicBool>,
 }
 
-/// What a thread saw: returned values, and the runs that have to be and may be counted.
+/// What a thread saw: results, and the runs that must and may be counted.
 #[derive(Default)]
 struct Ran {
     seen: Seen,
@@ -157,7 +157,7 @@ struct Ran {
     most: u64,
 }
 
-/// Runs all programs until it is done.
+/// Runs all programs until the end is signalled.
 fn run_programs(callers: &[Instance], shared: &Shared) -> Result<Ran, String> {
     let text = |e: skep_runtime::Error| e.to_string();
     let mut ran = Ran::default();
@@ -205,7 +205,7 @@ const CALLS: [&str; 7] = [
     "prog array, remove",
 ];
 
-/// Times one change: number, call, number; us.
+/// Times one change, with its sequence number before and after; us.
 fn timed<T>(
     number: &AtomicU64,
     call: impl FnOnce() -> Result<T, String>,
@@ -221,7 +221,7 @@ fn timed<T>(
 
 /// All calls once, in the order of [`CALLS`]; us.
 fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, String> {
-    // What runs left on behind them goes off, so that all sites are written again.
+    // Sites that are still on are switched off, so that all are written again.
     loaded.runtime.programs();
     let mut all = Vec::new();
     let (runtime, stats) = (&loaded.runtime, &shared.stats.0);
@@ -253,7 +253,7 @@ fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, String> {
     Ok(all)
 }
 
-/// Measures all calls for about this long, on programs with `sites` sites together.
+/// Measures all calls for about this long, on programs with `sites` sites in total.
 ///
 /// # Errors
 ///
@@ -287,7 +287,7 @@ pub fn library((sites, threads): (u32, u32), time: Duration) -> Result<Library, 
         }
         result.map(|()| (by_call, all))
     })?;
-    // Where nothing calls through the array.
+    // Calls that do not apply without a tail call.
     by_call.retain(|all| !all.is_empty());
     let called = |(call, us): (&&'static str, &Vec<f64>)| Called {
         call,

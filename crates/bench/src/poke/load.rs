@@ -1,11 +1,10 @@
-//! Switching under load: threads run all sites while another one switches them, and every execution
-//! is compared with what a sequence number says of the state.
+//! Switching under load: threads run all sites while another one switches them, and every result is
+//! compared with the state that a sequence number announces.
 //!
-//! The number is even while the state is settled (its half is the number of the state) and odd
-//! while it changes. What a site returns says where it led: whether it was off or on, or which
-//! target was jumped to. An execution is *wrong* if it returns what its site returns in no state,
-//! and *late* if the number was even and the same before and after and it was another state's
-//! value.
+//! The number is even while the state is settled (half of it is the number of the state) and odd
+//! during a change. A site returns where it led: whether it was off or on, or which target it
+//! jumped to. An execution is *wrong* if its result belongs to no state of its site, and *late* if
+//! the number was even and the same before and after, but the result belongs to another state.
 
 use super::code::STATES;
 use super::mechanism::{Kind, Mechanism, Switched, Switcher};
@@ -15,28 +14,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Executions between two looks at the sequence number.
+/// Executions between two reads of the sequence number.
 const CHUNK: usize = 16;
-/// Time between two switchings.
+/// Time between two changes.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Times with and without switching, in turn.
+/// Phases with and without switching, alternating.
 const PHASES: u32 = 9;
 
-/// What threads saw.
+/// Results of threads.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Seen {
     /// Executions that were checked.
     pub executions: u64,
-    /// Those of them that lay between two switches, and had to do what the last one said.
+    /// Executions between two changes, which had to return the state of the last one.
     pub settled: u64,
-    /// Values of no state.
+    /// Results of no state.
     pub wrong: u64,
-    /// Values of another state than the one that was settled.
+    /// Results of another state than the settled one.
     pub late: u64,
 }
 
 impl Seen {
-    /// Takes in what another thread saw.
+    /// Adds another thread's results.
     pub(super) fn add(&mut self, other: &Seen) {
         self.executions += other.executions;
         self.settled += other.settled;
@@ -45,12 +44,12 @@ impl Seen {
     }
 }
 
-/// What was measured.
+/// Results of one combination.
 #[derive(Debug, Clone, Serialize)]
 pub struct Toggled {
     /// What changes.
     pub kind: Kind,
-    /// The way.
+    /// How it changes.
     pub mechanism: Mechanism,
     /// Sites.
     pub sites: u32,
@@ -58,18 +57,17 @@ pub struct Toggled {
     pub threads: u32,
     /// Switching all sites once, us.
     pub latency_us: Option<Spread>,
-    /// 99 of 100 took less, us.
+    /// 99th percentile, us.
     pub p99_us: f64,
-    /// Executions a second while sites are switched, over those while nobody does; medians of
-    /// nine.
+    /// Executions per second with switching over those without; medians of nine.
     pub throughput: Option<crate::Ratio>,
-    /// What threads saw.
+    /// Results of the threads.
     pub seen: Seen,
-    /// Signals a switching.
+    /// Signals per change of all sites.
     pub traps: f64,
 }
 
-/// What the threads share with who switches.
+/// State shared by the threads and the switcher.
 #[derive(Default)]
 struct Shared {
     /// Even: settled; odd: changing.
@@ -84,7 +82,7 @@ struct Shared {
 #[derive(Default)]
 pub(super) struct Apart<T>(pub(super) T);
 
-/// Runs all sites until it is done.
+/// Runs all sites until the end is signalled.
 fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
     let mut seen = Seen::default();
     while !shared.done.0.load(Ordering::Relaxed) {
@@ -114,7 +112,7 @@ fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
     seen
 }
 
-/// Puts all sites into the next state, with the number told before and after; us.
+/// Puts all sites into the next state, with the sequence number before and after; us.
 fn toggle(switcher: &mut Switcher<'_>, shared: &Shared) -> Result<f64, String> {
     let number = shared.sequence.0.fetch_add(1, Ordering::SeqCst);
     let state = (number / 2 + 1) as u32 % STATES;
@@ -125,7 +123,7 @@ fn toggle(switcher: &mut Switcher<'_>, shared: &Shared) -> Result<f64, String> {
     result.map(|()| us)
 }
 
-/// Runs threads, gives `work` who switches, and ends.
+/// Starts threads, runs `work` with the switcher, and stops them.
 fn under_load<T>(
     switched: &mut Switched,
     threads: u32,
@@ -151,7 +149,7 @@ fn under_load<T>(
 ///
 /// # Errors
 ///
-/// It does not work here.
+/// The mechanism does not work here.
 pub fn toggled(
     (kind, mechanism): (Kind, Mechanism),
     (sites, threads): (u32, u32),
@@ -209,15 +207,15 @@ pub struct Checked {
     pub sites: u32,
     /// Threads that ran them.
     pub threads: u32,
-    /// Times that all sites were switched.
+    /// Number of times that all sites were switched.
     pub toggles: u64,
     /// Seconds.
     pub elapsed_s: f64,
-    /// What threads saw.
+    /// Results of the threads.
     pub seen: Seen,
 }
 
-/// Switches, with as long a pause as a switch takes, until so many executions were checked.
+/// Switches, each followed by a pause as long, until this many executions are checked.
 ///
 /// # Errors
 ///
@@ -280,14 +278,14 @@ mod tests {
         }
     }
 
-    /// Sites that lie about their state are found out.
+    /// A wrong sequence number is detected.
     #[test]
     fn what_is_late_or_wrong_is_seen() {
         let mut switched = Switched::new(Kind::Retarget, Mechanism::DataPointer, 16).unwrap();
         let ((), seen) = under_load(&mut switched, 1, |switcher, shared| {
             // In state 1 while the number says 0.
             switcher.put(1)?;
-            // Any number of them may have been before.
+            // Executions before that may be right.
             let before = shared.executions.0.load(Ordering::Relaxed);
             while shared.executions.0.load(Ordering::Relaxed) < before + 100_000 {
                 thread::yield_now();

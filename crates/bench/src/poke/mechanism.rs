@@ -1,7 +1,7 @@
-//! `Kind` and `Mechanism`: what changes at a site, and ways to change many while threads run them.
+//! `Kind` and `Mechanism`: what changes at a site, and ways to change many of them under load.
 //!
-//! Whatever a mechanism needs is made before: what is measured is the changing alone, of all
-//! mechanisms alike. Ours check what stands there before they write; the others do not.
+//! Data that a mechanism needs is prepared in advance: only the change itself is measured. Ours
+//! check the present bytes before they write; the others do not.
 
 use super::code::{STATES, Shape, Site, Sites};
 use super::int3::Int3;
@@ -11,9 +11,9 @@ use skep_runtime::poke::{Batch, Error};
 /// What changes at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Kind {
-    /// Something is on or off.
+    /// A switch: on or off.
     Switch,
-    /// The same with an insn of the function itself as the site, as programs' entries have it.
+    /// The same with an insn of the function itself as the site, as at programs' entries.
     Insn,
     /// A jump goes to one of four targets, as a tail call does.
     Retarget,
@@ -25,7 +25,7 @@ pub enum Kind {
 pub const ALL_KINDS: [Kind; 4] = [Kind::Switch, Kind::Insn, Kind::Retarget, Kind::Mixed];
 
 impl Kind {
-    /// For people.
+    /// Name, for tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Switch => "switch",
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// The ways to change it, ours first.
+    /// The mechanisms for it, ours first.
     pub fn mechanisms(self) -> &'static [Mechanism] {
         use Mechanism::{BarrierPerSite, Commit, CommitNowait, DataPointer};
         use Mechanism::{Int3PerCpu, Int3Shared};
@@ -52,11 +52,11 @@ impl Kind {
 /// A way to switch sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Mechanism {
-    /// One store a site, one barrier a batch.
+    /// One store per site, one barrier per batch.
     Commit,
-    /// One store a site, no barrier: for statistics.
+    /// One store per site, no barrier: for statistics.
     CommitNowait,
-    /// One store and one barrier a site.
+    /// One store and one barrier per site.
     BarrierPerSite,
     /// A flag that all sites test.
     GlobalFlag,
@@ -64,7 +64,7 @@ pub enum Mechanism {
     DataPointer,
     /// Breakpoints, three barriers, one reference counter.
     Int3Shared,
-    /// The same with a reference counter of each CPU.
+    /// The same with one reference counter per CPU.
     Int3PerCpu,
 }
 
@@ -79,11 +79,11 @@ pub const MECHANISMS: [Mechanism; 7] = [
     Mechanism::Int3PerCpu,
 ];
 
-/// With more sites a barrier for each takes seconds.
+/// With more sites, one barrier each takes seconds.
 const BARRIERS_MAX: u32 = 16_384;
 
 impl Mechanism {
-    /// For people.
+    /// Name, for tables.
     pub fn name(self) -> &'static str {
         match self {
             Mechanism::Commit => "commit",
@@ -96,12 +96,12 @@ impl Mechanism {
         }
     }
 
-    /// Whether every execution is bound to see the new state when the switching has returned.
+    /// Whether every execution after the change returned must see the new state.
     pub fn is_bound(self) -> bool {
         self != Mechanism::CommitNowait
     }
 
-    /// Whether so many sites are changed in a time that can be waited for.
+    /// Whether so many sites are changed in acceptable time.
     pub fn takes(self, sites: u32) -> bool {
         self != Mechanism::BarrierPerSite || sites <= BARRIERS_MAX
     }
@@ -123,12 +123,12 @@ impl Mechanism {
     }
 }
 
-/// Sites and how they are switched.
+/// Sites and their mechanism.
 pub struct Switched {
     mechanism: Mechanism,
-    /// What threads call.
+    /// Functions that threads call.
     pub sites: Sites,
-    /// By the state that they lead to; where each site has a barrier, a batch for each.
+    /// By state; with one barrier per site, one batch per site.
     batches: Vec<Vec<Batch>>,
     int3: Option<Int3>,
 }
@@ -157,13 +157,13 @@ impl Switched {
         Ok(Switched { mechanism, sites, batches, int3 })
     }
 
-    /// Signals that threads ran into so far.
+    /// Number of signals so far.
     pub fn traps(&self) -> u64 {
         self.int3.as_ref().map_or(0, Int3::traps)
     }
 }
 
-/// The batches that lead to each state from the one before.
+/// The batches that lead to each state from the previous one.
 fn batches(sites: &Sites, one_each: bool) -> Result<Vec<Vec<Batch>>, String> {
     let states = sites.mask(0).max(sites.mask(1)) + 1;
     let all: Option<Vec<Site>> = (0..sites.len() as u32).map(|n| sites.site(n)).collect();
@@ -188,7 +188,7 @@ fn batches(sites: &Sites, one_each: bool) -> Result<Vec<Vec<Batch>>, String> {
     Ok((0..states).map(to).collect())
 }
 
-/// Who switches, apart from what threads use meanwhile.
+/// The data of the switching thread, separate from that of the others.
 pub struct Switcher<'a> {
     mechanism: Mechanism,
     sites: &'a Sites,
@@ -197,7 +197,7 @@ pub struct Switcher<'a> {
 }
 
 impl Switched {
-    /// The sites for the threads that run them, and who switches them.
+    /// The sites for the threads that run them, and the switcher.
     pub fn split(&mut self) -> (&Sites, Switcher<'_>) {
         let Switched { mechanism, sites, batches, int3 } = self;
         let switcher = Switcher { mechanism: *mechanism, sites, batches, int3: int3.as_ref() };
@@ -206,11 +206,11 @@ impl Switched {
 }
 
 impl Switcher<'_> {
-    /// Puts all sites, which are in the state before, into this one of [`STATES`].
+    /// Puts all sites, which are in the previous state, into this one of [`STATES`].
     ///
     /// # Errors
     ///
-    /// What the mechanism says.
+    /// The mechanism's.
     pub fn put(&mut self, state: u32) -> Result<(), String> {
         debug_assert!(state < STATES);
         let text = |e: Error| e.to_string();

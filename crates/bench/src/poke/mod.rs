@@ -1,11 +1,11 @@
-//! Switching sites while threads run them: how long it takes, what it costs those who run, and
-//! whether any execution ever went wrong; beside other ways to do the same.
+//! Patching under load: how long it takes, how much it slows running threads, and whether any
+//! execution ever went wrong; compared with other mechanisms.
 //!
-//! Reading order: [`Sites`] (what threads run), [`Mechanism`] (how it is switched; the int3
+//! Reading order: [`Sites`] (what threads run), [`Mechanism`] (how sites are changed; the int3
 //! protocol with its signal handler exists here only), [`toggled`] and [`checked`] (under load),
-//! [`library`] (what embedders call), [`control`] (how it must not be done), [`off`], [`cost`] and
-//! [`sharing`] (what sites, statistics and counters cost), [`estimate`] (how far estimated times
-//! are from exact ones).
+//! [`library`] (the library's calls), [`control`] (incorrect patching), [`off`], [`cost`] and
+//! [`sharing`] (the cost of sites, statistics and counters), [`estimate`] (the error of estimated
+//! times).
 
 mod code;
 pub mod control;

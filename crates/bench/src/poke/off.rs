@@ -1,13 +1,12 @@
-//! What sites cost programs while nothing is on, wherever code stands.
+//! The cost of sites while all are off, independent of code placement.
 //!
-//! Where code stands moves the time of some programs by a tenth: predictors of jumps know loops and
-//! branches by their addresses. So a program is measured at many places drawn by lot, at each
-//! without sites, with sites and with flags, all three at one and the same address: they are loaded
-//! there in turn, for each slice of time, so that what is compared has the same branches at the
-//! same addresses.
+//! Placement changes the time of some programs by a tenth: branch predictors index by address. So a
+//! program is measured at many random places, at each without sites, with sites and with flags, all
+//! three at the same address: they are loaded there alternately, for each slice of time, so that
+//! the same branches have the same addresses.
 
 use super::cost::{Setting, Setup, settings};
-use crate::run::contest::{Entrant, Results, Timed, contest};
+use crate::run::engines::{Engine, Results, Timed, measure_in_turn};
 use crate::run::{KINDS, Kind, machine};
 use crate::{Ratio, geometric_mean};
 use rand::rngs::StdRng;
@@ -17,25 +16,25 @@ use skep_runtime::Instance;
 use skep_text::BareCode;
 use std::cell::Cell;
 
-/// Turns of each at a place.
+/// Turns of each variant per place.
 const TURNS: u32 = 5;
 /// The same places in every run.
 const SEED: u64 = 0x0ff;
-/// Code behind a site begins a line.
+/// Code after a site begins a line.
 const LINE: u64 = 64;
-/// Lines between places, at most.
+/// Maximum number of lines between places.
 const LINES: u64 = 4096;
-/// Attempts to come to a place: memory that was given back elsewhere is used first.
+/// Attempts to reach a place: memory freed elsewhere is used first.
 const ATTEMPTS: u32 = 64;
 
-/// A compute program that is not counted, called as a function.
+/// A compute program without statistics, called as a function.
 #[derive(Debug, Clone, Serialize)]
 pub struct Off {
     /// The program.
     pub program: &'static str,
-    /// Places, and how many of them were the same address for all.
+    /// Places, and at how many of them all had the same address.
     pub places: (u32, u32),
-    /// Without sites, with sites, with flags; values are those of places.
+    /// Without sites, with sites, with flags; one value per place.
     pub engines: Vec<Timed>,
     /// With sites over without: the median of places.
     pub sites: Option<Ratio>,
@@ -43,7 +42,7 @@ pub struct Off {
     pub flag: Option<Ratio>,
 }
 
-/// Measures what sites cost the compute programs while they are off, at so many places.
+/// Measures the cost of disabled sites in the compute programs, at so many places.
 ///
 /// # Errors
 ///
@@ -67,7 +66,7 @@ fn one(kind: &Kind, places: u32) -> Result<Off, String> {
         let wanted = room.address(0).next_multiple_of(LINE) + LINE;
         drop(room);
         let elsewhere = Cell::new(false);
-        let entrants = settings
+        let candidates = settings
             .iter()
             .zip(&setups)
             .map(|(setting, setup)| {
@@ -76,10 +75,10 @@ fn one(kind: &Kind, places: u32) -> Result<Off, String> {
                     elsewhere.set(elsewhere.get() || behind_site(&instance) != Some(wanted));
                     machine::entered(kind, &instance)?(runs)
                 };
-                Entrant::new(setting.name, Ok(Box::new(run)))
+                Engine::new(setting.name, Ok(Box::new(run)))
             })
             .collect();
-        let timed = contest(entrants, TURNS, Results::Equal)?;
+        let timed = measure_in_turn(candidates, TURNS, Results::Equal)?;
         same += u32::from(!elsewhere.get());
         for (values, timed) in values.iter_mut().zip(timed) {
             values.push(timed.median().ok_or("not run")?);
@@ -100,18 +99,17 @@ fn length(instance: &Instance) -> u64 {
     instance.machine_code().map_or(0, |code| code.bytes().len() as u64)
 }
 
-/// Code that nobody runs.
+/// Code that is never executed.
 fn filler(bytes: u64) -> Result<BareCode, String> {
     BareCode::new(&vec![0xcc; bytes as usize]).map_err(|e| e.to_string())
 }
 
-/// Where the program behind the site stands.
+/// Address of the program after the site.
 fn behind_site(instance: &Instance) -> Option<u64> {
     Some(instance.machine_code()?.tail_entry().next_multiple_of(LINE))
 }
 
-/// Loads a program so that it stands at an address, which is a line behind the start of free room;
-/// if that cannot be had, elsewhere.
+/// Loads a program at an address, one line after the start of free space; elsewhere if that fails.
 fn place(setup: &Setup, wanted: u64) -> Result<Instance, String> {
     let (mut between, mut others) = (Vec::new(), Vec::new());
     for _ in 0..ATTEMPTS {
@@ -119,19 +117,19 @@ fn place(setup: &Setup, wanted: u64) -> Result<Instance, String> {
         match behind_site(&instance) {
             None => return Ok(instance),
             Some(found) if found == wanted => return Ok(instance),
-            // It has no site: what is in front of one is not there.
+            // Without a site, it lacks the code in front of one.
             Some(found) if found + LINE == wanted => {
                 drop(instance);
                 between.push(filler(LINE)?);
             }
-            // Memory that was given back elsewhere.
+            // Memory freed elsewhere.
             Some(_) => others.push(instance),
         }
     }
     setup.load()
 }
 
-/// The geometric means of what sites and what flags cost.
+/// The geometric means of the cost of sites and of flags.
 pub fn off_means(rows: &[Off]) -> [Option<Ratio>; 2] {
     let mean = |of: fn(&Off) -> Option<Ratio>| {
         geometric_mean(&rows.iter().filter_map(of).collect::<Vec<_>>())
@@ -146,7 +144,7 @@ mod tests {
     #[test]
     fn a_program_is_measured_at_each_place() {
         let row = one(&KINDS[0], 4).unwrap();
-        // Other tests load code meanwhile, and may get an address first.
+        // Other tests load code at the same time, and may get an address first.
         let (places, same) = row.places;
         assert_eq!((row.program, places), ("empty", 4));
         assert!((1..=4).contains(&same), "{same}");

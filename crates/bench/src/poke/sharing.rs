@@ -1,5 +1,5 @@
-//! What counting costs when several threads do it: one counter for all, a counter of each thread on
-//! one cache line, and on lines apart.
+//! The cost of counting in several threads: one counter for all, one per thread on the same cache
+//! line, and one per thread on separate lines.
 
 use super::together::together;
 use crate::{Ratio, Rounds, Spread, interleave};
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BLOCK: u32 = 10_000;
 const BLOCKS: u32 = 100;
 
-/// Where counters are.
+/// Layout of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Layout {
     /// One counter.
     Shared,
-    /// Each thread its own, side by side.
+    /// One per thread, side by side.
     OneLine,
-    /// Each thread its own, on a pair of lines.
+    /// One per thread, on separate pairs of lines.
     Apart,
 }
 
@@ -26,7 +26,7 @@ pub enum Layout {
 pub const LAYOUTS: [Layout; 3] = [Layout::Shared, Layout::OneLine, Layout::Apart];
 
 impl Layout {
-    /// For people.
+    /// Name, for tables.
     pub fn name(self) -> &'static str {
         match self {
             Layout::Shared => "one counter, atomic addition",
@@ -36,21 +36,21 @@ impl Layout {
     }
 }
 
-/// What counting costs.
+/// The cost of counting.
 #[derive(Debug, Clone, Serialize)]
 pub struct Counted {
-    /// Where counters are.
+    /// Layout of counters.
     pub layout: Layout,
-    /// ns a count, with one thread, two, and so on as was asked.
+    /// ns per count, for each number of threads.
     pub ns: Vec<Option<Spread>>,
-    /// The last over the first.
+    /// The last value over the first.
     pub ratio: Option<Ratio>,
 }
 
 #[repr(align(128))]
 struct Pair([AtomicU64; 16]);
 
-/// ns a count, the mean of the threads.
+/// ns per count, the mean of the threads.
 fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, String> {
     let make = |number: u32| {
         let number = number as usize;
@@ -79,7 +79,7 @@ fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, String>
 ///
 /// # Errors
 ///
-/// The host gives no threads.
+/// The host does not start threads.
 pub fn counted(threads: &[u32], rounds: u32) -> Result<Vec<Counted>, String> {
     let most = threads.iter().copied().max().unwrap_or(1);
     let counters: Vec<Pair> = (0..most).map(|_| Pair([const { AtomicU64::new(0) }; 16])).collect();

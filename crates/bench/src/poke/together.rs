@@ -1,9 +1,9 @@
-//! Threads that measure at the same time: each on a CPU of its own where there are enough, all from
-//! the same instant, and none stops before the last has measured. Else threads that need less time
-//! than it takes to wake one run one after the other, and nothing is shared.
+//! Threads that measure at the same time: each on a CPU of its own if there are enough, starting
+//! together, none stopping before the last has measured. Otherwise, threads that need less time
+//! than a wake-up would run one after the other, and share nothing.
 //!
-//! Each begins at a depth of its stack that is drawn by lot: whether the stack and what is measured
-//! lie at one place of their pages moves some times by a fifth.
+//! Each begins at a random depth of its stack: some times change by a fifth if the stack and the
+//! measured data have the same offset in their pages.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::time::TimeValLike;
@@ -15,16 +15,16 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-/// Measures in so many threads. `make` is called in each and gives what does one block of work;
-/// `blocks` of them are measured.
+/// Measures in this many threads. `make` is called in each and returns a function that does one
+/// block of work; `blocks` of them are measured.
 ///
-/// The result is the mean of the threads' own CPU times, ns a block (who waits for a CPU does not
-/// count, who waits for a cache line does), and the number of blocks that all did, those that were
-/// not measured included.
+/// The result is the mean of the threads' own CPU times, ns per block (waiting for a CPU does not
+/// count, waiting for a cache line does), and the number of blocks that all did, including
+/// unmeasured ones.
 ///
 /// # Errors
 ///
-/// The first of `make` and of blocks.
+/// The first error of `make` or of a block.
 pub(super) fn together<F>(
     (threads, blocks): (u32, u32),
     make: impl Fn(u32) -> Result<F, String> + Sync,
@@ -37,13 +37,13 @@ where
     let run = |number: u32| {
         if threads > 1 && cpus.len() >= threads as usize {
             let mut set = CpuSet::new();
-            // Where the host refuses, threads run where they may.
+            // If the host refuses, threads are not pinned.
             let _ = set
                 .set(cpus[number as usize])
                 .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
         }
         let made = make(number);
-        // Whatever became of it: the others wait for this one.
+        // Even after an error: the others wait for this thread.
         ready.fetch_add(1, Ordering::AcqRel);
         while ready.load(Ordering::Acquire) < threads {
             thread::yield_now();
@@ -80,9 +80,9 @@ where
     })
 }
 
-/// Bytes of a step down the stack, about.
+/// Approximate size of a step down the stack, in bytes.
 const STEP: usize = 48;
-/// Steps that lead through a page at least.
+/// Number of steps that cover at least a page.
 const STEPS: u32 = 128;
 
 /// The next depth.
@@ -92,7 +92,7 @@ fn depth() -> u32 {
     lot.random_range(0..STEPS)
 }
 
-/// Calls `work` so many steps further down the stack.
+/// Calls `work` this many steps further down the stack.
 #[inline(never)]
 fn deep<T>(steps: u32, work: &mut dyn FnMut() -> T) -> T {
     let room = black_box([0u8; STEP]);

@@ -1,7 +1,7 @@
 //! The compute programs on native code, skep, other engines and the kernel.
 
-use super::contest::{Entrant, Results, Timed, contest};
-use super::entrants::{in_kernel, kernel_runner};
+use super::engines::{Engine, Results, Timed, measure_in_turn};
+use super::in_runtime::{in_kernel, kernel_runner};
 use super::machine::Globals;
 use super::native::Clang;
 use super::objects::{Opened, verify};
@@ -13,30 +13,29 @@ use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
 use std::time::Instant;
 
-/// Compilations that a median is taken of.
+/// Number of compilations, whose median is shown.
 const COMPILATIONS: usize = 51;
 
-/// What one program took.
+/// Times of one program.
 #[derive(Debug, Clone, Serialize)]
 pub struct Computed {
     /// The program.
     pub program: &'static str,
-    /// Native code first, if there is some, then skep, then the others.
+    /// Native code first, if available, then skep, then the others.
     pub engines: Vec<Timed>,
     /// Median of several compilations by skep, us.
     pub compile_us: f64,
 }
 
-/// Who is measured besides skep.
+/// The engines other than skep.
 pub struct Others {
-    /// For native code and for the bytecode of the peers; or why there is none.
+    /// For native code and for the bytecode of the peers; or why there is no compiler.
     pub clang: Result<Clang, String>,
-    /// Native code: what it is called, and its flags. The first is what the others are held
-    /// against.
+    /// Native code: names and flags. The others are compared with the first.
     pub natives: Vec<(&'static str, String)>,
     /// Other engines.
     pub peers: Vec<Peer>,
-    /// Whether the kernel is asked.
+    /// Whether the kernel is measured.
     pub kernel: bool,
 }
 
@@ -65,12 +64,12 @@ pub fn compute(
     let clang = || others.clang.as_ref().map_err(Clone::clone);
     let native = |(name, flags): &(&'static str, String)| {
         let library = clang().and_then(|clang| clang.library(kind, flags));
-        Entrant::new(*name, library.and_then(|library| machine::native(kind, &library)))
+        Engine::new(*name, library.and_then(|library| machine::native(kind, &library)))
     };
     let files = Files::new(&data)?;
     let kernel = in_kernel(&opened.programs);
-    let mut entrants: Vec<Entrant<'_>> = others.natives.iter().map(native).collect();
-    entrants.insert(1.min(entrants.len()), Entrant::new("skep", Ok(skep)));
+    let mut candidates: Vec<Engine<'_>> = others.natives.iter().map(native).collect();
+    candidates.insert(1.min(candidates.len()), Engine::new("skep", Ok(skep)));
     for peer in &others.peers {
         let plain = maps.is_empty().then_some(()).ok_or("it has global variables".to_owned());
         let code = plain.and_then(|()| clang()?.bytecode(kind, &peer.cpu));
@@ -78,17 +77,17 @@ pub fn compute(
             let path = files.code(&peer.cpu, &code)?;
             peer.load((&path, &files.data), expected)
         });
-        entrants.push(Entrant::new(peer.name.clone(), runner));
+        candidates.push(Engine::new(peer.name.clone(), runner));
     }
     if others.kernel {
-        entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &data)));
+        candidates.push(Engine::new("kernel", kernel_runner(&kernel, &data)));
     }
-    let engines = contest(entrants, rounds, Results::Equal);
+    let engines = measure_in_turn(candidates, rounds, Results::Equal);
     let engines = engines.map_err(|e| format!("{}: {e}", kind.name))?;
     Ok(Computed { program: kind.name, engines, compile_us: compile_us((&verified, maps), tuning)? })
 }
 
-/// What peers read.
+/// Input files of peers.
 struct Files {
     folder: tempfile::TempDir,
     data: std::path::PathBuf,

@@ -1,6 +1,6 @@
-//! What it costs that machine code counts what it runs: all compute programs with and without.
+//! The cost of coverage counters in machine code: all compute programs with and without.
 
-use super::contest::{Entrant, Results, Timed, contest};
+use super::engines::{Engine, Results, Timed, measure_in_turn};
 use super::families::{Half, Member};
 use super::{compute::verified, machine};
 use crate::Ratio;
@@ -12,13 +12,13 @@ use skep_jit::Tuning;
 pub struct Covered {
     /// The program.
     pub program: &'static str,
-    /// Whether only its ratio may be looked at.
+    /// Whether it is held out, so that only its ratio is shown.
     pub held: bool,
     /// Without, with.
     pub engines: Vec<Timed>,
     /// With over without.
     pub factor: Option<Ratio>,
-    /// The same of programs with fuel.
+    /// The same for programs with fuel.
     pub with_fuel: Option<Ratio>,
 }
 
@@ -33,11 +33,11 @@ pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, String> 
         let code = (&verified, &*opened.object.maps);
         let both = |fuel| {
             let tuning = Tuning { fuel, ..Tuning::default() };
-            let entrants = vec![
-                Entrant::new("plain", machine::skep(kind, code, &tuning)),
-                Entrant::new("counting", machine::counting(kind, code, &tuning)),
+            let candidates = vec![
+                Engine::new("plain", machine::skep(kind, code, &tuning)),
+                Engine::new("counting", machine::counting(kind, code, &tuning)),
             ];
-            let engines = contest(entrants, rounds, Results::Equal)?;
+            let engines = measure_in_turn(candidates, rounds, Results::Equal)?;
             let factor = engines[1].over(&engines[0]);
             Ok::<_, String>((engines, factor))
         };

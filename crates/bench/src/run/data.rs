@@ -1,4 +1,4 @@
-//! What programs work on: the same bytes for every engine.
+//! Input of programs: the same bytes for every engine.
 
 use super::Kind;
 
@@ -7,7 +7,7 @@ pub(super) const DATA_BYTES: usize = 2048;
 /// Bytes of input.
 const INPUT_BYTES: usize = 1024;
 
-/// The bytes that a compute program works on.
+/// Input and scratch of a compute program.
 pub fn data_of(kind: &Kind) -> Vec<u8> {
     let mut bytes = vec![0; DATA_BYTES];
     let (input, _) = bytes.split_at_mut(INPUT_BYTES);
@@ -31,7 +31,7 @@ pub fn data_of(kind: &Kind) -> Vec<u8> {
     bytes
 }
 
-/// Headers at each 128 bytes: IPv4 and IPv6, TCP and UDP, some behind a VLAN tag.
+/// Headers every 128 bytes: IPv4 and IPv6, TCP and UDP, some after a VLAN tag.
 fn packets(input: &mut [u8]) {
     for (i, packet) in input.chunks_mut(128).enumerate() {
         let mut at = 12;
@@ -65,7 +65,7 @@ fn text(bytes: &mut [u8], text: &[u8]) {
     }
 }
 
-/// The least frame that Ethernet carries: UDP over IPv4 behind a VLAN tag, from port 53 to 5,000.
+/// The shortest Ethernet frame: UDP over IPv4 after a VLAN tag, from port 53 to 5,000.
 pub fn udp_packet() -> [u8; 64] {
     const HEADERS: [u8; 46] = [
         2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0x00, 0x00, 0x07, 0x08, 0x00, //

@@ -1,9 +1,9 @@
 //! All compute programs by family, in two halves: those that passes may be tuned with, and those
-//! held back.
+//! held out.
 //!
 //! # Invariants
-//! 1. A program that is held was written before the passes that are measured with it, and is looked
-//!    at in the sum only: neither its code nor its own time decides anything.
+//! 1. A held-out program was written before the passes that are measured with it, and only the mean
+//!    is looked at: neither its code nor its own time influences a decision.
 
 use super::Kind;
 use super::kinds::{KINDS, kind};
@@ -11,13 +11,13 @@ use super::kinds::{KINDS, kind};
 /// Which half a program is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// May be looked at while passes are written.
+    /// May be looked at when passes are written.
     Tuned,
-    /// Counts in the sum only.
+    /// Held out: part of the mean only.
     Held,
 }
 
-/// A program with what is said of it.
+/// A program, its family and half.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
     /// The program.
@@ -35,7 +35,7 @@ const FIRST: [&str; KINDS.len()] = [
     "states", "hashes",
 ];
 
-/// Shapes that were known to be slow.
+/// Programs known to be slow.
 const TUNED: [(&str, Kind); 33] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
@@ -72,7 +72,7 @@ const TUNED: [(&str, Kind); 33] = [
     ("searches", kind!("interpolate")),
 ];
 
-/// Those that are held.
+/// Held-out programs.
 const HELD: [(&str, Kind); 52] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
@@ -128,7 +128,7 @@ const HELD: [(&str, Kind); 52] = [
     ("bits", kind!("hamming")),
 ];
 
-/// Every program: the first ones, those that are tuned with, those that are held.
+/// All programs: the first, those for tuning, those held out.
 pub fn members() -> Vec<Member> {
     let first = FIRST.iter().copied().zip(KINDS);
     let half = |half| move |(family, kind)| Member { kind, family, half };

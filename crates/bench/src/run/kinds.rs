@@ -1,10 +1,9 @@
-//! The compute programs: one row each, with the object that is shipped and the source that native
-//! code is made of.
+//! The compute programs: one row each, with the object file and the source for native code.
 
 /// A compute program of `tests/programs/bench`.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Its name, and that of its files.
+    /// Its name, also that of its files.
     pub name: &'static str,
     /// Its function.
     pub symbol: &'static str,
@@ -59,7 +58,7 @@ pub const KINDS: [Kind; 18] = [
     kind!("sha256", "sha256"),
 ];
 
-/// The operations on maps that C has something for, as functions of one source.
+/// Map operations with an equivalent in C, as functions of one source.
 pub(super) const MAP_OPERATIONS: [Kind; 6] = {
     const fn operation(symbol: &'static str) -> Kind {
         let source = include_str!("../../../../tests/programs/bench/maps.native.c");
@@ -75,7 +74,7 @@ pub(super) const MAP_OPERATIONS: [Kind; 6] = {
     ]
 };
 
-/// Headers that the sources include, by the path that they are included with.
+/// Headers included by the sources, with their paths.
 pub(super) const HEADERS: [(&str, &str); 2] = [
     ("bench/bench.h", file!(include_str, "bench", ".h")),
     ("include/skep_bpf.h", include_str!("../../../../tests/programs/include/skep_bpf.h")),

@@ -1,16 +1,15 @@
-//! Machine code that is called as a function: skep's, and what clang made of the same source.
+//! Machine code called as a function: skep's, and clang's for the same source.
 //!
 //! # Invariants
 //! 1. A function that is called here is a compute program: it stays inside the data of its context
 //!    (skep's was verified, native code is the same source) and reads nothing else of its
 //!    arguments; or it is of `maps.native.c`, whose functions look at no argument.
-//! 2. Whoever holds an entry holds the code that it is in: a [`MachineCode`], or a library that is
-//!    never closed.
+//! 2. The holder of an entry holds its code: a [`MachineCode`], or a library that is never closed.
 
 #![allow(unsafe_code)]
 
-use super::contest::{PLACES, Runner, in_turn};
 use super::data::DATA_BYTES;
+use super::engines::{PLACES, Runner, in_turn};
 use super::{Kind, data_of};
 use skep_interp::Hits;
 use skep_jit::coverage::{Coverage, Plan};
@@ -26,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a program is given: the layout of skep's XDP context starts like that of the native one.
+/// Context of a program: skep's XDP context begins like that of the native one.
 #[repr(C)]
 struct Ctx {
     data: u64,
@@ -37,15 +36,15 @@ struct Ctx {
 
 type Entry = unsafe extern "C" fn(*mut u8, *mut RunEnv) -> u64;
 
-/// Pages are this long; addresses that are equal within one disturb each other in the caches.
+/// Size of a page; addresses with the same offset in a page may conflict in the caches.
 const PAGE: usize = 4096;
-/// From the stack of the call to the data, within a page: beyond what is above the call's frame.
+/// Distance from the stack of the call to the data, within a page: more than the call's frame.
 const AWAY: usize = 512;
-/// CPUs that the thread may be on, by the library's count of them.
+/// Maximum number of CPUs, as the library counts them.
 const CPUS_MAX: u32 = skep_runtime::THREADS_MAX as u32;
 
-/// A place for the data that has the same distance from the stack, within a page, for all: else one
-/// program may take twice the time of the same program beside it.
+/// A place for the data at a constant distance from the stack, modulo the page size: otherwise the
+/// same program may take twice the time.
 fn place(bytes: &[u8], stack: usize) -> (Vec<u8>, usize) {
     let mut room = vec![0; bytes.len() + PAGE];
     let wanted = stack.wrapping_add(AWAY).wrapping_sub(room.as_ptr() as usize) % PAGE;
@@ -68,8 +67,8 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
         let mut result = 0;
         let started = Instant::now();
         for _ in 0..runs {
-            // SAFETY: the context, its data and the environment, at which only programs with fuel
-            // look, live; the code does (2), and is a program (1).
+            // SAFETY: the context, its data and the environment (used by programs with fuel only)
+            // live; so does the code (2), which is a program (1).
             result = unsafe { entry(ctx, &raw mut env) };
         }
         Ok((result, started.elapsed().as_nanos() as f64 / f64::from(runs)))
@@ -80,14 +79,14 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
 pub(super) struct Globals {
     pub(super) linkage: Linkage,
     _values: Vec<Box<[u64]>>,
-    /// Of code that counts what it runs.
+    /// Of code with coverage counters.
     hits: Option<Hits>,
 }
 
 impl Globals {
     /// # Errors
     ///
-    /// A map is something else.
+    /// A map is not such an array.
     pub(super) fn new(maps: &[MapDef]) -> Result<Globals, String> {
         let (mut linkage, mut values) = (Linkage::default(), Vec::new());
         for map in maps {
@@ -108,7 +107,7 @@ impl Globals {
     }
 }
 
-/// skep's machine code, at several places in turn.
+/// skep's machine code, at several addresses in turn.
 ///
 /// # Errors
 ///
@@ -123,7 +122,7 @@ pub fn skep<'a>(
     Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, String>>()?))
 }
 
-/// The same, that counts what it runs.
+/// The same with coverage counters.
 ///
 /// # Errors
 ///
@@ -167,8 +166,9 @@ fn placed<'a>(
     Ok(runner(entry, data_of(kind), (code, globals)))
 }
 
-/// The machine code of an instance, without what the library does around a run. A thread counts
-/// for itself once it has run a program through the library, else for the first that did.
+/// The machine code of an instance, without the library's work around a run. A thread that has run
+/// a program through the library uses its own counters, otherwise those of the first thread that
+/// did.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, Strin
     Ok(runner(entry, data_of(kind), instance))
 }
 
-/// A shared library that clang made of the same source.
+/// A shared library that clang built from the same source.
 ///
 /// # Errors
 ///
@@ -189,7 +189,7 @@ pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, Strin
 pub fn native<'a>(kind: &Kind, library: &Path) -> Result<Runner<'a>, String> {
     let path = CString::new(library.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
     let symbol = CString::new(kind.symbol).map_err(|e| e.to_string())?;
-    // SAFETY: the library is one of ours without initialisers; it stays open (2).
+    // SAFETY: the library is ours, without initialisers; it stays open (2).
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
     if handle.is_null() {
         return Err(format!("{}: cannot be opened", library.display()));

@@ -1,11 +1,11 @@
-//! What a call of a helper and an operation on a map cost, here, in the host kernel, and in C with
-//! plain arrays and a plain chained table.
+//! The cost of helper calls and map operations, here, in the host kernel, and in C with plain
+//! arrays and a plain chained hash table.
 //!
-//! Each program of `tests/programs/bench/maps.bpf.c` does one thing 1,000 times; what the same loop
-//! costs without it is taken off.
+//! Each program of `tests/programs/bench/maps.bpf.c` does one operation 1,000 times; the cost of
+//! the empty loop is subtracted.
 
-use super::contest::{Entrant, Results, Runner, Timed, contest};
-use super::entrants::{InRuntime, in_kernel, kernel_runner};
+use super::engines::{Engine, Results, Runner, Timed, measure_in_turn};
+use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
 use super::kinds::MAP_OPERATIONS;
 use super::native::Clang;
 use super::objects::Opened;
@@ -18,25 +18,25 @@ use skep_runtime::map::UpdateFlags;
 use skep_uapi::MapType;
 use std::path::PathBuf;
 
-/// What one run of a program does.
+/// Operations per run.
 const OPERATIONS: f64 = 1000.0;
-/// Keys that the programs ask for.
+/// Keys that the programs look up.
 const KEYS: u32 = 256;
-/// The program whose time is taken off.
+/// The program whose time is subtracted.
 const NOTHING: &str = "nothing";
 
-/// What one operation costs.
+/// The cost of one operation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Operation {
-    /// What is done.
+    /// The operation.
     pub name: String,
-    /// Native code, skep, then the kernel: ns an operation, and half the distance of the quartiles.
+    /// Native code, skep, then the kernel: ns per operation, and half the interquartile range.
     pub ns: Vec<(String, Option<(f64, f64)>)>,
-    /// Who did not run it, and why.
+    /// Engines that did not run it, and why.
     pub not_run: Vec<(String, String)>,
 }
 
-/// Fills the maps that have keys and values of this benchmark.
+/// Fills the maps whose keys and values have this benchmark's sizes.
 pub(super) fn fill(runtime: &InRuntime) -> Result<(), String> {
     for name in ["array", "hash", "percpu", "lru"] {
         let Ok(map) = runtime.maps.get(name) else { continue };
@@ -48,7 +48,7 @@ pub(super) fn fill(runtime: &InRuntime) -> Result<(), String> {
     Ok(())
 }
 
-/// The kernel's maps hold what ours do; per-CPU ones, whose values are longer, stay as they are.
+/// Fills the kernel's maps as ours; per-CPU ones, whose values are longer, stay as they are.
 fn fill_kernel(kernel: &Loaded, defs: &[MapDef]) {
     for (index, def) in (0..).zip(defs) {
         let percpu = def.map_type == MapType::PercpuArray;
@@ -56,7 +56,7 @@ fn fill_kernel(kernel: &Loaded, defs: &[MapDef]) {
             continue;
         };
         for key in 0..KEYS {
-            // What the map does not take, the program does not find, and the time shows it.
+            // An update that fails shows in the time: the program does not find the key.
             let _ = map.update(&key.to_ne_bytes(), &u64::from(key).to_ne_bytes());
         }
     }
@@ -69,7 +69,7 @@ fn in_c<'a>(name: &str, library: &Result<PathBuf, String>) -> Result<Runner<'a>,
     machine::native(operation.ok_or("nothing like it in C")?, library)
 }
 
-/// Measures every operation, the C of native code compiled with these flags.
+/// Measures every operation; the C code is compiled with these flags.
 ///
 /// # Errors
 ///
@@ -93,12 +93,12 @@ pub fn operations(
             fill_kernel(kernel, &opened.object.maps);
         }
         let skep = runtime.runner(&program.name, &packet);
-        let native = Entrant::new("native", in_c(&program.name, &library));
-        let mut entrants = vec![native, Entrant::new("skep", skep)];
+        let native = Engine::new("native", in_c(&program.name, &library));
+        let mut candidates = vec![native, Engine::new("skep", skep)];
         if with_kernel {
-            entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &packet)));
+            candidates.push(Engine::new("kernel", kernel_runner(&kernel, &packet)));
         }
-        rows.push((program.name.clone(), contest(entrants, rounds, Results::Free)?));
+        rows.push((program.name.clone(), measure_in_turn(candidates, rounds, Results::Free)?));
     }
     let nothing = rows.iter().find(|(name, _)| name == NOTHING).ok_or("no empty loop")?.1.clone();
     let operation = |(name, sides): (String, Vec<Timed>)| {

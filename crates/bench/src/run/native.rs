@@ -1,5 +1,5 @@
-//! What clang makes of the C sources when the benchmark starts: native code, and bytecode for
-//! engines whose context has pointers of 64 bits.
+//! Code that clang builds from the C sources when the benchmark starts: native code, and bytecode
+//! for engines whose context has 64-bit pointers.
 
 use super::kinds::HEADERS;
 use super::{Kind, objects};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A compiler, and a folder for what it makes.
+/// A compiler, and a folder for its output.
 pub struct Clang {
     command: String,
     folder: TempDir,
@@ -20,7 +20,7 @@ impl Clang {
     ///
     /// # Errors
     ///
-    /// There is none, or no room for files.
+    /// There is none, or no space for files.
     pub fn find() -> Result<Clang, String> {
         Clang::first_of(&["clang-19", "clang"]).map_err(|_| "no clang here".to_owned())
     }
@@ -29,7 +29,7 @@ impl Clang {
     ///
     /// # Errors
     ///
-    /// There is none, or no room for files.
+    /// There is none, or no space for files.
     pub fn or_cc() -> Result<Clang, String> {
         Clang::first_of(&["clang-19", "clang", "cc"])
     }
@@ -51,7 +51,7 @@ impl Clang {
         Ok(Clang { command, folder })
     }
 
-    /// `-O2` without what makes vectors of loops and of statements, as this compiler calls it.
+    /// `-O2` without loop and SLP vectorisation, in this compiler's flags.
     pub fn without_vectors(&self) -> &'static str {
         match self.version().contains("clang") {
             true => "-O2 -fno-vectorize -fno-slp-vectorize",
@@ -66,19 +66,19 @@ impl Clang {
         text.ok().and_then(|text| text.lines().next().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// A shared library of a program; `flags` say how it is optimised.
+    /// A shared library of a program, with these optimisation flags.
     ///
     /// # Errors
     ///
     /// The compiler's.
     pub fn library(&self, kind: &Kind, flags: &str) -> Result<PathBuf, String> {
-        // A file for each set of flags: what is open stays what it was.
+        // One file per set of flags: an open library stays unchanged.
         let extension = format!("{}.so", flags.replace(' ', ""));
         let flags = flags.split_whitespace().chain(["-DBENCH_NATIVE", "-shared", "-fPIC"]);
         self.compile(kind, &extension, &flags.collect::<Vec<_>>())
     }
 
-    /// The insns of a program whose context has pointers of 64 bits, as bytes.
+    /// The insns of a program whose context has 64-bit pointers, as bytes.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use skep_program::Program;
 use skep_uapi::KernelProfile;
 use skep_verifier::{Config, Verdict, VerifiedProgram};
 
-/// An object whose programs all stand.
+/// An object whose programs are all loadable.
 #[derive(Debug)]
 pub struct Opened {
     /// Maps and BTF.
@@ -15,7 +15,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens an object that needs nothing of the host.
+    /// Opens an object that needs nothing from the host.
     ///
     /// # Errors
     ///
@@ -30,7 +30,8 @@ impl Opened {
         Ok(Opened { programs, object })
     }
 
-    /// The program of that name first, the others behind it: what the kernel is given.
+    /// The program of that name first, then the others: the order in which the kernel is given
+    /// them.
     pub fn with_first(&self, name: &str) -> Vec<Program> {
         let mut programs = self.programs.clone();
         programs.sort_by_key(|program| program.name != name);
@@ -38,7 +39,7 @@ impl Opened {
     }
 }
 
-/// What the verifier makes of a program, as root would load it.
+/// Verifies a program with root's privileges.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
-//! What each pass is worth: the compute programs, and some that use maps, without it.
+//! The gain of each pass: the compute programs, and some that use maps, without it.
 
 use super::compute::verified;
-use super::contest::{Entrant, Results, Timed, contest};
-use super::entrants::InRuntime;
+use super::engines::{Engine, Results, Timed, measure_in_turn};
 use super::families::{Half, Member};
+use super::in_runtime::InRuntime;
 use super::objects::Opened;
 use super::{FLOW, MAPS, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, geometric_mean};
@@ -20,26 +20,26 @@ const WITH_MAPS: [(&[u8], &str); 6] = [
     (FLOW, "parse_eth"),
 ];
 
-/// What one pass is worth.
+/// The gain of one pass.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pass {
-    /// Its name; `all` is every pass.
+    /// Its name; `all` is all passes together.
     pub name: &'static str,
-    /// The geometric mean over the compute programs: time without the pass, over that with all.
+    /// The geometric mean over the compute programs: time without the pass over time with all.
     pub without: Ratio,
-    /// Each program that may be looked at, those with maps too.
+    /// Each program that may be shown, including those with maps.
     pub programs: Vec<(String, Ratio)>,
-    /// How many of these are in the mean, which held ones are in besides.
+    /// How many of these are in the mean, which also contains held-out ones.
     counted: usize,
 }
 
 impl Pass {
-    /// The program that needs it most.
+    /// The program that gains most.
     pub fn most(&self) -> Option<&(String, Ratio)> {
         self.programs.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))
     }
 
-    /// The compute program that needs it least: below 1 it is better off without.
+    /// The compute program that gains least: below 1 it is faster without the pass.
     pub fn least(&self) -> Option<&(String, Ratio)> {
         self.programs.iter().take(self.counted).min_by(|a, b| a.1.value.total_cmp(&b.1.value))
     }
@@ -72,15 +72,18 @@ pub fn passes(
     let tunings = tunings();
     let programs = (members.len() + WITH_MAPS.len()) as f64;
     let mut rows: Vec<(String, Vec<Timed>)> = Vec::new();
-    // Those that may be looked at come first.
+    // Those that may be shown come first.
     let (shown, held): (Vec<_>, Vec<_>) = members.iter().partition(|m| m.half == Half::Tuned);
     for Member { kind, .. } in shown.iter().chain(&held) {
         let (opened, verified) = verified(kind)?;
         let code = (&verified, &*opened.object.maps);
-        let entrants = tunings
+        let candidates = tunings
             .iter()
-            .map(|(name, tuning)| Entrant::new(*name, machine::skep(kind, code, tuning)));
-        rows.push((kind.name.to_owned(), contest(entrants.collect(), rounds, Results::Equal)?));
+            .map(|(name, tuning)| Engine::new(*name, machine::skep(kind, code, tuning)));
+        rows.push((
+            kind.name.to_owned(),
+            measure_in_turn(candidates.collect(), rounds, Results::Equal)?,
+        ));
         progress(rows.len() as f64 / programs);
     }
     for (object, name) in WITH_MAPS {
@@ -91,11 +94,14 @@ pub fn passes(
             super::maps::fill(runtime)?;
         }
         let packet = udp_packet();
-        let entrants = tunings
+        let candidates = tunings
             .iter()
             .zip(&runtimes)
-            .map(|((pass, _), runtime)| Entrant::new(*pass, runtime.runner(name, &packet)));
-        rows.push((name.to_owned(), contest(entrants.collect(), rounds, Results::Equal)?));
+            .map(|((pass, _), runtime)| Engine::new(*pass, runtime.runner(name, &packet)));
+        rows.push((
+            name.to_owned(),
+            measure_in_turn(candidates.collect(), rounds, Results::Equal)?,
+        ));
         progress(rows.len() as f64 / programs);
     }
     let pass = |(at, (name, _)): (usize, &(&'static str, Tuning))| {

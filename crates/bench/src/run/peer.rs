@@ -1,21 +1,21 @@
-//! Other engines: a child process each, asked by lines.
+//! Other engines: a child process each, with a protocol of lines.
 //!
-//! `load CODE DATA EXPECTED`: files of bytecode and of the bytes that it works on, and the result
-//! that it must give; answered by `ok` or `no REASON`. `run N`: runs what was loaded last so often;
-//! answered by `RESULT NS`, the last result and ns a run. Empty input ends the child.
+//! `load CODE DATA EXPECTED`: files of bytecode and of input bytes, and the expected result;
+//! answered by `ok` or `no REASON`. `run N`: runs the loaded program N times; answered by `RESULT
+//! NS`, the last result and ns per run. End of input ends the child.
 
-use super::contest::Runner;
+use super::engines::Runner;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
-/// A child that is asked to run programs.
+/// A child that runs programs on request.
 pub struct Peer {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The most recent cpu version whose insns it takes.
+    /// The newest cpu version that it supports.
     pub cpu: String,
     pipes: Rc<RefCell<Pipes>>,
 }
@@ -29,7 +29,7 @@ struct Pipes {
 impl Drop for Pipes {
     fn drop(&mut self) {
         self.input = None;
-        // It ends with its input; its exit code says nothing more.
+        // It ends with its input; its exit code means nothing.
         let _ = self.child.wait();
     }
 }
@@ -52,7 +52,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// Another form, or it does not start.
+    /// The text has another form, or the command does not start.
     pub fn start(text: &str) -> Result<Peer, String> {
         let parts = text.split_once('=').and_then(|(name, command)| {
             let (name, cpu) = name.split_once(':')?;
@@ -69,11 +69,11 @@ impl Peer {
         Ok(Peer { name: name.to_owned(), cpu: cpu.to_owned(), pipes })
     }
 
-    /// Gives it a program.
+    /// Loads a program.
     ///
     /// # Errors
     ///
-    /// Why it does not run it.
+    /// Why the engine does not run it.
     pub fn load(&self, (code, data): (&Path, &Path), expected: u64) -> Result<Runner<'_>, String> {
         let line = format!("load {} {} {expected}", code.display(), data.display());
         let answer = self.pipes.borrow_mut().ask(&line)?;

@@ -1,21 +1,21 @@
-//! What prologues and tail calls cost: the minimal prologue, the classic one, and the kernel.
+//! The cost of prologues and tail calls: the minimal prologue, the classic one, and the kernel.
 
-use super::contest::{Entrant, Results, Timed, contest};
-use super::entrants::{InRuntime, in_kernel, kernel_runner};
+use super::engines::{Engine, Results, Timed, measure_in_turn};
+use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
 use super::objects::Opened;
 use super::{FLOW, KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::Ratio;
 use serde::Serialize;
 use skep_jit::{Prologue, Tuning};
 
-/// A program that calls others.
+/// A chain of tail calls.
 struct Chain {
     object: &'static [u8],
     program: &'static str,
     about: &'static str,
-    /// Tail calls in a run.
+    /// Tail calls per run.
     hops: u32,
-    /// Whether it is asked how many packets it takes a second.
+    /// Whether its packet rate is shown.
     packets: bool,
 }
 
@@ -23,7 +23,7 @@ const fn chain(program: &'static str, about: &'static str, hops: u32) -> Chain {
     Chain { object: TAIL_CALLS, program, about, hops, packets: false }
 }
 
-/// What is measured; the first is what a run costs without tail calls.
+/// The chains; the first is a run without tail calls.
 const CHAINS: [Chain; 7] = [
     Chain { packets: true, ..chain("base", "a run that returns at once", 0) },
     Chain { packets: true, ..chain("xdp1", "counts packets by protocol (xdp1)", 0) },
@@ -43,17 +43,18 @@ const CHAINS: [Chain; 7] = [
 pub struct Chained {
     /// The program.
     pub program: &'static str,
-    /// What it does.
+    /// Description.
     pub about: &'static str,
-    /// Tail calls in a run.
+    /// Tail calls per run.
     pub hops: u32,
     /// Minimal prologue, full prologue, kernel.
     pub engines: Vec<Timed>,
     /// Full over minimal.
     pub full_over_minimal: Option<Ratio>,
-    /// ns a tail call, by engine: a run, less one without tail calls, by their number.
+    /// ns per tail call, by engine: the time of a run minus that of one without tail calls, divided
+    /// by their number.
     pub hop_ns: Vec<Option<f64>>,
-    /// Millions of packets a second, by engine.
+    /// Millions of packets per second, by engine.
     pub mpps: Option<Vec<Option<f64>>>,
 }
 
@@ -74,14 +75,14 @@ pub fn chains(rounds: u32, with_kernel: bool) -> Result<Vec<Chained>, String> {
         let minimal = InRuntime::new(&opened, &tuning(Prologue::Minimal))?;
         let full = InRuntime::new(&opened, &tuning(Prologue::Full))?;
         let kernel = in_kernel(&opened.with_first(chain.program));
-        let mut entrants = vec![
-            Entrant::new("minimal", minimal.runner(chain.program, &packet)),
-            Entrant::new("full", full.runner(chain.program, &packet)),
+        let mut candidates = vec![
+            Engine::new("minimal", minimal.runner(chain.program, &packet)),
+            Engine::new("full", full.runner(chain.program, &packet)),
         ];
         if with_kernel {
-            entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &packet)));
+            candidates.push(Engine::new("kernel", kernel_runner(&kernel, &packet)));
         }
-        let engines = contest(entrants, rounds, Results::Equal);
+        let engines = measure_in_turn(candidates, rounds, Results::Equal);
         let engines = engines.map_err(|e| format!("{}: {e}", chain.program))?;
         let base = rows.first().map_or(&engines, |row| &row.engines);
         let hop = |(of, base): (&Timed, &Timed)| {
@@ -123,9 +124,9 @@ pub fn prologues(rounds: u32) -> Result<Vec<Prologues>, String> {
     let one = |kind: &Kind| {
         let (opened, verified) = super::compute::verified(kind)?;
         let code = (&verified, &*opened.object.maps);
-        let entrants = [("minimal", Prologue::Minimal), ("full", Prologue::Full)]
-            .map(|(name, p)| Entrant::new(name, machine::skep(kind, code, &tuning(p))));
-        let engines = contest(entrants.into(), rounds, Results::Equal)?;
+        let candidates = [("minimal", Prologue::Minimal), ("full", Prologue::Full)]
+            .map(|(name, p)| Engine::new(name, machine::skep(kind, code, &tuning(p))));
+        let engines = measure_in_turn(candidates.into(), rounds, Results::Equal)?;
         let full_over_minimal = engines[1].over(&engines[0]);
         Ok(Prologues { program: kind.name, engines, full_over_minimal })
     };

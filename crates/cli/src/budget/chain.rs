@@ -1,7 +1,7 @@
 //! Chains of calls: which functions, and how much stack each takes.
 
+use crate::notes::{Described, since};
 use crate::profile::function_name;
-use crate::story::{Described, since};
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep::program::Program;
 use skep::verifier::ChainFrame;
@@ -23,7 +23,7 @@ pub(super) fn notes(
     };
     let functions: Vec<String> = chain.iter().map(function).collect();
     let mut notes = vec![of(&functions)];
-    // Whoever mends it looks at the largest first.
+    // The largest first, which is the one to reduce.
     let calls = chain.windows(2).filter_map(|two| Some((two[0].call?, &two[1])));
     if let Some((call, frame)) = calls.max_by_key(|(_, frame)| frame.stack_bytes)
         && frame.stack_bytes > 0
@@ -34,12 +34,12 @@ pub(super) fn notes(
     notes
 }
 
-/// Where the function of a chain begins that takes most stack.
+/// The first insn of the function in a chain that uses most stack.
 pub(super) fn largest(chain: &[ChainFrame]) -> Option<usize> {
     chain.iter().max_by_key(|frame| frame.stack_bytes).map(|frame| frame.start as usize)
 }
 
-/// The call that closes a circle of calls, which is refused before anything is walked.
+/// The call that closes a cycle of calls, which is rejected before the walk.
 pub(super) fn recursive(program: &Program, message: &str) -> Option<usize> {
     let names = message.trim_end().strip_prefix("recursive call from ")?.strip_suffix("()")?;
     let (from, to) = names.split_once("() to ")?;
@@ -58,7 +58,7 @@ pub(super) fn recursive(program: &Program, message: &str) -> Option<usize> {
     (0..program.insns.len()).find(is_call)
 }
 
-/// The functions that a path is in at its end.
+/// The functions active at the end of a path.
 pub(super) fn of_path(path: &WalkedPath, program: &Program) -> Vec<Note> {
     let mut starts: Vec<usize> = Vec::new();
     for step in path.steps() {
@@ -75,7 +75,7 @@ pub(super) fn of_path(path: &WalkedPath, program: &Program) -> Vec<Note> {
 }
 
 fn of(functions: &[String]) -> Note {
-    // One that calls itself stands there once.
+    // A function that calls itself is listed once.
     let links: Vec<String> = functions
         .chunk_by(|a, b| a == b)
         .map(|same| match same.len() {

@@ -1,11 +1,12 @@
-//! The loops and functions that a million insns went to, from the profile of the walk.
+//! The loops and functions in which the insns of the budget were spent, from the profile of the
+//! walk.
 //!
 //! # Invariants
-//! 1. What a call costs belongs to the insn that calls, too; so a loop's share is that of all that
-//!    its rounds did.
+//! 1. The cost of a call is also part of the cost of the calling insn, so a loop's share includes
+//!    the functions called in it.
 
+use crate::notes::{Described, since};
 use crate::profile::{difference, function_name};
-use crate::story::{Described, since};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32};
 use skep::profile::{Apart, Profile};
@@ -13,10 +14,10 @@ use skep::program::Program;
 use skep_report::Note;
 use std::ops::RangeInclusive;
 
-/// Call paths that are worth a word.
+/// Minimum number of call paths to be mentioned.
 const CALL_PATHS_MIN: u64 = 4;
 
-/// What each insn cost, with what it called.
+/// Cost of each insn, including the functions it calls.
 struct Costs {
     /// Insns.
     insns: Vec<u64>,
@@ -53,7 +54,7 @@ pub(super) fn notes(
 
 impl Costs {
     fn of(program: &Program, profile: &Profile) -> Costs {
-        // One more: a walk may end behind the last insn.
+        // One more: a walk may end after the last insn.
         let mut insns = vec![0; program.insns.len() + 1];
         let mut visits = insns.clone();
         let paths = profile.paths();
@@ -66,7 +67,7 @@ impl Costs {
             }
         }
         let total = of_path.iter().sum();
-        // Parents stand before their children.
+        // Parents precede their children.
         for (number, path) in paths.iter().enumerate().rev() {
             if let Some(parent) = path.parent {
                 of_path[parent] += of_path[number];
@@ -82,14 +83,14 @@ impl Costs {
         self.insns.get(insns.clone()).unwrap_or_default().iter().sum::<u64>().min(self.total)
     }
 
-    /// The smallest loop to which at least half of all went.
+    /// The smallest loop with at least half of the total.
     fn smallest_half(&self, loops: &[RangeInclusive<usize>]) -> Option<RangeInclusive<usize>> {
         let large = loops.iter().filter(|insns| self.sum(insns) * 2 >= self.total);
         large.min_by_key(|insns| insns.end() - insns.start()).cloned()
     }
 }
 
-/// Loops: from where a jump leads back to, to that jump.
+/// Loops: from the target of a back edge to its jump.
 fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
     let jumps = program.insns.iter().enumerate();
     let back = jumps.filter_map(|(idx, insn)| {
@@ -99,15 +100,15 @@ fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
     back.collect()
 }
 
-/// The insn whose source line begins a loop: the last of those before the jump back, as the
-/// condition stands at the end of most, or the check before the first round; the jump, if no line
-/// looks like one.
+/// The insn whose source line begins a loop: the last one before the back edge, because most loops
+/// have their condition at the end, or the check before the first iteration; the jump itself, if no
+/// line looks like a loop.
 pub(super) fn head(
     insns: &RangeInclusive<usize>,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<usize> {
     const BEGIN: [&str; 6] = ["for", "while", "do", "bpf_for", "bpf_for_each", "bpf_repeat"];
-    /// The check before the first round stands right before it.
+    /// Maximum distance of the check before the first iteration.
     const BEFORE: usize = 12;
     let begins = |idx: &usize| {
         let spot = describe(*idx).and_then(|(_, spot)| spot);
@@ -135,7 +136,7 @@ fn jump_offset(insn: &Insn) -> Option<i64> {
     }
 }
 
-/// The function that took most, if it was walked on several call paths.
+/// The function with the highest cost, if it was walked on several call paths.
 fn repeated_function(program: &Program, profile: &Profile, costs: &Costs) -> Option<Note> {
     let mut functions: std::collections::HashMap<usize, (u64, u64)> = Default::default();
     let paths = profile.paths();
@@ -156,7 +157,7 @@ fn repeated_function(program: &Program, profile: &Profile, costs: &Costs) -> Opt
     (paths >= CALL_PATHS_MIN).then_some(Note { text, at: None })
 }
 
-/// What most comparisons of states in a place differed in.
+/// The most frequent difference between states compared at an insn.
 fn kept_apart(
     profile: &Profile,
     place: &RangeInclusive<usize>,

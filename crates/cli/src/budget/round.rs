@@ -1,15 +1,15 @@
-//! The round of a loop that would never end: what could leave it, and why that does not.
+//! An iteration of an infinite loop: the conditions that could leave it, and why they do not.
 
 use super::loops::head;
 use crate::history::insn::{read_registers, written_register};
-use crate::story::{Described, since};
+use crate::notes::{Described, since};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
 use skep::{Step, WalkedPath};
 use skep_report::Note;
 
-/// Conditions that are told of at most.
+/// Maximum number of conditions shown.
 const CONDITIONS_MAX: usize = 3;
 
 pub(super) fn notes(
@@ -41,7 +41,7 @@ pub(super) fn notes(
     (notes, head.or(conditions.first().copied()))
 }
 
-/// The insns from the last time that the insn at the end was walked, to before it.
+/// The insns from the previous visit of the last insn to the one before it.
 fn last_round(path: &WalkedPath) -> Vec<usize> {
     let steps = path.steps().filter_map(|step| match step {
         Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
@@ -59,7 +59,8 @@ fn is_conditional(insn: &Insn) -> bool {
     is_jump && !matches!(insn.op(), BPF_JA | BPF_CALL | BPF_EXIT)
 }
 
-/// Why the condition at `idx` is the same in each round, as far as an insn of the round tells.
+/// Why the condition at `idx` has the same result in each iteration, as far as an insn of the
+/// iteration shows.
 fn why_same(
     idx: usize,
     round: &[usize],
@@ -86,7 +87,7 @@ fn why_same(
     ))
 }
 
-/// Whether an insn may make a register another.
+/// Whether an insn may change a register.
 fn changes(insn: &Insn, reg: u8) -> bool {
     let computes = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.dst == reg;
     computes || written_register(insn) == Some(reg)

@@ -26,7 +26,7 @@ pub(crate) struct Block {
     pub(crate) next: Vec<(usize, Edge)>,
 }
 
-/// What an insn does to control.
+/// Effect of an insn on control flow.
 enum Flow {
     Plain,
     Exit,

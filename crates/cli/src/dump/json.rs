@@ -21,7 +21,7 @@ pub(super) struct Named<T> {
     pub(super) insns: T,
 }
 
-/// What is printed of a program.
+/// Data printed for a program.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Dumped {

@@ -1,4 +1,4 @@
-//! What the JSON of all stages has in common: source lines, prototypes, bytes.
+//! Shared by the JSON of all stages: source lines, prototypes, bytes.
 
 use super::names::line_info;
 use crate::digits::is_zero;
@@ -22,7 +22,7 @@ pub(super) fn hex_byte(byte: &u8) -> String {
     format!("{byte:#04x}")
 }
 
-/// What is known of the source.
+/// Source information of a program.
 pub(super) struct Source<'a> {
     pub(super) program: &'a Program,
     pub(super) xlated: &'a Xlated,

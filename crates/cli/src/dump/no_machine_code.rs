@@ -5,7 +5,7 @@ use serde::Serialize;
 use skep::verifier::{VerifiedProgram, Xlated};
 use std::io::{self, Write};
 
-/// There are none.
+/// Has no values.
 #[derive(Serialize)]
 pub(super) enum Function {}
 

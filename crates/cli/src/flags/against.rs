@@ -1,4 +1,4 @@
-//! What objects are loaded against, for the commands that have one kernel.
+//! Kernel and loader flags of commands that have only one kernel.
 
 use super::loader::LoaderFlag;
 use clap::Args;

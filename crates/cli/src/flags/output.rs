@@ -1,4 +1,4 @@
-//! `-o`, `--color` and `--html`, which are the same everywhere.
+//! `-o`, `--color` and `--html`, shared by all commands.
 
 use clap::{Args, ValueEnum};
 use skep_report::{JsonForm, Style};

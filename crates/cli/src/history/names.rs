@@ -1,28 +1,28 @@
-//! What the source calls a value: the variable that the line sets which made it.
+//! The source's name of a value: the variable assigned by the line that computed it.
 //!
 //! BTF has no local variables, but it has the lines: `u64 *v = bpf_map_lookup_elem(&m, &key);`
-//! names `v`. A name is given only where the line sets one variable, to the very value.
+//! names `v`. A name is given only if the line assigns one variable, and exactly this value.
 
+use crate::dataflow::{Dataflow, Id, Origin};
 use crate::dump::names::source_spot;
-use crate::lineage::{Id, Lineage, Origin};
-use crate::story::{self, Described};
+use crate::notes::{self, Described};
 use skep::insn::code::*;
 use skep::program::Program;
 
-/// The variable that a value was put into when it was made.
+/// The variable to which a value was assigned.
 pub(crate) fn of_value(
-    lineage: &Lineage<'_>,
+    dataflow: &Dataflow<'_>,
     id: Id,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let value = &lineage.values[id];
+    let value = &dataflow.values[id];
     let by = value.by?;
     let insn = program.insns.get(by)?;
     match value.made {
-        // A copy of the lower half has the name of what was copied.
+        // A copy of the lower half has the name of its source.
         Origin::Computed if insn.op() == BPF_MOV => {
-            of_value(lineage, value.of[0].filter(|of| *of < id)?, program, describe)
+            of_value(dataflow, value.of[0].filter(|of| *of < id)?, program, describe)
         }
         Origin::Returned => of_call(program, by, describe),
         Origin::Loaded if value.of == [None; 2] => {
@@ -32,15 +32,15 @@ pub(crate) fn of_value(
     }
 }
 
-/// The variable that a call's result is put into.
+/// The variable to which a call's result is assigned.
 pub(crate) fn of_call(
     program: &Program,
     idx: usize,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let callee = story::callee(program, idx, describe)?;
+    let callee = notes::callee(program, idx, describe)?;
     let text = source_spot(program, idx)?.text;
-    // Macros hide what the kernel adds to names.
+    // Macros hide the suffixes that the kernel adds to names.
     let callee = callee.strip_suffix("_impl").unwrap_or(&callee);
     set_by_call(&text, callee).map(str::to_owned)
 }
@@ -58,7 +58,7 @@ fn set_by_call<'t>(text: &'t str, callee: &str) -> Option<&'t str> {
     set(before.strip_suffix('=')?)
 }
 
-/// `x = a->b;` and nothing else.
+/// `x = a->b;` only.
 fn set_by_load(text: &str) -> Option<&str> {
     let (left, right) = text.trim().strip_suffix(';')?.split_once('=')?;
     let mut steps = right.matches("->").count() + right.matches('.').count();
@@ -68,7 +68,7 @@ fn set_by_load(text: &str) -> Option<&str> {
     (steps <= 1 && is_path).then(|| set(left))?
 }
 
-/// Without a cast at the end.
+/// Without the trailing cast.
 fn without_cast(text: &str) -> &str {
     let inner = text.strip_suffix(')').and_then(|text| text.rsplit_once('('));
     match inner {
@@ -77,7 +77,7 @@ fn without_cast(text: &str) -> &str {
     }
 }
 
-/// The name at the end of what stands on the left of `=`.
+/// The last name on the left of `=`.
 fn set(left: &str) -> Option<&str> {
     let left = left.trim_end();
     let is_path = |c: char| is_of_name(c) || c == '.';

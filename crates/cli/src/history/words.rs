@@ -1,11 +1,11 @@
-//! What the log's notation of a register says, in words: `map_value_or_null(map=m,ks=4,vs=8)` is a
-//! value of map `m`, or NULL.
+//! The log's notation of a register in words: `map_value_or_null(map=m,ks=4,vs=8)` is a value of
+//! map `m`, or NULL.
 //!
-//! What is not known here stays as it is.
+//! Unknown notation is left unchanged.
 
 use std::borrow::Cow;
 
-/// What a remark such as `R1 is scalar(), since insn 4` says, without the log's notation.
+/// A note such as `R1 is scalar(), since insn 4`, without the log's notation.
 pub(crate) fn in_words(text: &str) -> Cow<'_, str> {
     let Some((subject, rest)) = subject(text) else { return Cow::Borrowed(text) };
     let (value, rest) = rest.split_at(value_len(rest));
@@ -15,7 +15,7 @@ pub(crate) fn in_words(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words up to a value, and what begins with it.
+/// The words before a value, and the text that begins with it.
 fn subject(text: &str) -> Option<(&str, &str)> {
     let (name, _) = text.split_once(' ')?;
     let is_register = name.strip_prefix('R').is_some_and(|number| number.parse::<u8>().is_ok());
@@ -26,7 +26,7 @@ fn subject(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(at?)
 }
 
-/// A value ends where its brackets do, or with the word.
+/// A value ends with its brackets, or with the word.
 fn value_len(text: &str) -> usize {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -52,7 +52,7 @@ impl<'t> Value<'t> {
         let inner = inner.strip_suffix(')')?;
         let mut fields = Vec::new();
         for part in inner.split([',', ';']) {
-            // `smin=smin32=0` is a row of names for one number.
+            // `smin=smin32=0` gives several fields one value.
             let (names, value) = part.rsplit_once('=').unwrap_or((part, ""));
             fields.extend(names.split('=').map(|name| (name.trim(), value)));
         }
@@ -65,7 +65,7 @@ impl<'t> Value<'t> {
 
     fn number(&self, name: &str) -> Option<i128> {
         let number = number(self.get(name)?)?;
-        // Large ones are in hex, those below zero without a sign.
+        // Large values are in hex, negative ones as unsigned.
         let bits = match name {
             "smin" | "smax" => 64,
             "smin32" | "smax32" => 32,
@@ -85,7 +85,7 @@ fn number(text: &str) -> Option<i128> {
     Some(sign * number)
 }
 
-/// What a value is; `None` if it is a constant, or not known here.
+/// A description of a value; `None` if it is a constant, or unknown notation.
 fn words(text: &str) -> Option<String> {
     if let Some(at) = text.strip_prefix("fp").filter(|at| !at.starts_with('(')) {
         return stack_address(at);
@@ -135,7 +135,7 @@ fn stack_address(at: &str) -> Option<String> {
     })
 }
 
-/// A pointer to a kernel object or to one of the program's.
+/// A pointer to an object of the kernel or of the program.
 fn object(value: &Value<'_>) -> Option<String> {
     const KINDS: [(&str, &str); 7] = [
         ("percpu_ptr_", "a per-CPU pointer to"),
@@ -163,7 +163,7 @@ fn object(value: &Value<'_>) -> Option<String> {
     Some(format!("{says} {name}{}{owned}{null}", moved(value)))
 }
 
-/// How far a pointer was moved.
+/// The offset of a pointer.
 fn moved(value: &Value<'_>) -> String {
     let fixed = value.number("off").unwrap_or(0) + value.number("imm").unwrap_or(0);
     let mut text = match fixed {
@@ -205,7 +205,7 @@ fn scalar(value: &Value<'_>) -> String {
 
 const ANY: &str = "anything";
 
-/// Between which numbers a variable one is.
+/// The range of a variable value.
 fn range(value: &Value<'_>) -> String {
     let (smin, smax) = (value.number("smin"), value.number("smax"));
     let (umin, umax) = (value.number("umin"), value.number("umax"));
@@ -235,7 +235,7 @@ fn unsigned((umin, umax): (Option<i128>, Option<i128>), value: &Value<'_>) -> St
     }
 }
 
-/// What is known of the lower 32 bits alone.
+/// The known range of the lower 32 bits.
 fn lower_half(value: &Value<'_>) -> String {
     let says = |range: String| format!("of whose lower 32 bits is known: {range}");
     let (smin, smax) = (value.number("smin32"), value.number("smax32"));
@@ -254,7 +254,7 @@ fn lower_half(value: &Value<'_>) -> String {
     }
 }
 
-/// A number of which some bits are known.
+/// A value with known bits.
 fn step(value: &Value<'_>) -> String {
     let mask = value.fields.iter().position(|(name, _)| *name == "var_off");
     let bits = mask.and_then(|at| {

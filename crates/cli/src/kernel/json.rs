@@ -11,7 +11,7 @@ use skep_report::{JsonForm, write_json_text};
 use std::collections::BTreeMap;
 use std::io;
 
-/// A kernel in few words.
+/// A summary of a kernel.
 #[derive(Serialize)]
 struct Named {
     name: String,
@@ -44,15 +44,15 @@ struct Differences {
     version: u32,
     one: Named,
     other: Named,
-    only_one: Vec<Thing>,
-    only_other: Vec<Thing>,
+    only_one: Vec<Feature>,
+    only_other: Vec<Feature>,
     /// Number of features for which it is not known whether one of the two kernels has them.
     not_known: usize,
 }
 
 /// A feature that a kernel has or lacks.
 #[derive(Serialize)]
-struct Thing {
+struct Feature {
     kind: &'static str,
     name: &'static str,
     /// The release that brought it, upstream.
@@ -70,14 +70,14 @@ impl Named {
     }
 }
 
-impl Thing {
-    fn of(item: Item) -> Thing {
+impl Feature {
+    fn of(item: Item) -> Feature {
         let since = item.since().map(|release| release.to_string());
-        Thing { kind: item.kind(), name: item.name(), since }
+        Feature { kind: item.kind(), name: item.name(), since }
     }
 
-    fn of_rule(rule: &Behaviour) -> Thing {
-        Thing { kind: "rule", name: rule.name, since: None }
+    fn of_rule(rule: &Behaviour) -> Feature {
+        Feature { kind: "rule", name: rule.name, since: None }
     }
 }
 
@@ -101,16 +101,16 @@ pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> i
     let (mut only_one, mut only_other, mut not_known) = (Vec::new(), Vec::new(), 0);
     for item in Item::all() {
         match (one.has(item), other.has(item)) {
-            (Some(true), Some(false)) => only_one.push(Thing::of(item)),
-            (Some(false), Some(true)) => only_other.push(Thing::of(item)),
+            (Some(true), Some(false)) => only_one.push(Feature::of(item)),
+            (Some(false), Some(true)) => only_other.push(Feature::of(item)),
             (Some(_), Some(_)) => {}
             _ => not_known += 1,
         }
     }
     for rule in BEHAVIOURS {
         match (one.holds(rule), other.holds(rule)) {
-            (Some(true), Some(false)) => only_one.push(Thing::of_rule(rule)),
-            (Some(false), Some(true)) => only_other.push(Thing::of_rule(rule)),
+            (Some(true), Some(false)) => only_one.push(Feature::of_rule(rule)),
+            (Some(false), Some(true)) => only_other.push(Feature::of_rule(rule)),
             (Some(_), Some(_)) => {}
             _ => not_known += 1,
         }

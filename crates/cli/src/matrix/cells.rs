@@ -1,4 +1,4 @@
-//! A program's verdict on each of the kernels that one walk speaks for.
+//! A program's verdict on each of the kernels that share one walk.
 
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
@@ -12,18 +12,18 @@ use skep::{Kernel, Refusal, Verdict, Verification};
 use skep_report::{CellReason, CellVerdict};
 use std::sync::Arc;
 
-/// A verdict, and what it means for the process.
+/// A verdict, and the resulting exit code.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) verdict: CellVerdict,
     pub(super) reason: Option<CellReason>,
     pub(super) exit: Exit,
-    /// A line for the error stream: what is wrong with us.
+    /// A line for the error stream: an internal error.
     pub(super) trouble: Option<String>,
 }
 
 impl Cell {
-    /// Before there is another answer: the object cannot be opened for this kernel.
+    /// The initial value: the object cannot be opened for this kernel.
     pub(super) fn not_opened() -> Cell {
         Cell::not_known("not-opened", "the object cannot be opened for this kernel".to_owned())
     }
@@ -52,7 +52,7 @@ impl Cell {
     }
 }
 
-/// The verdicts, and what the program needs that came last, if the walk accepts it.
+/// The verdicts, and the newest feature that the program needs, if the walk accepts it.
 pub(super) fn cells<'k>(
     judged: &Judged<'_>,
     kernels: impl Iterator<Item = &'k Arc<Kernel>>,
@@ -97,7 +97,7 @@ fn walked(verdict: &Verdict, of: (&Program, &Verification), here: &str) -> Cell 
     }
 }
 
-/// What is not loaded: refused, if enough is known of the kernel to say so.
+/// The result for a program that cannot be loaded: rejected, if enough is known of the kernel.
 fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
     let Some(refusal) = Refusal::of_load(e) else {
         let is_without = kernel.btf().is_none() && e.to_string().ends_with("needs kernel BTF");
@@ -119,7 +119,7 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
 
 const NEEDS_BTF: &str = "needs the kernel's BTF (skep kernel import makes a kernel file with it)";
 
-/// Whether the object asks which version the kernel is of.
+/// Whether the object reads the kernel version.
 pub(super) fn asks_version(judged: &Judged<'_>) -> bool {
     let Ok((program, _)) = &judged.result else { return false };
     const EXTERNS: [&str; 2] = ["LINUX_KERNEL_VERSION", "LINUX_HAS_BPF_COOKIE"];

@@ -1,4 +1,4 @@
-//! `--min-kernel`: the oldest kernel from which on every kernel takes a program.
+//! `--min-kernel`: the oldest kernel from which on every kernel accepts a program.
 
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -7,9 +7,9 @@ use skep::uapi::since::Release;
 use skep_report::{Matrix, MatrixRow, printable};
 use std::io;
 
-/// Of one program: the column, and why the kernel before it does not take it.
+/// Result of one program: the column, and why the kernel before it rejects the program.
 struct Oldest {
-    /// `None` if the newest kernel does not take it.
+    /// `None` if the newest kernel rejects it.
     column: Option<usize>,
     why: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! Unbounded numbers: where they come from, and what was compared instead.
 
+use crate::dataflow::{Check, Dataflow, Id, Origin, Value};
 use crate::history::is_number_text;
-use crate::lineage::{Check, Id, Lineage, Origin, Value};
-use crate::story::{Described, since};
+use crate::notes::{Described, since};
 use skep::Refusal;
 use skep::insn::Insn;
 use skep::insn::code::*;
@@ -34,38 +34,38 @@ pub(super) const CODES: [&str; 18] = [
 /// Notes about a number that lacks a bound.
 pub(super) fn notes(
     refusal: &Refusal,
-    lineage: &Lineage<'_>,
+    dataflow: &Dataflow<'_>,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Vec<Note> {
     let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
-    let Some(id) = subject(refusal, lineage, insn) else { return Vec::new() };
-    let Some(number) = lineage.number_in(id) else { return Vec::new() };
+    let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
+    let Some(number) = dataflow.number_in(id) else { return Vec::new() };
     let mut notes = Vec::new();
     if number != id {
-        notes.extend(lineage.is_now("the offset is", number, describe));
+        notes.extend(dataflow.is_now("the offset is", number, describe));
     }
-    let family = lineage.ancestors(number, is_number);
-    let compared = lineage.compared(&family, describe);
-    notes.push(compared.unwrap_or_else(|| lineage.origin(&family, program, describe)));
+    let family = dataflow.ancestors(number, is_number);
+    let compared = dataflow.compared(&family, describe);
+    notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
     notes
 }
 
-/// The number that a refusal is about.
-pub(super) fn number(refusal: &Refusal, lineage: &Lineage<'_>, program: &Program) -> Option<Id> {
+/// The number that a rejection is about.
+pub(super) fn number(refusal: &Refusal, dataflow: &Dataflow<'_>, program: &Program) -> Option<Id> {
     let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
-    lineage.number_in(subject(refusal, lineage, insn)?)
+    dataflow.number_in(subject(refusal, dataflow, insn)?)
 }
 
-/// The value that is refused.
-fn subject(refusal: &Refusal, lineage: &Lineage<'_>, insn: Option<Insn>) -> Option<Id> {
+/// The rejected value.
+fn subject(refusal: &Refusal, dataflow: &Dataflow<'_>, insn: Option<Insn>) -> Option<Id> {
     let moved = insn.filter(|insn| insn.class() == BPF_ALU64 && insn.is_src_reg());
     let regno = match (refusal.registers.first(), moved) {
         (_, Some(insn)) => insn.src,
         (Some(&regno), None) => regno,
         (None, None) => return None,
     };
-    lineage.regs.get(&(lineage.frame, regno)).copied()
+    dataflow.regs.get(&(dataflow.frame, regno)).copied()
 }
 
 fn is_number(value: &Value<'_>) -> bool {
@@ -75,7 +75,7 @@ fn is_number(value: &Value<'_>) -> bool {
     }
 }
 
-impl Lineage<'_> {
+impl Dataflow<'_> {
     /// The number in question: the value itself, or the last one added to a pointer.
     fn number_in(&self, id: Id) -> Option<Id> {
         if is_number(&self.values[id]) {

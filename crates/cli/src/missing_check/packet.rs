@@ -1,7 +1,7 @@
-//! Packet pointers: what was compared with the end, and why that is not effective.
+//! Packet pointers: the comparison with the packet's end, and why it has no effect.
 
-use crate::lineage::{Check, Id, Lineage, Value};
-use crate::story::{Described, since};
+use crate::dataflow::{Check, Dataflow, Id, Value};
+use crate::notes::{Described, since};
 use skep::Refusal;
 use skep::insn::Insn;
 use skep::insn::code::*;
@@ -11,27 +11,27 @@ use skep_report::Note;
 /// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;
 
-/// The note about an access beyond what was compared with the end.
+/// The note about an access beyond the compared offset.
 pub(super) fn note(
     refusal: &Refusal,
-    lineage: &Lineage<'_>,
+    dataflow: &Dataflow<'_>,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
     let regno = refusal.registers.first()?;
-    let id = *lineage.regs.get(&(lineage.frame, *regno))?;
-    let here = lineage.with_end(id, program);
+    let id = *dataflow.regs.get(&(dataflow.frame, *regno))?;
+    let here = dataflow.with_end(id, program);
     let Some((check, relation)) = here else {
         let text = "it is not compared with the packet's end on this path".to_owned();
         return Some(Note { text, at: None });
     };
-    let told = lineage.values[id].told.unwrap_or_default();
+    let told = dataflow.values[id].told.unwrap_or_default();
     let says = match relation {
         Relation::Difference => {
             "only the difference of the two pointers was compared, which bounds neither, at"
         }
         Relation::ReadAnew => "it was read again after another copy was compared with the end, at",
-        Relation::Same if !proves(check, lineage, program) => {
+        Relation::Same if !proves(check, dataflow, program) => {
             "this branch does not prove that the access is inside the packet: the comparison at"
         }
         Relation::Same if !told.contains("r=0") => "it was compared with the packet's end at",
@@ -43,7 +43,7 @@ pub(super) fn note(
     Some(since(says, check.insn_idx, describe))
 }
 
-/// What was compared with the end.
+/// The value compared with the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// A pointer derived from the same read.
@@ -62,8 +62,8 @@ fn is_end(value: &Value<'_>) -> bool {
     value.told.is_some_and(|told| told.starts_with("pkt_end"))
 }
 
-impl Lineage<'_> {
-    /// The last comparison that was meant for a pointer.
+impl Dataflow<'_> {
+    /// The last comparison that was probably meant for a pointer.
     fn with_end(&self, id: Id, program: &Program) -> Option<(&Check, Relation)> {
         let family = self.ancestors(id, is_packet);
         let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
@@ -99,9 +99,9 @@ impl Lineage<'_> {
 }
 
 /// Whether the branch that was taken implies that the pointer is not beyond the end.
-fn proves(check: &Check, lineage: &Lineage<'_>, program: &Program) -> bool {
+fn proves(check: &Check, dataflow: &Dataflow<'_>, program: &Program) -> bool {
     let Some(insn) = program.insns.get(check.insn_idx) else { return false };
-    let end_is_src = check.src.is_some_and(|id| is_end(&lineage.values[id]));
+    let end_is_src = check.src.is_some_and(|id| is_end(&dataflow.values[id]));
     let taken = |insn: &Insn| match insn.op() {
         BPF_JGT | BPF_JGE => Some(!end_is_src),
         BPF_JLT | BPF_JLE => Some(end_is_src),

@@ -1,4 +1,4 @@
-//! Basic blocks of a program, how often each was walked, and where the walk goes on.
+//! Basic blocks of a program, their visit counts, and the edges between them.
 
 use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32};
@@ -17,7 +17,7 @@ pub(super) fn blocks(
     let mut walked = vec![0; len];
     let mut covered = vec![0; len];
     for at in profile.costs() {
-        // A walk may end behind the last insn.
+        // A walk may end after the last insn.
         if at.insn_idx < len {
             walked[at.insn_idx] += u64::from(at.cost.insns);
             covered[at.insn_idx] += u64::from(at.cost.covered);
@@ -57,7 +57,7 @@ fn ends_block(insn: &Insn) -> bool {
     matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() != BPF_CALL
 }
 
-/// Where the walk goes on after an insn: behind it first.
+/// The successors of an insn: the next one first.
 fn next(insns: &[Insn], at: usize) -> Vec<usize> {
     let Some(insn) = insns.get(at) else { return Vec::new() };
     let target = |off: i64| usize::try_from(at as i64 + 1 + off).ok();

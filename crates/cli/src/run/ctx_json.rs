@@ -1,8 +1,8 @@
 //! `--ctx-json`: fields of the context by their names.
 //!
-//! Of a packet's context the names are those of the uapi struct. Of any other they are those of the
-//! struct that the program's BTF says its argument is; an array of numbers fills it word by word,
-//! as the arguments of tracepoints are given.
+//! The names for a packet's context are those of the uapi struct. For any other context they are
+//! those of the struct given by the program's BTF as its argument type; an array of numbers fills
+//! it word by word, like the arguments of tracepoints.
 
 use serde_json::{Map, Value};
 use skep::btf::{Btf, Kind, Member, Type, TypeId};
@@ -11,14 +11,14 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Far more than any description of a context needs.
+/// Maximum size of a description: far more than any needs.
 const JSON_BYTES_MAX: u64 = 16 << 20;
-/// No context is longer.
+/// Maximum size of a context.
 const CTX_BYTES_MAX: usize = u16::MAX as usize;
-/// Names of fields that an error lists.
+/// Maximum number of field names in an error.
 const NAMES_MAX: usize = 60;
 
-/// What the program's BTF says about its argument.
+/// The argument's type, from the program's BTF.
 pub(super) struct CtxType {
     btf: Arc<Btf>,
     /// What the argument points to.
@@ -37,7 +37,7 @@ impl CtxType {
     }
 }
 
-/// The JSON itself, or the file that holds it.
+/// The JSON itself, or the file that contains it.
 ///
 /// # Errors
 ///

@@ -85,7 +85,7 @@ pub(super) fn read(
     Ok(inputs)
 }
 
-/// No input is longer, by far.
+/// Maximum size of an input: more than any program accepts.
 const DATA_BYTES_MAX: u64 = 16 << 20;
 
 fn data_file(path: &Path) -> io::Result<Vec<u8>> {

@@ -41,7 +41,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // SAFETY: what was there before.
+            // SAFETY: the previous action, which is valid.
             unsafe { libc::sigaction(libc::SIGINT, before, std::ptr::null_mut()) };
         }
     }

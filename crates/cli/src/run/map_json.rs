@@ -1,7 +1,7 @@
 //! Maps as JSON, in the form of `bpftool -j map dump`: entries with `key` and `value` as arrays of
-//! bytes (`"0x0a"`), `values` with a `cpu` each for per-CPU maps, and what BTF makes of them under
-//! `formatted`. Entries that are written here can be read by `map_input`; records of ring buffers
-//! and perf event arrays cannot.
+//! bytes (`"0x0a"`), `values` with a `cpu` each for per-CPU maps, and their BTF representation
+//! under `formatted`. Entries can be read back by `map_input`; records of ring buffers and perf
+//! event arrays cannot.
 //!
 //! Entries are written one by one: a map may be larger than the free memory.
 
@@ -92,7 +92,7 @@ impl Serialize for Dump<'_> {
 /// The type of keys or values, if there is one.
 struct Types<'a> {
     ty: Option<(&'a Btf, TypeId)>,
-    /// It describes them, whatever is in them.
+    /// Whether it describes them, independent of their contents.
     fits: OnceCell<bool>,
 }
 

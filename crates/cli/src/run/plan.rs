@@ -17,18 +17,18 @@ use skep::{NotAccepted, Session, VerifyOptions};
 
 /// What can run.
 pub(super) struct Loaded {
-    /// What it was verified with.
+    /// Configuration of its verification.
     pub(super) session: Session,
     pub(super) runtime: Runtime,
     pub(super) maps: ObjectMaps,
     pub(super) instance: Instance,
-    /// What its BTF says of its context.
+    /// BTF type of its context.
     pub(super) ctx_type: Option<CtxType>,
     /// Programs that can be tail called.
     pub(super) others: Vec<Instance>,
     /// All of them, if executed insns are counted.
     pub(super) counted: Vec<Counted>,
-    /// What a profiler was told.
+    /// Data for a profiler.
     pub(super) _profile: profile::Profile,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     if threads > most {
         return Err(Failure::input(format!("--threads {threads}: the maximum is {most}")));
     }
-    // More threads than CPUs take turns.
+    // More threads than CPUs share them.
     let cpus = skep::possible_cpus().min(most);
     let options = Options { cpus, ..Options::default() };
     let runtime = Runtime::new(options).map_err(|e| Failure::runtime(&e))?;

@@ -12,10 +12,10 @@ const ERRORS_SHOWN: usize = 10;
 /// Number of distinct results, and targets of redirects, that are counted separately.
 const DISTINCT_MAX: usize = 4_096;
 
-/// What became of one input.
+/// Result of one input.
 pub(super) struct Run {
     pub(super) retval: u32,
-    /// All of the register.
+    /// The whole register.
     pub(super) r0: u64,
     /// Insns of the last run, if they were counted.
     pub(super) insns: Option<u64>,
@@ -64,7 +64,7 @@ impl Tally {
         self.redirects.add(target, 1);
     }
 
-    /// Adds what another thread did.
+    /// Adds another thread's results.
     pub(super) fn add(&mut self, other: Tally) {
         self.ran += other.ran;
         self.time += other.time;
@@ -104,13 +104,13 @@ impl<K: Ord> Counts<K> {
 /// The first errors, and the total number.
 #[derive(Default)]
 pub(super) struct Errors {
-    /// Number of the input, from 1, and what was wrong.
+    /// Number of the input, from 1, and the error.
     pub(super) first: Vec<(u64, String)>,
     pub(super) count: u64,
 }
 
 impl Errors {
-    /// Adds one; they come in the order of the inputs.
+    /// Adds an error; errors come in the order of the inputs.
     pub(super) fn push(&mut self, number: u64, what: String) {
         self.count += 1;
         if self.first.len() < ERRORS_SHOWN {

@@ -15,7 +15,7 @@ const ROWS: usize = 20;
 /// Columns of a terminal whose size is unknown.
 const COLUMNS_DEFAULT: usize = 80;
 
-/// What was shown, and when.
+/// The values shown last, and when.
 pub(super) struct Top {
     before: Vec<(u32, ProgStats)>,
     at: Instant,

@@ -22,16 +22,16 @@ const REPEATS: u32 = 1 << 12;
 const LOOK: Duration = Duration::from_millis(5);
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// What became of all inputs.
+/// Results of all inputs.
 pub(super) struct Done {
     pub(super) tally: Tally,
-    /// The user ended the runs.
+    /// The user interrupted the runs.
     pub(super) is_interrupted: bool,
-    /// Not all threads could be had.
+    /// Not all threads could be started.
     pub(super) too_few_threads: Option<String>,
 }
 
-/// What the runs are about.
+/// Parameters of the runs.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
     pub(super) flags: &'a RunFlags,
@@ -44,7 +44,7 @@ pub(super) struct Work<'a> {
 ///
 /// # Errors
 ///
-/// Those of what is watched.
+/// Those of the periodic work.
 pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Done> {
     let threads = work.flags.threads.get();
     let (chunks, running) = (Mutex::new(0), Mutex::default());

@@ -71,7 +71,7 @@ pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>)
 pub(crate) struct Collected {
     pub(crate) rows: Vec<Row>,
     pub(crate) tally: Tally,
-    /// The worst that happened.
+    /// The most severe exit code.
     pub(crate) exit: Exit,
     /// The most expensive result, if there are several combinations of globals.
     pub(crate) worst: Worst,

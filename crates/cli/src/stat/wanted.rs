@@ -20,7 +20,7 @@ pub(crate) struct Wanted {
     pub(super) format: OutputFormat,
     pub(super) top_n: usize,
     pub(super) tuning: Tuning,
-    /// Present if something is to fail.
+    /// The conditions of failure, if any.
     pub(super) gate: Option<Gate>,
 }
 

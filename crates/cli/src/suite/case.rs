@@ -15,10 +15,10 @@ use skep::{Counts, Kernel, Refusal, Session, Verdict, VerifyOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// The worst of its problems.
+    /// The most severe of its problems.
     pub(super) exit: Exit,
     pub(super) problems: Vec<String>,
     /// The new contents that `--bless` writes to the file, one per difference.
@@ -101,7 +101,7 @@ impl Case<'_> {
         self.test.globals.iter().map(|(name, value)| format!("{name} = {}", text(value))).collect()
     }
 
-    /// Whether it says anything about a run.
+    /// Whether it has expectations about a run.
     fn runs(&self) -> bool {
         let test = self.test;
         let (result, output) = (test.result.is_some(), test.output.is_some());
@@ -288,7 +288,7 @@ impl Case<'_> {
                 (Number::Text(_), Some(name)) => Number::Text(name.to_owned()),
                 _ => Number::Integer(i64::from(result.retval as i32)),
             };
-            // An unsigned number says the same.
+            // An unsigned number has the same bits.
             if found != *expected && *expected != Number::Integer(result.retval.into()) {
                 outcome.differs(&["result"], found, expected);
             }
@@ -334,7 +334,7 @@ fn left(ctx: &Ctx, is_packet: bool) -> Vec<u8> {
     if is_packet { ctx.packet_bytes() } else { ctx.raw_bytes() }
 }
 
-/// What a kernel says of a program.
+/// The verdict of a kernel.
 struct Judged {
     refusal: Option<Refusal>,
     counts: Counts,

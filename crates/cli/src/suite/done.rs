@@ -9,9 +9,9 @@ use std::time::Instant;
 /// The outcome of a test, for text, JSON and JUnit alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// All is as expected.
+    /// All expectations are met.
     Ok,
-    /// Something is not.
+    /// An expectation is not met.
     Failed,
     /// The test could not be run, or there is an internal error.
     Error,

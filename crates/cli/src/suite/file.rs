@@ -1,4 +1,4 @@
-//! `TestFile`: a file of tests, read.
+//! `TestFile`: a parsed file of tests.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// Far more than any file of tests needs.
+/// Maximum size of a file: far more than needed.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// A file.
@@ -140,7 +140,7 @@ impl TestFile {
         Ok(file)
     }
 
-    /// Combinations of keys that make no sense.
+    /// Invalid combinations of keys.
     fn check(&self, test: &Test) -> Result<(), String> {
         let name = test.name.get_ref();
         let is_refused = test.refused.is_some();

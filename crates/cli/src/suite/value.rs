@@ -6,7 +6,7 @@ use crate::run::Single;
 use skep::runtime::map::{MapHandle, UpdateFlags};
 use skep::uapi::MapType;
 
-/// The actual value if the key is absent.
+/// In place of a value whose key is absent.
 const ABSENT: &str = "absent";
 
 /// Puts entries into a map. A number for a per-CPU map is CPU 0's value; a string for a prog array

@@ -258,7 +258,7 @@ impl Asm {
         self.jmp(behind);
     }
 
-    /// An insn was written.
+    /// Called after each insn.
     pub(super) fn end_of_insn(&mut self) {
         if let Some((_, end @ None)) = &mut self.first {
             *end = Some(self.code.len() as u32);
@@ -270,7 +270,7 @@ impl Asm {
         self.ri(&forms::MOV_I64, Width::W64, (SCRATCH, 0));
         self.flags.push(self.here() - 8);
         self.mi(&forms::TEST8_I8, Width::W32, (Mem::base(SCRATCH, 0), 1));
-        // With a fixed length, so that what follows can be aligned.
+        // With a fixed length, so that the code after it can be aligned.
         self.bare(&forms::jcc(Cc::NE));
         self.fixup(label, false);
         site
@@ -331,7 +331,7 @@ impl Asm {
     }
 }
 
-/// Insns without effect of 1 to 9 bytes, as the manuals recommend them.
+/// No-ops of 1 to 9 bytes, as recommended by the manuals.
 const NOPS: [&[u8]; 9] = [
     &[0x90],
     &[0x66, 0x90],

@@ -180,7 +180,7 @@ impl Emit<'_> {
         self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, slot));
     }
 
-    /// Asks the runtime for the program in the slot of a map that is not known here.
+    /// Calls the runtime for the program in the slot of a map that is not known here.
     fn slot_by_lookup(&mut self) -> Result<(), Error> {
         let lookup = self.unit.linkage.tail_call_lookup;
         if lookup == 0 {

@@ -46,15 +46,15 @@ pub(crate) struct Unit<'a> {
     pub(crate) tuning: &'a Tuning,
     /// Loops to unroll.
     pub(crate) loops: &'a [Loop],
-    /// By op: rounds of a loop start here.
+    /// By op: the unrolled loop that starts here.
     pub(crate) heads: &'a [bool],
-    /// By function: where its blocks stand, if not in their order.
+    /// By function: the order of its blocks, if not the original one.
     pub(crate) layouts: &'a [Option<Layout>],
-    /// Addresses that a call reaches.
+    /// Addresses within reach of a call.
     pub(crate) reach: Range<u64>,
 }
 
-/// A program's code.
+/// The code of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Emitted {
     pub(crate) code: Vec<u8>,
@@ -82,11 +82,11 @@ pub(crate) struct Emitted {
 enum EntrySite {
     /// The program's first insn.
     FirstInsn,
-    /// An insn added before it.
+    /// The insn inserted before it.
     InLine,
 }
 
-/// Writes a program.
+/// Emits a program.
 pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
     let with = |site| -> Result<Option<Emitted>, Error> {
         let Some((first, hints)) = attempt(unit, (site, Hints::default()))? else {
@@ -193,7 +193,7 @@ struct ZeroDivisor {
     done: Label,
 }
 
-/// An attempt under way.
+/// The state of an attempt.
 struct Emit<'a> {
     unit: &'a Unit<'a>,
     asm: Asm,
@@ -221,9 +221,9 @@ struct Emit<'a> {
     ends: Vec<(u32, u32)>,
     /// See [`Emitted::spans`].
     spans: Vec<(u32, u32)>,
-    /// The op being written.
+    /// The op being emitted.
     at: usize,
-    /// The function being written.
+    /// The function being emitted.
     func: usize,
     /// The register described by the flags.
     flags: Option<(X86, Width)>,

@@ -64,12 +64,12 @@ impl Emit<'_> {
         }
     }
 
-    /// A block as it is.
+    /// Emits an unchanged block.
     fn whole(&mut self, range: Range<usize>, follows: Option<usize>) -> Result<(), Error> {
         let op = self.unit.ops[range.end - 1];
         self.ops(range.clone())?;
         let falls = !op.is_end() && follows != Some(range.end);
-        // A jump to the next op has emitted nothing.
+        // A jump to the next op emits nothing.
         if falls || matches!(op, Op::Jmp { to } if to as usize == range.end) {
             let to = self.target(range.end as u32);
             self.asm.jmp(to);

@@ -113,7 +113,7 @@ pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Resu
             for (at, op) in
                 (looped.rounds.head..).zip(&ops[looped.rounds.head..=looped.rounds.latch])
             {
-                // A round that cannot be the last one is not left.
+                // An iteration that cannot be the last one has no exit.
                 let known = at == looped.rounds.latch && !looped.rounds.may_end_in(round);
                 let jumps = matches!(op, Op::Br { .. }) && !known;
                 plain.step(at, *op, jumps);
@@ -205,7 +205,7 @@ mod tests {
                 (vec![store(0, space), store(1, space)], vec![nop, wide(space)]),
                 (vec![store(0, space), store(0, space)], vec![nop, store(0, space)]),
                 (vec![store(0, space), store(1, space)], vec![store(1, space), store(0, space)]),
-                // From somewhere else.
+                // Stored from another register.
                 (vec![word], vec![load(Size::B8, r2, at(16, space))]),
             ];
             for (before, after) in cases {
@@ -259,7 +259,7 @@ mod tests {
             after.push(fill);
             assert!(is_refused(&before, &after), "{before:?}");
         }
-        // What is stored in between stays there.
+        // Bytes stored in between are preserved.
         let one = zeros(Size::B8, 64, 1);
         assert!(is_refused(&[low, one, high], &[nop, one, fill]));
     }

@@ -20,10 +20,10 @@ use crate::{Linkage, Tuning};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Loads of an address, those in loops counted more often, that are worth a register.
+/// The minimum number of loads of an address, weighted by loop depth, that justifies a register.
 const USES_MIN: u32 = 8;
 
-/// Whether something changed. A program that counts what it runs does so by `rbp`.
+/// Whether something changed. With coverage counters, `rbp` is in use.
 pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) -> bool {
     let counts = linkage.coverage.is_some();
     let mut held = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
         if uses.is_empty() {
             continue;
         }
-        // That one is for the sums of unrolled loops.
+        // That register is for the sums of unrolled loops.
         let free = |reg: &Reg| *reg != SPARE_R9 && (*reg != SPARE_RBP || !counts);
         let regs = slots::spare(&ops[range.clone()], flow, tuning).into_iter().filter(free);
         for ((value, _), reg) in uses.into_iter().zip(regs) {
@@ -47,8 +47,8 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
     !flow.held.is_empty()
 }
 
-/// Addresses that are worth a register in a function, with how often they and those near them are
-/// loaded, most often first.
+/// Addresses that justify a register in a function, with the number of loads of them and of nearby
+/// ones, most frequent first.
 fn uses((ops, flow): (&[Op], &Flow), range: Range<usize>, linkage: &Linkage) -> Vec<(u64, u32)> {
     let mut each: BTreeMap<u64, u32> = BTreeMap::new();
     for at in range {
@@ -78,7 +78,7 @@ fn uses((ops, flow): (&[Op], &Flow), range: Range<usize>, linkage: &Linkage) -> 
     groups.into_iter().map(|(value, _, all)| (value, all)).collect()
 }
 
-/// Whether a constant is in the value of a map, and no shorter insn makes it.
+/// Whether a constant is an address in a map value, and no shorter insn loads it.
 fn is_address(value: u64, linkage: &Linkage) -> bool {
     let is_in = |values: u64| values != 0 && distance(values, value).is_some_and(|at| at >= 0);
     value > u64::from(u32::MAX) && linkage.maps.iter().any(|map| is_in(map.values))
@@ -88,7 +88,7 @@ fn distance(from: u64, to: u64) -> Option<i32> {
     i32::try_from(to.wrapping_sub(from) as i64).ok()
 }
 
-/// The address as what the register holds, or that and a distance.
+/// The address as the register, or the register plus an offset.
 fn from_register(op: Op, (reg, value): (Reg, u64)) -> Op {
     let Op::LdImm { dst, value: wanted } = op else { return op };
     let width = Width::W64;

@@ -80,14 +80,14 @@ impl Needs {
         regs.iter().for_each(|reg| self.read(reg, u64::MAX));
     }
 
-    /// What is read behind a block.
+    /// The bits that are live after a block.
     fn start(&mut self, live: RegSet) {
         for (reg, need) in (0..).map(Reg).zip(&mut self.0) {
             *need = if live.has(reg) { u64::MAX } else { 0 };
         }
     }
 
-    /// What is read before the op, if this is what is read after it.
+    /// The bits that are live before the op, given those that are live after it.
     fn step(&mut self, op: &Op) {
         let mut need = 0;
         for reg in op.defs().iter() {

@@ -14,13 +14,13 @@ use crate::flow::Func;
 use crate::op::Op;
 use std::ops::Range;
 
-/// How likely a block is that is written elsewhere.
+/// Maximum relative frequency of a rare block, which is moved out of line.
 const RARE: f32 = 1.0 / 3.0;
 
-/// The order in which stretches of a function's ops are written; `None` if they stay in theirs.
+/// The order in which the ranges of a function's ops are emitted; `None` if it is unchanged.
 pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
     let range = func.start as usize..func.end as usize;
-    // A loop that is unrolled is left in more than one place, but stays in one piece.
+    // An unrolled loop has several exits, but must stay contiguous.
     let first = loops.partition_point(|looped| looped.rounds.head < range.start);
     let last = loops.partition_point(|looped| looped.rounds.head < range.end);
     let whole: Vec<Range<usize>> = loops[first..last]
@@ -39,7 +39,7 @@ pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
     })
 }
 
-/// Where ops stand.
+/// Placement of ops.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     /// All ops of the function.

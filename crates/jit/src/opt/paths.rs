@@ -25,7 +25,7 @@ pub(crate) struct Block {
     pub(crate) loops: Vec<usize>,
 }
 
-/// What goes round.
+/// A loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     pub(crate) head: usize,

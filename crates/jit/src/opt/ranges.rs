@@ -332,7 +332,7 @@ fn meets(state: &mut State, test: Test) -> bool {
             Src::Mem(_) => return true,
         },
     );
-    // For 32 bits, only what is the same in 64.
+    // For 32 bits, only if the values are the same in 64.
     let fits = |value: &Value| test.width == Width::W64 || value.within(0, most);
     if !fits(&a) || !fits(&b) {
         return true;
@@ -432,7 +432,7 @@ mod tests {
             (vec![nop, word(), Op::Exit], None),
             (counts(br(Cond::Lt, w64, 16, 1)).to_vec(), Some(-64..0)),
             (counts(br(Cond::Ne, w32, 16, 1)).to_vec(), Some(-64..0)),
-            // Never met.
+            // Unreachable.
             (steps.to_vec(), None),
             (back.to_vec(), Some(-60..0)),
         ];
@@ -454,7 +454,7 @@ mod tests {
         let one = alu(AluOp::Add, 1);
         assert_eq!(reach(&[zero, word(), one, skip(5), one, end, Op::Exit]), None);
         assert_eq!(reach(&[zero, word(), one, skip(2), end, Op::Exit]), None);
-        // Once or not at all.
+        // The counter is incremented once or not at all.
         assert_eq!(reach(&[zero, word(), skip(4), one, end, Op::Exit]), Some(-64..0));
     }
 

@@ -57,7 +57,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, (tuning, counts): (&Tuning, bool)
     changed
 }
 
-/// The registers that nothing uses in a function.
+/// The registers that a function does not use.
 pub(super) fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     let mut used = RegSet::NONE;
     let (mut calls, mut divides) = (false, false);

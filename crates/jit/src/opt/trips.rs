@@ -16,36 +16,36 @@ const STEP_MAX: i64 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trips {
     pub(crate) rounds: u32,
-    /// A copy of the counter that is only used by the test: made in the last copy only.
+    /// A copy of the counter that is only read by the test: made in the last copy only.
     pub(crate) copy: Option<usize>,
 }
 
-/// A loop of one block, and how often its code is written.
+/// A single-block loop, and its unroll factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rounds {
-    /// First op, and the one that jumps back to it.
+    /// First op, and the back-edge.
     pub(crate) head: usize,
     pub(crate) latch: usize,
-    /// How often its code is written.
+    /// The unroll factor.
     pub(crate) times: u32,
-    /// If the rounds come out even: only the last one that is written is tested.
+    /// If the factor divides the trip count: only the last copy has the test.
     pub(crate) trips: Option<Trips>,
 }
 
 impl Rounds {
-    /// The ops of a round, its jump back among them.
+    /// The ops of an iteration, including the back-edge.
     pub(super) fn body<'a>(&self, ops: &'a [Op]) -> &'a [Op] {
         &ops[self.head..=self.latch]
     }
 
-    /// Whether the loop's own test may end it in a round.
+    /// Whether the loop's own test may end it in an iteration.
     pub(super) fn may_end_in(&self, round: u32) -> bool {
         self.trips.is_none() || round + 1 == self.times
     }
 }
 
-/// What the test of a loop reads: the register that is counted, the op that steps it, and the one
-/// that copies it for the test.
+/// The operand of a loop's test: the counter, the op that increments it, and the op that copies it
+/// for the test.
 struct Tested {
     counter: Reg,
     step: (usize, i32),
@@ -145,7 +145,7 @@ mod tests {
     use crate::op::Test;
     use crate::opt::constants::holds;
 
-    /// Counted step by step, as the program would in both widths.
+    /// Counted step by step, like the program in both widths.
     fn counted(test: Test, (first, by): (i64, i64), limit: i64) -> Option<u32> {
         let value = |round: i64| (first + round * by) as u64;
         let ends = |round: &i64| !holds(test, value(*round), limit as u64);

@@ -16,13 +16,13 @@ use crate::flow::Flow;
 use crate::op::{Op, RegSet};
 use crate::tuning::Passes;
 
-/// A loop that is written several times in a row.
+/// A loop with several consecutive copies of its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
     pub(crate) rounds: Rounds,
-    /// Registers that step once for all rounds.
+    /// Counters that are updated once for all copies.
     pub(crate) counters: Vec<Counter>,
-    /// A sum that is kept in two registers.
+    /// A sum that is split into two registers.
     pub(crate) sum: Option<Sum>,
 }
 
@@ -88,8 +88,8 @@ fn even(trips: Trips, count: u32) -> Option<u32> {
 }
 
 impl Loop {
-    /// What stands for the op at `at` in a round, counted from 0. A comparison may need an op in
-    /// front of it.
+    /// The replacement for the op at `at` in a copy, counted from 0. A comparison may need another
+    /// op before it.
     pub(crate) fn in_round(&self, (at, op): (usize, Op), round: u32) -> (Option<Op>, Op) {
         let copy = self.rounds.trips.and_then(|trips| trips.copy);
         if !self.rounds.may_end_in(round) && (at == self.rounds.latch || copy == Some(at)) {
@@ -114,7 +114,8 @@ impl Loop {
         (before, op)
     }
 
-    /// What makes the registers whole when a round is left at `at` for where `live` are read.
+    /// The ops that restore the registers when a copy is left at `at` for code in which `live` are
+    /// read.
     pub(crate) fn repairs(&self, at: usize, round: u32, live: RegSet) -> Vec<Op> {
         let read = |counter: &&Counter| live.has(counter.reg);
         let steps = self.counters.iter().filter(read).filter_map(|counter| {

@@ -40,7 +40,7 @@ pub(super) struct Bytes {
     pub(super) offs: [Option<i32>; 8],
 }
 
-/// What is known of a value.
+/// Known facts about a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Def {
     /// The first number with the same low 32 bits.
@@ -394,7 +394,7 @@ fn plus(sum: Sum, imm: i32) -> Option<Sum> {
     Some(Sum { disp: sum.disp.checked_add(imm)?, ..sum })
 }
 
-/// What an op makes.
+/// The result of an op.
 enum Definition {
     /// A value that has a number.
     Same(Vn),

@@ -191,7 +191,7 @@ impl Place {
     }
 }
 
-/// What an op does to memory.
+/// The effect of an op on memory.
 enum Accessed {
     Nothing,
     Read(Place),

@@ -99,7 +99,7 @@ impl Drop for OwnedSlot {
         // Code that runs later in this thread, in other destructors, takes a slot of its own.
         LOCAL.with(|local| local.slot.set(UNREGISTERED));
         if let Some(slot) = SLOTS.get(self.0.get() as usize) {
-            // Others need not wait for its number while it counts.
+            // Other threads need not wait for its number while its slot is being folded.
             watchers().for_each(|watcher| (watcher.leaves)());
             // Before the slot can belong to another thread.
             LEAVING.fetch_add(1, Ordering::AcqRel);
@@ -110,7 +110,7 @@ impl Drop for OwnedSlot {
     }
 }
 
-/// Who keeps something by slot.
+/// Functions of a module that keeps data by slot.
 #[derive(Debug)]
 pub struct Watcher {
     /// The calling thread ends; its slot is still its own.
@@ -126,7 +126,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// One who does nothing.
+    /// Does nothing.
     pub const NONE: Watcher = Watcher {
         leaves: || (),
         ends: |_| (),
@@ -140,7 +140,7 @@ impl Watcher {
 /// exist in it.
 static WATCHERS: [AtomicPtr<Watcher>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 
-/// Has `watcher` told from now on; there is room for all that there are.
+/// Adds `watcher`; there is room for all of this workspace.
 pub fn add_watcher(watcher: &'static Watcher) {
     let this = std::ptr::from_ref(watcher).cast_mut();
     let is_in = |place: &AtomicPtr<Watcher>| {
@@ -167,7 +167,7 @@ pub struct Guard {
 /// Why a thread cannot run programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSlot {
-    /// [`THREADS_MAX`] threads are at it.
+    /// [`THREADS_MAX`] threads run programs.
     TooMany,
     /// The process is a child of `fork` that has no machine code.
     Lost,
@@ -213,7 +213,7 @@ pub fn enter() -> Result<Guard, NoSlot> {
 }
 
 /// Ensures that no insn fetched before is executed after it, if code may have been replaced:
-/// without barriers the thread must do that itself.
+/// without barriers each thread has to do that itself.
 fn fetch_anew(local: &Local) {
     let generation = GENERATION.load(Ordering::Acquire);
     if local.generation.replace(generation) != generation {
@@ -305,19 +305,19 @@ fn used_slots() -> &'static [Slot] {
     &SLOTS[..slots_used()]
 }
 
-/// The tag for what is unlinked now.
+/// The tag for memory unlinked now.
 #[inline]
 pub fn tag() -> u64 {
     EPOCHS.tag()
 }
 
-/// Whether what has this tag may be used again, as far as is known.
+/// Whether memory with this tag may be reused, as far as is known.
 #[inline]
 pub fn is_free(tag: u64) -> bool {
     EPOCHS.is_free(tag)
 }
 
-/// Whether this thread's own run keeps what has this tag: [`advance`] would not help.
+/// Whether this thread's own run keeps memory with this tag: [`advance`] would not help.
 #[inline]
 pub fn is_held_here(tag: u64) -> bool {
     LOCAL.with(|local| {
@@ -327,7 +327,7 @@ pub fn is_held_here(tag: u64) -> bool {
     })
 }
 
-/// Looks which runs are going on; afterwards [`is_free`] knows more.
+/// Checks which runs are in progress; afterwards [`is_free`] knows more.
 pub fn advance() {
     while ADVANCING.swap(true, Ordering::Acquire) {
         std::thread::yield_now();
@@ -349,38 +349,38 @@ pub fn is_in_run() -> bool {
     LOCAL.with(|local| local.depth.get() > 0)
 }
 
-/// Whether it looks as if no run were going on: what is retired now may be free soon. A run that
-/// has just begun is not always seen.
+/// Whether no run seems to be in progress, so that memory retired now may be free soon. A run that
+/// has just begun may be missed.
 pub fn is_quiet() -> bool {
     !is_in_run() && used_slots().iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)
 }
 
-/// Changes before code is placed where other code was, on a host that refuses to synchronise
-/// instruction streams. A thread that begins a run, and has not seen the number yet, serialises its
-/// own: it says that it runs, then a fence, then it looks.
+/// Incremented before code is placed where other code was, on a host that refuses to synchronise
+/// instruction streams. A thread that begins a run and has not seen the new number serialises its
+/// own: it announces the run, executes a fence, then reads the number.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Whether code may be placed where other code was: no thread that runs programs has anything of it
-/// in its pipeline, nor will have.
+/// Whether code may be placed where other code was: no thread that runs programs has any of it in
+/// its pipeline, now or later.
 pub fn may_replace_code() -> bool {
     if barrier::synchronising_is_refused().is_none() {
         return barrier::synchronise().is_ok();
     }
     GENERATION.fetch_add(1, Ordering::SeqCst);
-    // Who runs code without runs is not seen.
+    // Threads that execute code outside of runs are not seen.
     ARE_KNOWN.load(Ordering::Acquire) && nobody_runs()
 }
 
-/// Whether no run is going on; one that begins now sees what the caller wrote before.
+/// Whether no run is in progress; one that begins now sees what the caller wrote before.
 fn nobody_runs() -> bool {
     fence(Ordering::SeqCst);
     is_quiet()
 }
 
-/// What became of waiting.
+/// Result of [`wait_for_runs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// They have ended.
+    /// The runs have ended.
     Ended,
     /// The calling thread is in a run itself.
     InRun,
@@ -388,7 +388,7 @@ pub enum Waited {
     Refused,
 }
 
-/// Waits until all runs have ended that are going on.
+/// Waits until all runs in progress have ended.
 pub fn wait_for_runs() -> Waited {
     if is_in_run() {
         return Waited::InRun;
@@ -462,18 +462,18 @@ fn register_membarrier() -> bool {
     known.unwrap_or(mine) == YES
 }
 
-/// Code is run in runs from now on: who is in none runs nothing that is replaced.
+/// From now on code is executed in runs only: a thread in no run executes no code that is replaced.
 static ARE_KNOWN: AtomicBool = AtomicBool::new(false);
 
-/// There will be runs, which are all that runs code.
+/// Declares that code is executed in runs only.
 pub fn watch_runs() {
     watch_forks();
     ARE_KNOWN.store(true, Ordering::Release);
 }
 
-/// What threads count and where they are has to be right in children of `fork`.
+/// Keeps the slots of threads, and data by slot, right in children of `fork`.
 pub fn watch_forks() {
-    // Nobody waits for who is first: see `has_membarrier`.
+    // No thread waits for the first: see `has_membarrier`.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if WATCHED.load(Ordering::Acquire) {
         return;
@@ -492,7 +492,7 @@ pub fn watch_forks() {
 /// In a child: only the thread that called `fork` exists.
 fn forget_other_threads() {
     let mine = LOCAL.with(|local| match fork::is_lost() {
-        // Each run has to ask for a slot, and is refused.
+        // Each run has to request a slot, which is refused.
         true => local.slot.replace(UNREGISTERED),
         false => local.slot.get(),
     });
@@ -588,7 +588,7 @@ mod tests {
         assert!(!is_free(tag) && !is_held_here(tag));
         leave.send(()).unwrap();
         runner.join().unwrap();
-        // Other tests' runs end, too.
+        // Runs of other tests end, too.
         assert!((0..10_000).any(|_| {
             std::thread::yield_now();
             advance();

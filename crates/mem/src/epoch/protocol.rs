@@ -9,7 +9,7 @@ use super::{heavy_barrier, light_barrier};
 /// The value of a slot whose thread is in no run.
 pub(crate) const IDLE: u64 = 0;
 
-/// A thread's.
+/// The state of a thread.
 #[repr(align(128))]
 pub(crate) struct Slot {
     pub(crate) epoch: AtomicU64,
@@ -26,7 +26,7 @@ impl Slot {
         light_barrier();
     }
 
-    /// And leaves it.
+    /// Its thread leaves the run.
     #[inline]
     pub(crate) fn leave(&self) {
         self.epoch.store(IDLE, Release);
@@ -45,7 +45,7 @@ impl Slot {
         true
     }
 
-    /// And ends it.
+    /// Its thread ends the section.
     #[inline(always)]
     pub(crate) fn end_lone(&self) {
         self.lone.store(false, Release);
@@ -70,7 +70,7 @@ pub(crate) fn crowd(crowded: &AtomicBool, slots: &[Slot], turn: impl Fn()) -> bo
     if !heavy_barrier() {
         return false;
     }
-    // Sections that begin from here on see that they must not.
+    // Sections that begin from here on see `crowded`, and fail.
     while slots.iter().any(|slot| slot.lone.load(Acquire)) {
         turn();
     }

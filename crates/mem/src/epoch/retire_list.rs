@@ -19,7 +19,7 @@ impl<T> Default for RetireList<T> {
 }
 
 impl<T> RetireList<T> {
-    /// Nothing yet.
+    /// An empty list.
     pub fn new() -> RetireList<T> {
         RetireList(Mutex::new(Vec::new()))
     }
@@ -34,8 +34,8 @@ impl<T> RetireList<T> {
         drop(all);
     }
 
-    /// Takes `item`, and drops it once no run can use it: now if no run is seen to go on, else when
-    /// there are many, or somebody asks.
+    /// Takes `item`, and drops it once no run can use it: now if no run seems to be in progress,
+    /// otherwise when there are many, or at the next [`RetireList::settle`].
     pub fn retire(&self, item: T) {
         let tag = epoch::tag();
         let mut retired = self.lock();
@@ -48,7 +48,7 @@ impl<T> RetireList<T> {
         }
     }
 
-    /// Drops what no run can use any more, unless another thread is at it.
+    /// Drops the items that no run can use any more, unless another thread is doing so.
     pub fn settle(&self) {
         let Ok(mut retired) = self.0.try_lock() else { return };
         let Some((oldest, _)) = retired.first() else { return };

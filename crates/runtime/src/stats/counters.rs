@@ -5,7 +5,7 @@
 //!    thread word, which `epoch` sets.
 
 use super::estimate::Ended;
-use super::ledger::ProgSlots;
+use super::prog_slots::ProgSlots;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
 use skep_jit::stats::{JUMP_BITS, StatsControl, StatsLink, StatsSlot};

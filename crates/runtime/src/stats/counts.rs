@@ -3,8 +3,8 @@
 //!
 //! # Invariants
 //! 1. A slot is written by the thread that owns it, which folds it before another thread can own
-//!    it. Reading and folding are serialised (`ledger`), so a reader finds a count either in its
-//!    slot or in the folded counts, never in both or neither.
+//!    it. Reading and folding are serialised (`prog_slots`), so a reader finds a count either in
+//!    its slot or in the folded counts, never in both or neither.
 //! 2. `run_cnt` of a slot is never reset, because it determines which runs are timed. The folded
 //!    part of it is in `folded_cnt`.
 //!

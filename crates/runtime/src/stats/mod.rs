@@ -6,9 +6,9 @@
 //! are switched off again.
 //!
 //! Reading order: [`ProgStats`] (the result), `counters` (the counters of one program), `counts`
-//! (reading and folding slots), `estimate` (the time represented by a timed run), `accounts` (all
-//! programs), `ledger` (serialises reading and folding), `clock` (the length of a tick), `board`
-//! (the requests, and the sites switched for them).
+//! (reading and folding slots), `estimate` (the time represented by a timed run), `slot_registry`
+//! (the slots of all programs), `prog_slots` (the slots of one program, and the registry's lock),
+//! `clock` (the length of a tick), `requests` (the requests, and the sites switched for them).
 //!
 //! # Invariants
 //! 1. `run_cnt` is the number of runs that began while the program's statistics were on, at any
@@ -22,22 +22,22 @@
 //! includes that of its tail calls, and the targets are not counted. The sum over a chain from a
 //! main function is the kernel's number.
 
-mod accounts;
-mod board;
 mod clock;
 mod counters;
 mod counts;
 mod estimate;
-mod ledger;
+mod prog_slots;
 mod prog_stats;
+mod requests;
+mod slot_registry;
 
-pub use board::StatsGuard;
-pub(crate) use board::{Counted, StatsRequests};
 pub(crate) use clock::Clock;
 pub use clock::{ClockError, ClockSource, HostClock};
 pub(crate) use counters::{Counters, Timed};
-pub(crate) use ledger::gate;
+pub(crate) use prog_slots::gate;
 pub use prog_stats::ProgStats;
+pub use requests::StatsGuard;
+pub(crate) use requests::{Counted, StatsRequests};
 use skep_jit::stats::{BUCKETS, StatsSlot};
 use std::num::NonZeroU32;
 use std::sync::atomic;
@@ -70,7 +70,7 @@ impl StatsOptions {
         StatsOptions { sample, ..StatsOptions::default() }
     }
 
-    /// What serves both.
+    /// Options that satisfy both requests.
     fn merged(self, other: StatsOptions) -> StatsOptions {
         StatsOptions {
             sample: self.sample.min(other.sample),

@@ -1,4 +1,4 @@
-//! Ways to make code writable, all of which are refused.
+//! Attempts to make code writable, all of which must be refused.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -7,13 +7,13 @@ fn last() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or_default()
 }
 
-/// Whether mappings can be sealed here.
+/// Whether `mseal` is supported.
 pub(super) fn mseal_is_there() -> bool {
-    // SAFETY: no memory.
+    // SAFETY: accesses no memory.
     unsafe { libc::syscall(462, 0, 0, 0) == 0 }
 }
 
-/// All ways that there are to write to code at an address.
+/// All ways to write to code at an address.
 pub(super) fn attack(at: u64) {
     let page = (at & !4095) as *mut libc::c_void;
     // SAFETY: the page keeps its contents; every call is expected to be refused.
@@ -40,8 +40,8 @@ pub(super) fn attack(at: u64) {
     }
 }
 
-/// The file behind the code: no descriptor of it is left, and through its mappings, where we
-/// have the right to open them, it is sealed.
+/// The file behind the code: no descriptor is left, and if opened through its mappings, where that
+/// is permitted, it is sealed.
 fn attack_files() {
     let ours = |folder: &str| {
         let files = std::fs::read_dir(folder).unwrap().flatten();
@@ -59,7 +59,7 @@ fn attack_files() {
         assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
         assert!(file.set_len(0).is_err() && file.set_len(1 << 30).is_err());
         let fd = file.as_raw_fd();
-        // SAFETY: new mappings, of which the writable ones are expected to be refused.
+        // SAFETY: new mappings; the writable ones are expected to be refused.
         unsafe {
             let hole = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             assert_eq!(libc::fallocate(fd, hole, 0, 4096), -1);
@@ -77,19 +77,19 @@ fn attack_files() {
     }
 }
 
-/// The mapping that is written through does not become executable where mappings are sealed.
+/// The writable mapping of the code cannot be made executable where mappings are sealed.
 pub(super) fn attack_alias(at: *mut u8) {
     let page = (at as u64 & !4095) as *mut libc::c_void;
     let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-    // SAFETY: the page is written by nobody now; where it does become executable it is made
-    // what it was at once.
+    // SAFETY: nobody writes to the page now; where it does become executable, the protection is
+    // restored at once.
     unsafe {
         for prot in [libc::PROT_READ | libc::PROT_EXEC, all] {
             let got = libc::mprotect(page, 4096, prot);
             if mseal_is_there() {
                 assert_eq!((got, last()), (-1, libc::EPERM));
             } else {
-                // A known gap: older kernels have nothing against it.
+                // A known gap: older kernels do not prevent this.
                 assert_eq!(got, 0);
                 libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE);
             }
@@ -97,11 +97,11 @@ pub(super) fn attack_alias(at: *mut u8) {
     }
 }
 
-/// A known gap: before 6.10 nothing keeps memory without a file from becoming writable again, but
-/// through the process's own memory it is not written.
+/// A known gap: before 6.10 nothing prevents anonymous memory from becoming writable again, but it
+/// cannot be written through `/proc/self/mem`.
 pub(super) fn attack_unsealed(at: u64) {
     let page = (at & !4095) as *mut libc::c_void;
-    // SAFETY: the page keeps its contents, and is made what it was.
+    // SAFETY: the page keeps its contents, and its protection is restored.
     unsafe {
         assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE), 0);
         assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_EXEC), 0);
@@ -110,8 +110,8 @@ pub(super) fn attack_unsealed(at: u64) {
     assert!(memory.unwrap().write_at(&[0xcc], at).is_err());
 }
 
-/// A known gap: memory without a file has one all the same for those who may open what is behind
-/// mappings (`CAP_CHECKPOINT_RESTORE`), and that has no seals. The day it does, so does the page.
+/// A known gap: processes that may open the files behind mappings (`CAP_CHECKPOINT_RESTORE`) can
+/// open one for anonymous memory, too, and it has no seals. When that changes, this test fails.
 pub(super) fn attack_backing(at: u64) {
     let files = std::fs::read_dir("/proc/self/map_files").unwrap().flatten();
     let range = |name: &str| {

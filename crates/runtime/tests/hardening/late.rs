@@ -1,12 +1,13 @@
-//! What comes late: a second thread while the first is in a long run, rules against system calls
-//! when programs are loaded, programs one after the other where nothing may be patched.
+//! Late changes: a second thread that starts during a long run of the first, system call filters
+//! installed after programs were loaded, programs loaded one after another where nothing may be
+//! patched.
 
 use super::*;
 use std::sync::mpsc::channel;
 
 #[test]
 fn what_comes_late() {
-    // The run may be over before the second thread comes: on a busy machine it takes a few tries.
+    // The run may end before the second thread starts: on a busy machine it takes several attempts.
     let runs_alone = |test| alone(test, &[]).status.success();
     assert!((0..20).any(|_| runs_alone("late::second_thread")));
     passes("late::second_thread_without_membarrier");
@@ -18,7 +19,7 @@ fn what_comes_late() {
     passes("late::loads_in_a_child_without_code");
 }
 
-/// Stops waiting when the map `stop` holds something: 1; else, after some tenths of a second, 2.
+/// Waits until the map `stop` is set: returns 1; returns 2 after some tenths of a second.
 const WAITS: &str = "r6 = 0
     *(u32 *)(r10 - 4) = r6
     r2 = r10
@@ -42,7 +43,7 @@ late:
     r0 = 2
     exit";
 
-/// The first thread is alone until the second comes, which does not wait for its run.
+/// The first thread is alone until the second starts, which does not wait for its run.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn second_thread() {
@@ -61,7 +62,7 @@ fn second_thread() {
     assert_eq!(first.join().unwrap(), 1);
 }
 
-/// Rules against barriers come when one thread has run programs: no other can.
+/// Barriers are refused when one thread has run programs: no other thread can run any.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn second_thread_without_membarrier() {
@@ -79,7 +80,8 @@ fn second_thread_without_membarrier() {
     assert_eq!(loaded.run(), 7);
 }
 
-/// They come when two have: any number can, and statistics can still be switched off.
+/// They are refused when two have: any number of threads can, and statistics can still be switched
+/// off.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn many_threads_without_membarrier() {
@@ -91,7 +93,7 @@ fn many_threads_without_membarrier() {
     let on = loaded.runtime.enable_stats(every(1)).unwrap();
     assert_eq!(loaded.run(), 1);
     refuse(&[libc::SYS_membarrier]);
-    // What is loaded now is counted as well.
+    // Programs loaded now are counted as well.
     let two = loaded.target(2);
     let run_two = || two.run(&mut Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap()).unwrap().r0;
     std::thread::scope(|scope| {
@@ -107,13 +109,13 @@ fn many_threads_without_membarrier() {
     assert_eq!(counts(), [5, 5, 4]);
 }
 
-/// Pages of memory that this process has and shares with files.
+/// Resident pages of this process that are shared with files.
 fn shared_pages() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(2).unwrap().parse().unwrap()
 }
 
-/// Loads and frees programs of hundreds of KiB, runs each, and sees what stays.
+/// Loads and frees programs of hundreds of KiB, runs each, and checks the memory that remains.
 fn loads_and_frees() {
     let loaded = Loaded::with(PokeMode::Flag);
     let load = |value: u64| {
@@ -156,8 +158,8 @@ fn flagged_code_is_freed_without_membarrier() {
     loads_and_frees();
 }
 
-/// Who runs anything meanwhile may come to new code without having serialised its instruction
-/// stream since the old code was there.
+/// A thread that runs programs meanwhile may execute new code without having serialised its
+/// instruction stream since the old code was there.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn code_is_not_replaced_while_runs_go_on() {
@@ -182,7 +184,7 @@ fn code_is_not_replaced_while_runs_go_on() {
     assert_ne!(places[0], places[1]);
 }
 
-/// Helpers are within reach of code wherever it lies.
+/// Helpers are in reach of code at any address.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn helpers_without_memfd() {
@@ -194,8 +196,8 @@ fn helpers_without_memfd() {
     assert_eq!(run.r0 & !63, 64);
 }
 
-/// A child without code says so when it loads some, and does not touch what lies where the
-/// parent has its code.
+/// A child without the parent's code reports that when it loads a program, and does not touch the
+/// memory at the addresses of the parent's code.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn loads_in_a_child_without_code() {
@@ -227,10 +229,10 @@ fn no_membarrier() {
     assert!(refused.unwrap_err().to_string().contains("EPERM"));
     assert!(loaded.slots().delete(&[0; 4]).is_err());
     assert_eq!((loaded.run(), call(&code, 0)), (1, 0));
-    // What waits for nobody still works.
+    // Changes that wait for no thread still work.
     batch.commit_nowait().unwrap();
     assert_eq!(call(&code, 0), 1);
-    // All is as it has to be, but whether all threads know cannot be promised.
+    // The code is as requested, but it is unknown whether all threads execute it.
     assert!(matches!(batch.commit(), Err(poke::Error::Barrier(_))));
     // Statistics that cannot be switched on count nothing.
     assert!(loaded.runtime.enable_stats(StatsOptions::default()).is_err());

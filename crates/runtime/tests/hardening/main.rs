@@ -1,7 +1,7 @@
-//! Patching where processes are unlike ours: under a debugger, with all signals blocked, after
-//! `fork`, with rules against new code, with system calls refused; and what must never be possible.
+//! Patching in unusual processes: under a debugger, with all signals blocked, after `fork`, with
+//! executable memory or system calls restricted; and operations that must never be possible.
 //!
-//! Each runs in a process of its own: this file's binary once more, for one ignored test.
+//! Each test runs in a separate process: this binary again, with one ignored test.
 
 #![expect(clippy::print_stderr, reason = "says why it was skipped")]
 
@@ -68,7 +68,7 @@ fn program(name: &str, text: &str) -> VerifiedProgram {
     }
 }
 
-/// Tail calls slot 0, else gives 7.
+/// Tail calls slot 0; returns 7 otherwise.
 const MAIN: &str = "r2 = map[jmp]\nr3 = 0\ncall bpf_tail_call\nr0 = 7\nexit";
 
 struct Loaded {
@@ -95,7 +95,7 @@ impl Loaded {
         self.maps.get("jmp").unwrap().clone()
     }
 
-    /// A program that gives `value`.
+    /// A program that returns `value`.
     fn target(&self, value: u32) -> Instance {
         let program = program("target", &format!("r0 = {value}\nexit"));
         self.runtime.load(&program, &self.maps, &LoadOptions::default()).unwrap()
@@ -115,20 +115,21 @@ impl Loaded {
 const SWITCHED: [u8; 15] = [0x31, 0xc0, 0xa9, 1, 0, 0, 0, 0xc3, 0xb8, 1, 0, 0, 0, 0xc3, 0xcc];
 
 fn call(code: &BareCode, off: u32) -> u32 {
-    // SAFETY: the function gives 0 or 1 in either state of its switch.
+    // SAFETY: the function returns 0 or 1 in either state of its switch.
     let function: extern "C" fn() -> u32 =
         unsafe { std::mem::transmute(code.address(off) as *const u8) };
     function()
 }
 
-/// What threads see while the program of a slot is replaced, and freed, and switches turn: whatever
-/// was there, and nothing else after the change has returned. Threads come and go. Each run is
-/// counted once, whatever statistics are switched meanwhile, and memory is watched all the time.
+/// Replaces and frees the program of a slot and changes switches while threads run: they see the
+/// old or the new state, and only the new one after the change has returned. Threads start and
+/// exit. Each run is counted once, whatever statistics are switched meanwhile, and mappings are
+/// watched all the time.
 fn storm(rounds: u64) {
     storm_of(poke::mode(), rounds);
 }
 
-/// What slot 0 gives in a round.
+/// Result of slot 0 in a round.
 fn value(round: u64) -> u64 {
     if round.is_multiple_of(5) { 7 } else { 100 + round }
 }
@@ -142,11 +143,11 @@ fn offs() -> impl Iterator<Item = u32> {
 struct Storm {
     loaded: Loaded,
     bare: Option<BareCode>,
-    /// Odd while something changes; half of it is the round.
+    /// Odd while a change is in progress; half of it is the round.
     sequence: AtomicU64,
     done: AtomicBool,
     checked: AtomicU64,
-    /// Runs by what they gave.
+    /// Number of runs by result.
     runs: Vec<AtomicU64>,
 }
 
@@ -215,11 +216,11 @@ fn storm_of(mode: PokeMode, rounds: u64) {
                 storm.run(1000);
             }
         });
-        // Short lives.
+        // Short-lived threads.
         scope.spawn(|| {
             while !storm.done.load(Ordering::Relaxed) {
                 std::thread::scope(|scope| {
-                    // Not only its work: the thread has ended, and has given back what it had.
+                    // Waits not only for its work: the thread has exited, and has freed its slot.
                     scope.spawn(|| storm.run(3)).join().unwrap();
                 });
             }
@@ -236,7 +237,7 @@ fn storm_of(mode: PokeMode, rounds: u64) {
                 5 => all = None,
                 _ => {}
             }
-            // Settled for a while, sometimes.
+            // Pauses sometimes.
             if round % 16 == 0 {
                 std::thread::yield_now();
             }
@@ -258,7 +259,7 @@ fn storm_of(mode: PokeMode, rounds: u64) {
 
 fn no_handler_is_installed() {
     for signal in [libc::SIGTRAP, libc::SIGILL, libc::SIGSYS] {
-        // SAFETY: asks for the action of a signal, changes none.
+        // SAFETY: queries the action of a signal, and changes none.
         let action = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             assert_eq!(libc::sigaction(signal, std::ptr::null(), &mut action), 0);
@@ -268,7 +269,7 @@ fn no_handler_is_installed() {
     }
 }
 
-/// Refuses system calls with EPERM from now on, in this thread and those that it starts.
+/// Refuses these system calls with EPERM from now on, in this thread and those that it starts.
 fn refuse(calls: &[i64]) {
     let statement =
         |code: u32, k: u32, (jt, jf): (u8, u8)| libc::sock_filter { code: code as u16, jt, jf, k };
@@ -289,15 +290,15 @@ fn refuse(calls: &[i64]) {
     }
 }
 
-/// Refuses memory that becomes executable; false where the kernel does not know how.
+/// Forbids memory to become executable; false if the kernel does not support that.
 fn refuse_exec_gain() -> bool {
     const PR_SET_MDWE: i32 = 65;
     const PR_MDWE_REFUSE_EXEC_GAIN: u64 = 1;
-    // SAFETY: a rule for this process.
+    // SAFETY: a setting of this process.
     unsafe { libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
 }
 
-/// Runs one of the ignored tests below in a process of its own, maybe under another program.
+/// Runs one of the ignored tests below in a separate process, optionally under another program.
 fn alone(test: &str, under: &[&str]) -> Output {
     let this = std::env::current_exe().unwrap();
     let mut command = match under {
@@ -417,9 +418,9 @@ fn under_gdb() {
     assert!(!text.contains("SIGTRAP") && !text.contains("SIGSEGV"), "{text}");
 }
 
-/// The exit status of a child that does `work`.
+/// The exit status of a child that runs `work`.
 fn forked(work: impl FnOnce()) -> i32 {
-    // SAFETY: the child works and ends here; no other thread holds a lock of ours.
+    // SAFETY: the child runs the closure and exits here; no other thread holds a lock of ours.
     unsafe {
         let pid = libc::fork();
         assert!(pid >= 0);
@@ -434,7 +435,7 @@ fn forked(work: impl FnOnce()) -> i32 {
     }
 }
 
-/// What runs in processes of their own.
+/// Tests that run in separate processes.
 mod child {
     use super::attacks::{attack, attack_alias, attack_backing, attack_unsealed, mseal_is_there};
     use super::*;
@@ -445,7 +446,7 @@ mod child {
         storm(2_000);
     }
 
-    /// Programs that tail call are loaded, run and freed while their slot changes.
+    /// Programs with tail calls are loaded, run and freed while their slot changes.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn callers() {
@@ -489,7 +490,7 @@ mod child {
             assert_eq!(target.stats().run_cnt, ran.load(Ordering::Relaxed));
         }
         watch.end();
-        // A caller that is loaded now follows what is there now.
+        // A caller that is loaded now uses the current contents.
         for (target, value) in targets.iter().zip(1..) {
             loaded.put(target);
             let options = LoadOptions::default();
@@ -561,14 +562,15 @@ mod child {
         assert_eq!(why.kind(), ErrorKind::Memory);
     }
 
-    /// More code, and more sites, than there are addresses: what does not fit is refused, and what
-    /// is there is as it was.
+    /// More code, and more sites, than there are addresses for: what does not fit is refused, and
+    /// existing code is unchanged.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn no_addresses() {
         let status = std::fs::read_to_string("/proc/self/statm").unwrap();
         let pages: u64 = status.split(' ').next().unwrap().parse().unwrap();
-        // Room for the smallest stretch of addresses only, two pools in it, and what tests need.
+        // Room for the smallest address range only, with two pools in it, and the memory of the
+        // test.
         let bytes = pages * 4096 + (230 << 20);
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
         // SAFETY: a limit of this process.
@@ -599,7 +601,7 @@ mod child {
         assert!(why.to_string().contains("load program 'main'"), "{why}");
         assert_eq!((bytes(), loaded.runtime.programs().len()), (before, count));
         assert_eq!((loaded.run(), loaded.main.stats().run_cnt), (1, 1));
-        // Where something goes there is room again.
+        // After something was freed there is room again.
         drop(fits);
         let again = loaded.target(2);
         loaded.put(&again);
@@ -619,8 +621,8 @@ mod child {
             batch.add(&code.switch(2).unwrap(), on);
             batch.commit().unwrap();
         };
-        // Threads that run programs, each run timed, while the process forks. They count what they
-        // ran, as this thread does.
+        // Threads run timed programs while the process forks. They count their runs, as this thread
+        // does.
         let (done, runs, watch) = (AtomicBool::new(false), AtomicU64::new(0), Watch::start());
         let _on = loaded.runtime.enable_stats(every(1)).unwrap();
         std::thread::scope(|scope| {
@@ -638,7 +640,7 @@ mod child {
                 let status = forked(|| {
                     let before = loaded.main.stats();
                     assert!(before.run_cnt.abs_diff(before.timed_cnt) <= 2, "{before:?}");
-                    // All is as it was, and the child's own.
+                    // Everything is unchanged, and belongs to the child.
                     assert_eq!((loaded.run(), call(&code, 0)), seen);
                     turn(round % 2 == 1);
                     loaded.put(&two);
@@ -649,7 +651,8 @@ mod child {
                     loaded.put(&third);
                     assert_eq!(loaded.run(), 3);
                     assert_eq!(third.stats().run_cnt, 1);
-                    // What others counted before is there, and nobody counts but this thread.
+                    // Counts of other threads from before are included, and only this thread counts
+                    // now.
                     assert_eq!(loaded.main.stats().since(&before).run_cnt, 4);
                     if round == 0 {
                         storm(200);
@@ -676,7 +679,7 @@ mod child {
     }
 
     /// Another thread switches statistics and reads them whenever the process forks: a child does
-    /// the same, and waits for nobody who is not there.
+    /// the same, and does not wait for a thread that does not exist.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn forks_while_switched() {
@@ -695,7 +698,7 @@ mod child {
             });
             let children = (0..200).map(|_| {
                 forked(|| {
-                    // SAFETY: ends the child if it waits.
+                    // SAFETY: kills the child if it waits.
                     unsafe { libc::alarm(10) };
                     let before = loaded.main.stats().run_cnt;
                     let _on = switch();
@@ -746,7 +749,7 @@ mod child {
         assert_eq!(forked(attack_all), 0);
     }
 
-    /// Where barriers are refused, code lies in the same kind of memory.
+    /// If barriers are refused, code is in the same kind of memory.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn attacks_without_membarrier() {
@@ -757,8 +760,8 @@ mod child {
         no_memory_is_writable_and_executable();
     }
 
-    /// Where `memfd` is refused code lies in memory without a file, which is sealed where the
-    /// kernel knows how; a child's is, too.
+    /// If `memfd` is refused, code is in anonymous memory, which is sealed if the kernel supports
+    /// it; also in a child.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn attacks_without_memfd() {
@@ -778,7 +781,7 @@ mod child {
         attack_all();
         let child = || {
             attack_all();
-            // Its memory is its own.
+            // Its memory is separate.
             loaded.put(&loaded.target(3));
             assert_eq!(loaded.run(), 3);
             loaded.slots().delete(&[0; 4]).unwrap();

@@ -1,4 +1,4 @@
-//! `epoch/protocol.rs`: what a run may hold is not used again before it ends.
+//! `epoch/protocol.rs`: memory that a run may hold is not reused before it ends.
 
 use super::{
     NO_BARRIERS, REFUSED, breaks, breaks_on, heavy_barrier, light_barrier, model, model_on,
@@ -41,7 +41,7 @@ impl Threads {
         result
     }
 
-    /// Whether what was unlinked before is free, as far as one look tells.
+    /// Whether memory unlinked before is free, according to a single check.
     pub(super) fn is_free_now(&self) -> bool {
         let tag = self.epochs.tag();
         self.epochs.look(|| &self.slots);
@@ -49,8 +49,8 @@ impl Threads {
     }
 }
 
-/// Two things, one of which is linked; who is in a run reads what it finds, and what is free is
-/// written: loom calls both at once a race.
+/// Two objects, one of which is linked. Runs read the object that they find, and a freed object is
+/// written: loom reports a race if both happen.
 fn unlinked_things_are_kept(runners: usize) {
     let threads = Arc::new(Threads::new());
     let things = Arc::new([UnsafeCell::new(7u64), UnsafeCell::new(7)]);
@@ -60,7 +60,7 @@ fn unlinked_things_are_kept(runners: usize) {
             let (threads, things, link) = (threads.clone(), things.clone(), link.clone());
             thread::spawn(move || {
                 threads.run(at, || {
-                    // SAFETY: what the model is about; loom watches.
+                    // SAFETY: what the model checks; loom detects races.
                     things[link.load(Acquire)].with(|thing| assert_eq!(unsafe { *thing }, 7));
                 });
             })
@@ -89,13 +89,13 @@ fn nothing_is_free_where_barriers_are_refused() {
     });
 }
 
-/// The first thread takes a lock with stores while it is alone, `sections` times in one run; a
-/// second one says that it has come, and waits for the section that goes on, not for the run.
+/// The first thread takes a lock with plain stores while it is alone, `sections` times in one run;
+/// a second one announces itself, and waits for the current section, not for the run.
 fn who_is_alone((sections, waits): (usize, bool)) {
     let threads = Arc::new(Threads::new());
     let (crowded, lock) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let value = Arc::new(UnsafeCell::new(0u64));
-    // SAFETY: what the model is about; loom watches.
+    // SAFETY: what the model checks; loom detects races.
     let add = |value: &UnsafeCell<u64>| value.with_mut(|value| unsafe { *value += 1 });
     let first = {
         let (threads, crowded) = (threads.clone(), crowded.clone());

@@ -1,17 +1,16 @@
-//! The protocols between threads, with every order in which their loads and stores can happen
-//! (`loom` tries them all): when memory is free (`epoch`), when a direct tail call may be entered,
-//! what a batch leaves, in which order statistics are switched (`poke`), what is read of counters
-//! (`stats`).
+//! Models of the protocols between threads, checked with `loom` for every order of their loads and
+//! stores: when memory is free (`epoch`), when a direct tail call may be entered, the effects of a
+//! batch, the order in which statistics are switched (`poke`), reading of counters (`stats`).
 //!
-//! What is modelled is the product's own source: `epoch/protocol.rs` of `skep-mem`, `edit.rs`,
+//! The models compile the real sources: `epoch/protocol.rs` of `skep-mem`, `edit.rs`,
 //! `poke/batch.rs` and `poke/direct.rs` of `skep-text`, `sites.rs`, `stats/rate.rs` and
-//! `stats/slot.rs` of `skep-jit`, and `stats/counts.rs` are compiled here once more, with atomics
-//! that loom watches, and with sites that are words instead of code. Models have broken twins,
-//! which must be found out.
+//! `stats/slot.rs` of `skep-jit`, and `stats/counts.rs`, with loom's atomics, and with sites that
+//! are words instead of code. Each model has incorrect variants, in which loom must find an error.
 //!
-//! A process-wide `membarrier` is one word here that both sides change, so that whoever comes
-//! second sees all that the first did before ([`heavy_barrier`], [`light_barrier`]). A processor
-//! runs what it fetched at any time before, unless a barrier has come since ([`Fetched`]).
+//! A process-wide `membarrier` is modelled as a word that both sides change, so that the second one
+//! sees everything that the first one did before ([`heavy_barrier`], [`light_barrier`]). A
+//! processor executes what it fetched at any earlier time, unless a barrier has happened since
+//! ([`Fetched`]).
 
 mod epoch;
 mod poke;
@@ -21,7 +20,7 @@ use loom::sync::atomic::Ordering::{AcqRel, Relaxed};
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use std::cell::Cell;
 
-/// What of the host is broken in a model's twin.
+/// Faults of the host in an incorrect variant.
 #[derive(Clone, Copy, Default)]
 struct Host {
     /// Barriers do nothing.
@@ -31,7 +30,7 @@ struct Host {
 }
 
 thread_local! {
-    /// loom's threads are all this one.
+    /// All of loom's threads run on this thread.
     static HOST: Cell<Host> = Cell::default();
 }
 
@@ -39,7 +38,7 @@ loom::lazy_static! {
     static ref BARRIERS: AtomicU64 = AtomicU64::new(0);
 }
 
-/// Everything in one model, up to a number of preemptions.
+/// Runs a model, up to a number of preemptions.
 fn model(preemptions: usize, steps: impl Fn() + Send + Sync + 'static) {
     model_on((preemptions, Host::default()), steps);
 }
@@ -55,7 +54,7 @@ fn model_on((preemptions, host): (usize, Host), steps: impl Fn() + Send + Sync +
     HOST.set(Host::default());
 }
 
-/// Whether some order breaks it.
+/// Whether some order violates the model.
 fn breaks(steps: impl Fn() + Send + Sync + 'static) -> bool {
     breaks_on(Host::default(), steps)
 }
@@ -68,7 +67,7 @@ fn breaks_on(host: Host, steps: impl Fn() + Send + Sync + 'static) -> bool {
 const NO_BARRIERS: Host = Host { without_barriers: true, refuses: false };
 const REFUSED: Host = Host { without_barriers: false, refuses: true };
 
-/// All threads' earlier stores are visible, and what they fetched is fetched again.
+/// Makes all threads' earlier stores visible, and discards what they have fetched.
 fn heavy_barrier() -> bool {
     let host = HOST.get();
     if !host.without_barriers && !host.refuses {
@@ -77,7 +76,7 @@ fn heavy_barrier() -> bool {
     !host.refuses
 }
 
-/// The other side, where a heavy one may find a thread.
+/// The other side of the barrier, at points where it may find a thread.
 fn light_barrier() {
     if !HOST.get().without_barriers {
         BARRIERS.fetch_add(0, AcqRel);

@@ -1,5 +1,5 @@
 //! `poke/batch.rs`, `poke/direct.rs` `edit.rs`: what a batch leaves, when a tail call
-//! may be entered; and the order in which `stats/board.rs` switches.
+//! may be entered; and the order in which `stats/requests.rs` switches.
 
 use super::epoch::Threads;
 use super::{Fetched, NO_BARRIERS, REFUSED, breaks, breaks_on, model, model_on};
@@ -34,7 +34,7 @@ fn is_on(word: u32) -> bool {
     word == u32::from(SwitchSite::ON)
 }
 
-/// Two batches want two sites that are off: one of them gets both, the other none.
+/// Two batches change the same two sites, which are off: one batch changes both, the other none.
 fn batches_meet(in_one: bool) {
     let sites = Arc::new([Switch::new(false), Switch::new(false)]);
     let wins = Arc::new(AtomicUsize::new(0));
@@ -44,7 +44,7 @@ fn batches_meet(in_one: bool) {
             let mut batch = Batch::new();
             batch.add_from(&sites[order[0]], false, true);
             if !in_one {
-                // The twin does it in two.
+                // The incorrect variant uses two batches.
                 if batch.commit().is_err() {
                     return;
                 }
@@ -86,7 +86,7 @@ fn code_is_copied(holds: bool) {
         })
     };
     let held = holds.then(TextLock::take);
-    // The kernel copies a page now and one later.
+    // The kernel copies one page now and the other later.
     let copy = [1, 0].map(|at: usize| {
         thread::yield_now();
         sites[at].word()
@@ -102,8 +102,9 @@ fn a_child_has_all_of_a_batch_or_nothing() {
     assert!(breaks(|| code_is_copied(false)));
 }
 
-/// A processor that has fetched a site at any time before runs what it was or is, and what it is
-/// once `commit` has returned; also if another thread had changed it already, without waiting.
+/// A processor that has fetched a site at any earlier time executes its old or current state, and
+/// only the current one after `commit` has returned; also if another thread had changed it already,
+/// without waiting.
 fn a_commit_is_seen(is_changed_already: bool) {
     let site = Arc::new(Switch::new(false));
     let done = Arc::new(AtomicU64::new(0));
@@ -136,12 +137,12 @@ fn a_commit_is_seen(is_changed_already: bool) {
 fn nothing_is_stale_after_commit() {
     model(10, || a_commit_is_seen(false));
     assert!(breaks_on(NO_BARRIERS, || a_commit_is_seen(false)));
-    // Nothing is left to change, and there has to be a barrier all the same.
+    // Nothing is left to change, but a barrier is needed all the same.
     model(5, || a_commit_is_seen(true));
     assert!(breaks_on(NO_BARRIERS, || a_commit_is_seen(true)));
 }
 
-/// Where the barrier is refused sites are what they were, whoever else wants to change them.
+/// If the barrier is refused, sites keep their state, whoever else changes them.
 fn a_commit_is_taken_back() {
     let sites = Arc::new([Switch::new(false), Switch::new(true)]);
     let other = {
@@ -157,7 +158,7 @@ fn a_commit_is_taken_back() {
     batch.add(&sites[0], true);
     batch.add(&sites[1], false);
     assert!(matches!(batch.commit(), Err(Error::Barrier(_))));
-    // The other's changes are made, before or behind, and not taken back with these.
+    // The other thread's changes are made before or after, and not reverted with these.
     assert_eq!(other.join().unwrap(), Ok(()));
     assert_eq!([0, 1].map(|at: usize| is_on(sites[at].word())), [true, false]);
 }
@@ -177,13 +178,13 @@ fn a_commit_that_is_refused_changes_nothing() {
 #[derive(Clone, Copy, PartialEq)]
 enum Install {
     Right,
-    /// The call is open before its target is there.
+    /// The call is enabled before its target is set.
     FlippedFirst,
     /// Both in one batch.
     OneBatch,
 }
 
-/// Code that is freed by writing it: loom calls it a race if it is run then.
+/// Code that is written when freed: loom reports a race if it is executed then.
 struct Programs {
     code: [UnsafeCell<u64>; 2],
     targets: [Target; 2],
@@ -195,7 +196,7 @@ impl Programs {
     }
 
     fn run(&self, target: usize) {
-        // SAFETY: what the models are about; loom watches.
+        // SAFETY: what the models check; loom detects races.
         self.code[target].with(|code| assert_eq!(unsafe { *code }, 7));
     }
 
@@ -213,14 +214,14 @@ struct Called {
 }
 
 impl Called {
-    /// The call is vacant; its jump goes to program 0.
+    /// The call is disabled; its jump goes to program 0.
     fn new(vacant: bool) -> Called {
         let programs = Programs::new();
         let code = MachineCode::new(Switch::new(vacant), Jump::to(&programs.targets[0]));
         Called { threads: Threads::new(), programs, code }
     }
 
-    /// A run that comes by, of a processor that has fetched what it runs at any time before.
+    /// A run, on a processor that has fetched its code at any earlier time.
     fn run(&self) {
         self.threads.run(0, || {
             let (vacant, jump) = (self.code.vacant.text.site(), self.code.jump.text.site());
@@ -240,8 +241,8 @@ impl Called {
     }
 }
 
-/// A call that is vacant, and whose jump goes to what is freed already, is filled, then emptied,
-/// and what was in the slot is freed, while a run comes by.
+/// A disabled call whose jump goes to a freed program is enabled, then disabled, and the program of
+/// the slot is freed, during a run.
 fn a_call_is_installed_and_removed(install: Install) {
     let called = Arc::new(Called::new(true));
     called.programs.free(0);
@@ -280,7 +281,7 @@ fn a_tail_call_enters_what_is_there() {
     assert!(breaks_on(NO_BARRIERS, || a_call_is_installed_and_removed(Install::Right)));
 }
 
-/// A slot's program is replaced and the old one freed, while a run comes by.
+/// The program of a slot is replaced and the old one freed, during a run.
 fn a_call_is_retargeted(waits: bool) {
     let called = Arc::new(Called::new(false));
     let runner = {
@@ -289,7 +290,7 @@ fn a_call_is_retargeted(waits: bool) {
     };
     let calls = called.calls();
     calls.point(0, (true, Some(&called.programs.targets[1]))).unwrap();
-    // The twin frees without waiting for runs.
+    // The incorrect variant frees it without waiting for runs.
     if !waits || called.threads.is_free_now() {
         called.programs.free(0);
     }
@@ -312,8 +313,8 @@ enum Order {
     AtOnce,
 }
 
-/// Statistics go on and off while a run comes by: one that is counted at its entry finds the site
-/// at its tail call on, which ends its time.
+/// Statistics are switched on and off during a run: if it is counted at its entry, the site at its
+/// tail call is on, which ends its time.
 fn statistics_are_switched(order: Order) {
     let threads = Arc::new(Threads::new());
     let sites = Arc::new([Switch::new(false), Switch::new(false)]);

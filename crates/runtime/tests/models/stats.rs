@@ -1,6 +1,6 @@
-//! `stats/counts.rs`: what is read of slots is whole, and seen once, while threads end;
-//! `stats/accounts.rs`: nothing is lost or seen twice in a child of `fork`, either;
-//! `stats/rate.rs`: who is picked at a rate is weighed at it.
+//! `stats/counts.rs`: what is read from slots is consistent, and counted once, while threads exit;
+//! `stats/slot_registry.rs`: nothing is lost or counted twice in a child of `fork`, either;
+//! `stats/rate.rs`: a run picked at a rate has the weight of that rate.
 
 use super::{breaks, model};
 use loom::sync::atomic;
@@ -9,9 +9,6 @@ use loom::sync::atomic::{AtomicBool, AtomicU64};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-#[path = "../../src/stats/accounts.rs"]
-#[expect(dead_code, reason = "the product's file; not all of it is modelled")]
-mod accounts;
 #[path = "../../src/stats/counts.rs"]
 mod counts;
 #[path = "../../../jit/src/stats/rate.rs"]
@@ -20,23 +17,26 @@ mod rate;
 #[path = "../../../jit/src/stats/slot.rs"]
 #[expect(unreachable_pub, reason = "the product's file")]
 mod slot;
+#[path = "../../src/stats/slot_registry.rs"]
+#[expect(dead_code, reason = "the product's file; not all of it is modelled")]
+mod slot_registry;
 
-use accounts::{SlotRegistry, Slots};
 use counts::{Counts, add_timed};
 use rate::Rate;
 use skep_jit::stats::GOLDEN;
 use slot::StatsSlot;
+use slot_registry::{SlotRegistry, Slots};
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
-/// Less of a histogram: loom watches every word.
+/// A smaller histogram: loom tracks every word.
 const BUCKETS: usize = 2;
 
 fn pause(_turns: &mut u32) {
     thread::yield_now();
 }
 
-/// One slot of one program, and what is known of threads that have ended.
+/// One slot of one program, and the folded counts of exited threads.
 struct ProgSlot {
     slot: StatsSlot,
     taken: AtomicBool,
@@ -58,7 +58,7 @@ impl ProgSlot {
         add_timed(&self.slot, (5, Some(0)), 1);
     }
 
-    /// The thread of the slot ends.
+    /// The thread of the slot exits.
     fn end(&self, hands_over: bool) {
         self.folded.lock().unwrap().fold(&self.slot);
         self.taken.store(false, if hands_over { Release } else { Relaxed });
@@ -85,7 +85,7 @@ fn counts_are_whole(checks: bool) {
         thread::spawn(move || {
             let seen = match checks {
                 true => program.read(),
-                // The twin does not look at the sequence.
+                // The incorrect variant ignores the sequence.
                 false => {
                     let [ticks, timed] = [&program.slot.ticks, &program.slot.timed_cnt];
                     Counts { ticks: ticks.load(Relaxed), timed: timed.load(Relaxed), ..exactly(2) }
@@ -109,13 +109,14 @@ fn counts_are_read_whole() {
 #[derive(Clone, Copy, PartialEq)]
 enum Reader {
     Right,
-    /// Looks at the slot after it has let go of what is folded.
+    /// Reads the slot after it has unlocked the folded counts.
     FoldedFirst,
-    /// Looks at the slot before.
+    /// Reads the slot first.
     SlotFirst,
 }
 
-/// A thread runs and ends while another reads: the run is seen once it has ended, and once only.
+/// A thread runs and exits while another reads: the run is counted once it has ended, and only
+/// once.
 fn a_slot_is_folded(reader: Reader) {
     let program = ProgSlot::new(true);
     let runner = {
@@ -154,7 +155,7 @@ fn a_run_is_in_its_slot_or_folded() {
     assert!(breaks(|| a_slot_is_folded(Reader::SlotFirst)));
 }
 
-/// A thread ends, another takes its slot and goes on; what both counted is there.
+/// A thread exits, and another takes its slot; the counts of both are complete.
 fn a_slot_is_handed_over(hands_over: bool) {
     let program = ProgSlot::new(true);
     program.run();
@@ -178,7 +179,7 @@ fn a_slot_starts_anew_with_its_next_thread() {
     assert!(breaks(|| a_slot_is_handed_over(false)));
 }
 
-/// A child of `fork` finds the slot of a thread that did not come along, wherever that was.
+/// A child of `fork` finds the slot of a thread that does not exist in it, in any state.
 #[test]
 fn a_child_folds_what_others_were_writing() {
     model(3, || {
@@ -197,7 +198,7 @@ fn a_child_folds_what_others_were_writing() {
 }
 
 thread_local! {
-    /// A copy of slots is what a child of `fork` has. loom's threads are all this one.
+    /// Whether slots are being copied by `fork`. All of loom's threads run on this thread.
     static FORKS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -205,7 +206,8 @@ thread_local! {
 struct Memory(Arc<[StatsSlot; 2]>);
 
 impl Clone for Memory {
-    /// The same slots; for a child each word as it is or was, while other threads go on.
+    /// The same slots; for a child, each word has its current or an earlier value, while other
+    /// threads continue.
     fn clone(&self) -> Memory {
         if !FORKS.get() {
             return Memory(self.0.clone());
@@ -233,21 +235,21 @@ impl Slots for Memory {
     }
 }
 
-/// What a child has of the registry.
-fn forked(accounts: &SlotRegistry<Memory>) -> SlotRegistry<Memory> {
+/// The registry in a child.
+fn forked(registry: &SlotRegistry<Memory>) -> SlotRegistry<Memory> {
     FORKS.set(true);
-    let child = accounts.clone();
+    let child = registry.clone();
     FORKS.set(false);
     child
 }
 
-/// A thread runs and ends, and what it counted is folded, while another forks: a run that had ended
-/// is in the child, whole and once, and in the parent.
+/// A thread runs and exits, and its counts are folded, while another forks: a run that had ended is
+/// counted in the child, consistently and once, and in the parent.
 fn a_process_forks(holds: bool) {
     let slots = Memory(Arc::new([StatsSlot::default(), StatsSlot::default()]));
-    let mut accounts = SlotRegistry::new();
-    accounts.open(0, &slots);
-    let (registry, ran) = (Arc::new(Mutex::new(accounts)), Arc::new(AtomicU64::new(0)));
+    let mut registry = SlotRegistry::new();
+    registry.open(0, &slots);
+    let (registry, ran) = (Arc::new(Mutex::new(registry)), Arc::new(AtomicU64::new(0)));
     let runner = {
         let (registry, ran) = (registry.clone(), ran.clone());
         thread::spawn(move || {
@@ -264,7 +266,7 @@ fn a_process_forks(holds: bool) {
         drop(held);
         child
     } else {
-        // The twin lets go before all is copied.
+        // The incorrect variant unlocks before everything has been copied.
         let seen = held.clone();
         drop(held);
         forked(&seen)
@@ -282,13 +284,13 @@ fn a_child_has_what_was_counted_before() {
     assert!(breaks(|| a_process_forks(false)));
 }
 
-/// From every run to one in four, or back, while a run begins that is not one of the four: it is
-/// timed for itself alone, or not at all.
+/// The rate changes from every run to one in four, or back, while a run begins that is not one of
+/// the four: it is timed with weight 1, or not at all.
 fn a_run_is_weighed_at_its_rate(from: u32, to: u32, is_one_word: bool) {
     const NUMBER: u64 = 1;
     let sample = move |n: u32| NonZeroU32::new(n).unwrap();
     let (rates, words) = (Arc::new([Rate::default(), Rate::default()]), usize::from(!is_one_word));
-    // The twin has the threshold in one word and the weight in another.
+    // The incorrect variant has threshold and weight in separate words.
     let set = move |rates: &[Rate; 2], n: u32| (0..=words).for_each(|at| rates[at].set(sample(n)));
     set(&rates, from);
     let changer = {
@@ -298,7 +300,7 @@ fn a_run_is_weighed_at_its_rate(from: u32, to: u32, is_one_word: bool) {
     let picked = rates[0].weight(NUMBER);
     let weight = match is_one_word {
         true => picked,
-        // Whatever is picked at any rate: number 0.
+        // Number 0 is picked at every rate.
         false => picked.and_then(|_| rates[1].weight(0)),
     };
     assert!(weight.is_none_or(|weight| weight == 1), "{weight:?}");

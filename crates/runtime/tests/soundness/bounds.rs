@@ -1,4 +1,4 @@
-//! What one run can make of the host's memory, and what a user may not do.
+//! Limits on the memory that one run can use, and on what users may do.
 
 use super::{ENGINES, map, of_type, runtime};
 use skep_program::MapDef;
@@ -7,7 +7,7 @@ use skep_runtime::{Ctx, Errno, LoadOptions};
 use skep_uapi::{MapFlags, MapType, ProgType};
 use std::sync::Arc;
 
-/// Clones its packet 6,000 times; what the last call said.
+/// Clones its packet 6,000 times; returns the result of the last call.
 const CLONES: &str = "
     r6 = r1
     r7 = 6000
@@ -40,7 +40,7 @@ fn clones_of_a_run_are_bounded() {
             assert!(clones.iter().all(|clone| *clone == (1, vec![0; 4000])));
             assert!((12 << 20..=16 << 20).contains(&(runtime.memory_bytes() - before)));
         }
-        // A shorter packet is cloned each time, and the long ones are gone.
+        // A shorter packet is cloned each time, and the long clones are gone.
         ctx.set_packet(&[0; 64]).unwrap();
         assert_eq!(instance.run(&mut ctx).unwrap().r0, 0);
         assert_eq!((ctx.clones().len(), ctx.clones_lost()), (6000, 0));
@@ -49,7 +49,7 @@ fn clones_of_a_run_are_bounded() {
     }
 }
 
-/// As bpf(2) says: 8 is `BPF_F_RDONLY`, 16 `BPF_F_WRONLY`.
+/// As in bpf(2): 8 is `BPF_F_RDONLY`, 16 `BPF_F_WRONLY`.
 #[test]
 fn who_may_not_read_or_write_may_not_pop() {
     let runtime = runtime();

@@ -1,5 +1,5 @@
-//! What helpers read of a stack is the run's frames, and nothing of the functions around them; and
-//! what an index by CPU relies on.
+//! Helpers can read the run's frames on the stack, but not those of functions around them; and CPU
+//! numbers used as indices are in range.
 
 use super::{map, of_type, program, runtime};
 use skep_program::MapDef;
@@ -8,7 +8,7 @@ use skep_runtime::{Ctx, ErrorKind, LoadOptions, Options, Runtime};
 use skep_uapi::{MapType, ProgType};
 use std::sync::Arc;
 
-/// Reads 8 bytes at a distance from its frame that the context says: 0, or EFAULT.
+/// Reads 8 bytes at an offset from its frame given by the context: 0, or EFAULT.
 const READS: &str = "
     r7 = *(u64 *)(r1 + 0)
     r7 <<= 48
@@ -35,7 +35,7 @@ fn probe_read_reads_the_frames_of_machine_code_only() {
     };
     let readable: Vec<i64> =
         (-3000..3000).map(|word| 8 * word).filter(|off| can_read(*off)).collect();
-    // Its 64 bytes, with what machine code saves around them: a few registers.
+    // Its 64 bytes, with some registers that machine code saves around them.
     assert!((-64..0).step_by(8).all(|off| readable.contains(&off)), "{readable:?}");
     assert!(readable.iter().all(|off| (-128..128).contains(off)), "{readable:?}");
 }

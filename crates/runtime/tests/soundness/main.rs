@@ -1,5 +1,5 @@
-//! What must hold whatever an embedder does: programs get the maps that they were verified with,
-//! and who is stopped leaves nothing behind.
+//! Guarantees regardless of what an embedder does: programs get the maps that they were verified
+//! with, and stopped runs leave nothing behind.
 
 mod bounds;
 mod frames;

@@ -1,4 +1,4 @@
-//! A program is given maps that are not those it was verified with.
+//! Programs with maps other than those they were verified with.
 
 use super::{ENGINES, map, program, runtime};
 use skep_program::MapDef;
@@ -29,7 +29,7 @@ fn constants(contents: [u8; 8], frozen: bool) -> MapDef {
     MapDef { map_flags, contents, frozen, ..map("m", MapType::Array, (4, 8, 1)) }
 }
 
-/// Says why a program that was verified with `verified` does not get a map made of `made`.
+/// Why a program that was verified with `verified` is not given a map created from `made`.
 fn refused(text: &str, made: MapDef, verified: MapDef) -> String {
     let program = program(text, &Arc::from([verified]));
     let mut texts = ENGINES.map(|engine| {
@@ -51,7 +51,7 @@ fn a_map_with_smaller_values_is_refused() {
     let small = map("m", MapType::Array, (4, 8, 1));
     let text = "it has 8 bytes of a value, not 800000";
     assert_eq!(refused(LAST_WORD, small, large.clone()), text);
-    // All else that the verifier reads of a definition.
+    // Everything else that the verifier uses from a definition.
     let with = |change: fn(&mut MapDef)| {
         let mut other = large.clone();
         change(&mut other);
@@ -99,7 +99,7 @@ fn maps_of_another_runtime_are_refused() {
     assert!(other.load(&program, &maps, &LoadOptions::default()).is_ok());
 }
 
-/// What is behind a constant key of an inner array is there: the verifier says so.
+/// Elements with a constant key of an inner array exist: the verifier assumes so.
 #[test]
 fn an_inner_array_has_the_entries_of_the_template() {
     for (map_type, flags) in
@@ -122,7 +122,7 @@ fn an_inner_array_has_the_entries_of_the_template() {
     }
 }
 
-/// The constants of a template are not those of the maps that come in.
+/// The constants of a template are not those of the inner maps.
 #[test]
 fn a_template_has_no_constants() {
     let outer = |inner| MapDef {

@@ -1,4 +1,5 @@
-//! What a run has looked up in a trie stays what it was, and copies are whole, whoever writes.
+//! Values looked up in a trie stay valid during the run, and copies are consistent, despite
+//! concurrent writers.
 
 use super::{ENGINES, map, program, runtime};
 use skep_program::MapDef;
@@ -13,8 +14,8 @@ fn trie(value: u32) -> Arc<[MapDef]> {
     Arc::from([MapDef { map_flags: MapFlags::NO_PREALLOC, ..trie }])
 }
 
-/// Looks a key up, deletes it, puts in and deletes others, and reads what it looked up: 1, as in
-/// Linux 6.18.
+/// Looks a key up, deletes it, inserts and deletes others, and reads the value: 1, as in Linux
+/// 6.18.
 const HOLDS: &str = "
     r1 = 32
     *(u32 *)(r10 - 8) = r1
@@ -77,7 +78,7 @@ fn a_run_keeps_what_it_has_looked_up_in_a_trie() {
     }
 }
 
-/// Looks key 1 up and then reads its value again and again: how often it was another one.
+/// Looks key 1 up and then reads its value repeatedly: how often it was that of another key.
 const STANDS: &str = "
     r1 = 32
     *(u32 *)(r10 - 8) = r1
@@ -170,7 +171,7 @@ fn values_of_a_trie_are_whole_while_it_is_written() {
     }
 }
 
-/// Keys of 16 bytes that say of themselves whether they are one.
+/// Keys of 16 bytes with a checksum.
 #[test]
 fn keys_of_a_hash_are_whole_while_it_is_written() {
     let runtime = runtime();

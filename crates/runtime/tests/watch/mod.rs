@@ -1,12 +1,12 @@
-//! Watches the mappings of the process while a test goes on, again and again: none is ever writable
-//! and executable, and memory for code has its two mappings, one of either kind.
+//! Watches the mappings of the process during a test: none is ever both writable and executable,
+//! and memory for code has exactly two mappings, one of each kind.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that looks until this ends.
+/// A thread that watches until this is dropped.
 pub(crate) struct Watch {
     done: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -20,7 +20,7 @@ impl Watch {
         let thread = std::thread::spawn(move || {
             while !until.load(Ordering::Relaxed) {
                 no_memory_is_writable_and_executable();
-                // Nobody listens after the first.
+                // After the first message nobody receives.
                 let _ = looked.send(());
                 std::thread::sleep(Duration::from_micros(100));
             }
@@ -29,7 +29,7 @@ impl Watch {
         Watch { done, thread }
     }
 
-    /// Fails if it ever saw what must not be.
+    /// Fails if it ever saw a violation.
     pub(crate) fn end(self) {
         self.done.store(true, Ordering::Relaxed);
         self.thread.join().expect("the watcher saw nothing wrong");

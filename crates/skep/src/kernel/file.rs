@@ -114,7 +114,7 @@ pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Resu
         _ => refuse_others(bytes).map(|()| (bytes, release)),
     };
     let (btf, release) = made.map_err(|why| Error::new(path, IMPORT, why))?;
-    let btf = Btf::parse(btf).map_err(|e| Error::new(path, IMPORT, e))?;
+    let btf = Btf::parse(btf).map_err(|e| Error::of(path, IMPORT, e))?;
     let why = "BTF does not contain the kernel's release; use --release";
     let release = release.ok_or_else(|| Error::new(path, IMPORT, why))?;
     if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {

@@ -1,5 +1,5 @@
-//! A case on the interpreter, or as machine code, by itself: no maps, no helpers but `bpf_loop`.
-//! For the cases that only compute.
+//! Runs a case on the interpreter, or as machine code, without the runtime: no maps, no helpers
+//! except `bpf_loop`. For cases that only compute.
 
 use super::Native;
 use super::input::{Input, inputs};
@@ -11,10 +11,10 @@ use skep_interp::{FlatMemory, Limits, Linked, run};
 use skep_jit::Tuning;
 use std::sync::Arc;
 
-/// More insns than any case runs.
+/// More insns than any case executes.
 const FUEL: u64 = 100_000_000;
 
-/// The text of a case's runs on the interpreter; `None` if the case needs more than it has.
+/// The text of a case's runs on the interpreter; `None` if the case needs more.
 pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
     let [program] = programs else { return Ok(None) };
     let verified = engine::verified(program)?;
@@ -41,7 +41,7 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
     Ok(Some(text))
 }
 
-/// Kfuncs and helpers are the runtime's.
+/// Kfuncs and helpers need the runtime.
 fn needs_runtime(program: &Program) -> bool {
     use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
     use skep::uapi::helper::HelperId;
@@ -52,7 +52,7 @@ fn needs_runtime(program: &Program) -> bool {
     })
 }
 
-/// The same as machine code.
+/// The same for machine code.
 pub fn on_jit(
     case: &Case,
     programs: &[Program],

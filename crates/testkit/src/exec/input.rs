@@ -1,4 +1,4 @@
-//! What a case is run on.
+//! The inputs of a case.
 
 use crate::suite::{Case, bytes};
 use skep::uapi::ProgType;
@@ -12,7 +12,7 @@ pub enum Input {
     Packet(Vec<u8>),
 }
 
-/// Length of the packet of a case that gives none: as short as Ethernet allows, with room to spare.
+/// Default length of a packet: the minimum of Ethernet.
 const PACKET_BYTES: u8 = 64;
 
 /// The runs of a case, at least one.

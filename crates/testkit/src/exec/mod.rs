@@ -1,4 +1,4 @@
-//! Cases that run: a program, what it is run on, and a `run` block with what came out.
+//! Cases that run: a program, its inputs, and a `run` block with the results.
 //!
 //! ````markdown
 //! ```toml
@@ -11,13 +11,13 @@
 //! ```
 //! ````
 //!
-//! Programs of type `syscall` have the words as their context, and write results back into it:
-//! so 64-bit results are seen, though a test run returns 32 bits. Programs that take packets are
-//! run on each of `packets`. Maps with `dump` follow at the end. All engines write the same text,
-//! so that comparing them is comparing lines; `cargo bless` takes the kernel's.
+//! Programs of type `syscall` have the words as their context and write results back to it, so that
+//! 64-bit results are visible although a test run returns 32 bits. Programs that take packets are
+//! run on each of `packets`. Maps with `dump` follow at the end. All engines produce the same text,
+//! so that they are compared line by line; `cargo bless` writes the kernel's.
 //!
-//! A type of program that the kernel does not run for a test has `unjudged = "reason"`: the `run`
-//! block is then a person's, and the reason says what it follows from.
+//! For a program type that the kernel does not support in test runs, `unjudged = "reason"` is set:
+//! the `run` block is then written by hand, and the reason says where it comes from.
 //!
 //! Tests: `tests/exec/*.md`, on every engine.
 

@@ -1,9 +1,9 @@
-//! A case as machine code by itself: no maps, of helpers only `bpf_loop`. The counterpart of
-//! [`super::on_interp`].
+//! Runs a case as machine code without the runtime: no maps, no helpers except `bpf_loop`. The
+//! counterpart of [`super::on_interp`].
 //!
 //! # Invariants
-//! 1. Only a program that our verifier accepted is compiled; it has no maps, and its helpers are
-//!    those here.
+//! 1. Only a program that our verifier accepted is compiled; it has no maps, and only calls helpers
+//!    that exist here.
 //! 2. The context is at least as long as the program may touch.
 
 #![allow(unsafe_code)]
@@ -30,7 +30,7 @@ impl Native {
     ///
     /// # Errors
     ///
-    /// What is not supported yet.
+    /// Something is not supported yet.
     pub fn new(verified: &VerifiedProgram, tuning: &Tuning) -> Result<Option<Native>, String> {
         let program: &Program = verified.program();
         if !program.maps.is_empty() || program.prog_type != ProgType::Syscall {
@@ -47,15 +47,15 @@ impl Native {
     ///
     /// # Errors
     ///
-    /// A context that is too short.
+    /// The context is too short.
     pub fn run(&self, ctx: &mut [u8]) -> Result<u64, String> {
         if ctx.len() < self.ctx_bytes {
             return Err(format!("a context of {} bytes, not {}", ctx.len(), self.ctx_bytes));
         }
         let mut env = RunEnv { fuel: i64::MAX, ..RunEnv::default() };
         ENV.set(&raw mut env);
-        // SAFETY: invariants 1 and 2: the program was verified for this context, and touches
-        // nothing else but its stack.
+        // SAFETY: invariants 1 and 2: the program was verified for this context, and accesses
+        // nothing else except its stack.
         Ok(unsafe { self.code.entry()(ctx.as_mut_ptr(), &mut env) })
     }
 }
@@ -73,15 +73,15 @@ extern "C" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _: u64)
     if flags != 0 {
         return -22i64 as u64;
     }
-    // A function that no path walked is gone; then there are no rounds.
+    // A callback that no path walked has been removed; then there are no iterations.
     if callback == 0 {
         return 0;
     }
     if rounds > ROUNDS_MAX {
         return -7i64 as u64;
     }
-    // SAFETY: the verifier lets only the address of a function be passed, and machine code makes
-    // it one with this signature.
+    // SAFETY: the verifier only allows the address of a function here, and machine code converts it
+    // to one with this signature.
     let callback = unsafe { std::mem::transmute::<*const (), Callback>(callback as *const ()) };
     for round in 0..rounds {
         if callback(round, ctx, 0, 0, 0, ENV.get()) != 0 {

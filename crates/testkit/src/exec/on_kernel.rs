@@ -1,4 +1,4 @@
-//! A case on the host kernel, by BPF_PROG_TEST_RUN.
+//! Runs a case on the host kernel with BPF_PROG_TEST_RUN.
 
 use super::input::{Input, inputs};
 use super::text::{Entry, Output, dumped, map_lines, run_line};
@@ -7,10 +7,10 @@ use skep::program::Program;
 use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::run::Loaded;
 
-/// `ENOTSUPP`, which has no name outside of the kernel: the type has no test run.
+/// `ENOTSUPP`, which is not defined outside of the kernel: the type has no test run.
 const ENOTSUPP: i32 = 524;
 
-/// The host kernel loads a case's programs, and has no test run for them.
+/// Checks that the host kernel loads a case's programs but has no test run for them.
 pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), String> {
     let loaded = Loaded::new(programs)?;
     for input in inputs(case)? {

@@ -1,4 +1,4 @@
-//! A case in our runtime: with maps and helpers, interpreted or as machine code.
+//! Runs a case in our runtime: with maps and helpers, interpreted or as machine code.
 
 use super::input::{Input, inputs};
 use super::text::{Output, dumped, map_lines, run_line};
@@ -13,15 +13,16 @@ use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runt
 /// How a case is run here.
 #[derive(Debug, Clone)]
 pub struct Way {
-    /// What runs it.
+    /// The engine.
     pub engine: Engine,
-    /// With statistics on; then every run has to be counted.
+    /// With statistics enabled; then every run must be counted.
     pub counted: bool,
-    /// How the first program, and each target of tail calls behind it, is compiled.
+    /// How the first program and each target of its tail calls are compiled.
     pub tuning: fn(usize) -> Tuning,
 }
 
-/// The text of a case's runs; `None` if the case uses what the runtime does not have yet.
+/// The text of a case's runs; `None` if the case uses something that the runtime does not support
+/// yet.
 pub fn on_runtime(case: &Case, programs: &[Program], way: Way) -> Result<Option<String>, String> {
     let Way { engine, counted, tuning } = way;
     let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).map_err(text)?;
@@ -58,7 +59,7 @@ pub fn on_runtime(case: &Case, programs: &[Program], way: Way) -> Result<Option<
     Ok(Some(text))
 }
 
-/// The first program has run so often, and more often if it was tail called, too.
+/// Checks that the first program was counted this often, or more if it may have been tail called.
 fn check_counts(instances: &[Instance], (runs, tail_calls): (u64, bool)) -> Result<(), String> {
     for (at, stats) in instances.iter().map(Instance::stats).enumerate() {
         let wanted = match (at, tail_calls) {
@@ -106,7 +107,7 @@ fn run(instance: &Instance, program: &Program, input: &Input) -> Result<Output, 
     let result = instance.run(&mut ctx).map_err(text)?;
     let bytes = match input {
         Input::Words(_) => ctx.raw_bytes(),
-        // Metadata, where a program made some, stand before the packet.
+        // Metadata, if a program created some, precede the packet.
         Input::Packet(_) => [ctx.meta_bytes(), ctx.packet_bytes()].concat(),
     };
     Ok(Output { r0: result.retval, bytes })

@@ -5,11 +5,11 @@ use crate::suite::Case;
 use skep::program::MapDef;
 use std::fmt::Write as _;
 
-/// What came out of one run.
+/// The result of one run.
 pub(super) struct Output {
-    /// The low half, which is what a test run returns.
+    /// The low half, which a test run returns.
     pub(super) r0: u32,
-    /// The context if it was made of words, else the packet.
+    /// The context if it consists of words, otherwise the packet.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Maps of the case that are shown at the end: name and index, in order.
+/// Maps of the case that are printed at the end: index and definition, in order.
 pub(super) fn dumped<'a>(case: &'a Case, maps: &'a [MapDef]) -> Vec<(usize, &'a MapDef)> {
     let shown = |map: &MapDef| case.options.map.get(&map.name).is_some_and(|options| options.dump);
     maps.iter().enumerate().filter(|(_, map)| shown(map)).collect()

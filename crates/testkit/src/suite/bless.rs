@@ -1,4 +1,4 @@
-//! Rewrites the transcripts of a suite. Claims that a person wrote are not touched.
+//! Rewrites the transcripts of a suite. Claims written by hand are not touched.
 
 use super::case::Case;
 use super::check::record;
@@ -6,11 +6,11 @@ use super::read::read;
 use skep::insn::Insn;
 use std::ops::Range;
 
-/// The insns of a case and the log of its judge, if there is an answer.
+/// The insns of a case and the kernel's log, if there is a result.
 pub type Answered = Option<(Vec<Insn>, String)>;
 
-/// The suite with each transcript replaced by what `answer` gives for its case: the insns and the
-/// log. A case without an answer, and a transcript that already holds, stay as they are.
+/// The suite with each transcript replaced by the result of `answer` for its case: the insns and
+/// the log. A transcript without a result, or one that already matches, is not changed.
 pub fn bless(text: &str, answer: &mut dyn FnMut(&Case) -> Answered) -> Result<String, String> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for case in read(text)?.iter().filter(|case| !case.transcripts.is_empty()) {

@@ -1,4 +1,4 @@
-//! A case to a [`Program`].
+//! Builds a [`Program`] from a case.
 
 use super::case::Case;
 use super::case_btf::{self, CaseBtf};
@@ -12,8 +12,8 @@ use skep::program::{
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
 
-/// Assembles a case. `kernel_btf` is for kfuncs and attach targets; a case that needs it and has
-/// none is an error that starts with `no kernel BTF`.
+/// Assembles a case. `kernel_btf` is used for kfuncs and attach targets; if a case needs it and it
+/// is `None`, the error starts with `no kernel BTF`.
 pub fn program(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<(Program, Assembly), String> {
     assembled(("main", &case.bpf), &case.options, kernel_btf)
 }
@@ -26,7 +26,7 @@ pub fn programs(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<Vec<Progra
     std::iter::once(main).chain(targets).map(made).collect()
 }
 
-/// Assembles a program of that name from its text.
+/// Assembles a program with that name from its text.
 pub fn assembled(
     (name, bpf): (&str, &str),
     options: &Options,
@@ -70,7 +70,7 @@ pub fn assembled(
     Ok((program, assembly))
 }
 
-/// Fills in what the text names: maps by index, kernel functions and variables by BTF id.
+/// Resolves names in the text: maps to indices, kernel functions and variables to BTF ids.
 fn resolve(
     assembly: &mut Assembly,
     options: &Options,
@@ -198,7 +198,7 @@ fn flags<F: Default + std::ops::BitOr<Output = F>>(
     })
 }
 
-/// Hexadecimal digits, spaces between bytes allowed.
+/// Hexadecimal digits; spaces between bytes are allowed.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<u32> = text
         .chars()

@@ -6,33 +6,33 @@ use std::ops::Range;
 /// One case.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The headings down to it, joined by ` / `.
+    /// The headings above it and its own, joined by ` / `.
     pub name: String,
     /// Line of the `bpf` block in the file, from 1.
     pub line: usize,
-    /// Its options, those of the headings above included.
+    /// Its options, including those inherited from headings above.
     pub options: Options,
     /// The program.
     pub bpf: String,
-    /// The transcripts beside it.
+    /// Its transcripts.
     pub transcripts: Vec<Transcript>,
 }
 
-/// A block that a machine wrote.
+/// A block written by a machine.
 #[derive(Debug, Clone)]
 pub struct Transcript {
-    /// What of.
+    /// Its kind.
     pub kind: TranscriptKind,
     /// Its text; a line `...` stands for any number of lines.
     pub text: String,
-    /// Where its text is in the file, bytes.
+    /// Byte range of its text in the file.
     pub range: Range<usize>,
 }
 
 /// What a transcript records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptKind {
-    /// The log at the case's level, addresses and times set aside.
+    /// The log at the case's level, without addresses and times.
     Log,
     /// The statistics at its end.
     Stats,

@@ -1,4 +1,4 @@
-//! BTF of a case: a function for each subprog, a struct for each map value with fields.
+//! Generates BTF for a case: a function for each subprog, a struct for each map value with fields.
 
 use super::options::{FuncOptions, MapOptions, Options};
 use skep::btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId};
@@ -8,7 +8,7 @@ use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep::program::FuncInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was built.
+/// The result.
 #[derive(Default)]
 pub(super) struct CaseBtf {
     pub(super) btf: Option<Btf>,
@@ -17,7 +17,7 @@ pub(super) struct CaseBtf {
     pub(super) maps: BTreeMap<String, (TypeId, TypeId, u32)>,
 }
 
-/// Kernel types that a field may have: name, size and alignment in bytes.
+/// Kernel types allowed for fields: name, size and alignment in bytes.
 const KERNEL_TYPES: [(&str, u32, u32); 5] = [
     ("bpf_spin_lock", 4, 4),
     ("bpf_res_spin_lock", 4, 4),
@@ -26,7 +26,7 @@ const KERNEL_TYPES: [(&str, u32, u32); 5] = [
     ("bpf_refcount", 4, 4),
 ];
 
-/// Builds what the options or the insns ask for; nothing if they ask for nothing.
+/// Generates what the options or insns require; nothing if they require nothing.
 pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, String> {
     let names_func = |insn: &skep::insn::Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
     let wants_funcs =
@@ -148,7 +148,7 @@ impl Types {
         Ok(self.builder.ptr(target))
     }
 
-    /// A struct of so many bytes.
+    /// A struct of this many bytes.
     fn mem(&mut self, size: &str) -> Result<TypeId, String> {
         let bytes: u32 = size.parse().map_err(|_| format!("mem:{size}: not a size"))?;
         let (byte, index) = (self.int("u8")?, self.int("u32")?);
@@ -182,8 +182,8 @@ impl Types {
         Ok((key, value, size))
     }
 
-    /// Type, size and alignment of a field: an integer, an array of them, a type of the kernel, a
-    /// `kptr` to the value of a map before it (`m_value`), or to a struct with one number.
+    /// Type, size and alignment of a field: an integer, an array of integers, a kernel type, a
+    /// `kptr` to the value of an earlier map (`m_value`), or to a struct with one number.
     fn field(&mut self, name: &str) -> Result<(TypeId, u32, u32), String> {
         if let Some(object) = name.strip_prefix("kptr ") {
             let object = match self.known.get(object) {
@@ -221,7 +221,7 @@ impl Types {
     }
 }
 
-/// The struct that a program of this type calls its context.
+/// The name of the context struct for this program type.
 fn ctx_struct(prog_type: &str) -> Result<&'static str, String> {
     Ok(match prog_type {
         "xdp" => "xdp_md",

@@ -1,4 +1,4 @@
-//! Whether an engine's answer bears a case out.
+//! Compares an engine's result with a case.
 
 use super::case::{Case, TranscriptKind};
 use super::claims::{Claims, pairs, value_agrees};
@@ -8,18 +8,18 @@ use skep_kernel::bpf::errno_name;
 use skep_kernel::kernel_log;
 use std::fmt::Write as _;
 
-/// An engine's answer.
+/// An engine's result.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     /// The program was accepted.
     pub accepted: bool,
-    /// errno of a refusal, else 0.
+    /// errno of a rejection, otherwise 0.
     pub errno: i32,
-    /// The log at the case's level with statistics, as the engine wrote it.
+    /// The log at the case's level with statistics, as printed by the engine.
     pub log: String,
 }
 
-/// Everything in which the answer is not what the case says; empty if it is.
+/// All differences between the result and the case; empty if there are none.
 pub fn check(case: &Case, assembly: &Assembly, evidence: &Evidence) -> Result<String, String> {
     let claims = Claims::read(&case.bpf)?;
     let mut wrong = String::new();
@@ -76,7 +76,7 @@ fn facts(claims: &Claims, assembly: &Assembly, evidence: &Evidence, wrong: &mut 
     }
 }
 
-/// The first line that tells the state after an insn: its own, or, where other lines came between
+/// The first line with the state after an insn: its own line or, if other lines follow
 /// (`mark_precise: ...`), the one that starts with the index of the next insn, `6: R1=200`.
 fn logged_after(log: &str, at: usize) -> Option<&str> {
     let mut lines = log.lines().skip_while(|line| insn_of(line) != Some(at));
@@ -98,19 +98,19 @@ fn state_of(line: &str) -> &str {
     }
 }
 
-/// The index of the insn that a line of the log shows: `12: (95) exit`.
+/// The index of the insn in a line of the log: `12: (95) exit`.
 fn insn_of(line: &str) -> Option<usize> {
     let (index, rest) = line.split_once(": (")?;
     rest.get(2..3).filter(|&c| c == ")")?;
     index.parse().ok()
 }
 
-/// The insn of `infinite loop detected at insn 3`, which is not walked a second time.
+/// The insn in `infinite loop detected at insn 3`, which is not walked a second time.
 fn looped_at(line: &str) -> Option<usize> {
     line.strip_prefix("infinite loop detected at insn ")?.parse().ok()
 }
 
-/// What a transcript of this kind records of a log.
+/// The part of a log that a transcript of this kind records.
 pub(super) fn record(kind: TranscriptKind, log: &str, insns: &[Insn]) -> String {
     let is_statistics =
         |line: &str| line.starts_with("processed ") || line.starts_with("stack depth ");
@@ -127,8 +127,8 @@ pub(super) fn record(kind: TranscriptKind, log: &str, insns: &[Insn]) -> String 
     kept.flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// The first line of `wanted` that `answer` does not have in its place. Lines follow each other
-/// unless `...` stands between; the first line is the first of the answer, the last its last.
+/// The first line of `wanted` that does not match `answer`. Lines are consecutive unless `...` is
+/// between; the first and last lines must be those of the answer.
 pub(super) fn first_unmet<'a>(wanted: &'a str, answer: &str) -> Option<&'a str> {
     let answer: Vec<&str> = answer.lines().collect();
     let mut at = 0;

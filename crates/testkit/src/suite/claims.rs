@@ -1,13 +1,13 @@
-//! What a person claims beside the insns of a case: facts and refusals.
+//! Claims written beside the insns of a case: facts and rejections.
 
-/// `; key=value`: so the log must say after this insn.
+/// `; key=value`: what the log must say after this insn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
     /// Line in the block, from 1.
     pub line: u32,
-    /// `r1`, `fp-8`, with the register's letter small.
+    /// `r1`, `fp-8`, in lower case.
     pub key: String,
-    /// The value as the log shows it; of `name(a=1,b=2)` only what matters need be given.
+    /// The value as in the log; of `name(a=1,b=2)` only the relevant parameters need to be given.
     pub value: String,
 }
 
@@ -16,7 +16,7 @@ pub struct Fact {
 pub struct Reject {
     /// Line in the block, from 1.
     pub line: u32,
-    /// A part of the log's message.
+    /// A part of the message.
     pub text: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Reject {
 pub struct Claims {
     /// In order.
     pub facts: Vec<Fact>,
-    /// Absent: accepted.
+    /// None: the program is accepted.
     pub reject: Option<Reject>,
 }
 
@@ -56,8 +56,8 @@ impl Claims {
     }
 }
 
-/// The `key=value` pairs of a state line or of a claim; words in between are passed over, a value
-/// reaches to the next space outside parentheses. Keys get a small letter.
+/// The `key=value` pairs of a state line or a claim; other words are skipped, and a value extends
+/// to the next space outside of parentheses. Keys are converted to lower case.
 pub(super) fn pairs(text: &str) -> Vec<(String, &str)> {
     let mut found = Vec::new();
     for word in split_outside_parentheses(text, |c| c.is_ascii_whitespace()) {
@@ -77,8 +77,8 @@ pub(super) fn pairs(text: &str) -> Vec<(String, &str)> {
     found
 }
 
-/// Whether the log's value is what is claimed: equal, or of the same name with all claimed
-/// parameters among its own.
+/// Whether the log's value matches the claim: equal, or the same name with at least the claimed
+/// parameters.
 pub(super) fn value_agrees(claimed: &str, logged: &str) -> bool {
     if claimed == logged {
         return true;

@@ -4,11 +4,11 @@ use super::case::Case;
 use super::read::read;
 use std::path::Path;
 
-/// The cases of one suite, or what is wrong with its file.
+/// The cases of one suite, or the error in its file.
 pub type Suite = (String, Result<Vec<Case>, String>);
 
-/// Every Markdown file below `tests/FOLDER`, by name; a folder that cannot be read is a suite with
-/// an error, so that nothing passes for want of cases.
+/// Every Markdown file below `tests/FOLDER`, by name. A folder that cannot be read is a suite with
+/// an error, so that missing cases are a failure.
 pub fn read_folder(folder: &str) -> Vec<Suite> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
     let mut suites = Vec::new();

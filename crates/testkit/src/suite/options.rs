@@ -1,4 +1,4 @@
-//! What a `toml` block of a suite may say.
+//! The options in a `toml` block of a suite.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -9,45 +9,44 @@ use std::collections::BTreeMap;
 pub struct Options {
     /// Program type, in libbpf's spelling.
     pub prog_type: String,
-    /// `expected_attach_type`, in libbpf's spelling, or a number; none is 0.
+    /// `expected_attach_type`, in libbpf's spelling, or a number; default 0.
     pub attach_type: Option<String>,
-    /// Name of a function or tracepoint of the kernel's BTF to attach to, its number, `struct
-    /// NAME`, `typedef NAME`; `(anon)`, the first type without a name.
+    /// The function or tracepoint in the kernel's BTF to attach to: its name, its number, `struct
+    /// NAME`, `typedef NAME`; `(anon)` is the first type without a name.
     pub attach: Option<String>,
-    /// errno of the refusal, by name; not looked at if it is not said.
+    /// errno of the rejection, by name; not checked if absent.
     pub errno: Option<String>,
-    /// Program flags without `BPF_F_`, small letters: `test_state_freq`, `strict_alignment`.
+    /// Program flags without `BPF_F_`, in lower case: `test_state_freq`, `strict_alignment`.
     pub flags: Vec<String>,
     /// License.
     pub license: String,
-    /// What the loading process may do: `root`, `bpf` (CAP_BPF without CAP_PERFMON: pointers may
-    /// not leak, speculative paths are walked), or `nobody` (without either: no loops, no calls).
+    /// Privileges of the loading process: `root`, `bpf` (CAP_BPF without CAP_PERFMON: no pointer
+    /// leaks, speculative paths are walked), or `nobody` (neither: no loops, no calls).
     pub privileges: Loader,
-    /// Log level of the `log` transcript, and of facts.
+    /// Log level of the `log` transcript and of facts.
     pub log_level: u32,
-    /// Our verifier is known not to do this, and why. The case then has to fail on it.
+    /// Why our verifier is known to fail this case. The case must then fail.
     pub known_gap: Option<String>,
-    /// The host kernel loads the programs but has no test run for their type, and who has seen what
-    /// the `run` block says; the kernel's trial then is that it does refuse to run them. Without a
-    /// `run` block: the host may not judge the program, and who did.
+    /// The host kernel loads the programs but has no test run for their type; the text says where
+    /// the `run` block comes from, and the kernel's trial checks that it refuses to run them.
+    /// Without a `run` block: the host cannot judge the program; the text says who did.
     pub unjudged: Option<String>,
-    /// Give the program BTF with a function for each subprog, even where nothing asks for it.
+    /// Generate BTF with a function for each subprog, even if nothing requires it.
     pub btf: bool,
-    /// Rows of func info in place of those that are right: insn, and the type of which function,
-    /// from 1; 0 is no function's.
+    /// Func info that replaces the correct one: insn, and the number of the function whose type is
+    /// used, from 1; 0 for none.
     pub func_rows: Vec<[u32; 2]>,
-    /// Line info: insn, where the names of file and line are in the strings of the BTF, line and
-    /// column in one number.
+    /// Line info: insn, string offsets of file and line, line and column in one number.
     pub lines: Vec<[u32; 4]>,
     /// Maps by name.
     pub map: BTreeMap<String, MapOptions>,
     /// Subprogs by label; `main` is the entry.
     pub func: BTreeMap<String, FuncOptions>,
-    /// Runs: the words (64 bits) that the context of each consists of.
+    /// Runs: the context of each, as 64-bit words.
     pub words: Vec<Vec<String>>,
     /// Runs: the packet of each, in hexadecimal.
     pub packets: Vec<String>,
-    /// Programs that slots of prog arrays name, of the same type.
+    /// Programs of the same type that slots of prog arrays may contain.
     pub target: BTreeMap<String, String>,
     /// The function of another program that this one, of type `ext`, replaces.
     pub replaces: Option<Box<Replaces>>,
@@ -57,7 +56,7 @@ pub struct Options {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Replaces {
-    /// Its label, or `main`; or a name of `of.func` that is no label.
+    /// Its label, or `main`; or a name in `of.func` that is not a label.
     pub func: String,
     /// The other program.
     pub bpf: String,
@@ -118,27 +117,27 @@ pub struct MapOptions {
     pub r#type: String,
     /// Key size, bytes.
     pub key: u32,
-    /// Value size, bytes; 0 with `fields`, which say it.
+    /// Value size, bytes; 0 with `fields`, which determine it.
     pub value: u32,
     /// Entries.
     pub max: u32,
-    /// Flags without `BPF_F_`, small letters: `rdonly_prog`, `no_prealloc`.
+    /// Flags without `BPF_F_`, in lower case: `rdonly_prog`, `no_prealloc`.
     pub flags: Vec<String>,
     /// `map_extra`.
     pub extra: u64,
-    /// Name of the map that inner maps look like.
+    /// Name of the map that is the template of inner maps.
     pub inner: Option<String>,
     /// Members of the value: `lock: bpf_spin_lock`, `n: u64`, `name: u8[16]`, `p: kptr plain`.
     pub fields: Vec<String>,
-    /// First value, in hexadecimal.
+    /// Initial value, in hexadecimal.
     pub contents: String,
-    /// Frozen after it was filled.
+    /// Whether it is frozen after it was filled.
     pub frozen: bool,
-    /// What slots hold, by index from 0: names of maps or targets, `main`, or nothing.
+    /// Contents of slots, by index from 0: names of maps or targets, `main`, or empty.
     pub slots: Vec<String>,
     /// Keys and values before the first run, in hexadecimal.
     pub entries: Vec<[String; 2]>,
-    /// The transcript of runs shows what it holds at the end.
+    /// Whether the transcript of runs shows its contents at the end.
     pub dump: bool,
 }
 
@@ -166,15 +165,15 @@ impl Default for MapOptions {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FuncOptions {
-    /// Verified by itself, by its types.
+    /// Whether it is a global function, verified on its own.
     pub global: bool,
-    /// Of `main`: labels of the functions that it names as those that run when an exception is
-    /// thrown; one that is no label is in no BTF.
+    /// For `main`: labels of functions declared as exception callbacks; a name that is not a label
+    /// is not in the BTF.
     pub exception_callbacks: Vec<String>,
     /// Types of the arguments: `int`, `u64`, `ctx`, `ctx:xdp` (that of another type), `char*`,
-    /// `mem:16` (pointer to a struct of so many bytes), `kernel:task_struct` (pointer to a struct
-    /// of the kernel), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
+    /// `mem:16` (pointer to a struct of this many bytes), `kernel:task_struct` (pointer to a kernel
+    /// struct), each optionally followed by tags: `mem:16 nonnull`, `void* ctx`.
     pub args: Vec<String>,
-    /// Returns nothing, instead of an int.
+    /// Whether it returns void instead of int.
     pub void: bool,
 }

@@ -5,14 +5,14 @@ use super::options::Options;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// What is known of a heading: its level, its text, the options so far.
+/// A heading: its level, its text, and the merged options.
 struct Level {
     level: HeadingLevel,
     title: String,
     options: toml::Table,
 }
 
-/// The reader's place in the file.
+/// The reader's state.
 #[derive(Default)]
 struct Reader {
     levels: Vec<Level>,

@@ -1,4 +1,4 @@
-//! A case on an engine: the answer that [`super::check`] looks at.
+//! Runs a case on an engine; [`super::check`] compares the result.
 
 use super::case::Case;
 use super::check::Evidence;
@@ -12,21 +12,21 @@ use skep_verifier::Privileges;
 /// Largest errno.
 const MAX_ERRNO: i32 = 4095;
 
-/// What the host kernel says; an error if it does not judge the case.
+/// The host kernel's result; an error if it does not judge the case.
 pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
     let level = case.options.log_level | 4;
     let answer = match case.options.privileges {
         Loader::Root => judge(program, level),
         Loader::Bpf => bpf::with_cap_bpf_only(|| judge(program, level))
             .map_err(|errno| format!("cannot drop capabilities: {errno}"))?,
-        // No test changes `kernel.unprivileged_bpf_disabled`.
+        // Tests do not change `kernel.unprivileged_bpf_disabled`.
         Loader::Nobody => {
             return Err("not judged: loads without CAP_BPF are switched off".to_owned());
         }
     };
     match answer {
         Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, errno: it.errno, log: it.log }),
-        // Attributes that the kernel does not take; EPERM is this kernel's own (trampolines).
+        // Attributes that the kernel refuses; EPERM is specific to this kernel (trampolines).
         Answer::NotJudged { reason, .. } if case.options.errno.is_some() => {
             match reason.strip_suffix(" without log").and_then(errno_of) {
                 Some(errno) => Ok(Evidence { accepted: false, errno, log: String::new() }),
@@ -41,7 +41,7 @@ fn errno_of(name: &str) -> Option<i32> {
     (2..MAX_ERRNO).find(|&errno| errno_name(errno) == name)
 }
 
-/// What the process may do that loads a case.
+/// The privileges of the process that loads a case.
 pub fn privileges(case: &Case) -> Privileges {
     match case.options.privileges {
         Loader::Root => Privileges::PRIVILEGED,
@@ -50,7 +50,7 @@ pub fn privileges(case: &Case) -> Privileges {
     }
 }
 
-/// What our verifier says; an error if it has no verdict.
+/// Our verifier's result; an error if it has no verdict.
 pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
     let ours = engine::verify_with(program, (case.options.log_level | 4, privileges(case)));
     match ours.verdict {
@@ -61,7 +61,7 @@ pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
     }
 }
 
-/// Whether a case cannot do without the kernel's BTF: to make its programs, or to verify them.
+/// Whether a case needs the kernel's BTF, to build its programs or to verify them.
 pub fn names_types_of_kernel(case: &Case) -> bool {
     let of_types = |error: String| {
         error.starts_with("no kernel BTF") || error.contains("without the kernel's BTF")

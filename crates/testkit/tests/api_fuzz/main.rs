@@ -1,12 +1,12 @@
-//! Calls the library in orders and with values that nobody would choose, from safe code: whatever
-//! is called, the process does not crash, and nothing waits forever.
+//! Calls the library in random order with extreme values, from safe code: whatever is called, the
+//! process neither crashes nor hangs.
 //!
-//! `--operations N` of them (30,000 if it is not said), `--seed N` for others. A batch of them is a
-//! process of its own, so that one that crashes is named; `--worker` is such a process. With
-//! `API_FUZZ_TRACE=1` it says what it does.
+//! `--operations N` sets their number (default 30,000), `--seed N` selects others. Each batch runs
+//! in a separate process, so that the one that crashes is reported; `--worker` is such a process.
+//! With `API_FUZZ_TRACE=1` it prints its operations.
 //!
-//! In reading order: `programs` (what is loaded), `world` (what a thread has), `operations` (what
-//! it does with it).
+//! Reading order: `programs` (what is loaded), `world` (the state of a thread), `operations` (what
+//! it does).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -21,14 +21,14 @@ use std::io;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Operations of a process; some of what a process has is of all its runtimes.
+/// Operations per process; some limits of a process are shared by all its runtimes.
 const BATCH: u64 = 100_000;
-/// Threads of a process.
+/// Threads per process.
 const THREADS: u64 = 3;
-/// A batch that takes longer hangs.
+/// A batch that takes longer is considered to hang.
 const BATCH_TIME: Duration = Duration::from_secs(600);
 
-/// The number behind an option.
+/// The number after an option.
 fn option(name: &str) -> Option<u64> {
     let mut arguments = std::env::args().skip_while(|argument| argument != name);
     arguments.nth(1)?.parse().ok()
@@ -73,7 +73,7 @@ fn start((operations, seed): (u64, u64)) -> io::Result<Child> {
     Command::new(std::env::current_exe()?).args(arguments).spawn()
 }
 
-/// How the process ended; `None` if it had to be.
+/// How the process ended; `None` if it had to be killed.
 fn wait(mut child: Child, time: Duration) -> io::Result<Option<ExitStatus>> {
     let until = Instant::now() + time;
     while Instant::now() < until {

@@ -1,4 +1,4 @@
-//! What a thread does with maps.
+//! Operations on maps.
 
 use super::world::World;
 use skep::program::MapDef;
@@ -7,10 +7,10 @@ use skep::uapi::{MapFlags, MapType};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-/// Values that are longer are not copied.
+/// Longer values are not copied.
 const COPIED_MAX: usize = 1 << 20;
 
-/// Definitions that fit, and some that do not.
+/// Definitions, some of them invalid.
 pub(super) fn definition(world: &mut World<'_>) -> MapDef {
     let random = &mut world.random;
     let types: Vec<MapType> = MapType::all().collect();
@@ -41,7 +41,7 @@ pub(super) fn definition(world: &mut World<'_>) -> MapDef {
     }
 }
 
-/// Bytes of the right length, mostly.
+/// Bytes, mostly of the right length.
 fn bytes(world: &mut World<'_>, len: usize) -> Vec<u8> {
     let len = if world.random.one_in(20) { world.random.below(70) } else { len.min(COPIED_MAX) };
     if len <= 8 && world.random.one_in(2) {
@@ -59,7 +59,7 @@ fn is_large(map: &MapHandle) -> bool {
     map.value_len() > COPIED_MAX || map.map().shape().key_size as usize > COPIED_MAX
 }
 
-/// What bpf(2) can do to a map.
+/// Changes of a map that are possible with bpf(2).
 pub(super) fn change(world: &mut World<'_>) {
     let Some(map) = world.map() else { return };
     if is_large(&map) {
@@ -82,7 +82,7 @@ pub(super) fn change(world: &mut World<'_>) {
     }
 }
 
-/// What can be asked of it.
+/// Queries of a map.
 pub(super) fn look(world: &mut World<'_>) {
     let Some(map) = world.map() else { return };
     if is_large(&map) {
@@ -97,13 +97,13 @@ pub(super) fn look(world: &mut World<'_>) {
             let value = bytes(world, map.value_len());
             let _ = map.holds(&value);
         }
-        // It goes through all slots, empty ones too.
+        // Iterates over all slots, including empty ones.
         6 if map.map().shape().max_entries <= 1 << 16 => map.entries().take(20).for_each(drop),
         _ => drop((map.take_samples(), map.map().btf().is_some(), format!("{map:?}"))),
     }
 }
 
-/// The same with types.
+/// The same with typed maps.
 pub(super) fn typed(world: &mut World<'_>) {
     let Some(map) = world.map() else { return };
     let (key, value) = (world.random.below(6) as u32, world.random.next());
@@ -123,7 +123,7 @@ pub(super) fn typed(world: &mut World<'_>) {
         map.typed::<(), ()>().map(|typed| (typed.set(&(), &(), UpdateFlags::Any), typed.get(&())));
 }
 
-/// What is taken from a ring buffer, with all that a closure may do meanwhile.
+/// Consumes a ring buffer, with operations in the closure.
 pub(super) fn consume(world: &mut World<'_>) {
     let Some(map) = world.map() else { return };
     let what = world.random.below(6);

@@ -1,4 +1,4 @@
-//! What a thread does, and how often.
+//! The operations of a thread, with their weights.
 
 use super::maps;
 use super::random::Random;
@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Name, weight, what it does.
+/// Name, weight, function.
 pub(super) type Operation = (&'static str, usize, fn(&mut World<'_>));
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -36,7 +36,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ("fork", 1, fork),
 ];
 
-/// A clock that goes anywhere, with steps of programs' own size.
+/// A clock that may go anywhere.
 extern "C" fn clock() -> u64 {
     static NOW: AtomicU64 = AtomicU64::new(0);
     NOW.fetch_add(7, Ordering::Relaxed)
@@ -94,7 +94,7 @@ fn new_maps(world: &mut World<'_>) {
     keep(&mut world.random, &mut world.made, RuntimeAndMaps { source, runtime, maps });
 }
 
-/// Mostly with the maps of its own object, and of its runtime.
+/// Mostly with the maps of the same object and runtime.
 fn load(world: &mut World<'_>) {
     if world.made.is_empty() {
         return new_maps(world);
@@ -129,7 +129,7 @@ fn take<T>(random: &mut Random, all: &mut Vec<T>) -> Option<T> {
     if all.is_empty() { None } else { Some(all.swap_remove(random.below(all.len()))) }
 }
 
-/// In whatever order: a runtime before its maps, a map before the programs that use it.
+/// In any order: a runtime before its maps, a map before the programs that use it.
 fn drop_something(world: &mut World<'_>) {
     let random = &mut world.random;
     match random.below(9) {
@@ -191,7 +191,7 @@ fn ask(world: &mut World<'_>) {
     }
 }
 
-/// One for programs of a type, with random contents.
+/// A context for programs of a type, with random contents.
 pub(super) fn make_context(random: &mut Random, prog_type: ProgType) -> Option<Ctx> {
     let len = match random.below(8) {
         0 => random.below(1 << 17),
@@ -248,7 +248,7 @@ fn interrupt(world: &mut World<'_>) {
     }
 }
 
-/// A thread that does a few operations and ends.
+/// A thread that executes a few operations and exits.
 fn thread(world: &mut World<'_>) {
     let (seed, sources, shared) = (world.random.next(), world.sources, world.shared);
     let (instance, map) = (world.instance(), world.map());
@@ -262,7 +262,7 @@ fn thread(world: &mut World<'_>) {
     });
 }
 
-/// Runs a program when its thread's variables go.
+/// Runs a program when its thread-local variables are dropped.
 struct Late(RefCell<Option<(skep::runtime::Instance, Ctx)>>);
 
 impl Drop for Late {
@@ -291,8 +291,8 @@ fn ending_thread(world: &mut World<'_>) {
     assert!(ended.join().is_ok());
 }
 
-/// A child of this process does a few operations. What other threads hold at that moment nobody
-/// gives back there: it has maps and programs of its own.
+/// A child process executes a few operations. Locks held by other threads are never released there,
+/// so it has its own maps and programs.
 fn fork(world: &mut World<'_>) {
     // It takes as long as thousands of others.
     if !world.random.one_in(4) {

@@ -1,4 +1,4 @@
-//! What the threads load: programs that touch what runs share, and those of the test objects.
+//! The programs that are loaded: some that access shared state, and those of the test objects.
 
 use skep::btf::Btf;
 use skep::insn::asm::assemble;
@@ -10,14 +10,14 @@ use skep::{Session, VerifyOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The maps of an object, and its programs as far as they are accepted.
+/// The maps of an object, and its accepted programs.
 pub(super) struct Source {
     pub(super) maps: Arc<[MapDef]>,
     pub(super) btf: Option<Arc<Btf>>,
     pub(super) programs: Vec<VerifiedProgram>,
 }
 
-/// Kinds of maps that the programs use, each by a name; value size, entries.
+/// Maps that the programs use: name, type, value size and entries.
 const MAPS: &[(&str, MapType, [u32; 3])] = &[
     ("array", MapType::Array, [4, 8, 4]),
     ("hash", MapType::Hash, [4, 8, 8]),
@@ -31,7 +31,7 @@ const MAPS: &[(&str, MapType, [u32; 3])] = &[
     ("events", MapType::PerfEventArray, [4, 4, 2]),
 ];
 
-/// Adds to the value of a key that the context gives, in `MAP`.
+/// Adds to the value of a key from the context, in `MAP`.
 const COUNTS: &str = "
     r7 = *(u32 *)(r1 + 0)
     r7 &= 7
@@ -61,7 +61,7 @@ out:
     r0 = r7
     exit";
 
-/// Texts of others. `jumps` is full of whatever the threads put there.
+/// Texts of other programs. The slots of `jumps` are changed by the threads.
 const TEXTS: &[(&str, &str)] = &[
     ("nothing", "r0 = 2\nexit"),
     ("tail", "r6 = r1\nr2 = map[jumps]\nr3 = 0\ncall 12\nr1 = r6\nr2 = map[jumps]\nr3 = 1\ncall 12\nr0 = 1\nexit"),
@@ -132,7 +132,7 @@ fn own(session: &Session) -> Source {
         {
             let made = program((name, &text), prog_type, &maps);
             let options = VerifyOptions::default();
-            // Not each is one of each type, and not each map has what is done to it.
+            // Not every program is valid for each type and each map.
             programs.extend(made.and_then(|made| session.accept(&made, &options).ok()));
         }
     }
@@ -149,7 +149,7 @@ fn object(session: &Session, path: &Path) -> Option<Source> {
     Some(Source { maps: object.maps.clone(), btf: object.btf.clone(), programs })
 }
 
-/// All that there is to load.
+/// All sources.
 pub(super) fn sources() -> Vec<Source> {
     let session = Session::default();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");

@@ -2,7 +2,7 @@
 
 use skep_testkit::rng::Rng;
 
-/// What operations are given.
+/// Random arguments of operations.
 pub(super) struct Random(Rng);
 
 impl Random {
@@ -14,7 +14,7 @@ impl Random {
         self.0.word()
     }
 
-    /// A number below `end`; 0 if that is 0.
+    /// A number below `end`; 0 if `end` is 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         self.0.below(end.max(1) as u64) as usize
     }
@@ -27,7 +27,7 @@ impl Random {
         all.get(self.below(all.len())).cloned()
     }
 
-    /// Small ones, powers of two and their neighbours, and any.
+    /// Small numbers, powers of two and their neighbours, and any.
     pub(super) fn number(&mut self) -> u64 {
         let power = 1u64 << self.below(64);
         match self.below(8) {

@@ -1,4 +1,4 @@
-//! `World`: what one thread has of the library, and what it shares with others.
+//! `World`: the objects of the library that one thread owns, and those shared with others.
 
 use super::operations::OPERATIONS;
 use super::programs::{Source, sources};
@@ -9,10 +9,10 @@ use skep::runtime::{Ctx, Instance, Interrupter, ObjectMaps, Observer, Runtime, S
 use skep::uapi::ProgType;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Things of a kind that a thread keeps.
+/// Maximum number of objects of a kind that a thread keeps.
 pub(super) const KEPT: usize = 12;
 
-/// What threads give each other.
+/// Objects shared between threads.
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) runtimes: Mutex<Vec<Arc<Runtime>>>,
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) guards: Mutex<Vec<StatsGuard>>,
 }
 
-/// The maps of an object, with what made them.
+/// The maps of an object, and the runtime that created them.
 pub(super) struct RuntimeAndMaps {
     pub(super) source: usize,
     pub(super) runtime: Arc<Runtime>,
@@ -40,7 +40,7 @@ pub(super) struct World<'a> {
     pub(super) contexts: Vec<Ctx>,
     pub(super) guards: Vec<StatsGuard>,
     pub(super) observers: Vec<Observer>,
-    /// How deep the thread is in closures and threads that it gave.
+    /// Nesting depth of closures and threads.
     depth: u32,
 }
 
@@ -48,8 +48,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts something in the place of something else, if there is enough; what goes is dropped without
-/// a lock.
+/// Stores an object, replacing another one if there are enough; the old one is returned, to be
+/// dropped without a lock.
 pub(super) fn keep<T>(random: &mut Random, all: &mut Vec<T>, new: T) -> Option<T> {
     if all.len() < KEPT {
         all.push(new);
@@ -59,7 +59,7 @@ pub(super) fn keep<T>(random: &mut Random, all: &mut Vec<T>, new: T) -> Option<T
     Some(std::mem::replace(&mut all[at], new))
 }
 
-/// The same of what threads share.
+/// The same for shared objects.
 pub(super) fn share<T>(random: &mut Random, all: &Mutex<Vec<T>>, new: T) {
     let gone = keep(random, &mut lock(all), new);
     drop(gone);
@@ -82,7 +82,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// One of the operations.
+    /// Executes one operation.
     pub(super) fn step(&mut self) {
         let all: usize = OPERATIONS.iter().map(|(_, weight, _)| weight).sum();
         let mut at = self.random.below(all);
@@ -97,7 +97,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Some operations inside of one.
+    /// Executes some operations inside of one.
     pub(super) fn within(&mut self, count: usize) {
         if self.depth < 2 {
             self.depth += 1;
@@ -133,7 +133,7 @@ impl<'a> World<'a> {
         self.random.of(&source.maps)
     }
 
-    /// A context for the type, mostly.
+    /// A context, mostly for the type.
     pub(super) fn context(&mut self, prog_type: ProgType) -> Option<Ctx> {
         let fits = |ctx: &Ctx| ctx.prog_type() == prog_type;
         let at = match self.random.one_in(30) {
@@ -148,7 +148,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Runs something; the context stays.
+    /// Runs an instance; the context is kept.
     pub(super) fn run_any(&mut self) {
         let Some(instance) = self.instance() else { return };
         let Some(mut ctx) = self.context(instance.prog_type()) else { return };
@@ -160,7 +160,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// Lets threads do so many operations together.
+/// Runs threads that together execute this many operations.
 pub(super) fn run(seed: u64, (operations, threads): (u64, u64)) {
     let (sources, shared) = (sources(), Shared::default());
     std::thread::scope(|scope| {

@@ -67,7 +67,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     } else {
         let swaps = insn.class() == BPF_ALU64 || insn.code & BPF_X == BPF_TO_BE;
         if !swaps && insn.imm == 64 {
-            // The number stays what it is, linked as it is.
+            // The value is unchanged, so dst stays linked.
             return Ok(());
         }
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
@@ -141,7 +141,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
     Ok(())
 }
 
-/// Copies src to dst; they stay linked only if the extension changes nothing.
+/// Copies src to dst; the copies are linked only if the extension does not change the value.
 fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
     let mut src = env.reg(insn.src);
     if unchanged {
@@ -166,11 +166,11 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
     adjust_reg(env, insn)
 }
 
-/// Numbers, pointers, or one of each.
+/// An operation whose operands are scalars, pointers, or one of each.
 fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     let dst = env.reg(insn.dst);
     if dst.ty.base == Base::Arena {
-        // Every address is one of the arena: nothing is known of it.
+        // Any value may be an arena address, so nothing is tracked.
         return Ok(());
     }
     let src = if insn.is_src_reg() {
@@ -179,7 +179,7 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
         Reg::constant(i64::from(insn.imm) as u64)
     };
     if src.ty.base == Base::Arena && env.facts.rules().numbers_plus_arena {
-        // Whatever it is combined with, and how: the result counts as another such address.
+        // Any operation with an arena pointer yields an arena pointer.
         env.set_reg(insn.dst, Reg { ty: src.ty, ..Reg::unknown() });
         return Ok(());
     }
@@ -244,8 +244,8 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     Ok(())
 }
 
-/// The constant by which the result differs from the registers that dst is linked with, if it stays
-/// linked.
+/// The constant difference between the result and the registers linked with dst; `None` if dst does
+/// not stay linked.
 fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let dst = env.reg(insn.dst);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
@@ -256,7 +256,7 @@ fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
         && dst.id != 0
         && dst.id & BPF_ADD_CONST == 0
     {
-        // The constant is read where the sum already is.
+        // The kernel reads the constant after dst has been doubled.
         let twice = insn.op() == BPF_ADD && insn.class() == BPF_ALU64 && dst.val.is_const();
         let sum = dst.val.var_off.value.wrapping_mul(2) as i64;
         return i32::try_from(sum).ok().filter(|_| twice);
@@ -269,7 +269,8 @@ fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     sum
 }
 
-/// A mask made of a sign is walked as all ones now and as zero later.
+/// A mask computed from a sign bit: the current path continues with all ones, a new branch with
+/// zero.
 fn fork_sign_mask(env: &mut Env<'_>, insn: Insn, op: AluOp, src: &Reg) -> Check {
     let dst = env.reg(insn.dst);
     let Some((ones, zero)) = skep_domain::fork_sign_mask(op, &dst.val, &src.val) else {

@@ -14,8 +14,8 @@ pub(crate) const BPF_ALU_STRING: [&str; 16] = [
     "",
 ];
 
-/// A scalar about to be copied gets an id, so that what is learned of one copy is learned of the
-/// other.
+/// Gives a scalar that is about to be copied an id, so that what is learned about one copy holds
+/// for the other.
 ///
 /// Kernel: `assign_scalar_id_before_mov` (6.18).
 #[inline]
@@ -31,7 +31,7 @@ pub(crate) fn assign_scalar_id(store: &mut Store, reg: &mut Reg) {
     }
 }
 
-/// A shift by an immediate that the width does not allow.
+/// Whether the immediate shift count is out of range for the operand width.
 #[inline]
 pub(crate) fn shifts_too_far(insn: Insn) -> bool {
     let size = if insn.class() == BPF_ALU64 { 64 } else { 32 };
@@ -40,13 +40,13 @@ pub(crate) fn shifts_too_far(insn: Insn) -> bool {
         && !(0..size).contains(&insn.imm)
 }
 
-/// A division by the immediate 0.
+/// Whether the immediate divisor is 0.
 #[inline]
 pub(crate) fn divides_by_zero(insn: Insn) -> bool {
     !insn.is_src_reg() && matches!(insn.op(), BPF_DIV | BPF_MOD) && insn.imm == 0
 }
 
-/// The same by the operands' values alone.
+/// The constant difference between the sum and dst, from the values of the operands alone.
 #[inline]
 pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, (dst, src): (&Reg, &Reg)) -> Option<i32> {
     let wide = insn.class() == BPF_ALU64;
@@ -65,8 +65,9 @@ pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, (dst, src): (&Reg, &Reg
     if insn.op() == BPF_SUB { off.checked_neg() } else { Some(off) }
 }
 
-/// Whether the result is nothing but a number. What a NULL keeps of the pointer that it was stays
-/// with all that is computed from it; an operation on bits with a known result forgets it.
+/// Whether the result keeps none of dst's other attributes. A NULL pointer keeps the map or type
+/// that it had, and so does everything computed from it; a bitwise operation with a constant result
+/// drops them.
 #[inline]
 pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
     let (d, s) = (dst.val.var_off, src.val.var_off);
@@ -79,8 +80,8 @@ pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
     s.is_const() && bits.is_const()
 }
 
-/// Kernels that forget the link of a sum, but not by how much it differed, refuse to add it to a
-/// pointer.
+/// Records a large constant in a link. Kernels that drop the link, but not the constant, reject
+/// adding such a scalar to a pointer.
 #[inline]
 pub(crate) fn note_large_sum(env: &mut Env<'_>, sum: Option<i32>) {
     let is_large = |off: i32| i64::from(off).abs() >= BPF_MAX_VAR_OFF;

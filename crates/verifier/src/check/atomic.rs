@@ -74,7 +74,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         strict_alignment_once: true,
         is_ldsx: false,
     };
-    // May the memory be read as a number; then what the register gets.
+    // First check that the memory may be read as a scalar, then what the register receives.
     check_mem_access(env, at)?;
     if let Some(regno) = load_reg {
         check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
@@ -92,8 +92,8 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
     check_mem_access(env, MemAccess { ty: AccessType::Write, ..at })
 }
 
-/// Bit operations that give the old value: x86-64 makes each a loop, in which the kernel cannot
-/// catch a fault.
+/// Bitwise operations that return the old value: x86-64 implements each as a loop, in which the
+/// kernel cannot handle a fault.
 fn loops_in_machine_code(insn: Insn) -> bool {
     let is = |op: u8| insn.imm == i32::from(op) | BPF_FETCH;
     [BPF_AND, BPF_OR, BPF_XOR].into_iter().any(is)
@@ -106,7 +106,7 @@ fn refuse_pointer(env: &Env<'_>, regno: u8) -> Check {
     Ok(())
 }
 
-/// Memory that is rewritten or guarded when it is accessed cannot be accessed atomically.
+/// Refuses atomic access to memory whose accesses are rewritten or guarded.
 fn check_ptr_type(env: &Env<'_>, regno: u8, what: Word) -> Check {
     let ty = env.reg(regno).ty;
     if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {

@@ -12,13 +12,12 @@ use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::{AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf};
 
-/// How typedefs of tracepoints begin.
+/// Prefix of the typedefs of tracepoints.
 const TRACEPOINT_PREFIX: &str = "btf_trace_";
-/// How functions of iterators begin.
+/// Prefix of the functions of iterators.
 const ITER_PREFIX: &str = "bpf_iter_";
 
-/// What is refused of type and target of a program before its insns are looked at; the kernel says
-/// no more than `EINVAL`.
+/// Checks program type and target before any insn; the kernel returns only `EINVAL`.
 pub(crate) fn check_attach_types(facts: &Facts<'_>) -> Check {
     let (prog_type, number) = (facts.prog.prog_type, facts.prog.expected_attach_type);
     let refused = |kind: AttachFault| Err(Stop::refuse_silently(errno::EINVAL, kind));
@@ -41,7 +40,7 @@ pub(crate) fn check_attach_types(facts: &Facts<'_>) -> Check {
     Ok(())
 }
 
-/// The type of the kernel that the program names; 0 for none.
+/// The BTF id of the kernel type that the program names; 0 for none.
 fn attach_btf_id(facts: &Facts<'_>) -> u32 {
     match &facts.prog.attach {
         AttachTarget::Kernel { btf_id, .. } => *btf_id,
@@ -49,8 +48,8 @@ fn attach_btf_id(facts: &Facts<'_>) -> u32 {
     }
 }
 
-/// Checks that programs of this kind may sleep if the program says so, what struct_ops programs
-/// implement, and whether there is such a thing as what tracing programs trace.
+/// Checks whether the program may be sleepable, which member a struct_ops program implements, and
+/// that the target of a tracing program exists.
 pub(crate) fn check_attach_btf_id(facts: &Facts<'_>) -> Check {
     let sleepable = facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
     if facts.prog.prog_type == ProgType::Syscall && !facts.is_replacement() {
@@ -60,7 +59,7 @@ pub(crate) fn check_attach_btf_id(facts: &Facts<'_>) -> Check {
         return Ok(());
     }
     if sleepable && !can_be_sleepable(facts) {
-        // Nobody asked whether those that change what they see may sleep.
+        // Not tested on a kernel: whether writable tracepoint programs may be sleepable.
         let is_writable = facts.prog.prog_type == ProgType::RawTracepointWritable;
         if facts.rules().tracepoints_sleep && is_writable {
             return unsupported("writable tracepoints that sleep, on this kernel");
@@ -77,7 +76,7 @@ pub(crate) fn check_attach_btf_id(facts: &Facts<'_>) -> Check {
     }
 }
 
-/// Tracepoints whose programs may sleep: of 901 that Linux 7.1 and 7.3 have, those of system calls.
+/// Tracepoints whose programs may sleep: among the 901 of Linux 7.1 and 7.3, those of system calls.
 const FAULTABLE: [&str; 2] = ["sys_enter", "sys_exit"];
 
 fn can_be_sleepable(facts: &Facts<'_>) -> bool {
@@ -156,8 +155,8 @@ fn check_attach_target(facts: &Facts<'_>) -> Check {
     Ok(())
 }
 
-/// Whether the kernel iterates over something with this function: those have its state as their
-/// first parameter (kfuncs of open-coded iterators have similar names).
+/// Whether this is the function of a BPF iterator: its first parameter is the iterator's state (the
+/// kfuncs of open-coded iterators have similar names).
 fn is_iterator(func: Type<'_>) -> bool {
     let Some(first) = func.target().params().next() else { return false };
     let btf = func.btf();
@@ -167,7 +166,7 @@ fn is_iterator(func: Type<'_>) -> bool {
         && btf.skip_modifiers(ptr.target_id()).name() == "bpf_iter_meta"
 }
 
-/// Tracing programs with an attach type of LSM programs are walked, and refused then.
+/// A tracing program with an attach type of LSM programs is rejected, but only after the walk.
 pub(crate) fn check_attach_of_walked(facts: &Facts<'_>) -> Check {
     let attach = facts.prog.attach_type();
     let lsm = matches!(attach, Some(AttachType::LsmMac | AttachType::LsmCgroup));

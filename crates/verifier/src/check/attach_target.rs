@@ -13,7 +13,7 @@ use skep_btf::Type;
 use skep_uapi::trampoline::{self, Hook};
 use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
 
-/// Refuses a function that programs of this kind cannot attach to.
+/// Refuses a function that programs of this type cannot attach to.
 pub(super) fn check_trampoline_target(facts: &Facts<'_>, func: Type<'_>) -> Check {
     check_prototype(func)?;
     check_trampoline(facts, func.name())?;
@@ -23,7 +23,7 @@ pub(super) fn check_trampoline_target(facts: &Facts<'_>, func: Type<'_>) -> Chec
     }
 }
 
-/// What a trampoline can pass on.
+/// Whether a trampoline can pass on the arguments and the result.
 fn check_prototype(func: Type<'_>) -> Check {
     match prototype_fault(func) {
         Some(text) => reject!(EINVAL, AttachFault::Prototype { text: text.into() }),
@@ -31,8 +31,8 @@ fn check_prototype(func: Type<'_>) -> Check {
     }
 }
 
-/// A function that is called through a trampoline: it has an address, and may sleep or be changed
-/// if the program does that.
+/// Checks that the function can be called through a trampoline: it has an address, and it may sleep
+/// or have its result modified if the program does so.
 fn check_trampoline(facts: &Facts<'_>, name: &str) -> Check {
     if facts.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
         reject!(ENOENT, AttachFault::NoAddress { name: name.into() });
@@ -72,10 +72,10 @@ fn may_be_modified(facts: &Facts<'_>, name: &str) -> Check<bool> {
     takes_errors(facts, name)
 }
 
-/// How entries of system calls begin.
+/// Prefix of the entry functions of system calls.
 const SYSCALL_PREFIX: &str = "__x64_sys_";
 
-/// Whether errors may be injected into the function, or it is taken for one of those.
+/// Whether errors may be injected into the function, or the kernel treats it as one of those.
 fn takes_errors(facts: &Facts<'_>, name: &str) -> Check<bool> {
     if facts.rules().syscalls_sleep && name.starts_with(SYSCALL_PREFIX) {
         return Ok(true);

@@ -26,7 +26,7 @@ pub(crate) fn prepare_args(env: &mut Env<'_>, subprogno: u32) -> Check {
     Ok(())
 }
 
-/// A function that may be called with any arguments that fit its prototype.
+/// A function that may be called with any arguments that match its prototype.
 fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
     if env.facts.prog.prog_type == ProgType::Ext {
         return unsupported("programs that replace functions of other programs");

@@ -35,10 +35,11 @@ pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
     Ok(Next::PathEnd)
 }
 
-/// What leaves all frames at once, whatever they hold.
+/// The kfunc that unwinds all frames, whatever they hold.
 pub(crate) const THROW: &str = "bpf_throw";
 
-/// The same of an exception where it counts as the exit of the function that throws.
+/// The check of [`check_exit`] for kernels on which an exception counts as the exit of the throwing
+/// function.
 pub(crate) fn check_exit_of_all(env: &Env<'_>) -> Check {
     const WHAT: Word = "BPF_EXIT instruction in main prog";
     check_reference_leak(env, WHAT)?;
@@ -46,8 +47,8 @@ pub(crate) fn check_exit_of_all(env: &Env<'_>) -> Check {
     check_resource_leak(env, in_main, WHAT)
 }
 
-/// Checks that nothing is held that must be given back before `what`; locks and sections only if
-/// `check_lock`.
+/// Checks that no reference is held at `what`; with `check_lock`, no lock or critical section
+/// either.
 pub(crate) fn check_resource_leak(env: &Env<'_>, check_lock: bool, what: Word) -> Check {
     if check_lock && env.walk.cur.refs.active_locks > 0 {
         reject!(EINVAL, FlowFault::EndUnderLock { what });
@@ -85,8 +86,8 @@ fn check_reference_leak(env: &Env<'_>, what: Word) -> Check {
     reject!(EINVAL, FlowFault::Leak { unreleased: Unreleased(lingering), what })
 }
 
-/// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its
-/// result; the branch that goes on has been pushed.
+/// The path on which an insn (a tail call, a legacy packet load) ends the function, with `r0` as
+/// its result. The path that continues has already been pushed.
 pub(crate) fn hidden_exit(env: &mut Env<'_>, r0: Reg) -> Check<Next> {
     env.set_reg(0, r0);
     match prepare_func_exit(env)? {
@@ -95,7 +96,7 @@ pub(crate) fn hidden_exit(env: &mut Env<'_>, r0: Reg) -> Check<Next> {
     }
 }
 
-/// Back to the caller, or, from a callback, to the call that runs it.
+/// Returns to the caller or, from a callback, to the call that runs it.
 fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     env.update_live_stack();
     let callee = env.walk.frame().meta;
@@ -140,7 +141,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     Ok(Next::Returned(next))
 }
 
-/// What the program, or the function that is walked on its own, may return in register `regno`.
+/// Checks what the program, or the function verified on its own, returns in register `regno`.
 pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     let entry = env.walk.cur.frames[0].meta;
     let is_subprog = entry.subprogno != 0;
@@ -179,7 +180,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         _ if prog_type == ProgType::StructOps && returned_type.is_some() => {
             (RetRange { min: 0, max: 0 }, false)
         }
-        // It has a target, as a program of tracing.
+        // A raw tracepoint program with a target is checked like a tracing program.
         RetvalRule::Any if prog_type == ProgType::RawTracepoint && env.facts.is_replacement() => {
             (RetRange { min: 0, max: 0 }, false)
         }
@@ -208,13 +209,13 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
 }
 
 impl Facts<'_> {
-    /// A program that binds a socket cannot say that any port will do.
+    /// Whether the result of a socket-binding program must not allow binding to any port.
     fn cannot_pass_port(&self) -> bool {
         self.prog.prog_type == ProgType::CgroupSockAddr && !self.rules().binds_pass_ports
     }
 }
 
-/// A program of a cgroup at a hook without a result.
+/// Whether this is an LSM program of a cgroup, at a hook without a return value.
 fn changes_nothing(facts: &Facts<'_>) -> bool {
     facts.prog.prog_type == ProgType::Lsm
         && facts.prog.attach_type() == Some(AttachType::LsmCgroup)
@@ -257,7 +258,7 @@ pub(crate) fn refuse_scalar<T>((reg, regno): (&Reg, u8), range: RetRange, when: 
         smax: Some(reg.val.smax).filter(|&smax| smax < i64::MAX),
     };
     let (RetRange { min, max }, regno) = (range, Regno(regno));
-    // What other kernels say: the known bits.
+    // Some kernels print the known bits instead of the bounds.
     let both = |bits: Tnum| format!("({:#x}; {:#x})", bits.value, bits.mask);
     let bits = match reg.val.var_off {
         Tnum::UNKNOWN => "unknown scalar value".into(),
@@ -275,7 +276,7 @@ fn attach_proto<'a>(facts: &Facts<'a>) -> Option<skep_btf::Type<'a>> {
     (func.kind() == Kind::Func).then(|| func.target())
 }
 
-/// Whether the program's result is that of a function without one, so that r0 does not matter.
+/// Whether the program replaces or traces a function that returns void, so that r0 does not matter.
 fn returns_void(facts: &Facts<'_>) -> Check<bool> {
     match facts.prog.prog_type {
         ProgType::Lsm if facts.prog.attach_type() == Some(AttachType::LsmCgroup) => Ok(false),
@@ -291,7 +292,7 @@ fn returns_void(facts: &Facts<'_>) -> Check<bool> {
     }
 }
 
-/// The struct that the operator of a struct_ops program returns a pointer to.
+/// The struct to which a struct_ops program returns a pointer.
 fn returned_struct(facts: &Facts<'_>) -> Check<Option<u32>> {
     let Some(Target { proto, .. }) = Target::of(facts) else { return Ok(None) };
     let btf = proto.btf();
@@ -302,7 +303,8 @@ fn returned_struct(facts: &Facts<'_>) -> Check<Option<u32>> {
     Ok(Some(btf.skip_modifiers(ptr.target_id()).id().0))
 }
 
-/// What an LSM program may return, and whether its low 32 bits count; `None` for anything.
+/// The return values allowed for an LSM program, and whether only the low 32 bits count; `None` for
+/// any.
 pub(super) fn lsm_range(facts: &Facts<'_>) -> Option<(RetRange, bool)> {
     const MAX_ERRNO: i32 = 4095;
     let proto = attach_proto(facts)?;

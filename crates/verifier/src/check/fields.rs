@@ -4,7 +4,7 @@ use crate::env::{Env, Form};
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, reject};
 
-/// Refuses an insn that sets fields which it does not use.
+/// Refuses an insn with a non-zero value in a field that it does not use.
 #[inline]
 pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
     if env.aux().form == Form::Good {

@@ -7,7 +7,7 @@ use crate::passes::subprogs::{Subprogs, check_abnormal_return};
 use crate::rejection::{Check, FuncFault, Stop, errno, reject};
 use skep_btf::{Kind, TypeId};
 
-/// Checks the order of the rows and their types; runs before the functions are found.
+/// Checks the order of the rows and their types; runs before subprogs are found.
 pub(crate) fn check_btf_func_early(facts: &Facts<'_>) -> Check {
     let Some(btf) = facts.prog.btf.clone() else { return Ok(()) };
     let mut prev = None;
@@ -33,11 +33,11 @@ pub(crate) fn check_btf_func_early(facts: &Facts<'_>) -> Check {
     Ok(())
 }
 
-/// Checks that each function has a row, and that functions which may end early return a number.
+/// Checks that each function has a row, and that functions which may end early return a scalar.
 pub(crate) fn check_btf_func(facts: &Facts<'_>, subprogs: &Subprogs) -> Check {
     let rows = &facts.prog.func_info;
     let Some(btf) = facts.prog.btf.as_deref().filter(|_| !rows.is_empty()) else {
-        // Nothing is known of what a function returns.
+        // Without func info, the return types are unknown.
         return match check_abnormal_return(subprogs) {
             Ok(()) => Ok(()),
             Err(refused) => reject!(EINVAL, *refused.kind),

@@ -64,7 +64,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     refuse_reserved(&env.walk, insn)?;
     let o = read_operands(env, insn, op)?;
     if insn.is_src_reg() {
-        // From here back, what one operand needs the other needs too.
+        // For backtracking: if one operand has to be precise before the jump, so has the other.
         env.walk.frame_mut().chains.lose(insn.dst);
         env.walk.frame_mut().chains.lose(insn.src);
     }
@@ -91,8 +91,8 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     }
 }
 
-/// All that shares an id with an operand that is a scalar. What shares it with both is there twice,
-/// and what then does not fit loses its id: this is asked once for a jump.
+/// The registers that share an id with a scalar operand. One that shares its id with both operands
+/// is listed twice. Registers that do not fit lose their id, so this is called once per jump.
 fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
     let mut linked = LinkedRegs::default();
     for (used, regno) in [(insn.is_src_reg(), insn.src), (true, insn.dst)] {
@@ -104,7 +104,7 @@ fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
     linked
 }
 
-/// A comparison of scalars that was looked up.
+/// A comparison of scalars whose outcome is in the cache.
 fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next> {
     scalar_insn::scratch(&mut env.walk, insn);
     env.note_operands(insn);
@@ -123,7 +123,7 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
         if compared == [insn.dst, insn.src].map(|r| env.walk.cur.frame().name(r)) {
             return linked_jump::follow(env, insn, names, &linked);
         }
-        // An operand was one copy too many.
+        // An operand lost its id because it did not fit into the list.
         let op = JmpOp::from_code(insn.op());
         let Some(op) = op else { return Err(Stop::Bug("a jump without operator".to_string())) };
         let o = read_operands(env, insn, op)?;
@@ -164,7 +164,7 @@ fn is_pkt_pointer_any(reg: &Reg) -> bool {
     reg.ty.is_packet() || reg.ty.is(Base::PacketEnd)
 }
 
-/// `may_goto`: the loop may end here at any time; it is walked like an iterator.
+/// `may_goto`: the loop may end here at any time; it is walked like an iterator's next call.
 fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
     let plain = insn.code == BPF_JMP | BPF_JCOND && insn.src == BPF_MAY_GOTO;
     let nowhere = insn.off == 0 && !env.facts.rules().may_goto_nowhere;
@@ -205,12 +205,13 @@ fn is_known_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
     ptr.is_not_null() && (rules.memory_not_null || !since)
 }
 
-/// Whether what equals the pointer is not NULL, where not any pointer teaches that.
+/// Whether a pointer that equals this one is not NULL, on kernels where only some types imply that.
 fn teaches_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
     is_known_not_null(rules, ptr) || ptr.ty.is(Base::XdpSock)
 }
 
-/// A pointer that is not NULL against zero. Where halves are compared, the half has to be zero.
+/// The outcome of comparing a non-NULL pointer with zero. A 32-bit comparison needs only the low
+/// half to be zero.
 fn not_null_branch_taken(
     env: &mut Env<'_>,
     o: &Operands,
@@ -229,7 +230,7 @@ fn not_null_branch_taken(
         JmpOp::Ne => true,
         _ => return None,
     };
-    // The low half of an address may be 0, and objects of a kernel are at 0 where there is none.
+    // The low half of a valid address may be 0, and a kernel object that is absent has address 0.
     let of_kernel = ptr.ty.base == Base::BtfId && !ptr.ty.has(TypeFlag::MEM_ALLOC);
     let unsure = (o.is_jmp32 || of_kernel) && env.goes_by(HoleKind::ComparedPointer);
     (!unsure).then_some(taken)
@@ -256,7 +257,7 @@ fn is_pkt_ptr_branch_taken(o: &Operands) -> Option<bool> {
     }
 }
 
-/// Only one way is possible; the other is walked speculatively where that matters.
+/// Only one outcome is possible; the other is walked speculatively where that matters.
 fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) -> Check<Next> {
     if scalars[0] {
         env.mark_chain_precision(insn.dst)?;
@@ -288,7 +289,7 @@ fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check
 fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
     if linked.len() > 1 {
         env.walk.push_jmp_history(Access::None, *linked);
-        // What is linked with one operand concerns the other, too.
+        // The precision of one operand and of its linked registers affects the other operand.
         join_operands(&mut env.walk, insn);
     }
     let goto = target(env, insn);
@@ -313,7 +314,7 @@ fn place(env: &Env<'_>, regno: u8) -> LinkedReg {
     LinkedReg { frameno: env.walk.cur.curframe() as u8, is_reg: true, at: regno }
 }
 
-/// The operands as they are where the comparison holds (`jumps`) or does not.
+/// The operands after the comparison holds (`jumps`) or does not.
 fn refine(
     env: &mut Env<'_>,
     insn: Insn,
@@ -331,7 +332,8 @@ fn refine(
     let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
     if insn.is_src_reg() && insn.src == insn.dst {
         scalar_rules::refine_same(env.facts.rules(), (op, o.is_jmp32), &mut dst.val);
-        // Looked at as either operand: what the first look forgets may contradict what is left.
+        // Checked once for each operand: forgetting contradictory bounds the first time may leave
+        // others.
         for name in names {
             env.sane_bounds(&mut dst, name)?;
         }
@@ -417,7 +419,7 @@ fn learn_from_pointers(
     Ok(())
 }
 
-/// All copies of a checked pointer are NULL, or are not.
+/// All copies of a checked pointer become NULL or non-NULL.
 fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch, is_null: bool) {
     env.rename(patch, copies, |env, name| {
         let mut reg = env.store.arena.reg(name);
@@ -427,8 +429,8 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
             return None;
         }
         if is_null {
-            // The map, type or size that it pointed to stays: two NULLs are the same to a loop
-            // only if they come from the same.
+            // The map, type and size are kept: states with NULL from different sources must compare
+            // as different in a loop.
             reg.ty = RegType::SCALAR;
             reg.id = 0;
             reg.ref_obj_id = 0;
@@ -442,8 +444,8 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
     });
 }
 
-/// The pointer is not NULL; a value of a map of maps becomes the inner map, of a socket map the
-/// socket.
+/// The pointer is not NULL. A value of a map of maps becomes the inner map, a value of a socket map
+/// the socket.
 ///
 /// Kernel: `mark_ptr_not_null_reg` (6.18).
 pub(crate) fn mark_ptr_not_null(facts: &Facts<'_>, reg: &mut Reg) {
@@ -465,7 +467,7 @@ pub(crate) fn mark_ptr_not_null(facts: &Facts<'_>, reg: &mut Reg) {
     }
 }
 
-/// Comparisons with the end of the packet give packet pointers their range.
+/// Comparisons with `data_end` give packet pointers their range.
 fn try_match_pkt_pointers(
     env: &mut Env<'_>,
     insn: Insn,
@@ -487,7 +489,7 @@ fn try_match_pkt_pointers(
     } else {
         return false;
     };
-    // (where `pkt` is inside, where it is outside, whether it is strictly inside)
+    // (branch on which `pkt` is inside, branch on which it is outside, whether strictly inside)
     let (inside, outside, open) = match op {
         JmpOp::Gt => (falls, jumps, false),
         JmpOp::Lt => (jumps, falls, true),

@@ -15,7 +15,7 @@ use crate::state::reg_type::Base;
 use skep_insn::code::*;
 use skep_uapi::may_access_skb;
 
-/// Where the insn expects the context.
+/// The register that must hold the context.
 const CTX_REG: u8 = 6;
 
 /// Walks a legacy packet load.
@@ -44,7 +44,7 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     if env.walk.cur.curframe() == 0 || !env.facts.rules().ld_abs_ends_function {
         return Ok(Next::Insn(next));
     }
-    // Where the packet is too short the function returns 0.
+    // If the packet is too short, the function returns 0.
     env.push_stack(next, env.walk.insn_idx, false)?;
     hidden_exit(env, Reg::constant(0))
 }

@@ -1,4 +1,4 @@
-//! Loads of 64-bit immediates: numbers, maps, addresses in map values, variables of the kernel,
+//! Loads of 64-bit immediates: constants, maps, addresses in map values, kernel variables,
 //! functions.
 //!
 //! Kernel: `check_ld_imm`, `check_pseudo_btf_id` (6.18).
@@ -112,9 +112,9 @@ fn variable(env: &Env<'_>, insn: Insn) -> Check<Reg> {
     }
 }
 
-/// Whether each CPU has its own.
+/// Whether the variable is per-CPU.
 fn is_percpu(btf: &Btf, var: TypeId) -> bool {
-    // The kernel has such a section, and each module may have one.
+    // The kernel has such a section, and each module may have its own.
     let mut sections = btf.find_by_name(".data..percpu").filter(|ty| ty.kind() == Kind::Datasec);
     sections.any(|section| section.vars().any(|v| v.ty == var))
 }

@@ -1,8 +1,6 @@
 //! Resolves the objects that a program's `ld_imm64` insns name: each must exist, and the program
 //! type must permit it. Runs over all insns before the walk, reachable or not.
 //!
-//! Runs over all insns before the walk, reachable or not.
-//!
 //! Kernel: `resolve_pseudo_ldimm64`, `check_map_prog_compatibility`, `check_pseudo_btf_id` (6.18).
 
 use super::replaced::loaded_type;
@@ -19,16 +17,16 @@ use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
 
 const PAGE_BYTES: u64 = skep_uapi::limits::PAGE_SIZE_BYTES as u64;
 
-/// The insns so far.
+/// State of the pass over the insns.
 pub(crate) struct Resolver<'a> {
     pub(crate) prog: &'a Program,
     pub(crate) maps: &'a [MapView<'a>],
-    /// Symbols that the kernel has an address for.
+    /// Symbols of the kernel, with addresses.
     pub(crate) symbols: Option<&'a KernelSymbols>,
     pub(crate) rules: Behaviours,
-    /// May use arenas.
+    /// Whether arenas are allowed.
     pub(crate) privileged: bool,
-    /// Maps named so far.
+    /// Maps named by the insns so far.
     pub(crate) used: Vec<u32>,
 }
 
@@ -58,7 +56,7 @@ impl Resolver<'_> {
 
     fn check_pseudo_btf_id(&self, id: i32, module_fd: i32) -> Refused {
         if module_fd != 0 {
-            // A descriptor of a module's BTF: no program here has one.
+            // No program here has a descriptor of a module's BTF.
             return refuse(errno::EINVAL, InsnFault::ModuleFd);
         }
         let Some(btf) = &self.prog.kernel_btf else { return Ok(()) };
@@ -82,9 +80,9 @@ impl Resolver<'_> {
         let Some(map) =
             self.maps.get(imm as usize).filter(|_| (imm as usize) < self.prog.maps.len())
         else {
-            // The object names descriptors by number so that no map can be meant.
+            // Objects encode invalid descriptors as numbers that no map index can have.
             let fd = if imm < 0 { !imm } else { -1 };
-            // The standard streams are open, and no maps.
+            // Descriptors 0 to 2 are open but are not maps.
             let errno = if (0..3).contains(&fd) { errno::EINVAL } else { errno::EBADF };
             return refuse(errno, InsnFault::NoSuchMap { fd });
         };
@@ -152,7 +150,7 @@ impl Resolver<'_> {
         if !self.privileged {
             return refuse(errno::EPERM, AttachFault::ArenaUnprivileged);
         }
-        // Loaders map an arena before they load programs, so it has an address.
+        // Loaders map arenas before they load programs, so the arena has an address.
         let _ = def;
         Ok(())
     }
@@ -195,7 +193,7 @@ fn is_tracing_prog_type(prog_type: ProgType) -> bool {
     )
 }
 
-/// Seen on 6.18: a sleepable uprobe with a map of each type.
+/// Tested on 6.18 with a sleepable uprobe and a map of each type.
 fn may_be_used_sleeping(map_type: MapType) -> bool {
     matches!(
         map_type,

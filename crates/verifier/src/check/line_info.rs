@@ -7,8 +7,9 @@ use crate::rejection::{Check, FuncFault, reject};
 
 /// Checks row by row; runs after the functions are known, before any insn is decoded.
 ///
-/// Rows ascend, begin at an insn (not at the second half of an `ld_imm64`), name strings that are
-/// there, and each function has one at its first insn. A program may have none at all.
+/// Rows must be in ascending order, begin at an insn (not at the second half of an `ld_imm64`), and
+/// name strings that exist; each function needs one at its first insn. A program may have no line
+/// info at all.
 pub(crate) fn check_btf_line(facts: &Facts<'_>) -> Check {
     let prog = facts.prog;
     let Some(btf) = prog.btf.as_deref().filter(|_| !prog.line_info.is_empty()) else {

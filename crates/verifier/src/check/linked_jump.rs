@@ -13,7 +13,7 @@ use crate::state::transfers::Results;
 use skep_insn::Insn;
 use smallvec::SmallVec;
 
-/// Walks the jump; `names` are those of its operands where it is taken, and where it is not.
+/// Walks the jump; `names` are the interned operands on the taken branch and on the other.
 pub(super) fn follow(
     env: &mut Env<'_>,
     insn: Insn,
@@ -21,7 +21,7 @@ pub(super) fn follow(
     linked: &LinkedRegs,
 ) -> Check<Next> {
     env.walk.push_jmp_history(Access::None, *linked);
-    // What is linked with one operand concerns the other, too.
+    // The precision of one operand and of its linked registers affects the other operand.
     join_operands(&mut env.walk, insn);
     let operands = operands_of(&env.walk, insn);
     let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
@@ -38,7 +38,7 @@ pub(super) fn follow(
     Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 
-/// The registers that the jump compares, dst first, and their names.
+/// The compared registers, dst first, with their interned values.
 fn operands_of(walk: &Walk, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]> {
     let frameno = walk.cur.curframe() as u8;
     let regs = [insn.dst, insn.src];
@@ -47,7 +47,8 @@ fn operands_of(walk: &Walk, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]>
     regs[..used].iter().map(|&at| (place(at), walk.name_at(place(at)))).collect()
 }
 
-/// The operands have these values now; what is linked follows, first that of the last operand.
+/// Gives the operands their new values and updates the registers linked with them, starting with
+/// those of the last operand.
 fn learn(
     env: &mut Env<'_>,
     operands: &[(LinkedReg, PackedReg)],
@@ -81,7 +82,7 @@ impl Walk {
         frame.slot(place.at as usize).map_or(PackedReg::NOT_INIT, |slot| slot.spill)
     }
 
-    /// More, or less, is known of it.
+    /// Sets the register at `place`, whose value is unchanged but whose bounds are not.
     fn set_name_at(&mut self, place: LinkedReg, name: PackedReg) {
         if self.name_at(place) == name {
             return;
@@ -100,7 +101,7 @@ pub(crate) fn target(env: &Env<'_>, insn: Insn) -> u32 {
     (i64::from(env.walk.insn_idx) + i64::from(insn.off) + 1) as u32
 }
 
-/// From here on, what one operand needs the other needs too.
+/// From here on, if one operand has to be precise, so has the other.
 #[inline]
 pub(crate) fn join_operands(walk: &mut Walk, insn: Insn) {
     if insn.is_src_reg() {

@@ -12,13 +12,13 @@ use crate::state::values::SCALAR;
 use skep_domain::Scalar;
 use skep_uapi::Behaviours;
 
-/// Keys of what is remembered of linked scalars; no insn has them.
+/// Cache keys for operations on linked scalars; no insn has them.
 const UNLINKED: u32 = 1 << 26;
 const SHIFTED: u32 = 1 << 27;
 
 impl Env<'_> {
-    /// Registers of frame `f` that may still be read: at the insn at hand, or at the call into the
-    /// next frame.
+    /// Registers of frame `f` that may still be read: live at the current insn or, in a caller, at
+    /// the call into the next frame.
     fn live_regs_in_frame(&self, f: usize) -> u16 {
         let at = match self.walk.cur.frames.get(f + 1) {
             Some(callee) => callee.meta.callsite as u32,
@@ -59,7 +59,7 @@ impl Env<'_> {
         }
     }
 
-    /// What is known of the register at `known` holds for all linked ones.
+    /// Applies what is known about the register at `known` to all registers linked with it.
     pub(crate) fn sync_linked_regs(
         &mut self,
         patch: &mut Patch,
@@ -77,8 +77,8 @@ impl Env<'_> {
         }
     }
 
-    /// What `place` is if `known`, which it is linked with, is known to be what it is; `None` if it
-    /// is not linked with it.
+    /// The new value of a register with value `place`, given that the register linked with it has
+    /// value `known`; `None` if they are not linked.
     pub(super) fn linked_to(&mut self, known: PackedReg, place: PackedReg) -> Option<PackedReg> {
         if !self.store.arena.is(place, SCALAR)
             || place.id & !BPF_ADD_CONST != known.id & !BPF_ADD_CONST
@@ -110,7 +110,7 @@ impl Env<'_> {
 }
 
 impl Store {
-    /// The same scalar without id and constant.
+    /// The same scalar without id and constant offset.
     pub(crate) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
         let operands = [reg.val, 0];
         let val = match self.transfers.get(UNLINKED, operands) {
@@ -126,7 +126,7 @@ impl Store {
     }
 }
 
-/// Adds the difference of the constants to `sum`, whose constant is `off` then.
+/// Adds to `sum` the difference between `off` and its constant, which becomes `off`.
 fn shift(rules: &Behaviours, sum: &mut Reg, off: i32, wide: bool) {
     let delta = i64::from(off) - i64::from(sum.off);
     sum.off = off;

@@ -8,18 +8,18 @@ use crate::state::history::LinkedReg;
 use crate::state::reg::Reg;
 use smallvec::SmallVec;
 
-/// Changed registers and spilled registers, by place.
+/// Changed registers and spilled registers, with their places.
 #[derive(Default)]
 pub(crate) struct Patch {
     items: SmallVec<[(LinkedReg, Reg); 4]>,
     renames: Renames,
 }
 
-/// Places and names.
+/// Places, with interned registers.
 pub(crate) type Renames = SmallVec<[(LinkedReg, PackedReg); 4]>;
 
 impl Patch {
-    /// The register at `place` with the changes so far.
+    /// The register at `place` after the changes so far.
     pub(crate) fn get(&self, env: &Env<'_>, place: LinkedReg) -> Reg {
         match self.items.iter().find(|(p, _)| *p == place) {
             Some((_, reg)) => *reg,
@@ -39,7 +39,7 @@ impl Patch {
     }
 }
 
-/// Registers and spilled registers of the current state with this id, by place, and their names.
+/// The registers and spilled registers of the current state that have this id, with their places.
 pub(crate) fn named_with_id(env: &Env<'_>, id: u32) -> Renames {
     let mut found = Renames::new();
     for (f, frame) in env.walk.cur.frames.iter().enumerate() {
@@ -60,7 +60,8 @@ pub(crate) fn named_with_id(env: &Env<'_>, id: u32) -> Renames {
 }
 
 impl Env<'_> {
-    /// Each of `places` that `rename` gives a new name becomes that; copies are asked for once.
+    /// Replaces the register at each of `places` by what `rename` returns; consecutive equal
+    /// registers need one call.
     pub(crate) fn rename(
         &mut self,
         patch: &mut Patch,
@@ -102,12 +103,12 @@ impl Env<'_> {
 }
 
 impl Store {
-    /// Applies the changes to the branch that was pushed last, a copy of the current state.
+    /// Applies the changes to the branch pushed last, which is a copy of the current state.
     pub(crate) fn apply_to_branch(&mut self, patch: &Patch) {
         let items = patch.items.iter().map(|(place, reg)| (*place, self.arena.pack(reg)));
         let mut changes: Renames = items.collect();
         changes.extend_from_slice(&patch.renames);
-        // Of each frame the slots first.
+        // Slots before registers, for each frame.
         changes.sort_unstable_by_key(|(place, _)| (place.frameno, place.is_reg, place.at));
         let Some(branch) = self.branches.last_mut() else { return };
         for (f, id) in branch.state.frames.iter_mut().enumerate() {

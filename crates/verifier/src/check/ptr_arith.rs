@@ -21,7 +21,7 @@ const BPF_ALU_NEG_VALUE: u32 = 4;
 const BPF_ALU_NON_POINTER: u32 = 8;
 const BPF_ALU_IMMEDIATE: u32 = 16;
 
-/// Why an operation cannot be masked.
+/// Why an operation cannot be sanitized.
 enum Reason {
     Bounds,
     Type,
@@ -29,7 +29,7 @@ enum Reason {
     Limit,
 }
 
-/// What the first masking step found, for the second.
+/// What the first sanitizing step found, for the second.
 #[derive(Default)]
 struct Sanitize {
     alu_state: u32,
@@ -37,7 +37,7 @@ struct Sanitize {
     mask_to_left: bool,
 }
 
-/// `dst = ptr op off`, where one of the two is in `dst`.
+/// `dst = ptr op off`; one of the two operands is in `dst`.
 pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
     let regno = insn.dst;
     let o = off.val;
@@ -60,7 +60,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         reject!(EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
     }
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
-        // The kernel leaves the register as it was, a number too.
+        // The kernel leaves the register unchanged, even if it was a scalar.
         if env.reg(regno).is_scalar() && env.goes_by(HoleKind::UntrustedSum) {
             env.walk.set_name(regno, PackedReg::UNKNOWN);
         }
@@ -97,8 +97,8 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     Ok(())
 }
 
-/// What `scalar += pointer` takes over of the pointer. In the kernel that is neither the frame nor
-/// the reference: they are the number's, which has none.
+/// The attributes that `scalar += pointer` copies from the pointer. The kernel bugs handled here:
+/// it keeps the frame and the reference id of the scalar, which has neither.
 fn taken_over(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> Reg {
     let mut sum = *ptr;
     if ptr.ty.is(Base::Stack) && ptr.frameno() != 0 && !env.goes_by(HoleKind::ForgottenFrame) {
@@ -157,14 +157,14 @@ fn check_sane_offset(reg: &Reg, ty: RegType) -> Check {
     reject!(EINVAL, InsnFault::ArithValue { smin, ty });
 }
 
-/// The same of the pointer itself, which may have its constants among its bounds.
+/// The same for the pointer operand, whose bounds may include its constant offset.
 fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
     if !facts.rules().offsets_are_bounds {
         return check_sane_offset(reg, ty);
     }
     let fixed = i64::from(reg.off);
     let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));
-    // Where a sum overflows, nothing is known of it.
+    // On overflow, the offset is unknown.
     let off = least.filter(|_| largest.is_some()).unwrap_or(i64::MIN);
     if off >= BPF_MAX_VAR_OFF || off <= -BPF_MAX_VAR_OFF {
         reject!(EINVAL, InsnFault::ArithOffset { ty, off });
@@ -172,7 +172,7 @@ fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
     Ok(())
 }
 
-/// The new offset, fixed where it can be.
+/// The new offset: constant if possible.
 fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Reg) -> Check {
     let known = off.val.is_const();
     let regno = insn.dst;
@@ -260,15 +260,15 @@ fn sub_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     }
 }
 
-/// Whether no mask is looked for: the privileged need none, constants neither, and where a path of
-/// speculation failed before, a barrier stands in front of the insn.
+/// Whether sanitizing is unnecessary: for privileged programs, for constant operands, and for insns
+/// preceded by a barrier because a speculative path through them failed.
 ///
 /// Kernel: `can_skip_alu_sanitation` (6.18).
 fn can_skip_sanitation(env: &Env<'_>, insn: Insn) -> bool {
     env.facts.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)
 }
 
-/// Marks the insn as needing no masking; refuses if another path needs some.
+/// Marks the insn as needing no sanitizing; refuses if another path does need it.
 pub(crate) fn sanitize_val_alu(env: &mut Env<'_>, insn: Insn) -> Check {
     if can_skip_sanitation(env, insn) {
         return Ok(());
@@ -289,7 +289,7 @@ fn update_alu_state(env: &mut Env<'_>, alu_state: u32, alu_limit: u32) -> Result
     Ok(())
 }
 
-/// First step: what would be masked; walks the masked value speculatively.
+/// First step: computes the limit, and walks the path with the masked value speculatively.
 fn sanitize_ptr_alu(
     env: &mut Env<'_>,
     insn: Insn,
@@ -321,7 +321,8 @@ fn sanitize_ptr_alu(
     let dst = env.reg(insn.dst);
     let mut masked = *ptr;
     if ptr_is_dst {
-        // The pointer has lost its 32-bit bounds by now, which the other path will see.
+        // At this point the kernel has dropped the pointer's 32-bit bounds; the speculative path
+        // sees that.
         masked.val.mark_unbounded32();
     }
     env.set_reg(insn.dst, masked);
@@ -330,7 +331,7 @@ fn sanitize_ptr_alu(
     Ok(Ok(()))
 }
 
-/// Second step: narrows the mask by how far the pointer moved.
+/// Second step: narrows the limit by the distance that the pointer moved.
 fn commit_window(env: &mut Env<'_>, dst: &Reg, off: &Reg, info: &Sanitize) -> Result<(), Reason> {
     let _ = off;
     if env.walk.cur.meta.speculative {
@@ -380,7 +381,7 @@ fn sanitize_err(insn: Insn, ptr_is_dst: bool, result: Result<(), Reason>) -> Che
     }
 }
 
-/// Unprivileged, the result must be in bounds already.
+/// For unprivileged programs, the result must be in bounds already.
 fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
     if env.facts.bypass_spec_v1 {
         return Ok(());

@@ -23,7 +23,7 @@ pub(crate) enum Operand {
 }
 
 impl Env<'_> {
-    /// Checks the use of register `regno` as `operand`; the register will be printed with the next
+    /// Checks the use of register `regno` as `operand`. The register is printed with the next
     /// state.
     pub(crate) fn check_reg_arg(&mut self, regno: u8, operand: Operand) -> Check {
         if regno > 10 {
@@ -55,7 +55,7 @@ impl Env<'_> {
         }
     }
 
-    /// The insn overwrites one.
+    /// The insn overwrites a register of the current frame.
     #[inline]
     pub(crate) fn note_write(&mut self, regno: u8) {
         if self.store.reads.is_some() {
@@ -63,7 +63,7 @@ impl Env<'_> {
         }
     }
 
-    /// The insn reads its operands: those of an ALU insn or of a conditional jump.
+    /// The insn reads its operands; for ALU insns and conditional jumps.
     #[inline]
     pub(crate) fn note_operands(&mut self, insn: Insn) {
         if self.store.reads.is_some() {
@@ -83,7 +83,7 @@ impl Env<'_> {
         }
     }
 
-    #[inline(never)] // Most kernels never come here.
+    #[inline(never)] // Not needed for most kernels.
     fn mark(&mut self, read: &[u8], written: &[u8]) {
         let Some(reads) = &mut self.store.reads else { return };
         let frame = self.walk.cur.frames.len() - 1;
@@ -100,12 +100,12 @@ impl Env<'_> {
         }
     }
 
-    /// Whether the register holds what the program must not learn.
+    /// Whether the register holds a pointer whose value the program must not learn.
     pub(crate) fn is_pointer_value(&self, regno: u8) -> bool {
         !self.facts.allow_ptr_leaks && !self.reg(regno).is_scalar()
     }
 
-    /// Forgets contradictory bounds, or refuses the program if it was asked to test invariants.
+    /// Resets contradictory bounds, or refuses the program if invariants are to be tested.
     ///
     /// Kernel: `reg_bounds_sanity_check` (6.18).
     pub(crate) fn sane_bounds(&mut self, reg: &mut Reg, context: &'static str) -> Check {
@@ -126,7 +126,7 @@ impl Env<'_> {
 }
 
 impl Store {
-    /// R0 of the current frame is what its caller gets.
+    /// Passes R0 of the current frame to the caller.
     pub(crate) fn pass_result(&mut self, caller: usize) {
         if let Some(reads) = &mut self.reads {
             reads.pass((caller + 1, 0), (caller, 0));
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-/// R0 to R5 of the current frame hold nothing that may be read.
+/// Makes R0 to R5 of the current frame unreadable.
 ///
 /// Kernel: `clear_caller_saved_regs` (6.18).
 #[inline]

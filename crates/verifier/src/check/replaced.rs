@@ -1,7 +1,7 @@
 //! A program that replaces a function of another program (`freplace`).
 //!
-//! It is verified with that program's type and attach type, with any arguments that match its
-//! prototype, and may return what such a program may.
+//! It is verified with that program's type and attach type, for any arguments that match its
+//! prototype, and may return the values allowed there.
 //!
 //! Kernel: `bpf_check_attach_target`, `btf_check_type_match` (6.18).
 
@@ -16,7 +16,7 @@ use skep_uapi::{AttachType, ProgType};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The program as one of its target's type, if it replaces a function.
+/// The program with the type of its target, if it replaces a function.
 pub(crate) fn as_replaced(program: &Program) -> Cow<'_, Program> {
     match &program.attach {
         AttachTarget::Function(target)
@@ -32,7 +32,7 @@ pub(crate) fn as_replaced(program: &Program) -> Cow<'_, Program> {
     }
 }
 
-/// The type that the program is loaded as, by which some rules go that come before its target.
+/// The type passed to the load, which determines the rules checked before the target is known.
 pub(crate) fn loaded_type(program: &Program) -> ProgType {
     match program.attach {
         AttachTarget::Function(_) => ProgType::Ext,
@@ -40,7 +40,7 @@ pub(crate) fn loaded_type(program: &Program) -> ProgType {
     }
 }
 
-/// Types of targets that are not modelled.
+/// Refuses types of targets that are not modelled.
 pub(crate) fn check_may_be_replaced(facts: &Facts<'_>) -> Check {
     let not_modelled = match facts.prog.prog_type {
         ProgType::Unspec | ProgType::Lsm | ProgType::StructOps | ProgType::Ext => true,
@@ -101,7 +101,8 @@ pub(crate) fn check_replaced(facts: &Facts<'_>, target: &Arc<TargetFunction>) ->
     check_prototype(own.ty(TypeId(row)), func)
 }
 
-/// A kfunc that only the target's type has: the passes before did not know of it.
+/// The name of a called kfunc that only the target's type may call: the earlier passes did not know
+/// it.
 fn kfunc_of_the_type(facts: &Facts<'_>) -> Option<String> {
     let hook = HookKey { prog_type: ProgType::Ext, attach_type: 0, target: "" };
     let calls = facts.insns.iter().filter(|insn| is_kfunc_call(insn));
@@ -110,8 +111,7 @@ fn kfunc_of_the_type(facts: &Facts<'_>) -> Option<String> {
     called.find(|it| it.allowed && it.row.is_some_and(narrow)).map(|it| it.name.to_owned())
 }
 
-/// What the target's own passes say of the function; true if its callers do not keep to its
-/// prototype.
+/// Verifies the function as part of its program; true if its callers do not match its prototype.
 fn replaced_subprog(
     facts: &Facts<'_>,
     target: &TargetFunction,
@@ -123,7 +123,7 @@ fn replaced_subprog(
     let Setup { facts, walk, store, learned, trace } = setup;
     let mut of = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
     let found = shape.and_then(|()| {
-        // Whether callers keep to the prototype of a static function, only the walk shows.
+        // Only the walk shows whether the callers of a static function match its prototype.
         let Some(subprog) = facts.subprogs.get(subprogno) else { return Ok(None) };
         if subprogno == 0 || !subprog.is_global {
             of.do_check_main()?;
@@ -219,7 +219,7 @@ fn result(proto: Type<'_>) -> Type<'_> {
     proto.btf().skip_modifiers(proto.target_id())
 }
 
-/// What must be equal of two types, whatever their names: an enum has as many values.
+/// What must be equal for two types, apart from names: for enums, the number of values.
 fn form(ty: Type<'_>) -> (Kind, u16, bool) {
     (ty.kind(), ty.vlen(), ty.kflag())
 }

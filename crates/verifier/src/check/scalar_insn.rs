@@ -5,7 +5,8 @@
 //! other cases they change nothing and leave the insn to them.
 //!
 //! # Invariants
-//! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
+//! 1. These functions act only on well-formed insns: nothing can be refused because of the insn
+//!    alone.
 
 use super::scalar_rules;
 use crate::check::alu_rules::{
@@ -22,15 +23,14 @@ use skep_domain::{AluOp, JmpOp};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// No result of that kind.
+/// No cached result of that kind.
 const NONE: u32 = u32::MAX;
-/// Bits of an operation's key besides the opcode.
+/// Bits of an operation's cache key, in addition to the opcode.
 const SAME_REG: u32 = 1 << 8;
 const WITH_OFF: u32 = 9;
 const MAY_LINK: u32 = 1 << 25;
 
-/// The register or the immediate that the insn takes as its second operand; `None` if something is
-/// wrong with the insn as such.
+/// The register or immediate that is the insn's second operand; `None` if the insn is malformed.
 #[inline]
 fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
     let form = match env.aux().form {
@@ -60,7 +60,7 @@ fn ask_form(env: &mut Env<'_>, insn: Insn) -> Form {
     form
 }
 
-/// Both operands will be printed with the next state.
+/// Marks both operands as to be printed with the next state.
 pub(crate) fn scratch(walk: &mut Walk, insn: Insn) {
     walk.scratched_regs |= 1 << insn.dst;
     if insn.is_src_reg() {
@@ -68,7 +68,7 @@ pub(crate) fn scratch(walk: &mut Walk, insn: Insn) {
     }
 }
 
-/// Whether nothing is wrong with an ALU insn or a conditional jump as such.
+/// Whether an ALU insn or conditional jump is well formed.
 fn check_form(idx: usize, insn: Insn) -> bool {
     let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
     check_insn_fields(idx, &insn).is_ok()
@@ -77,7 +77,7 @@ fn check_form(idx: usize, insn: Insn) -> bool {
         && !(is_alu && (insn.dst == 10 || divides_by_zero(insn) || shifts_too_far(insn)))
 }
 
-/// True if the insn was walked.
+/// Walks the insn if both operands are scalars and the result is cached or can be; true if so.
 #[inline]
 pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
     if !env.facts.bypass_spec_v1 {
@@ -91,7 +91,8 @@ pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
     }
 }
 
-/// What the insn makes of two constants that are their own names, if it is one too.
+/// The result of an operation on two constants that are their own interned names, if it has such a
+/// name too.
 #[inline]
 fn fold_alu(insn: Insn, dst: u32, src: u32) -> Option<u32> {
     let (a, b) = (named_constant(dst)?, named_constant(src)?);
@@ -145,7 +146,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         },
     };
     if !is_scalar {
-        // A register as the operand would have to be marked.
+        // A register operand would have to be marked as precise.
         if insn.is_src_reg() {
             return false;
         }
@@ -167,8 +168,8 @@ fn binary_key(insn: Insn) -> u32 {
     u32::from(insn.code & !BPF_X) | u32::from(insn.off as u16) << WITH_OFF
 }
 
-/// The insn has been walked. If it moved a pointer by an immediate, it will make the same of the
-/// same pointer again: no masking is asked for, nothing else is looked at.
+/// Called after an insn was walked. If it moved a pointer by an immediate, caches the result: no
+/// sanitizing is needed, and nothing else is checked.
 pub(crate) fn remember_moved_pointer(env: &mut Env<'_>, insn: Insn, before: PackedReg) {
     let moves = insn.class() == BPF_ALU64 && matches!(insn.op(), BPF_ADD | BPF_SUB);
     let after = env.walk.cur.frame().name(insn.dst);
@@ -190,7 +191,7 @@ pub(crate) fn remember_moved_pointer(env: &mut Env<'_>, insn: Insn, before: Pack
     }
 }
 
-/// The destination becomes what was made of both operands.
+/// Sets the destination to the result of both operands.
 #[inline]
 fn set_combined(walk: &mut Walk, insn: Insn, name: PackedReg) {
     scratch(walk, insn);
@@ -201,7 +202,7 @@ fn set_combined(walk: &mut Walk, insn: Insn, name: PackedReg) {
     }
 }
 
-/// The result without a link, or with one to the registers that dst is linked with.
+/// Computes the result, unlinked or linked to the registers that dst is linked with.
 fn compute_alu(
     env: &mut Env<'_>,
     insn: Insn,
@@ -253,7 +254,7 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         return false;
     }
     if !env.store.arena.is(src, SANE_SCALAR) {
-        // Pointers are copied as they are.
+        // Pointers are copied unchanged.
         if !whole || env.store.arena.is(src, SCALAR) || env.store.arena.is_not_init(src) {
             return false;
         }
@@ -261,7 +262,7 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         env.walk.cur.frame_mut().set_name(insn.dst, src);
         return true;
     }
-    // A copy of a copy and a constant begins a family of its own.
+    // A copy of a linked sum starts a new group of linked registers.
     let alone = if src.id & BPF_ADD_CONST != 0 { env.store.unlinked(src) } else { src };
     let (val, keeps) = if whole { (alone.val, true) } else { mov32(env, insn, alone) };
     scratch(&mut env.walk, insn);
@@ -279,7 +280,7 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     true
 }
 
-/// The low half of `src`, and whether that is all of it.
+/// The low half of `src`, and whether the upper half is known to be zero.
 fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     let (key, operands) = (u32::from(insn.code), [src.val, 0]);
     if let Some([val, keeps, ..]) = env.store.transfers.get(key, operands) {
@@ -298,16 +299,16 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     (val, keeps)
 }
 
-/// What a comparison of two scalars tells.
+/// The outcome of comparing two scalars.
 #[derive(Clone, Copy)]
 pub(crate) enum Outcome {
-    /// It always or never holds.
+    /// The comparison always or never holds.
     Decided(bool),
-    /// Both are possible: names of dst and src where it holds, and where it does not.
+    /// Both are possible: dst and src, interned, where it holds and where it does not.
     Open(Results),
 }
 
-/// What the conditional jump tells of its operands; `None` if they are not two plain scalars.
+/// Compares the operands of a conditional jump; `None` if they are not two plain scalars.
 #[inline]
 pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     let src = operand(env, insn)?;
@@ -357,8 +358,8 @@ fn holds(insn: Insn, a: u64, b: u64) -> Option<bool> {
     })
 }
 
-/// Whether `src` is a constant and one of the values that `dst` may have, so that a register equal
-/// to it is the constant.
+/// Whether `src` is a constant and a possible value of `dst`, so that a register equal to it is
+/// that constant.
 fn is_one_of(store: &Store, src: PackedReg, dst: &Reg) -> bool {
     let constant = store.arena.val(src.val);
     store.arena.is(src, SANE_SCALAR | CONST)

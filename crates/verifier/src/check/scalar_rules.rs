@@ -1,22 +1,22 @@
 //! Rules for scalars that differ between kernels.
 //!
-//! Older kernels compare with constants: ranges of two registers neither decide a jump nor become
-//! narrower by it, and what is not equal to an edge of a range leaves the edge where it is. They
-//! also multiply and join bits by constants only.
+//! Older kernels only use constants: the ranges of two registers neither decide a jump nor are
+//! narrowed by it, and inequality with the end of a range does not move that end. Multiplication
+//! and bitwise OR and XOR, too, need a constant operand.
 
 use skep_domain::{AluOp, ByteOrder, Deduction, Division, JmpOp, Scalar, Tnum};
 use skep_insn::Insn;
 use skep_insn::code::{BPF_ALU64, BPF_DIV, BPF_MOD};
 use skep_uapi::Behaviours;
 
-/// How the kernel computes with what it knows of numbers.
+/// The abstract domain that the kernel uses for scalars.
 #[derive(Clone, Copy)]
 enum Domain {
-    /// As 6.18 does.
+    /// That of 6.18.
     Reference,
-    /// As that, deducing less.
+    /// That of 6.18 with fewer deductions.
     Less(Deduction),
-    /// By ranges that may wrap.
+    /// Ranges that may wrap around.
     Wrapped,
 }
 
@@ -41,7 +41,7 @@ fn deduction(rules: &Behaviours) -> Deduction {
     }
 }
 
-/// `dst op= src`; false if nothing is known of the result.
+/// `dst op= src`; false if the result is unknown.
 #[inline]
 pub(super) fn alu(
     rules: &Behaviours,
@@ -56,7 +56,7 @@ pub(super) fn alu(
     }
 }
 
-/// `sum += delta`, where the sum is linked to another number.
+/// `sum += delta`, where `sum` is linked to another scalar.
 pub(super) fn add_linked(rules: &Behaviours, wide: bool, sum: &mut Scalar, delta: &Scalar) {
     if rules.linked_sums_synced {
         alu(rules, (AluOp::Add, wide), sum, delta);
@@ -67,7 +67,7 @@ pub(super) fn add_linked(rules: &Behaviours, wide: bool, sum: &mut Scalar, delta
     }
 }
 
-/// What a division by a constant leaves, where that is known: `None` if this is no such division.
+/// A division by a constant, on kernels that bound the result; `None` if this is no such division.
 #[inline]
 pub(super) fn divide(
     rules: &Behaviours,
@@ -92,7 +92,7 @@ pub(super) fn divide(
     })
 }
 
-/// Narrows both operands to where the comparison holds.
+/// Narrows both operands by the condition.
 #[inline]
 pub(super) fn refine(
     rules: &Behaviours,
@@ -110,7 +110,7 @@ pub(super) fn refine(
     }
 }
 
-/// The same of a number that is compared with itself.
+/// Narrows a scalar that is compared with itself.
 pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar) {
     match rules.ranges_wrap {
         true => skep_domain::refine_wrapped((op, is_jmp32), a, &mut a.clone()),
@@ -118,8 +118,9 @@ pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: 
     }
 }
 
-/// The same where the bounds of 64 bits are found anew after a comparison of 32, and those of the
-/// low half after one of 64: of the number that is compared with a constant, whatever is learned.
+/// Narrows on kernels that recompute the 64-bit bounds after a 32-bit comparison and the 32-bit
+/// bounds after a 64-bit one, for the operand that is compared with a constant, even if nothing was
+/// learned.
 #[cold]
 fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar, b: &mut Scalar) {
     let how = deduction(rules);
@@ -134,7 +135,7 @@ fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar
     }
 }
 
-/// Brings the views of a scalar into agreement.
+/// Makes tnum, 64-bit and 32-bit bounds consistent.
 #[inline]
 pub(crate) fn sync(rules: &Behaviours, scalar: &mut Scalar) {
     match domain(rules) {
@@ -154,7 +155,7 @@ pub(super) fn zero_extend(rules: &Behaviours, scalar: &mut Scalar) {
     sync(rules, scalar);
 }
 
-/// Truncates to so many bytes (1, 2, 4).
+/// Truncates to `size` bytes (1, 2, 4).
 #[inline]
 pub(crate) fn truncate(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
     match rules.ranges_wrap {
@@ -163,7 +164,7 @@ pub(crate) fn truncate(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
     }
 }
 
-/// Sign-extends so many bytes (1, 2, 4) to the whole.
+/// Sign-extends `size` bytes (1, 2, 4) to 64 bits.
 #[inline]
 pub(crate) fn sign_extend(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
     match rules.ranges_wrap {
@@ -172,7 +173,7 @@ pub(crate) fn sign_extend(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
     }
 }
 
-/// Sign-extends so many bytes (1, 2) to the low half.
+/// Sign-extends `size` bytes (1, 2) to 32 bits.
 pub(super) fn sign_extend_half(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
     match rules.ranges_wrap {
         true => scalar.sign_extend_half_wrapped(8 * size),
@@ -180,7 +181,7 @@ pub(super) fn sign_extend_half(rules: &Behaviours, scalar: &mut Scalar, size: u3
     }
 }
 
-/// The number, negated.
+/// Negation.
 pub(super) fn neg(rules: &Behaviours, wide: bool, scalar: &mut Scalar) {
     match rules.ranges_wrap {
         true => skep_domain::neg_wrapped(wide, scalar),
@@ -188,7 +189,7 @@ pub(super) fn neg(rules: &Behaviours, wide: bool, scalar: &mut Scalar) {
     }
 }
 
-/// The low bits in another order of bytes.
+/// Swaps or truncates bytes.
 pub(super) fn byte_order(rules: &Behaviours, (order, bits): (ByteOrder, u32), scalar: &mut Scalar) {
     match rules.ranges_wrap {
         true => skep_domain::byte_order_wrapped(order, bits, scalar),
@@ -196,7 +197,7 @@ pub(super) fn byte_order(rules: &Behaviours, (order, bits): (ByteOrder, u32), sc
     }
 }
 
-/// Whether something is known of the result of an operation with this operand.
+/// Whether anything is known about the result of an operation with this operand.
 #[inline]
 pub(super) fn computes(rules: &Behaviours, op: AluOp, src: &Scalar, wide: bool) -> bool {
     rules.ranges_are_combined
@@ -230,7 +231,7 @@ pub(super) fn is_taken(
     taken
 }
 
-/// Decided, where one side would leave nothing of an operand.
+/// Decided if one outcome would make an operand's bounds contradictory.
 fn leaves_nothing(
     rules: &Behaviours,
     (a, b): (&Scalar, &Scalar),
@@ -245,7 +246,7 @@ fn leaves_nothing(
     })
 }
 
-/// The same of a number that is compared with itself.
+/// The same for a scalar that is compared with itself.
 pub(super) fn is_taken_by_itself(
     rules: &Behaviours,
     a: &Scalar,
@@ -266,15 +267,15 @@ pub(super) fn is_taken_by_itself(
     }
 }
 
-/// Whether nothing is known of how the kernel ends a loop: as long as a constant is below a range
-/// of more than 32 bits.
+/// Whether it is unknown how the kernel ends a loop that runs while a constant is below a range of
+/// more than 32 bits.
 #[inline]
 pub(super) fn is_not_known(rules: &Behaviours, insn: Insn, (a, b): (&Scalar, &Scalar)) -> bool {
     let wide = b.umax > u64::from(u32::MAX);
     !rules.constants_compared && insn.off < 0 && a.is_const() && !b.is_const() && wide
 }
 
-/// Whether what is known of the operands becomes more where it holds.
+/// Whether the operands can be narrowed where the condition holds.
 #[inline]
 pub(super) fn teaches(
     rules: &Behaviours,
@@ -292,7 +293,7 @@ pub(super) fn teaches(
     }
 }
 
-/// A constant, as far as it is looked at.
+/// Whether the compared bits are constant.
 fn is_known(scalar: &Scalar, half: bool) -> bool {
     let low = if half { u64::from(u32::MAX) } else { u64::MAX };
     scalar.var_off.mask & low == 0

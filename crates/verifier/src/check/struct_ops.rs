@@ -17,7 +17,7 @@ pub(crate) enum Ops {
     TcpCongestion,
     Dummy,
     SchedExt,
-    /// Those of the kernel's test modules.
+    /// Structs of the kernel's test modules.
     Test,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Target<'a> {
     strct: Type<'a>,
 }
 
-/// A parameter's suffix in the kernel's stub: it may be NULL.
+/// Suffix of a parameter in the kernel's stub that may be NULL.
 const MAYBE_NULL_SUFFIX: &str = "__nullable";
 const REFCOUNTED_SUFFIX: &str = "__ref";
 
@@ -42,7 +42,7 @@ impl<'a> Target<'a> {
         Some(Target { name: member.name(), proto, strct })
     }
 
-    /// Whether argument `arg` may be NULL. The kernel's stub for the member says so.
+    /// Whether argument `arg` may be NULL, according to the kernel's stub for the member.
     pub(crate) fn may_be_null(&self, arg: usize) -> bool {
         self.stub_param(arg).is_some_and(|name| name.ends_with(MAYBE_NULL_SUFFIX))
     }
@@ -111,7 +111,7 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
                 | "release"
         ),
         Ops::Dummy => !sleepable || member == "test_sleepable",
-        // Seen on 6.18.15: each member, by a program that sleeps and by one that does not.
+        // Tested on 6.18.15: each member, with a sleepable program and with one that is not.
         Ops::SchedExt => !sleepable || MAY_SLEEP.contains(&member),
         Ops::Test => member != "unsupported_ops",
     }
@@ -132,20 +132,20 @@ const MAY_SLEEP: [&str; 8] = [
 /// `errno` for a member that programs may not implement.
 fn refusal_of(ops: Ops) -> i32 {
     match ops {
-        // There is no stub for it.
+        // These structs have no stub for it.
         Ops::TcpCongestion | Ops::Test => errno::ENOTSUPP,
-        // The struct's own check refuses it.
+        // The check function of the struct refuses it.
         Ops::Dummy | Ops::SchedExt => errno::EINVAL,
     }
 }
 
-/// Whether the kernel takes implementations of the struct: it then has one that holds it, for maps.
+/// Whether the kernel accepts implementations of the struct: it then has a wrapper struct for maps.
 fn is_registered(btf: &Btf, strct: Type<'_>) -> bool {
     let holder = format!("bpf_struct_ops_{}", strct.name());
     strct.kind() == Kind::Struct && btf.find_by_name_kind(&holder, Kind::Struct).is_some()
 }
 
-/// Checks what a struct_ops program says that it implements.
+/// Checks the member that a struct_ops program says it implements.
 pub(crate) fn check_struct_ops_btf_id(facts: &Facts<'_>) -> Check {
     if !is_gpl_compatible(&facts.prog.license) {
         reject!(EINVAL, AttachFault::StructOpsNeedsGpl);

@@ -1,4 +1,4 @@
-//! What is fixed about a program before its walk.
+//! Facts about a program that are fixed before its walk.
 
 use crate::Config;
 use crate::callees::Callable;
@@ -13,30 +13,31 @@ use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::{Behaviours, MapType};
 
-/// The program, the configuration, and what the passes found. The walk only reads them.
+/// The program, the configuration, and the results of the passes. The walk only reads them.
 pub(crate) struct Facts<'a> {
     pub(crate) prog: &'a Program,
     pub(crate) config: &'a Config,
-    /// The program's, unless a pass has decided jumps.
+    /// The program's insns; a pass may have replaced jumps that it decided.
     pub(crate) insns: Vec<Insn>,
-    /// In order of their first insns.
+    /// Ordered by first insn.
     pub(crate) subprogs: Vec<Subprog>,
     /// Maps of the program, then the templates of their inner maps.
     pub(crate) maps: Vec<MapView<'a>>,
-    /// The maps are more than can be known: nothing may be verified.
+    /// Whether there are too many maps to be certain about all: nothing may be verified.
     pub(crate) maps_unknown: bool,
-    /// Special fields of the structs that the program may allocate, by id in its BTF; none where
-    /// they are malformed, because such a BTF is not loaded at all.
+    /// Special fields of the structs that the program may allocate, by id in its BTF; none if they
+    /// are malformed, because such a BTF cannot be loaded.
     pub(crate) struct_metas: Option<&'a rustc_hash::FxHashMap<TypeId, Vec<SpecialField>>>,
-    /// Subprog that runs when an exception is thrown, if the program names one.
+    /// Subprog that runs when an exception is thrown, if the program declares one.
     pub(crate) exception_cb: Option<u32>,
     /// Helpers and kfuncs that the program may call.
     pub(crate) callable: Callable<'a>,
-    /// Fields of the kernel's struct that stores may change.
+    /// Fields of a kernel struct to which the program may store.
     pub(crate) writable: Writable,
-    /// The kernel says what a struct points to that stays (else: all is taken for valid).
+    /// Whether the kernel's BTF says which pointer fields are trusted; otherwise all are assumed
+    /// valid.
     pub(crate) fields_have_trust: bool,
-    /// Which stack slots may be read later, on kernels that find it before the walk.
+    /// Which stack slots may be read later, on kernels that compute this before the walk.
     pub(crate) stack_use: StackUse,
     /// Where subprogs begin and end, for the passes.
     pub(crate) layout: Subprogs,
@@ -48,7 +49,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) allow_uninit_stack: bool,
     pub(crate) bypass_spec_v1: bool,
     pub(crate) bypass_spec_v4: bool,
-    /// Holes of the kernel are closed.
+    /// Whether known bugs of the kernel's verifier are fixed.
     pub(crate) sound: bool,
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct Subprog {
     pub(crate) might_sleep: bool,
 }
 
-/// One map, and where its inner template is.
+/// A map, and the index of its inner template.
 #[derive(Clone, Debug)]
 pub(crate) struct MapView<'a> {
     pub(crate) def: &'a MapDef,
@@ -77,23 +78,23 @@ pub(crate) struct MapView<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Rules that not every kernel has.
+    /// Rules that differ between kernels.
     #[inline]
     pub(crate) fn rules(&self) -> &'a Behaviours {
         &self.config.profile.behaviours
     }
 
-    /// The kernels' rule; always where the walk must not go by their holes.
+    /// The kernel's rule; always true if the walk must be sound.
     pub(crate) fn callbacks_are_loops(&self) -> bool {
         self.sound || self.rules().callbacks_are_loops
     }
 
-    /// The program replaces a function of another.
+    /// Whether the program replaces a function of another one.
     pub(crate) fn is_replacement(&self) -> bool {
         matches!(self.prog.attach, AttachTarget::Function(_))
     }
 
-    /// Name of a map in messages. The template of an inner map has none in the kernel.
+    /// Name of a map in messages. In the kernel, the template of an inner map has none.
     pub(crate) fn map_name(&self, map: u32) -> &'a str {
         let is_template = map as usize >= self.prog.maps.len();
         if is_template { "" } else { self.maps[map as usize].def.kernel_name() }
@@ -108,7 +109,7 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Special fields of what a pointer points to.
+    /// Special fields of the object that a pointer points to.
     ///
     /// Kernel: `reg_btf_record` (6.18).
     pub(crate) fn fields_of(&self, reg: &Reg) -> &[SpecialField] {

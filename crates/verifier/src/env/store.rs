@@ -1,4 +1,4 @@
-//! What a walk keeps: values, saved states, branches that wait, and what all of it takes.
+//! What the walk stores: values, saved states, pending branches, and their memory use.
 
 use crate::Config;
 use crate::explore::branch_stack::BranchStack;
@@ -10,11 +10,11 @@ use crate::state::reads::Reads;
 use crate::state::transfers::Transfers;
 use crate::stats::VerifierStats;
 
-/// Insns between two looks at the bytes held: what they can add in the meantime, a state and a page
-/// of stack each, stays below a megabyte.
+/// Number of insns between two checks of the memory used: in between, each can add at most a state
+/// and a page of stack, less than a megabyte in total.
 pub(crate) const CHECK_INSNS: u32 = 256;
 
-/// What outlives a path.
+/// Everything that outlives a path.
 pub(crate) struct Store {
     pub(crate) arena: Arena,
     pub(crate) transfers: Transfers,
@@ -24,21 +24,21 @@ pub(crate) struct Store {
     pub(crate) branches: BranchStack,
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,
-    /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`;
-    /// none until the first search.
+    /// For each insn, the registers that matter when backtracking over it; see
+    /// `precision::backtrack::concerns`. Empty until the first backtracking.
     pub(crate) concerns: Vec<u16>,
-    /// What was read on the walked paths, on kernels that go by that.
+    /// Read marks, on kernels that use them.
     pub(crate) reads: Option<Box<Reads>>,
     pub(crate) stats: VerifierStats,
     pub(crate) explored_states_size: u32,
     pub(crate) free_list_size: u32,
     pub(crate) id_gen: u32,
-    /// `insns_processed` at which the bytes held are looked at next.
+    /// `insns_processed` at which memory use is checked next.
     pub(crate) memory_check_at: u32,
 }
 
 impl Store {
-    /// A store for a program of `insns` insns.
+    /// An empty store, for a program of `insns` insns.
     pub(crate) fn new(config: &Config, insns: usize) -> Store {
         Store {
             arena: Arena::new(),
@@ -65,8 +65,7 @@ impl Store {
     }
 }
 
-/// When the bytes held are looked at during the walk for the first time: never, where there is no
-/// limit.
+/// When memory use is checked for the first time: never if there is no limit.
 fn first_memory_check(config: &Config) -> u32 {
     if config.mem_bytes_max == u64::MAX { u32::MAX } else { CHECK_INSNS }
 }

@@ -7,16 +7,16 @@ use crate::state::chains::Chains;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
 
-/// One waiting branch.
+/// A pending branch.
 pub(crate) struct Branch {
     pub(crate) state: PackedState,
-    /// Where it goes on.
+    /// The insn at which it continues.
     pub(crate) insn_idx: u32,
     /// The insn that branched.
     pub(crate) prev_insn_idx: u32,
-    /// What the registers of its last frame depend on.
+    /// Dependencies of the registers of its last frame.
     pub(super) chains: Chains,
-    /// Newest entry of the history when it was pushed: the insn that branched may add to it.
+    /// The newest history entry at the time of the push: the branching insn may still change it.
     pub(super) history_top: Option<JmpEntry>,
     /// Length of the log when it was pushed.
     pub(super) log_pos: usize,
@@ -37,7 +37,7 @@ impl BranchStack {
     pub(crate) fn bytes(&self) -> u64 {
         capacity_bytes(&self.items)
     }
-    /// No more than this waited at once.
+    /// The largest number of branches that were pending at once.
     pub(crate) fn room(&self) -> usize {
         self.items.capacity()
     }

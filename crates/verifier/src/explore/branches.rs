@@ -9,8 +9,8 @@ use crate::state::verifier_state::PackedState;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
 
 impl Env<'_> {
-    /// Saves the current state as a branch that goes on at `insn_idx`; change it through
-    /// `BranchStack::last_mut` or, better, before the push.
+    /// Saves the current state as a branch that continues at `insn_idx`. To give the branch
+    /// different registers, change them before the push or through `BranchStack::last_mut`.
     pub(crate) fn push_stack(
         &mut self,
         insn_idx: u32,
@@ -30,7 +30,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// The same for a state made by the caller (async callbacks).
+    /// The same for a state created by the caller (async callbacks).
     pub(crate) fn push_branch(
         &mut self,
         state: PackedState,
@@ -57,7 +57,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// Makes the last waiting branch the current state; false if none waits.
+    /// Makes the branch pushed last the current state; false if none is pending.
     pub(crate) fn pop_stack(&mut self) -> bool {
         let Some(branch) = self.store.branches.items.pop() else { return false };
         if !self.trace.log.traces_all() {

@@ -1,8 +1,8 @@
 //! Removes dead registers and stack slots from states.
 //!
-//! Until 7.0 a checkpoint does so once it is verified: only then is it known which stack slots are
-//! read. From 7.1 that is known before the walk, and the current state forgets wherever it may be
-//! saved.
+//! Until 7.0 a checkpoint is cleaned once all its paths have been verified: only then is it known
+//! which stack slots are read. From 7.1 that is known before the walk, and the current state is
+//! cleaned wherever it may be saved.
 //!
 //! Kernel: `clean_live_states`, `clean_verifier_state` (6.18).
 
@@ -19,7 +19,7 @@ use skep_uapi::Behaviours;
 use smallvec::SmallVec;
 
 impl Env<'_> {
-    /// The current state, at `insn_idx`, forgets what is dead.
+    /// Removes what is dead at `insn_idx` from the current state.
     pub(super) fn clean_current(&mut self, insn_idx: u32) {
         let n = self.walk.cur.frames.len();
         let callsites: SmallVec<[i32; 8]> =
@@ -52,7 +52,7 @@ impl Env<'_> {
         }
     }
 
-    /// Numbers that are linked with nothing else lose their id.
+    /// Clears the ids of scalars that are not linked with any other.
     pub(super) fn forget_single_ids(&mut self) {
         let ids = self.walk.cur.frames.iter().flat_map(|frame| {
             let regs = frame.names()[..10].iter().copied();
@@ -84,7 +84,7 @@ impl Env<'_> {
         }
     }
 
-    /// Verified checkpoints of the list forget what is dead at their insn.
+    /// Cleans the verified checkpoints of the list.
     pub(super) fn clean_live_states(&mut self, bucket: usize, insn_idx: u32) {
         let mut left = self.store.explored[bucket].uncleaned;
         let mut next = self.store.explored[bucket].newest;
@@ -124,7 +124,7 @@ impl Store {
     }
 }
 
-/// Forgets the halves of slots that are not in `live`.
+/// Removes the halves of slots that are not in `live`.
 fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behaviours)) {
     for spi in 0..frame.slots().len() {
         let halves = live >> (2 * spi) & 0b11;
@@ -135,7 +135,7 @@ fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behavi
         let is_object =
             matches!(old.types[7], SlotType::Dynptr | SlotType::Iter | SlotType::IrqFlag);
         let is_half_dead_spill = halves == 0b01 && old.is_full_spill();
-        // Half of a pointer is no data.
+        // Half of a pointer is not useful data.
         let is_kept = rules.half_dead_spills_kept || !arena.is(old.spill, SCALAR);
         if is_object && rules.dead_dynptrs_compared || is_half_dead_spill && is_kept {
             continue;
@@ -144,8 +144,8 @@ fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behavi
     }
 }
 
-/// What is left of a slot. A spilled register stays as long as the half is live that narrow loads
-/// of it begin at; the other half of it is data.
+/// The rest of a slot. A spilled register is kept while the half at which narrow loads begin is
+/// live; otherwise the remaining half becomes data.
 fn clean_slot(arena: &Arena, mut slot: Slot, halves: Halves) -> Slot {
     if halves & 0b01 == 0 {
         slot.types[..4].fill(SlotType::Invalid);

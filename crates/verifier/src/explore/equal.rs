@@ -1,13 +1,14 @@
 //! Whether a verified state covers the current one.
 //!
-//! Registers are compared by name first: equal names leave only the ids to compare.
+//! Registers are compared by interned name first; if the names are equal, only ids remain to be
+//! compared.
 //!
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
 use crate::insn_aux::InsnAux;
 use crate::state::arena::{Arena, PackedFrame, PackedReg, PageIds};
-use crate::state::checkpoint::{Checkpoint, Hints, Marks, Told};
+use crate::state::checkpoint::{Checkpoint, Hints, Marks, Mismatch};
 use crate::state::frame::PAGE_SLOTS;
 use crate::state::frame::{Frame, frame_insn_idx};
 use crate::state::history::LinkedReg;
@@ -22,18 +23,19 @@ use crate::state::verifier_state::VerifierState;
 use skep_domain::{AluOp, Scalar};
 use std::num::NonZeroU32;
 
-/// How alike the states must be.
+/// How closely the states must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exactness {
-    /// What did not matter to the old state may differ.
+    /// Anything that did not matter to the old state may differ.
     Covered,
-    /// The same in everything but ids: to find infinite loops.
+    /// Equal except for the numbering of ids: to find infinite loops.
     Same,
-    /// Every value within the old range, precise or not: marks of loops are not complete yet.
+    /// Every value must be within the old range, precise or not, because precision marks in loops
+    /// are incomplete.
     RangeWithin,
 }
 
-/// One comparison.
+/// A comparison of two states.
 pub(crate) struct Compare<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) idmap: &'a mut IdMap,
@@ -41,26 +43,26 @@ pub(crate) struct Compare<'a> {
     pub(crate) cur: &'a VerifierState,
     pub(crate) aux: &'a [InsnAux],
     pub(crate) exact: Exactness,
-    /// Without `CAP_BPF` every scalar is precise.
+    /// All scalars count as precise: programs without `CAP_BPF`.
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
     pub(crate) explore_alu_limits: bool,
-    /// A register covers its equal, whatever its id stood for so far.
+    /// An equal register is covered regardless of earlier id pairs.
     pub(crate) equals_cover: bool,
-    /// A pointer to an object covers the very same alone, not one to another object.
+    /// A pointer to an object covers only a pointer to the same object.
     pub(crate) same_objects: bool,
-    /// A number without relations does not cover one that is another plus a constant.
+    /// A scalar that is not linked does not cover one that is linked with a constant difference.
     pub(crate) linked_are_apart: bool,
-    /// Registers that are compared even if no insn reads them any more.
+    /// Registers that are compared even if they are dead.
     pub(crate) never_dead: u16,
-    /// Constants that were added to a pointer are part of its bounds.
+    /// A pointer's constant offset is part of its bounds.
     pub(crate) offsets_are_bounds: bool,
-    /// Halves of slots are compared as scalars of their own.
+    /// The halves of a slot are compared as separate scalars.
     pub(crate) halves_compared: bool,
-    /// What told the old state from another; where it failed, if it does now.
+    /// Where earlier comparisons with the old state failed; updated if this one fails.
     pub(crate) hints: Hints,
-    /// Why it failed, if it does.
-    pub(crate) told: Told,
+    /// Why the comparison failed, if it did.
+    pub(crate) mismatch: Mismatch,
 }
 
 impl Compare<'_> {
@@ -106,23 +108,23 @@ impl Compare<'_> {
         true
     }
 
-    /// Only the same constant can be covered by a constant that mattered; of anything else the
-    /// place is remembered.
+    /// Records a failed comparison: a precise constant, which covers only itself, or else the
+    /// register's place.
     fn learn_from_reg(&mut self, (frame, r): (usize, usize), last_precise: bool, old: PackedReg) {
         let constant = NonZeroU32::new(old.val).filter(|name| is_constant(name.get()));
         if let Some(name) = constant.filter(|_| last_precise) {
             self.hints.constant = Some((r as u8, name));
-            self.told = Told::Constant;
+            self.mismatch = Mismatch::Constant;
         } else {
             let place = LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 };
             self.hints.place = Some(place);
-            self.told = Told::Place;
+            self.mismatch = Mismatch::Place;
         }
     }
 
-    /// Whether the place that told the old state from another tells it from this one. Ids can only
-    /// add reasons, so a place may be looked at alone.
-    #[inline(always)] // A call for each checkpoint looked at is 1 % of `stress_backtrack`.
+    /// Whether the states differ at the place where an earlier comparison failed. Ids can only add
+    /// differences, so a place can be compared alone.
+    #[inline(always)] // A call per compared checkpoint costs 1 % of `stress_backtrack`.
     fn is_apart(&mut self) -> bool {
         let (old, cur) = (self.old, self.cur);
         let Some(place) = self.hints.place else { return false };
@@ -143,12 +145,12 @@ impl Compare<'_> {
         if safe {
             self.idmap.undo();
         } else {
-            self.told = Told::Place;
+            self.mismatch = Mismatch::Place;
         }
         !safe
     }
 
-    /// Whether both states hold the same: most hold nothing.
+    /// Whether both states hold the same references; most hold none.
     #[inline]
     fn holds_the_same(&mut self) -> bool {
         match &self.old.state.refs {
@@ -183,13 +185,13 @@ impl Compare<'_> {
             && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
     }
 
-    /// Whether scalars that did not matter cover all scalars.
+    /// Whether imprecise scalars cover every scalar.
     #[inline]
     fn skips_imprecise(&self) -> bool {
         self.exact == Exactness::Covered && !self.all_precise && !self.explore_alu_limits
     }
 
-    #[inline(always)] // As `is_apart`.
+    #[inline(always)] // As for `is_apart`.
     fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
         if old == cur && self.is_covered_by_itself(old) && !self.explore_alu_limits {
             return true;
@@ -249,7 +251,8 @@ impl Compare<'_> {
             return false;
         }
         if oid == 0 {
-            // The old state knew of no relation: one more in the current state only narrows it.
+            // The old state relied on no relation; an additional one only narrows the current
+            // state.
             return value_within(&o.val, &c.val);
         }
         if oid & BPF_ADD_CONST != cid & BPF_ADD_CONST
@@ -257,13 +260,13 @@ impl Compare<'_> {
         {
             return false;
         }
-        // The flag is no part of the identity: {X, X+1} is not {Y, Z+1}.
+        // The flag is not part of the id: {X, X+1} does not match {Y, Z+1}.
         value_within(&o.val, &c.val)
             && self.idmap.check_scalar_ids(oid & !BPF_ADD_CONST, cid & !BPF_ADD_CONST)
     }
 
-    /// Whether what the current state's id says is enough for the old one's, where only the same
-    /// value covers a value: a number covers a sum, a sum only sums of what it is a sum of.
+    /// Whether the current id implies the old one, on kernels where a value covers only itself: a
+    /// plain scalar covers a linked sum; a sum covers only sums of the same base.
     fn sums_alike(&mut self, old: u32, cur: u32) -> bool {
         let base = |id: u32| id & !BPF_ADD_CONST;
         if old == 0 {
@@ -277,7 +280,7 @@ impl Compare<'_> {
             && self.idmap.check_scalar_ids(base(old), base(cur))
     }
 
-    /// Whether the old pointer may be wherever the current one may.
+    /// Whether the old pointer's offset range includes the current one's.
     #[inline]
     fn offset_within(&self, old: &Reg, cur: &Reg) -> bool {
         if old.off == cur.off {
@@ -289,7 +292,7 @@ impl Compare<'_> {
         self.offsets_are_bounds && bounded && value_within(&whole_offset(old), &whole_offset(cur))
     }
 
-    /// Whether no more of the packet was found behind the old pointer than behind the current one.
+    /// Whether the old pointer's packet range is not larger than the current one's.
     #[inline]
     fn packet_range_safe(
         &self,
@@ -317,7 +320,7 @@ impl Compare<'_> {
                 if !self.slot_covered(spi, o, marks, cur) {
                     let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
                     self.hints.place = Some(place);
-                    self.told = Told::Place;
+                    self.mismatch = Mismatch::Place;
                     return false;
                 }
             }
@@ -325,7 +328,7 @@ impl Compare<'_> {
         true
     }
 
-    /// Whether the page is the very same, and that is enough.
+    /// Whether both states share the page and its contents need no comparison.
     #[inline]
     fn page_covered(&self, old: &PackedFrame, page: usize, marks: Marks, cur: &Frame) -> bool {
         let ids = self.arena.same_page(old, cur, page);
@@ -358,7 +361,7 @@ impl Compare<'_> {
         self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), precise)
     }
 
-    /// Whether a register covers its equal without a look at ids.
+    /// Whether a register covers an equal one regardless of ids.
     #[inline]
     fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
         self.equals_cover || self.arena.has_no_id(reg) && !self.arena.is(reg, REFERS)
@@ -417,7 +420,7 @@ impl Compare<'_> {
         }
     }
 
-    /// The 32-bit scalar that a load of the half at the slot's address would give.
+    /// The 32-bit scalar that a load of the slot's low half yields.
     fn low_scalar_of(&self, slot: &Slot) -> Option<PackedReg> {
         let low = &slot.types[4..];
         let is_spill = low.iter().all(|&t| t == SlotType::Spill);
@@ -427,7 +430,7 @@ impl Compare<'_> {
         low.iter().all(|&t| t == SlotType::Misc).then_some(PackedReg::UNKNOWN)
     }
 
-    /// The 64-bit scalar that a load of the whole slot would give, if it is one.
+    /// The 64-bit scalar that a load of the whole slot yields, if it is one.
     fn scalar_of(&self, slot: &Slot) -> Option<PackedReg> {
         if slot.is_full_spill() && self.arena.is(slot.spill, SCALAR) {
             return Some(slot.spill);
@@ -439,14 +442,14 @@ impl Compare<'_> {
     }
 }
 
-/// The offset of a pointer with its constant part.
+/// The offset of a pointer, including its constant part.
 fn whole_offset(reg: &Reg) -> Scalar {
     let mut whole = reg.val;
     skep_domain::alu(AluOp::Add, true, &mut whole, &Scalar::constant(i64::from(reg.off) as u64));
     whole
 }
 
-/// Whether all that `cur` may be, `old` may be.
+/// Whether `old` includes all possible values of `cur`.
 pub(crate) fn value_within(old: &Scalar, cur: &Scalar) -> bool {
     old.umin <= cur.umin
         && old.umax >= cur.umax
@@ -460,7 +463,7 @@ pub(crate) fn value_within(old: &Scalar, cur: &Scalar) -> bool {
         && old.covers_wrapped(cur)
 }
 
-/// Whether the current frame of both has equal registers, ids included.
+/// Whether the current frames of both have equal registers, ids included.
 ///
 /// Kernel: `states_maybe_looping` (6.18).
 pub(crate) fn states_maybe_looping(arena: &Arena, old: &Checkpoint, cur: &VerifierState) -> bool {

@@ -1,8 +1,8 @@
-//! Ids of an old state matched with ids of the current one, one to one.
+//! A one-to-one mapping between the ids of an old state and those of the current one.
 //!
-//! A generation stamp makes a reset O(1): entries of older generations count as absent. The older
-//! way (`Tuning::idmap_reset`) is a table of pairs that is cleared whole and searched from its
-//! start.
+//! A generation stamp makes a reset O(1): entries of older generations count as absent. The
+//! alternative (`Tuning::idmap_reset`) is a table of pairs that is cleared as a whole and searched
+//! linearly.
 //!
 //! # Invariants
 //! 1. Between resets, an old id maps to one current id, and a current id is the image of at most
@@ -12,10 +12,10 @@
 
 use crate::tuning::IdmapReset;
 
-/// The map.
+/// The mapping.
 pub(crate) struct IdMap {
     pairs: Pairs,
-    /// Last id given out when the map was emptied.
+    /// Last id assigned when the map was emptied.
     id_gen: u32,
     tmp_id_gen: u32,
     is_empty: bool,
@@ -26,20 +26,20 @@ enum Pairs {
     Cleared(Box<[(u32, u32); BPF_ID_MAP_SIZE]>),
 }
 
-/// Registers and stack slots of a full chain of calls: as many ids can be compared.
+/// Registers and stack slots of a maximal call chain: the number of ids that can be compared.
 const BPF_ID_MAP_SIZE: usize = (11 + 64) * 8;
 
-/// Pairs of all generations, by either id; open addressing, of which entries of older generations
-/// count as empty.
+/// Pairs of all generations, by either id. Open addressing; entries of older generations count as
+/// empty.
 struct Stamped {
     generation: u32,
-    /// Pairs of this generation.
+    /// Number of pairs of this generation.
     used: usize,
     /// By the old id, and by the current one.
     sides: [Box<[Entry]>; 2],
 }
 
-/// `id` stands for `other` in `generation`.
+/// `id` corresponds to `other` in `generation`.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     generation: u32,
@@ -60,7 +60,8 @@ impl IdMap {
         IdMap { pairs, id_gen: 0, tmp_id_gen: 0, is_empty: true }
     }
 
-    /// Forgets all pairs; `id_gen` is the last id given out, above which temporary ids are taken.
+    /// Removes all pairs; `id_gen` is the last id assigned, above which temporary ids are
+    /// allocated.
     pub(crate) fn reset(&mut self, id_gen: u32) {
         self.id_gen = id_gen;
         self.tmp_id_gen = id_gen;
@@ -71,14 +72,15 @@ impl IdMap {
         }
     }
 
-    /// Forgets the pairs since the reset.
+    /// Removes the pairs added since the reset.
     pub(crate) fn undo(&mut self) {
         if !self.is_empty {
             self.reset(self.id_gen);
         }
     }
 
-    /// Whether `old` may stand for `cur`: both none, or a pair consistent with all pairs before.
+    /// Whether `old` may correspond to `cur`: both are 0, or the pair is consistent with all
+    /// earlier pairs.
     #[inline]
     pub(crate) fn check_ids(&mut self, old: u32, cur: u32) -> bool {
         if (old == 0) != (cur == 0) {
@@ -94,7 +96,7 @@ impl IdMap {
         }
     }
 
-    /// The same for scalars, where having no id is like having one of its own.
+    /// The same for scalars, for which having no id is like having a unique one.
     pub(crate) fn check_scalar_ids(&mut self, old: u32, cur: u32) -> bool {
         let old = if old == 0 { self.temporary() } else { old };
         let cur = if cur == 0 { self.temporary() } else { cur };
@@ -117,7 +119,7 @@ impl IdMap {
     }
 }
 
-/// Looks for either id until an empty place, which the pair takes.
+/// Searches for either id up to an empty place, in which the pair is stored.
 fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32) -> bool {
     for pair in pairs {
         if pair.0 == 0 {
@@ -131,7 +133,7 @@ fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32) -> bool {
             return false;
         }
     }
-    // More ids than registers and slots: cannot be, and says no if it is.
+    // Full, which cannot happen with this many registers and slots; then states do not match.
     false
 }
 
@@ -171,7 +173,7 @@ impl Stamped {
         }
     }
 
-    /// What `id` stands for, or the place where it would be.
+    /// What `id` corresponds to, or the place at which to insert it.
     #[inline]
     fn find(&self, side: usize, id: u32) -> Result<u32, usize> {
         let entries = &self.sides[side];

@@ -1,9 +1,9 @@
 //! Loops whose precision marks are incomplete: strongly connected components being walked, and the
 //! back-edges into them.
 //!
-//! A state equal to one inside an unfinished component is pruned, but what the old state will turn
-//! out to need is not known yet. Such a prune is remembered as a back-edge; when the component is
-//! left, precision marks go along all back-edges until nothing changes.
+//! A state equal to one inside an unfinished component is pruned although the precision marks of
+//! that old state are still incomplete. Such a prune is recorded as a back-edge; when the component
+//! is left, precision marks are propagated along all back-edges until nothing changes.
 //!
 //! Kernel: `maybe_enter_scc`, `maybe_exit_scc`, `add_scc_backedge`, `propagate_backedges` (6.18).
 
@@ -17,17 +17,17 @@ use crate::state::ids::FrameId;
 use crate::state::verifier_state::{OwnHistory, PackedState};
 use smallvec::SmallVec;
 
-/// Rounds after which all scalars of the back-edges are marked instead.
+/// Number of rounds after which all scalars of the back-edges are marked instead.
 const MAX_BACKEDGE_ITERS: u32 = 64;
 
 impl Env<'_> {
-    /// The outermost component that a saved state is in.
+    /// The outermost component that contains a saved state.
     fn scc_callchain(&self, st: &PackedState) -> Option<CallChain> {
         let callsite = |frame: usize| self.store.arena.meta(st.frames[frame]).callsite;
         self.learned.outermost_scc(st.frames.len(), st.meta.insn_idx, callsite)
     }
 
-    /// Whether marks of the checkpoint may still grow through back-edges.
+    /// Whether the checkpoint may still get marks through back-edges.
     pub(crate) fn incomplete_read_marks(&self, id: CkptId) -> bool {
         if self.store.sccs.num_backedges == 0 {
             return false;
@@ -37,7 +37,7 @@ impl Env<'_> {
             .is_some_and(|visit| !visit.backedges.is_empty())
     }
 
-    /// A new checkpoint may be the first in its component.
+    /// Records the checkpoint if it is the first in its component.
     pub(crate) fn maybe_enter_scc(&mut self, id: CkptId) {
         let Some(chain) = self.scc_callchain(&self.store.ckpts.get(id).state) else { return };
         let visit = self.store.sccs.visits.entry(chain).or_default();
@@ -49,7 +49,7 @@ impl Env<'_> {
         }
     }
 
-    /// All paths from a checkpoint are walked: the component may be finished.
+    /// All paths from a checkpoint have been explored: finishes the component if it entered it.
     pub(crate) fn maybe_exit_scc(&mut self, id: CkptId) -> Check {
         let Some(chain) = self.scc_callchain(&self.store.ckpts.get(id).state) else {
             return Ok(());
@@ -79,8 +79,8 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// A throw ends its path wherever it stands: the kernel, which else sees paths end at
-    /// checkpoints and outside of components, gives up if the component has no checkpoint yet.
+    /// A throw ends a path anywhere, while the kernel expects paths to end at checkpoints or
+    /// outside of components; it gives up if the component has no checkpoint yet.
     pub(crate) fn throw_exits_scc(&self) -> Check {
         let frames = &self.walk.cur.frames;
         let callsite = |frame: usize| frames[frame].meta.callsite;
@@ -91,7 +91,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// Remembers that the current state was pruned by `equal_state`, whose marks are incomplete.
+    /// Records that the current state was pruned by `equal_state`, whose marks are incomplete.
     pub(crate) fn add_scc_backedge(&mut self, equal_state: CkptId, insn_idx: u32) -> Check {
         let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.insn_idx = insn_idx;
@@ -165,7 +165,7 @@ impl Learned {
 }
 
 impl Store {
-    /// What the state that a back-edge leads to needs, the one it comes from needs.
+    /// Propagates the read marks of a back-edge's target to its source.
     fn join_edge(&mut self, edge: &mut Backedge) -> bool {
         let (Some(reads), Some(of_edge)) = (&mut self.reads, &mut edge.reads) else {
             return false;

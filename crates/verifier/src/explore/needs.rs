@@ -1,6 +1,6 @@
-//! Which parts of a saved state are still needed; the others are removed.
+//! Which parts of a saved state are still needed; the others are cleared.
 //!
-//! Kernel: `clean_verifier_state` (6.18), and what is said of it in `state::reads`.
+//! Kernel: `clean_verifier_state` (6.18), and the mechanism described in `state::reads`.
 
 use super::equal::Exactness;
 use crate::env::Env;
@@ -11,20 +11,20 @@ use crate::state::ids::CkptId;
 use crate::state::stack::Slot;
 use smallvec::SmallVec;
 
-/// How many slots the stack of each frame has.
+/// The number of stack slots of each frame.
 fn slots_of(frames: &[Frame]) -> SmallVec<[usize; 8]> {
     frames.iter().map(|frame| frame.slots().len()).collect()
 }
 
 impl Env<'_> {
-    /// The current state was saved as `id`.
+    /// Records that the current state was saved as `id`.
     pub(super) fn save_reads(&mut self, id: CkptId) {
         if let Some(reads) = &mut self.store.reads {
             reads.save((id, self.walk.cur.meta.parent), &slots_of(&self.walk.cur.frames));
         }
     }
 
-    /// Whether a round of a loop is one that was walked before.
+    /// Whether an iteration of a loop is in the same state as an earlier one.
     pub(super) fn is_round_again(&mut self, id: CkptId) -> bool {
         if self.facts.rules().loops_repeat_exactly {
             return self.states_equal(id, Exactness::Same);
@@ -32,7 +32,7 @@ impl Env<'_> {
         if self.store.reads.is_none() {
             return self.states_equal(id, Exactness::Covered);
         }
-        // What nobody has read so far does not matter.
+        // Parts that have not been read so far do not matter.
         let kept = self.store.ckpts.get(id);
         let (frames, precise) = (kept.state.frames.clone(), kept.precise.clone());
         frames.iter().for_each(|&frame| self.store.arena.retain(frame));
@@ -46,7 +46,7 @@ impl Env<'_> {
         is_again
     }
 
-    /// What the paths from the checkpoint needed, the current path needs.
+    /// Marks what was read on the paths from the checkpoint as read after the current state.
     pub(super) fn join_reads(&mut self, id: CkptId) {
         if let Some(reads) = &mut self.store.reads {
             reads.join(id, self.walk.cur.meta.parent, &slots_of(&self.walk.cur.frames));
@@ -62,7 +62,7 @@ impl Env<'_> {
         }
     }
 
-    /// Makes nothing of what the checkpoint does not need.
+    /// Clears what the checkpoint does not need.
     fn forget_unneeded(&mut self, id: CkptId) {
         let n = self.store.ckpts.get(id).state.frames.len();
         let frames = self.store.ckpts.get(id).state.frames.clone();

@@ -1,12 +1,12 @@
 //! The successor of an insn on the current path.
 
-/// What follows an insn.
+/// Where the walk continues after an insn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The insn at this index.
     Insn(u32),
-    /// The insn at this index in the frame of the caller, whose state is logged whole.
+    /// The insn at this index in the caller's frame, whose state is logged in full.
     Returned(u32),
-    /// Nothing: the path ends here.
+    /// The path ends here.
     PathEnd,
 }

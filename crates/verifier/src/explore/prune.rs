@@ -10,7 +10,7 @@ use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::chains::Chains;
-use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Told};
+use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Mismatch};
 use crate::state::ids::CkptId;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
@@ -20,25 +20,25 @@ use crate::trace::telling::ApartRun;
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
-/// A checkpoint at every visit once the history since the last one is this long.
+/// A checkpoint is saved at every visit once the history since the last one is this long.
 const HISTORY_MAX: usize = 40;
 
-/// What to do with the checkpoint that the current state is compared with.
+/// The result of comparing the current state with a checkpoint.
 enum Match {
     /// It covers the current state; `loops` if its marks are incomplete.
     Hit {
         loops: bool,
     },
-    Miss(Told),
+    Miss(Mismatch),
 }
 
-/// How the search at one insn goes on.
+/// The state of a search at one insn.
 struct Search {
     insn_idx: u32,
     force_new_state: bool,
     add_new_state: bool,
-    /// Whether marks of the finished checkpoint that was compared last are incomplete. Asked where
-    /// callbacks are called.
+    /// Whether the marks of the finished checkpoint compared last are incomplete. Used at calls of
+    /// callbacks.
     was_incomplete: bool,
 }
 
@@ -47,7 +47,7 @@ impl Env<'_> {
         ((insn_idx ^ self.walk.cur.callsite_key()) % self.facts.insns.len() as u32) as usize
     }
 
-    /// True if the current state is covered and the path can end here.
+    /// True if the current state is covered, so that the path ends here.
     pub(crate) fn is_state_visited(&mut self, insn_idx: u32) -> Check<bool> {
         let force_new_state = self.facts.test_state_freq
             || self.learned.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
@@ -85,7 +85,7 @@ impl Env<'_> {
         Ok(false)
     }
 
-    /// Forgets values of registers that no state holds.
+    /// Collects interned registers that no state refers to.
     fn collect_values(&mut self) {
         let frames = &self.walk.cur.frames;
         let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
@@ -95,7 +95,7 @@ impl Env<'_> {
         self.trace.tell_sweep();
     }
 
-    /// Newest first, as the kernel's list.
+    /// Compares with the newest checkpoint first, in the order of the kernel's list.
     fn search_list(&mut self, bucket: usize, search: &mut Search) -> Check<(bool, u32)> {
         let mut run = ApartRun::default();
         let found = self.search_from(bucket, search, &mut run);
@@ -103,8 +103,8 @@ impl Env<'_> {
         found
     }
 
-    /// Evicts what misses too often.
-    #[inline(always)] // Its frame would be one more for each visit.
+    /// Evicts checkpoints that miss too often.
+    #[inline(always)] // A call per visit is measurable.
     fn search_from(
         &mut self,
         bucket: usize,
@@ -135,9 +135,9 @@ impl Env<'_> {
                     }
                     return Ok((true, states_cnt));
                 }
-                Match::Miss(told) => {
+                Match::Miss(mismatch) => {
                     if self.trace.has_listener() {
-                        self.tell_apart(id, told, run);
+                        self.tell_apart(id, mismatch, run);
                     }
                     if self.count_miss(id, search) {
                         self.store.unlink(bucket, newer, &hot);
@@ -151,7 +151,7 @@ impl Env<'_> {
         Ok((false, states_cnt))
     }
 
-    /// True if the checkpoint has missed too often and leaves the list.
+    /// True if the checkpoint has missed too often and must leave the list.
     fn count_miss(&mut self, id: CkptId, search: &Search) -> bool {
         let force = self.learned.aux[search.insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT);
         let hot = self.store.ckpts.hot_mut(id);
@@ -178,18 +178,19 @@ impl Env<'_> {
             search.was_incomplete = self.incomplete_read_marks(id);
         }
         if self.is_apart(hot) {
-            return Ok(Match::Miss(Told::Constant));
+            return Ok(Match::Miss(Mismatch::Constant));
         }
         let loops = self.incomplete_read_marks(id);
         let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
         Ok(match self.compare(id, exact) {
             Ok(()) => Match::Hit { loops },
-            Err(told) => Match::Miss(told),
+            Err(mismatch) => Match::Miss(mismatch),
         })
     }
 
-    /// Whether a register that told the checkpoint from another state tells it from this one too.
-    #[inline(always)] // As `Compare::is_apart`.
+    /// Whether the states differ in the register in which an earlier comparison with the checkpoint
+    /// failed.
+    #[inline(always)] // As for `Compare::is_apart`.
     fn is_apart(&self, hot: &Hot) -> bool {
         hot.hints.constant.is_some_and(|(regno, name)| {
             let cur = self.walk.frame().name(regno).val;
@@ -198,7 +199,7 @@ impl Env<'_> {
         })
     }
 
-    /// The checkpoint is on a path that is still walked: a loop came back to it.
+    /// Compares with a checkpoint on the current path: a loop has come back to it.
     fn compare_with_unfinished(
         &mut self,
         id: CkptId,
@@ -210,7 +211,7 @@ impl Env<'_> {
         let aux = self.learned.aux[insn_idx as usize];
         let mut may_be_infinite = true;
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
-            // Another entry into an async callback: not a loop.
+            // A different entry into an async callback is not a loop.
             may_be_infinite = false;
         } else if aux.has(InsnFlags::ITER_NEXT) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) && self.iter_is_active() {
@@ -227,7 +228,8 @@ impl Env<'_> {
             }
         } else if aux.has(InsnFlags::CALLS_CALLBACK) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) {
-                // Before callbacks were loops, the answer of the comparison before stood here.
+                // Kernels that do not treat callbacks as loops use the result of the previous
+                // comparison here.
                 let loops = self.facts.callbacks_are_loops()
                     || search.was_incomplete
                     || self.goes_by(HoleKind::CallbackStates);
@@ -250,10 +252,10 @@ impl Env<'_> {
         {
             search.add_new_state = false;
         }
-        Ok(Match::Miss(Told::Unfinished))
+        Ok(Match::Miss(Mismatch::Unfinished))
     }
 
-    /// Whether the last frame belongs to another entry into an async callback.
+    /// Whether the last frame belongs to a different entry into an async callback.
     fn is_another_async_entry(&self, id: CkptId) -> bool {
         let last = self.store.ckpts.get(id).state.frames.last().map(|&f| self.store.arena.meta(f));
         last.map(|f| f.async_entry_cnt) != Some(self.walk.frame().meta.async_entry_cnt)
@@ -284,8 +286,8 @@ impl Env<'_> {
         self.compare(id, exact).is_ok()
     }
 
-    /// What tells the checkpoint from the current state, if it does not cover that.
-    fn compare(&mut self, id: CkptId, exact: Exactness) -> Result<(), Told> {
+    /// Why the checkpoint does not cover the current state, if it does not.
+    fn compare(&mut self, id: CkptId, exact: Exactness) -> Result<(), Mismatch> {
         self.store.stats.fast_paths.idmap_resets += 1;
         self.store.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.facts.config.tuning.idmap_reset == IdmapReset::Counter);
@@ -293,12 +295,12 @@ impl Env<'_> {
         if compare.states_equal() {
             return Ok(());
         }
-        let (hints, told) = (compare.hints, compare.told);
+        let (hints, mismatch) = (compare.hints, compare.mismatch);
         self.store.ckpts.hot_mut(id).hints = hints;
-        Err(told)
+        Err(mismatch)
     }
 
-    /// A checkpoint beside the current state, with what earlier comparisons have taught.
+    /// Compares a checkpoint with the current state, using the hints of earlier comparisons.
     #[inline(always)]
     fn comparison(&mut self, id: CkptId, exact: Exactness) -> Compare<'_> {
         self.store.idmap.reset(self.store.id_gen);
@@ -320,11 +322,11 @@ impl Env<'_> {
             offsets_are_bounds: rules.offsets_are_bounds,
             halves_compared: rules.dead_forgotten_at_once,
             hints: self.store.ckpts.hot(id).hints,
-            told: Told::State,
+            mismatch: Mismatch::State,
         }
     }
 
-    /// Whether the iterator that the `next` call at hand gets in R1 is active.
+    /// Whether the iterator in R1 of the current `next` call is active.
     fn iter_is_active(&self) -> bool {
         let r1 = self.reg(1);
         let off = r1.off.wrapping_add(r1.val.var_off.value as i32);
@@ -333,7 +335,7 @@ impl Env<'_> {
         matches!(reg.extra, Extra::Iter { active: IterState::Active, .. })
     }
 
-    /// Whether an active iterator has made a different number of steps.
+    /// Whether an active iterator is at a different depth.
     fn iter_active_depths_differ(&self, id: CkptId) -> bool {
         let active_depth = |slot: &Slot| {
             if slot.types[0] != SlotType::Iter {
@@ -393,7 +395,7 @@ impl Env<'_> {
             Bucket { newest: Some(id), uncleaned: self.store.explored[bucket].uncleaned + 1 };
     }
 
-    /// The current path has ended: its checkpoints have one branch less to wait for.
+    /// The current path has ended: decrements the branch counts of its checkpoints.
     pub(crate) fn update_branch_counts(&mut self) -> Check {
         let mut next = self.walk.cur.meta.parent;
         while let Some(id) = next {
@@ -412,7 +414,8 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// A back-edge may go on from a checkpoint that the walk is done with.
+    /// Copies the history of a finished checkpoint, from which a back-edge may have to continue
+    /// backtracking.
     fn keep_history(&mut self, id: CkptId) {
         let stretch = self.store.ckpts.get(id).state.stretch;
         let history = OwnHistory(self.walk.cur.history.entries(stretch).into());
@@ -429,7 +432,7 @@ impl Env<'_> {
 }
 
 impl Store {
-    /// Takes the checkpoint after `newer` out of the list.
+    /// Removes the checkpoint after `newer` from the list.
     fn unlink(&mut self, bucket: usize, newer: Option<CkptId>, gone: &Hot) {
         self.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
         match newer {

@@ -6,7 +6,7 @@ use crate::state::verifier_state::PackedState;
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// A component entered by a chain of calls.
+/// A component entered through a chain of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct CallChain {
     pub(super) callsites: [u32; 7],
@@ -27,21 +27,21 @@ impl fmt::Display for CallChain {
 pub(crate) struct Backedge {
     pub(super) state: PackedState,
     pub(super) equal_state: CkptId,
-    /// What was read of it, where that is marked.
+    /// Its read marks, on kernels that use them.
     pub(super) reads: Option<Box<StateReads>>,
 }
 
-/// Walks of one component.
+/// The visits of one component.
 #[derive(Default)]
 pub(crate) struct Visit {
     /// First checkpoint inside the component on the current path.
     pub(super) entry_state: Option<CkptId>,
-    /// The newest last; marks go along them from the newest on.
+    /// Newest last; marks are propagated from the newest on.
     pub(super) backedges: Vec<Backedge>,
     pub(super) num_backedges: u32,
 }
 
-/// All components seen.
+/// All components visited.
 #[derive(Default)]
 pub(crate) struct SccVisits {
     pub(super) visits: FxHashMap<CallChain, Visit>,

@@ -1,4 +1,4 @@
-//! The walk: one path after the other, insn by insn, until no branch is pending.
+//! The walk: explores one path after another, insn by insn, until no branch is pending.
 //!
 //! Kernel: `do_check`, `do_check_common`, `do_check_main`, `do_check_subprogs` (6.18).
 
@@ -16,7 +16,7 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgFlags;
 
-/// Whether the insn may read or write memory: what only computes or jumps is known from its class.
+/// Whether the insn may read or write memory, according to its class.
 #[inline]
 fn may_touch_stack(insn: Insn) -> bool {
     match insn.class() {
@@ -27,7 +27,7 @@ fn may_touch_stack(insn: Insn) -> bool {
 }
 
 impl Env<'_> {
-    /// Walks the main program.
+    /// Verifies the main program.
     pub(crate) fn do_check_main(&mut self) -> Check {
         self.walk.insn_idx = 0;
         if self.facts.is_replacement() && self.trace.log.traces() {
@@ -38,7 +38,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// Walks the main program, and the global functions that it may call.
+    /// Verifies the main program and the global functions that it may call.
     pub(crate) fn walk_functions(&mut self) -> Check {
         if self.facts.rules().globals_when_called {
             self.do_check_main()?;
@@ -51,7 +51,7 @@ impl Env<'_> {
         self.do_check_main()
     }
 
-    /// Walks each global function that walked code calls, until none is left.
+    /// Verifies each global function that walked code calls, until none is left.
     fn do_check_subprogs(&mut self) -> Check {
         let mut verified = vec![false; self.learned.subprogs.len()];
         let mut i = 0;
@@ -81,10 +81,10 @@ impl Env<'_> {
         }
     }
 
-    /// Walks one function on its own.
+    /// Verifies one function on its own.
     fn do_check_common(&mut self, subprogno: u32) -> Check {
         let start = self.facts.subprogs[subprogno as usize].start;
-        // Its first source line is written, whatever was before.
+        // Its first source line is logged again, whatever was logged before.
         self.trace.log_at.prev_linfo = None;
         let mut cur = VerifierState::default();
         let frame = self.store.arena.new_frame(FrameMeta {
@@ -141,7 +141,7 @@ impl Env<'_> {
         }
     }
 
-    /// Walks insns on scalars, as long as nothing else can come of them.
+    /// Walks insns on scalars, while nothing else can happen at them.
     fn walk_scalars(&mut self) {
         if self.walk.cur.meta.speculative || self.trace.wants_each_insn() {
             return;
@@ -155,7 +155,7 @@ impl Env<'_> {
         self.tell_run(first, before);
     }
 
-    /// Where reads are marked.
+    /// Updates read marks, on kernels that use them.
     #[inline(never)]
     fn walk_marking(&mut self) {
         self.walk_run::<true>();
@@ -184,7 +184,7 @@ impl Env<'_> {
     }
 
     /// Walks one insn; true if the path ends.
-    #[inline(always)] // Its frame for each insn walked is 2.5 % of `stress_backtrack`.
+    #[inline(always)] // A call per insn walked costs 2.5 % of `stress_backtrack`.
     fn step(&mut self, do_print_state: &mut bool) -> Check<bool> {
         self.walk.history_insn = None;
         self.walk.cur.meta.last_insn_idx = self.walk.prev_insn_idx;
@@ -252,8 +252,7 @@ impl Env<'_> {
         }
     }
 
-    /// What was read and written of the stack counts from now on for the functions of the current
-    /// path.
+    /// Makes the recorded stack reads and writes effective for the functions on the current path.
     pub(crate) fn update_live_stack(&mut self) {
         if self.store.reads.is_some() || self.facts.rules().dead_forgotten_at_once {
             return;
@@ -270,7 +269,7 @@ impl Env<'_> {
 }
 
 impl Walk {
-    /// From this jump on, if one of the linked registers matters, all do.
+    /// From this jump on, if one of the linked registers has to be precise, all have.
     fn join_linked(&mut self, linked: &LinkedRegs) {
         let curframe = self.cur.curframe() as u8;
         if !linked.iter().all(|l| l.is_reg && l.frameno == curframe) {
@@ -281,8 +280,7 @@ impl Walk {
         self.frame_mut().chains.join(regs);
     }
 
-    /// Remembers that the path came from `prev_insn_idx` to here, or adds to what is remembered of
-    /// this insn.
+    /// Records that the path came from `prev_insn_idx`, or adds to the existing entry of this insn.
     ///
     /// Kernel: `push_jmp_history` (6.18).
     pub(crate) fn push_jmp_history(&mut self, access: Access, linked: LinkedRegs) {

@@ -8,7 +8,7 @@ use crate::state::ids::CkptId;
 use crate::state::stack::{Slot, SlotType};
 
 impl Env<'_> {
-    /// The newest checkpoint at `insn_idx` that the path of `parent` went through.
+    /// The newest checkpoint at `insn_idx` on the path of `parent`.
     pub(crate) fn find_prev_entry(&self, parent: CkptId, insn_idx: u32) -> Option<CkptId> {
         let cur = &self.store.ckpts.get(parent).state;
         let callsites = |id: CkptId| {
@@ -25,8 +25,8 @@ impl Env<'_> {
         })
     }
 
-    /// Scalars of the branch pushed last that differ from those at `prev`, and did not matter
-    /// there, become unknown.
+    /// Makes scalars of the branch pushed last unknown if they differ from those at `prev` and are
+    /// not precise there.
     pub(crate) fn widen_imprecise_scalars(&mut self, prev: CkptId) {
         self.store.idmap.reset(self.store.id_gen);
         let frames = self.store.ckpts.get(prev).state.frames.clone();
@@ -67,8 +67,7 @@ impl Env<'_> {
         }
     }
 
-    /// The newest checkpoint at `insn_idx` that the current path went through with the same
-    /// callers.
+    /// The newest checkpoint at `insn_idx` on the current path, with the same callers.
     pub(crate) fn find_prev_entry_of_current(&self, insn_idx: u32) -> Option<CkptId> {
         let bucket =
             ((insn_idx ^ self.walk.cur.callsite_key()) % self.facts.insns.len() as u32) as usize;
@@ -82,7 +81,7 @@ impl Env<'_> {
         })
     }
 
-    /// The same as [`Self::widen_imprecise_scalars`] for the current state.
+    /// The same as [`Self::widen_imprecise_scalars`], for the current state.
     pub(crate) fn widen_current(&mut self, prev: CkptId) {
         self.store.idmap.reset(self.store.id_gen);
         let frames = self.store.ckpts.get(prev).state.frames.clone();

@@ -7,10 +7,10 @@ use crate::xlated::{NotSupported, is_jump};
 use skep_insn::code::*;
 use skep_insn::{Insn, Opcode};
 
-/// Stack of each function.
+/// Stack size of each function.
 const STACK_BYTES: u32 = skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
-/// That every insn is one, and that jumps and calls stay inside.
+/// Checks that every insn is valid, and that jumps and calls stay within the program.
 pub(super) fn check(insns: &[Insn]) -> Result<(), NotSupported> {
     let at = |idx: usize, what: &str| NotSupported::new(format!("insn {idx}: {what}"));
     let mut second_slot = false;
@@ -45,7 +45,7 @@ const EXIT: u8 = BPF_JMP | BPF_EXIT;
 const JA: u8 = BPF_JMP | BPF_JA;
 const GOTOL: u8 = BPF_JMP32 | BPF_JA;
 
-/// First insns of all functions, ascending.
+/// First insns of all functions, in ascending order.
 fn starts(insns: &[Insn]) -> Vec<u32> {
     let named = insns.iter().enumerate().filter(|(_, i)| is_pseudo_call(i) || is_pseudo_func(i));
     let mut starts: Vec<u32> = named.map(|(at, i)| callee_start(at, i) as u32).collect();
@@ -55,7 +55,7 @@ fn starts(insns: &[Insn]) -> Vec<u32> {
     starts
 }
 
-/// As if every insn had been walked.
+/// The walk's results as if every insn had been walked.
 pub(super) fn walked(insns: &[Insn]) -> Walked {
     let subprogs = starts(insns).into_iter().map(|start| Subprog { start, ..Subprog::default() });
     let subprogs: Vec<Subprog> = subprogs.collect();

@@ -1,5 +1,5 @@
-//! Calls keep their form. What the walk found to be the same on all paths is attached to them: the
-//! map, and the index of a tail call. The engines implement `bpf_throw`.
+//! Calls keep their form, annotated with what the walk found to be the same on all paths: the map,
+//! and the index of a tail call. The engines implement `bpf_throw`.
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 
@@ -42,8 +42,8 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         return Ok(true);
     };
     if matches!(aux.loop_inline(), LoopInline::Fits(_)) {
-        // A loop that the kernel inlines looks at all 64 bits of the count, of which the helper
-        // gets 32, and gives -E2BIG in 32 bits.
+        // The kernel's inlined loop compares all 64 bits of the count, of which the helper receives
+        // 32, and returns -E2BIG as a 32-bit value.
         out.push(jump_imm(BPF_JMP, BPF_JLE, (1, LOOPS_MAX, 1)));
         out.push(alu_imm(BPF_ALU, BPF_MOV, (1, -1)));
         out.push(insn);
@@ -51,7 +51,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         return Ok(true);
     }
     out.push(insn);
-    // Behind the program's own maps are the templates of inner maps, which are no maps.
+    // The program's own maps are followed by the templates of inner maps, which are not real maps.
     let own = |map: &u32| (*map as usize) < program.maps.len();
     let map = match aux.call_map() {
         CallMap::Known(map) => Some(map).filter(own).map(MapIdx),
@@ -72,12 +72,11 @@ fn throws(source: &Source<'_>, insn: &Insn) -> bool {
     callee.is_some_and(|callee| callee.name() == THROW)
 }
 
-/// Words of an object that may own others: as many as a register has bits.
+/// Maximum number of words of an object with owning fields: the number of bits in a register.
 const OWNING_WORDS: u32 = 64;
 
-/// A call that makes an object: whoever makes it wants not the type but the size, and which of its
-/// words own other objects: r2 has the bits of pointers, r3 those of heads of lists and roots of
-/// trees.
+/// A call that creates an object. The runtime needs its size instead of its type, and which of its
+/// words own other objects: r2 is the bit mask of pointers, r3 that of list heads and tree roots.
 fn make_object(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
     let made = source.walked.aux.get(idx).and_then(|aux| aux.local_type());
     let btf = source.program.and_then(|program| program.btf.as_ref());

@@ -1,5 +1,5 @@
-//! Accesses to the context: converted from the struct that the program was compiled for to the one
-//! in memory (`skep_uapi::run_ctx`); and accesses that have no memory behind them here.
+//! Accesses to the context: converted from the struct that the program was compiled against to the
+//! one in memory (`skep_uapi::run_ctx`); and accesses to memory that does not exist here.
 //!
 //! Kernel: `convert_ctx_accesses` (6.18).
 
@@ -58,7 +58,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
             }
             Ok(true)
         }
-        // An atomic means what it says, wherever it points.
+        // Atomic insns are rewritten regardless of the pointer's type.
         _ if ty.is_own_memory() && insn.mode() != BPF_ATOMIC => {
             out.push(insn);
             if let Some(facts) = out.facts() {
@@ -70,8 +70,8 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     }
 }
 
-/// A context that is used as it is comes from whoever runs the program: what it holds is no pointer
-/// that may be followed. (Pointers to structs of the kernel are followed with care: `probe_mem`.)
+/// A context that is not converted is supplied by the embedder: pointers in it must not be
+/// followed. (Pointers to kernel structs are read with fault handling: `probe_mem`.)
 fn refuse_pointers(program: &Program, insn: Insn) -> Result<(), NotSupported> {
     let (prog_type, attach) = (program.prog_type, program.expected_attach_type);
     let what = || NotSupported::new(format!("pointers in the context of {prog_type} programs"));
@@ -109,7 +109,7 @@ fn convert(ctx: &RunCtx, insn: Insn, out: &mut Emit) -> Result<(), NotSupported>
         None => push_at(insn, (off, size), out),
         Some(StoreRule::Low16) => push_at(half, (off, 2), out),
         Some(StoreRule::Low16UnlessMax) if is_imm && insn.imm >= 0xffff => {
-            // Nothing is stored; an insn must be there that a jump can land on.
+            // Nothing is stored, but an insn is needed as a jump target.
             out.push(goto(0));
             Ok(())
         }

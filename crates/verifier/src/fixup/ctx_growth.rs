@@ -14,11 +14,11 @@ use skep_program::Program;
 use skep_uapi::ProgType;
 use skep_uapi::ctx::{CtxField, CtxLayout, CtxRange};
 
-/// Longest of what is not known.
+/// Upper bound if the growth is not known.
 const UNKNOWN: Growth = Growth::AtMost(16);
 
-/// The rows of all programs whose context is that of this type and attach type; none where the
-/// context is used as it is.
+/// The rows of all programs with a context of this type and attach type; none if the context is not
+/// converted.
 struct Table {
     prog_type: ProgType,
     attach: u32,
@@ -66,7 +66,7 @@ static TABLES: [Table; 32] = [
     of(ProgType::Netfilter, 45, &PLAIN),
 ];
 
-/// What is added to `insn`, which loads from the context of `program` or stores to it.
+/// The number of insns added to `insn`, which loads from or stores to the context of `program`.
 pub(super) fn growth(program: &Program, insn: Insn) -> Growth {
     let layout = CtxLayout::find(program.prog_type, program.expected_attach_type);
     let Some(layout) = layout else { return UNKNOWN };
@@ -92,7 +92,7 @@ pub(super) fn growth(program: &Program, insn: Insn) -> Growth {
     if added.contains(&X) { UNKNOWN } else { Growth::Exactly(added.map(u32::from).iter().sum()) }
 }
 
-/// The whole field, the part of it, the register, the sign.
+/// The number of insns for: the whole field, a part of it, the register, sign extension.
 fn load(row: &Row, field: &CtxField, insn: Insn) -> [u8; 4] {
     let from_start = (i32::from(insn.off) - field.off).rem_euclid(field.unit as i32);
     let part = match insn.size_bytes() {

@@ -1,4 +1,4 @@
-//! A row of the tables of what is added to accesses to the context.
+//! A row of the tables of insns added to context accesses.
 
 /// Not known, or refused.
 pub(super) const X: u8 = u8::MAX;

@@ -1,4 +1,5 @@
-//! Removes insns that are on no path, and makes branches that always go the same way unconditional.
+//! Removes insns that no path reaches, and replaces branches with a single outcome by unconditional
+//! jumps.
 //!
 //! Kernel: `opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops` (6.18).
 
@@ -10,10 +11,10 @@ use crate::xlated::is_jump;
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// Which way a jump goes.
+/// The outcome of a jump over all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It is no jump, or both ways were walked.
+    /// Not a jump, or both outcomes were walked.
     Open,
     /// Never taken.
     Falls,
@@ -21,7 +22,7 @@ pub(super) enum Way {
     Jumps,
 }
 
-/// Which way the jump at `idx` goes.
+/// The outcome of the jump at `idx` over all paths.
 pub(super) fn way(source: &Source<'_>, idx: usize) -> Way {
     let insn = source.insns[idx];
     if !is_jump(insn) {
@@ -40,16 +41,16 @@ pub(super) fn way(source: &Source<'_>, idx: usize) -> Way {
     }
 }
 
-/// The old insn that the jump at `idx` goes to.
+/// The target of the jump at `idx` in the old program.
 pub(super) fn target(idx: usize, insn: Insn) -> u32 {
     (idx as i64 + 1 + jump_offset(&insn)) as u32
 }
 
-/// For each insn: whether something is left of it.
+/// For each insn: whether it is kept.
 pub(super) fn kept(source: &Source<'_>) -> Vec<bool> {
     let len = source.insns.len();
     let mut kept = vec![false; len];
-    // First insn that is left, at or after an index.
+    // First insn that is kept at or after an index.
     let mut next = vec![len; len + 1];
     for idx in (0..len).rev() {
         let insn = source.insns[idx];
@@ -73,7 +74,7 @@ pub(super) fn kept(source: &Source<'_>) -> Vec<bool> {
     kept
 }
 
-/// Copies the insn at `idx`, a branch that goes one way as `goto`.
+/// Copies the insn at `idx`; a branch with one outcome becomes `goto`.
 pub(super) fn copy(source: &Source<'_>, idx: usize, out: &mut Emit) {
     let insn = source.insns[idx];
     if is_jump(insn) {

@@ -1,8 +1,8 @@
 //! Division and modulo as BPF defines them, in terms of divisions that never trap.
 //!
-//! Divided by zero: the quotient is 0, the remainder the dividend. The signed overflow
-//! `MIN / -1`: the quotient is `MIN`, the remainder 0. After this rewrite a divisor is never 0, and
-//! never -1 if the division is signed.
+//! Division by zero: the quotient is 0, the remainder the dividend. The signed overflow `MIN / -1`:
+//! the quotient is `MIN`, the remainder 0. After this rewrite a divisor is never 0, and never -1 in
+//! a signed division.
 //!
 //! Source: RFC 9669 section 4.1. Kernel: `do_misc_fixups` (6.18).
 
@@ -30,12 +30,12 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     Ok(true)
 }
 
-/// Jumps compare as many bits as the division divides.
+/// The class of jumps that compare as many bits as the division uses.
 fn jump_class(insn: Insn) -> u8 {
     if insn.class() == BPF_ALU64 { BPF_JMP } else { BPF_JMP32 }
 }
 
-/// What remains of `dst` divided by zero: nothing to do for a remainder of 64 bits.
+/// The result of division by zero. For a 64-bit remainder nothing needs to be done.
 fn by_zero(insn: Insn, out: &mut Emit) {
     if insn.op() == BPF_DIV {
         out.push(alu_imm(BPF_ALU, BPF_MOV, (insn.dst, 0)));

@@ -14,7 +14,7 @@ use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
 const TAIL_CALL: i32 = HelperId::TailCall.number() as i32;
-/// Name of the exception callback that no program named.
+/// Name of the exception callback if the program declares none.
 const DEFAULT_EXCEPTION_CB: &str = "default_exception_cb";
 
 /// The new program.
@@ -24,14 +24,14 @@ pub(super) struct Emit {
     start_of: Vec<u32>,
     /// New insns whose target is an old insn.
     targets: Vec<(u32, u32)>,
-    /// Functions with insns before their first old one: its index, the first new insn.
+    /// Functions with insns before their first old one: old index, first new insn.
     entries: Vec<(u32, u32)>,
     /// The old insn that is being rewritten.
     old: u32,
 }
 
 impl Emit {
-    /// An empty program for one of `len` insns.
+    /// An empty program, for an old one of `len` insns.
     pub(super) fn new(len: usize) -> Emit {
         let mut out = Xlated::default();
         out.insns.reserve(len);
@@ -45,14 +45,14 @@ impl Emit {
         }
     }
 
-    /// What follows runs when the function that begins at the old insn `idx` is called, not when
-    /// something jumps there; to be called before its `begin`.
+    /// The following insns run when the function that begins at the old insn `idx` is called, but
+    /// not on a jump there. Call this before its `begin`.
     pub(super) fn enter(&mut self, idx: usize) {
         self.old = idx as u32;
         self.entries.push((idx as u32, self.out.insns.len() as u32));
     }
 
-    /// What follows is made from the old insn `idx`; to be called for each, in order.
+    /// The following insns replace the old insn `idx`. Call this for each old insn, in order.
     pub(super) fn begin(&mut self, idx: usize) {
         self.old = idx as u32;
         self.start_of.push(self.out.insns.len() as u32);
@@ -76,12 +76,12 @@ impl Emit {
         self.out.facts.last_mut()
     }
 
-    /// Notes that the context is touched up to `end` bytes.
+    /// Records that the context is accessed up to byte `end`.
     pub(super) fn touch_ctx(&mut self, end: u32) {
         self.out.ctx_bytes = self.out.ctx_bytes.max(end);
     }
 
-    /// Sets the jumps right and lists the subprogs.
+    /// Fixes the jumps and lists the subprogs.
     pub(super) fn finish(mut self, source: &Source<'_>) -> Result<Xlated, NotSupported> {
         self.start_of.push(self.out.insns.len() as u32);
         for &(at, old_target) in &self.targets {
@@ -101,7 +101,7 @@ impl Emit {
         Ok(self.out)
     }
 
-    /// A program that throws and names no exception callback has one that returns the cookie.
+    /// Adds an exception callback that returns the cookie, if the program throws and declares none.
     fn add_exception_cb(&mut self) {
         let throw = call_helper(OwnHelper::Throw as i32);
         let has_one = self.out.subprogs.iter().any(|subprog| subprog.is_exception_cb);
@@ -132,7 +132,7 @@ impl Emit {
         for (i, info) in walked.subprogs.iter().enumerate() {
             let old = source.walked.range(i, len);
             let (start, end) = (self.entry(old.start as u32), self.entry(old.end as u32));
-            // Functions that no path walked are gone.
+            // Functions that no path walked have been removed.
             let (Some(start), Some(end)) = (start, end) else { continue };
             if start == end {
                 continue;
@@ -155,14 +155,14 @@ impl Emit {
         self.out.subprogs = subprogs;
     }
 
-    /// Where calls of the function at the old insn `start` go.
+    /// The target for calls of the function at the old insn `start`.
     fn entry(&self, start: u32) -> Option<u32> {
         let entered = self.entries.iter().find(|(old, _)| *old == start).map(|(_, new)| *new);
         entered.or_else(|| self.start_of.get(start as usize).copied())
     }
 }
 
-/// Makes `insn` land `distance` insns after the next.
+/// Makes `insn` jump to `distance` insns after the next.
 fn set_distance(insn: &mut Insn, distance: i64) -> Result<(), NotSupported> {
     let wide = i32::try_from(distance).map_err(|_| NotSupported::new("a program so long"))?;
     if is_pseudo_call(insn) || is_pseudo_func(insn) || insn.code == BPF_JMP32 | BPF_JA {

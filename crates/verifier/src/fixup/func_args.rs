@@ -1,8 +1,8 @@
-//! Helpers that return the arguments and the result of the function that a program is attached to:
-//! these are words of the context, so a few insns replace the call.
+//! Helpers that return the arguments and the result of the function to which a program is attached.
+//! These are words of the context, so a few insns replace the call.
 //!
-//! Kernel: `do_misc_fixups` (6.18), which inlines them too; the answers are documented with the
-//! helpers (`bpf-helpers(7)`).
+//! Kernel: `do_misc_fixups` (6.18), which inlines them too; results as documented for the helpers
+//! (`bpf-helpers(7)`).
 
 use super::build::{alu_imm, alu_reg, goto, jump_imm};
 use super::emit::Emit;
@@ -23,7 +23,7 @@ pub const INLINED_HELPERS: [HelperId; 3] =
 const EINVAL: i32 = 22;
 const EOPNOTSUPP: i32 = 95;
 
-/// Rewrites the insn at `idx` if it calls one of those.
+/// Rewrites the insn at `idx` if it calls one of these helpers.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
     let insn = source.insns[idx];
     let helper = INLINED_HELPERS.into_iter().find(|helper| insn.imm == *helper as i32);
@@ -52,7 +52,7 @@ fn give_arg(count: u32, out: &mut Emit) {
     out.push(alu_imm(BPF_ALU64, BPF_MOV, (0, -EINVAL)));
 }
 
-/// `*r2 = ctx[count]`, where that is the result.
+/// `*r2 = ctx[count]`, if the context has a result.
 fn give_ret(program: &Program, count: u32, out: &mut Emit) {
     use AttachType::{ModifyReturn, TraceFexit};
     if !matches!(program.attach_type(), Some(TraceFexit | ModifyReturn)) {
@@ -62,7 +62,7 @@ fn give_ret(program: &Program, count: u32, out: &mut Emit) {
     copy_word((1, 8 * count as i16), 2, out);
 }
 
-/// `*to = *(from + off)`, and 0.
+/// `*to = *(from + off)`; returns 0.
 fn copy_word((from, off): (u8, i16), to: u8, out: &mut Emit) {
     let load = BPF_LDX | BPF_MEM | BPF_DW;
     out.push(Insn { code: load, dst: 0, src: from, off, imm: 0 });
@@ -71,7 +71,7 @@ fn copy_word((from, off): (u8, i16), to: u8, out: &mut Emit) {
     out.push(alu_imm(BPF_ALU64, BPF_MOV, (0, 0)));
 }
 
-/// Words that the function's arguments take.
+/// Number of context words that the function's arguments take.
 fn arg_count(program: &Program) -> Result<u32, NotSupported> {
     let unknown = || NotSupported::new("the arguments of a function that is not known");
     let (AttachTarget::Kernel { btf_id, .. }, Some(btf)) =
@@ -84,8 +84,8 @@ fn arg_count(program: &Program) -> Result<u32, NotSupported> {
     let mut count = 0;
     for param in proto.params() {
         let ty = btf.skip_modifiers(param.ty);
-        // Larger ones are in the context by value; which of its words are theirs the trampoline
-        // knows.
+        // Larger structs are in the context by value; which words they take depends on the
+        // trampoline.
         if ty.kind().is_composite() {
             return Err(NotSupported::new("a struct as argument of the function that is traced"));
         }

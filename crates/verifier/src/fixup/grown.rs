@@ -1,4 +1,4 @@
-//! The insns that a rewrite adds to an insn.
+//! The insns that a rewrite adds to one insn.
 
 /// The insns that a rewrite adds to an insn.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
-//! How many insns a rewrite of the kernel adds to an insn, and in which of its passes.
+//! How many insns the kernel's rewrites add to an insn, and in which pass.
 //!
 //! Kernel: `optimize_bpf_loop`, `convert_ctx_accesses`, `do_misc_fixups` (6.18 on x86-64), as
-//! observed by the length of what is left. Absent: the exact lengths of what `AtMost` says.
+//! observed by the resulting program length. Absent: exact lengths where `AtMost` is given.
 
 use super::{ctx_growth, upper_half};
 use crate::env::{CallMap, Env, Facts, LoopInline};
@@ -13,23 +13,23 @@ use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 use skep_uapi::{MapFlags, MapType, ProgFlags, ProgType};
 
-/// Insns that the longest rewrite adds.
+/// Number of insns added by the longest rewrite.
 pub(super) const MAX: usize = 31;
 
-/// The passes that rewrite, in order; each goes over the whole program.
+/// The rewriting passes, in order; each processes the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// Calls of `bpf_loop`, before anything is removed.
+    /// Calls of `bpf_loop`, before insns are removed.
     Loops,
     /// Loads and stores.
     Accesses,
-    /// All else.
+    /// Everything else.
     Misc,
-    /// Upper halves.
+    /// Zero extension.
     ZeroExt,
 }
 
-/// What the kernel's rewrites add to the insn at `idx`, which is walked.
+/// What the kernel's rewrites add to the insn at `idx`, which has been walked.
 pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
     let insn = env.facts.insns[idx];
     if env.facts.prog.prog_flags.contains(ProgFlags::TEST_RND_HI32) {
@@ -42,14 +42,14 @@ pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
         BPF_LDX | BPF_ST | BPF_STX => return (Pass::Accesses, access(env, idx)),
         BPF_ALU | BPF_ALU64 => match insn.op() {
             BPF_DIV | BPF_MOD => division(insn),
-            // Masks against speculation.
+            // Masking against speculation.
             BPF_ADD | BPF_SUB if !env.facts.bypass_spec_v1 => Growth::AtMost(12),
-            // Pointers to and from an arena.
+            // Address space casts.
             BPF_MOV if insn.off == BPF_ADDR_SPACE_CAST && insn.is_src_reg() => Growth::AtMost(2),
             _ => Growth::Exactly(0),
         },
         BPF_LD if insn.mode() == BPF_IMM => Growth::Exactly(0),
-        // A register is added to the offset.
+        // The register is added to the offset.
         BPF_LD if insn.mode() == BPF_IND && insn.imm != 0 => Growth::Exactly(6),
         BPF_LD => Growth::Exactly(5),
         _ if is_kfunc_call(&insn) => Growth::AtMost(10),
@@ -57,9 +57,9 @@ pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
             LoopInline::Fits(_) => return (Pass::Loops, Growth::AtMost(MAX as u32)),
             _ => helper(env, idx),
         },
-        // Besides what is put before the function.
+        // In addition to what is inserted at the start of the function.
         _ if is_may_goto(&insn) => Growth::Exactly(6),
-        // What programs of some structs do last.
+        // Some struct_ops programs have an epilogue.
         BPF_JMP if insn.op() == BPF_EXIT && env.facts.prog.prog_type == ProgType::StructOps => {
             return (Pass::Accesses, Growth::AtMost(MAX as u32));
         }
@@ -69,7 +69,7 @@ pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
     (Pass::Misc, misc)
 }
 
-/// Helpers that are done in place at some length, or whose calls get more arguments.
+/// Helpers that are inlined with several insns, or whose calls get several additional arguments.
 const INLINED: [HelperId; 6] = {
     use HelperId as Id;
     [
@@ -82,20 +82,20 @@ const INLINED: [HelperId; 6] = {
     ]
 };
 
-/// Helpers whose calls get an argument more, or that are done in place with a load.
+/// Helpers whose calls get one more argument, or that are inlined as a load.
 const LONGER: [HelperId; 5] = {
     use HelperId as Id;
     [Id::SkStorageGet, Id::TaskStorageGet, Id::InodeStorageGet, Id::CgrpStorageGet, Id::GetFuncIp]
 };
 
-/// Of a lookup: of most types it is done in place.
+/// A map lookup, which is inlined for most map types.
 fn lookup(facts: &Facts<'_>, map: CallMap) -> Growth {
     let unknown = Growth::AtMost(12);
-    // Behind the program's own maps are the templates of inner maps.
+    // The program's own maps are followed by the templates of inner maps.
     let CallMap::Known(map) = map else { return unknown };
     let Some(map) = facts.prog.maps.get(map as usize) else { return unknown };
     Growth::Exactly(match map.map_type {
-        // Its size may change.
+        // Inner maps may have different sizes.
         MapType::Array if map.map_flags.contains(MapFlags::INNER_MAP) => 0,
         MapType::Array => 6,
         MapType::Hash => 2,
@@ -110,7 +110,7 @@ fn lookup(facts: &Facts<'_>, map: CallMap) -> Growth {
     })
 }
 
-/// Of a call of a helper.
+/// A call of a helper.
 fn helper(env: &Env<'_>, idx: usize) -> Growth {
     match u32::try_from(env.facts.insns[idx].imm).ok().and_then(HelperId::from_number) {
         Some(HelperId::MapLookupElem) => lookup(env.facts, env.learned.aux[idx].call_map()),
@@ -119,12 +119,12 @@ fn helper(env: &Env<'_>, idx: usize) -> Growth {
         Some(HelperId::GetBranchSnapshot) => Growth::Exactly(10),
         Some(id) if INLINED.contains(&id) => Growth::AtMost(MAX as u32),
         Some(id) if LONGER.contains(&id) => Growth::AtMost(2),
-        // The number becomes an address.
+        // Only the helper's number is replaced by an address.
         _ => Growth::Exactly(0),
     }
 }
 
-/// Of a division by a register: a jump or two, and what is done in its place.
+/// A division by a register: one or two jumps, and their replacement values.
 fn division(insn: Insn) -> Growth {
     let is_long = insn.class() == BPF_ALU64;
     Growth::Exactly(match (insn.is_src_reg(), insn.off, insn.op()) {
@@ -137,7 +137,7 @@ fn division(insn: Insn) -> Growth {
     })
 }
 
-/// Of a load or store: nothing where memory is accessed as it is.
+/// A load or store; nothing is added if the memory is accessed directly.
 fn access(env: &Env<'_>, idx: usize) -> Growth {
     let rewritten = |ty: RegType| {
         let plain = matches!(
@@ -164,7 +164,7 @@ fn access(env: &Env<'_>, idx: usize) -> Growth {
     }
 }
 
-/// Whether speculation is no concern.
+/// Whether no masking against speculation is needed.
 fn bypasses(facts: &Facts<'_>) -> bool {
     facts.bypass_spec_v4 && facts.bypass_spec_v1
 }

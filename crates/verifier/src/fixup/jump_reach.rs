@@ -2,9 +2,9 @@
 //! 16-bit offset.
 //!
 //! The kernel rewrites pass by pass and insn by insn, and refuses the program at the first rewrite
-//! that moves a target out of reach. Where that is depends on the insns that are left
-//! ([`left`]) and on how long each rewrite is ([`growth`]), of some only a length that they do not
-//! exceed. So programs in which nothing can overflow pass, those whose lengths are known are
+//! that moves a jump target out of reach. Which one that is depends on the insns that remain
+//! ([`left`]) and on the length of each rewrite ([`growth`]), for some of which only an upper bound
+//! is known. So programs in which nothing can overflow pass, those whose lengths are known are
 //! refused where the kernel refuses them, and the rest is not supported yet.
 //!
 //! Kernel: `bpf_patch_insn_data`, `bpf_adj_branches` (6.18).
@@ -21,15 +21,15 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgType;
 
-/// Kept free for insns before the first one of a function.
+/// Margin for insns inserted before the first one of a function.
 const RESERVE: i64 = 64;
-/// Longest distance of a jump.
+/// Maximum jump distance.
 const REACH: i64 = i16::MAX as i64;
 
-/// Checks that every jump of a walked program reaches its target after the rewrites.
+/// Checks that after the rewrites every jump of a walked program still reaches its target.
 pub(super) fn check(env: &mut Env<'_>) -> Check {
     let reaches = |over: usize| (over + 1) * (growth::MAX + 1) < (REACH - RESERVE) as usize;
-    // Nearly always: a jump goes over no more insns than its offset says.
+    // The common case: a jump cannot cross more insns than its offset.
     let is_near = |insn: &Insn| {
         !is_jump(*insn)
             || insn.code == BPF_JMP32 | BPF_JA
@@ -52,17 +52,17 @@ pub(super) fn check(env: &mut Env<'_>) -> Check {
     reject!(ENOMEM, InsnFault::NotPatchable { insn })
 }
 
-/// A jump with 16 bits of distance: the insns over which it goes, which are those whose growth it
-/// feels; those of a jump back begin with its target.
+/// A jump with a 16-bit offset, and the insns between jump and target, whose growth affects it; for
+/// a backward jump they begin with the target.
 struct Jump {
     from: usize,
     to: usize,
-    /// It is left when other calls than those of `bpf_loop` are rewritten.
+    /// Whether it still exists when calls other than those of `bpf_loop` are rewritten.
     left: bool,
 }
 
-/// The passes, and what is put before the first insns of functions: of the main one after the
-/// first pass, of all after the third.
+/// The number of passes, including the insertions before first insns: of the main function after
+/// the first pass, of all functions after the third.
 const PASSES: usize = 6;
 const LOOPS: usize = 0;
 const PROLOGUE: usize = 1;
@@ -77,17 +77,17 @@ fn number(pass: Pass) -> usize {
     }
 }
 
-/// Insns that the kernel puts before a loop that `may_goto` ends: a counter and a time stamp.
+/// Insns that the kernel inserts before a loop with `may_goto`: a counter and a time stamp.
 const MAY_GOTO_ENTRY: u32 = 2;
-/// Insns before the first one of a program that writes to packets.
+/// Insns inserted at the start of a program that writes to packets.
 const PROLOGUE_INSNS: u32 = 10;
 
-/// How long the program is, at each insn: sums over all insns before.
+/// Program length at each insn: sums over all insns before it.
 struct Lengths {
     left: Vec<u32>,
-    /// What each pass adds.
+    /// The insns added by each pass.
     added: [Vec<u32>; PASSES],
-    /// Insns whose growth is not known exactly.
+    /// The number of insns whose growth is not known exactly.
     vague: Vec<u32>,
 }
 
@@ -145,13 +145,14 @@ impl Lengths {
         (0..env.facts.insns.len()).filter_map(jump)
     }
 
-    /// How far the jump goes before a pass.
+    /// Distance of the jump before a pass.
     fn distance(&self, jump: &Jump, pass: usize) -> i64 {
         let over = |sums: &[u32]| i64::from(sums[jump.to] - sums[jump.from]);
         if pass == LOOPS {
             return (jump.to - jump.from) as i64;
         }
-        // What is put before a function does not stay between a jump and the first insn.
+        // Insns inserted at the start of a function are never between a jump and the function's
+        // first insn.
         let grown = (0..pass).filter(|&pass| pass != PROLOGUE && pass != ENTRIES);
         over(&self.left) + grown.map(|pass| over(&self.added[pass])).sum::<i64>()
     }
@@ -167,7 +168,7 @@ impl Lengths {
         (at < jump.to).then_some(at)
     }
 
-    /// Whether a target may come out of reach.
+    /// Whether a target may become unreachable.
     fn is_far(&self, jump: &Jump) -> bool {
         (0..PASSES).any(|pass| self.overflow(jump, pass).is_some())
     }
@@ -177,7 +178,7 @@ impl Lengths {
     }
 }
 
-/// Whether something may be put before the first insn.
+/// Whether the kernel may insert insns at the start of the program.
 fn has_prologue(env: &Env<'_>) -> bool {
     use ProgType as T;
     let writes_packets =

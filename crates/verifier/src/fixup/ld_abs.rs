@@ -1,4 +1,4 @@
-//! Legacy packet loads, as calls. Where the packet is too short the function returns 0.
+//! Rewrites legacy packet loads into calls. If the packet is too short, the function returns 0.
 //!
 //! Kernel: `bpf_gen_ld_abs` (6.18), as observed.
 
@@ -8,10 +8,10 @@ use super::source::{Rewritten, Source};
 use crate::xlated::OwnHelper;
 use skep_insn::code::*;
 
-/// Where programs keep the context for these insns.
+/// The register that holds the context for these insns.
 const CTX_REG: u8 = 6;
 
-/// Rewrites the insn at `idx` if it is one.
+/// Rewrites the insn at `idx` if it is a legacy packet load.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
     let insn = source.insns[idx];
     if insn.class() != BPF_LD || !matches!(insn.mode(), BPF_ABS | BPF_IND) {
@@ -22,7 +22,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         BPF_H => OwnHelper::SkbLoad16,
         _ => OwnHelper::SkbLoad32,
     };
-    // The register may be r1: it is read first.
+    // The register may be r1, so it is read first.
     if insn.mode() == BPF_IND {
         out.push(alu_reg(BPF_ALU, BPF_MOV, (2, insn.src)));
         if insn.imm != 0 {

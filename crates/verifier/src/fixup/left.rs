@@ -1,14 +1,14 @@
-//! Which insns remain when the kernel starts its rewrites. For jump offsets, it counts those.
+//! Which insns remain when the kernel starts its rewrites, for checking jump offsets.
 //!
-//! Insns that no path walked go, branches that always go one way become plain jumps, and plain
-//! jumps to the next insn go: those that were there, and those that the first two steps make. It
-//! is one pass forwards: a jump over a jump that goes later stays, as the kernel leaves it, unless
-//! what goes is a `may_goto`, behind which it looks again.
+//! Insns that no path walked are removed, branches with a single outcome become plain jumps, and
+//! plain jumps to the next insn are removed: existing ones, and those created by the first two
+//! steps. This is a single forward pass: a jump over a jump that is removed later stays, as in the
+//! kernel, unless the removed insn is a `may_goto`, after which the kernel checks again.
 //!
-//! Without CAP_BPF nothing goes.
+//! Without CAP_BPF nothing is removed.
 //!
 //! Kernel: `remove_fastcall_spills_fills`, `opt_hard_wire_dead_code_branches`,
-//! `opt_remove_dead_code`, `opt_remove_nops` (6.18), as observed by the length of what is left.
+//! `opt_remove_dead_code`, `opt_remove_nops` (6.18), as observed by the resulting program length.
 
 use crate::env::{Env, InsnFlags};
 use crate::passes::call_facts::is_may_goto;
@@ -16,13 +16,13 @@ use crate::passes::subprogs::jump_offset;
 use crate::xlated::is_jump;
 use skep_insn::code::*;
 
-/// Whether some path walked the insn. The second slot of `ld_imm64` is its first's.
+/// Whether some path walked the insn. The second slot of `ld_imm64` counts as its first.
 pub(super) fn was_walked(env: &Env<'_>, idx: usize) -> bool {
     let first = if idx > 0 && env.facts.insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
     env.learned.aux[first].has(InsnFlags::SEEN)
 }
 
-/// For each insn whether it is left.
+/// For each insn: whether it remains.
 pub(super) fn insns(env: &Env<'_>) -> Vec<bool> {
     let len = env.facts.insns.len();
     if !env.facts.bpf_capable {
@@ -41,7 +41,7 @@ pub(super) fn insns(env: &Env<'_>) -> Vec<bool> {
     for idx in (0..len).rev() {
         next[idx] = if left[idx] { idx } else { next[idx + 1] };
     }
-    // What is left of the insns so far.
+    // The remaining insns so far.
     let mut before: Vec<usize> = Vec::with_capacity(len);
     for idx in 0..len {
         if !left[idx] {
@@ -62,14 +62,14 @@ pub(super) fn insns(env: &Env<'_>) -> Vec<bool> {
     left
 }
 
-/// Where an insn leads that may do nothing else.
+/// The effect of an insn on control flow, if it has no other effect.
 #[derive(Clone, Copy)]
 enum Step {
-    /// It does something.
+    /// It has another effect.
     Works,
-    /// To the next insn.
+    /// Continues with the next insn.
     Nothing,
-    /// To this one.
+    /// Continues with this insn.
     Jumps(usize),
 }
 
@@ -91,7 +91,7 @@ fn step(env: &Env<'_>, idx: usize) -> Step {
 }
 
 impl Step {
-    /// Whether the step from `idx` leads to what is left next: the insn at `next`.
+    /// Whether the insn at `idx` only continues with the next remaining insn, the one at `next`.
     fn does_nothing(self, idx: usize, next: usize) -> bool {
         match self {
             Step::Works => false,

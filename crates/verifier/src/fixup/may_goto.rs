@@ -1,7 +1,7 @@
-//! `may_goto`: a counter in the frame, below what the program uses, that lets the loop run
-//! [`MAY_GOTO_MAX`] times.
+//! `may_goto`: a counter in the frame, below the stack that the program uses, which allows
+//! [`MAY_GOTO_MAX`] iterations.
 //!
-//! Kernel: `do_misc_fixups` (6.18), which also looks at the clock.
+//! Kernel: `do_misc_fixups` (6.18), which also limits the time.
 
 use super::build::{alu_imm, fill_ax, jump_imm, spill_ax};
 use super::dead_code;
@@ -20,7 +20,7 @@ pub(super) fn prologue(depth: u32, out: &mut Emit) -> Result<(), NotSupported> {
     Ok(())
 }
 
-/// Rewrites the insn at `idx` if it is one.
+/// Rewrites the insn at `idx` if it is a `may_goto`.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
     if !is_open(source, idx) {
         return Ok(false);
@@ -35,7 +35,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     Ok(true)
 }
 
-/// How far below `r10` the counter is, in a frame of `depth` bytes.
+/// The counter's offset below `r10`, in a frame of `depth` bytes.
 fn counter(depth: u32) -> Result<i16, NotSupported> {
     i16::try_from(depth + COUNTER_BYTES).map_err(|_| NotSupported::new("a frame so large"))
 }

@@ -3,10 +3,10 @@
 use super::source::Source;
 use crate::passes::call_facts::is_may_goto;
 
-/// Bytes of the counter.
+/// Size of the counter.
 pub(super) const COUNTER_BYTES: u32 = 8;
 
-/// Whether insns `range` hold one that is left.
+/// Whether any `may_goto` remains among the insns in `range`.
 pub(super) fn is_in(source: &Source<'_>, range: std::ops::Range<usize>) -> bool {
     range.into_iter().any(|idx| is_open(source, idx))
 }

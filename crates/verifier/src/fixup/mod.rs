@@ -1,7 +1,7 @@
-//! From a program whose walk is complete to the insns that run; and the rejections at this stage.
+//! Rewrites a walked program into the insns that run; also the rejections of this stage.
 //!
-//! [`do_misc_fixups`] belongs to the verdict. [`translate`] runs later, if the program is to run:
-//! one pass over the insns that some path walked, each offered to the rewrites in order.
+//! [`do_misc_fixups`] is part of the verdict. [`translate`] runs later, if the program is to be
+//! run: one pass over the insns that some path walked, offering each to the rewrites in order.
 //!
 //! Kernel: `do_misc_fixups`, `fixup_kfunc_call` (6.18).
 
@@ -43,7 +43,7 @@ use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::HelperId;
 
-/// Checks the calls that some path walked.
+/// Checks the calls that were walked.
 pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
     for i in 0..env.facts.insns.len() {
         let (insn, aux) = (env.facts.insns[i], env.learned.aux[i]);
@@ -55,7 +55,7 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
             reject!(EINVAL, InsnFault::KfuncNotRemoved);
         }
         let is_tail_call = is_helper_call(&insn) && insn.imm == HelperId::TailCall.number() as i32;
-        // The index is masked against speculation: with which mask must be known.
+        // The index is masked against speculation, for which the map must be known.
         if is_tail_call && !env.facts.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
             reject!(EINVAL, CallFault::TailCallIndex);
         }
@@ -63,10 +63,10 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
     jump_reach::check(env)
 }
 
-/// A rewrite: looks at the insn at an index and appends what becomes of it.
+/// A rewrite: appends the replacement of the insn at an index.
 type Rewrite = fn(&Source<'_>, usize, &mut Emit) -> Rewritten;
 
-/// The first that takes an insn has it; what none takes is copied.
+/// The first rewrite that accepts an insn applies; if none does, the insn is copied.
 const REWRITES: [Rewrite; 8] = [
     references::rewrite,
     ctx_access::rewrite,
@@ -107,8 +107,8 @@ fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
         if !taken {
             dead_code::copy(source, idx, &mut out);
         }
-        // A function that always throws does not come back: nothing behind its call is kept, and
-        // the caller must end somewhere.
+        // A function that always throws does not return: nothing after its call is kept, so the
+        // caller needs a last insn.
         let returns = || source.walked.seen(source.insns, idx + 1);
         if is_pseudo_call(&source.insns[idx]) && idx + 1 < kept.len() && !returns() {
             out.push(build::exit());
@@ -119,8 +119,8 @@ fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
 }
 
 impl Xlated {
-    /// Unverified insns, only for conformance tests of engines; the caller is responsible for what
-    /// they do. Every function gets 512 bytes of stack.
+    /// Unverified insns, only for conformance tests of engines; the caller is responsible for their
+    /// effects. Every function gets 512 bytes of stack.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What 64-bit immediates refer to: maps and functions stay symbolic (the engine has their
+//! References of 64-bit immediates: maps and functions stay symbolic (the engine has their
 //! addresses); everything else has been resolved.
 //!
 //! Kernel: `resolve_pseudo_ldimm64`, `convert_pseudo_ld_imm64` (6.18).
@@ -14,7 +14,7 @@ use skep_insn::code::*;
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
     let insn = source.insns[idx];
     if !insn.is_ld_imm64() {
-        // A second slot went with its first.
+        // A second slot was rewritten together with its first.
         return Ok(idx > 0 && source.insns[idx - 1].is_ld_imm64());
     }
     let second = source.insns.get(idx + 1).copied().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
             if walked {
                 out.push_to(insn, start as u32);
             } else {
-                // Nobody calls it, and it is gone.
+                // The function is never called and has been removed.
                 out.push(Insn { src: 0, imm: 0, ..insn });
             }
         }

@@ -5,7 +5,7 @@ use crate::xlated::NotSupported;
 use skep_insn::Insn;
 use skep_program::Program;
 
-/// What a rewrite looks at.
+/// Input of a rewrite.
 pub(super) struct Source<'a> {
     /// The program; none for bare insns.
     pub(super) program: Option<&'a Program>,
@@ -13,5 +13,5 @@ pub(super) struct Source<'a> {
     pub(super) walked: &'a Walked,
 }
 
-/// Whether a rewrite took the insn.
+/// Whether the rewrite applied to the insn.
 pub(super) type Rewritten = Result<bool, NotSupported>;

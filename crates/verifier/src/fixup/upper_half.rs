@@ -1,9 +1,9 @@
-//! Whether the kernel adds an insn that zeroes the upper half of `r0` behind a 32-bit
-//! compare-and-exchange: the only insn that needs it on x86. It does where a path that it walked
-//! reads all 64 bits.
+//! Whether the kernel adds an insn that zeroes the upper half of `r0` after a 32-bit
+//! compare-and-exchange, the only insn that needs it on x86. It does if a walked path reads all 64
+//! bits.
 //!
-//! The walk does not keep where the halves of registers come from. So this is found from the insns
-//! alone, where that is certain: `r0` is read before the next place where the walk may have
+//! The walk does not track zero extension of registers. So this is determined from the insns alone,
+//! when that is certain: all 64 bits of `r0` are read before the next place where the walk may have
 //! ended, or nowhere.
 //!
 //! Kernel: `mark_insn_zext`, `is_reg64`, `opt_subreg_zext_lo32_rnd_hi32` (6.18).
@@ -17,19 +17,19 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgType;
 
-/// Insns that are looked at behind one compare-and-exchange.
+/// Maximum number of insns examined after one compare-and-exchange.
 const INSNS_MAX: usize = 64;
 
-/// What an insn does to `r0`, of which only the lower half is known.
+/// How an insn uses `r0`, of which only the lower half is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// It reads all of it.
+    /// Reads all 64 bits.
     Whole,
-    /// It writes it, and reads no more than the lower half.
+    /// Overwrites it, reading at most the lower half.
     Written,
     /// Neither.
     Other,
-    /// That is not known.
+    /// Not known.
     Unclear,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn concerns(insn: Insn) -> bool {
     insn.code == BPF_STX | BPF_ATOMIC | BPF_W && insn.imm == BPF_CMPXCHG
 }
 
-/// What is added to the compare-and-exchange at `idx`.
+/// The insns added to the compare-and-exchange at `idx`.
 pub(super) fn growth(env: &Env<'_>, idx: usize) -> Growth {
     let mut at = idx + 1;
     for _ in 0..INSNS_MAX {
@@ -58,7 +58,7 @@ pub(super) fn growth(env: &Env<'_>, idx: usize) -> Growth {
     if is_read_on(env, at) { Growth::AtMost(1) } else { Growth::Exactly(0) }
 }
 
-/// Whether some walked insn that can be reached from `at` may read all of `r0`.
+/// Whether a walked insn reachable from `at` may read all 64 bits of `r0`.
 fn is_read_on(env: &Env<'_>, at: usize) -> bool {
     let mut seen = Vec::new();
     let mut open = vec![at];
@@ -127,7 +127,8 @@ fn atomic(insn: Insn) -> Use {
     }
 }
 
-/// Whether the `exit` at `idx` gives the kernel a result: of some types not every program has one.
+/// Whether the `exit` at `idx` returns a result to the kernel: programs of some types need not have
+/// one.
 fn returns_r0(facts: &Facts<'_>, idx: usize) -> bool {
     let main_end =
         facts.subprogs.get(1).map_or(facts.insns.len(), |subprog| subprog.start as usize);

@@ -1,7 +1,7 @@
-//! Zero extension that the insn set does not say by itself: a 32-bit compare-and-exchange writes
-//! `r0`, and on x86 its upper half only where the comparison failed.
+//! Zero extension that is not implicit in the insn set: a 32-bit compare-and-exchange writes `r0`,
+//! but x86 clears its upper half only if the comparison failed.
 //!
-//! All other operations of 32 bits zero the upper half, on x86 for nothing.
+//! x86 zeroes the upper half for all other 32-bit operations at no cost.
 //!
 //! Kernel: `opt_subreg_zext_lo32_rnd_hi32` (6.18).
 

@@ -1,4 +1,4 @@
-//! The verifier's log: the kernel's text, kept only if asked for.
+//! The verifier's log: the kernel's text, produced only on request.
 //!
 //! Kernel: `struct bpf_verifier_log` (6.18).
 
@@ -18,9 +18,9 @@ pub(crate) struct Log {
     pub(crate) level: u32,
     text: String,
     bytes_max: usize,
-    /// Bytes dropped at the front, so that positions stay meaningful.
+    /// Bytes dropped at the front, so that positions remain valid.
     dropped: usize,
-    /// Most bytes held.
+    /// Most bytes held at a time.
     peak: usize,
 }
 
@@ -38,7 +38,7 @@ impl Log {
         self.level & LEVEL2 != 0
     }
 
-    /// Appends, if there is a log.
+    /// Appends, if logging is enabled.
     pub(crate) fn write(&mut self, args: fmt::Arguments<'_>) {
         if self.level != 0 {
             let _ = fmt::Write::write_fmt(&mut self.text, args);
@@ -54,7 +54,7 @@ impl Log {
         self.dropped + self.text.len()
     }
 
-    /// Most bytes held.
+    /// Most bytes held at a time.
     pub(crate) fn bytes_peak(&self) -> u64 {
         self.peak as u64
     }
@@ -64,7 +64,7 @@ impl Log {
         self.text.len() as u64
     }
 
-    /// Takes back all that was written after `pos`.
+    /// Removes everything written after `pos`.
     pub(crate) fn reset(&mut self, pos: usize) {
         self.text.truncate(pos.saturating_sub(self.dropped));
     }
@@ -78,7 +78,7 @@ impl Log {
         self.dropped += cut;
     }
 
-    /// The text, at most `bytes_max` of its end.
+    /// The text, limited to the last `bytes_max` bytes.
     pub(crate) fn finish(mut self) -> String {
         if self.text.len() > self.bytes_max {
             self.rotate();

@@ -1,12 +1,12 @@
-//! Where in the log a walk is.
+//! Position of the walk in the log.
 
-/// Where in the log the last insn and its state line are.
+/// Positions of the last insn and its state line in the log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogPosition {
     /// End of the last insn's text.
     pub(crate) prev_log_pos: usize,
     /// Length of the last insn's text.
     pub(crate) prev_insn_print_pos: usize,
-    /// Line info that was written last.
+    /// The line info printed last.
     pub(crate) prev_linfo: Option<u32>,
 }

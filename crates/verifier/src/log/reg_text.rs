@@ -14,7 +14,7 @@ pub(crate) fn tnum_text(t: Tnum) -> String {
     format!("({:#x}; {:#x})", t.value, t.mask)
 }
 
-/// A number as the log shows signed ones: small in decimal, others in hex.
+/// A signed number in the format of the log: small ones in decimal, others in hex.
 pub(crate) struct Snum(pub(crate) i64);
 
 impl fmt::Display for Snum {
@@ -26,7 +26,7 @@ impl fmt::Display for Snum {
     }
 }
 
-/// A number as the log shows unsigned ones.
+/// An unsigned number in the format of the log.
 pub(crate) struct Unum(pub(crate) u64);
 
 impl fmt::Display for Unum {
@@ -108,7 +108,7 @@ pub(crate) fn dynptr_str(kind: DynptrKind) -> &'static str {
     }
 }
 
-/// Writes `,`-separated parts.
+/// Writes parts separated by `,`.
 struct Parts<'s> {
     out: &'s mut String,
     any: bool,
@@ -208,7 +208,7 @@ impl Facts<'_> {
 }
 
 fn write_ranges(parts: &mut Parts<'_>, v: &Scalar) {
-    // A 32-bit value that is shown in hex is shown without its sign extension.
+    // A 32-bit value printed in hex is printed without sign extension.
     let half = |n: i32| if i16::try_from(n).is_ok() { i64::from(n) } else { i64::from(n as u32) };
     let mut rows: [(&str, i64, bool); 8] = [
         ("smin", v.smin, v.smin == i64::MIN),

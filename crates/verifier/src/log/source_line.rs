@@ -7,11 +7,11 @@ use crate::log::verbose_to;
 use crate::passes::PassReject;
 use crate::rejection::Stop;
 
-/// Bytes that the kernel writes at once: of a longer source line, the rest is not there.
+/// Length at which the kernel truncates a source line.
 const PRINT_MAX: usize = 1023;
 
 impl Trace<'_> {
-    /// Writes the source line of the insn, if there is one that was not just written.
+    /// Prints the source line of the insn, unless it was the last one printed.
     pub(crate) fn print_source_line(&mut self, facts: &Facts<'_>, insn_idx: u32, prefix: &str) {
         let prog = facts.prog;
         let (Some(at), Some(btf)) = (facts.find_line_info(insn_idx), &prog.btf) else { return };
@@ -29,7 +29,7 @@ impl Trace<'_> {
         verbose_to!(self, "{prefix}{text} @ {file}:{}\n", line.line());
     }
 
-    /// The refusal of a pass, whose source lines come into the log before it.
+    /// Prints the source lines of a pass's refusal before the refusal.
     #[cold]
     pub(crate) fn refuse_by_pass(&mut self, facts: &Facts<'_>, refusal: PassReject) -> Stop {
         for line in &refusal.source_lines {
@@ -42,7 +42,7 @@ impl Trace<'_> {
     }
 }
 
-/// What the log shows of a source line.
+/// The part of a source line that the log shows.
 fn printed(line: &str) -> &str {
     let text = line.trim_start_matches(|c: char| c.is_ascii_whitespace());
     &text[..text.floor_char_boundary(PRINT_MAX)]

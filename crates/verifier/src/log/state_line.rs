@@ -15,7 +15,7 @@ use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
 use std::fmt::Write;
 
-/// What a state line shows of one frame.
+/// What a state line shows of a frame.
 struct View<'v> {
     meta: FrameMeta,
     regs: &'v [Reg; 11],
@@ -35,8 +35,8 @@ struct Shown {
 const ALL: Shown = Shown { regs: !0, slots: !0 };
 
 impl Env<'_> {
-    /// Writes what comes before an insn is walked: "from A to B:" after a branch, changed
-    /// registers of the insn before, the source line, the insn.
+    /// Prints what precedes an insn: "from A to B:" after a branch, registers changed by the last
+    /// insn, the source line, the insn.
     pub(crate) fn print_insn(&mut self, do_print_state: &mut bool) {
         if self.trace.log.traces_all() && std::mem::take(do_print_state) {
             let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
@@ -58,7 +58,7 @@ impl Env<'_> {
         self.trace.log_at.prev_log_pos = self.trace.log.pos();
     }
 
-    /// Writes that a saved state covers the path.
+    /// Prints that a saved state covers the path.
     pub(crate) fn print_pruned(&mut self, after_pop: bool) {
         let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
         if after_pop {
@@ -70,7 +70,7 @@ impl Env<'_> {
         }
     }
 
-    /// Changed registers, behind the insn if nothing was written since.
+    /// Prints changed registers, on the insn's line if nothing was written since.
     pub(crate) fn print_insn_state(&mut self) {
         let at = self.trace.log_at;
         if at.prev_log_pos != 0 && at.prev_log_pos == self.trace.log.pos() {
@@ -87,12 +87,12 @@ impl Env<'_> {
         self.walk.scratched_slots = 0;
     }
 
-    /// The whole current frame, on the line at hand.
+    /// Prints the whole current frame on the current line.
     pub(crate) fn print_state_all(&mut self) {
         self.print_frame(self.walk.cur.curframe());
     }
 
-    /// A whole frame of the current state, on the line at hand.
+    /// Prints a whole frame of the current state on the current line.
     pub(crate) fn print_frame(&mut self, frameno: u32) {
         self.print_shown(frameno, ALL);
     }
@@ -115,7 +115,7 @@ impl Env<'_> {
         verbose!(self, "{text}");
     }
 
-    /// A checkpoint's frame (`None`: its current one), and of its registers these.
+    /// Prints these registers of a checkpoint's frame (`None`: its current one).
     pub(crate) fn print_checkpoint(&mut self, id: CkptId, frame: Option<u32>, regs: u32) {
         let shown = Shown { regs, ..ALL };
         let ckpt = self.store.ckpts.get(id);
@@ -174,7 +174,7 @@ impl Env<'_> {
         out
     }
 
-    /// Writes slot `spi`; returns the last slot written.
+    /// Prints slot `spi`; returns the last slot printed.
     fn write_slot(&self, out: &mut String, v: &View<'_>, spi: usize) -> usize {
         let slot = v.slots[spi];
         if slot.types == [SlotType::Invalid; 8] {
@@ -215,7 +215,7 @@ impl Env<'_> {
 }
 
 impl Facts<'_> {
-    /// Without `CAP_BPF` every scalar is shown as precise.
+    /// Without `CAP_BPF`, every scalar is printed as precise.
     fn unprivileged_marks(&self) -> Marks {
         if self.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
     }
@@ -229,8 +229,8 @@ impl Facts<'_> {
 
 impl Store {
     fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
-        // Where only the other half was touched (through another frame), the kernel takes what is
-        // below the dynptr for it, be it beyond the stack.
+        // If only the other half was touched (through another frame), the kernel reads the slot
+        // below the dynptr as its other half, even if it is beyond the stack.
         let reg = v.slots.get(spi).map_or(Reg::not_init(), |slot| self.arena.reg(slot.spill));
         let (kind, first_slot) = match reg.extra {
             Extra::Dynptr { kind, first_slot } => (kind, first_slot),
@@ -249,7 +249,7 @@ impl Store {
             let _ = write!(out, "{sep}ref_id={}", reg.ref_obj_id);
             sep = ",";
         }
-        // The kernel's field shares its place with the mark of the first slot.
+        // In the kernel, this field overlaps with the mark of the first slot.
         if first_slot {
             let _ = write!(out, "{sep}dynptr_id=1");
         }
@@ -257,7 +257,7 @@ impl Store {
     }
 }
 
-/// How the log shows the type of a byte of stack.
+/// The log's letter for the type of a stack byte.
 pub(crate) fn slot_char(ty: SlotType) -> char {
     match ty {
         SlotType::Invalid => '?',

@@ -1,6 +1,6 @@
-//! What the passes need to know about a callee: a few properties of each helper and kfunc.
+//! Facts about callees that the passes need: a few properties of each helper and kfunc.
 //!
-//! The passes do not read prototypes: their caller answers these questions from the kernel's tables
+//! The passes do not read prototypes: their caller provides these facts from the kernel's tables
 //! and from BTF.
 
 use skep_insn::Insn;
@@ -12,7 +12,7 @@ pub(crate) struct CallFacts {
     /// Parameters of the prototype, 0 to 5; `None` if the callee is unknown or not available to
     /// this program type (the walk refuses it later).
     pub(crate) num_params: Option<u8>,
-    /// The prototype returns nothing.
+    /// Whether the prototype returns void.
     pub(crate) is_void: bool,
     /// Clobbers only the registers that its prototype uses (`bpf_fastcall`), and the kernel
     /// inlines it here.
@@ -20,26 +20,26 @@ pub(crate) struct CallFacts {
     /// Calls a callback before it returns: `bpf_loop`, `bpf_for_each_map_elem`, `bpf_find_vma`,
     /// `bpf_user_ringbuf_drain`, `bpf_rbtree_add`.
     pub(crate) sync_callback: bool,
-    /// Arranges for a callback to run later: `bpf_timer_set_callback`, workqueues, task work.
+    /// Schedules a callback to run later: `bpf_timer_set_callback`, workqueues, task work.
     pub(crate) async_callback: bool,
     /// A kfunc that advances an open-coded iterator (`bpf_iter_*_next`).
     pub(crate) iter_next: bool,
-    /// May sleep. False for a helper that this program type does not have.
+    /// May sleep. False for a helper that this program type may not call.
     pub(crate) might_sleep: bool,
-    /// May change packet data, so that packet pointers die.
+    /// May change packet data, which invalidates packet pointers.
     pub(crate) changes_pkt_data: bool,
     /// The kfunc `bpf_throw`.
     pub(crate) throws: bool,
 }
 
-/// Where the passes ask for [`CallFacts`].
+/// Source of [`CallFacts`].
 pub(crate) trait Callees {
     /// Facts of the helper with this number.
     fn helper(&self, id: i32) -> CallFacts;
     /// Facts of the kfunc that `insn` calls: `imm` is the BTF id, `off` selects the module.
     fn kfunc(&self, insn: &Insn) -> CallFacts;
 
-    /// Facts of whatever `insn` calls; nothing is known of a subprog.
+    /// Facts of the callee of `insn`; the default for a subprog.
     fn of(&self, insn: &Insn) -> CallFacts {
         if is_helper_call(insn) {
             self.helper(insn.imm)
@@ -76,7 +76,7 @@ pub(crate) fn is_may_goto(insn: &Insn) -> bool {
     insn.code == BPF_JMP | BPF_JCOND && insn.src == BPF_MAY_GOTO
 }
 
-/// Where the subprog that `insn` at `idx` calls or names begins; not checked to be in range.
+/// First insn of the subprog that `insn` at `idx` calls or refers to; not checked to be in range.
 pub(crate) fn callee_start(idx: usize, insn: &Insn) -> i64 {
     idx as i64 + i64::from(insn.imm) + 1
 }

@@ -1,13 +1,14 @@
-//! Walks the control flow graph once: refuses unreachable insns and jumps into `ld_imm64`, and
-//! marks where the main walk looks for an equal state and where it records its history.
+//! Traverses the control flow graph once: refuses unreachable insns and jumps into `ld_imm64`, and
+//! marks where the main walk compares states and where it records its history.
 //!
-//! The search is depth first, fall-through before branch, calls entered after what follows them.
-//! Edges are searched in the kernel's order because the first fault found is the one reported.
+//! The search is depth first, fall-through before branch, callees after the insn that follows the
+//! call. Edges are followed in the kernel's order because the first error found is the one
+//! reported.
 //!
 //! # Invariants
 //!
-//! 1. On success every insn but the second halves of `ld_imm64` was reached.
-//! 2. A force checkpoint is always a prune point too.
+//! 1. On success, every insn except the second halves of `ld_imm64` has been reached.
+//! 2. A force checkpoint is always a prune point, too.
 //!
 //! Kernel: `check_cfg`, `visit_insn`, `visit_func_call_insn`, `push_insn`, 6.18.
 
@@ -21,7 +22,7 @@ use crate::rejection::{FlowFault, InsnFault};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// Marks of an insn, one bit each in [`Cfg::marks`]: what [`InsnFlags`] says of them.
+/// Marks of an insn, one bit each in [`Cfg::marks`]; [`InsnFlags`] documents them.
 pub(crate) mod mark {
     use super::InsnFlags;
 
@@ -31,22 +32,22 @@ pub(crate) mod mark {
     pub(crate) const CALLS_CALLBACK: u8 = InsnFlags::CALLS_CALLBACK.bits();
 }
 
-/// The marks of all insns, and what calls do in each subprog and whatever it calls.
+/// The marks of all insns, and the effects of calls in each subprog and its callees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cfg {
     /// Bits of [`mark`] for each insn.
     pub(crate) marks: Vec<u8>,
-    /// For each subprog: some call in it, or below it, may change packet data.
+    /// For each subprog: whether a call in it or its callees may change packet data.
     pub(crate) changes_pkt_data: Vec<bool>,
-    /// For each subprog: some call in it, or below it, may sleep.
+    /// For each subprog: whether a call in it or its callees may sleep.
     pub(crate) might_sleep: Vec<bool>,
 }
 
-/// Which edges may lead backwards.
+/// Which edges may go backwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loops {
     Refused,
-    /// Those of jumps and calls; not those to the next insn.
+    /// Only edges of jumps and calls, not those to the next insn.
     ByJumps,
     Allowed,
 }
@@ -70,32 +71,32 @@ pub(crate) fn check_cfg<C: Callees>(
     Ok(search.cfg)
 }
 
-/// How far the search is with an insn.
+/// How much of an insn has been searched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Unseen,
-    /// On the path; no edge is done yet.
+    /// On the path; no edge has been followed yet.
     Entered,
-    /// On the path; the fall-through edge (of a jump: its only edge) is done.
+    /// On the path; the fall-through edge (of a jump: its only edge) has been followed.
     FellThrough,
-    /// On the path; both edges are done.
+    /// On the path; both edges have been followed.
     Branched,
     Done,
 }
 
-/// The two kinds of edges, in the order in which they are searched.
+/// The two kinds of edges, in the order in which they are followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edge {
     Fallthrough,
     Branch,
 }
 
-/// What became of an edge.
+/// The result of following an edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pushed {
     /// The target is new and now on top of the path.
     Descended,
-    /// The edge needs nothing (any more).
+    /// Nothing (more) needs to be done for the edge.
     Finished,
 }
 
@@ -105,7 +106,7 @@ struct Search<'a, C> {
     callees: &'a C,
     loops: Loops,
     progress: Vec<Progress>,
-    /// Runs of insns, first and last: what is on the path.
+    /// The path, as runs of insns (first and last).
     path: Vec<(u32, u32)>,
     cfg: Cfg,
 }
@@ -144,8 +145,8 @@ impl<'a, C: Callees> Search<'a, C> {
         Ok(())
     }
 
-    /// Puts an insn on the path, and with it those that follow as long as each has only the next
-    /// one to go to, which is new.
+    /// Pushes an insn, together with the following ones as long as each only leads to the next one
+    /// and that is new.
     fn enter(&mut self, first: usize) {
         let mut last = first;
         self.progress[last] = Progress::Entered;
@@ -164,7 +165,7 @@ impl<'a, C: Callees> Search<'a, C> {
         }
     }
 
-    /// Follows the next edge of the insn on top of the path. Marks may be set more than once.
+    /// Follows the next edge of the insn on top of the path. May set marks more than once.
     fn visit(&mut self, idx: usize) -> Result<Pushed, PassReject> {
         let insn = &self.insns[idx];
         let at = idx as i64;
@@ -198,7 +199,7 @@ impl<'a, C: Callees> Search<'a, C> {
     fn visit_ja(&mut self, idx: usize) -> Result<Pushed, PassReject> {
         let insn = &self.insns[idx];
         if insn.is_src_reg() {
-            // An opcode that does not exist: refused by text before the graph is walked.
+            // An opcode that does not exist, which has been refused before the graph is searched.
             return Err(PassReject::at(idx, errno::EINVAL, InsnFault::IndirectJump));
         }
         let target = idx as i64 + 1 + jump_offset(insn);
@@ -207,7 +208,7 @@ impl<'a, C: Callees> Search<'a, C> {
         Ok(pushed)
     }
 
-    /// A call, or taking the address of a subprog: what follows first, then the callee.
+    /// A call, or loading the address of a subprog: first the next insn, then the callee.
     fn visit_call(&mut self, idx: usize, enter_callee: bool) -> Result<Pushed, PassReject> {
         let insn = &self.insns[idx];
         let next = idx as i64 + if insn.is_ld_imm64() { 2 } else { 1 };
@@ -224,8 +225,8 @@ impl<'a, C: Callees> Search<'a, C> {
         self.push(idx, callee, Edge::Branch)
     }
 
-    /// The caller may do what its callee may do. The callee is complete when its caller is left,
-    /// except in a recursion, which the walk refuses.
+    /// Merges the callee's effects into the caller. The callee has been searched completely when
+    /// its caller is left, except in a recursion, which the walk refuses.
     fn merge_callee_effects(&mut self, idx: usize, callee: i64) {
         let caller = self.subprogs.containing(idx);
         if let Some(callee) = self.subprogs.starting_at(callee) {
@@ -234,7 +235,7 @@ impl<'a, C: Callees> Search<'a, C> {
         }
     }
 
-    /// Marks for the call of a helper or kfunc, and its effects on the subprog.
+    /// Marks the call of a helper or kfunc, and records its effects on the subprog.
     fn note_callee(&mut self, idx: usize) {
         let facts: CallFacts = self.callees.of(&self.insns[idx]);
         let at = idx as i64;
@@ -242,7 +243,8 @@ impl<'a, C: Callees> Search<'a, C> {
             self.mark(at, mark::PRUNE_POINT);
         }
         if facts.sync_callback {
-            // The callback runs until a state repeats: the state before the call must be kept.
+            // The callback is walked until a state repeats, so the state before the call must be
+            // saved.
             let bits = mark::CALLS_CALLBACK | mark::FORCE_CHECKPOINT;
             self.mark(at, bits | mark::PRUNE_POINT | mark::JMP_POINT);
         }

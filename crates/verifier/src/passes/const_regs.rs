@@ -1,9 +1,9 @@
-//! Registers that are constant on every path, and the jumps that they decide.
+//! Registers that are constant on every path, and the jumps that can be decided from them.
 //!
-//! Kernels that do this before the walk turn each such jump into a `goto`: to its target, or to the
-//! next insn. Code that becomes unreachable does not exist for any later pass.
+//! Kernels that do this before the walk replace each such jump by a `goto` to its target or to the
+//! next insn. Later passes do not see code that becomes unreachable.
 //!
-//! Kernel: 7.1, as the insns in its log show it.
+//! Kernel: 7.1, according to the insns in its log.
 
 use super::postorder::{Postorder, successors};
 use super::subprogs::Subprogs;
@@ -11,7 +11,7 @@ use super::worklist::{Way, Worklist};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// What a register holds before an insn.
+/// Contents of a register before an insn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Const {
     #[default]
@@ -21,7 +21,7 @@ pub(crate) enum Const {
     MapValue(u32, i64),
 }
 
-/// The maps of a program whose contents no one can change any more.
+/// The maps of a program whose contents can no longer change.
 pub(crate) trait ConstMaps {
     /// The `bytes` bytes at `off` of the map's only value, as a number.
     fn read(&self, map: u32, off: i64, bytes: u32) -> Option<u64>;
@@ -38,7 +38,7 @@ impl Const {
     }
 }
 
-/// The insns with all decided jumps turned into `goto`; `None` if there is none.
+/// The insns with all decided jumps replaced by `goto`; `None` if there are none.
 pub(crate) fn decide_jumps(
     insns: &[Insn],
     subprogs: &Subprogs,
@@ -69,7 +69,7 @@ pub(crate) fn decide_jumps(
     decided
 }
 
-/// What registers hold before each insn of a function.
+/// Contents of registers before each insn of a function.
 fn registers(
     insns: &[Insn],
     order: &[u32],
@@ -141,7 +141,7 @@ fn step(regs: &mut Regs, insns: &[Insn], idx: u32, maps: &impl ConstMaps) {
     set(regs, insn.dst, value);
 }
 
-/// The operations that are followed: constants added and taken off, bits cleared.
+/// The operations that are evaluated: adding and subtracting constants, clearing bits.
 fn arithmetic(insn: Insn, dst: Const, src: Const) -> Const {
     match (insn.op(), dst, src) {
         (BPF_AND, Const::Number(a), Const::Number(b)) => Const::Number(a & b),
@@ -176,13 +176,13 @@ fn set(regs: &mut Regs, regno: u8, value: Const) {
     }
 }
 
-/// Whether a conditional jump is taken, if both sides are known.
+/// Whether a conditional jump is taken, if both operands are known.
 fn outcome(insn: Insn, regs: &Regs) -> Option<bool> {
     if !insn.is_conditional_jump() || insn.op() == BPF_JCOND {
         return None;
     }
     let number = |regno: u8| match regs.get(usize::from(regno)) {
-        // Only small ones are kept for the jumps.
+        // Only 32-bit values are used for jumps.
         Some(Const::Number(n)) => u32::try_from(*n).ok().map(u64::from),
         _ => None,
     };
@@ -192,7 +192,7 @@ fn outcome(insn: Insn, regs: &Regs) -> Option<bool> {
         BPF_JMP32 => (i64::from(a as i32), i64::from(b as i32)),
         _ => (a as i64, b as i64),
     };
-    // Sign extension keeps the order of unsigned numbers.
+    // Sign extension preserves the order of unsigned numbers.
     let (ua, ub) = (a as u64, b as u64);
     Some(match insn.op() {
         BPF_JEQ => a == b,
@@ -216,7 +216,7 @@ mod tests {
     use super::super::program_fixture::*;
     use super::*;
 
-    /// One map, whose value is 5 and then 200.
+    /// A map with the value 5, then 200.
     struct Five;
 
     impl ConstMaps for Five {
@@ -230,8 +230,8 @@ mod tests {
         }
     }
 
-    /// Whether the jump before the last three insns was decided, and how. Expected values are what
-    /// 7.1 made of the same insns.
+    /// Whether the jump before the last three insns was decided, and how. The expected values are
+    /// those of 7.1 for the same insns.
     fn decided(before: &[Insn], jump: Insn) -> Option<i16> {
         let mut insns = before.to_vec();
         insns.push(jump);
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(decided(&agree, jump(BPF_JMP | BPF_JEQ, 5)), Some(2));
         let differ = [mov(6, 5), jeq(1, 0, 1), mov(6, 6)];
         assert_eq!(decided(&differ, jump(BPF_JMP | BPF_JEQ, 5)), None);
-        // The dead path counts.
+        // The dead path also counts.
         let dead = [mov(6, 5), insn(BPF_JMP | BPF_JEQ, 6, 0, (1, 5)), mov(6, 6)];
         assert_eq!(decided(&dead, jump(BPF_JMP | BPF_JEQ, 5)), None);
     }

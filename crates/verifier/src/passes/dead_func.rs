@@ -1,10 +1,11 @@
-//! A function whose address is taken, but which is on no path (`bpf_loop` over nothing).
+//! Functions whose address is taken but which no path reaches (such as the callback of a `bpf_loop`
+//! with no iterations).
 //!
-//! Its insns are removed as dead code, and the address then is that of the function behind it. At
-//! the end of the program there is none; and where dead code stands before the function, so that
-//! both are removed together, the address ends up somewhere in what follows. Where no function
-//! begins there, a kernel that compiles several functions gives up with `verifier bug: No program
-//! to jit at insn N (subprog < 0)`; `N` counts rewritten insns.
+//! Their insns are removed as dead code, and the address then refers to the next function. At the
+//! end of the program there is none; and if dead code precedes the function, so that both are
+//! removed together, the address refers to a position in the code that follows. If no function
+//! begins there, a kernel that compiles several functions fails with `verifier bug: No program to
+//! jit at insn N (subprog < 0)`; `N` counts rewritten insns.
 //!
 //! Kernel: `jit_subprogs` after `opt_remove_dead_code`, 6.18, as observed.
 
@@ -13,16 +14,17 @@ use super::final_depth::WalkedInsns;
 use super::subprogs::Subprogs;
 use skep_insn::Insn;
 
-/// The walked insn that takes the address of a function with nothing walked in it, and nothing
-/// walked behind it or something dead right before it, in a program of which several functions are
-/// left.
+/// The walked insn that takes the address of a function without walked insns, if no walked insn
+/// follows or a dead one immediately precedes the function, in a program with several remaining
+/// functions.
 pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     insns: &[Insn],
     subprogs: &Subprogs,
     walked: &W,
 ) -> Option<usize> {
     let end = (0..insns.len()).rev().find(|&idx| walked.was_seen(idx))? as i64;
-    // The kernel's own exception callback is a function more, but no address becomes its.
+    // The kernel's default exception callback is an additional function, but no address refers to
+    // it.
     let hidden = walked.saw_exception() && subprogs.exception_cb.is_none();
     let seen = |&subprog: &usize| {
         (subprogs.start(subprog)..subprogs.end(subprog)).any(|idx| walked.was_seen(idx as usize))
@@ -40,9 +42,9 @@ pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     insns.iter().enumerate().find(names_end).map(|(idx, _)| idx)
 }
 
-/// The first of a program's functions before its own exception callback that is removed. The kernel
-/// goes on looking for the callback by the number that it had, finds another function or none, and
-/// has crashed over it (`docs/kernel-findings.md`).
+/// The first function before the program's exception callback that is removed. The kernel then
+/// looks for the callback by its old number, finds a different function or none, and has crashed
+/// because of it (`docs/kernel-findings.md`).
 pub(crate) fn removed_before_exception_cb<W: WalkedInsns>(
     subprogs: &Subprogs,
     walked: &W,

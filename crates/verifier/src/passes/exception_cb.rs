@@ -1,4 +1,4 @@
-//! The exception callback that a program names: a decl tag `exception_callback:NAME` on its main
+//! The exception callback declared by a program: a decl tag `exception_callback:NAME` on its main
 //! function.
 //!
 //! Kernel: `bpf_find_exception_callback_insn_off` (6.18).
@@ -11,7 +11,7 @@ use skep_program::Program;
 /// The greatest errno that `bpf(2)` can return.
 const MAX_ERRNO: i32 = 4095;
 
-/// First insn of the exception callback, if the program names one.
+/// First insn of the exception callback, if the program declares one.
 pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassReject> {
     let (Some(main), Some(btf)) = (prog.func_info.first(), prog.btf.as_deref()) else {
         return Ok(None);
@@ -33,8 +33,8 @@ pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassRejec
         None => refused(errno::EINVAL, FuncFault::ExceptionCbNoInfo),
         Some(0) => refused(errno::EINVAL, FuncFault::ExceptionCbIsMain),
         Some(start) if start > i32::MAX as u32 => {
-            // The kernel takes the offset for an errno and says nothing; beyond the errnos there
-            // are, whoever called bpf(2) sees a number that is neither.
+            // The kernel takes the offset for an errno and prints nothing; if it is larger than any
+            // errno, the caller of bpf(2) gets a meaningless number.
             let errno = start.wrapping_neg() as i32;
             let errno = if (1..=MAX_ERRNO).contains(&errno) { errno } else { errno::EINVAL };
             let refusal = PassReject::at(0, errno, FuncFault::ExceptionCbNegative);

@@ -1,6 +1,6 @@
-//! Spills and fills around calls that actually clobber fewer registers (`bpf_fastcall`).
+//! Spills and fills around calls that clobber fewer registers than usual (`bpf_fastcall`).
 //!
-//! A compiler that knows the attribute writes, for kernels that do not,
+//! A compiler that supports the attribute emits, for kernels that do not,
 //!
 //! ```text
 //!   *(u64 *)(r10 - 16) = r1
@@ -10,12 +10,12 @@
 //!   r1 = *(u64 *)(r10 - 16)
 //! ```
 //!
-//! with stack slots that nothing else uses. This pass finds the pattern; the walk reports every
-//! other access to those slots, which withdraws the pattern from the whole subprog; if none was
-//! reported, the slots do not count for the stack depth.
+//! with stack slots that are not used otherwise. This pass finds the pattern. The walk reports
+//! every other access to those slots, which invalidates the patterns of the whole subprog; if none
+//! was reported, the slots do not count towards the stack depth.
 //!
-//! Kernel: `mark_fastcall_patterns`, `check_fastcall_stack_contract`, 6.18; and what
-//! `remove_fastcall_spills_fills` does to the stack depth (no insn is rewritten here).
+//! Kernel: `mark_fastcall_patterns`, `check_fastcall_stack_contract`, 6.18; and the effect of
+//! `remove_fastcall_spills_fills` on the stack depth (no insn is rewritten here).
 
 use super::call_facts::Callees;
 use super::subprogs::Subprogs;
@@ -25,7 +25,7 @@ use skep_insn::{Insn, Reg};
 /// The patterns of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fastcall {
-    /// For each insn: it is a spill or fill of a pattern (of any call, fastcall or not).
+    /// For each insn: whether it is a spill or fill of a pattern (of any call, fastcall or not).
     in_pattern: Vec<bool>,
     /// For each insn: the number of spills around it, if it is a fastcall.
     spills: Vec<u8>,
@@ -33,16 +33,16 @@ pub(crate) struct Fastcall {
     subprogs: Vec<SubprogFastcall>,
 }
 
-/// What the patterns say of the stack of a subprog.
+/// Summary of the patterns of a subprog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SubprogFastcall {
-    /// Bytes below this offset (from `r10`) belong to patterns.
+    /// Stack slots below this offset (from `r10`) belong to patterns.
     stack_off: i16,
-    /// A call that is no fastcall (for this kernel) uses the slots too: they stay.
+    /// A call that is not a fastcall (on this kernel) also uses the slots, so they stay.
     keep_stack: bool,
 }
 
-/// Registers that a call does not preserve.
+/// Caller-saved registers.
 const CALLER_SAVED: u16 = 0b11_1111;
 /// Size of a stack slot.
 const BPF_REG_SIZE: i16 = 8;
@@ -77,7 +77,7 @@ fn is_fill(insn: &Insn) -> bool {
 }
 
 impl Fastcall {
-    /// No pattern.
+    /// No patterns.
     pub(crate) fn none(insns: &[Insn], subprogs: &Subprogs) -> Fastcall {
         Fastcall {
             in_pattern: vec![false; insns.len()],
@@ -86,7 +86,7 @@ impl Fastcall {
         }
     }
 
-    /// Looks around the call at `idx` for pairs that begin at `lowest_off` and go up by a slot.
+    /// Searches around the call at `idx` for pairs of spill and fill, from `lowest_off` upwards.
     fn mark_call<C: Callees>(
         &mut self,
         insns: &[Insn],
@@ -99,7 +99,7 @@ impl Fastcall {
         };
         let params = ((1u16 << (num_params.min(5) + 1)) - 1) & !1;
         let clobbered = params | u16::from(!facts.is_void);
-        // What the callee clobbers anyway need not be saved: it is in no pattern.
+        // Registers that the callee clobbers need not be saved, so they are in no pattern.
         let mut expected = CALLER_SAVED & !clobbered;
         let mut pairs: u8 = 0;
         let mut off = lowest_off;
@@ -133,9 +133,9 @@ impl Fastcall {
         of_subprog.stack_off = of_subprog.stack_off.min(off);
     }
 
-    /// Reports an access to the stack of `subprog` at `off`, or from `off` upwards, by the insn
-    /// at `idx` (of this function or of one that it calls): withdraws the patterns of the subprog
-    /// if the access is to their slots.
+    /// Reports an access to the stack of `subprog` at `off`, or from `off` upwards, by the insn at
+    /// `idx` (of this function or of one that it calls): invalidates the patterns of the subprog if
+    /// the access touches their slots.
     ///
     /// Kernel: `check_fastcall_stack_contract`.
     pub(crate) fn check_stack_contract(
@@ -154,12 +154,12 @@ impl Fastcall {
         self.spills[range].fill(0);
     }
 
-    /// How many insns before and after the one at `idx` are spills and fills that go.
+    /// Number of removed spills before, and fills after, the insn at `idx`.
     pub(crate) fn spills_around(&self, idx: usize) -> usize {
         self.spills.get(idx).copied().unwrap_or(0).into()
     }
 
-    /// Stack depth of `subprog` after the walk, which found `depth`: without the slots of the
+    /// Stack depth of `subprog` after the walk, which determined `depth`: without the slots of the
     /// patterns if they can be removed.
     ///
     /// Kernel: `remove_fastcall_spills_fills`.
@@ -178,7 +178,7 @@ mod tests {
     use super::super::program_fixture::*;
     use super::*;
 
-    /// Depth of the only subprog, with every stack access reported as the walk would.
+    /// Depth of the only subprog; reports every stack access, like the walk.
     fn depth(body: &[Insn]) -> u16 {
         let mut insns: Vec<Insn> = (1..6).map(|reg| mov(reg, 1)).collect();
         insns.extend_from_slice(body);
@@ -204,7 +204,7 @@ mod tests {
         insn(BPF_ST | BPF_MEM | BPF_DW, R10, 0, (off, 1))
     }
 
-    /// Helper 8 is a fastcall, helper 5 is none.
+    /// Helper 8 is a fastcall, helper 5 is not.
     #[test]
     fn stack_depth_is_the_kernels() {
         let (s, f, fast, slow) = (spill, fill, helper(8), helper(5));

@@ -1,9 +1,9 @@
-//! The stack depths in the statistics: those found by the walk, after the rewrites.
+//! The stack depths in the statistics: those of the walk, adjusted for the rewrites.
 //!
-//! skep does not rewrite insns here; this file only follows what the kernel's rewrites do to the
+//! No insns are rewritten here; this file only computes the effect of the kernel's rewrites on the
 //! depths, because `stack depth 16+0` in the log (and veristat's sum of it) is printed after them.
 //!
-//! Not followed: the epilogues of `struct_ops` programs, which may take more stack.
+//! Absent: the epilogues of `struct_ops` programs, which may take more stack.
 //!
 //! Kernel: `remove_fastcall_spills_fills`, `optimize_bpf_loop`, `opt_remove_dead_code`,
 //! `do_misc_fixups`, `print_verification_stats`, 6.18 on x86-64 with the JIT.
@@ -14,25 +14,25 @@ use skep_insn::Insn;
 use skep_insn::code::BPF_JMP;
 use std::fmt::Write;
 
-/// Bytes that an inlined `bpf_loop` takes: three saved registers.
+/// Stack used by an inlined `bpf_loop`: three saved registers.
 const INLINED_LOOP_BYTES: u16 = 24;
-/// Bytes that `may_goto` takes: a counter and a time stamp.
+/// Stack used by `may_goto`: a counter and a time stamp.
 const MAY_GOTO_BYTES: u16 = 16;
 
-/// What the walk knows of single insns.
+/// Results of the walk for single insns.
 pub(crate) trait WalkedInsns {
-    /// Whether the walk ever arrived at this insn.
+    /// Whether the walk ever reached this insn.
     fn was_seen(&self, idx: usize) -> bool;
-    /// Whether this call of `bpf_loop` will be inlined: on every visit its flags were 0 and its
-    /// callback the same.
+    /// Whether this call of `bpf_loop` will be inlined: on every visit, its flags were 0 and its
+    /// callback was the same.
     fn loop_is_inlined(&self, idx: usize) -> bool;
-    /// Whether the walk arrived at a call of `bpf_throw`.
+    /// Whether the walk reached a call of `bpf_throw`.
     fn saw_exception(&self) -> bool;
 }
 
-/// Depths of the subprogs that are left after the rewrites of an accepted program, in order.
+/// Depths of the subprogs that remain after the rewrites of an accepted program, in order.
 ///
-/// `depths` is what the check of call chains went by, one for each subprog.
+/// `depths` are those used by the check of call chains, one for each subprog.
 pub(crate) fn final_stack_depths<W: WalkedInsns>(
     insns: &[Insn],
     subprogs: &Subprogs,
@@ -49,7 +49,7 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
         let jumps = |&idx: &usize| insns[idx].class() == BPF_JMP && walked.was_seen(idx);
         for idx in range.filter(jumps) {
             loops |= walked.loop_is_inlined(idx);
-            // With distance 0 it is removed as an insn that does nothing.
+            // With distance 0, it is removed as a no-op.
             may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0;
         }
         depth += if loops { INLINED_LOOP_BYTES } else { 0 };
@@ -57,7 +57,7 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
         left.push(depth);
     }
     if walked.saw_exception() && subprogs.exception_cb.is_none() {
-        // The kernel appends an exception callback of its own, which uses no stack.
+        // The kernel appends its own exception callback, which uses no stack.
         left.push(0);
     }
     left
@@ -65,7 +65,7 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
 
 /// The line `stack depth 16+0` of the statistics.
 ///
-/// For a program that the walk refused, `depths` is what the walk has found so far.
+/// For a refused program, `depths` is what the walk has found so far.
 pub(crate) fn stack_depth_text(depths: &[u16]) -> String {
     let mut text = String::from("stack depth ");
     for (subprog, depth) in depths.iter().enumerate() {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use skep_insn::code::BPF_PSEUDO_FUNC;
 
-    /// A walk that saw all insns but some.
+    /// A walk that reached all insns except some.
     #[derive(Default)]
     struct Walk {
         unseen: Vec<usize>,

@@ -1,7 +1,8 @@
-//! Which registers an insn or any insn after it in the subprog may read before they are written.
+//! Live registers: those that an insn or a later insn of the subprog may read before they are
+//! written.
 //!
-//! The walk compares only live registers when it looks for an equal state. `r10` is always there
-//! and takes no part.
+//! When comparing states, the walk only compares live registers. `r10` is always live and is not
+//! included.
 //!
 //! Kernel: `compute_live_registers`, `compute_insn_live_regs`, 6.18.
 
@@ -15,12 +16,12 @@ use std::fmt::Write;
 /// Set of registers: bit `n` is `r<n>`.
 pub(crate) type RegMask = u16;
 
-/// `r0` to `r5`, which a call does not preserve.
+/// `r0` to `r5`, which are caller-saved.
 const CALLER_SAVED: RegMask = 0b11_1111;
 /// `r0` to `r9`, the registers that the log shows.
 const SHOWN_REGS: std::ops::Range<Reg> = 0..10;
 
-/// What an insn reads and what it overwrites for certain.
+/// Registers that an insn reads, and those that it certainly overwrites.
 #[derive(Clone, Copy)]
 struct Access {
     uses: RegMask,
@@ -33,7 +34,7 @@ fn bit(reg: Reg) -> RegMask {
 
 /// Live registers before each insn (0 at second halves of `ld_imm64`).
 ///
-/// The order of visits is free: the smallest solution is unique.
+/// The order of visits does not matter: the least fixed point is unique.
 pub(crate) fn compute_live_registers<C: Callees>(
     insns: &[Insn],
     order: &Postorder,
@@ -42,7 +43,7 @@ pub(crate) fn compute_live_registers<C: Callees>(
     let access: Vec<Access> = insns.iter().map(|insn| access_of(insn, callees)).collect();
     let mut live = vec![0; insns.len()];
     let mut visited = vec![false; insns.len()];
-    // One pass is enough where each insn comes after its successors.
+    // One pass is sufficient if each insn comes after its successors.
     let mut again = false;
     for &idx in &order.insns {
         let idx = idx as usize;
@@ -77,7 +78,7 @@ pub(crate) fn compute_live_registers<C: Callees>(
     live
 }
 
-/// Passes over all insns: loops within loops need one for each level.
+/// Maximum number of passes over all insns: nested loops need one per level.
 const PASSES_FEW: u32 = 8;
 
 #[inline(always)]
@@ -87,7 +88,8 @@ fn live_before(insns: &[Insn], access: &[Access], live: &[RegMask], idx: usize) 
     (after & !access[idx].defs) | access[idx].uses
 }
 
-/// Looks again only at what comes before a change: each insn changes ten times at most.
+/// Worklist algorithm: revisits only predecessors of changed insns; each insn changes at most ten
+/// times.
 fn settle(insns: &[Insn], order: &Postorder, access: &[Access], live: &mut [RegMask]) {
     let mut preds: Vec<Vec<u32>> = vec![Vec::new(); insns.len()];
     for &idx in &order.insns {
@@ -126,7 +128,7 @@ fn access_of<C: Callees>(insn: &Insn, callees: &C) -> Access {
             BPF_CALL => (args_of(insn, callees), CALLER_SAVED),
             _ => (dst | src_if_reg, 0),
         },
-        // Legacy packet loads: everything may be read, nothing is known to be overwritten.
+        // Legacy packet loads: all registers may be read, none is certainly overwritten.
         _ => (RegMask::MAX, 0),
     };
     Access { uses, defs }
@@ -143,7 +145,7 @@ fn atomic(insn: &Insn) -> (RegMask, RegMask) {
     }
 }
 
-/// Registers that a call reads: the parameters, or all five where the prototype is not known.
+/// Registers that a call reads: the parameters, or all five if the prototype is not known.
 fn args_of<C: Callees>(insn: &Insn, callees: &C) -> RegMask {
     let params = if is_pseudo_call(insn) { None } else { callees.of(insn).num_params };
     let last = u32::from(params.unwrap_or(5).min(5));
@@ -152,7 +154,7 @@ fn args_of<C: Callees>(insn: &Insn, callees: &C) -> RegMask {
 
 /// The block `Live regs before insn:` of log level 2.
 ///
-/// `print_insn` gives the insn in the kernel's notation, without a newline.
+/// `print_insn` prints the insn in the kernel's notation, without a newline.
 pub(crate) fn log_text(
     insns: &[Insn],
     live: &[RegMask],
@@ -194,8 +196,8 @@ mod tests {
         log_text(insns, &live, &compute_scc(insns, &|_| false), print)
     }
 
-    /// Loops each of which goes back to the one before, so that what the first reads comes to one
-    /// more of them with each pass.
+    /// A sequence of loops, each jumping back to the one before, so that the reads of the first
+    /// reach one more of them in each pass.
     fn chain(loops: usize) -> Vec<Insn> {
         let loops = (0..loops).flat_map(|_| [mov(4, 0), jeq(2, 0, -4)]);
         [mov_reg(0, 3), mov(4, 0)].into_iter().chain(loops).chain([mov(0, 0), exit()]).collect()
@@ -242,7 +244,7 @@ Live regs before insn:
         assert_eq!(block(&insns), expected);
     }
 
-    /// All kinds of use, two loops and a helper that calls back.
+    /// All kinds of uses, two loops, and a helper with a callback.
     #[test]
     fn loops_have_numbers() {
         let [ld_lo, ld_hi] = Insn::ld_imm64(9, 0, 1);

@@ -1,7 +1,7 @@
-//! The passes over the whole program that run before and after the walk.
+//! The passes over the whole program, before and after the walk.
 //!
-//! Each one is a pure function of the insns and of the results of earlier passes; none of them
-//! knows the states of the walk. They run in the order of `bpf_check`: [`subprogs`], [`reserved`],
+//! Each is a pure function of the insns and of the results of earlier passes; none of them uses the
+//! states of the walk. They run in the order of `bpf_check`: [`subprogs`], [`reserved`],
 //! [`cfg`], [`postorder`], [`scc`], [`live_regs`], [`fastcall`], then the walk (which feeds
 //! [`live_stack`]), then [`stack_depth`].
 //!
@@ -31,7 +31,7 @@ pub(crate) mod worklist;
 use crate::rejection::RejectKind;
 use skep_insn::InsnIdx;
 
-/// `errno` values that the passes return, as the kernel's `bpf(2)` shows them (positive).
+/// The `errno` values that the passes return, positive.
 pub(crate) mod errno {
     /// Not permitted.
     pub(crate) const EPERM: i32 = 1;
@@ -41,18 +41,18 @@ pub(crate) mod errno {
     pub(crate) const E2BIG: i32 = 7;
     /// Access that is never allowed.
     pub(crate) const EACCES: i32 = 13;
-    /// There already.
+    /// Exists already.
     pub(crate) const EEXIST: i32 = 17;
     /// Malformed program.
     pub(crate) const EINVAL: i32 = 22;
-    /// A call into a module without the module's descriptor.
+    /// A call into a module without the descriptor of its BTF.
     pub(crate) const EPROTO: i32 = 71;
 }
 
 /// A program refused by a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassReject {
-    /// The insn that the refusal is about, where there is one.
+    /// The insn that the refusal is about, if any.
     pub(crate) insn_idx: Option<InsnIdx>,
     /// Positive errno.
     pub(crate) errno: i32,
@@ -61,7 +61,7 @@ pub(crate) struct PassReject {
     /// Insns whose source line the kernel prints before the message, each with the prefix
     /// `<insn>: ` (it prints nothing for a program without line info).
     pub(crate) source_lines: Vec<InsnIdx>,
-    /// The kernel forgets to end the line that it writes to its log.
+    /// The kernel does not end the line that it writes to its log.
     pub(crate) open_line: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Successors of an insn within its subprog, and the order in which backward analyses visit insns.
 //!
-//! Kernel: `bpf_insn_successors`, `compute_postorder`, 6.18. The order is visible in the log of
-//! the stack liveness (its lines and its counts of iterations), so it is the kernel's.
+//! Kernel: `bpf_insn_successors`, `compute_postorder`, 6.18. The order affects the log of stack
+//! liveness (its lines and its iteration counts), so it is the kernel's.
 
 use super::subprogs::{Subprogs, jump_offset};
 use skep_insn::Insn;
@@ -25,7 +25,7 @@ impl Successors {
     }
 }
 
-/// Whether the insn does nothing but go on with the next slot.
+/// Whether the insn only continues with the next slot.
 #[inline]
 pub(crate) fn is_plain(insn: &Insn) -> bool {
     !matches!(insn.class(), BPF_JMP | BPF_JMP32) && !insn.is_ld_imm64()
@@ -54,12 +54,12 @@ pub(crate) fn successors(insns: &[Insn], idx: usize) -> Successors {
     succ
 }
 
-/// All insns of each subprog, successors before predecessors where there is no loop.
+/// All insns of each subprog, successors before predecessors except in loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Postorder {
     /// Insns, subprog after subprog. Second halves of `ld_imm64` do not appear.
     pub(crate) insns: Vec<u32>,
-    /// Where each subprog begins in `insns`, then the length of `insns`.
+    /// Start of each subprog in `insns`, then the length of `insns`.
     pub(crate) starts: Vec<u32>,
 }
 
@@ -75,15 +75,16 @@ const EXPLORED: u8 = 2;
 
 /// Computes the order for every subprog.
 ///
-/// An insn counts as discovered when it is pushed, not when it is first looked at: with a branch
-/// into a straight line that is also fallen into, the order differs from a textbook postorder.
+/// An insn counts as discovered when it is pushed, not when it is first visited. For a branch into
+/// straight-line code that is also reached by fall-through, the order differs from a textbook
+/// postorder.
 pub(crate) fn compute_postorder(insns: &[Insn], subprogs: &Subprogs) -> Postorder {
     let mut order = Postorder {
         insns: Vec::with_capacity(insns.len()),
         starts: Vec::with_capacity(subprogs.count() + 1),
     };
     let mut state = vec![0u8; insns.len()];
-    // Runs of insns, first and last, in each of which one leads to the next.
+    // Runs of insns (first and last) in each of which one leads to the next.
     let mut stack: Vec<(u32, u32)> = Vec::new();
     for &start in subprogs.starts() {
         order.starts.push(order.insns.len() as u32);

@@ -1,6 +1,6 @@
-//! Small programs for the tests of the passes, one function an insn.
+//! Small programs for the tests of the passes; one function per insn.
 //!
-//! Every expectation in those tests was printed by Linux 6.18 for the same insns.
+//! Every expected value in those tests was printed by Linux 6.18 for the same insns.
 
 use super::call_facts::{CallFacts, Callees};
 use super::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
@@ -43,7 +43,7 @@ pub(super) fn fill(dst: u8, off: i16) -> Insn {
     insn(BPF_LDX | BPF_MEM | BPF_DW, dst, 10, (off, 0))
 }
 
-/// Finds and checks the subprogs of a program that is good.
+/// Finds and checks the subprogs of a valid program.
 pub(super) fn subprogs_of(insns: &[Insn]) -> Subprogs {
     let mut starts = StartSet::new(insns.len());
     find_subprogs(insns, true, &mut starts, |_, _| Ok(())).expect("finds subprogs");
@@ -57,7 +57,7 @@ pub(super) fn message<T>(result: Result<T, super::PassReject>) -> String {
     result.err().map_or("accepted".into(), |r| r.kind.to_string())
 }
 
-/// A few helpers as a socket filter has them.
+/// A few helpers as for a socket filter.
 pub(super) struct SocketFilter;
 
 impl Callees for SocketFilter {

@@ -3,8 +3,8 @@
 use skep_btf::{Kind, Type, TypeId};
 use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
 
-/// Why nothing that programs do can call the function: neither a trampoline nor a program itself.
-/// Kernel: `btf_distill_func_proto`.
+/// Why the function can be called neither by a trampoline nor by a program. Kernel:
+/// `btf_distill_func_proto`.
 pub(crate) fn prototype_fault(func: Type<'_>) -> Option<String> {
     let (btf, name) = (func.btf(), func.name());
     let proto = btf.skip_modifiers(func.target_id());
@@ -33,7 +33,7 @@ pub(crate) fn prototype_fault(func: Type<'_>) -> Option<String> {
     })
 }
 
-/// Bytes of an argument or result; none if it is not passed in registers at all.
+/// Size of an argument or result in bytes; `None` if it is not passed in registers.
 pub(crate) fn passed_bytes(ty: Type<'_>) -> Option<u32> {
     match ty.kind() {
         Kind::Void => Some(0),

@@ -1,7 +1,5 @@
-//! Recursion, wherever the calls are. Kernels since 7.1 reject it before the walk; 6.18 finds it
-//! during the walk.
-//!
-//! Kernels since 7.1 refuse them before the walk; 6.18 finds them in it.
+//! Recursion in the call graph. Kernels since 7.1 refuse it before the walk; 6.18 finds it during
+//! the walk.
 
 use super::call_facts::{callee_start, is_pseudo_call};
 use super::subprogs::Subprogs;
@@ -14,14 +12,14 @@ enum Seen {
     Done,
 }
 
-/// The first call that closes a circle of calls: the functions that calls and is called.
+/// The first call that closes a cycle in the call graph: the caller and the callee.
 pub(crate) fn find_recursion(insns: &[Insn], subprogs: &Subprogs) -> Option<(usize, usize)> {
     let mut seen = vec![Seen::No; subprogs.count()];
     for first in 0..subprogs.count() {
         if seen[first] != Seen::No {
             continue;
         }
-        // Functions whose calls are being followed, and where in each.
+        // The functions whose calls are being followed, with the position in each.
         let mut open = vec![(first, subprogs.start(first))];
         seen[first] = Seen::Open;
         while let Some((subprog, at)) = open.pop() {
@@ -43,7 +41,7 @@ pub(crate) fn find_recursion(insns: &[Insn], subprogs: &Subprogs) -> Option<(usi
     None
 }
 
-/// The next call of a function from `at` on: where to go on, and who is called.
+/// The next call in a function from `at` on: the position after it, and the callee.
 fn next_call(
     insns: &[Insn],
     subprogs: &Subprogs,

@@ -1,8 +1,7 @@
 //! Invalid encodings: unknown opcodes, and reserved fields that are not zero.
 //!
-//! [`check_encodings`] looks at every insn, reachable or not, before the graph is walked.
-//! [`check_insn_fields`] is what the main walk asks when it arrives at an insn, before it looks at
-//! any register.
+//! [`check_encodings`] checks every insn, reachable or not, before the graph is traversed. The main
+//! walk calls [`check_insn_fields`] when it reaches an insn, before checking registers.
 //!
 //! Kernel: `resolve_pseudo_ldimm64` (first), `do_check_insn`, `check_alu_op`, `check_cond_jmp_op`,
 //! `check_ld_imm`, `check_ld_abs`, `check_atomic` (second), 6.18.
@@ -41,8 +40,8 @@ pub(crate) fn is_known_opcode(code: u8) -> bool {
 
 /// Checks opcodes and `ld_imm64` pairs in insn order.
 ///
-/// `resolve(idx, first, second)` is called for each well-formed `ld_imm64` that names something
-/// (map, map value, variable, function), and may refuse it; `first` for each insn.
+/// Calls `resolve(idx, first, second)` for each well-formed `ld_imm64` that refers to something
+/// (map, map value, variable, function), which may refuse it, and `first` for each insn.
 pub(crate) fn check_encodings(
     insns: &[Insn],
     first: impl Fn(usize, &Insn) -> Result<(), PassReject>,
@@ -87,10 +86,10 @@ fn is_known_ld_imm64(first: &Insn, second: &Insn) -> bool {
     }
 }
 
-/// Refuses an insn with a field set that it does not use.
+/// Refuses an insn with a non-zero field that it does not use.
 ///
-/// Precondition: [`check_encodings`] has accepted the program. Where the kernel has a check of
-/// the program type before that of the fields (legacy packet loads), the caller does it first.
+/// Precondition: [`check_encodings`] has accepted the program. Where the kernel checks the program
+/// type before the fields (legacy packet loads), the caller does that first.
 pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassReject> {
     let refused = match insn.class() {
         BPF_ALU | BPF_ALU64 => alu(insn),
@@ -106,8 +105,8 @@ pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassRejec
     }
 }
 
-/// What some kernels ask of an insn wherever it is: registers that there are, and no fields that it
-/// does not use. What atomic operations are is asked in the walk.
+/// What some kernels check for every insn, reachable or not: valid registers, and no unused field
+/// set. The operations of atomic insns are checked in the walk.
 pub(crate) fn check_insn_first(idx: usize, insn: &Insn) -> Result<(), PassReject> {
     if let Some(regno) = [insn.dst, insn.src].into_iter().find(|&r| usize::from(r) >= MAX_BPF_REG) {
         let kind = InsnFault::NoSuchReg { regno: Regno(regno) };
@@ -119,7 +118,7 @@ pub(crate) fn check_insn_first(idx: usize, insn: &Insn) -> Result<(), PassReject
     Ok(())
 }
 
-/// The same of stores alone, and of their fields.
+/// The same for kernels that only check the fields of stores.
 pub(crate) fn check_store_first(idx: usize, insn: &Insn) -> Result<(), PassReject> {
     if insn.class() == BPF_STX && insn.mode() == BPF_MEM {
         return check_insn_fields(idx, insn);
@@ -131,7 +130,7 @@ fn is_atomic(insn: &Insn) -> bool {
     insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC
 }
 
-/// What is wrong, or `None`.
+/// The error, or `None`.
 type Refused = Option<InsnFault>;
 
 fn reserved(insn: &'static str) -> InsnFault {
@@ -165,7 +164,7 @@ fn alu(insn: &Insn) -> Refused {
     }
 }
 
-/// `r = r` with an offset that is no width: only the cast between address spaces.
+/// `r = r` with an offset that is not a width: only valid for casts between address spaces.
 fn mov_special(insn: &Insn) -> Refused {
     let is_cast = insn.class() == BPF_ALU64 && insn.is_src_reg();
     if !is_cast || insn.off != BPF_ADDR_SPACE_CAST {
@@ -231,7 +230,7 @@ mod tests {
         message(first.and_then(|()| check_insn_fields(0, &insn)))
     }
 
-    /// The kernel answered `unknown opcode` for each of the other 128.
+    /// The kernel printed `unknown opcode` for each of the other 128.
     #[test]
     fn half_of_the_opcodes_exist() {
         assert_eq!((0..=u8::MAX).filter(|&code| is_known_opcode(code)).count(), 128);

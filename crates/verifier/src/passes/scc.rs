@@ -1,16 +1,16 @@
-//! Strongly connected components of the control flow graph: which insns are in a loop together.
+//! Strongly connected components of the control flow graph: which insns form a loop.
 //!
-//! An insn alone is a component only if it jumps to itself; all other insns have 0. A call that
-//! runs a callback any number of times is a loop that the graph does not show: a component to those
-//! kernels that close it (`Behaviours::callbacks_are_loops`).
-//! Log level 2 prints the numbers, so components are numbered as the kernel finds them.
+//! A single insn is a component only if it jumps to itself; all other insns outside of loops have
+//! 0. A call that runs a callback any number of times is a loop that the graph does not show; some
+//! kernels treat it as a component (`Behaviours::callbacks_are_loops`).
+//! Log level 2 prints the numbers, so components are numbered in the kernel's order.
 //!
 //! Kernel: `compute_scc`, 6.18 (Tarjan's algorithm over the successors of each insn).
 
 use super::postorder::{is_plain, successors};
 use skep_insn::Insn;
 
-/// Component of each insn, 1 and up; 0 for an insn in no loop.
+/// Component of each insn, from 1; 0 for an insn outside of loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scc {
     /// One entry for each insn.
@@ -19,18 +19,18 @@ pub(crate) struct Scc {
     pub(crate) count: u32,
 }
 
-/// Lowest number of an insn whose component is complete.
+/// `low` of an insn whose component is complete.
 const DONE: u32 = u32::MAX;
 
 struct Search<'a> {
     insns: &'a [Insn],
-    /// Insns that are loops by themselves.
+    /// Whether an insn is a loop by itself.
     loops: &'a dyn Fn(usize) -> bool,
-    /// Order of discovery from 1; 0 is not seen yet.
+    /// Order of discovery from 1; 0 if not visited.
     pre: Vec<u32>,
-    /// Earliest insn on `open` that is reachable, as its `pre`.
+    /// `pre` of the earliest insn on `open` that is reachable.
     low: Vec<u32>,
-    /// Insns found whose component is not complete.
+    /// Visited insns whose component is not complete.
     open: Vec<u32>,
     next_pre: u32,
 }
@@ -38,7 +38,7 @@ struct Search<'a> {
 /// Finds the components; `loops` says which insns are loops by themselves.
 pub(crate) fn compute_scc(insns: &[Insn], loops: &dyn Fn(usize) -> bool) -> Scc {
     let mut scc = Scc { of_insn: vec![0; insns.len()], count: 0 };
-    // A loop takes an edge that does not go forwards.
+    // Every loop contains an edge that goes backwards or to the insn itself.
     let goes_back = |i: usize| {
         !is_plain(&insns[i]) && successors(insns, i).as_slice().iter().any(|&to| to as usize <= i)
     };
@@ -55,7 +55,7 @@ pub(crate) fn compute_scc(insns: &[Insn], loops: &dyn Fn(usize) -> bool) -> Scc 
     };
     let mut path = Vec::new();
     for (root, insn) in insns.iter().enumerate() {
-        // The second half of `ld_imm64` is no insn; its code 0 stands for nothing else here.
+        // Skips the second half of `ld_imm64`, which has code 0; no other insn has it here.
         if search.pre[root] != 0 || insn.code == 0 {
             continue;
         }
@@ -75,7 +75,8 @@ pub(crate) fn compute_scc(insns: &[Insn], loops: &dyn Fn(usize) -> bool) -> Scc 
 }
 
 impl Search<'_> {
-    /// Numbers `insn` when it is new, then folds in its successors; stops at one not seen yet.
+    /// Numbers `insn` if it is new, then merges its successors; returns the first one not visited
+    /// yet.
     fn visit(&mut self, insn: u32) -> Option<u32> {
         let at = insn as usize;
         if self.pre[at] == 0 {
@@ -93,7 +94,7 @@ impl Search<'_> {
         None
     }
 
-    /// Takes the component of `first`, its earliest insn, off the open insns.
+    /// Removes the component of `first`, its earliest insn, from the open insns.
     fn close(&mut self, first: u32, scc: &mut Scc) {
         let alone = self.open.last() == Some(&first);
         let to_self = || successors(self.insns, first as usize).as_slice().contains(&first);

@@ -1,7 +1,7 @@
 //! Limits the stack of every call chain, after the walk has found the depth of each subprog.
 //!
-//! The chains are those that the insns could make, dead or not: from the main subprog, and from
-//! each callback that runs on its own stack later.
+//! The chains are all those that the insns allow, dead or not: from the main subprog, and from each
+//! callback that runs later on its own stack.
 //!
 //! # Invariants
 //!
@@ -10,8 +10,8 @@
 //! 2. `frames` holds the callers only, fewer than [`MAX_CALL_FRAMES`].
 //!
 //! Kernel: `check_max_stack_depth`, `check_max_stack_depth_subprog`, 6.18. The kernel follows every
-//! chain; here a subprog that is entered again in the same circumstances is not searched again, or
-//! a few hundred insns could ask for years.
+//! chain; here a subprog that is entered again under the same conditions is not searched again,
+//! because a few hundred insns could otherwise take years.
 
 use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use super::subprogs::Subprogs;
@@ -21,44 +21,44 @@ use rustc_hash::FxHashSet;
 use skep_insn::Insn;
 use skep_uapi::limits::{MAX_BPF_STACK_BYTES, MAX_CALL_FRAMES, MAX_TAIL_CALL_STACK_BYTES};
 
-/// With a private stack allowed, subprogs that use at least this much get one.
+/// If private stacks are allowed, subprogs that use at least this much get one.
 const BPF_PRIV_STACK_MIN_SIZE: u32 = 64;
 /// A subprog with a tail call may be entered only with less than this on the stack.
 const MAX_STACK_BEFORE_TAIL_CALL: u32 = MAX_TAIL_CALL_STACK_BYTES;
 
-/// What the walk found of a subprog.
+/// Results of the walk for a subprog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SubprogStack {
-    /// Bytes of stack that it uses.
+    /// Bytes of stack used.
     pub(crate) depth: u16,
-    /// Its address was given to something that calls it back.
+    /// Its address was passed as a callback.
     pub(crate) is_cb: bool,
     /// It is called back later, on another stack (or when an exception is thrown).
     pub(crate) is_async_cb: bool,
 }
 
-/// What decides how stacks are laid out, besides the program.
+/// What determines the stack layout, apart from the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackRules {
-    /// The program is compiled: frames are rounded to 16 bytes, else to 32.
+    /// Whether the program is compiled: frames are rounded to 16 bytes, otherwise to 32.
     pub(crate) jit_requested: bool,
-    /// The JIT has private stacks, and this program type (kprobe, tracepoint, perf event, raw
-    /// tracepoint, and those behind a trampoline that may recur) gets them.
+    /// The JIT supports private stacks, and this program type (kprobe, tracepoint, perf event, raw
+    /// tracepoint, and those attached through a trampoline that may recur) gets them.
     pub(crate) private_stack: bool,
-    /// Functions in a chain.
+    /// Maximum number of functions in a chain.
     pub(crate) frames_max: usize,
 }
 
-/// Where the stack of a subprog is.
+/// The stack of a subprog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StackMode {
     Undecided,
-    /// On the stack of whoever runs the program.
+    /// On the stack of the caller of the program.
     Shared,
     Private,
 }
 
-/// Checks all call chains; on success tells which subprogs a tail call is reachable from.
+/// Checks all call chains; on success, returns from which subprogs a tail call is reachable.
 pub(crate) fn check_max_stack_depth<C: Callees>(
     insns: &[Insn],
     subprogs: &Subprogs,
@@ -78,8 +78,8 @@ pub(crate) fn check_max_stack_depth<C: Callees>(
         frames_max: rules.frames_max,
         tail_call_reachable: subprogs.flags.iter().map(|flags| flags.has_tail_call).collect(),
     };
-    // Callbacks that run later share the stack of whatever they interrupt. They come first, so
-    // that a subprog that they have in common with the main one is known to be shared.
+    // Callbacks that run later use the stack of the context that they interrupt. They come first,
+    // so that a subprog shared with the main program is known to be shared.
     for root in (0..subprogs.count()).rev() {
         if root == 0 || stacks[root].is_async_cb {
             check.chains_from(root, private_allowed && root == 0)?;
@@ -99,7 +99,7 @@ struct Check<'a, C> {
     tail_call_reachable: Vec<bool>,
 }
 
-/// A call chain, and where the search is in its last subprog.
+/// A call chain, and the position in its last subprog.
 struct Chain {
     /// Callers: subprog, and the insn to continue with.
     frames: Vec<(usize, usize)>,
@@ -109,11 +109,11 @@ struct Chain {
     private_allowed: bool,
     /// A subprog with a tail call has been entered since the root.
     met_tail_call: bool,
-    /// How subprogs were entered so far: the same entry again finds nothing new.
+    /// The entries of subprogs so far: the same entry again finds nothing new.
     entered: FxHashSet<Entry>,
 }
 
-/// All that decides what is found below a call.
+/// Everything that determines the result below a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Entry {
     callee: usize,
@@ -123,7 +123,7 @@ struct Entry {
     met_tail_call: bool,
 }
 
-/// What a call leads to.
+/// The callee of an insn.
 enum Callee {
     None,
     Enter(usize),
@@ -162,12 +162,12 @@ impl<C: Callees> Check<'_, C> {
 
     fn rounded_depth(&self, subprog: usize) -> u32 {
         let depth = u32::from(self.stacks[subprog].depth);
-        // Without a JIT even an empty frame takes a unit.
+        // Without a JIT even an empty frame takes one unit.
         let least = if self.rounding == 32 { 1 } else { 0 };
         depth.max(least).next_multiple_of(self.rounding)
     }
 
-    /// The functions of a chain, for whoever explains.
+    /// The functions of a chain, for explanations.
     fn calls(&self, chain: &Chain) -> CallChain {
         let frame = |subprog: usize, call: Option<u32>| ChainFrame {
             start: self.subprogs.start(subprog),
@@ -186,7 +186,7 @@ impl<C: Callees> Check<'_, C> {
         PassReject::at(self.subprogs.start(chain.subprog) as usize, errno, kind)
     }
 
-    /// Accounts for the frame of `chain.subprog`, which is entered now.
+    /// Adds the frame of `chain.subprog`, which is entered now.
     fn enter(&mut self, chain: &mut Chain) -> Result<(), PassReject> {
         let subprog = chain.subprog;
         if !chain.private_allowed {
@@ -218,7 +218,7 @@ impl<C: Callees> Check<'_, C> {
         Ok(())
     }
 
-    /// Which subprog the insn at `chain.idx` leads to, on this stack.
+    /// The subprog called by the insn at `chain.idx`, on this stack.
     fn callee_at(&self, chain: &Chain) -> Result<Callee, PassReject> {
         let insn = &self.insns[chain.idx];
         if is_kfunc_call(insn) && insn.off == 0 {
@@ -244,7 +244,7 @@ impl<C: Callees> Check<'_, C> {
         Ok(Callee::Enter(callee))
     }
 
-    /// An exception must not be thrown across whoever called a callback.
+    /// An exception must not be thrown across the caller of a callback.
     fn check_throw(&self, chain: &Chain) -> Result<(), PassReject> {
         if !self.callees.kfunc(&self.insns[chain.idx]).throws {
             return Ok(());
@@ -276,7 +276,7 @@ impl<C: Callees> Check<'_, C> {
         chain.idx = self.subprogs.start(callee) as usize;
         chain.met_tail_call |= self.subprogs.flags[callee].has_tail_call;
         if !chain.entered.insert(entry) {
-            // Leave it at once: only its callers may be others than before.
+            // Skip it: only its callers may differ from before.
             self.note_tail_calls(chain)?;
             if let Some((caller, next)) = chain.frames.pop() {
                 (chain.subprog, chain.idx) = (caller, next);
@@ -291,7 +291,7 @@ impl<C: Callees> Check<'_, C> {
         self.enter(chain)
     }
 
-    /// All callers of a subprog with a tail call must keep the tail call counter.
+    /// All callers of a subprog with a tail call must preserve the tail call counter.
     fn note_tail_calls(&mut self, chain: &Chain) -> Result<(), PassReject> {
         if !chain.met_tail_call {
             return Ok(());
@@ -318,7 +318,7 @@ mod tests {
     const PRIVATE: StackRules = StackRules { private_stack: true, ..SHARED };
     const TAIL_CALL: i32 = 12;
 
-    /// A chain of subprogs of these depths, each calling the next; the last one may tail call.
+    /// Subprogs of these depths, each calling the next; the last one may tail call.
     fn chain(depths: &[u16], tail_call: bool, rules: StackRules) -> String {
         let last = depths.len() - 1;
         let mut insns = Vec::new();

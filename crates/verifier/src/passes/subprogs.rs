@@ -22,7 +22,7 @@ use std::fmt::Write;
 /// Number of the helper `bpf_tail_call`.
 const BPF_FUNC_TAIL_CALL: i32 = 12;
 
-/// What is known of a subprog from its insns alone.
+/// Properties of a subprog that follow from its insns alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SubprogFlags {
     /// Contains a call of `bpf_tail_call`.
@@ -47,7 +47,7 @@ pub(crate) struct Subprogs {
 }
 
 impl Subprogs {
-    /// Number of subprogs, at least 1; 0 before they were found.
+    /// Number of subprogs, at least 1; 0 before they have been found.
     pub(crate) fn count(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -83,12 +83,13 @@ impl Subprogs {
     }
 }
 
-/// Collects the subprogs that insns name and hands each kfunc call to `add_kfunc`, in insn order.
+/// Collects the subprogs that insns refer to and passes each kfunc call to `add_kfunc`, in insn
+/// order.
 ///
-/// `bpf_capable`: the loader may use several functions and kfuncs (`CAP_BPF`). On a refusal,
-/// `starts` holds what was found before it.
+/// `bpf_capable`: whether the loader may use several functions and kfuncs (`CAP_BPF`). On a
+/// refusal, `starts` holds those found before it.
 ///
-/// Precondition: `insns` is not empty, `starts` is of them.
+/// Precondition: `insns` is not empty, and `starts` belongs to them.
 ///
 /// Kernel: `add_subprog_and_kfunc`.
 pub(crate) fn find_subprogs(
@@ -114,10 +115,10 @@ pub(crate) fn find_subprogs(
     Ok(())
 }
 
-/// The starts found so far: a flag for each insn, because most lookups are repeats.
+/// The starts found so far, as a flag for each insn: most lookups are repeats.
 pub(crate) struct StartSet {
     is_start: Vec<bool>,
-    /// How many were found.
+    /// Number of starts found.
     pub(crate) count: usize,
 }
 
@@ -128,7 +129,7 @@ impl StartSet {
         StartSet { is_start, count: 1 }
     }
 
-    /// Adds what the insn at `at` names.
+    /// Adds the subprog that the insn at `at` refers to.
     pub(crate) fn add(&mut self, at: usize, start: i64) -> Result<(), PassReject> {
         let slot = usize::try_from(start).ok().and_then(|i| self.is_start.get_mut(i));
         let Some(slot) = slot else {
@@ -145,7 +146,7 @@ impl StartSet {
         Ok(())
     }
 
-    /// The program in its functions.
+    /// The subprogs found.
     pub(crate) fn into_subprogs(self, exception_cb: Option<u32>) -> Subprogs {
         let mut starts = Vec::with_capacity(self.count + 1);
         let mut of_insn = Vec::with_capacity(self.is_start.len());
@@ -193,7 +194,8 @@ pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<
     Ok(())
 }
 
-/// Without BTF for the functions, legacy packet loads and tail calls are for the main one only.
+/// Without BTF for the functions, legacy packet loads and tail calls are only allowed in the main
+/// one.
 ///
 /// Kernel: `check_abnormal_return`; runs after [`check_subprogs`] if the program has no func info.
 pub(crate) fn check_abnormal_return(subprogs: &Subprogs) -> Result<(), PassReject> {
@@ -222,7 +224,7 @@ fn note_flags(insn: &Insn, flags: &mut SubprogFlags) {
     }
 }
 
-/// Where the jump at `idx` goes; `None` if it is no jump.
+/// Target of the jump at `idx`; `None` if it is not a jump.
 fn jump_target(idx: u32, insn: &Insn) -> Option<i64> {
     if !matches!(insn.class(), BPF_JMP | BPF_JMP32) || matches!(insn.op(), BPF_EXIT | BPF_CALL) {
         return None;

@@ -1,22 +1,22 @@
-//! The worklist of a pass over the insns of one function, in the order of the pass.
+//! The worklist of a pass over the insns of one function, ordered like the pass.
 
 use super::postorder::successors;
 use skep_insn::Insn;
 use std::collections::BinaryHeap;
 
-/// The insns of a function that are to be visited, first those that come first in a pass.
+/// The insns of a function that are still to be visited, in the order of the pass.
 pub(crate) struct Worklist<'a> {
     /// The function's insns in postorder.
     order: &'a [u32],
     start: u32,
-    /// By slot from the function's first: its turn, the highest first; 0 for second halves.
+    /// By slot from the function's first: the priority, highest first; 0 for second halves.
     rank: Vec<u32>,
     heap: BinaryHeap<u32>,
     is_queued: Vec<bool>,
     way: Way,
 }
 
-/// Which way a pass goes.
+/// Direction of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Forwards,
@@ -24,7 +24,7 @@ pub(crate) enum Way {
 }
 
 impl<'a> Worklist<'a> {
-    /// Nothing to do yet in the function that begins at `start` and has `len` slots.
+    /// An empty worklist for the function that begins at `start` and has `len` slots.
     pub(crate) fn new(order: &'a [u32], (start, len): (u32, usize), way: Way) -> Worklist<'a> {
         let mut rank = vec![0; len];
         for (position, &idx) in order.iter().enumerate() {
@@ -51,9 +51,9 @@ impl<'a> Worklist<'a> {
     }
 }
 
-/// Who leads to each insn of a function.
+/// The predecessors of each insn of a function.
 pub(crate) struct Predecessors {
-    /// Target and insn, sorted.
+    /// Pairs of target and insn, sorted.
     edges: Vec<(u32, u32)>,
 }
 

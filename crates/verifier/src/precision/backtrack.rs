@@ -1,4 +1,4 @@
-//! Backtracking over one insn: which registers and slots must be precise before it.
+//! Backtracks over one insn: which registers and slots must be precise before it.
 //!
 //! Kernel: `backtrack_insn`, `struct backtrack_state` (6.18).
 
@@ -16,11 +16,11 @@ use std::fmt::Write;
 const ARGS: u16 = 0x3e;
 const BPF_FUNC_TAIL_CALL: i32 = 12;
 
-/// Bit of [`concerns`] that is always looked for.
+/// Bit in [`concerns`]: the insn always matters.
 pub(crate) const ALWAYS: u16 = 1 << 15;
 
-/// Registers for which [`Env::backtrack_insn`] changes what is looked for; with [`ALWAYS`] if that
-/// depends on more.
+/// Registers for which [`Env::backtrack_insn`] changes the tracked set; with [`ALWAYS`] if that
+/// depends on more than registers.
 pub(crate) fn concerns(insn: &Insn) -> u16 {
     let bit = |r: u8| 1 << (r & 15);
     match insn.class() {
@@ -33,7 +33,7 @@ pub(crate) fn concerns(insn: &Insn) -> u16 {
 }
 
 impl Env<'_> {
-    /// Goes back over the insn at `idx`; `subseq_idx` is the one walked after it.
+    /// Backtracks over the insn at `idx`; `subseq_idx` is the insn walked after it.
     pub(crate) fn backtrack_insn(
         &mut self,
         idx: u32,
@@ -60,8 +60,7 @@ impl Env<'_> {
             BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => {
                 backtrack_load(&mut self.walk.bt, insn.dst, entry)
             }
-            // The register that a fetch loads is looked for further back, as if the insn only
-            // stored.
+            // The register loaded by a fetch stays tracked, as if the insn only stored.
             BPF_STX | BPF_ST => backtrack_store(&mut self.walk.bt, insn, entry)?,
             BPF_JMP | BPF_JMP32 => self.backtrack_jmp(idx, subseq_idx, entry)?,
             _ => backtrack_ld(&mut self.walk.bt, insn)?,
@@ -72,7 +71,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// False where nothing of the insn concerns the search any more.
+    /// False if nothing is tracked any more in this insn's frame.
     fn backtrack_jmp(
         &mut self,
         idx: u32,
@@ -90,14 +89,14 @@ impl Env<'_> {
         let calls_back = calls_back && i64::from(idx) != subseq_idx - 1;
         let regs = self.walk.bt.regs[self.walk.bt.frame];
         if calls_back && regs & !ARGS != 0 {
-            // A callback that ends in a tail call: nothing there sets the r0 that it returns.
+            // A callback that ends in a tail call does not set the r0 that it returns.
             let kind = CallFault::CallbackRegs { regs };
             return Err(BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind)));
         }
         let bt = &mut self.walk.bt;
         if calls_back {
-            // Out of the callback into the helper that called it: r1 to r5 are not arguments of
-            // the call.
+            // Backtracks out of the callback into the helper that called it: r1 to r5 are not
+            // arguments of the call.
             check_left_over(bt, "callback")?;
             bt.regs[bt.frame] &= !ARGS;
             bt.exit_subprog()?;
@@ -138,7 +137,7 @@ impl Env<'_> {
         Ok(true)
     }
 
-    /// Whether the way back leads into a function or out of one.
+    /// Whether backtracking crosses a call or an exit here.
     #[cold]
     fn crosses_call(&self, insn: Insn, idx: u32, subseq_idx: i64) -> bool {
         is_pseudo_call(&insn)
@@ -186,7 +185,7 @@ impl Env<'_> {
                 .get(subseq_idx as usize)
                 .is_some_and(|aux| aux.has(InsnFlags::CALLS_CALLBACK));
         let bt = &mut self.walk.bt;
-        // What the helper was called with matters on every round.
+        // The helper's arguments matter for every iteration.
         let of_helper = from_callback && self.facts.sound;
         if from_callback && !self.facts.sound {
             bt.regs[bt.frame] &= !ARGS;
@@ -207,7 +206,7 @@ impl Env<'_> {
     }
 }
 
-/// On the way out of a frame nothing but arguments may still be looked for in it.
+/// When backtracking leaves a frame, only arguments may still be tracked in it.
 fn check_left_over(bt: &BacktrackState, what: &str) -> Result<(), BacktrackError> {
     let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
     if regs & !ARGS != 0 {

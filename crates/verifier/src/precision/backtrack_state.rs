@@ -1,13 +1,13 @@
-//! The registers and slots to be tracked back, and their text in the log.
+//! The registers and slots being tracked back, and how the log prints them.
 
 use crate::rejection::Stop;
 use crate::state::history::JmpEntry;
 use std::fmt;
 
-/// What is looked for, by frame.
+/// The tracked registers and slots, by frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BacktrackState {
-    /// Frame of the insn at hand.
+    /// Frame of the current insn.
     pub(crate) frame: usize,
     pub(crate) regs: [u16; 8],
     pub(crate) slots: [u64; 8],
@@ -59,7 +59,7 @@ impl BacktrackState {
         Ok(())
     }
 
-    /// If one of the registers that were linked at this jump is looked for, all are.
+    /// If one of the registers linked at this jump is tracked, all are.
     #[inline]
     pub(super) fn sync_linked(&mut self, entry: Option<&JmpEntry>) {
         let Some(entry) = entry.filter(|e| e.linked.len() > 0) else { return };
@@ -80,9 +80,9 @@ impl BacktrackState {
     }
 }
 
-/// Why one step backwards cannot be done.
+/// Why backtracking over an insn failed.
 pub(crate) enum BacktrackError {
-    /// The insn is not understood backwards: everything must be precise (`-ENOTSUPP`).
+    /// The insn cannot be tracked back: everything must become precise (`-ENOTSUPP`).
     NotSupported,
     Stop(Stop),
 }

@@ -15,47 +15,47 @@ use crate::state::values::SCALAR;
 use crate::state::verifier_state::PackedState;
 use crate::tuning::BacktrackSkip;
 
-/// Where the search is in the stretch of the path that belongs to one state.
+/// Position in the part of the path that belongs to one state.
 struct Stretch {
-    /// Insn to start from; -1 before the entry of the program.
+    /// Insn at which to start; -1 before the entry of the program.
     last_idx: i64,
     first_idx: i64,
     subseq_idx: i64,
     skip_first: bool,
 }
 
-/// The state that a search began at.
+/// The state from which backtracking started.
 #[derive(Clone, Copy)]
 struct Origin {
     parent: Option<CkptId>,
     curframe: u32,
 }
 
-/// An insn of a stretch, and the entries of the history up to it.
+/// An insn of a stretch, and the number of history entries up to it.
 struct Place {
     idx: i64,
     left: usize,
 }
 
 impl Place {
-    /// What the history tells of the insn.
+    /// The history entry of the insn.
     #[inline]
     fn entry<'a>(&self, history: &'a [JmpEntry]) -> Option<&'a JmpEntry> {
         history[..self.left].last().filter(|e| i64::from(e.insn_idx) == self.idx)
     }
 }
 
-/// How a stretch ended.
+/// The result of backtracking through a stretch.
 enum Walked {
-    /// Nothing is looked for any more, or everything is precise now; `marked` if the end of the
-    /// path got a new mark.
+    /// Nothing is tracked any more, or everything has been marked; `marked` if the oldest state
+    /// reached got a new mark.
     Done { marked: bool },
-    /// What remains goes on in the parent.
+    /// Backtracking continues in the parent.
     GoesOn,
 }
 
 impl Env<'_> {
-    /// The value of register `regno` of the current frame mattered.
+    /// Marks register `regno` of the current frame, and what it depends on, as precise.
     pub(crate) fn mark_chain_precision(&mut self, regno: u8) -> Check {
         if !self.facts.bpf_capable {
             return Ok(());
@@ -76,13 +76,14 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// Whether what is known without the history may be used; a log tells of every walk over it.
+    /// Whether register dependencies may be used instead of the history; not with a log that prints
+    /// every step.
     fn follows_chains(&self) -> bool {
         self.facts.config.tuning.backtrack_skip == BacktrackSkip::On && !self.trace.log.traces_all()
     }
 
-    /// What `self.walk.bt` holds mattered; starts from the current state or from `start`. True if a
-    /// mark was new.
+    /// Marks the registers and slots in `self.walk.bt` as precise, starting from the current state
+    /// or from `start`. True if a mark is new.
     pub(crate) fn mark_chain_precision_batch(
         &mut self,
         start: Option<&PackedState>,
@@ -96,7 +97,7 @@ impl Env<'_> {
         changed
     }
 
-    /// `entries` is the stack of histories.
+    /// `entries` is the whole history.
     fn mark_back(&mut self, start: Option<&PackedState>, entries: &[JmpEntry]) -> Check<bool> {
         let (meta, curframe) = match start {
             Some(st) => (st.meta, st.frames.len() as u32 - 1),
@@ -165,7 +166,8 @@ impl Env<'_> {
         Ok(changed)
     }
 
-    /// Back over the stretch of the state at `at`, or of the one that the search began at.
+    /// Backtracks through the stretch of the state at `at`, or of the state from which backtracking
+    /// started.
     fn walk_back(
         &mut self,
         way: &mut Stretch,
@@ -203,7 +205,7 @@ impl Env<'_> {
     ) -> Check<Walked> {
         let mut at = Place { idx: s.last_idx, left: history.len() };
         if std::mem::take(&mut s.skip_first) {
-            // The insn at hand is not walked to its end yet.
+            // The current insn is not included: it has not been walked completely.
             if !self.facts.step_back(s, history, &mut at)? {
                 return Ok(Walked::GoesOn);
             }
@@ -233,8 +235,8 @@ impl Env<'_> {
         }
     }
 
-    /// The checkpoint from which on all is precise, where the search of a path that began below
-    /// `origin` ends in the stretch of `here`.
+    /// The checkpoint from which on everything becomes precise if backtracking from below `origin`
+    /// fails in the stretch of `here`.
     fn give_up_from(&self, origin: Option<CkptId>, here: Option<CkptId>) -> Option<CkptId> {
         match here {
             Some(id) if !self.facts.rules().precision_crosses_calls => {
@@ -267,8 +269,8 @@ impl Env<'_> {
         found.is_some()
     }
 
-    /// The history goes back to the entry of a global function: only its arguments may be looked
-    /// for.
+    /// Backtracking has reached the entry of a global function: only its arguments may still be
+    /// tracked.
     fn mark_entry_args(&mut self, at: Option<CkptId>) -> Check<bool> {
         let mut changed = false;
         let bt = self.walk.bt;
@@ -297,8 +299,8 @@ impl Env<'_> {
         Err(Stop::Bug(format!("backtracking: func entry reg_mask {regs:x} stack_mask {slots:x}")))
     }
 
-    /// Marks in a checkpoint what is looked for; what is marked already is looked for no longer.
-    /// True if a mark is new.
+    /// Marks the tracked registers and slots in a checkpoint; those already marked are no longer
+    /// tracked. True if a mark is new.
     fn mark_checkpoint(&mut self, id: CkptId) -> bool {
         let mut changed = false;
         let log = self.trace.log.traces_all();
@@ -340,7 +342,7 @@ impl Env<'_> {
         changed
     }
 
-    /// Gives up: every scalar of every checkpoint from `parent` back is precise.
+    /// Fallback: marks every scalar of every checkpoint from `parent` back as precise.
     pub(crate) fn mark_all_scalars_precise(&mut self, parent: Option<CkptId>, curframe: u32) {
         let log = self.trace.log.traces_all();
         if log {
@@ -385,8 +387,8 @@ impl Env<'_> {
         }
     }
 
-    /// What mattered to checkpoint `old` matters to the state that it covers: the current one, or
-    /// `to`.
+    /// Propagates the precision marks of checkpoint `old` to the state that it covers: the current
+    /// one, or `to`.
     pub(crate) fn propagate_precision(
         &mut self,
         old: CkptId,
@@ -435,8 +437,8 @@ impl Env<'_> {
 }
 
 impl Walk {
-    /// What `chains` say of the last checkpoint takes the place of what is looked for; false if the
-    /// history has to be walked.
+    /// Replaces the tracked registers by their dependencies at the last checkpoint, according to
+    /// `chains`; false if the history has to be used.
     #[inline]
     fn follow(&mut self, chains: &Chains, curframe: usize) -> bool {
         let outer = &self.bt.regs[..curframe];
@@ -457,7 +459,7 @@ impl Walk {
 }
 
 impl Facts<'_> {
-    /// To the insn that was walked before; false at the start of the stretch.
+    /// Moves to the insn walked before; false at the start of the stretch.
     #[inline]
     fn step_back(&self, s: &mut Stretch, history: &[JmpEntry], at: &mut Place) -> Check<bool> {
         s.subseq_idx = at.idx;

@@ -1,4 +1,4 @@
-//! Precision: which scalars' values mattered, found by backtracking through the history.
+//! Precision: which scalars' values affected decisions, found by backtracking through the history.
 
 pub(crate) mod backtrack;
 pub(crate) mod backtrack_state;

@@ -51,7 +51,7 @@ kinds! {
         NoReturn { name: Name } "attach-target-never-returns"
             "Attaching fexit/fmod_ret to __noreturn function '{name}' is rejected.";
 
-        // struct_ops.
+        // Struct_ops.
         StructOpsNeedsGpl "struct-ops-needs-gpl"
             "struct ops programs must have a GPL compatible license";
         StructOpsWithoutId "struct-ops-without-struct"

@@ -6,7 +6,7 @@ use crate::state::reg_type::RegType;
 kinds! {
     /// An error in control flow.
     FlowFault {
-        // Shape.
+        // Control flow.
         NoInsns { n: usize, max: u32 } "program-length"
             "program of {n} insns, allowed are 1 to {max}";
         JumpOutOfRange { from: usize, to: i64 } "jump-out-of-range"
@@ -31,7 +31,7 @@ kinds! {
         InsnIdx { i: i32, n: usize } "insn-out-of-program"
             "invalid insn idx {i} insn_cnt {n}";
 
-        // Stacks.
+        // Stack depth.
         TailCallStack { bytes: u32, chain: CallChain } "stack-too-large-for-tail-call"
             "tail_calls are not allowed when call stack of previous frames is {bytes} bytes. \
              Too large";
@@ -48,7 +48,7 @@ kinds! {
         OtherRule { text: Word } "rule-of-another-kernel"
             "{text}";
 
-        // What the walk may spend.
+        // Limits of the walk.
         TooManyInsns { n: u32 } "too-many-insns"
             "BPF program is too large. Processed {n} insn";
         TooManyJumps { len: usize } "too-many-jumps"
@@ -58,7 +58,7 @@ kinds! {
         SccExit { chain: Name } "loop-without-visit"
             "verifier bug: scc exit: no visit info for call chain {chain}";
 
-        // What is held, and what is returned.
+        // References and return values.
         Leak { unreleased: Unreleased, what: Word } "leaked-reference"
             "{unreleased}{what} would lead to reference leak";
         EndUnderLock { what: Word } "end-under-lock"

@@ -45,7 +45,7 @@ kinds! {
         UnusablePrototype "static-function-prototype"
             "";
 
-        // What it is given.
+        // Arguments.
         ArgNotScalar { regno: Regno } "argument-not-a-number"
             "R{regno} is not a scalar";
         ArgNotCtx { i: u8 } "argument-not-the-context"
@@ -59,7 +59,7 @@ kinds! {
         NoEntryArgs "entry-prototype"
             "";
 
-        // What the load says of functions.
+        // Func info.
         FirstNotAtStart { off: u32 } "function-info-begins-late"
             "nonzero insn_off {off} for the first func info record";
         RowsOutOfOrder { off: u32, prev: u32 } "function-info-out-of-order"
@@ -107,7 +107,7 @@ kinds! {
         TailCallInExceptionCb "tail-call-in-exception-callback"
             "cannot tail call within exception cb";
 
-        // Functions that replace others.
+        // Replacing programs.
         NoSuchSubprog { name: Name } "replaced-function-missing"
             "Subprog {name} doesn't exist";
         ReplacesStatic "replaces-static-function"

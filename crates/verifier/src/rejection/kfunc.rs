@@ -33,7 +33,7 @@ kinds! {
         TooManyArgs { name: Name, n: usize, max: usize } "kernel-function-parameters"
             "Function {name} has {n} > {max} args";
 
-        // Sections in which not everything may be called.
+        // Critical sections.
         SleepsNonPreemptible { name: Name } "sleeps-with-preemption-off"
             "kernel func {name} is sleepable within non-preemptible region";
         PreemptUnmatched { name: Name } "preemption-not-off"
@@ -133,7 +133,7 @@ kinds! {
         NotTheField { off: i64, what: Word, want: u32 } "pointer-beside-field"
             "off {off} doesn't point to 'struct {what}' that is at {want}";
 
-        // Dynptrs, iterators, flags of interrupts.
+        // Dynptrs, iterators, irq flags.
         NotDynptr { nth: u8 } "argument-not-a-dynptr"
             "arg#{nth} expected pointer to stack or const struct bpf_dynptr";
         DynptrInUse "dynptr-already-initialized"

@@ -4,8 +4,9 @@
 //! kernel's text. The text is only printed; it is never parsed.
 //!
 //! # Invariants
-//! 1. A code belongs to one kind, and stays when the text changes (`codes_are_told_apart`).
-//! 2. A kind prints the kernel's text, byte for byte, without the newline that ends it.
+//! 1. A code belongs to one kind, and stays the same when the text changes
+//!    (`codes_are_told_apart`).
+//! 2. A kind prints the kernel's text, byte for byte, without the final newline.
 
 use super::attach::AttachFault;
 use super::call::CallFault;
@@ -18,7 +19,7 @@ use super::row::{KindRow, Regno};
 use skep_uapi::words::Words;
 use std::fmt;
 
-/// The tables: who refuses, and how that kind of fault is called here.
+/// The tables of kinds.
 macro_rules! tables {
     ($($(#[$doc:meta])* $table:ident($kinds:ident);)*) => {
         /// The reason for a rejection. Its `Display` is the kernel's text.
@@ -37,15 +38,15 @@ macro_rules! tables {
                 match self { $(Self::$table(kind) => kind.code(),)* }
             }
 
-            /// The text of a kernel.
-            pub(crate) fn told(&self, words: Words) -> String {
+            /// The message in the wording of a kernel.
+            pub(crate) fn text(&self, words: Words) -> String {
                 let text = self.to_string();
-                let told = match self {
+                let text_there = match self {
                     $(Self::$table(kind) => {
                         words.text(kind.code(), &text, |name| kind.operand(name))
                     })*
                 };
-                told.unwrap_or(text)
+                text_there.unwrap_or(text)
             }
 
             /// The registers that the error is about.
@@ -69,19 +70,19 @@ macro_rules! tables {
 }
 
 tables! {
-    /// A load or store, or memory that a helper is given.
+    /// A load or store, or memory passed to a helper.
     Mem(MemFault);
     /// The call of a helper, or of a function of the program.
     Call(CallFault);
     /// The call of a kernel function.
     Kfunc(KfuncFault);
-    /// An insn: its encoding, or what it does with its registers.
+    /// An insn: its encoding, or its use of registers.
     Insn(InsnFault);
-    /// The way that the program goes: jumps, loops, exits, limits.
+    /// Control flow: jumps, loops, exits, limits.
     Flow(FlowFault);
-    /// A function of the program: its prototype, its BTF, what it is given.
+    /// A function of the program: its prototype, its BTF, its arguments.
     Func(FuncFault);
-    /// What the program attaches to, and the maps that it brings.
+    /// The program's attach target and its maps.
     Attach(AttachFault);
 }
 

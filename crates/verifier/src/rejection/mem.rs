@@ -42,7 +42,7 @@ kinds! {
         CtxConversion "context-conversion"
             "verifier bug: error during ctx access conversion (0)";
 
-        // What the register is.
+        // Type of the register.
         NotMemory { regno: Regno, ty: RegType } "not-a-pointer-to-memory"
             "R{regno} invalid mem access '{ty}'";
         NotWritable { regno: Regno, ty: RegType } "store-to-read-only-memory"

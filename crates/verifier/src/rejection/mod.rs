@@ -98,53 +98,53 @@ pub(crate) enum Stop {
     Reject(Box<Refused>),
     /// The program needs a rule that is not modelled.
     Unsupported(String),
-    /// The walk holds more than it may.
+    /// The walk exceeds the memory limit.
     OutOfMemory,
-    /// Our fault.
+    /// An internal error.
     Bug(String),
 }
 
-/// A refusal on its way out of the walk.
+/// A refusal while it is returned through the walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// The kernel's, positive.
     pub(crate) errno: i32,
     pub(crate) kind: RejectKind,
-    /// Lines that were added.
+    /// Additional lines.
     pub(crate) led_to: Vec<RejectKind>,
-    /// Why, if `kind` does not say so.
+    /// The reason, if `kind` does not give it.
     pub(crate) because: Option<RejectKind>,
-    /// What the log is still to say of `kind`.
-    pub(crate) told: Told,
+    /// How `kind` is still to be written to the log.
+    pub(crate) log_form: LogForm,
 }
 
 /// How a refusal is written to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// On a line.
+pub(crate) enum LogForm {
+    /// On a line of its own.
     Line,
-    /// On a line that the kernel forgets to end.
+    /// On a line that the kernel does not end.
     OpenLine,
-    /// Not at all, or it is there already.
+    /// Not at all, or it has already been written.
     Nothing,
 }
 
 impl Refused {
     /// The refusal of an insn in a frame.
     pub(crate) fn at(self, insn_idx: u32, frameno: u32, words: Words) -> Rejection {
-        let Refused { errno, kind, led_to, because, told: _ } = self;
-        let mut message = kind.told(words);
-        let mut told = Vec::new();
+        let Refused { errno, kind, led_to, because, log_form: _ } = self;
+        let mut message = kind.text(words);
+        let mut printed = Vec::new();
         for line in led_to {
-            let text = line.told(words);
+            let text = line.text(words);
             if !text.is_empty() {
                 message += "\n";
                 message += &text;
-                told.push(line);
+                printed.push(line);
             }
         }
-        let led_to = told;
-        let because = because.map(|kind| Because { message: kind.told(words), kind });
+        let led_to = printed;
+        let because = because.map(|kind| Because { message: kind.text(words), kind });
         let because = because.filter(|because| !because.message.is_empty()).map(Box::new);
         Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message, because }
     }
@@ -152,29 +152,29 @@ impl Refused {
 
 impl Stop {
     #[cold]
-    fn new(errno: i32, kind: RejectKind, told: Told) -> Stop {
-        Stop::Reject(Box::new(Refused { errno, kind, led_to: Vec::new(), because: None, told }))
+    fn new(errno: i32, kind: RejectKind, log_form: LogForm) -> Stop {
+        Stop::Reject(Box::new(Refused { errno, kind, led_to: Vec::new(), because: None, log_form }))
     }
 
     /// A refusal; use through `reject!`.
     #[cold]
     pub(crate) fn refuse(errno: i32, kind: impl Into<RejectKind>) -> Stop {
-        Stop::new(errno, kind.into(), Told::Line)
+        Stop::new(errno, kind.into(), LogForm::Line)
     }
 
-    /// One that the kernel does not end the line of.
+    /// A refusal whose line the kernel does not end.
     #[cold]
     pub(crate) fn refuse_open_line(errno: i32, kind: impl Into<RejectKind>) -> Stop {
-        Stop::new(errno, kind.into(), Told::OpenLine)
+        Stop::new(errno, kind.into(), LogForm::OpenLine)
     }
 
-    /// One of which nothing comes into the log.
+    /// A refusal that is not written to the log.
     #[cold]
     pub(crate) fn refuse_silently(errno: i32, kind: impl Into<RejectKind>) -> Stop {
-        Stop::new(errno, kind.into(), Told::Nothing)
+        Stop::new(errno, kind.into(), LogForm::Nothing)
     }
 
-    /// The same refusal with a line more: what the fault led to.
+    /// The same refusal with an additional line: what the error led to.
     #[cold]
     pub(crate) fn led_to(mut self, kind: impl Into<RejectKind>) -> Stop {
         if let Stop::Reject(refused) = &mut self {
@@ -183,7 +183,7 @@ impl Stop {
         self
     }
 
-    /// The same refusal, with what it is about.
+    /// The same refusal with its reason.
     #[cold]
     pub(crate) fn because(mut self, kind: Option<RejectKind>) -> Stop {
         if let Stop::Reject(refused) = &mut self {
@@ -202,7 +202,7 @@ impl Stop {
     }
 }
 
-/// Ends the walk with a kind of fault, which comes into the log on a line of its own.
+/// Ends the walk with an error, which is logged on its own line.
 macro_rules! reject {
     ($errno:ident, $kind:expr) => {
         return Err(crate::rejection::Stop::refuse(crate::rejection::errno::$errno, $kind))

@@ -16,10 +16,10 @@ impl fmt::Display for Regno {
     }
 }
 
-/// A name that the program or the kernel gives: of a function, a type, a map.
+/// A name from the program or the kernel: of a function, a type, a map.
 pub type Name = Box<str>;
 
-/// One of a few fixed words of the kernel's.
+/// One of a few fixed strings of the kernel.
 pub type Word = &'static str;
 
 /// A row of a table of kinds.
@@ -28,11 +28,11 @@ pub type Word = &'static str;
 pub struct KindRow {
     /// Stable name of the kind, such as `leaked-reference`.
     pub code: &'static str,
-    /// The kernel's text, with the names of operands in braces; empty where it says nothing.
+    /// The kernel's text, with the names of operands in braces; empty if it prints nothing.
     pub text: &'static str,
 }
 
-/// What an operand may be asked.
+/// Properties of an operand.
 pub(super) trait Operand {
     /// The register that it names.
     fn regno(&self) -> Option<Regno> {
@@ -52,7 +52,7 @@ macro_rules! operands {
 operands!(u8, u16, u32, u64, usize, i32, i64, Name, Word, Tnum, RegType, WalkError, ProgType);
 operands!(Unreleased, KnownRange, CallChain);
 
-/// A table of kinds: `Variant { operand: type } "code" "text";`.
+/// Defines a table of kinds: `Variant { operand: type } "code" "text";`.
 macro_rules! kinds {
     ($(#[$doc:meta])* $kinds:ident { $(
         $kind:ident $({ $($operand:ident: $ty:ty),* $(,)? })? $code:literal $text:literal;
@@ -88,7 +88,7 @@ macro_rules! kinds {
         }
 
         impl $kinds {
-            /// What stands for an operand in the text.
+            /// The text of an operand.
             pub(crate) fn operand(&self, name: &str) -> Option<String> {
                 match self {
                     $(Self::$kind $({ $($operand),* })? => {
@@ -132,16 +132,16 @@ impl fmt::Display for Unreleased {
     }
 }
 
-/// Functions that call each other, the outermost first. No kernel prints it.
+/// A call chain, outermost function first. No kernel prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallChain(pub Vec<ChainFrame>);
 
-/// A function of a chain of calls.
+/// A function of a call chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainFrame {
     /// Its first insn.
     pub start: u32,
-    /// The insn that calls the next function; none of the last one.
+    /// The insn that calls the next function; none for the last one.
     pub call: Option<u32>,
     /// Its share of the common stack, in bytes.
     pub stack_bytes: u32,
@@ -154,7 +154,7 @@ impl fmt::Display for CallChain {
     }
 }
 
-/// The bounds of a number that should have been in a range.
+/// The bounds of a scalar that should have been in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownRange {
     /// Its signed minimum, if there is one.

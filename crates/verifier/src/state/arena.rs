@@ -1,12 +1,12 @@
 //! The arena of the walk: interned registers, and saved frames with their stack pages.
 //!
-//! A saved frame names its registers and its pages of eight stack slots. Pages are shared: saving a
-//! frame copies those that changed since it was last saved or loaded.
+//! A saved frame refers to its registers and to its pages of eight stack slots by name. Pages are
+//! shared: saving a frame copies those that changed since it was last saved or loaded.
 //!
 //! # Invariants
 //! 1. A frame and a page are shared by reference count and never changed while shared.
-//! 2. `Frame::base` holds a reference to a saved frame; its pages equal those of the frame but for
-//!    the stale ones.
+//! 2. `Frame::base` holds a reference to a saved frame; its pages equal those of the frame except
+//!    for the stale ones.
 
 use super::frame::{Frame, FrameMeta};
 use super::reg::Reg;
@@ -24,16 +24,16 @@ pub(crate) use super::values::PackedReg;
 /// Name of a page.
 pub(crate) type PageId = u32;
 
-/// Pages of the stack of a frame at rest; those beyond its slots are none.
+/// Pages of the stack of a saved frame; none beyond its slots.
 type Pages = [PageId; PAGES_MAX];
 
-/// A frame at rest.
+/// A saved frame.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedFrame {
     pub(crate) regs: [PackedReg; 11],
     /// Index into `Arena::metas`.
     meta: u32,
-    /// The page, if there is one; index into `Arena::stacks`, if there are more.
+    /// The page, if there is only one; otherwise an index into `Arena::stacks`.
     stack: u32,
     /// Slots in use.
     pub(crate) slots_len: u32,
@@ -48,18 +48,18 @@ impl PackedFrame {
     }
 }
 
-/// Eight slots of stack at rest.
+/// Eight saved stack slots.
 #[derive(Clone, Debug)]
 struct Page {
     slots: [Slot; PAGE_SLOTS],
     refs: u32,
-    /// Which of the registers spilled here have an id or refer to something acquired.
+    /// Whether the registers spilled here have ids or refer to references.
     ids: PageIds,
-    /// Nothing was written here, or it is dead.
+    /// Nothing was written here, or everything is dead.
     is_blank: bool,
 }
 
-/// Whose identities a page holds.
+/// Which ids a page contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PageIds {
     None,
@@ -67,12 +67,12 @@ pub(crate) enum PageIds {
     Pointers,
 }
 
-/// All that saved states are made of.
+/// The storage of all saved states.
 pub(crate) struct Arena {
     values: Values,
     frames: Vec<PackedFrame>,
     frames_free: Vec<u32>,
-    /// What frames are, each kind once.
+    /// Deduplicated attributes of frames.
     metas: Vec<FrameMeta>,
     meta_names: FxHashMap<FrameMeta, u32>,
     stacks: Vec<Pages>,
@@ -95,7 +95,7 @@ impl DerefMut for Arena {
 }
 
 impl Arena {
-    /// Nothing but the two values that are always there.
+    /// Contains only the two predefined values.
     pub(crate) fn new() -> Arena {
         Arena {
             values: Values::new(),
@@ -110,14 +110,14 @@ impl Arena {
         }
     }
 
-    /// A frame with nothing but its frame pointer.
+    /// A frame in which only the frame pointer is set.
     pub(crate) fn new_frame(&mut self, meta: FrameMeta) -> Frame {
         let mut frame = Frame::new(meta);
         self.set_reg(&mut frame, 10, &Reg::frame_pointer(meta.frameno));
         frame
     }
 
-    /// Register `i` of `frame` becomes `reg`.
+    /// Sets register `i` of `frame` to `reg`.
     pub(crate) fn set_reg(&mut self, frame: &mut Frame, i: u8, reg: &Reg) {
         let name = self.pack(reg);
         frame.set_name(i, name);
@@ -171,7 +171,7 @@ impl Arena {
         }
     }
 
-    /// Keeps the pages of so many slots.
+    /// Stores the pages of this many slots.
     fn add_stack(&mut self, pages: Pages, slots: usize) -> u32 {
         if slots <= PAGE_SLOTS {
             return pages[0];
@@ -185,7 +185,7 @@ impl Arena {
         }
     }
 
-    /// The index of what the frame is.
+    /// The index of the frame's attributes.
     fn name_meta(&mut self, frame: &Frame) -> u32 {
         let known = frame.base.map(|base| self.frame(base).meta);
         if let Some(known) = known.filter(|&known| self.metas[known as usize] == frame.meta) {
@@ -197,7 +197,7 @@ impl Arena {
             .or_insert_with(|| push_tight(&mut self.metas, frame.meta))
     }
 
-    /// `frame` equals the saved one now.
+    /// Records that `frame` equals the saved one.
     fn rebase(&mut self, frame: &mut Frame, id: FrameId) {
         self.retain(id);
         if let Some(old) = frame.base.replace(id) {
@@ -206,7 +206,7 @@ impl Arena {
         frame.settle();
     }
 
-    /// Makes `frame` equal to the saved one.
+    /// Sets `frame` to the saved one.
     pub(crate) fn load_frame(&mut self, id: FrameId, frame: &mut Frame) {
         let packed = &self.frames[id.0 as usize];
         let len = packed.slots_len as usize;
@@ -232,26 +232,26 @@ impl Arena {
         }
     }
 
-    /// Lets go of what a frame that is left held.
+    /// Releases what a frame that is left refers to.
     pub(crate) fn drop_frame(&mut self, frame: Frame) {
         if let Some(base) = frame.base {
             self.release(base);
         }
     }
 
-    /// The frame of that name.
+    /// The frame with that id.
     #[inline]
     pub(crate) fn frame(&self, id: FrameId) -> &PackedFrame {
         &self.frames[id.0 as usize]
     }
 
-    /// What it is.
+    /// Its attributes.
     #[inline]
     pub(crate) fn meta(&self, id: FrameId) -> &FrameMeta {
         &self.metas[self.frame(id).meta as usize]
     }
 
-    /// A stack slot of it.
+    /// One of its stack slots.
     #[inline]
     pub(crate) fn frame_slot(&self, id: FrameId, spi: usize) -> Option<&Slot> {
         let frame = self.frame(id);
@@ -265,20 +265,20 @@ impl Arena {
         (0..frame.pages()).flat_map(|page| self.page_slots(frame, page))
     }
 
-    /// The slots in use of one of its pages.
+    /// The slots in use on one of its pages.
     #[inline]
     pub(crate) fn page_slots(&self, frame: &PackedFrame, page: usize) -> &[Slot] {
         let used = PAGE_SLOTS.min(frame.slots_len as usize - page * PAGE_SLOTS);
         &self.pages[self.page_of(frame, page)].slots[..used]
     }
 
-    /// Whether none of its slots on that page holds anything.
+    /// Whether all of its slots on that page are empty.
     #[inline]
     pub(crate) fn is_blank(&self, frame: &PackedFrame, page: usize) -> bool {
         self.pages[self.page_of(frame, page)].is_blank
     }
 
-    /// If page `p` of `cur` is the very one of `old`: what in it has an identity.
+    /// If both frames share page `p`, which ids the page contains.
     #[inline]
     pub(crate) fn same_page(&self, old: &PackedFrame, cur: &Frame, p: usize) -> Option<PageIds> {
         let base = cur.base?;
@@ -289,9 +289,8 @@ impl Arena {
         same.then(|| self.pages[page].ids)
     }
 
-    /// A changed copy of a saved frame replaces `id` in its holder. `edit_page` gets the slots of
-    /// each page of a mask, the first of which has the number given, and says whether it changed
-    /// them.
+    /// Replaces the saved frame `id` by a changed copy. `edit_page` gets the slots of each page in
+    /// the mask, with the number of the first slot, and says whether it changed them.
     pub(crate) fn edit_frame(
         &mut self,
         id: FrameId,
@@ -396,7 +395,7 @@ impl Arena {
         }
     }
 
-    /// Forgets the values that neither a frame at rest nor one of `roots` names.
+    /// Collects the values that neither a saved frame nor one of `roots` refers to.
     pub(crate) fn collect_values(&mut self, roots: impl Iterator<Item = u32>) -> Marks {
         let held = self.frames.iter().filter(|frame| frame.refs != 0);
         let regs = held.flat_map(|frame| &frame.regs).map(|name| name.val);
@@ -419,7 +418,7 @@ impl Arena {
         capacity_bytes(&self.metas) + names as u64
     }
 
-    /// Bytes in use of them.
+    /// Bytes in use, of those allocated.
     pub(crate) fn bytes_in_use(&self) -> [u64; 2] {
         let frames = self.frames.len() - self.frames_free.len();
         let pages = self.pages.len() - self.pages_free.len();

@@ -1,19 +1,19 @@
 //! The registers at the last checkpoint on which the value of each register depends.
 //!
 //! When a register is marked precise, the registers of the last checkpoint from which it was
-//! computed must be marked too. The walk maintains these sets, so that most searches need not
-//! backtrack through the history insn by insn. Where a value went through anything but registers of
-//! one frame (the stack, a call, a pointer), the set says so and the history is searched.
+//! computed must be marked too. The walk maintains these sets, so that most marks need no
+//! backtracking through the history insn by insn. If a value went through anything other than
+//! registers of one frame (the stack, a call, a pointer), the set says so and the history is used.
 //!
 //! # Invariants
-//! 1. Without [`WALK`], `from[r]` is what going back over the history from here for register r
-//!    alone would look for at the last checkpoint; for several registers it is the union.
-//! 2. Bit r of `precise` says that going back for register r would mark nothing new, at the last
+//! 1. Without [`WALK`], `from[r]` is the set that backtracking from here for register r alone would
+//!    track at the last checkpoint; for several registers it is the union.
+//! 2. Bit r of `precise` says that backtracking for register r would set no new mark, at the last
 //!    checkpoint or beyond.
 //!
-//! Kernel: no counterpart; it walks the history (`__mark_chain_precision`, 6.18).
+//! Kernel: no counterpart; it backtracks through the history (`__mark_chain_precision`, 6.18).
 
-/// In a set: the history must be walked.
+/// In a set: the history must be used.
 pub(crate) const WALK: u16 = 1 << 15;
 
 /// Sets of registers of a frame, by register.
@@ -24,7 +24,7 @@ pub(crate) struct Chains {
 }
 
 impl Chains {
-    /// Nothing is known.
+    /// No dependency is known.
     pub(crate) const LOST: Chains = Chains { from: [WALK; 11], precise: 0 };
 
     /// At a checkpoint: every register comes from itself.
@@ -36,35 +36,35 @@ impl Chains {
         Chains { from, precise: 0 }
     }
 
-    /// Register `r` got a value in a way that is not followed.
+    /// Register `r` was set in a way that is not tracked.
     #[inline]
     pub(crate) fn lose(&mut self, r: u8) {
         self.from[r as usize] = WALK;
         self.precise &= !(1 << r);
     }
 
-    /// Register `r` got a value that no register went into.
+    /// Register `r` was set to a value that depends on no register.
     #[inline]
     pub(crate) fn make(&mut self, r: u8) {
         self.from[r as usize] = 0;
         self.precise |= 1 << r;
     }
 
-    /// Register `to` got the value of `from`.
+    /// Register `to` was copied from `from`.
     #[inline]
     pub(crate) fn copy(&mut self, to: u8, from: u8) {
         self.from[to as usize] = self.from[from as usize];
         self.precise = self.precise & !(1 << to) | (self.precise >> from & 1) << to;
     }
 
-    /// The value of `with` went into that of `to`.
+    /// Register `to` now also depends on `with`.
     #[inline]
     pub(crate) fn combine(&mut self, to: u8, with: u8) {
         self.from[to as usize] |= self.from[with as usize];
         self.precise &= !(1 << to) | (self.precise >> with & 1) << to;
     }
 
-    /// From here on, if one of `regs` matters, all do.
+    /// From here on, if one of `regs` has to be precise, all have.
     pub(crate) fn join(&mut self, regs: u16) {
         let members = || (0..11).filter(|r| regs >> r & 1 == 1);
         let union = members().fold(0, |union, r| union | self.from[r]);
@@ -76,7 +76,8 @@ impl Chains {
         }
     }
 
-    /// The registers of the last checkpoint that `regs` come from; `None` if the history knows.
+    /// The registers at the last checkpoint on which `regs` depend; `None` if the history has to be
+    /// used.
     #[inline]
     pub(crate) fn follow(&self, mut regs: u16) -> Option<u16> {
         let mut from = 0;
@@ -87,13 +88,13 @@ impl Chains {
         (from & WALK == 0).then_some(from)
     }
 
-    /// Whether going back for `r` would mark nothing new.
+    /// Whether backtracking for `r` would set no new mark.
     #[inline]
     pub(crate) fn is_precise(&self, r: u8) -> bool {
         self.precise >> r & 1 == 1
     }
 
-    /// What `r` depends on is marked.
+    /// Everything on which `r` depends has been marked.
     #[inline]
     pub(crate) fn set_precise(&mut self, r: u8) {
         self.precise |= 1 << r;

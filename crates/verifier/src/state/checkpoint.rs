@@ -1,14 +1,14 @@
 //! Checkpoints: states saved at prune points, with which later paths are compared.
 //!
-//! The part that every visit of a prune point reads is kept apart ([`Hot`]), so that most
-//! comparisons end without reading the state itself.
+//! The part that every visit of a prune point reads is stored separately ([`Hot`]), so that most
+//! comparisons need not read the state itself.
 //!
 //! # Invariants
-//! 1. `branches` counts the paths from here that are not walked to their end; 0 means that the
+//! 1. `branches` counts the paths from here that have not been fully explored; 0 means that the
 //!    state is verified.
-//! 2. Precision marks live here and nowhere else: bit i of `precise_regs` of frame f says that
-//!    register i of frame f is a scalar whose value mattered; `precise_stack` likewise by slot.
-//! 3. `in_free_list` checkpoints are in no list any more and are freed when `branches` falls to 0.
+//! 2. Precision marks exist only here: bit i of `precise_regs` of frame f says that register i of
+//!    frame f is a scalar whose value affected a decision; `precise_stack` likewise by slot.
+//! 3. `in_free_list` checkpoints are in no list any more, and are freed when `branches` becomes 0.
 //! 4. Hints stay true until the checkpoint is freed.
 //!
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
@@ -34,29 +34,30 @@ pub(crate) struct Marks {
     pub(crate) regs: u16,
 }
 
-/// What told the checkpoint from later states, and may tell it from the next one.
+/// Where earlier states compared with the checkpoint differed. Compared first, because the next one
+/// may differ in the same place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hints {
-    /// Register of the last frame, live and precise, that holds the constant of this name.
+    /// Live and precise register of the last frame that holds the constant with this name.
     pub(crate) constant: Option<(u8, NonZeroU32)>,
     /// Register or slot that was not covered.
     pub(crate) place: Option<LinkedReg>,
 }
 
-/// What told a kept state from the current one.
+/// Why a kept state does not cover the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// The path from it is still walked.
+pub(crate) enum Mismatch {
+    /// The paths from it have not all been explored.
     Unfinished,
-    /// What it holds or where it stands: frames, references, locks, sections.
+    /// Frames, references, locks or critical sections differ.
     State,
-    /// The constant of its hints.
+    /// The constant in its hints differs.
     Constant,
-    /// The place of its hints.
+    /// The register or slot in its hints is not covered.
     Place,
 }
 
-/// What every visit looks at.
+/// The fields that every visit reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hot {
     /// Insn that the state was saved at.
@@ -65,12 +66,12 @@ pub(crate) struct Hot {
     pub(crate) miss_cnt: u32,
     pub(crate) hit_cnt: u32,
     pub(crate) hints: Hints,
-    /// Next older one of the list.
+    /// The next older checkpoint in the list.
     pub(crate) older: Option<CkptId>,
     pub(crate) in_free_list: bool,
     /// Dead registers and slots have been removed.
     pub(crate) cleaned: bool,
-    /// The last frame is of an async callback.
+    /// The last frame belongs to an async callback.
     pub(crate) in_async_callback_fn: bool,
 }
 
@@ -79,19 +80,19 @@ pub(crate) struct Hot {
 pub(crate) struct Checkpoint {
     pub(crate) state: PackedState,
     pub(crate) precise: SmallVec<[Marks; 2]>,
-    /// What the registers of the last frame depend on, back to the parent.
+    /// Dependencies of the registers of the last frame, back to the parent.
     pub(crate) chains: Chains,
 }
 
-/// Checkpoints whose insn and call site fall together, newest first.
+/// Checkpoints with the same hash of insn and call site, newest first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bucket {
     pub(crate) newest: Option<CkptId>,
-    /// How many of them are not cleaned.
+    /// The number of those that have not been cleaned.
     pub(crate) uncleaned: u32,
 }
 
-/// Where checkpoints are kept.
+/// Storage of checkpoints.
 enum Store {
     Arena(Slab<Checkpoint>),
     Heap(Vec<Option<Box<Checkpoint>>>),
@@ -107,7 +108,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// None yet.
+    /// An empty collection.
     pub(crate) fn new(alloc: StateAlloc) -> Checkpoints {
         let store = match alloc {
             StateAlloc::Arena => Store::Arena(Slab::new()),
@@ -122,7 +123,7 @@ impl Checkpoints {
         }
     }
 
-    /// Keeps `ckpt`; true if it took a place that another had left in the arena.
+    /// Stores `ckpt`; true if it reused a place in the arena.
     pub(crate) fn add(&mut self, hot: Hot, ckpt: Checkpoint) -> (CkptId, bool) {
         if let Some(id) = self.free.pop() {
             self.hot[id as usize] = hot;
@@ -156,7 +157,7 @@ impl Checkpoints {
         &mut self.hot[id.place() as usize]
     }
 
-    /// The checkpoint of that name, which must not have been removed.
+    /// The checkpoint with that id, which must not have been removed.
     #[inline]
     pub(crate) fn get(&self, id: CkptId) -> &Checkpoint {
         match &self.store {
@@ -183,14 +184,14 @@ impl Checkpoints {
         std::iter::successors(newest, |&id| self.hot(id).older)
     }
 
-    /// The checkpoint keeps its history for itself.
+    /// Gives the checkpoint a copy of its history.
     pub(crate) fn keep_history(&mut self, id: CkptId, history: OwnHistory) {
         self.own_history += history.bytes();
         self.own_history_peak = self.own_history_peak.max(self.own_history);
         self.get_mut(id).state.own_history = Some(Box::new(history));
     }
 
-    /// Forgets a checkpoint that nothing refers to any more.
+    /// Removes a checkpoint that nothing refers to any more.
     pub(crate) fn remove(&mut self, id: CkptId, arena: &mut Arena) {
         let state = &mut self.get_mut(id).state;
         let (own, frames) = (state.own_history.take(), std::mem::take(&mut state.frames));
@@ -208,7 +209,7 @@ impl Checkpoints {
     pub(crate) fn bytes(&self) -> u64 {
         let store = match &self.store {
             Store::Arena(items) => items.bytes(),
-            // Those on the free list were given back, but not all were there at the peak.
+            // Those on the free list have been freed, but not all of them were in use at the peak.
             Store::Heap(items) => {
                 capacity_bytes(items) + (items.len() * size_of::<Checkpoint>()) as u64
             }
@@ -216,18 +217,18 @@ impl Checkpoints {
         store + capacity_bytes(&self.hot) + capacity_bytes(&self.free)
     }
 
-    /// Bytes in use of them.
+    /// Bytes in use, of those allocated.
     pub(crate) fn bytes_in_use(&self) -> u64 {
         let in_use = self.hot.len() - self.free.len();
         (in_use * (size_of::<Hot>() + size_of::<Checkpoint>())) as u64
     }
 
-    /// Bytes of histories that checkpoints keep for themselves.
+    /// Bytes of the checkpoints' own histories.
     pub(crate) fn own_history_bytes(&self) -> u64 {
         self.own_history
     }
 
-    /// Most of them at one time.
+    /// Their maximum over time.
     pub(crate) fn own_history_peak_bytes(&self) -> u64 {
         self.own_history_peak
     }

@@ -1,7 +1,7 @@
 //! One call frame of the state being walked: interned registers, stack, and call site.
 //!
 //! # Invariants
-//! 1. `base` names an equal packed frame unless `changed` is set; its pages of stack are equal
+//! 1. `base` refers to an equal saved frame unless `changed` is set; its stack pages are equal
 //!    unless they are stale.
 //!
 //! Kernel: `struct bpf_func_state` (6.18).
@@ -22,7 +22,7 @@ pub(crate) struct RetRange {
     pub(crate) max: i32,
 }
 
-/// What a frame is, apart from registers and stack.
+/// The attributes of a frame, apart from registers and stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FrameMeta {
     /// Insn of the call in the caller's frame; `BPF_MAIN_FUNC` for the entry frame.
@@ -30,16 +30,16 @@ pub(crate) struct FrameMeta {
     /// Index of this frame, 0 for the entry frame.
     pub(crate) frameno: u32,
     pub(crate) subprogno: u32,
-    /// The function as reached through this chain of calls, for stack liveness.
+    /// The function as reached through this call chain, for stack liveness.
     pub(crate) instance: FuncInstanceId,
-    /// Counts entries of async callbacks, so that they are not taken for loops.
+    /// Counts entries of async callbacks, so that they are not mistaken for loops.
     pub(crate) async_entry_cnt: u32,
     pub(crate) in_callback_fn: bool,
     pub(crate) in_async_callback_fn: bool,
     pub(crate) in_exception_callback_fn: bool,
-    /// What the callback may return (when `in_callback_fn`).
+    /// Values that the callback may return (if `in_callback_fn`).
     pub(crate) callback_ret_range: RetRange,
-    /// How often a callback was walked at this call, bounded for `bpf_loop`-like helpers.
+    /// How many times a callback has been walked at this call; bounds helpers like `bpf_loop`.
     pub(crate) callback_depth: u32,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct FrameMeta {
 pub(crate) struct Frame {
     regs: [PackedReg; 11],
     changed: bool,
-    /// What the registers depend on; see `state::chains`.
+    /// Dependencies of the registers; see `state::chains`.
     pub(crate) chains: Chains,
-    /// Bit p: page p of the stack is not that of `base`.
+    /// Bit p: page p of the stack differs from that of `base`.
     stale: u8,
     /// The frame as it was last saved or loaded.
     pub(super) base: Option<FrameId>,
@@ -59,7 +59,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A frame in which no register was written; see [`super::arena::Arena::new_frame`].
+    /// A frame in which no register has been written; see [`super::arena::Arena::new_frame`].
     pub(super) fn new(meta: FrameMeta) -> Frame {
         let regs = [PackedReg::default(); 11];
         Frame {
@@ -73,29 +73,29 @@ impl Frame {
         }
     }
 
-    /// Name of register `i`.
+    /// The interned register `i`.
     #[inline]
     pub(crate) fn name(&self, i: u8) -> PackedReg {
         self.regs[i as usize]
     }
-    /// Names of all registers.
+    /// All registers, interned.
     #[inline]
     pub(crate) fn names(&self) -> &[PackedReg; 11] {
         &self.regs
     }
-    /// Register `i` becomes the one of that name.
+    /// Sets register `i` to an interned register.
     #[inline]
     pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
         self.refine_name(i, name);
         self.chains.lose(i);
     }
-    /// The same where more, or less, is known of the same value.
+    /// The same if the value is unchanged but what is known about it has changed.
     #[inline]
     pub(crate) fn refine_name(&mut self, i: u8, name: PackedReg) {
         self.changed |= self.regs[i as usize] != name;
         self.regs[i as usize] = name;
     }
-    /// Mutable access to what describes the frame.
+    /// Mutable access to the frame's attributes.
     pub(crate) fn meta_mut(&mut self) -> &mut FrameMeta {
         self.changed = true;
         &mut self.meta
@@ -111,7 +111,7 @@ impl Frame {
         self.stale |= 1 << (spi / PAGE_SLOTS);
         &mut self.slots[spi]
     }
-    /// Slot `spi` becomes `slot`.
+    /// Sets slot `spi`.
     #[inline]
     pub(crate) fn set_slot(&mut self, spi: usize, slot: Slot) {
         let old = &self.slots[spi];
@@ -119,7 +119,7 @@ impl Frame {
             *self.slot_mut(spi) = slot;
         }
     }
-    /// Bytes of stack that were touched so far, a multiple of 8.
+    /// Bytes of stack used so far, a multiple of 8.
     pub(crate) fn allocated_stack(&self) -> i32 {
         self.slots.len() as i32 * BPF_REG_SIZE
     }
@@ -146,14 +146,14 @@ impl Frame {
         self.stale >> p & 1 == 1
     }
 
-    /// It equals `base` now.
+    /// Records that it equals `base` now.
     pub(super) fn settle(&mut self) {
         self.changed = false;
         self.stale = 0;
     }
 
-    /// Takes over what a saved frame holds, but for its slots, of which there will be `slots_len`;
-    /// those of pages that are the same stay.
+    /// Restores a saved frame, except for its slots, of which there will be `slots_len`; slots of
+    /// pages that are the same are kept.
     pub(super) fn restore(&mut self, regs: &[PackedReg; 11], meta: FrameMeta, slots_len: usize) {
         self.regs = *regs;
         self.meta = meta;
@@ -167,7 +167,7 @@ impl Frame {
         }
     }
 
-    /// Slots from `from` on, within a page.
+    /// Sets the slots from `from` on, within a page.
     pub(super) fn restore_slots(&mut self, from: usize, slots: &[Slot]) {
         self.slots[from..from + slots.len()].copy_from_slice(slots);
     }
@@ -176,10 +176,10 @@ impl Frame {
 /// Stack slots of a page.
 pub(crate) const PAGE_SLOTS: usize = 8;
 
-/// Pages of the deepest stack.
+/// Pages of the largest stack.
 pub(crate) const PAGES_MAX: usize = 8;
 
-/// Insn at which frame `i` of a state stands: where it is, or its call into the next frame.
+/// The insn of frame `i` of a state: the current one, or the call into the next frame.
 pub(crate) fn frame_insn_idx(
     i: usize,
     frames: usize,

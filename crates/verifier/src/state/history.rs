@@ -1,32 +1,31 @@
 //! The jump history: the path since the last checkpoint, for precision backtracking.
 //!
-//! The histories of the current path, of the checkpoints that it passed and of the branches that
-//! wait along it are one stack: the walk is depth first, so what a waiting branch or a checkpoint
-//! on the path refers to lies below everything that was pushed since.
+//! The histories of the current path, of its checkpoints and of the branches pending along it are
+//! one stack: the walk is depth first, so everything to which a pending branch or a checkpoint on
+//! the path refers is below whatever was pushed later.
 //!
 //! # Invariants
-//! 1. The range of a waiting branch, or of a checkpoint with branches, lies inside the stack and
-//!    has not changed since it was saved; only its last entry may have, which a branch keeps a copy
-//!    of.
+//! 1. The range of a pending branch, or of a checkpoint with branches, is within the stack and has
+//!    not changed since it was saved, except for its last entry, of which a branch keeps a copy.
 //!
 //! Kernel: `struct bpf_jmp_history_entry` (6.18).
 
 use super::stack::BPF_REG_SIZE;
 use crate::memory::push_tight;
 
-/// What is special about the insn besides having been walked.
+/// What the history records about the insn besides its index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Access {
     #[default]
     None,
     /// It reads or writes the stack slot `spi` of frame `frameno`.
     Stack { frameno: u8, spi: u8 },
-    /// A conditional jump that compares a stack pointer, which has no precision.
+    /// A conditional jump with a stack pointer operand, which has no precision.
     StackPtr { dst: bool, src: bool },
 }
 
 impl Access {
-    /// The access at `off` (negative) of frame `frameno`.
+    /// The stack access at `off` (negative) of frame `frameno`.
     pub(crate) fn stack(frameno: u32, off: i32) -> Access {
         Access::Stack { frameno: frameno as u8, spi: ((-off - 1) / BPF_REG_SIZE) as u8 }
     }
@@ -41,10 +40,10 @@ pub(crate) struct LinkedReg {
     pub(crate) at: u8,
 }
 
-/// At most this many linked registers are remembered for one jump.
+/// Maximum number of linked registers recorded for one jump.
 pub(crate) const LINKED_REGS_MAX: usize = 6;
 
-/// A few linked registers, ten bits each, and above them how many.
+/// A few linked registers, ten bits each; their count is in the bits above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinkedRegs([u32; 2]);
 
@@ -83,7 +82,7 @@ impl LinkedRegs {
     }
 }
 
-/// One remembered step: `insn_idx` was reached from `prev_idx`.
+/// A recorded step: `insn_idx` was reached from `prev_idx`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JmpEntry {
     pub(crate) insn_idx: u32,
@@ -92,7 +91,7 @@ pub(crate) struct JmpEntry {
     pub(crate) linked: LinkedRegs,
 }
 
-/// Place of a saved stretch in the stack.
+/// Position of a saved stretch in the stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stretch {
     start: u32,
@@ -106,11 +105,11 @@ impl Stretch {
     }
 }
 
-/// The stack; the stretch on top belongs to the current state.
+/// The stack; its topmost stretch belongs to the current state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     entries: Vec<JmpEntry>,
-    /// Where the stretch on top begins.
+    /// Start of the topmost stretch.
     start: usize,
 }
 
@@ -129,16 +128,16 @@ impl History {
     pub(crate) fn push(&mut self, entry: JmpEntry) {
         push_tight(&mut self.entries, entry);
     }
-    /// The next entry begins a new stretch.
+    /// Begins a new stretch with the next entry.
     pub(crate) fn begin_stretch(&mut self) {
         self.start = self.entries.len();
     }
-    /// Nothing is walked any more.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.start = 0;
     }
-    /// Where the current stretch is.
+    /// Position of the current stretch.
     pub(crate) fn stretch(&self) -> Stretch {
         Stretch { start: self.start as u32, end: self.entries.len() as u32 }
     }
@@ -150,7 +149,7 @@ impl History {
     pub(crate) fn top(&self) -> Option<JmpEntry> {
         self.entries.last().copied()
     }
-    /// Back to `stretch`, whose newest entry was `top`.
+    /// Goes back to `stretch`, whose newest entry was `top`.
     pub(crate) fn rewind(&mut self, stretch: Stretch, top: Option<JmpEntry>) {
         self.entries.truncate(stretch.end as usize);
         self.start = stretch.start as usize;
@@ -162,15 +161,15 @@ impl History {
     pub(crate) fn entries(&self, stretch: Stretch) -> &[JmpEntry] {
         &self.entries[stretch.range()]
     }
-    /// All entries, while they are walked; [`Self::put_back`] them.
+    /// Takes all entries, for backtracking; return them with [`Self::put_back`].
     pub(crate) fn take(&mut self) -> Vec<JmpEntry> {
         std::mem::take(&mut self.entries)
     }
-    /// Where the current stretch is among `len` entries that were taken.
+    /// Position of the current stretch among the `len` entries taken.
     pub(crate) fn current_range(&self, len: usize) -> std::ops::Range<usize> {
         self.start..len
     }
-    /// Returns what [`Self::take`] gave.
+    /// Puts back the entries taken by [`Self::take`].
     pub(crate) fn put_back(&mut self, entries: Vec<JmpEntry>) {
         self.entries = entries;
     }

@@ -1,14 +1,16 @@
 //! Ids and ranges of packet pointers. A comparison with the end of the packet gives all copies of a
-//! pointer one range, so the range is named with the id, not with the value: its copies, wherever
-//! they point to, keep their values and get one new name for both.
+//! pointer the same range, so the range is interned with the id, not with the value: the copies,
+//! whatever their offsets, keep their values and get one new name for id and range.
 //!
 //! # Invariants
-//! 1. Two pairs of id and range have different names; without range the id is its own name.
+//! 1. Different pairs of id and range have different names; without a range, the id is its own
+//!    name.
 
 use crate::memory::{capacity_bytes, push_tight};
 use rustc_hash::FxHashMap;
 
-/// In the name of a pair: an index follows. No id is as great, and scalars have their flags above.
+/// Flag in the name of a pair; the rest is an index. Ids never get this large, and the flags of
+/// scalars are higher bits.
 const RANGED: u32 = 1 << 29;
 const FLAGS: u32 = 0b111 << 29;
 
@@ -17,7 +19,7 @@ const FLAGS: u32 = 0b111 << 29;
 pub(super) struct Ranges {
     pairs: Vec<(u32, i32)>,
     names: FxHashMap<(u32, i32), u32>,
-    /// The name asked for last: copies are named one after the other.
+    /// The name returned last: copies are named one after the other.
     last: u32,
 }
 
@@ -41,7 +43,7 @@ impl Ranges {
         if has_range(name) { self.looked_up(name) } else { (name, 0) }
     }
 
-    /// Few registers are packet pointers with a range.
+    /// Rare: a packet pointer with a range.
     #[cold]
     fn looked_up(&self, name: u32) -> (u32, i32) {
         self.pairs[(name & !FLAGS) as usize]
@@ -54,7 +56,7 @@ impl Ranges {
     }
 }
 
-/// Whether the name is one of id and range.
+/// Whether the name stands for a pair of id and range.
 #[inline]
 pub(super) fn has_range(name: u32) -> bool {
     name & FLAGS == RANGED

@@ -1,16 +1,17 @@
 //! Liveness of registers and stack slots, as recorded on the walked paths.
 //!
-//! Kernels before 6.18 learn during the walk what a saved state needs: a read goes back along the
-//! path to the checkpoint where the value was there already, and marks it in each checkpoint on the
-//! way there. Each place of a state has a link to where it was in the last checkpoint; a write
-//! since then ends the way. What nobody has marked when all paths from a checkpoint are walked, it
-//! forgets.
+//! Kernels before 6.18 learn during the walk which parts of a saved state are needed: a read is
+//! propagated backwards along the path, up to the checkpoint before which the value was written,
+//! and marks each checkpoint on the way. Each register or slot of a state has a link to its origin
+//! in the last checkpoint; a write since then stops the propagation. Whatever is unmarked when all
+//! paths from a checkpoint have been walked is cleared from it.
 //!
-//! Other kernels have none of this: `Store::reads` is `None`.
+//! Other kernels do not have this: `Store::reads` is `None`.
 //!
 //! # Invariants
-//! 1. A mark in a checkpoint is in all checkpoints further up, as far as links and writes let it.
-//! 2. `waiting` has an entry for each waiting branch, in their order.
+//! 1. A mark in a checkpoint is also in all earlier checkpoints, unless a write or a missing link
+//!    stops it.
+//! 2. `waiting` has an entry for each pending branch, in the same order.
 //!
 //! Source: the kernel's documentation ("Register liveness tracking"), and logs of those kernels.
 
@@ -19,9 +20,9 @@ use crate::state::ids::CkptId;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use smallvec::SmallVec;
 
-/// Registers that have marks: all but the frame pointer.
+/// Number of registers with marks: all but the frame pointer.
 const MARKED: u8 = 10;
-/// Registers that a callee must leave as they are.
+/// Callee-saved registers.
 const CALLEE_SAVED: std::ops::Range<u8> = 6..MARKED;
 
 /// A register of a saved state.
@@ -32,22 +33,22 @@ struct Link {
     reg: u8,
 }
 
-/// What is known of one frame.
+/// Marks of one frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FrameReads {
     links: [Link; MARKED as usize],
     /// Registers that were read after this state was saved.
     regs_read: u16,
-    /// Registers that were written before it was, since the last one.
+    /// Registers that were written between the last checkpoint and this state.
     regs_written: u16,
-    /// Slots that are those of the last checkpoint.
+    /// Slots that come from the last checkpoint.
     slots_linked: u8,
     slots_read: u64,
     slots_written: u64,
 }
 
 impl FrameReads {
-    /// How a log shows what was done with register `i`.
+    /// The liveness suffix of register `i` in the log.
     pub(crate) fn of_reg(&self, i: usize) -> &'static str {
         let at = |marks: u16| i < MARKED as usize && marks >> i & 1 == 1;
         shown(at(self.regs_read), at(self.regs_written))
@@ -69,7 +70,7 @@ fn shown(read: bool, written: bool) -> &'static str {
     }
 }
 
-/// The same of all frames of a state.
+/// The marks of all frames of a state.
 pub(crate) type StateReads = SmallVec<[FrameReads; 1]>;
 
 /// A checkpoint.
@@ -82,28 +83,28 @@ struct Saved {
 /// The marks of all states.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
-    /// The state being walked; beyond its frames, what is left of others.
+    /// Those of the current state; entries beyond its frames are stale.
     cur: [FrameReads; MAX_CALL_FRAMES],
-    /// By place of the checkpoint.
+    /// By index of the checkpoint.
     saved: Vec<Saved>,
     waiting: Vec<StateReads>,
-    /// Most checkpoints that one read marked.
+    /// The largest number of checkpoints that one read marked.
     longest_walk: u32,
 }
 
 impl Reads {
-    /// The walk of a function begins.
+    /// Starts the walk of a function.
     pub(crate) fn begin(&mut self) {
         self.cur[0] = FrameReads::default();
         self.waiting.clear();
     }
 
-    /// A frame is entered: nothing of it was there before.
+    /// Enters a frame, which has no earlier values.
     pub(crate) fn enter(&mut self, frame: usize) {
         self.cur[frame] = FrameReads::default();
     }
 
-    /// A register's value goes from one frame into another.
+    /// Passes a register's value from one frame to another.
     pub(crate) fn pass(&mut self, (from, source): (usize, u8), (to, target): (usize, u8)) {
         if source >= MARKED || target >= MARKED {
             return;
@@ -115,7 +116,7 @@ impl Reads {
         to.regs_written = to.regs_written & !(1 << target) | written << target;
     }
 
-    /// The current state is saved as `id`, and goes on from there.
+    /// Saves the current state as `id`, and continues from there.
     #[inline(never)]
     pub(crate) fn save(&mut self, (id, parent): (CkptId, Option<CkptId>), slots: &[usize]) {
         let place = id.place() as usize;
@@ -135,23 +136,23 @@ impl Reads {
         }
     }
 
-    /// The current state, of so many frames.
+    /// The marks of the current state with this many frames.
     pub(crate) fn current(&self, frames: usize) -> StateReads {
         self.cur[..frames].into()
     }
 
-    /// The current state waits as a branch.
+    /// Pushes the current state as a branch.
     #[inline(never)]
     pub(crate) fn wait(&mut self, frames: usize) {
         push_tight(&mut self.waiting, self.cur[..frames].into());
     }
 
-    /// A state that nothing came before waits.
+    /// Pushes a state without predecessors.
     pub(crate) fn wait_anew(&mut self) {
         push_tight(&mut self.waiting, SmallVec::from_elem(FrameReads::default(), 1));
     }
 
-    /// The branch that waits last is walked.
+    /// Pops the last branch.
     #[inline(never)]
     pub(crate) fn resume(&mut self) {
         if let Some(frames) = self.waiting.pop() {
@@ -159,29 +160,29 @@ impl Reads {
         }
     }
 
-    /// What is known of a frame of the current state.
+    /// The marks of a frame of the current state.
     pub(crate) fn of_current(&self, frame: usize) -> &FrameReads {
         &self.cur[frame]
     }
 
-    /// What is known of a frame of a checkpoint.
+    /// The marks of a frame of a checkpoint.
     pub(crate) fn of_saved(&self, id: CkptId, frame: usize) -> FrameReads {
         let saved = self.saved.get(id.place() as usize);
         saved.and_then(|saved| saved.frames.get(frame)).copied().unwrap_or_default()
     }
 
-    /// Registers and slots of a frame of a checkpoint that were read.
+    /// Registers and slots of a checkpoint's frame that were read.
     pub(crate) fn needed(&self, id: CkptId, frame: usize) -> (u16, u64) {
         let frame = self.of_saved(id, frame);
         (frame.regs_read, frame.slots_read)
     }
 
-    /// A register of the current state gets another value.
+    /// A register of the current state is overwritten.
     pub(crate) fn write_reg(&mut self, frame: usize, reg: u8) {
         self.cur[frame].regs_written |= 1 << reg;
     }
 
-    /// Whole slots of the current state do.
+    /// Whole slots of the current state are overwritten.
     pub(crate) fn write_slots(&mut self, frame: usize, slots: u64) {
         self.cur[frame].slots_written |= slots;
     }
@@ -203,7 +204,8 @@ impl Reads {
         }
     }
 
-    /// Marks a register that is read after the state `at` on the way to where its value comes from.
+    /// Propagates the read of a register after state `at` to the checkpoints from which its value
+    /// comes.
     fn mark_reg(&mut self, at: &FrameReads, reg: u8) {
         let mut steps = 0;
         let (mut written, mut link) = (at.regs_written, at.links[reg as usize]);
@@ -250,13 +252,14 @@ impl Reads {
         self.longest_walk = self.longest_walk.max(steps);
     }
 
-    /// What was read after the checkpoint `old` is read after the current state, which it covers.
+    /// What was read after checkpoint `old` counts as read after the current state, which it
+    /// covers.
     pub(crate) fn join(&mut self, old: CkptId, parent: Option<CkptId>, slots: &[usize]) {
         let mut cur = self.current(slots.len());
         self.join_state(old, &mut cur, (parent, slots));
     }
 
-    /// The same for another state than the current one. True if a mark is new in it.
+    /// The same for a state other than the current one. True if it gets a new mark.
     pub(crate) fn join_state(
         &mut self,
         old: CkptId,
@@ -285,7 +288,7 @@ impl Reads {
         changed
     }
 
-    /// Most checkpoints that one read marked.
+    /// The largest number of checkpoints that one read marked.
     pub(crate) fn longest_walk(&self) -> u32 {
         self.longest_walk
     }
@@ -303,7 +306,7 @@ impl Reads {
     }
 }
 
-/// The numbers of the bits that are set.
+/// The indices of the set bits.
 fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = set.trailing_zeros() as usize;

@@ -1,5 +1,5 @@
-//! What a path has acquired, in order. Copies share all but the newest few: a path that holds
-//! thousands of things is saved at each branch.
+//! The references that a path has acquired, in order. Copies share all but the newest few: a path
+//! that holds thousands of references is saved at each branch.
 //!
 //! # Invariants
 //! 1. Every chunk is full, and `len` counts what is in chunks and in `newest`.
@@ -9,14 +9,14 @@ use smallvec::SmallVec;
 use std::iter::successors;
 use std::sync::Arc;
 
-/// Things of a chunk.
+/// References per chunk.
 const CHUNK: usize = 32;
 
-/// Things acquired, the oldest first.
+/// Acquired references, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RefList {
     older: Option<Arc<Chunk>>,
-    /// Less than a chunk.
+    /// Fewer than a chunk.
     newest: Vec<Reference>,
     len: usize,
 }
@@ -28,7 +28,7 @@ struct Chunk {
 }
 
 impl Drop for Chunk {
-    /// One after the other: thousands of them would be a deep stack.
+    /// Iterative: recursion through thousands of chunks would overflow the stack.
     fn drop(&mut self) {
         let mut next = self.older.take();
         while let Some(mut chunk) = next.and_then(Arc::into_inner) {
@@ -38,7 +38,7 @@ impl Drop for Chunk {
 }
 
 impl RefList {
-    /// Nothing.
+    /// The empty list.
     pub(crate) const fn new() -> RefList {
         RefList { older: None, newest: Vec::new(), len: 0 }
     }
@@ -48,18 +48,18 @@ impl RefList {
         self.len
     }
 
-    /// The chunks, the newest first.
+    /// The chunks, newest first.
     fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         successors(self.older.as_deref(), |chunk| chunk.older.as_deref())
     }
 
-    /// The oldest first.
+    /// All references, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Reference> {
         let chunks: SmallVec<[&Chunk; 4]> = self.chunks().collect();
         chunks.into_iter().rev().flat_map(|chunk| &chunk.items).chain(&self.newest)
     }
 
-    /// The index of the newest one that `is_it` takes.
+    /// The index of the newest reference for which `is_it` holds.
     pub(crate) fn find_newest(&self, is_it: impl Fn(&Reference) -> bool) -> Option<usize> {
         let mut first = self.len - self.newest.len();
         if let Some(i) = self.newest.iter().rposition(&is_it) {
@@ -74,7 +74,7 @@ impl RefList {
         None
     }
 
-    /// Adds the newest.
+    /// Adds a reference, which becomes the newest.
     pub(crate) fn push(&mut self, item: Reference) {
         self.len += 1;
         self.newest.push(item);
@@ -123,7 +123,7 @@ mod tests {
         Reference { kind: RefKind::Ptr, id, insn_idx: 0, home: LockHome::None }
     }
 
-    /// The same pushes and removals, of a plain vector.
+    /// Performs the same pushes and removals on a plain vector.
     #[test]
     fn it_is_a_vector() {
         let (mut list, mut plain) = (RefList::new(), Vec::new());

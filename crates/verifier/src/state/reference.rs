@@ -1,6 +1,6 @@
 //! One resource that a path has acquired.
 
-/// Kind of an acquired thing.
+/// Kind of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefKind {
     Ptr,
@@ -17,22 +17,22 @@ impl RefKind {
     }
 }
 
-/// What a lock is in: told apart by identity, never dereferenced.
+/// The map or object that contains a lock: an identity, never dereferenced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LockHome {
     #[default]
     None,
-    /// Value of `Facts::maps[_]`.
+    /// A value of `Facts::maps[_]`.
     Map(u32),
-    /// Object of a type of the program's BTF.
+    /// An object of a type in the program's BTF.
     Btf(u32),
 }
 
-/// One acquired thing.
+/// One acquired reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) kind: RefKind,
-    /// Id that the pointers to it carry as `ref_obj_id` (or, for locks, the id of the pointer).
+    /// The `ref_obj_id` of the pointers to it (for locks, the id of the pointer).
     pub(crate) id: u32,
     /// Where it was acquired.
     pub(crate) insn_idx: u32,

@@ -6,7 +6,7 @@
 use super::ref_list::RefList;
 use crate::state::reference::{LockHome, RefKind, Reference};
 
-/// All acquired things of a path.
+/// All references of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RefState {
     pub(crate) acquired: RefList,
@@ -18,7 +18,7 @@ pub(crate) struct RefState {
     pub(crate) active_rcu_locks: u32,
 }
 
-/// What a path holds that has acquired nothing.
+/// The state of a path that has acquired nothing.
 pub(crate) static NOTHING: RefState = RefState {
     acquired: RefList::new(),
     active_locks: 0,
@@ -42,19 +42,19 @@ impl RefState {
             && self.active_rcu_locks == 0
     }
 
-    /// Nothing is held any more.
+    /// Removes everything.
     pub(crate) fn forget_all(&mut self) {
         if !self.is_nothing() {
             *self = RefState::default();
         }
     }
 
-    /// Adds something acquired.
+    /// Adds a reference.
     pub(crate) fn acquire(&mut self, reference: Reference) {
         self.acquired.push(reference);
     }
 
-    /// Gives back a reference; false if it is not held.
+    /// Releases a reference; false if it is not held.
     pub(crate) fn release(&mut self, id: u32) -> bool {
         match self.acquired.find_newest(|r| r.kind == RefKind::Ptr && r.id == id) {
             Some(i) => {

@@ -1,15 +1,15 @@
 //! One register as the verifier knows it.
 //!
-//! Registers are small values: precision and liveness are not here but in masks of the state that
-//! holds them (see `state/checkpoint.rs`), so that equal registers can be shared.
+//! Registers are small values: precision and liveness are stored in masks of the containing state
+//! (see `state/checkpoint.rs`), so that equal registers can be shared.
 //!
 //! Kernel: `struct bpf_reg_state` (6.18), without `precise`, `live`, `parent`, `subreg_def`.
 
 use super::reg_type::{Base, RegType, TypeFlag};
 use skep_domain::Scalar;
 
-/// Flags in `Reg::id` of a scalar: it is a linked scalar plus a constant, which is in `off`; added
-/// in 64 bits, or in 32 to a scalar without upper half.
+/// Flags in `Reg::id` of a scalar: it equals a linked scalar plus the constant in `off`; added in
+/// 64 bits, or in 32 bits to a scalar whose upper half is zero.
 pub(crate) const BPF_ADD_CONST64: u32 = 1 << 31;
 pub(crate) const BPF_ADD_CONST32: u32 = 1 << 30;
 pub(crate) const BPF_ADD_CONST: u32 = BPF_ADD_CONST64 | BPF_ADD_CONST32;
@@ -30,13 +30,13 @@ pub(crate) enum Extra {
     /// Bytes after the pointer that are known to lie before `data_end`, or `AT_PKT_END`,
     /// `BEYOND_PKT_END`.
     Range(i32),
-    /// `map` indexes `Facts::maps`; `uid` tells two lookups of an inner map apart.
+    /// `map` indexes `Facts::maps`; `uid` distinguishes two lookups of an inner map.
     Map { map: u32, uid: u32 },
     /// Type id in the kernel's BTF, or in the program's own.
     Btf { id: u32, in_prog: bool },
-    /// Size in bytes; `dynptr_id` of the dynptr that it is a slice of, or 0.
+    /// Size in bytes; `dynptr_id` is that of the dynptr of which this is a slice, or 0.
     Mem { size: u32, dynptr_id: u32 },
-    /// A dynptr: on the stack its slots, or `CONST_PTR_TO_DYNPTR`.
+    /// A dynptr: its stack slots, or `CONST_PTR_TO_DYNPTR`.
     Dynptr { kind: DynptrKind, first_slot: bool },
     /// An open-coded iterator on the stack.
     Iter { btf_id: u32, active: IterState, depth: u32 },
@@ -69,12 +69,12 @@ pub(crate) enum IterState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reg {
     pub(crate) ty: RegType,
-    /// Fixed offset in bytes of a pointer; of a linked scalar the constant added.
+    /// Fixed offset in bytes of a pointer; for a linked scalar, the constant difference.
     pub(crate) off: i32,
     /// Identity shared by copies: of scalars (linked), of nullable pointers, of packet pointers; 0
-    /// is none.
+    /// if none.
     pub(crate) id: u32,
-    /// Reference that this pointer came from and keeps alive; 0 is none.
+    /// The reference on which this pointer depends; 0 if none.
     pub(crate) ref_obj_id: u32,
     /// A scalar's value, or a pointer's variable offset.
     pub(crate) val: Scalar,
@@ -87,7 +87,7 @@ impl Reg {
         Reg { ty: RegType::NOT_INIT, ..Reg::unknown() }
     }
 
-    /// A scalar of which nothing is known.
+    /// An unknown scalar.
     pub(crate) fn unknown() -> Reg {
         Reg {
             ty: RegType::SCALAR,
@@ -114,8 +114,7 @@ impl Reg {
         Reg { extra: Extra::Frame(frameno), ..Reg::pointer(RegType::of(Base::Stack)) }
     }
 
-    /// The same number as no copy of another: what a copy is away from its original goes with the
-    /// id.
+    /// The same scalar without a link: drops the id, and the constant with it.
     pub(crate) fn unlinked(&self) -> Reg {
         Reg { id: 0, off: 0, ..*self }
     }
@@ -133,7 +132,7 @@ impl Reg {
     pub(crate) fn const_value(&self) -> Option<u64> {
         self.is_const().then_some(self.val.var_off.value)
     }
-    /// Packet range, 0 where the type has none.
+    /// Packet range, 0 for types that have none.
     pub(crate) fn range(&self) -> i32 {
         if let Extra::Range(r) = self.extra { r } else { 0 }
     }
@@ -155,7 +154,7 @@ impl Reg {
         if let Extra::Btf { id, .. } = self.extra { id } else { 0 }
     }
 
-    /// Whether a kfunc may be given the pointer as a valid object.
+    /// Whether a kfunc may receive the pointer as a valid object.
     ///
     /// Kernel: `is_trusted_reg` (6.18).
     pub(crate) fn is_trusted(&self) -> bool {
@@ -170,8 +169,8 @@ impl Reg {
         unsafe_flags.is_empty() && (always || self.ty.flags.intersects(TRUSTED))
     }
 
-    /// How much there is from the start of the packet on, where a pointer with this variable offset
-    /// was compared with its end.
+    /// The number of bytes from the start of the packet, if a pointer with this variable offset was
+    /// compared with its end.
     #[cold]
     pub(crate) fn whole_range(&self, range: i32) -> u32 {
         let range = range as u32;
@@ -179,7 +178,7 @@ impl Reg {
         if range == 0 { 0 } else { range.saturating_add(variable) }
     }
 
-    /// Whether the pointer can certainly not be NULL.
+    /// Whether the pointer cannot be NULL.
     ///
     /// Kernel: `reg_not_null` (6.18).
     pub(crate) fn is_not_null(&self) -> bool {

@@ -77,7 +77,7 @@ impl RegType {
     pub(crate) fn is_packet(self) -> bool {
         self.is(Base::Packet) || self.is(Base::PacketMeta)
     }
-    /// A pointer into what only this run can see: its stack, its context, its packet.
+    /// A pointer to memory that only this run can access: its stack, its context, its packet.
     pub(crate) fn is_own_memory(self) -> bool {
         self.is_packet() || self.is(Base::Stack) || self.is(Base::Ctx)
     }

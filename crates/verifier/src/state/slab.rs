@@ -1,24 +1,24 @@
-//! A chunked vector: growing copies nothing and wastes less than a chunk.
+//! A chunked vector: growing copies nothing and wastes less than one chunk.
 
 use crate::memory::capacity_bytes;
 use std::ops::{Index, IndexMut};
 
-/// Items of a chunk, as a power of two.
+/// Items per chunk, as a power of two.
 const CHUNK_BITS: u32 = 5;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
-/// Items by the number that [`Slab::push`] gave them.
+/// Items, by the index that [`Slab::push`] returned.
 pub(crate) struct Slab<T> {
     chunks: Vec<Vec<T>>,
 }
 
 impl<T> Slab<T> {
-    /// None yet.
+    /// An empty slab.
     pub(crate) const fn new() -> Slab<T> {
         Slab { chunks: Vec::new() }
     }
 
-    /// Adds an item and gives its number.
+    /// Adds an item and returns its index.
     pub(crate) fn push(&mut self, item: T) -> u32 {
         let len = self.len();
         if len.is_multiple_of(CHUNK) {

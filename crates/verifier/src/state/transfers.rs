@@ -1,13 +1,12 @@
 //! A cache of scalar operations, keyed by the interned names of the operands.
 //!
-//! A program walks the same insns over the same values many times. Operands are interned, so the
-//! result of an operation is remembered under its code and two names, and the next walk looks it
-//! up instead of computing it.
+//! A program often walks the same insns with the same values. Operands are interned, so the result
+//! of an operation is cached under its code and the names of its two operands.
 //!
 //! # Invariants
-//! 1. An entry holds what the operation would give again: it depends on nothing but its key.
+//! 1. An entry holds exactly what the operation would compute: the result depends only on the key.
 
-/// Names that an operation gave; what each place means is the operation's business.
+/// Names of results; their meaning depends on the operation.
 pub(crate) type Results = [u32; 4];
 
 #[derive(Clone, Copy)]
@@ -17,19 +16,19 @@ struct Entry {
     results: Results,
 }
 
-/// The table: one entry a place, the newest stays.
+/// The table: one entry per place; a new entry replaces the old one.
 pub(crate) struct Transfers {
     entries: Vec<Entry>,
     used: usize,
 }
 
-/// `op` of an empty place.
+/// `op` of an empty entry.
 const EMPTY: u32 = u32::MAX;
 const LEN_MIN: usize = 64;
 const LEN_MAX: usize = 1 << 11;
 
 impl Transfers {
-    /// Nothing remembered yet.
+    /// An empty cache.
     pub(crate) fn new() -> Transfers {
         Transfers { entries: vec![Self::empty(); LEN_MIN], used: 0 }
     }
@@ -44,14 +43,14 @@ impl Transfers {
         (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (self.entries.len() - 1)
     }
 
-    /// What `op` gave for these operands, if it is known.
+    /// The cached result of `op` for these operands.
     #[inline]
     pub(crate) fn get(&self, op: u32, operands: [u32; 2]) -> Option<Results> {
         let entry = &self.entries[self.place(op, operands)];
         (entry.op == op && entry.operands == operands).then_some(entry.results)
     }
 
-    /// Remembers what `op` gave.
+    /// Stores the result of `op`.
     pub(crate) fn insert(&mut self, op: u32, operands: [u32; 2], results: Results) {
         if self.used * 2 >= self.entries.len() && self.entries.len() < LEN_MAX {
             self.grow();
@@ -61,8 +60,8 @@ impl Transfers {
         self.entries[place] = Entry { op, operands, results };
     }
 
-    /// Forgets what speaks of values that are no more. Results that are no names are those of
-    /// values that are always there, or above all.
+    /// Removes entries that refer to values that no longer exist. Results that are not names are
+    /// smaller or larger than any collectable name.
     pub(crate) fn retain(&mut self, stays: impl Fn(u32) -> bool) {
         for entry in self.entries.iter_mut().filter(|entry| entry.op != EMPTY) {
             if !entry.operands.iter().chain(&entry.results).all(|&name| stays(name)) {

@@ -1,14 +1,14 @@
-//! Interned registers: equal registers have one name of eight bytes.
+//! Interned registers: equal registers have the same eight-byte name.
 //!
 //! Ids are kept outside of the interned value because they differ between otherwise equal
-//! registers, and so are ranges of packet pointers. A known scalar of 30 bits is its own name and
-//! kept nowhere. Values that nothing names any more are collected when there are many.
+//! registers, and so are ranges of packet pointers. A constant of up to 30 bits is encoded in its
+//! name and not stored. Values that nothing refers to any more are collected when there are many.
 //!
 //! # Invariants
-//! 1. Two `PackedReg` with the same `val` have equal registers but for id and range, and equal
+//! 1. Two `PackedReg` with the same `val` have equal registers except for id and range, and equal
 //!    registers have the same `val`.
-//! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
-//! 3. A name stays what it is as long as a frame, or another root of [`Values::sweep`], holds it.
+//! 2. `vals[0]` is the uninitialized register, `vals[1]` the unknown scalar.
+//! 3. A name keeps its meaning as long as a frame, or another root of [`Values::sweep`], holds it.
 
 use super::ranges::{Ranges, has_range};
 use super::reg::{Extra, IterState, Reg};
@@ -17,54 +17,54 @@ use crate::memory::{capacity_bytes, push_tight};
 use skep_domain::{Scalar, Wrapped};
 use std::hash::{BuildHasher, RandomState};
 
-/// A register by name: interned value and id.
+/// An interned register: value and id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PackedReg {
     /// Index into the interned values, or the name of a constant ([`constant_name`]).
     pub(crate) val: u32,
-    /// `Reg::id`; of a packet pointer with a range the name of both ([`Values::id`]).
+    /// `Reg::id`; for a packet pointer with a range, the name of both ([`Values::id`]).
     pub(crate) id: u32,
 }
 
 impl PackedReg {
-    /// The register that was never written.
+    /// The uninitialized register.
     pub(crate) const NOT_INIT: PackedReg = PackedReg { val: 0, id: 0 };
-    /// The scalar of which nothing is known.
+    /// The unknown scalar.
     pub(crate) const UNKNOWN: PackedReg = PackedReg { val: 1, id: 0 };
 }
 
-/// Names from this one on are constants.
+/// Names from here on encode constants.
 const CONSTANTS: u32 = 1 << 31;
-/// The least constant that is its own name is minus this; the greatest is below this minus 1, so
-/// that `u32::MAX` names nothing.
+/// The smallest constant with such a name is minus this; the largest is below this minus 1, so that
+/// `u32::MAX` is not a name.
 const CONSTANTS_BIAS: i64 = 1 << 30;
 
-/// The name of a known scalar, if it is its own name.
+/// The name that encodes a constant, if it is small enough.
 #[inline]
 pub(crate) fn constant_name(value: u64) -> Option<u32> {
     let place = (value as i64).wrapping_add(CONSTANTS_BIAS);
     (0..i64::from(CONSTANTS - 1)).contains(&place).then_some(CONSTANTS | place as u32)
 }
 
-/// Whether the name is that of such a constant.
+/// Whether the name encodes a constant.
 #[inline]
 pub(crate) fn is_constant(name: u32) -> bool {
     name >= CONSTANTS
 }
 
-/// The constant that is its own name.
+/// The constant that the name encodes.
 #[inline]
 pub(crate) fn named_constant(name: u32) -> Option<u64> {
     let value = i64::from(name & !CONSTANTS) - CONSTANTS_BIAS;
     is_constant(name).then_some(value as u64)
 }
 
-/// Index of an empty place of the table.
+/// Index in an empty place of the table.
 const EMPTY: u32 = u32::MAX;
-/// Places that a search may pass, once: at two thirds full, a million of values hashed well make
-/// no run of a quarter of that.
+/// Maximum probe length before the table is rehashed once: at a load factor of two thirds, a
+/// million well-hashed values have no cluster of a quarter of this length.
 const CLUSTER_MAX: usize = 1 << 10;
-/// Values below which nothing is collected.
+/// Number of values below which nothing is collected.
 const COLLECT_MIN: usize = 5 << 8;
 
 /// A scalar.
@@ -73,7 +73,7 @@ pub(crate) const SCALAR: u8 = 1;
 pub(crate) const CONST: u8 = 2;
 /// The bounds do not contradict each other.
 pub(crate) const SANE: u8 = 4;
-/// Refers to something acquired.
+/// Refers to a reference.
 pub(crate) const REFERS: u8 = 8;
 pub(crate) const SANE_SCALAR: u8 = SANE | SCALAR;
 
@@ -85,14 +85,14 @@ fn kind_of(reg: &Reg) -> u8 {
         | flag(reg.ref_obj_id != 0, REFERS)
 }
 
-/// Two words mixed into one, in which every bit depends on all bits of both.
+/// Mixes two words into one in which every bit depends on all bits of both.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// A tag, and what tells two of the same tag apart.
+/// The variant as a number, and its fields as a word.
 fn extra_words(extra: Extra) -> (u8, u64) {
     match extra {
         Extra::None => (0, 0),
@@ -113,7 +113,7 @@ fn extra_words(extra: Extra) -> (u8, u64) {
     }
 }
 
-/// Ranges that wrap, as a word; 0 if there are none.
+/// Wrapping ranges as a word; 0 if there are none.
 #[inline]
 fn wrapped_word(wrapped: &Wrapped) -> u64 {
     if *wrapped == Wrapped::NONE {
@@ -124,8 +124,8 @@ fn wrapped_word(wrapped: &Wrapped) -> u64 {
         .wrapping_add(fold(half ^ 0xba7c_9045_f12c_7f99, 0x24a1_9947_b391_6cf7))
 }
 
-/// A hash of all that tells registers apart but ids: a program may make thousands of values that
-/// differ in one bound only.
+/// A hash of everything except ids: a program may create thousands of values that differ in a
+/// single bound.
 fn hash_of(reg: &Reg, seed: u64) -> u32 {
     const PI: [u64; 12] = [
         0x243f_6a88_85a3_08d3,
@@ -164,7 +164,7 @@ fn hash_of(reg: &Reg, seed: u64) -> u32 {
     (h >> 32) as u32 ^ h as u32
 }
 
-/// Its name, if it is a plain constant that is its own name.
+/// Its name, if it is a plain constant encoded in the name.
 #[inline]
 fn name_of_constant(reg: &Reg) -> Option<u32> {
     let value = reg.val.var_off.value;
@@ -175,7 +175,7 @@ fn name_of_constant(reg: &Reg) -> Option<u32> {
     if plain && reg.val == Scalar::constant(value) { constant_name(value) } else { None }
 }
 
-/// Whether the registers have one name.
+/// Whether the registers have the same name.
 #[inline]
 fn same_but_id(a: &Reg, b: &Reg) -> bool {
     a.val == b.val
@@ -185,11 +185,11 @@ fn same_but_id(a: &Reg, b: &Reg) -> bool {
         && a.ref_obj_id == b.ref_obj_id
 }
 
-/// Values that are there, by name.
+/// Values that exist, by name.
 pub(crate) struct Marks(Vec<bool>);
 
 impl Marks {
-    /// Whether the name still names what it did; a constant always does.
+    /// Whether the name is still valid; that of a constant always is.
     pub(crate) fn stays(&self, name: u32) -> bool {
         is_constant(name) || self.0.get(name as usize).is_some_and(|&mark| mark)
     }
@@ -198,21 +198,21 @@ impl Marks {
 /// All interned values.
 pub(crate) struct Values {
     vals: Vec<Reg>,
-    /// What kind of value each is: [`SCALAR`] and those that follow.
+    /// Properties of each value: [`SCALAR`] and the following flags.
     kinds: Vec<u8>,
     /// Hash and index; open addressing, power of two.
     table: Vec<(u32, u32)>,
-    /// Places of values that were collected.
+    /// Free places of collected values.
     free: Vec<u32>,
-    /// Values in use from which on it is worth to collect.
+    /// Number of values in use at which to collect.
     collect_at: usize,
     ranges: Ranges,
-    /// 0, so that each walk of a program is the same, unless its values were chosen to collide.
+    /// 0, so that every walk of a program is the same, unless its values were chosen to collide.
     seed: u64,
 }
 
 impl Values {
-    /// The two values that are always there.
+    /// Contains only the two predefined values.
     pub(crate) fn new() -> Values {
         let mut values = Values {
             vals: Vec::new(),
@@ -228,7 +228,7 @@ impl Values {
         values
     }
 
-    /// The name of `reg`: the same name for the same value.
+    /// The name of `reg`: equal values have equal names.
     #[inline]
     pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
         if let Some(val) = name_of_constant(reg) {
@@ -249,7 +249,7 @@ impl Values {
         self.ranges.pair(name.id).0
     }
 
-    /// Whether that is 0.
+    /// Whether its id is 0.
     #[inline(always)]
     pub(crate) fn has_no_id(&self, name: PackedReg) -> bool {
         name.id == 0 || has_range(name.id) && self.id(name) == 0
@@ -261,7 +261,7 @@ impl Values {
         self.ranges.pair(name.id).1
     }
 
-    /// The packet pointer with at least that range; `None` if it is another register than such of
+    /// The packet pointer with at least that range; `None` if it is not a packet pointer of type
     /// `ty` with `id`.
     pub(crate) fn with_range(
         &mut self,
@@ -319,7 +319,7 @@ impl Values {
         }
     }
 
-    /// Makes the table anew with another hash.
+    /// Rebuilds the table with another hash seed.
     #[cold]
     fn reseed(&mut self, seed: u64) {
         self.seed = seed;
@@ -334,7 +334,7 @@ impl Values {
         self.fill_table(len, |_| true);
     }
 
-    /// Makes the table anew, of those values that `keep` wants.
+    /// Rebuilds the table with the values for which `keep` holds.
     fn fill_table(&mut self, len: usize, keep: impl Fn(u32) -> bool) {
         let old = std::mem::replace(&mut self.table, vec![(0, EMPTY); len]);
         for entry in old.into_iter().filter(|e| e.1 != EMPTY && keep(e.1)) {
@@ -350,14 +350,14 @@ impl Values {
         self.vals.len() - self.free.len()
     }
 
-    /// Whether there are so many values that it is worth to look for those nobody names.
+    /// Whether there are enough values to make a collection worthwhile.
     #[inline]
     pub(crate) fn wants_sweep(&self) -> bool {
         self.in_use() >= self.collect_at
     }
 
-    /// Forgets the values that are not among `named`, the names of so many holders; marks those
-    /// that stay.
+    /// Removes the values that are not in `named`, the names held by `holders` holders; returns
+    /// which remain.
     pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>, holders: usize) -> Marks {
         let mut marks = vec![false; self.vals.len()];
         marks[..2].fill(true);
@@ -369,31 +369,31 @@ impl Values {
         self.free.clear();
         self.free.extend((0..marks.len() as u32).rev().filter(|&val| !marks[val as usize]));
         self.fill_table(self.table.len(), |val| marks[val as usize]);
-        // To look at all holders must be paid for by as many new values.
+        // Amortizes the visit of all holders over at least as many new values.
         self.collect_at = (2 * self.in_use()).max(self.in_use() + 2 * holders).max(COLLECT_MIN);
         Marks(marks)
     }
 
-    /// Whether the value is of all these kinds.
+    /// Whether the value has all these properties.
     #[inline]
     pub(crate) fn is(&self, name: PackedReg, kinds: u8) -> bool {
         let known = self.kinds.get(name.val as usize).copied().unwrap_or(CONST | SANE_SCALAR);
         known & kinds == kinds
     }
 
-    /// The register was never written.
+    /// Whether the register is uninitialized.
     #[inline]
     pub(crate) fn is_not_init(&self, name: PackedReg) -> bool {
         !is_constant(name.val) && self.vals[name.val as usize].ty.base == Base::NotInit
     }
 
-    /// The offset of that value.
+    /// The fixed offset of the value.
     #[inline(always)]
     pub(crate) fn off(&self, val: u32) -> i32 {
         if is_constant(val) { 0 } else { self.vals[val as usize].off }
     }
 
-    /// The value of that name, with `id` and range 0.
+    /// The value with that name, with id and range 0.
     #[inline(always)]
     pub(crate) fn val(&self, val: u32) -> Reg {
         match named_constant(val) {
@@ -402,7 +402,7 @@ impl Values {
         }
     }
 
-    /// The value of that name without a copy; a constant is made in `room`.
+    /// The value with that name, without a copy; a constant is created in `room`.
     #[inline]
     pub(crate) fn view<'a>(&'a self, val: u32, room: &'a mut Option<Reg>) -> &'a Reg {
         match named_constant(val) {
@@ -411,7 +411,7 @@ impl Values {
         }
     }
 
-    /// What the value is known to be, or the variable offset of a pointer.
+    /// The scalar value, or the variable offset of a pointer.
     #[inline]
     pub(crate) fn known(&self, val: u32) -> Option<u64> {
         named_constant(val).or_else(|| {
@@ -420,7 +420,7 @@ impl Values {
         })
     }
 
-    /// The register of that name.
+    /// The register with that name.
     #[inline(always)]
     pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
         let reg = self.val(packed.val);
@@ -440,7 +440,7 @@ impl Values {
             + self.ranges.bytes()
     }
 
-    /// Bytes in use of them.
+    /// Bytes in use, of those allocated.
     pub(crate) fn bytes_in_use(&self) -> u64 {
         (self.in_use() * (size_of::<Reg>() + 1 + size_of::<(u32, u32)>())) as u64
     }
@@ -451,7 +451,7 @@ mod tests {
     use super::*;
     use skep_domain::{JmpOp, refine_wrapped};
 
-    /// Their bounds and bits are the same: of each one other number is left out.
+    /// Registers with the same bounds and known bits: each lacks a different value.
     #[test]
     fn ranges_that_wrap_tell_values_apart() {
         let mut values = Values::new();

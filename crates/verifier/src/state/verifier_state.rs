@@ -11,14 +11,14 @@ use crate::state::ids::CkptId;
 use crate::state::ids::FrameId;
 use smallvec::SmallVec;
 
-/// What a state is besides frames, references and history.
+/// The parts of a state other than frames, references and history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StateMeta {
     /// Last checkpoint on the path.
     pub(crate) parent: Option<CkptId>,
-    /// Where the state is; of a checkpoint the insn that it was saved at.
+    /// The current insn; for a checkpoint, the insn at which it was saved.
     pub(crate) insn_idx: u32,
-    /// Insn walked before; of a checkpoint the one that led to it.
+    /// The insn walked before; for a checkpoint, the one that led to it.
     pub(crate) last_insn_idx: u32,
     /// First insn walked since the parent.
     pub(crate) first_insn_idx: u32,
@@ -40,20 +40,20 @@ pub(crate) struct VerifierState {
     pub(crate) meta: StateMeta,
 }
 
-/// A state at rest: a checkpoint or a branch that waits.
+/// A saved state: a checkpoint or a pending branch.
 #[derive(Debug, Default)]
 pub(crate) struct PackedState {
     pub(crate) frames: SmallVec<[FrameId; 4]>,
-    /// `None` if nothing is held.
+    /// `None` if no reference is held.
     pub(crate) refs: Option<Box<RefState>>,
-    /// History since the parent; in the stack of histories, unless it has its own.
+    /// History since the parent; in the history stack, unless the state has its own.
     pub(crate) stretch: Stretch,
-    /// History of a state that is kept after the walk has gone back beyond it.
+    /// Own copy of the history of a state to which the walk does not return.
     pub(crate) own_history: Option<Box<OwnHistory>>,
     pub(crate) meta: StateMeta,
 }
 
-/// A history that belongs to one state, behind one pointer because few have one.
+/// A history that belongs to one state. Boxed because few states have one.
 #[derive(Debug)]
 pub(crate) struct OwnHistory(pub(crate) Box<[JmpEntry]>);
 
@@ -78,7 +78,7 @@ impl VerifierState {
         &mut self.frames[i]
     }
 
-    /// What the registers of all frames depend on has to be looked up in the history.
+    /// The dependencies of all registers are unknown: the history has to be used.
     pub(crate) fn lose_chains(&mut self) {
         for frame in &mut self.frames {
             frame.chains = Chains::LOST;
@@ -100,7 +100,7 @@ impl VerifierState {
         }
     }
 
-    /// Becomes the saved state, which is used up; the history is the caller's business.
+    /// Restores a saved state, which is consumed; the caller restores the history.
     pub(crate) fn load(&mut self, saved: PackedState, arena: &mut Arena) {
         while self.frames.len() > saved.frames.len() {
             if let Some(frame) = self.frames.pop() {
@@ -123,8 +123,8 @@ impl VerifierState {
         }
     }
 
-    /// The call site of the innermost caller, 0 in the entry frame: spreads the lists of
-    /// checkpoints.
+    /// The call site of the innermost caller, 0 in the entry frame: part of the key of the
+    /// checkpoint lists.
     pub(crate) fn callsite_key(&self) -> u32 {
         self.frame().meta.callsite as u32
     }

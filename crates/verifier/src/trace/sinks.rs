@@ -1,10 +1,10 @@
-//! Who follows a walk.
+//! The consumers of a walk's events.
 
 use super::{Event, Listener};
 use crate::Config;
 use crate::log::position::LogPosition;
 use crate::log::{Log, verbose_to};
-use crate::rejection::{Refused, Stop, Told};
+use crate::rejection::{LogForm, Refused, Stop};
 use crate::state::ids::CkptId;
 use crate::watch::Recorder;
 use skep_uapi::words::Words;
@@ -14,18 +14,18 @@ pub(crate) struct Trace<'a> {
     pub(crate) log: Log,
     words: Words,
     pub(crate) log_at: LogPosition,
-    /// Somebody follows the walk insn by insn: the log, the recorder, or a listener.
+    /// Whether a consumer follows the walk insn by insn: the log, the recorder, or a listener.
     pub(super) is_followed: bool,
     pub(super) recorder: Option<Box<Recorder>>,
     pub(super) listener: Option<&'a mut (dyn Listener + 'a)>,
-    /// The listener wants to hear of registers.
+    /// Whether the listener wants registers.
     pub(super) tells_registers: bool,
-    /// Insns on scalars may be told as one run.
+    /// Whether insns on scalars may be reported as one run.
     tells_runs: bool,
 }
 
 impl<'a> Trace<'a> {
-    /// The log alone, as configured.
+    /// With the log alone, as configured.
     pub(crate) fn new(config: &Config) -> Trace<'a> {
         let log = Log::new(config.log_level, config.log_bytes_max);
         Trace {
@@ -40,7 +40,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The same with somebody who listens.
+    /// Adds a listener.
     pub(crate) fn with_listener(mut self, listener: &'a mut dyn Listener) -> Trace<'a> {
         self.tells_registers = listener.wants_registers();
         self.tells_runs = !self.tells_registers && !self.log.traces();
@@ -49,14 +49,14 @@ impl<'a> Trace<'a> {
         self
     }
 
-    /// The same with a record of the walk.
+    /// Adds a recorder.
     pub(crate) fn with_recorder(mut self) -> Trace<'a> {
         self.recorder = Some(Box::default());
         self.is_followed = true;
         self
     }
 
-    /// The same, for less long.
+    /// The same, with a shorter lifetime.
     pub(crate) fn for_less<'b>(self) -> Trace<'b>
     where
         'a: 'b,
@@ -83,20 +83,20 @@ impl<'a> Trace<'a> {
         self.listener.is_some()
     }
 
-    /// Somebody follows the walk who is not content with how many insns there were.
+    /// Whether a consumer needs every insn rather than counts of insns.
     #[inline(always)]
     pub(crate) fn wants_each_insn(&self) -> bool {
         self.is_followed && !self.tells_runs
     }
 
-    /// Tells what happens, if anybody listens.
+    /// Reports an event to the listener, if any.
     pub(super) fn tell(&mut self, event: Event<'_>) {
         if let Some(listener) = &mut self.listener {
             listener.tell(event);
         }
     }
 
-    /// A function begins that is walked on its own.
+    /// The verification of a function starts.
     pub(crate) fn tell_function(&mut self, subprog: u32) {
         if let Some(recorder) = &mut self.recorder {
             recorder.begin_root();
@@ -128,36 +128,36 @@ impl<'a> Trace<'a> {
         self.tell(Event::Saved { insn_idx });
     }
 
-    /// Names of values may come to mean others.
+    /// Names of interned values may be reused.
     pub(crate) fn tell_sweep(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.forget_names();
         }
     }
 
-    /// A refusal: it ends the walk, or is overruled. Its text goes to the log.
+    /// Prints a refusal: it ends the walk or is overruled.
     #[cold]
     pub(crate) fn refused(&mut self, refused: &Refused) {
         let words = self.words;
-        match refused.told {
-            Told::Line => verbose_to!(self, "{}\n", refused.kind.told(words)),
-            Told::OpenLine => verbose_to!(self, "{}", refused.kind.told(words)),
-            Told::Nothing => {}
+        match refused.log_form {
+            LogForm::Line => verbose_to!(self, "{}\n", refused.kind.text(words)),
+            LogForm::OpenLine => verbose_to!(self, "{}", refused.kind.text(words)),
+            LogForm::Nothing => {}
         }
         for line in &refused.led_to {
-            let text = line.told(words);
+            let text = line.text(words);
             if !text.is_empty() {
                 verbose_to!(self, "{text}\n");
             }
         }
     }
 
-    /// The same at once, before more is told of it.
+    /// The same, before lines are added to the refusal.
     #[cold]
     pub(crate) fn refused_first(&mut self, mut stop: Stop) -> Stop {
         if let Stop::Reject(refused) = &mut stop {
             self.refused(refused);
-            refused.told = Told::Nothing;
+            refused.log_form = LogForm::Nothing;
         }
         stop
     }

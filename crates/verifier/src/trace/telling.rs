@@ -1,4 +1,4 @@
-//! Reports events of the walk to a listener.
+//! Reports events of the walk to its consumers.
 
 use super::sides::{Side, Sides};
 use super::{Apart, Event, Registers};
@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
-use crate::state::checkpoint::{Hints, Told};
+use crate::state::checkpoint::{Hints, Mismatch};
 use crate::state::frame::frame_insn_idx;
 use crate::state::history::LinkedReg;
 use crate::state::ids::CkptId;
@@ -14,22 +14,22 @@ use crate::state::reg_type::Base;
 use crate::state::stack::Slot;
 use crate::watch::{Covered, Matters};
 
-/// States of one list that were kept apart from the current one for the same reason, one after the
-/// other. The first is told at once, the others together.
+/// Consecutive saved states of a list that did not cover the current one for the same reason. The
+/// first is reported at once, the rest together.
 #[derive(Default)]
 pub(crate) struct ApartRun {
     why: Option<Apart>,
     untold: u32,
 }
 
-/// What the hints of a state say that told it from another one.
-fn apart(told: Told, hints: Hints, last_frame: u8) -> Apart {
-    match (told, hints) {
-        (Told::Unfinished, _) => Apart::Unfinished,
-        (Told::Constant, Hints { constant: Some((regno, _)), .. }) => {
+/// The place of a mismatch, according to the hints of the saved state.
+fn apart(mismatch: Mismatch, hints: Hints, last_frame: u8) -> Apart {
+    match (mismatch, hints) {
+        (Mismatch::Unfinished, _) => Apart::Unfinished,
+        (Mismatch::Constant, Hints { constant: Some((regno, _)), .. }) => {
             Apart::Register { frame: last_frame, regno }
         }
-        (Told::Place, Hints { place: Some(place), .. }) => match place {
+        (Mismatch::Place, Hints { place: Some(place), .. }) => match place {
             LinkedReg { frameno: frame, is_reg: true, at } => Apart::Register { frame, regno: at },
             LinkedReg { frameno: frame, at, .. } => Apart::Slot { frame, spi: at },
         },
@@ -38,7 +38,7 @@ fn apart(told: Told, hints: Hints, last_frame: u8) -> Apart {
 }
 
 impl Env<'_> {
-    /// The insn at hand is walked next. The log may write the whole state before it.
+    /// The current insn is about to be walked. The log may print the whole state before it.
     #[inline(always)]
     pub(crate) fn tell_insn(&mut self, do_print_state: &mut bool) {
         if self.trace.is_followed {
@@ -60,8 +60,8 @@ impl Env<'_> {
         }
     }
 
-    /// Insns on scalars were walked, from `first` on, when `before` had been: for a listener that
-    /// is content with how many there were.
+    /// Insns on scalars were walked from `first` on, after `before` insns: for listeners that
+    /// accept counts.
     #[inline(always)]
     pub(crate) fn tell_run(&mut self, first: u32, before: u32) {
         if self.trace.is_followed && self.store.stats.insns_processed > before {
@@ -70,7 +70,7 @@ impl Env<'_> {
         }
     }
 
-    /// The branch that was pushed last is walked now.
+    /// The branch pushed last is walked now.
     #[inline(always)]
     pub(crate) fn tell_goes_on(&mut self) {
         if !self.trace.is_followed {
@@ -98,7 +98,8 @@ impl Env<'_> {
         }
     }
 
-    /// The checkpoint covers the current state; every value is within its own, if `within`.
+    /// The checkpoint covers the current state; `within`: every value is within the checkpoint's
+    /// range.
     #[inline(always)]
     pub(crate) fn tell_covered(&mut self, id: CkptId, within: bool) {
         if self.trace.is_followed {
@@ -132,7 +133,7 @@ impl Env<'_> {
         recorder.cut(&self.walk.cur, &self.store.arena, self.walk.insn_idx, covered);
     }
 
-    /// Tells what was changed since the last time.
+    /// Reports registers that changed since the last report.
     fn tell_registers(&mut self, by: Option<u32>) {
         if !self.trace.tells_registers {
             return;
@@ -163,7 +164,7 @@ impl Env<'_> {
         }
     }
 
-    /// The walk is over: the program is refused.
+    /// The walk has ended: the program is rejected.
     pub(crate) fn tell_refused(&mut self, refused: &Refused) {
         self.trace.refused(refused);
         let frame = self.walk.cur.frames.len().saturating_sub(1) as u32;
@@ -174,7 +175,7 @@ impl Env<'_> {
         });
     }
 
-    /// What a conditional jump changed.
+    /// Reports what a conditional jump changed.
     #[inline(always)]
     pub(crate) fn tell_branch_state(&mut self) {
         if self.trace.is_followed {
@@ -185,10 +186,10 @@ impl Env<'_> {
         }
     }
 
-    /// Tells why a checkpoint does not cover the current state.
-    #[inline(always)] // Most of a run is one more of the same.
-    pub(crate) fn tell_apart(&mut self, id: CkptId, told: Told, run: &mut ApartRun) {
-        let why = apart(told, self.store.ckpts.hot(id).hints, self.walk.cur.curframe() as u8);
+    /// Reports why a checkpoint does not cover the current state.
+    #[inline(always)] // Most calls only add to a run.
+    pub(crate) fn tell_apart(&mut self, id: CkptId, mismatch: Mismatch, run: &mut ApartRun) {
+        let why = apart(mismatch, self.store.ckpts.hot(id).hints, self.walk.cur.curframe() as u8);
         if run.why == Some(why) {
             run.untold += 1;
         } else {
@@ -212,7 +213,7 @@ impl Env<'_> {
         self.trace.listener = Some(listener);
     }
 
-    /// Tells of the others of a run.
+    /// Reports the rest of a run.
     #[inline]
     pub(crate) fn tell_rest(&mut self, insn_idx: u32, run: &mut ApartRun) {
         let times = std::mem::take(&mut run.untold);
@@ -222,7 +223,7 @@ impl Env<'_> {
         }
     }
 
-    /// Tells what was marked in a frame of a checkpoint.
+    /// Reports new precision marks in a frame of a checkpoint.
     #[inline(always)]
     pub(crate) fn tell_precise(&mut self, id: CkptId, frame: u32) {
         if !self.trace.is_followed {
@@ -233,7 +234,7 @@ impl Env<'_> {
         self.trace.tell(Event::Precise { insn_idx, by, frame, regs, slots });
     }
 
-    /// What a state knows of what tells it from another.
+    /// The value of one state at the place where two states differ.
     fn side_text(&self, id: CkptId, why: Apart, side: Side) -> Option<String> {
         let (frame, reg) = match why {
             Apart::Register { frame, regno } => {
@@ -275,7 +276,7 @@ impl Env<'_> {
     }
 }
 
-/// The types of a slot's bytes, the highest address first as in the log.
+/// The types of a slot's bytes, highest address first as in the log.
 fn types_text(slot: &Slot) -> String {
     slot.types.iter().rev().map(|&ty| slot_char(ty)).collect()
 }

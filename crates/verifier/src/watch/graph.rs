@@ -15,32 +15,32 @@ pub const NONE: u32 = u32::MAX;
 pub struct Claim {
     /// Its type.
     pub kind: ClaimKind,
-    /// It may also be NULL, or anything if nothing relies on it.
+    /// It may also be NULL, or unknown if nothing depends on it.
     pub loose: bool,
-    /// Fixed offset of a pointer; of a linked scalar the constant that was added.
+    /// Fixed offset of a pointer; for a linked scalar, the constant difference.
     pub off: i32,
     /// The value, or the variable part of the offset.
     pub val: Scalar,
-    /// Pointers of different classes point to different things.
+    /// Pointers of different classes point to different objects.
     pub class: u32,
 }
 
 /// The claimed type of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimKind {
-    /// Nothing is said.
+    /// No claim.
     Nothing,
     /// A number.
     Scalar,
     /// A pointer into the stack of this frame.
     Stack(u32),
-    /// A pointer into the packet: so many bytes behind it are there, if not negative.
+    /// A pointer into the packet: this many bytes after it exist, if not negative.
     Packet(i32),
     /// The end of the packet.
     PacketEnd,
-    /// Any other pointer whose offset is known.
+    /// Any other pointer with a known offset.
     Pointer,
-    /// A pointer of which nothing is claimed.
+    /// A pointer about which nothing is claimed.
     Wild,
 }
 
@@ -49,40 +49,40 @@ pub enum ClaimKind {
 pub struct SlotClaim {
     /// Bytes that are zero: bit i is the byte at address i.
     pub zero: u8,
-    /// Low bytes that hold (the low part of) a spilled register.
+    /// Low bytes that contain (the low part of) a spilled register.
     pub spilled: u8,
     /// That register; index of a claim.
     pub claim: u32,
 }
 
-/// A claim and the id that it shares with others; 0 is none.
+/// A claim and the id that it shares with others; 0 if none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Index of a claim, of a register or of a slot.
+    /// Index of a claim about a register or slot.
     pub claim: u32,
     /// The id, without flags.
     pub id: u32,
-    /// Bits in which the constant of a linked scalar was added; 0 if none was.
+    /// Width in bits in which the constant of a linked scalar was added; 0 if none was.
     pub add: u8,
 }
 
 /// A complete state.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// The entry frame first.
+    /// The frames, the entry frame first.
     pub frames: Vec<FrameState>,
 }
 
-/// A frame of it.
+/// A frame of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameState {
     /// Registers 0 to 10.
     pub regs: [Held; 11],
-    /// Slots, the one at the top of the stack first.
+    /// Slots, topmost first.
     pub slots: Vec<Held>,
     /// Insn of the call in the caller.
     pub callsite: i32,
-    /// It is the frame of a callback that a helper calls.
+    /// Whether it is the frame of a callback of a helper.
     pub in_callback: bool,
 }
 
@@ -105,15 +105,15 @@ pub const SLOTS: u8 = 16;
 pub struct Node {
     /// The insn.
     pub insn: u32,
-    /// First of the nodes that follow.
+    /// First of the successors.
     pub child: u32,
-    /// Next node that follows the same one.
+    /// Next successor of the same predecessor.
     pub sibling: u32,
-    /// Index of its first change; they end at the first one of the next node.
+    /// Index of its first change; they end at the first change of the next node.
     pub changes: u32,
-    /// Frames.
+    /// Number of frames.
     pub depth: u8,
-    /// The last frame is of a callback that a helper calls.
+    /// Whether the last frame belongs to a callback of a helper.
     pub in_callback: bool,
     /// Index of the cut if the path was pruned here; otherwise [`NONE`].
     pub cut: u32,
@@ -150,7 +150,7 @@ pub struct Matters {
 pub struct Graph {
     /// In the order of the walk.
     pub nodes: Vec<Node>,
-    /// Of all nodes.
+    /// The changes of all nodes.
     pub changes: Vec<Change>,
     /// Claims of registers; the first is empty.
     pub claims: Vec<Claim>,

@@ -1,8 +1,8 @@
-//! A record of the walk, for `cargo xtask embed`: not for users of the verifier.
+//! A record of the walk, for `cargo xtask embed`, not for users of the verifier.
 //!
 //! # Invariants
-//! 1. Recording changes nothing of the walk: verdict, counts and log are the same.
-//! 2. Without a recorder, the walk asks only where it asks whether there is a log.
+//! 1. Recording does not affect the walk: verdict, counts and log are the same.
+//! 2. Without a recorder, the only cost is the check whether there is a log.
 
 mod graph;
 mod recorder;
@@ -15,8 +15,8 @@ use crate::env::{Setup, Trace};
 use crate::judge::{Outcome, Verdict, judge};
 use skep_program::Program;
 
-/// Verifies `program` and records the walk on which its permission to run is based: the second one,
-/// if the first relied on an unsound rule of the kernel.
+/// Verifies `program` and records the walk that decides whether it may run: the second one, if the
+/// first relied on an unsound rule of the kernel.
 pub fn verify_watched(program: &Program, config: &Config) -> (Outcome, Graph) {
     let first = walk_watched(program, config, false);
     let doubt = match &first.0.verdict {

@@ -12,29 +12,29 @@ use rustc_hash::FxHashMap;
 use skep_uapi::TypeFlag;
 use std::sync::Arc;
 
-/// Makes the record.
+/// Builds the record.
 pub(crate) struct Recorder {
     pub(crate) graph: Graph,
-    /// Node before the next one of the path, and its state.
+    /// The last node of the current path, and its state.
     last: (u32, Arc<State>),
-    /// The same of the branches that wait.
+    /// The same for pending branches.
     waiting: Vec<(u32, Arc<State>)>,
     /// Nodes and states of checkpoints.
     checkpoints: FxHashMap<CkptId, (u32, Arc<State>)>,
-    /// A checkpoint that the next node is.
+    /// The checkpoint saved at the next node.
     saved: Option<CkptId>,
-    /// Claims by the names that the walk has for them.
+    /// Claims, by the walk's names.
     by_name: FxHashMap<(u32, i32), u32>,
     slot_names: FxHashMap<SlotClaim, u32>,
-    /// The next node begins a function.
+    /// Whether the next node begins a function.
     at_root: bool,
 }
 
-/// What a checkpoint that covers the path asks of it.
+/// What the covering checkpoint requires of the path.
 pub(crate) struct Covered {
     pub(crate) by: CkptId,
     pub(crate) matters: Vec<Matters>,
-    /// Every value is within its own.
+    /// Whether every value is within the checkpoint's range.
     pub(crate) within: bool,
 }
 
@@ -92,7 +92,7 @@ impl Recorder {
         }
     }
 
-    /// The path is cut off.
+    /// The path is pruned.
     pub(crate) fn cut(&mut self, cur: &VerifierState, arena: &Arena, insn: u32, covered: Covered) {
         if cur.meta.speculative {
             return;
@@ -206,7 +206,7 @@ impl Recorder {
 /// Call site of the entry frame of a callback that runs later.
 const ASYNC: i32 = i32::MIN;
 
-/// Whether both are the same frame, maybe at different times.
+/// Whether both are the same frame, possibly at different times.
 fn is_same(old: &FrameState, new: &FrameState) -> bool {
     (old.callsite, old.in_callback) == (new.callsite, new.in_callback)
 }
@@ -220,9 +220,9 @@ fn claim_of(reg: &Reg) -> Claim {
         Base::Stack => K::Stack(reg.frameno()),
         Base::Packet => K::Packet(reg.range()),
         Base::PacketEnd => K::PacketEnd,
-        // A function that is never called is left out: its address may be 0.
+        // A function that is never called is removed: its address may be 0.
         Base::Arena | Base::Func => K::Wild,
-        // Offsets into memory that may be read anywhere are not followed.
+        // Offsets into untrusted memory, which probes may read anywhere, are not tracked.
         Base::Mem if reg.ty.flags.contains(TypeFlag::PTR_UNTRUSTED) => K::Wild,
         _ => K::Pointer,
     };

@@ -3,7 +3,7 @@
 use super::words::text;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A public type, as the macro is told of it.
+/// A public type declared by a macro call.
 pub(super) struct Declared {
     pub(super) name: String,
     /// `struct` or `enum`.
@@ -12,7 +12,7 @@ pub(super) struct Declared {
     pub(super) members: Vec<String>,
 }
 
-/// What a macro declares for others, if it is of this form.
+/// The type that a macro call declares, if it has this form.
 pub(super) fn declared(of: &syn::Macro) -> Option<Declared> {
     let tokens: Vec<TokenTree> = of.tokens.clone().into_iter().collect();
     let is = |tree: &TokenTree, word: &str| matches!(tree, TokenTree::Ident(i) if i == word);
@@ -27,7 +27,8 @@ pub(super) fn declared(of: &syn::Macro) -> Option<Declared> {
     Some(Declared { name, kind, members: members(body) })
 }
 
-/// What stands between semicolons, or commas if there are none, without attributes and comments.
+/// The parts separated by semicolons, or by commas if there are none, without attributes and
+/// comments.
 pub(super) fn members(body: TokenStream) -> Vec<String> {
     let is_end = |tree: &TokenTree| matches!(tree, TokenTree::Punct(p) if p.as_char() == ';');
     let end = if body.clone().into_iter().any(|tree| is_end(&tree)) { ';' } else { ',' };

@@ -1,4 +1,4 @@
-//! What others see of a crate: a walk from its root along what is public.
+//! The public items of a crate: a walk from its root.
 
 use super::tree::{Crates, Place, Target, is_hiding, name_of};
 use super::words::text;
@@ -7,7 +7,7 @@ use super::{macros, rules};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Fields, ImplItem, Item, ItemImpl, TraitItem, Type, Visibility};
 
-/// The lines of the snapshot, in order, and what is wrong with them.
+/// The lines of the snapshot, in order, and violated rules.
 #[derive(Default)]
 pub(super) struct Public {
     pub(super) lines: Vec<String>,
@@ -18,7 +18,7 @@ struct Walk<'a> {
     crates: &'a Crates,
     /// The `impl` blocks of types.
     impls: BTreeMap<(Place, usize), Vec<&'a ItemImpl>>,
-    /// What macros write for types: what follows the path of each.
+    /// Lines for types from macros, to be prefixed with the type's path.
     written: BTreeMap<(Place, usize), Vec<String>>,
     /// The first path to each item and module.
     seen: BTreeMap<Target, String>,
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Own items first, so that what is handed on points to where it is.
+    /// Own items first, so that re-exports refer to them.
     fn module(&mut self, path: &str, place: &Place) {
         let crates = self.crates;
         let module = crates.module(place);
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
                 self.target(&format!("{path}::{name}"), &Target::Item(place.clone(), number));
             }
         }
-        // Names of single items before whole modules: the shorter path is the first.
+        // Names of single items before whole modules, so that the shorter path comes first.
         let mut modules = Vec::new();
         for item in &module.items {
             let Item::Mod(declared) = item else { continue };
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        // Modules first: an item stands where it is at home.
+        // Modules first: an item is described where it is defined.
         modules.sort_by_key(|(_, target)| matches!(target, Target::Item(..)));
         modules.iter().for_each(|(path, target)| self.target(path, target));
     }
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What an `impl` adds to a type.
+    /// Adds the items of an `impl` block to a type.
     fn block(&mut self, path: &str, block: &ItemImpl) {
         for member in &block.items {
             match member {
@@ -301,14 +301,14 @@ fn path_of(ty: &Type) -> Option<Vec<String>> {
     Some(ty.path.segments.iter().map(|segment| segment.ident.to_string()).collect())
 }
 
-/// Fields without what is said of them.
+/// Fields without attributes.
 fn bare(fields: &Fields) -> Fields {
     let mut fields = fields.clone();
     fields.iter_mut().for_each(|field| field.attrs.clear());
     fields
 }
 
-/// The traits that a type has, by `derive` or `impl`, and whether others may match on all of it.
+/// The traits of a type, from `derive` or `impl`, and whether it is `non_exhaustive`.
 fn derives(attributes: &[syn::Attribute], impls: &[&ItemImpl]) -> String {
     let mut traits = BTreeSet::new();
     let mut open = "";

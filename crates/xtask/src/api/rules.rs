@@ -1,12 +1,12 @@
-//! What no public signature has: long tuples, raw addresses.
+//! Rules for public signatures: no long tuples, no raw addresses.
 
 use syn::visit::{self, Visit};
 use syn::{FnArg, ReturnType, Signature, Type};
 
-/// Parts of a tuple that need no names.
+/// Maximum number of elements of a tuple.
 const PARTS_MAX: usize = 2;
 
-/// What is wrong with a signature, if anything is.
+/// The rule that a signature violates, if any.
 pub(super) fn of_signature(signature: &Signature) -> Option<&'static str> {
     let mut seen = Seen::default();
     seen.visit_signature(signature);
@@ -19,7 +19,7 @@ pub(super) fn of_signature(signature: &Signature) -> Option<&'static str> {
     (is_address && signature.unsafety.is_none()).then_some(ADDRESS)
 }
 
-/// What is wrong with the type of a field, a constant or an alias.
+/// The rule that the type of a field, constant or alias violates, if any.
 pub(super) fn of_type(ty: &Type) -> Option<&'static str> {
     let mut seen = Seen::default();
     seen.visit_type(ty);

@@ -1,4 +1,4 @@
-//! The crates of this repository as trees of modules, and where their paths lead.
+//! The crates of this repository as module trees, and the resolution of paths.
 
 use super::macros;
 use std::collections::BTreeMap;
@@ -7,23 +7,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syn::{Item, UseTree, Visibility};
 
-/// A module of a crate: name of the crate's folder in paths (`skep_btf`), number of the module.
+/// A module of a crate: the crate's name in paths (`skep_btf`), the index of the module.
 pub(super) type Place = (String, usize);
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Target {
     Module(Place),
-    /// An item of a module, by its number.
+    /// An item of a module, by index.
     Item(Place, usize),
-    /// Of no crate of ours.
+    /// An item of another project's crate.
     Foreign(String),
 }
 
 #[derive(Default)]
 pub(super) struct Module {
     pub(super) items: Vec<Item>,
-    /// Names of modules inside, and their numbers.
+    /// Names of submodules, and their indices.
     pub(super) below: BTreeMap<String, usize>,
     above: Option<usize>,
     uses: Vec<Use>,
@@ -41,11 +41,11 @@ pub(super) struct Use {
 #[derive(Default)]
 pub(super) struct Crates(BTreeMap<String, Vec<Module>>);
 
-/// Imports of imports that are followed.
+/// Maximum number of imports followed for one path.
 const DEPTH_MAX: usize = 16;
 
 impl Crates {
-    /// Those in `crates/`.
+    /// Reads the crates in `crates/`.
     pub(super) fn read(root: &Path) -> Result<Crates, Box<dyn Error>> {
         let mut crates = Crates::default();
         for folder in fs::read_dir(root.join("crates"))? {
@@ -61,7 +61,7 @@ impl Crates {
         Ok(crates)
     }
 
-    /// Of files: package, path, text.
+    /// From files: package, path, text.
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str, &str)]) -> Result<Crates, Box<dyn Error>> {
         let mut crates = Crates::default();
@@ -102,7 +102,7 @@ impl Crates {
         self.0.keys()
     }
 
-    /// What a path leads to that stands in a module; several if a name is of a type and a function.
+    /// The targets of a path in a module; several if a name is both a type and a function.
     pub(super) fn find(&self, from: &Place, path: &[String], depth: usize) -> Vec<Target> {
         let Some((first, rest)) = path.split_first().filter(|_| depth < DEPTH_MAX) else {
             return vec![];
@@ -127,7 +127,7 @@ impl Crates {
         }
     }
 
-    /// What a path leads to from a module.
+    /// Resolves a path inside a module.
     fn inside(&self, from: &Place, path: &[String], depth: usize) -> Vec<Target> {
         let Some((first, rest)) = path.split_first() else {
             return vec![Target::Module(from.clone())];
@@ -178,7 +178,7 @@ impl Module {
     }
 }
 
-/// Where the files of modules are.
+/// The files of modules.
 struct Files<'a> {
     folder: PathBuf,
     read: &'a dyn Fn(&Path) -> Option<String>,
@@ -209,7 +209,7 @@ fn fill(
                 let number = modules.len();
                 modules.push(Module { above: Some(at), ..Module::default() });
                 modules[at].below.insert(name, number);
-                // The declaration stays, for its visibility; what is in it has its own place.
+                // The declaration is kept for its visibility; its contents are a separate module.
                 modules[at].items.push(Item::Mod(syn::ItemMod { content: None, ..item }));
                 fill(modules, number, inner, &Files { folder, read: files.read })?;
             }
@@ -254,7 +254,7 @@ fn leaves(tree: &UseTree, path: &mut Vec<String>, is_public: bool, found: &mut V
     }
 }
 
-/// Tests, and what documents do not show.
+/// Whether an item is a test or hidden from documentation.
 fn is_left_out(item: &Item) -> bool {
     let attributes = match item {
         Item::Const(item) => &item.attrs,

@@ -1,6 +1,6 @@
-//! Tokens as people write them.
+//! Tokens as formatted text.
 
-/// Words after which a space stands, whatever follows.
+/// Words that are always followed by a space.
 const KEYWORDS: [&str; 8] = ["mut", "dyn", "impl", "as", "in", "for", "where", "const"];
 
 /// `& self , path : & Path` as `&self, path: &Path`.

@@ -1,14 +1,14 @@
-//! A control group of memory, and what the kernel charges to it while a program loads.
+//! A memory control group, and what the kernel charges to it while a program loads.
 //!
-//! Version 1 counts kernel memory apart (`memory.kmem.*`); version 2 counts all of a group, so that
-//! what the process itself maps during a load is in the figure. Both know the most that there was,
-//! and forget it when told to. Nothing is limited.
+//! Version 1 counts kernel memory separately (`memory.kmem.*`); version 2 counts all memory of a
+//! group, so that mappings made by the process during a load are included. Both record a peak that
+//! can be reset. No limit is set.
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Which counters a group has.
+/// The version of the control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     /// `memory.kmem.max_usage_in_bytes`.
@@ -18,7 +18,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Files of what there is, and of the most there was.
+    /// Files of the current value and the peak.
     fn counters(self) -> [&'static str; 2] {
         match self {
             Version::One => ["memory.kmem.usage_in_bytes", "memory.kmem.max_usage_in_bytes"],
@@ -26,7 +26,7 @@ impl Version {
         }
     }
 
-    /// The counter's name, for the reader of a table.
+    /// The counter's name, for table captions.
     pub(super) fn name(self) -> &'static str {
         match self {
             Version::One => "cgroup v1, memory.kmem.max_usage_in_bytes",
@@ -35,7 +35,7 @@ impl Version {
     }
 }
 
-/// A group of its own, removed on drop.
+/// A control group, removed on drop.
 #[derive(Debug)]
 pub(super) struct Group {
     folder: PathBuf,
@@ -43,11 +43,11 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes a group.
+    /// Creates a group.
     ///
     /// # Errors
     ///
-    /// No memory controller is mounted, or no group can be made below it.
+    /// No memory controller is mounted, or no group can be created.
     pub(super) fn new() -> Result<Group, String> {
         let mounts =
             fs::read_to_string("/proc/mounts").map_err(|e| format!("/proc/mounts: {e}"))?;
@@ -72,12 +72,12 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // What it held has ended; a group that stays is empty.
+        // The processes in it have ended; if removal fails, an empty group remains.
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// Where groups of the memory controller are made, by the lines of `/proc/mounts`.
+/// Finds where memory control groups can be created, from the lines of `/proc/mounts`.
 fn find(mounts: &str) -> Option<(PathBuf, Version)> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -109,7 +109,7 @@ impl Meter {
     ///
     /// # Errors
     ///
-    /// The group is not there, or not this process's to join.
+    /// The group does not exist, or this process may not join it.
     pub(super) fn join(folder: &Path) -> std::io::Result<Meter> {
         fs::write(folder.join("cgroup.procs"), std::process::id().to_string())?;
         let there = |version: &Version| folder.join(version.counters()[1]).exists();
@@ -119,12 +119,11 @@ impl Meter {
         Ok(Meter { now: folder.join(now), peak })
     }
 
-    /// How many bytes more than before there were at most while `work` ran.
+    /// The peak during `work`, in bytes above the value before it.
     ///
     /// # Errors
     ///
-    /// A counter cannot be read, or the most there was not be forgotten (Linux before 6.12 with
-    /// version 2).
+    /// A counter cannot be read, or the peak cannot be reset (Linux before 6.12 with version 2).
     pub(super) fn most_of(&mut self, work: impl FnOnce()) -> std::io::Result<u64> {
         self.peak.write_all(b"0\n")?;
         let before = number(&fs::read_to_string(&self.now)?)?;

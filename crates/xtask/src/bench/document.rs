@@ -1,7 +1,7 @@
-//! `cargo xtask bench document FILE...`: takes every table of a document anew.
+//! `cargo xtask bench document FILE...`: renews every table of a document.
 //!
-//! A table stands between `<!-- skep-bench ARGUMENTS -->` and `<!-- end -->`: what that command
-//! prints in a release build, with rbpf and sbpf as peers where engines are compared.
+//! A table is between `<!-- skep-bench ARGUMENTS -->` and `<!-- end -->`: the output of that
+//! command in a release build, with rbpf and sbpf as peers where engines are compared.
 
 use crate::outcome::Ended;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- skep-bench ";
 const END: &str = "<!-- end -->";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep_bench = super::skep_bench_in_release()?;
+    let skep_bench = super::release::skep_bench_in_release()?;
     let peers = super::peers::options()?;
     let mut measure = |words: &[&str]| -> Result<String, String> {
         eprintln!("skep-bench {}", words.join(" "));
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// The text with what `measure` gives for each command.
+/// The text with the output of `measure` for each command.
 fn renewed(
     text: &str,
     measure: &mut dyn FnMut(&[&str]) -> Result<String, String>,

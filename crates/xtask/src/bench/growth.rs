@@ -1,6 +1,7 @@
-//! `cargo xtask bench growth`: insns a second of skep and of the kernel, in turn, as programs grow.
+//! `cargo xtask bench growth`: insns per second of skep and of the kernel, interleaved, as programs
+//! grow.
 //!
-//! Cost must grow with the work: a line that falls behind says where it does not.
+//! The time should be proportional to the work; a line with a lower speed shows where it is not.
 
 use super::shapes::{GROWTH, program};
 use crate::outcome::Ended;
@@ -28,12 +29,12 @@ struct Row {
     size: u32,
     insns: u64,
     states: u64,
-    /// Whether both counted the same.
+    /// Whether the counts of both are equal.
     equal: bool,
-    /// Million insns a second, at best.
+    /// Million insns per second, best round.
     kernel_minsns_s: f64,
     skep_minsns_s: f64,
-    /// How many times faster, by the medians.
+    /// Speedup, ratio of medians.
     ratio: Ratio,
 }
 
@@ -61,9 +62,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(rows.iter().all(|row| row.equal).into())
 }
 
-/// What is not optimized has no speed worth a figure.
+/// Only optimized builds are measured.
 fn again_in_release(args: &Args) -> crate::Outcome {
-    let mut command = super::cargo();
+    let mut command = super::release::cargo();
     command.args(["run", "--quiet", "--release", "-p", "xtask", "--", "bench", "growth"]);
     command.arg(format!("--time={}", args.time)).args(args.json.then_some("--json"));
     Ok(command.status()?.success().into())

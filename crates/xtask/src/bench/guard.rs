@@ -1,11 +1,11 @@
-//! `cargo xtask bench guard`: callgrind's instruction counts of the stress shapes and the hostile
-//! ones against those in `tests/callgrind.toml`.
+//! `cargo xtask bench guard`: compares callgrind's instruction counts of the stress and hostile
+//! programs with those in `tests/callgrind.toml`.
 //!
-//! Counts are the same in every run of one binary on one machine, so this is no timed test. They
-//! depend on the compiler, whose version is recorded beside them: with another one there is nothing
-//! to compare. They depend a little on the C library too, which copies and clears memory in the way
-//! that the CPU does best, and on valgrind, which shows it a CPU. That is recorded and no excuse: a
-//! count that is worse is worse, and is said beside what else is not as it was.
+//! Counts are the same in every run of one binary on one machine, so this does not measure time.
+//! They depend on the compiler, whose version is recorded; with another version the check is
+//! skipped. They depend slightly on the C library, which selects its memory functions by CPU
+//! features, and on valgrind, which emulates a CPU. These are recorded too, but do not excuse a
+//! regression: a worse count is reported together with what has changed.
 
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
@@ -15,16 +15,16 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The record.
+/// The recorded counts.
 const RECORD: &str = "tests/callgrind.toml";
-/// What is counted.
+/// The programs that are counted.
 const SHAPES: [&str; 2] = ["tests/programs/stress_*.bpf.o", "tests/programs/hostile.bpf.o"];
-/// More than this is a regression, percent.
+/// A larger increase is a regression, percent.
 const TOLERANCE_PERCENT: f64 = 2.0;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Write the counts down as they are now.
+    /// Record the current counts.
     #[arg(long)]
     write: bool,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 struct Record {
     /// `rustc --version` without date and hash, and the machine.
     compiler: String,
-    /// What else they depend on, by name.
+    /// Other dependencies, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     host: BTreeMap<String, String>,
     /// Instructions of one verification, by `FILE:PROG`.
@@ -76,7 +76,7 @@ fn read(path: &Path) -> Result<Record, Box<dyn std::error::Error>> {
     Ok(toml::from_str(&text).map_err(|e| format!("{RECORD}: {e}"))?)
 }
 
-/// What the counts depend on, beside the compiler and our code.
+/// Dependencies of the counts, apart from the compiler and our code.
 fn host() -> BTreeMap<String, String> {
     let asked = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output().ok()?;
@@ -92,7 +92,7 @@ fn host() -> BTreeMap<String, String> {
     named.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// The features of the CPU by which the C library chooses how to copy memory.
+/// The CPU features by which the C library selects its memory functions.
 fn cpu(cpuinfo: &str) -> String {
     const FEATURES: [&str; 8] = ["avx", "avx2", "avx512vl", "bmi2", "erms", "fsrm", "movbe", "rtm"];
     let flags = cpuinfo.lines().find_map(|line| line.strip_prefix("flags"));
@@ -100,7 +100,7 @@ fn cpu(cpuinfo: &str) -> String {
     FEATURES.into_iter().filter(has).collect::<Vec<_>>().join(" ")
 }
 
-/// What of the host is known to be another one: name, then, now.
+/// The recorded dependencies that have changed: name, old value, new value.
 fn moved<'a>(
     then: &'a BTreeMap<String, String>,
     now: &'a BTreeMap<String, String>,
@@ -111,7 +111,7 @@ fn moved<'a>(
     pairs.filter(|(_, then, now)| then != now).collect()
 }
 
-/// Prints the counts and returns how many are more than is tolerated, or absent.
+/// Prints the counts and returns how many exceed the tolerance or are missing.
 fn compare(stored: &Record, now: &Record) -> usize {
     let mut worse = 0;
     for (name, &count) in &now.instructions {
@@ -138,9 +138,9 @@ fn compare(stored: &Record, now: &Record) -> usize {
     worse
 }
 
-/// Builds skep and lets it count itself.
+/// Builds skep and counts its instructions.
 fn count() -> Result<BTreeMap<String, u64>, Box<dyn std::error::Error>> {
-    let mut command = Command::new(super::skep_bench_in_release()?);
+    let mut command = Command::new(super::release::skep_bench_in_release()?);
     command.current_dir(crate::root());
     command.args(["verify", "--btf=none", "--callgrind", "--json"]).args(SHAPES);
     let output = command.stderr(std::process::Stdio::inherit()).output()?;

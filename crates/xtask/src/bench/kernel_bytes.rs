@@ -1,8 +1,8 @@
-//! What the host kernel has allocated at most while it verifies, measured in a process of its own.
+//! Peak memory that the host kernel allocates to verify a program, measured in a separate process.
 //!
-//! Maps, BTF and insns are there before; what a load adds is the verifier's working set and the
-//! program that it makes. Every load is done so often, and the middle figure taken: what its
-//! allocators keep at hand differs by some pages.
+//! Maps, BTF and insns are allocated before; a load adds the verifier's working set and the
+//! resulting program. Every load is repeated and the median taken, because the allocators' caches
+//! vary by some pages.
 
 use super::cgroup::{Group, Meter};
 use crate::objects;
@@ -15,7 +15,7 @@ use skep_kernel::judge::{Prepared, as_loaded};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Loads of each program.
+/// Number of loads of each program.
 const LOADS: usize = 5;
 
 #[derive(clap::Args)]
@@ -25,12 +25,12 @@ pub(crate) struct WorkerArgs {
     group: PathBuf,
 }
 
-/// What one program of a file took.
+/// The result for one program of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
-    /// Bytes; `None` if the kernel did not take what the program needs.
+    /// Bytes; `None` if the kernel did not accept a map or BTF that the program needs.
     pub(super) bytes: Option<u64>,
-    /// The same of a program that does nothing: what any load takes.
+    /// The same for an empty program: the base cost of a load.
     pub(super) nothing_bytes: u64,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn of_file(file: &Path, group: &Group) -> Result<Vec<Measured>, Strin
     serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())
 }
 
-/// In that process.
+/// The measuring process.
 pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     let object = objects::open(&args.file, &objects::host()?)?;
     let mut meter = Meter::join(&args.group)?;
@@ -71,7 +71,7 @@ fn most_of(program: &Program, meter: &mut Meter) -> std::io::Result<Option<u64>>
     Ok(bytes.get(LOADS / 2).copied())
 }
 
-/// Two insns.
+/// A program of two insns.
 fn nothing() -> Result<Program, String> {
     let assembly = assemble("r0 = 0\nexit\n", &|_| None).map_err(|e| e.to_string())?;
     Ok(Program {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench limits PATH...`: whether `skep stat --mem-limit` keeps what it promises.
+//! `cargo xtask bench limits PATH...`: whether `skep stat --mem-limit` stays below the limit.
 //!
-//! Each limit is one run; its peak resident set is what the kernel says (`VmHWM`), looked at every
-//! millisecond: it only grows, so what may be missed is growth in the last one.
+//! Each limit is one run. Its peak resident set (`VmHWM`) is sampled every millisecond: the value
+//! only grows, so only growth in the last millisecond can be missed.
 
 use serde::Deserialize;
 use skep_report::Grid;
@@ -18,18 +18,18 @@ pub(crate) struct Args {
     /// Limits, MiB.
     #[arg(long, value_delimiter = ',', default_values_t = [32, 48, 64, 100, 200, 400])]
     mib: Vec<u64>,
-    /// Logs are made and printed too, at level 2.
+    /// Also produce and print logs, at level 2.
     #[arg(long)]
     logs: bool,
 }
 
-/// What one run was like.
+/// The result of one run.
 struct Ran {
     seconds: f64,
     peak_kib: u64,
     exit: i32,
     programs: usize,
-    /// Programs that the limit left without a verdict.
+    /// Number of programs without a verdict because of the limit.
     over: usize,
 }
 
@@ -42,7 +42,7 @@ struct Shown {
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep = super::skep_in_release()?;
+    let skep = super::release::skep_in_release()?;
     let headings = ["Limit, MiB", "Peak, MiB", "Seconds", "Exit", "Programs", "Without a verdict"];
     let mut table = Grid::new(&headings, 0);
     let mut held = true;
@@ -94,8 +94,8 @@ fn once(skep: &Path, args: &Args, limit: Option<u64>) -> Result<Ran, Box<dyn std
     Ok(Ran { seconds, peak_kib, exit, programs, over })
 }
 
-/// Programs in the output, and those of them that the limit left without a verdict. Logs stand
-/// before the rows.
+/// The number of programs in the output, and of those without a verdict because of the limit. Logs
+/// precede the rows.
 fn count(text: &str) -> (usize, usize) {
     let rows = text.rfind("\n[").map_or(text, |at| &text[at..]);
     let rows: Vec<Shown> = serde_json::from_str(rows.trim()).unwrap_or_default();

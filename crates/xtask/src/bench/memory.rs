@@ -1,11 +1,10 @@
-//! `cargo xtask bench memory`: the most bytes that skep's verifier had allocated at one time,
-//! beside what the kernel's had.
+//! `cargo xtask bench memory`: peak memory of skep's verifier, compared with the kernel's.
 //!
-//! The kernel's figure is what its memory controller charges to a group while the program loads, as
-//! veristat's `mem_peak` is (`kernel_bytes`). Where no group can be made there is a lower bound,
-//! and the table says so: the sizes of its structures, as its BTF gives them, times the counts that
-//! both verifiers report. Left out of it, in the kernel's favour: frames beyond the first, stack
-//! slots, jump history, branches that wait, and what its allocator rounds up.
+//! The kernel's figure is what its memory controller charges to a group while the program loads,
+//! like veristat's `mem_peak` (`kernel_bytes`). If no group can be created, a lower bound is used
+//! and the table says so: the sizes of its structures from its BTF, times the counts reported by
+//! both verifiers. This leaves out, in the kernel's favour: frames beyond the first, stack slots,
+//! jump history, pending branches, and allocator rounding.
 
 use super::cgroup::Group;
 use super::kernel_bytes;
@@ -20,7 +19,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// Object files, and folders of them; the stress shapes by default.
     paths: Vec<PathBuf>,
-    /// Do not ask the kernel: the lower bound by its structures.
+    /// Do not measure the kernel: use the lower bound from its structures.
     #[arg(long)]
     structures: bool,
 }
@@ -30,11 +29,11 @@ pub(crate) struct Args {
 struct Sizes {
     /// The working set of one verification.
     env: u64,
-    /// A saved state, with its place in the list of those at its insn.
+    /// A saved state, with its entry in the list of states of an insn.
     state: u64,
     /// One frame: eleven registers and bookkeeping.
     frame: u64,
-    /// A row for each insn.
+    /// A row per insn.
     insn: u64,
 }
 
@@ -52,20 +51,20 @@ impl Sizes {
         })
     }
 
-    /// What the kernel had at least.
+    /// The kernel's lower bound.
     fn at_least(self, insns: u64, peak_states: u64) -> u64 {
         self.env + insns * self.insn + peak_states * (self.state + self.frame)
     }
 }
 
-/// One program, with what skep needed for it.
+/// One program, with the memory that skep used.
 struct Row {
     name: String,
     insns: u64,
     counts: Counts,
 }
 
-/// Where the kernel's figure comes from.
+/// Source of the kernel's figure.
 enum Kernel {
     Counted(Group),
     AtLeast(Sizes),
@@ -114,7 +113,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// Says what the kernel's figure will be; or why there is none.
+/// Chooses the source of the kernel's figure, or says why there is none.
 fn kernel(args: &Args, host: &Host) -> Result<Kernel, String> {
     let why = match args.structures {
         true => "not asked for".to_owned(),

@@ -1,10 +1,10 @@
-//! `cargo xtask bench peers`: `skep-bench run` as it is shipped, beside rbpf and sbpf, which are
-//! fetched and built when this runs (`peers/` is a workspace of its own).
+//! `cargo xtask bench peers`: runs `skep-bench run` in a release build, compared with rbpf and
+//! sbpf, which are fetched and built on demand (`peers/` is a separate workspace).
 
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// Engines that `skep-peers` knows: name, the newest -mcpu whose insns it takes, argument.
+/// Engines that `skep-peers` supports: name, newest supported -mcpu, argument.
 const PEERS: [(&str, &str, &str); 3] =
     [("rbpf", "v3", "rbpf"), ("sbpf, bare", "v2", "sbpf"), ("sbpf", "v2", "sbpf-default")];
 
@@ -24,16 +24,17 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             (Vec::new(), "peers that could not be run: ")
         }
     };
-    let mut command = std::process::Command::new(super::skep_bench_in_release()?);
+    let mut command = std::process::Command::new(super::release::skep_bench_in_release()?);
     command.current_dir(crate::root()).arg("run").args(peers);
     let is_success = command.args(&args.rest).status()?.success();
-    // Whether clang and the kernel could, and programs that a peer cannot run, the table says.
+    // The table says whether clang and the kernel were available, and which programs a peer cannot
+    // run.
     println!("\n{said}{}", PEERS.map(|(name, ..)| name).join("; "));
     println!("peers that are not tried (no registry of packages has them): uBPF; LLVM's JIT");
     Ok(is_success.into())
 }
 
-/// The options of `skep-bench run` that name the peers, which are built.
+/// The options of `skep-bench run` for the peers; builds them.
 pub(super) fn options() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let peers = peers_in_release()?;
     let option = |(name, cpu, argument): (&str, &str, &str)| {
@@ -44,7 +45,7 @@ pub(super) fn options() -> Result<Vec<String>, Box<dyn std::error::Error>> {
 
 fn peers_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
     let folder = crate::root().join("target/peers");
-    let mut build = super::cargo();
+    let mut build = super::release::cargo();
     build.args(["build", "--quiet", "--release", "--manifest-path=peers/Cargo.toml"]);
     build.arg("--target-dir").arg(&folder);
     if !build.stdout(Stdio::null()).status()?.success() {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench scaling PATH...`: how much faster a corpus is verified on several cores.
+//! `cargo xtask bench scaling PATH...`: speedup of verifying a corpus on several cores.
 //!
-//! Whole runs of `skep stat`, with one thread and with several, in turn; so reading the kernel's
-//! BTF and printing, which one thread does, are in it.
+//! Measures whole runs of `skep stat` with one thread and with several, interleaved; this includes
+//! reading the kernel's BTF and printing, which are single-threaded.
 
 use crate::outcome::Ended;
 use skep_bench::{Ratio, Rounds, Spread, interleave};
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     /// Object files, and folders of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Threads to compare with one.
+    /// Number of threads to compare with one.
     #[arg(long, default_value_t = 2)]
     jobs: u32,
     /// Rounds.
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep = super::skep_in_release()?;
+    let skep = super::release::skep_in_release()?;
     let once = |side: usize| -> Result<f64, Box<dyn std::error::Error>> {
         let jobs = if side == 0 { 1 } else { args.jobs };
         let mut command = Command::new(&skep);

@@ -1,26 +1,26 @@
-//! Programs that grow: in insns, frames, states at one insn, stack. Texts in the kernel's notation.
+//! Programs of variable size: insns, frames, states at one insn, stack. In the kernel's notation.
 
 use skep::insn::asm::assemble;
 use skep::program::Program;
 use skep::uapi::ProgType;
 use std::fmt::Write as _;
 
-/// How a program grows.
+/// What grows with the size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A loop of ALU insns with a counter; the size is the insns that are walked.
+    /// A loop of ALU insns with a counter; the size is the number of insns walked.
     Loop,
-    /// `if x == n, x++` with n from 0; the size is the insns that are walked.
+    /// `if x == n, x++` with n from 0; the size is the number of insns walked.
     Branches,
-    /// Such branches in the innermost of so many frames.
+    /// Such branches in the innermost of this many frames.
     Frames,
-    /// So many states at one insn, none like another, each compared with every new one.
+    /// This many different states at one insn, each compared with every new one.
     States,
-    /// Such branches with so many stack slots that stay in use.
+    /// Such branches with this many live stack slots.
     Slots,
 }
 
-/// Shape, what its size counts, and the sizes.
+/// Shape, unit of its size, sizes.
 pub(super) const GROWTH: [(Shape, &str, &[u32]); 5] = [
     (Shape::Loop, "insns, loop", &[1_000, 10_000, 100_000, 990_000]),
     (Shape::Branches, "insns, branches", &[1_000, 10_000, 100_000, 990_000]),
@@ -29,7 +29,7 @@ pub(super) const GROWTH: [(Shape, &str, &[u32]); 5] = [
     (Shape::Slots, "stack slots", &[1, 8, 32, 63]),
 ];
 
-/// Branches of the shapes whose size is another.
+/// Number of branches in shapes whose size is something else.
 const STEPS: u32 = 2_000;
 
 /// The program of a shape and size.
@@ -68,12 +68,12 @@ fn counting(rounds: u32) -> String {
     )
 }
 
-/// On the number in r6.
+/// Branches on the number in r6.
 fn branches(steps: u32) -> String {
     lines(|text| (0..steps).try_for_each(|n| write!(text, "if r6 != {n} goto +1\nr6 += 1\n")))
 }
 
-/// A row of functions, each with eight stack slots and registers of its own across the call.
+/// A chain of functions, each with eight stack slots and registers that are live across the call.
 fn frames(count: u32) -> String {
     lines(|text| {
         writeln!(text, "r1 = *(u32 *)(r1 + 0)")?;
@@ -95,8 +95,8 @@ fn frames(count: u32) -> String {
     })
 }
 
-/// The kernel forgets a state that misses more than three times for each hit and three more: each
-/// number comes so often that it is kept to the end.
+/// The kernel evicts a state after three misses plus three per hit: each number repeats often
+/// enough for its state to be kept.
 fn states(count: u32) -> String {
     let mut value = 0;
     lines(|text| {

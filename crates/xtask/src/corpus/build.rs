@@ -1,4 +1,4 @@
-//! Builds the selftests' BPF programs, with the flags that their makefile would use.
+//! Builds the selftests' BPF programs with the flags of their makefile.
 
 use super::{Result, output, run_quietly};
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Clang of the packages that the corpus installs.
 pub(super) const CLANG: &str = "clang-19";
-/// Folders that clang looks through last, as the makefile asks: the host's own headers.
+/// Include folders that clang searches last, like the makefile: the host's headers.
 const HOST_INCLUDES: [&str; 4] = [
     "/usr/lib/llvm-19/lib/clang/19/include",
     "/usr/local/include",
@@ -16,8 +16,8 @@ const HOST_INCLUDES: [&str; 4] = [
     "/usr/include",
 ];
 
-/// `include/vmlinux.h` from the host's BTF, `include/bpf/` with the library's headers and the
-/// helper definitions that `bpf_doc.py` derives from the uapi header.
+/// Generates `include/vmlinux.h` from the host's BTF, and `include/bpf/` with libbpf's headers and
+/// the helper definitions that `bpf_doc.py` derives from the uapi header.
 pub(super) fn generate_headers(src: &Path) -> Result {
     let include = src.join("include-bpf");
     let bpf = include.join("bpf");

@@ -1,4 +1,4 @@
-//! Cuts the BPF ELF images out of binaries that embed them (libbpf skeletons).
+//! Extracts BPF ELF images from binaries that embed them (libbpf skeletons).
 
 use super::{Result, output};
 use std::fs;
@@ -10,7 +10,7 @@ const MAGIC: &[u8] = b"\x7fELF\x02\x01\x01";
 /// `e_type` ET_REL and `e_machine` EM_BPF.
 const REL_BPF: [u8; 4] = [1, 0, 247, 0];
 
-/// All images in the binaries of the package, each image once.
+/// All images in the binaries of the package, without duplicates.
 pub(super) fn libbpf_tools(to: &Path) -> Result {
     let io = |e: std::io::Error| format!("{}: {e}", to.display());
     fs::create_dir_all(to).map_err(io)?;
@@ -49,7 +49,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 /// Length of the image at the start of `elf`: up to the end of its last section or of its section
-/// headers, whichever is later; `None` if it is no relocatable BPF image.
+/// headers, whichever is later; `None` if it is not a relocatable BPF image.
 fn image_len(elf: &[u8]) -> Option<usize> {
     if elf.get(16..20)? != REL_BPF {
         return None;
@@ -76,7 +76,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// An image of one section header behind 8 bytes of contents.
+    /// An image with one section header after 8 bytes of contents.
     fn image() -> Vec<u8> {
         let mut elf = vec![0u8; 64 + 8 + 64];
         elf[..7].copy_from_slice(MAGIC);

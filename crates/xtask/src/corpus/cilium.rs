@@ -1,7 +1,7 @@
 //! Builds Cilium's datapath: every configuration of its complexity tests, and its unit tests.
 //!
-//! Nobody here wrote these programs, and none of them decided how the verifier was made: they are
-//! what agreement is looked at on after everything else.
+//! These programs were not used in developing the verifier, so they are an independent test of
+//! agreement.
 
 use super::build::CLANG;
 use super::{Result, run_quietly};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A source, what is defined for it, and the name of its object.
+/// A source file, its definitions, and the name of its object.
 struct Unit {
     source: PathBuf,
     name: String,
@@ -18,8 +18,8 @@ struct Unit {
     cpu: &'static str,
 }
 
-/// Builds what lies in the checkout `from` into `dir/cilium`; returns a line for each source that
-/// does not compile.
+/// Builds the checkout `from` into `dir/cilium`; returns a line for each source that does not
+/// compile.
 pub(super) fn all(from: &Path, dir: &Path) -> Result<Vec<String>> {
     let bpf = from.canonicalize().map_err(|e| format!("{}: {e}", from.display()))?.join("bpf");
     let to = dir.join("cilium");
@@ -34,7 +34,7 @@ pub(super) fn all(from: &Path, dir: &Path) -> Result<Vec<String>> {
     Ok(units.par_iter().filter_map(|unit| one(&bpf, &to, unit).err()).collect())
 }
 
-/// `complexity-tests/KERNEL/PROGRAM/N.txt`: options of the compiler, one a line.
+/// `complexity-tests/KERNEL/PROGRAM/N.txt`: compiler options, one per line.
 fn configurations(bpf: &Path) -> Result<Vec<Unit>> {
     let mut units = Vec::new();
     for kernel in entries(&bpf.join("complexity-tests"))? {
@@ -67,7 +67,7 @@ fn one(bpf: &Path, to: &Path, unit: &Unit) -> Result {
     run_quietly(&mut clang).map_err(|why| format!("cilium/{}: {why}", unit.name))
 }
 
-/// What lies in a folder, by name.
+/// The contents of a folder, by name.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
     let read = fs::read_dir(folder).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The licences of the crates that are linked into a binary, with their texts: most ask that these
-//! go along with it.
+//! The licences of the crates that are linked into a binary, with their texts, which most licences
+//! require to be included.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `cargo metadata` says of dependencies.
+/// The output of `cargo metadata` about dependencies.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -22,7 +22,7 @@ struct Package {
     version: String,
     license: Option<String>,
     manifest_path: PathBuf,
-    /// A registry; absent for what is in this repository.
+    /// The registry; absent for packages of this repository.
     source: Option<String>,
 }
 
@@ -45,12 +45,12 @@ struct Edge {
 
 #[derive(Deserialize)]
 struct Kind {
-    /// Absent: linked in; else `dev` or `build`.
+    /// Absent for linked crates; otherwise `dev` or `build`.
     kind: Option<String>,
 }
 
-/// Of everything that a package of ours is linked with, for a platform. The text of a licence that
-/// several have is there once.
+/// The licences of everything that a package is linked with on a platform. Identical texts appear
+/// once.
 pub(super) fn of(package: &str, target: &str) -> Result<String, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut asked = Command::new(cargo);
@@ -72,7 +72,7 @@ pub(super) fn of(package: &str, target: &str) -> Result<String, Box<dyn Error>> 
 }
 
 impl Metadata {
-    /// What others have written of what `root` is linked with, by name.
+    /// Third-party packages linked into `root`, by name.
     fn linked(&self, root: &str) -> Vec<&Package> {
         let by_id: BTreeMap<&str, &Package> =
             self.packages.iter().map(|package| (&*package.id, package)).collect();
@@ -92,7 +92,7 @@ impl Metadata {
     }
 }
 
-/// The texts of licences beside a manifest.
+/// The licence texts beside a manifest.
 fn texts(manifest: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let folder = manifest.parent().ok_or("a manifest without a folder")?;
     let mut files = Vec::new();
@@ -111,7 +111,7 @@ fn texts(manifest: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     files.iter().map(text).collect()
 }
 
-/// All crates, then each text under the crates that have it.
+/// All crates, then each text with the crates that use it.
 fn written(found: &[(String, Vec<String>)]) -> String {
     let mut out =
         String::from("The binary holds code of these crates, under the licences that follow:\n\n");

@@ -1,5 +1,5 @@
-//! What is in the packages, and where it goes: the tarball is for any folder, the `.deb` for a
-//! system's.
+//! The contents of the packages and their destinations: the tarball can be unpacked anywhere, the
+//! `.deb` is installed system-wide.
 
 use super::licences;
 use super::tools::{Result, TARGET, answer};
@@ -8,18 +8,18 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Files of the repository that go along.
+/// Files of the repository that are included.
 const DOCUMENTS: [&str; 5] =
     ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
-/// Shells, and what completions are called in the tarball and where they go in a system.
+/// Shells, names of the completions in the tarball, and their paths in a system.
 const COMPLETIONS: [(&str, &str, &str); 3] = [
     ("bash", "skep.bash", "usr/share/bash-completion/completions/skep"),
     ("zsh", "_skep", "usr/share/zsh/vendor-completions/_skep"),
     ("fish", "skep.fish", "usr/share/fish/vendor_completions.d/skep.fish"),
 ];
-/// A file of a package: where it goes, and what it is.
+/// A file of a package: path and contents.
 pub(super) struct Entry {
-    /// From the folder that is unpacked, or from the root of a system.
+    /// Relative to the unpacked folder, or to the root of a system.
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
     pub(super) mode: u32,
@@ -35,15 +35,15 @@ impl Entry {
     }
 }
 
-/// What is in both packages.
+/// The contents of both packages.
 pub(super) struct Parts {
     binary: Vec<u8>,
-    /// `skep-stat.1` and its text.
+    /// Name, such as `skep-stat.1`, and text.
     pages: Vec<(String, Vec<u8>)>,
     /// In the order of [`COMPLETIONS`].
     completions: Vec<Vec<u8>>,
     documents: Vec<(&'static str, Vec<u8>)>,
-    /// The licences of what is linked in.
+    /// The licences of linked crates.
     licences: String,
 }
 
@@ -103,7 +103,7 @@ impl Parts {
     }
 }
 
-/// What Debian's tools are told of the package. A static binary depends on nothing.
+/// The control file of the Debian package. A static binary has no dependencies.
 fn control(version: &str, installed_kib: usize) -> String {
     format!(
         "Package: skep\nVersion: {version}\nArchitecture: amd64\nSection: devel\n\
@@ -114,7 +114,7 @@ fn control(version: &str, installed_kib: usize) -> String {
     )
 }
 
-/// The commands that have a page of their own: `[]` for the whole, `["prog", "show"]`.
+/// The commands with a man page: `[]` for the whole, `["prog", "show"]`.
 fn commands(command: &clap::Command) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
@@ -147,7 +147,8 @@ mod tests {
             licences: "MIT".to_owned(),
         };
         let (tarball, deb) = (parts.tarball(), parts.deb("1.2.3"));
-        // The copyright file is Debian's, `control` too; `THIRD-PARTY` is part of the former.
+        // The copyright and `control` files exist only in the .deb; `THIRD-PARTY` is part of the
+        // former.
         assert_eq!(tarball.len() + 1, deb.len());
         let find = |path: &str| deb.iter().find(|file| file.path == path).expect("is there");
         assert_eq!(find("usr/bin/skep").mode, 0o755);

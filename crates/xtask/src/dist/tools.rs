@@ -1,18 +1,18 @@
-//! The tools that make packages, and what they say.
+//! The tools that create packages.
 
 use std::error::Error;
 use std::process::Command;
 
 pub(super) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Static binaries.
+/// Target for static binaries.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-musl";
 
 pub(super) fn is_there(tool: &str) -> bool {
     Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// What a command prints; an error if it fails, with what it says.
+/// The output of a command; if it fails, an error with its messages.
 pub(super) fn answer(command: &mut Command) -> Result<Vec<u8>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| format!("{name}: {e}"))?;

@@ -1,7 +1,8 @@
-//! What mattered to a checkpoint at which a path was cut off: slots, ids, what pointers point to.
+//! The parts of a checkpoint that mattered when a path was pruned: slots, ids, what pointers point
+//! to.
 
+use super::fits::{Fits, describe};
 use super::place::{self, Judge, Origin, Place};
-use super::track::{Fits, describe};
 use skep_interp::Host;
 use skep_verifier::watch::{Change, Claim, ClaimKind, Cut, Graph, Held, SLOTS};
 use std::collections::HashMap;
@@ -41,7 +42,7 @@ pub(super) fn hop_slots(
             free = !fits;
             let at = usize::from(SLOTS) + spi;
             if fits && slot.spilled != 0 {
-                // A number that fits into fewer bytes keeps its id.
+                // A scalar that fits into fewer bytes keeps its id.
                 let value = value & u64::MAX >> (64 - 8 * u32::from(slot.spilled));
                 ids.join(Member { value, claim: *claim, held, hard, place: (i, at) })?;
             }
@@ -63,16 +64,16 @@ pub(super) struct Member {
     pub(super) value: u64,
     pub(super) claim: Claim,
     pub(super) held: Held,
-    /// It mattered.
+    /// Whether it mattered.
     pub(super) hard: bool,
     pub(super) place: (usize, usize),
 }
 
-/// What ids say at a checkpoint.
+/// The relations expressed by ids at a checkpoint.
 #[derive(Default)]
 pub(super) struct Ids {
     known: HashMap<u32, Vec<Member>>,
-    /// Not what their ids say, and it does not matter.
+    /// Pairs that do not match their ids, where that does not matter.
     pub(super) apart: Vec<(usize, usize)>,
 }
 
@@ -110,7 +111,7 @@ impl Ids {
     }
 }
 
-/// Whether the values of two of one id differ by what their ids say.
+/// Whether the values of two members with the same id have the difference that the ids state.
 fn is_linked(a: &Member, b: &Member) -> bool {
     let packet = |m: &Member| matches!(m.claim.kind, ClaimKind::Packet(_));
     let scalar = b.claim.kind == ClaimKind::Scalar;
@@ -121,7 +122,7 @@ fn is_linked(a: &Member, b: &Member) -> bool {
     a.claim.kind != b.claim.kind && !packet(b) || differ == 0
 }
 
-/// Whether a pointer points to what the checkpoint says.
+/// Whether a pointer points to the object that the checkpoint claims.
 pub(super) fn is_class(claim: &Claim, (value, origin): (u64, Origin)) -> bool {
     claim.kind != ClaimKind::Pointer
         || origin.class == 0

@@ -1,29 +1,29 @@
-//! How doubt passes from register to register, as an insn computes.
+//! How doubt propagates between registers as insns compute.
 //!
-//! Where the walk is cut off at a checkpoint to which a number did not matter, the walk may have
-//! that number wrong from there on, and all that is computed of it. If the checkpoint was right
-//! about what mattered, such a number never decides anything.
+//! Where a path was pruned at a checkpoint, and a scalar did not matter to the checkpoint, the
+//! recorded states may be wrong about that scalar from there on, and about everything computed from
+//! it. If the checkpoint was right about what matters, such a scalar never decides anything.
 
 use super::place::{Origin, Place};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep_verifier::watch::{Claim, ClaimKind};
 
-/// Registers that helpers leave undefined, and that of their result.
+/// Registers that helpers leave undefined, and the result register.
 const CLOBBERED: u16 = 0x3f;
 
-/// What an insn does, as far as it matters here.
+/// The effect of an insn, as far as it is relevant here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effect {
-    /// A register that it writes; `None` for calls.
+    /// The register that it writes; `None` for calls.
     pub(super) writes: Option<u8>,
     pub(super) calls: bool,
-    /// It is a conditional jump.
+    /// Whether it is a conditional jump.
     pub(super) branches: bool,
-    /// It computes numbers, and may be walked for two of them.
+    /// Whether it computes scalars, and may be walked as two branches.
     pub(super) computes: bool,
     pub(super) exits: bool,
-    /// Register that holds an address, and the offset.
+    /// Register with the address of a memory access, and the offset.
     pub(super) address: Option<(u8, i16)>,
 }
 
@@ -66,13 +66,13 @@ fn set(mask: &mut u16, reg: u8, on: bool) {
     *mask = *mask & !(1 << reg) | u16::from(on) << reg;
 }
 
-/// Whether one of the operands of a conditional jump is in doubt.
+/// Whether an operand of a conditional jump is in doubt.
 pub(super) fn jumps_on_doubt(insn: Insn, place: &Place) -> bool {
     let by_reg = insn.code & BPF_X != 0;
     bit(place.free, insn.dst) || (by_reg && bit(place.free, insn.src))
 }
 
-/// A register that the insn reads although the walk says that nothing does.
+/// A register that the insn reads although it is dead according to the verifier.
 pub(super) fn reads_dead(insn: Insn, place: &Place) -> Option<u8> {
     let by_reg = insn.code & BPF_X != 0;
     let (dst, src) = (insn.dst, insn.src);
@@ -94,7 +94,7 @@ pub(super) fn reads_dead(insn: Insn, place: &Place) -> Option<u8> {
     dst.or((reads_src && bit(place.dead, src)).then_some(src))
 }
 
-/// Doubt after the insn, which accessed memory at `addr`, on the top frame of `places`.
+/// Updates the doubt after the insn, which accessed memory at `addr`, in the top frame of `places`.
 pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u64)) {
     let Some(top) = places.len().checked_sub(1) else { return };
     let by_reg = insn.code & BPF_X != 0;
@@ -143,7 +143,7 @@ pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u6
     set(&mut places[top].dead, written, false);
 }
 
-/// Where the pointer comes from that the insn wrote to register `reg`; `None` if it is new.
+/// The origin of the pointer that the insn wrote to register `reg`; `None` if it is new.
 pub(super) fn origin(
     insn: Insn,
     (claim, reg): (&Claim, u8),

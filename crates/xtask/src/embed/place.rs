@@ -1,18 +1,17 @@
-//! One frame of a run beside what the walk says of it.
+//! One frame of a run, with the verifier's claims about it.
 
 use skep_domain::Scalar;
 use skep_interp::Host;
 use skep_verifier::watch::{Claim, ClaimKind, Graph, Held, SlotClaim};
 
-/// Where a pointer came from: the address at which its offset was 0, and the class it had then; 0
-/// is none.
+/// The origin of a pointer: the address at which its offset was 0, and its class; 0 for none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Origin {
     pub(super) addr: u64,
     pub(super) class: u32,
 }
 
-/// Slots of a frame.
+/// Number of slots of a frame.
 pub(super) const SLOTS_MAX: usize = 64;
 
 /// A frame.
@@ -20,17 +19,17 @@ pub(super) const SLOTS_MAX: usize = 64;
 pub(super) struct Place {
     /// Its frame pointer.
     pub(super) top: u64,
-    /// Registers when it called another function.
+    /// Registers at the time of its call of another function.
     pub(super) regs: [u64; 11],
-    /// What the walk says of its registers and slots.
+    /// Claims about its registers and slots.
     pub(super) held: [Held; 11],
     pub(super) slots: [Held; SLOTS_MAX],
     pub(super) origins: [Origin; 11],
     pub(super) slot_origins: [Origin; SLOTS_MAX],
-    /// Registers whose values the walk may have wrong since it was cut off at a checkpoint to
-    /// which they did not matter, and what was computed of them.
+    /// Registers in doubt: the recorded states may be wrong about them since the path was pruned at
+    /// a checkpoint to which they did not matter, or they were computed from such registers.
     pub(super) free: u16,
-    /// Registers that nothing may read: what the walk says of them counts for nothing.
+    /// Dead registers: claims about them are ignored.
     pub(super) dead: u16,
     pub(super) free_slots: u64,
     pub(super) dead_slots: u64,
@@ -55,35 +54,35 @@ impl Place {
         }
     }
 
-    /// Whether nothing about it is in doubt.
+    /// Whether nothing in it is in doubt.
     pub(super) fn is_sure(&self) -> bool {
         self.free | self.dead == 0 && self.free_slots | self.dead_slots == 0
     }
 
-    /// The slot that holds the byte at `addr`.
+    /// The slot that contains the byte at `addr`.
     #[inline]
     pub(super) fn slot_at(&self, addr: u64) -> Option<usize> {
         let below = self.top.wrapping_sub(addr);
         (1..=512).contains(&below).then(|| (below as usize - 1) / 8)
     }
 
-    /// What slot `spi` holds; `None` if it is no memory of the run.
+    /// The contents of slot `spi`; `None` if it is not memory of the run.
     pub(super) fn load(&self, spi: usize, host: &dyn Host) -> Option<u64> {
         host.load(self.top.wrapping_sub(8 * (spi as u64 + 1)), 8).ok()
     }
 }
 
-/// What values are judged against, besides claims.
+/// What values are checked against, in addition to claims.
 pub(super) struct Judge<'a> {
     pub(super) graph: &'a Graph,
-    /// Frame pointers, the entry frame's first.
+    /// The frames, the entry frame first.
     pub(super) tops: &'a [Place],
-    /// The end of the packet, once it was loaded.
+    /// The end of the packet, once it has been loaded.
     pub(super) packet_end: Option<u64>,
 }
 
 impl Judge<'_> {
-    /// Whether a register may hold `value`.
+    /// Whether a register with the claim may hold `value`.
     #[inline]
     pub(super) fn fits(&self, claim: &Claim, value: u64, origin: Origin) -> bool {
         match claim.kind {
@@ -110,7 +109,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a slot may hold `value`; `free`: the number spilled there may be any.
+    /// Whether a slot with the claim may hold `value`; `free`: the scalar spilled there is in
+    /// doubt.
     pub(super) fn slot_fits(
         &self,
         slot: &SlotClaim,
@@ -128,7 +128,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the low `bytes` of a number may be those of `value`.
+/// Whether the low `bytes` bytes of `value` may be those of the scalar.
 fn low_fits(val: &Scalar, value: u64, bytes: u32) -> bool {
     let mut low = *val;
     low.coerce_to_size(bytes);
@@ -141,7 +141,7 @@ fn offset(claim: &Claim, value: u64, base: u64) -> u64 {
     value.wrapping_sub(base).wrapping_sub(i64::from(claim.off) as u64)
 }
 
-/// Where a pointer is from that is new.
+/// The origin of a new pointer.
 pub(super) fn begin(claim: &Claim, value: u64) -> Origin {
     match claim.kind {
         ClaimKind::Pointer | ClaimKind::Packet(_) if claim.val.var_off.is_const() => {

@@ -1,25 +1,27 @@
-//! What runs, and on what.
+//! The programs and inputs that are run.
 
-use super::Args;
-use crate::exec_diff::generate::number;
+use super::args::Args;
+use crate::exec_diff::generate::{self as computing, number};
 use crate::mutate::{BATCH, Sources};
 use crate::objects;
+use crate::random::generate;
 use skep::Host;
 use skep::program::Program;
+use skep::uapi::ProgFlags;
 use skep_kernel::judge::as_loaded;
 use skep_runtime::{Ctx, Instance, takes_packet};
 use skep_testkit::rng::Rng;
 use std::path::PathBuf;
 
-/// Where programs come from.
+/// Source of the programs.
 pub(super) enum Source {
     Random,
     Objects(Vec<PathBuf>, Box<Host>),
-    /// What `cargo xtask mutate` makes of objects.
+    /// Programs that `cargo xtask mutate` derives from objects.
     Mutants(Box<Sources>),
 }
 
-/// The seed of all mutants: programs are told apart by their batch.
+/// The seed of all mutants: programs are distinguished by their batch.
 const MUTATE_SEED: u64 = 1;
 
 impl Source {
@@ -34,7 +36,7 @@ impl Source {
         Ok(Source::Objects(objects::find(&args.objects)?, Box::new(objects::host()?)))
     }
 
-    /// The first seed behind the last.
+    /// One past the last seed.
     pub(super) fn end(&self, args: &Args) -> u64 {
         let all = match self {
             Source::Objects(files, _) => files.len() as u64,
@@ -49,7 +51,7 @@ impl Source {
     pub(super) fn programs(&self, seed: u64, each: &mut dyn FnMut(String, Program)) {
         match self {
             Source::Random => {
-                for program in super::random(seed) {
+                for program in random(seed) {
                     each(format!("seed {seed}"), program);
                 }
             }
@@ -85,7 +87,7 @@ pub(super) fn context(instance: &Instance, rng: &mut Rng) -> Result<Ctx, String>
     Ctx::raw(prog_type, &bytes).map_err(|e| e.to_string())
 }
 
-/// A packet: often one that parsers go on with.
+/// A packet, often one that parsers accept.
 fn packet(rng: &mut Rng) -> Vec<u8> {
     let len = 14 + rng.below(200) as usize;
     let mut bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
@@ -106,7 +108,26 @@ fn packet(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// The kind of a failure, without its particulars.
+/// The kind of a failure, without details.
 pub(super) fn kind_of(why: &str) -> String {
     why.chars().filter(|c| !c.is_ascii_digit()).take(90).collect()
+}
+
+/// The random programs of that seed, cycling through all kinds.
+fn random(seed: u64) -> Vec<Program> {
+    let kinds = [computing::Kind::Words, computing::Kind::Maps, computing::Kind::Skb];
+    let mut programs = match seed % 6 {
+        0 | 3 | 5 => vec![generate::program(seed)],
+        at => {
+            let kind = kinds[(seed / 6 % 3) as usize];
+            let size = if at == 4 { 30 } else { 5 };
+            computing::programs(seed, kind, size)
+        }
+    };
+    if seed % 4 == 1 {
+        for program in &mut programs {
+            program.prog_flags |= ProgFlags::TEST_STATE_FREQ;
+        }
+    }
+    programs
 }

@@ -1,8 +1,8 @@
-//! What an insn did to what is claimed.
+//! The effects of an insn on the values with claims.
 
+use super::fits::{Fits, Now, describe};
 use super::flow::{self, Effect};
 use super::place::{self, Judge, Origin, Place};
-use super::track::{Fits, Now, describe};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_LDX, BPF_STX};
 use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
@@ -12,16 +12,16 @@ const CTX: u32 = 2;
 
 const NO_CONTEXT: &str = "on a context that no kernel gives";
 
-/// One step of the run: what the insn that ran did to what it claims.
+/// One step of the run: the effects of the insn that ran on the values with claims.
 pub(super) struct Step<'a> {
     pub(super) graph: &'a Graph,
     pub(super) insn: Insn,
     pub(super) effect: Effect,
-    /// Something ran; else the run was found to be at a node.
+    /// Whether an insn ran; otherwise the run is placed at a node.
     pub(super) is_step: bool,
-    /// What the insn accessed.
+    /// The address that the insn accessed.
     pub(super) addr: u64,
-    /// What is claimed anew follows of a number in doubt.
+    /// Whether new claims depend on a scalar in doubt.
     pub(super) doubt: bool,
 }
 
@@ -121,7 +121,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Where a pointer is from.
+    /// The origin of a pointer.
     fn origin(
         &self,
         change: &Change,

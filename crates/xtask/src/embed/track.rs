@@ -1,15 +1,17 @@
-//! A run beside the walk: which node it is at, and whether it is inside of what the walk says
-//! there.
+//! Follows a run through the graph of the walk: at which node it is, and whether its state is
+//! included in that node's.
 //!
 //! # Invariants
-//! 1. The run is at a node of the walk that led there, from node to node: jumps that the walk says
-//!    are never taken have no node.
-//! 2. What a node claims anew is checked when the run comes to it; a claim that stays was true of
-//!    a value that stays. All claims of the frame are checked again now and then.
-//! 3. Where a path was cut off at a checkpoint, what mattered to the checkpoint is checked whole;
-//!    numbers that did not matter and lie outside are in doubt from there on (`flow`).
+//! 1. The run is at a node of the graph and got there along its edges: jumps that are never taken
+//!    according to the verifier have no node.
+//! 2. New claims of a node are checked when the run reaches it; an existing claim remains true of
+//!    an unchanged value. All claims of the frame are rechecked periodically.
+//! 3. Where a path was pruned at a checkpoint, everything that mattered to the checkpoint is
+//!    checked; scalars that did not matter and are outside of the checkpoint's state are in doubt
+//!    from there on (`flow`).
 
 use super::cut::{Ids, Member, hop_slots, is_class};
+use super::fits::{Fits, Now, describe};
 use super::flow::{self, Effect};
 use super::place::{Judge, Origin, Place};
 use super::step::Step;
@@ -17,28 +19,28 @@ use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_LD};
 use skep_interp::{At, Host, Watch};
 use skep_verifier::OwnHelper;
-use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, NONE, SLOTS};
+use skep_verifier::watch::{Change, ClaimKind, Graph, NONE, SLOTS};
 
-/// All claims of a frame are checked once in so many insns.
+/// All claims of a frame are checked once every this many insns.
 const WHOLE: u64 = 64;
 
-/// A program and the walk of it.
+/// A program and the graph of its walk.
 pub(super) struct Walked {
     pub(super) graph: Graph,
     pub(super) insns: Vec<Insn>,
     pub(super) effects: Vec<Effect>,
-    /// Whether something is left of the insn in what runs.
+    /// Whether the insn still exists in the code that runs.
     pub(super) kept: Vec<bool>,
 }
 
-/// A run that left what the walk says.
+/// A run that left the verifier's states.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
     pub(super) insn: u32,
     pub(super) what: String,
 }
 
-/// How a function was entered that is walked on its own.
+/// How a function was entered that is verified on its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entered {
     Run,
@@ -46,22 +48,22 @@ enum Entered {
     Later,
 }
 
-/// How a search for the next node goes on where the path, on its way over insns of which nothing
-/// is left, was cut off at a checkpoint: numbers may be in doubt from there on.
+/// How the search for the next node continues if the path, passing insns that no longer exist, was
+/// pruned at a checkpoint: from there on scalars may be in doubt.
 #[derive(Clone, Copy)]
 enum AfterCut {
-    /// What a node says must hold, whatever is in doubt: of two ways to one insn the one that was
-    /// taken.
+    /// Requires what must hold whatever is in doubt: if there are two edges to an insn, selects the
+    /// one taken.
     Surely,
-    /// With nodes whose claims fit.
+    /// Only nodes whose claims match.
     Fits,
-    /// With any node: if it is the wrong one, that shows when the run goes there.
+    /// Any node: if it is the wrong one, that shows later.
     InDoubt,
-    /// The same, and it was cut off already.
+    /// The same, and the path has already been pruned.
     Passed,
 }
 
-/// A function that is walked on its own, and those below it.
+/// A function that is verified on its own, and its callees.
 struct Level {
     node: u32,
     places: Vec<Place>,
@@ -71,15 +73,15 @@ struct Level {
 pub(super) struct Tracker {
     walked: Walked,
     levels: Vec<Level>,
-    /// A run or callback begins with the next insn.
+    /// Whether a run or callback begins with the next insn.
     begins: bool,
-    /// Nothing is known any more of where the run is.
+    /// Why it is no longer known at which node the run is.
     pub(super) lost: Option<&'static str>,
     pub(super) outside: Option<Outside>,
-    /// What the run reads is no more what the kernel would let it read: it proves nothing from
-    /// there on.
+    /// Why the rest of the run proves nothing: it reads memory that the kernel would not let it
+    /// read.
     hole: Option<&'static str>,
-    /// Insns that ran, and of these those before the run was lost.
+    /// Number of insns that ran, and how many of them before the run was lost.
     pub(super) ran: u64,
     pub(super) insns: u64,
     /// Print each step.
@@ -87,19 +89,11 @@ pub(super) struct Tracker {
     pub(super) cuts: u64,
     last_origin: u32,
     last_pc: usize,
-    /// What the insn at hand accesses.
+    /// The address that the current insn accesses.
     addr: u64,
     packet_end: Option<u64>,
     path: Vec<u32>,
 }
-
-/// What runs, at an insn.
-pub(super) struct Now<'a> {
-    pub(super) regs: &'a [u64; 11],
-    pub(super) host: &'a dyn Host,
-}
-
-pub(super) type Fits = Result<(), String>;
 
 impl Tracker {
     pub(super) fn new(walked: Walked) -> Tracker {
@@ -122,7 +116,7 @@ impl Tracker {
         }
     }
 
-    /// Before a run.
+    /// Prepares for a run.
     pub(super) fn reset(&mut self) {
         self.levels.clear();
         (self.begins, self.lost, self.packet_end) = (false, None, None);
@@ -163,19 +157,19 @@ impl Tracker {
         }
     }
 
-    /// Of these first nodes those of the function whose first insn that is left is `o`.
+    /// Those of the first nodes `of` that belong to the function whose first remaining insn is `o`.
     fn starts(&self, of: &[u32], o: u32) -> Vec<u32> {
         let Walked { graph, kept, .. } = &self.walked;
         let first = |at: u32| graph.nodes[at as usize].insn;
         let begins = |at: u32| {
             first(at) <= o && !kept[first(at) as usize..o as usize].iter().any(|&kept| kept)
         };
-        // Functions before it may be gone whole.
+        // Functions before it may have been removed completely.
         let nearest = of.iter().copied().filter(|&at| begins(at)).map(first).max();
         of.iter().copied().filter(|&at| Some(first(at)) == nearest).collect()
     }
 
-    /// Enters a function that is walked on its own, at the node of these that fits.
+    /// Enters a function that is verified on its own, at the matching one of these nodes.
     fn enter(&mut self, (starts, entered): (&[u32], Entered), now: &Now<'_>, o: u32) {
         let mut why = "nothing of it was walked".to_owned();
         for &start in starts {
@@ -209,7 +203,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// An exception: its callback stands in the place of the program.
+    /// An exception: the exception callback replaces the program.
     fn catch(&mut self, o: u32, now: &Now<'_>) {
         self.levels.clear();
         let starts = self.starts(&self.walked.graph.roots, o);
@@ -219,7 +213,7 @@ impl Tracker {
         }
     }
 
-    /// Goes on to the insn `o`.
+    /// Moves to the insn `o`.
     fn arrive(&mut self, o: u32, now: &Now<'_>) {
         let Some(level) = self.levels.last_mut() else { return self.lost = Some("nowhere") };
         let from = level.node;
@@ -278,7 +272,7 @@ impl Tracker {
         self.path = path;
     }
 
-    /// A node at insn `o` that fits, by way of insns of which nothing is left.
+    /// A matching node at insn `o`, reached through insns that no longer exist.
     fn search(
         &self,
         (from, after_cut): (u32, AfterCut),
@@ -338,8 +332,8 @@ impl Tracker {
         }
     }
 
-    /// Whether the run may go from node to node, as far as it can be told before going there: with
-    /// what is in doubt, too, if `surely`.
+    /// Whether the run may go from one node to the other, as far as that can be decided in advance;
+    /// if `surely`, despite values in doubt.
     fn fits(&self, (from, id): (u32, u32), now: &Now<'_>, surely: bool) -> Fits {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let graph = &self.walked.graph;
@@ -350,7 +344,7 @@ impl Tracker {
             let frame = usize::from(change.frame);
             let is_top = frame + 1 == depth;
             let is_reg = change.at < SLOTS;
-            // What is returned has the doubts of the callee, and a new frame those of its caller's
+            // A result inherits the doubt of the callee, and a new frame that of its caller's
             // arguments.
             let returned = is_top && depth < level.places.len() && change.at == 0;
             let place = level.places.get(frame).filter(|_| !returned).or(level.places.last());
@@ -369,7 +363,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Whether the jump at that node is decided by what is in doubt.
+    /// Whether the jump at that node depends on a value in doubt.
     fn jump_in_doubt(&self, level: &Level, at: u32) -> bool {
         let insn = self.walked.graph.nodes[at as usize].insn as usize;
         let branches = self.walked.effects[insn].branches;
@@ -384,7 +378,7 @@ impl Tracker {
         Judge { graph: &self.walked.graph, tops: &level.places, packet_end: self.packet_end }
     }
 
-    /// Goes from node to node.
+    /// Follows the path of nodes.
     fn go(&mut self, path: &[u32], now: &Now<'_>, o: u32) {
         for &id in path {
             let went = self.frames_of(id, now).and_then(|()| {
@@ -407,7 +401,7 @@ impl Tracker {
         }
     }
 
-    /// A number that is walked as two: the other one, if it is.
+    /// If a scalar is walked as two branches, selects the matching one.
     fn take_fork(&mut self, now: &Now<'_>) {
         let node = level_node(&self.levels);
         let graph = &self.walked.graph;
@@ -430,7 +424,7 @@ impl Tracker {
         }
     }
 
-    /// Stands at the node or, where the path was cut off there, at the checkpoint that covers it.
+    /// Moves to the node or, if the path was pruned there, to the checkpoint that covers it.
     fn stand(&mut self, node: u32, now: &Now<'_>) -> Fits {
         self.settle(node);
         match self.walked.graph.nodes[node as usize].cut {
@@ -447,7 +441,7 @@ impl Tracker {
         }
     }
 
-    /// Frames come or go with the node.
+    /// Adjusts the frames to the node.
     fn frames_of(&mut self, id: u32, now: &Now<'_>) -> Fits {
         let depth = usize::from(self.walked.graph.nodes[id as usize].depth);
         let Some(level) = self.levels.last_mut() else { return Err("no level".to_owned()) };
@@ -457,7 +451,7 @@ impl Tracker {
             let places = self.levels.last_mut().map(|level| &mut level.places[..]);
             let Some([.., caller, callee]) = places else { return Ok(()) };
             if self.begins {
-                // A helper calls back, with arguments of its own.
+                // A helper calls a callback with its own arguments.
                 callee.origins = Default::default();
                 (callee.free, callee.dead) = (0, 0);
             } else {
@@ -465,7 +459,7 @@ impl Tracker {
             }
         } else if depth < level.places.len() {
             let Some(callee) = level.places.pop() else { return Ok(()) };
-            // What a callback returns goes to the helper.
+            // The result of a callback is returned to the helper.
             let returns = !self.walked.graph.nodes[level.node as usize].in_callback;
             if let Some(caller) = level.places.last_mut().filter(|_| returns) {
                 caller.free = caller.free & !1 | (callee.free & 1);
@@ -476,7 +470,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Takes over what a node claims anew, and checks it.
+    /// Takes over the new claims of a node, and checks them.
     fn apply(&mut self, id: u32, now: &Now<'_>, doubt: bool) -> Fits {
         let Tracker { walked, levels, packet_end, addr, hole, .. } = self;
         let Some(level) = levels.last_mut() else { return Ok(()) };
@@ -498,7 +492,7 @@ impl Tracker {
         }
         let depth = usize::from(step.graph.nodes[id as usize].depth);
         let here = usize::from(step.graph.nodes[level.node as usize].depth) == depth;
-        // A claim may be equal to that of what was there before.
+        // A new claim may equal the previous one.
         for change in step.same(id, &level.places).into_iter().flatten().filter(|_| here) {
             match change.at {
                 SLOTS.. => step.slot(&change, &mut level.places, (now, *packet_end))?,
@@ -508,7 +502,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// The path was cut off: it goes on as that of the checkpoint did.
+    /// The path was pruned: continues as the checkpoint's path did.
     fn hop(&mut self, cut: u32, now: &Now<'_>) -> Fits {
         self.cuts += 1;
         let Tracker { walked: Walked { graph, .. }, levels, packet_end, .. } = self;
@@ -559,7 +553,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Checks all claims of the top frame's registers.
+    /// Checks all claims about the top frame's registers.
     fn check_whole(&mut self, now: &Now<'_>) -> Fits {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let (Some(place), judge) = (level.places.last(), self.judge(level)) else { return Ok(()) };
@@ -576,7 +570,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Notes what the insn at hand does, which only it can tell.
+    /// Records effects of the current insn that cannot be determined later.
     fn note(&mut self, now: &Now<'_>) {
         let Some(level) = self.levels.last_mut() else { return };
         let insn = self.walked.graph.nodes[level.node as usize].insn as usize;
@@ -604,15 +598,6 @@ fn children(graph: &Graph, node: u32) -> impl Iterator<Item = u32> + '_ {
     let first = graph.nodes.get(node as usize).map(|node| node.child);
     let next = |&at: &u32| graph.nodes.get(at as usize).map(|node| node.sibling);
     std::iter::successors(first, next).take_while(|&at| at != NONE)
-}
-
-pub(super) fn describe(change: &Change, claim: &Claim, value: u64) -> String {
-    let Change { frame, at, .. } = *change;
-    let name = match at.checked_sub(SLOTS) {
-        None => format!("r{at}"),
-        Some(spi) => format!("fp-{}", 8 * (u32::from(spi) + 1)),
-    };
-    format!("{name} of frame {frame} is {value:#x}, not in {claim:?}")
 }
 
 impl Watch for Tracker {

@@ -1,6 +1,6 @@
 //! The flags of `exec-diff`, and the kinds of programs that they select.
 
-use super::generate::Kind;
+use super::builder::Kind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -8,41 +8,42 @@ use std::time::{Duration, Instant};
 pub(crate) struct Args {
     /// Objects (or folders of them) whose programs are run instead of random ones.
     pub(super) objects: Vec<PathBuf>,
-    /// Only load the objects' programs, of all types, into our runtime; say what they lack.
+    /// Only load the objects' programs, of all types, into our runtime, and print what is not
+    /// supported.
     #[arg(long)]
     pub(super) load: bool,
-    /// The first program.
+    /// Seed of the first program.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// How many programs [default: 1000, or as many as `--minutes` lasts].
+    /// Number of programs [default: 1000, or as many as `--minutes` allows].
     #[arg(long)]
     pub(super) count: Option<u64>,
-    /// Stop after so many minutes.
+    /// Stop after this many minutes.
     #[arg(long)]
     pub(super) minutes: Option<u64>,
-    /// Inputs of each.
+    /// Inputs per program.
     #[arg(long, default_value_t = 100)]
     pub(super) inputs: u64,
-    /// Of those, how many the kernel is asked about.
+    /// Number of those inputs that the kernel runs, too.
     #[arg(long, default_value_t = 10)]
     pub(super) kernel: u64,
     /// Programs that take packets and use maps.
     #[arg(long)]
     pub(super) maps: bool,
-    /// And that tail call each other.
+    /// Those, with tail calls to each other.
     #[arg(long)]
     pub(super) tails: bool,
-    /// Programs that have a socket buffer, and use maps.
+    /// Programs with a socket buffer that use maps.
     #[arg(long)]
     pub(super) skb: bool,
-    /// All kinds in turn, seed by seed: plain, long, `--maps`, `--tails`, `--skb`, and the first
-    /// three with `--passes`.
+    /// All kinds in turn, by seed: plain, long, `--maps`, `--tails`, `--skb`, and the first three
+    /// with `--passes`.
     #[arg(long)]
     pub(super) all: bool,
-    /// How long programs are: 1 is ten insns and more.
+    /// Size of programs: 1 is ten insns and more.
     #[arg(long, default_value_t = 5)]
     pub(super) size: u64,
-    /// Switch the compiler's passes off, and on, one by one too.
+    /// Also compile with passes switched off, and on, one by one.
     #[arg(long)]
     pub(super) passes: bool,
     /// Print the insns of each program.
@@ -51,15 +52,15 @@ pub(crate) struct Args {
     /// Print the verifier's log of each program.
     #[arg(long)]
     pub(super) log: bool,
-    /// Stop after so many differences.
+    /// Stop after this many differences.
     #[arg(long, default_value_t = 10)]
     pub(super) max: u64,
-    /// Threads, each bound to a CPU of its own.
+    /// Number of threads, each bound to its own CPU.
     #[arg(long, default_value_t = 1)]
     pub(super) jobs: usize,
 }
 
-/// What programs are made, and how they are compiled.
+/// What programs to generate, and how to compile them.
 pub(super) struct Make {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
@@ -68,7 +69,7 @@ pub(super) struct Make {
 }
 
 impl Args {
-    /// The ways in turn: the one that the flags say, or all.
+    /// The kinds selected by the flags.
     pub(super) fn makes(&self) -> Vec<Make> {
         let (size, passes) = (self.size.max(1), self.passes);
         let one = |name, kind| Make { name, kind, size, passes };
@@ -92,7 +93,7 @@ impl Args {
         }]
     }
 
-    /// The first seed behind the last, and when to stop before it.
+    /// One past the last seed, and when to stop before it.
     pub(super) fn end(&self) -> (u64, Option<Instant>) {
         let count = self.count.unwrap_or(if self.minutes.is_some() { u64::MAX } else { 1000 });
         let lasts = |minutes: u64| Instant::now().checked_add(Duration::from_secs(minutes * 60));

@@ -1,6 +1,6 @@
 //! Calls in a random program: of functions, of callbacks through `bpf_loop`, and tail calls.
 
-use super::generate::{CTX, FP, Gen, Kind, WORDS};
+use super::builder::{CTX, FP, Function, Gen, Kind, WORDS};
 use super::map_ops::PROG_ARRAY;
 use skep::btf::{BtfBuilder, FuncLinkage, IntEncoding};
 use skep::insn::code::*;
@@ -8,26 +8,14 @@ use skep::insn::{Insn, InsnIdx};
 use skep::program::{FuncInfo, Program};
 use std::sync::Arc;
 
-/// What a function of a program is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    /// Numbers in, a number out.
-    Numbers,
-    /// The body of a `bpf_loop`, with a pointer to one number.
-    Body,
-    /// Gets the context and makes a tail call.
-    Tail,
-}
-
-/// Where the main function keeps its context, and the number of a `bpf_loop`.
+/// Stack slots for the context in the main function, and for the number of a `bpf_loop`.
 pub(super) const CTX_SLOT: i16 = -56;
 const LOOP_SLOT: i16 = -64;
 
 const TAIL_CALL: i32 = 12;
 const BPF_LOOP: i32 = 181;
 
-/// The program with BTF for its functions, without which callbacks and tail calls in functions are
-/// refused.
+/// The program with BTF for its functions, which callbacks and tail calls in functions need.
 pub(super) fn with_btf(program: Program, starts: &[usize]) -> Program {
     let mut builder = BtfBuilder::new();
     let int = builder.int("int", 4, IntEncoding::SIGNED);
@@ -74,13 +62,13 @@ impl Gen {
         self.push(BPF_JMP | BPF_CALL, (0, BPF_PSEUDO_CALL), (0, 0));
     }
 
-    /// Packet pointers do not live on where the packet may change.
+    /// Packet pointers are invalid after the packet may have changed.
     fn packet_again(&mut self) {
         self.push(BPF_LDX | BPF_MEM | BPF_DW, (1, FP), (CTX_SLOT, 0));
         self.packet();
     }
 
-    /// A call took r1 to r5.
+    /// A call has clobbered r1 to r5.
     pub(super) fn numbers_again(&mut self) {
         for reg in 1..6 {
             let from = self.rng.pick(&[0, 7, 8]);
@@ -88,7 +76,7 @@ impl Gen {
         }
     }
 
-    /// A few rounds of a callback, each of which changes a number on the stack.
+    /// A few iterations of a callback, each of which changes a number on the stack.
     fn bpf_loop(&mut self, function: usize) {
         let reg = self.reg();
         self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, reg), (LOOP_SLOT, 0));
@@ -113,7 +101,7 @@ impl Gen {
         self.numbers_again();
     }
 
-    /// The body of a loop: r1 is the round, r2 points to the number.
+    /// The body of a loop: r1 is the iteration, r2 points to the number.
     pub(super) fn body(&mut self) {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (CTX, 2), (0, 0));
         self.push(BPF_LDX | BPF_MEM | BPF_DW, (2, CTX), (0, 0));
@@ -134,7 +122,7 @@ impl Gen {
         self.push(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
     }
 
-    /// A function that gets the context, computes, and jumps to another program.
+    /// A function that receives the context, computes, and tail calls another program.
     pub(super) fn tail_function(&mut self) {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (CTX, 1), (0, 0));
         for reg in [0, 1, 2, 3, 4, 5, 7, 8] {
@@ -162,7 +150,7 @@ impl Gen {
         self.numbers_again();
     }
 
-    /// With the context in r1; the index is a constant, or a few bits of `reg`.
+    /// Tail call with the context in r1; the index is a constant, or a few bits of `reg`.
     fn jump_to_program(&mut self, reg: u8) {
         if self.rng.chance(50) {
             let index = self.rng.below(5) as i32;
@@ -185,7 +173,7 @@ impl Gen {
         }
     }
 
-    /// r6 becomes the packet of the context in r1, of which 64 bytes are there.
+    /// Sets r6 to the packet of the context in r1, and checks that it has 64 bytes.
     pub(super) fn packet(&mut self) {
         let (data, data_end) = if self.kind == Kind::Skb { (76, 80) } else { (0, 4) };
         self.push(BPF_LDX | BPF_MEM | BPF_W, (CTX, 1), (data, 0));

@@ -1,8 +1,8 @@
-//! Programs that people wrote, on packets: `cargo xtask exec-diff OBJECT...`.
+//! Real programs, on packets: `cargo xtask exec-diff OBJECT...`.
 //!
-//! Each program of a type that takes packets is loaded by itself, with its maps, into the kernel
+//! Each program of a type that takes packets is loaded separately, with its maps, into the kernel
 //! (twice) and into our runtime (interpreted and compiled), and run on the same packets. A program
-//! whose two runs in the kernel differ (time, random numbers, addresses) says nothing.
+//! whose two runs in the kernel differ (time, random numbers, addresses) is not compared.
 
 use crate::objects;
 use crate::outcome::Ended;
@@ -16,7 +16,7 @@ use skep_testkit::rng::Rng;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What came out of each packet.
+/// The result for each packet.
 type Ran = Vec<Result<(u32, Vec<u8>), String>>;
 
 pub(super) fn run(paths: &[PathBuf], inputs: u64) -> crate::Outcome {
@@ -48,7 +48,7 @@ pub(super) fn run(paths: &[PathBuf], inputs: u64) -> crate::Outcome {
     Ok((!classes.contains_key("differs")).into())
 }
 
-/// Loads every program that verifies into the runtime, and counts why some are not taken.
+/// Loads every program that verifies into the runtime, and counts the reasons for failures.
 pub(super) fn load(paths: &[PathBuf]) -> crate::Outcome {
     let host = objects::host()?;
     let (mut loaded, mut verified, mut missing) = (0, 0, BTreeMap::new());
@@ -72,7 +72,7 @@ pub(super) fn load(paths: &[PathBuf]) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// The most frequent first.
+/// Prints the most frequent ones first.
 fn print_missing(missing: BTreeMap<String, u64>) {
     let mut missing: Vec<_> = missing.into_iter().collect();
     missing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -87,7 +87,7 @@ fn compare(program: &Program, packets: &[Vec<u8>]) -> (&'static str, String) {
     if first != second {
         return ("not the same twice in the kernel", String::new());
     }
-    // A packet that the kernel does not take must not change our maps either.
+    // A packet that the kernel does not accept must not change our maps either.
     let taken = |(_, ran): &(&Vec<u8>, &Result<_, _>)| ran.is_ok();
     let both = packets.iter().zip(&first).filter(taken);
     let (packets, first): (Vec<Vec<u8>>, Ran) = both.map(|(p, r)| (p.clone(), r.clone())).unzip();
@@ -140,7 +140,7 @@ fn by_runtime(
     Ok(packets.iter().map(run).collect())
 }
 
-/// Well-formed packets of several kinds, then `random` that are less so.
+/// Well-formed packets of several kinds, then `random` others.
 fn packets(random: u64) -> Vec<Vec<u8>> {
     let mac = "0200000000010200000000 02".replace(' ', "");
     let ip4 = |proto: &str| format!("0800450000320000400040{proto}b9a2c0a80001c0a800c7");
@@ -173,7 +173,7 @@ fn packets(random: u64) -> Vec<Vec<u8>> {
     all
 }
 
-/// The bytes, and a payload to at least 100 of them.
+/// The bytes, extended by a payload to at least 100 bytes.
 fn padded(hex: &str, rng: &mut Rng) -> Vec<u8> {
     let digits: Vec<u8> =
         hex.bytes().filter_map(|c| (c as char).to_digit(16)).map(|d| d as u8).collect();

@@ -1,13 +1,13 @@
-//! What a run of `exec-diff` did, and its table.
+//! Counts of an `exec-diff` run, and their table.
 //!
-//! A comparison is one program on one input, executed by one more engine than the interpreter: its
-//! result and its context or packet are held against the interpreter's.
+//! A comparison is one program on one input, executed by an engine other than the interpreter:
+//! result and context or packet are compared with the interpreter's.
 
 use std::fmt::Write;
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// What was done with the programs of one kind.
+/// Counts for the programs of one kind.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) programs: u64,
@@ -42,7 +42,7 @@ impl AddAssign for Counts {
     }
 }
 
-/// A row for each kind, and their sum if they are many.
+/// A row for each kind, and their sum if there are several.
 pub(super) fn table(names: &[&str], counts: &[Counts]) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.

@@ -1,6 +1,6 @@
 //! The engines that run a random program, each in one call: input in, output out.
 
-use super::generate::WORDS;
+use super::builder::WORDS;
 use skep::program::Program;
 use skep::uapi::ProgType;
 use skep_interp::{FlatMemory, Limits, Linked};
@@ -14,24 +14,24 @@ use skep_verifier::VerifiedProgram;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// What a program is run on: its context, or the start of its packet.
+/// Input of a program: its context, or the start of its packet.
 pub(super) type Words = [u64; WORDS];
 
-/// What came out. Errors are compared too.
+/// Result of a run. Errors are compared too.
 pub(super) type Ran = Result<Out, String>;
 
-/// What a run left.
+/// Output of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Out {
     /// The low half of r0.
     retval: u32,
     /// The context or packet.
     words: Words,
-    /// Units of fuel that it took, where they were counted.
+    /// Units of fuel used, if counted.
     fuel: Option<u64>,
 }
 
-/// Whether two runs went the same way, as far as both tell.
+/// Whether two runs agree, as far as both report results.
 pub(super) fn agree(a: &Ran, b: &Ran) -> bool {
     match (a, b) {
         (Ok(a), Ok(b)) => {
@@ -43,12 +43,12 @@ pub(super) fn agree(a: &Ran, b: &Ran) -> bool {
     }
 }
 
-/// More insns than any of the programs runs.
+/// More insns than any of the programs executes.
 const FUEL: u64 = 10_000_000;
 
 /// A program, ready to run.
 pub(super) enum Engine {
-    /// The interpreter alone, with memory that serves all runs.
+    /// The interpreter alone, with memory shared by all runs.
     Interp(Arc<Linked>, Box<FlatMemory>),
     /// Machine code alone.
     Native(Native),
@@ -58,24 +58,24 @@ pub(super) enum Engine {
     Kernel(Loaded, ProgType),
 }
 
-/// A program in a runtime of its own.
+/// A program in a separate runtime.
 pub(super) struct InRuntime {
     instance: Instance,
     prog_type: ProgType,
-    /// The context, which serves all runs; made by the first.
+    /// The context shared by all runs, created by the first.
     ctx: Option<Ctx>,
-    /// Targets of its tail calls, which the prog array alone would not keep.
+    /// Targets of its tail calls; the prog array does not keep them alive.
     _others: Vec<Instance>,
     _on: Option<StatsGuard>,
     _maps: ObjectMaps,
     _runtime: Runtime,
 }
 
-/// A way to run a program, by name.
+/// A named engine.
 pub(super) type Named = (String, Engine);
 
-/// All ways to run the first of the programs but the kernel's; the first way is the oracle.
-/// With `passes`, the compiler's passes are also switched off one by one, and on one by one.
+/// All engines other than the kernel for the first of the programs; the first engine is the oracle.
+/// With `passes`, the compiler's passes are also switched off, and on, one by one.
 pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Named>, String> {
     let mut engines = Vec::new();
     let verified = programs.first().ok_or("no program")?;
@@ -96,14 +96,14 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
             engines.push((name, in_runtime(programs, Runs::MachineCode, (tuning, None))?));
         }
     }
-    // Some runs are timed, some only counted.
+    // Some runs are timed, others only counted.
     let stats = StatsOptions { sample: NonZeroU32::MIN.saturating_add(2), histogram: true };
     let counted = in_runtime(programs, Runs::MachineCode, (Tuning::default(), Some(stats)))?;
     engines.push(("jit, counted".to_owned(), counted));
     Ok(engines)
 }
 
-/// The ways to compile that must not matter.
+/// Compiler settings, which must not matter.
 fn tunings(passes: bool) -> Vec<(String, Tuning)> {
     let base = || Tuning { checked: true, ..Tuning::default() };
     let plain = CpuFeatures::default();
@@ -156,7 +156,7 @@ fn in_runtime(
     })))
 }
 
-/// Whether the kernel runs the insns that we run.
+/// Whether the kernel runs the same insns as we do.
 pub(super) fn runs_as_in_kernel(program: &VerifiedProgram) -> bool {
     match (program.xlated(), program.insns_to_run()) {
         (Ok(kernels), Ok(ours)) => kernels.insns() == ours.insns(),
@@ -164,14 +164,14 @@ pub(super) fn runs_as_in_kernel(program: &VerifiedProgram) -> bool {
     }
 }
 
-/// The kernel's way.
+/// The host kernel as an engine.
 pub(super) fn kernels(programs: &[Program]) -> Result<Engine, String> {
     let prog_type = programs.first().map(|program| program.prog_type).unwrap_or_default();
     Ok(Engine::Kernel(Loaded::new(programs)?, prog_type))
 }
 
 impl Engine {
-    /// The next run has a new context: what packets before left around theirs, the kernel has not.
+    /// The next run gets a new context: in the kernel, there are no leftovers of earlier packets.
     pub(super) fn renew(&mut self) {
         if let Engine::Runtime(in_runtime) = self {
             in_runtime.ctx = None;
@@ -228,7 +228,7 @@ impl InRuntime {
             (none, false) => none.insert(Ctx::raw(self.prog_type, bytes)?),
         };
         let result = self.instance.run(ctx)?;
-        // Metadata stand before the packet, as the kernel gives them.
+        // As in the kernel, metadata precede the packet.
         let mut after = if is_packet { ctx.meta_bytes() } else { ctx.raw_bytes() };
         if is_packet {
             after.extend(ctx.packet_bytes());

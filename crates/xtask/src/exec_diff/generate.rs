@@ -1,72 +1,27 @@
-//! A random program that verifies and computes: numbers from its context through every kind of
+//! A random program that verifies and computes: numbers from its context pass through every kind of
 //! insn back into the context.
 //!
 //! # Invariants
 //! 1. The same seed gives the same program.
-//! 2. Registers hold numbers only, but for r6 (the context) and r10; r9 counts loops. So nearly
-//!    every program verifies.
+//! 2. Registers hold only numbers, except for r6 (the context) and r10; r9 is a loop counter. So
+//!    nearly every program verifies.
 
-use super::calls::{self, Function};
-use super::map_ops;
-use super::probes;
+pub(crate) use super::builder::Kind;
+use super::builder::{CTX, FP, Function, Gen, PROGRAMS, SLOTS, WORDS};
+use super::{calls, map_ops, probes};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
-use skep::uapi::{ProgFlags, ProgType};
+use skep::uapi::ProgFlags;
 use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
-/// Words of the context.
-pub(super) const WORDS: usize = 8;
-/// Stack slots of 8 bytes that hold numbers.
-pub(super) const SLOTS: u64 = 4;
 /// Registers that hold numbers.
 const NUMBERS: [u8; 8] = [0, 1, 2, 3, 4, 5, 7, 8];
-pub(super) const CTX: u8 = 6;
 const COUNTER: u8 = 9;
-pub(super) const FP: u8 = 10;
-
-pub(super) struct Gen {
-    pub(super) rng: Rng,
-    pub(super) insns: Vec<Insn>,
-    /// Calls of functions: insn, function (the main function is 0).
-    pub(super) calls: Vec<(usize, usize)>,
-    /// The functions from 1 on.
-    pub(super) functions: Vec<Function>,
-    /// Loops around the current place.
-    loops: u32,
-    /// The main function, which has the context in r6.
-    pub(super) main: bool,
-    pub(super) kind: Kind,
-    size: u64,
-}
-
-/// What programs may do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Compute on a context of words.
-    Words,
-    /// Compute on the first 64 bytes of a packet, and use maps.
-    Maps,
-    /// The same, and tail call each other.
-    Tails,
-    /// Use maps and what a socket buffer has.
-    Skb,
-}
-
-impl Kind {
-    /// The type of the programs.
-    pub(super) fn prog_type(self) -> ProgType {
-        match self {
-            Kind::Words => ProgType::Syscall,
-            Kind::Maps | Kind::Tails => ProgType::Xdp,
-            Kind::Skb => ProgType::SchedCls,
-        }
-    }
-}
 
 /// The programs of that seed: several if they tail call each other. The first one is run. They have
-/// some `size` times eight statements.
+/// about `size` times eight statements.
 pub(crate) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
     let mut rng = Rng::new(seed);
     let count = if kind == Kind::Tails { 1 + rng.below(3) } else { 1 };
@@ -74,9 +29,6 @@ pub(crate) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
     let named = seeds.into_iter().zip(PROGRAMS);
     named.map(|(seed, name)| program(seed, (kind, size), name)).collect()
 }
-
-/// Names of programs that tail call each other.
-pub(super) const PROGRAMS: [&str; 3] = ["main", "second", "third"];
 
 fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
     let mut rng = Rng::new(seed);
@@ -125,7 +77,7 @@ fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
     calls::with_btf(program, &starts)
 }
 
-/// A number that is likely to matter.
+/// A number that is likely to be an edge case.
 pub(crate) fn number(rng: &mut Rng) -> u64 {
     let edges = [
         0,
@@ -186,7 +138,7 @@ impl Gen {
         self.deep_stack();
         let statements = 8 + self.rng.below(8 * self.size);
         (0..statements).for_each(|_| self.statement(2));
-        // What nobody calls is refused.
+        // A function that is never called is refused.
         (1..=self.functions.len()).for_each(|function| self.call(function));
         for (word, reg) in (0i16..).zip(NUMBERS) {
             self.push(BPF_STX | BPF_MEM | BPF_DW, (CTX, reg), (word * 8, 0));
@@ -202,7 +154,7 @@ impl Gen {
         self.deep_stack();
         let statements = 3 + self.rng.below(10);
         for _ in 0..statements {
-            // Functions call later ones only.
+            // Functions only call later ones.
             if self.rng.chance(5)
                 && let Some(callee) = self.function_of(Function::Numbers, function)
             {
@@ -220,7 +172,7 @@ impl Gen {
         }
     }
 
-    /// One statement; `depth` of blocks that it may open.
+    /// One statement; blocks may be nested `depth` deep.
     pub(super) fn statement(&mut self, depth: u32) {
         match self.rng.below(100) {
             0..15 if self.main && self.kind != Kind::Words => self.map_op(),
@@ -280,7 +232,7 @@ impl Gen {
         }
     }
 
-    /// An aligned place in a slot of the stack, and its size.
+    /// An aligned position in a stack slot, and its size.
     fn place(&mut self) -> (u8, i16) {
         let (size, bytes) = self.rng.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
         let slot = 1 + self.rng.below(SLOTS) as i16;
@@ -302,7 +254,7 @@ impl Gen {
             6 => self.push(BPF_STX | BPF_ATOMIC | size, (FP, reg), (off, BPF_STORE_REL)),
             _ => self.push(BPF_STX | BPF_MEM | size, (FP, reg), (off, 0)),
         }
-        // The address is in `src` of a load, in `dst` of a store.
+        // The address is in `src` for a load, in `dst` for a store.
         if let Some(insn) = self.insns.last_mut()
             && insn.code & (CLASS_MASK | MODE_MASK) == BPF_STX | BPF_ATOMIC
             && insn.imm == BPF_LOAD_ACQ
@@ -340,8 +292,8 @@ impl Gen {
         let reg = self.reg();
         self.push(BPF_STX | BPF_ATOMIC | size, (FP, reg), (off, imm));
         if imm == BPF_CMPXCHG && size == BPF_W {
-            // The kernel (6.18, x86) leaves the upper half of r0 as it was where the comparison
-            // succeeds and the walk of what reads it was pruned.
+            // The kernel (6.18, x86) leaves the upper half of r0 unchanged if the comparison
+            // succeeds and the verifier pruned the path that reads it.
             self.push(BPF_ALU | BPF_MOV | BPF_X, (0, 0), (0, 0));
         }
     }
@@ -386,7 +338,7 @@ impl Gen {
         }
     }
 
-    /// A loop of a few rounds.
+    /// A loop with a few iterations.
     fn repeat(&mut self, depth: u32) {
         let rounds = 1 + self.rng.below(5) as i32;
         self.push(BPF_ALU64 | BPF_MOV, (COUNTER, 0), (0, rounds));

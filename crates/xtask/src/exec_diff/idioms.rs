@@ -1,7 +1,7 @@
-//! What compilers write and compilers look for: sequences that an optimising JIT takes for one
-//! operation, sometimes with a small difference that makes it another.
+//! Idioms: sequences that an optimizing JIT compiles as one operation, sometimes changed slightly
+//! so that it must not.
 
-use super::generate::{CTX, FP, Gen, SLOTS, WORDS};
+use super::builder::{CTX, FP, Gen, SLOTS, WORDS};
 use skep::insn::code::*;
 
 impl Gen {
@@ -23,7 +23,7 @@ impl Gen {
         }
     }
 
-    /// Two registers that differ.
+    /// Two different registers.
     pub(super) fn pair(&mut self) -> (u8, u8) {
         let a = self.reg();
         loop {
@@ -38,7 +38,7 @@ impl Gen {
         self.rng.pick(&[(BPF_ALU64, 64), (BPF_ALU, 32)])
     }
 
-    /// A place of `bytes` bytes, aligned: base register and offset.
+    /// An aligned position of `bytes` bytes: base register and offset.
     fn aligned(&mut self, bytes: i16) -> (u8, i16) {
         let inside = |rng: &mut skep_testkit::rng::Rng, room: i16| {
             rng.below(room as u64 / bytes as u64) as i16 * bytes
@@ -124,7 +124,7 @@ impl Gen {
         self.push(class | op, (a, 0), (0, imm));
     }
 
-    /// Zeros next to one another, and sometimes what is not, or a look at them.
+    /// Adjacent stores of zero, sometimes with other values or with a load between.
     fn cleared(&mut self) {
         let (base, start) = self.aligned(8);
         let room = if base == FP { 8 * SLOTS as i16 } else { 8 * WORDS as i16 };
@@ -146,7 +146,7 @@ impl Gen {
         }
     }
 
-    /// A comparison whose result is a number, or almost.
+    /// A comparison whose result is a number, or nearly that.
     fn flag(&mut self) {
         let (a, x) = (self.reg(), self.reg());
         let y = if self.rng.chance(10) { a } else { self.reg() };
@@ -162,7 +162,7 @@ impl Gen {
         self.push(class | BPF_MOV, (a, 0), (0, second));
     }
 
-    /// A move that a condition skips.
+    /// A move that is skipped by a condition.
     fn select(&mut self) {
         let (a, b) = self.pair();
         let (x, y) = (self.reg(), self.reg());
@@ -184,7 +184,7 @@ impl Gen {
         let op = self.rng.pick(&[BPF_ADD, BPF_SUB, BPF_AND, BPF_OR, BPF_XOR, BPF_MUL, BPF_MOV]);
         self.push(BPF_LDX | BPF_MEM | size, (b, base), (off, 0));
         if self.rng.chance(15) {
-            // Something in between that may change what was loaded.
+            // An insn in between that may change the loaded value.
             let reg = self.reg();
             self.push(BPF_STX | BPF_MEM | size, (base, reg), (off, 0));
         }
@@ -197,7 +197,7 @@ impl Gen {
         }
     }
 
-    /// A load, an operation, a store to the same place.
+    /// A load, an operation, and a store to the same address.
     fn in_memory(&mut self) {
         let (a, b) = self.pair();
         let (size, bytes) = self.rng.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
@@ -216,7 +216,7 @@ impl Gen {
         }
     }
 
-    /// Some registers that differ.
+    /// Four different registers.
     pub(super) fn four(&mut self) -> [u8; 4] {
         let mut regs: Vec<u8> = Vec::new();
         while regs.len() < 4 {
@@ -228,8 +228,8 @@ impl Gen {
         [regs[0], regs[1], regs[2], regs[3]]
     }
 
-    /// Two values that are kept on the stack, and an array below, at which an index is; a wide one
-    /// reaches the values, too.
+    /// Two values on the stack, and an array below that is accessed with an index; a wide access
+    /// may reach the values, too.
     fn indexed(&mut self) {
         let [at, addr, value, other] = self.four();
         let (low, high, array) = (-8 * SLOTS as i16 - 16, -8 * SLOTS as i16 - 8, -80);
@@ -280,13 +280,13 @@ impl Gen {
         if let Some(skipped) = skipped {
             self.insns[skipped].off = (self.insns.len() - skipped - 1) as i16;
         }
-        // All that holds an address or may be unset is a number again.
+        // Registers that hold an address or are uninitialized become numbers again.
         for (reg, slot) in [(addr, high), (value, low)] {
             self.push(BPF_LDX | BPF_MEM | BPF_DW, (reg, FP), (slot, 0));
         }
     }
 
-    /// A loop that reads the stack where it counts to and adds up, maybe left early.
+    /// A loop that adds up stack contents at the loop counter, possibly with an early exit.
     fn counted(&mut self) {
         let [at, sum, value, copy] = self.four();
         let (size, bytes) = self.rng.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
@@ -303,7 +303,7 @@ impl Gen {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (value, FP), (0, 0));
         self.push(BPF_ALU64 | BPF_ADD | BPF_X, (value, at), (0, 0));
         self.push(BPF_LDX | BPF_MEM | size, (value, value), (-room as i16, 0));
-        // Past the sum, the step and the jump.
+        // Past the sum, the increment and the jump.
         if self.rng.chance(40) {
             self.compare((value, sum), 3);
         }

@@ -1,12 +1,12 @@
-//! Maps in a random program: lookups, updates and deletes of few keys, so that they meet.
+//! Maps in a random program: lookups, updates and deletes with few keys, so that they collide.
 
-use super::generate::{FP, Gen, PROGRAMS};
+use super::builder::{FP, Gen, PROGRAMS};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::{MapDef, MapSlot, SlotTarget};
 use skep::uapi::MapType;
 
-/// Name, type, entries. Values have 8 bytes, but for those of programs and the one of globals.
+/// Name, type, entries. Values have 8 bytes, except for program maps and the global variables.
 const MAPS: [(&str, MapType, u32); 7] = [
     ("array", MapType::Array, 6),
     ("hash", MapType::Hash, 4),
@@ -16,7 +16,7 @@ const MAPS: [(&str, MapType, u32); 7] = [
     ("programs", MapType::ProgArray, 4),
     ("globals", MapType::Array, 1),
 ];
-/// Of those, how many have keys.
+/// The first maps of these have keys.
 const KEYED: u64 = 4;
 const QUEUE: i32 = 4;
 pub(super) const PROG_ARRAY: i32 = 5;
@@ -34,7 +34,7 @@ const PUSH: i32 = 87;
 const POP: i32 = 88;
 const PEEK: i32 = 89;
 
-/// The maps of every program that has some. Slots of programs that there are not stay empty.
+/// The maps of every program that uses maps. Slots of programs that do not exist stay empty.
 pub(super) fn defs() -> Vec<MapDef> {
     let slot = |(index, name): (u32, &&str)| MapSlot {
         index,
@@ -60,7 +60,7 @@ pub(super) fn defs() -> Vec<MapDef> {
 }
 
 impl Gen {
-    /// One operation on a map. Numbers are in all registers again when it is over.
+    /// One operation on a map. Afterwards all registers hold numbers again.
     pub(super) fn map_op(&mut self) {
         if self.rng.chance(40) {
             return self.global();
@@ -75,7 +75,7 @@ impl Gen {
         self.numbers_again();
     }
 
-    /// An access or two to a global variable, maybe by an index from data.
+    /// One or two accesses to a global variable, possibly with a computed index.
     fn global(&mut self) {
         let (addr, value) = self.pair();
         let size = self.rng.pick(&[BPF_B, BPF_H, BPF_W, BPF_DW]);
@@ -91,7 +91,7 @@ impl Gen {
             }
             self.push(BPF_ALU64 | BPF_ADD | BPF_X, (addr, value), (0, 0));
         }
-        // 24 for the start, 30 for the index, 2, and 8 for the access are 64 at most.
+        // Start (24), index (30), offset (2) and access (8) are at most 64 bytes.
         let off = self.rng.pick(&[0, 1, 2]);
         let class = self.rng.pick(&[BPF_ALU64, BPF_ALU]);
         let op = self.rng.pick(&[BPF_ADD, BPF_SUB, BPF_AND, BPF_OR, BPF_XOR]);

@@ -1,7 +1,7 @@
-//! Loads from the stack as from memory that nobody vouches for (`bpf_rdonly_cast`), which machine
-//! code leaves to the host.
+//! Loads from the stack through untrusted pointers (`bpf_rdonly_cast`), which machine code
+//! delegates to the host.
 
-use super::generate::{FP, Gen, SLOTS};
+use super::builder::{FP, Gen, SLOTS};
 use skep::btf::{Btf, Kind};
 use skep::insn::code::*;
 use std::sync::{Arc, OnceLock};
@@ -19,11 +19,11 @@ pub(super) fn kernel() -> Option<&'static (Arc<Btf>, i32)> {
 }
 
 impl Gen {
-    /// One cast and some loads. Numbers are in all registers again when it is over.
+    /// One cast and some loads. Afterwards all registers hold numbers again.
     pub(super) fn probes(&mut self) {
         let Some((_, kfunc)) = kernel() else { return };
         let slots = 1 + self.rng.below(SLOTS) as i16;
-        // In the first page of a process nothing is ever there.
+        // The first page of a process is never mapped.
         if self.rng.chance(90) {
             self.push(BPF_ALU64 | BPF_MOV | BPF_X, (1, FP), (0, 0));
             self.push(BPF_ALU64 | BPF_ADD, (1, 0), (0, i32::from(-8 * slots)));

@@ -1,13 +1,13 @@
-//! What only programs with a socket buffer do: fields of the context, legacy packet loads, helpers
+//! Operations of programs with a socket buffer: fields of the context, legacy packet loads, helpers
 //! that read and write the packet.
 
+use super::builder::{CTX, FP, Gen, WORDS};
 use super::calls::CTX_SLOT;
-use super::generate::{CTX, FP, Gen, WORDS};
 use skep::insn::code::*;
 
-/// Fields that can be stored: offset.
+/// Offsets of fields that can be stored.
 const STORED: [i16; 8] = [8, 12, 32, 44, 48, 56, 64, 72];
-/// Fields that are the same here and in the kernel.
+/// Offsets of fields that have the same value here and in the kernel.
 const LOADED: [i16; 10] = [0, 8, 12, 16, 20, 32, 44, 52, 60, 72];
 
 const SKB_STORE_BYTES: i32 = 9;
@@ -15,11 +15,11 @@ const SKB_LOAD_BYTES: i32 = 26;
 const CSUM_DIFF: i32 = 28;
 const L3_CSUM_REPLACE: i32 = 10;
 
-/// Where helpers find bytes: the slot of values of maps.
+/// Stack slot for the data of helpers: that of map values.
 const BYTES: i16 = -48;
 
 impl Gen {
-    /// One operation. Numbers are in all registers again when it is over, the packet in r6.
+    /// One operation. Afterwards all registers hold numbers, and r6 the packet.
     pub(super) fn skb_op(&mut self) {
         match self.rng.below(8) {
             0 | 1 => self.field(),
@@ -56,7 +56,7 @@ impl Gen {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (1, reg), (0, 0));
     }
 
-    /// `r0 = *(u32 *)skb[...]`; where there is nothing the function returns 0.
+    /// `r0 = *(u32 *)skb[...]`; if the packet is too short, the function returns 0.
     fn legacy_load(&mut self) {
         let size = self.rng.pick(&[BPF_B, BPF_H, BPF_W]);
         let off = match self.rng.below(10) {
@@ -76,7 +76,7 @@ impl Gen {
         self.after();
     }
 
-    /// A helper may have changed the packet.
+    /// Reloads the packet, which a helper may have changed.
     pub(super) fn after(&mut self) {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (7, 0), (0, 0));
         self.ctx_in(1);

@@ -1,8 +1,8 @@
-//! The threads of `exec-diff`: each takes the next seed, compiles its program in all ways, and runs
-//! these on the same inputs.
+//! The threads of `exec-diff`: each takes the next seed, compiles its programs with all settings,
+//! and runs them on the same inputs.
 //!
-//! One way after the other runs some hundred inputs in a row: the processor has its code and
-//! branches at hand then, which is worth a factor of two.
+//! Each engine runs some hundred inputs in a row: the processor then has its code cached and its
+//! branches predicted, which doubles the speed.
 
 use super::args::{Args, Make};
 use super::counts::{self, Counts};
@@ -15,12 +15,12 @@ use skep_verifier::VerifiedProgram;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often a long run says what was done so far.
+/// Interval of progress messages.
 const PROGRESS: Duration = Duration::from_secs(60);
-/// Inputs that are run in a row.
+/// Number of inputs run in a row.
 const BATCH: u64 = 500;
 
-/// What all threads share.
+/// State shared by the threads.
 struct Shared<'a> {
     args: &'a Args,
     makes: &'a [Make],
@@ -38,7 +38,7 @@ struct State {
     failed: Option<String>,
 }
 
-/// Runs everything; what was counted, by make.
+/// Runs everything; returns the counts, by kind.
 pub(super) fn all(args: &Args, makes: &[Make], kernel: bool) -> Result<Vec<Counts>, String> {
     let (end, stop) = args.end();
     let counts = vec![Counts::default(); makes.len()];
@@ -54,7 +54,7 @@ pub(super) fn all(args: &Args, makes: &[Make], kernel: bool) -> Result<Vec<Count
     state.failed.map_or(Ok(state.counts), Err)
 }
 
-/// What per-CPU maps hold in the kernel is of the CPU that runs the test.
+/// Binds the thread to a CPU: per-CPU maps in the kernel depend on the CPU that runs the test.
 pub(super) fn stay_on_cpu(job: usize) {
     let mut here = rustix::thread::CpuSet::new();
     let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_default();
@@ -82,14 +82,14 @@ impl Shared<'_> {
         }
     }
 
-    /// Takes in what a seed came to, and gives the next; `None` at the end.
+    /// Records the result of a seed, and returns the next one; `None` at the end.
     fn next(&self, done: Option<(u64, Counts, Result<(), String>)>) -> Option<u64> {
         let mut state = self.state.lock().ok()?;
         if let Some((seed, counts, result)) = done {
             state.counts[((seed - self.args.seed) % self.makes.len() as u64) as usize] += counts;
             state.failed = state.failed.take().or(result.err());
         }
-        // A run of an hour that ends badly has said something by then.
+        // Prints progress, so that a long run that fails has printed something.
         if state.said.elapsed() >= PROGRESS {
             state.said = Instant::now();
             let names: Vec<_> = self.makes.iter().map(|make| make.name).collect();
@@ -138,7 +138,7 @@ impl Shared<'_> {
         let mut rng = Rng::new(seed ^ 0x5eed);
         let mut done = 0;
         while done < args.inputs {
-            // The kernel's inputs come first, in a batch of their own.
+            // The kernel's inputs come first, in a separate batch.
             let renew = done < args.kernel;
             let most = if renew { args.kernel } else { BATCH };
             let inputs = most.min(args.inputs - done);
@@ -166,14 +166,14 @@ impl Shared<'_> {
         if let (Err(why), true) = (&verified, self.args.print) {
             println!("  {why}");
         }
-        // What only comes by a hole of the kernel's is not loaded to be run: the kernel may have
-        // dropped what a run needs, and what it then does says nothing.
+        // A program that may rely on an unsound rule of the kernel is not loaded to be run: the
+        // kernel may have removed insns that the run needs, so the results would mean nothing.
         verified.ok().filter(|all| all.iter().all(|program| program.kernel_hole().is_none()))
     }
 }
 
-/// Runs inputs on the oracle and then on the others; the first input at which one of them differs,
-/// and what both gave.
+/// Runs inputs on the oracle and then on the others; returns the first input with different
+/// results, and both results.
 fn batch<'a>(
     (oracle, engine): &mut Named,
     others: impl Iterator<Item = &'a mut Named>,

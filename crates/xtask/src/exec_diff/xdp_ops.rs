@@ -1,7 +1,7 @@
-//! Helpers of XDP in a random program: the packet grows, moves, is read and written.
+//! Helpers of XDP in a random program: the packet is resized, moved, read and written.
 
+use super::builder::{FP, Gen};
 use super::calls::CTX_SLOT;
-use super::generate::{FP, Gen};
 use skep::insn::code::*;
 
 const ADJUST_HEAD: i32 = 44;
@@ -11,11 +11,11 @@ const GET_BUFF_LEN: i32 = 188;
 const LOAD_BYTES: i32 = 189;
 const STORE_BYTES: i32 = 190;
 
-/// Where helpers find bytes: the slot of values of maps.
+/// Stack slot for the data of helpers: that of map values.
 const BYTES: i16 = -48;
 
 impl Gen {
-    /// One call. Numbers are in all registers again when it is over, the packet in r6.
+    /// One call. Afterwards all registers hold numbers, and r6 the packet.
     pub(super) fn xdp_op(&mut self) {
         let helper = self.rng.pick(&[
             ADJUST_HEAD,
@@ -27,7 +27,7 @@ impl Gen {
         ]);
         let by = self.rng.below(24) as i32;
         let by = match helper {
-            // Mostly the packet becomes longer: programs return where it is too short.
+            // Mostly grow the packet: programs return if it is too short.
             ADJUST_HEAD if self.rng.chance(90) => -by,
             ADJUST_META => -4 * (by - 2),
             ADJUST_TAIL if self.rng.chance(10) => -by,

@@ -1,9 +1,9 @@
-//! What may find a fault: programs of the copy, and how their failure is told.
+//! Tests that may detect a fault: programs of the copy, and how they report failures.
 //!
 //! # Invariants
-//! 1. Only programs that people chose go to the kernel. What makes programs up has no bpf(2) here:
-//!    whether one is safe to load is what the verifier says, and it is the verifier that has the
-//!    fault.
+//! 1. Only hand-written programs are loaded into the kernel. Tests that generate programs have no
+//!    access to bpf(2) here: whether a generated program is safe to load is decided by the
+//!    verifier, which contains the fault.
 
 use super::table::Fault;
 use super::tree::{Binary, Tree, VARIABLE};
@@ -12,24 +12,24 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A row of the table of what finds faults.
+/// A row of the table of tests.
 struct Row {
     name: &'static str,
-    /// The program: its package, and its target there.
+    /// The program: its package and target.
     package: &'static str,
     target: &'static str,
     args: &'static [&'static str],
     judges: Judges,
-    /// Folder of the only crate whose faults it can find; all if empty.
+    /// Folder of the only crate whose faults it can detect; empty for all.
     only: &'static str,
     start: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judges {
-    /// Its exit status does.
+    /// By its exit status.
     Status,
-    /// Another output than without fault does.
+    /// By an output that differs from that without a fault.
     Output,
 }
 
@@ -67,52 +67,52 @@ const FINDERS: [Row; 15] = [
     },
 ];
 
-/// What a finder makes of a fault.
+/// The result of a test with a fault.
 pub(super) enum Verdict {
     Passes,
-    /// The first test that fails, and how many do.
+    /// The first failing test, and the number of failures.
     Fails {
         first: String,
         count: usize,
     },
 }
 
-/// A finder and its program.
+/// A test and its program.
 pub(super) struct Finder {
     row: &'static Row,
     binary: PathBuf,
     folder: PathBuf,
 }
 
-/// A finder that passes without fault, in so much time.
+/// A test that passes without faults, with its run time.
 pub(super) struct Sound {
     finder: Finder,
     output: String,
     seconds: f64,
 }
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
-    /// `None`: it was stopped.
+    /// `None` if it was stopped.
     status: Option<std::process::ExitStatus>,
     output: String,
 }
 
-/// Time for a run without fault, s.
+/// Time limit for a run without faults, s.
 const CLEAN_MAX: f64 = 900.0;
-/// Time for a run with one: as often what it takes without, and so many seconds.
+/// Time limit for a run with a fault: this factor times the time without, plus some seconds.
 const SLOWER: f64 = 8.0;
 const SLACK: f64 = 30.0;
 
-/// A walk that explodes fails before the machine does: 12 GiB.
+/// Limits memory to 12 GiB, so that a runaway walk fails before the machine does.
 const LIMITED: &str = "ulimit -v 12582912; exec \"$0\" \"$@\"";
-/// The same without what bpf(2) wants.
+/// The same without the capabilities for bpf(2).
 const WITHOUT_BPF: &str = "ulimit -v 12582912; exec setpriv \
                            --bounding-set=-sys_admin,-bpf,-perfmon \
                            --inh-caps=-sys_admin,-bpf,-perfmon \"$0\" \"$@\"";
 
 impl Finder {
-    /// All finders, of the programs that were built.
+    /// All tests in the programs that were built.
     pub(super) fn all(binaries: &[Binary]) -> Result<Vec<Finder>, String> {
         let finder = |row: &'static Row| {
             let is_it = |b: &&Binary| b.package == row.package && b.target == row.target;
@@ -158,7 +158,7 @@ impl Finder {
     }
 }
 
-/// The finders that pass without fault, the quickest first; an error if one does not.
+/// The tests that pass without faults, fastest first; an error if one fails.
 pub(super) fn sound(finders: Vec<Finder>, tree: &Tree) -> Result<Vec<Sound>, String> {
     let mut sound = Vec::new();
     for finder in finders {
@@ -180,7 +180,7 @@ impl Sound {
         self.finder.row.name
     }
 
-    /// Whether it has anything to do with the code where the fault is.
+    /// Whether the test covers the crate of the fault.
     pub(super) fn concerns(&self, fault: &Fault) -> bool {
         self.finder.row.only.is_empty() || self.finder.row.only == fault.folder()
     }
@@ -211,7 +211,7 @@ impl Sound {
     }
 }
 
-/// The first test or program that failed by name, and how many did.
+/// The name of the first test or program that failed, and the number of failures.
 fn first_failure(output: &str) -> (String, usize) {
     let failed = output.lines().filter_map(|line| {
         if let Some(program) = line.strip_prefix("worse: ") {

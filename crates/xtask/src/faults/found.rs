@@ -1,4 +1,4 @@
-//! Which tests found which faults: the record, and the document that is made of it.
+//! The record of which tests detected which faults, and the document generated from it.
 
 use super::table::{AREAS, Fault};
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The record: a line for each fault and test that found it.
+/// The record: a line for each fault and test that detected it.
 const RECORD: &str = "tests/faults/found.csv";
 
 /// The document.
 pub(super) const DOCUMENT: &str = "docs/faults.md";
 
-/// A test that found a fault.
+/// A test that detected a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) finder: String,
@@ -21,18 +21,18 @@ pub(super) struct Found {
     pub(super) count: usize,
 }
 
-/// A line of the record; without finder if nothing found the fault.
+/// A line of the record; without a test if nothing detected the fault.
 #[derive(Serialize, Deserialize)]
 struct Line {
     fault: String,
-    /// Which edit it was when it was looked for.
+    /// Hash of the edit that was tested.
     edit: String,
     finder: String,
     first: String,
     count: usize,
 }
 
-/// By name of the fault: its edit, and what found it.
+/// By name of the fault: its edit, and the tests that detected it.
 #[derive(Default)]
 pub(super) struct Record(BTreeMap<String, (String, Vec<Found>)>);
 
@@ -71,12 +71,12 @@ impl Record {
         self.0.insert(fault.name().to_owned(), (fault.hash(), found));
     }
 
-    /// Forgets what is no fault any more.
+    /// Removes entries of faults that no longer exist.
     pub(super) fn keep(&mut self, faults: &[Fault]) {
         self.0.retain(|name, _| faults.iter().any(|fault| fault.name() == name));
     }
 
-    /// Whether the record is of this edit.
+    /// Whether the record is for this edit.
     pub(super) fn is_of(&self, fault: &Fault) -> bool {
         self.0.get(fault.name()).is_some_and(|(edit, _)| *edit == fault.hash())
     }
@@ -90,7 +90,7 @@ impl Record {
     }
 }
 
-/// What found a fault, on one line.
+/// The tests that detected a fault, on one line.
 pub(super) fn in_words(found: &[Found]) -> String {
     let one = |found: &Found| {
         let Found { finder, first, count } = found;
@@ -142,7 +142,7 @@ pub(super) fn document(faults: &[Fault], record: &Record) -> String {
     text
 }
 
-/// How many faults each test was the first to find.
+/// How many faults each test was the first to detect.
 fn by_finder(faults: &[Fault], record: &Record, text: &mut String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for fault in faults.iter().filter(|fault| record.is_found(fault)) {

@@ -1,4 +1,4 @@
-//! The rows: what is wrong, where, and what stands there instead.
+//! The rows: what is wrong, where, and the replacement.
 //!
 //! # Invariants
 //! 1. The text that a row replaces occurs once in its file, and no two rows overlap.
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The areas, a file of `tests/faults/` each; and what they are about.
+/// The areas, each a file of `tests/faults/`, with their descriptions.
 pub(super) const AREAS: [(&str, &str); 9] = [
     ("domain", "Known bits and bounds"),
     ("pruning", "Comparing states"),
@@ -20,10 +20,10 @@ pub(super) const AREAS: [(&str, &str); 9] = [
     ("rewrites", "Rewrites"),
 ];
 
-/// Where the rows are.
+/// Folder of the rows.
 const FOLDER: &str = "tests/faults";
 
-/// What stands in a row's `to` for the question whether the fault is there.
+/// Placeholder in a row's `to` for the condition that the fault is active.
 const PLACEHOLDER: &str = "FAULT";
 
 #[derive(Debug, Deserialize)]
@@ -32,12 +32,12 @@ struct File {
     fault: Vec<Row>,
 }
 
-/// One fault, as it is written down.
+/// One fault, as written in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
     name: String,
-    /// What the verifier does wrong then.
+    /// The resulting wrong behaviour.
     pub(super) wrong: String,
     /// Publicly known bugs of verifiers of this class.
     #[serde(default)]
@@ -46,10 +46,10 @@ pub(super) struct Row {
     file: String,
     from: String,
     to: String,
-    /// More edits of the same fault, where one alone would be made good elsewhere.
+    /// Further edits of the same fault, if one edit alone would be compensated elsewhere.
     #[serde(default)]
     also: Vec<Edit>,
-    /// Why no test finds it.
+    /// Why no test detects it.
     #[serde(default)]
     pub(super) survives: String,
 }
@@ -57,19 +57,19 @@ pub(super) struct Row {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Edit {
-    /// Below `crates/`.
+    /// Path below `crates/`.
     pub(super) file: String,
     /// Code that occurs once: an expression, or statements if it ends in `;` or `}`.
     from: String,
-    /// What takes its place where the fault is; with `FAULT` in it, it takes the place always, and
-    /// asks itself.
+    /// The replacement if the fault is active; if it contains `FAULT`, it always replaces the text
+    /// and tests the condition itself.
     to: String,
 }
 
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) area: &'static str,
-    /// From 1; 0 stands for no fault.
+    /// From 1; 0 means no fault.
     pub(super) number: u32,
     pub(super) row: Row,
     /// Not empty.
@@ -86,7 +86,7 @@ impl Fault {
         self.row.file.split('/').next().unwrap_or_default()
     }
 
-    /// Eight digits that tell these edits from others.
+    /// A hash of the edits, eight digits.
     pub(super) fn hash(&self) -> String {
         let parts = self.edits.iter().flat_map(|Edit { file, from, to }| [file, from, to]);
         let bytes = parts.flat_map(|part| part.bytes().chain([0]));
@@ -98,7 +98,7 @@ impl Fault {
 }
 
 impl Edit {
-    /// What stands in the copy in place of the text.
+    /// The text of the copy at the place of the edit.
     fn branch(&self, number: u32) -> String {
         let Edit { from, to, .. } = self;
         let asks = format!("crate::fault::is({number})");
@@ -133,7 +133,7 @@ pub(super) fn read(root: &Path) -> Result<Vec<Fault>, String> {
     Ok(faults)
 }
 
-/// All edits by the path of their file from the root.
+/// All edits, by the path of their file.
 pub(super) fn by_file(faults: &[Fault]) -> BTreeMap<String, Vec<(&Fault, &Edit)>> {
     let mut files: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for fault in faults {
@@ -144,7 +144,7 @@ pub(super) fn by_file(faults: &[Fault]) -> BTreeMap<String, Vec<(&Fault, &Edit)>
     files
 }
 
-/// The text of a source with the faults in it.
+/// The text of a source file with the faults in it.
 pub(super) fn edited(text: &str, faults: &[(&Fault, &Edit)]) -> Result<String, String> {
     let mut edits = Vec::new();
     for &(fault, edit) in faults {

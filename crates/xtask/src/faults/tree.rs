@@ -1,4 +1,4 @@
-//! The copy of the tree with all faults in it, and its build.
+//! The copy of the tree that contains all faults, and its build.
 
 use super::table::{self, Fault};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the copy's crates ask whether a fault is there.
+/// The module by which the copy's crates test whether a fault is active.
 const ASKS: &str = r#"
 mod fault {
     //! The fault that the environment asks for.
@@ -23,13 +23,13 @@ mod fault {
 }
 "#;
 
-/// The variable.
+/// The variable that selects the fault.
 pub(super) const VARIABLE: &str = "SKEP_FAULT";
 
-/// What is not copied.
+/// Folders that are not copied.
 const SKIPPED: [&str; 3] = [".git", "target", "artifacts"];
 
-/// A quick build, whatever releases are built with.
+/// A fast build, whatever the settings of releases are.
 const PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64"),
@@ -55,8 +55,8 @@ pub(super) struct Binary {
 }
 
 impl Tree {
-    /// Copies the tree at `root`, with the faults. What is there already stays as old as it is, so
-    /// that cargo builds what changed.
+    /// Copies the tree at `root`, with the faults. Unchanged files keep their time stamps, so that
+    /// cargo only rebuilds what changed.
     pub(super) fn write(root: &Path, faults: &[Fault]) -> Result<Tree, Box<dyn std::error::Error>> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         let base = root.join(target.unwrap_or_else(|| "target".into())).join("faults");
@@ -98,7 +98,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Builds what finds faults.
+    /// Builds the tests.
     pub(super) fn build(&self) -> Result<Vec<Binary>, Box<dyn std::error::Error>> {
         let mut binaries = self.cargo(&[
             "test",
@@ -127,7 +127,7 @@ impl Tree {
         let mut command = Command::new(cargo);
         command.args(args).args(["--release", "--locked", "--message-format=json"]);
         command.envs(PROFILE).env("CARGO_TARGET_DIR", &self.target);
-        // cargo sets these for what it runs: this program, if it did.
+        // Variables that cargo sets for programs that it runs, such as this one.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_")) {
             command.env_remove(name);
         }
@@ -145,13 +145,13 @@ impl Tree {
 }
 
 impl Binary {
-    /// What a message of cargo tells of a program.
+    /// The program in a message of cargo.
     fn of(message: &Value) -> Option<Binary> {
         let path = PathBuf::from(message["executable"].as_str()?);
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
         let id = message["package_id"].as_str()?;
         let name = id.rsplit_once('#')?.1.split('@').next()?;
-        // The id names the package only where its folder does not.
+        // The id contains the package's name only if its folder has a different name.
         let numbered = name.starts_with(|c: char| c.is_ascii_digit());
         let package = if numbered { folder.file_name()?.to_str()? } else { name };
         let kind = message["target"]["kind"][0].as_str()?;
@@ -164,7 +164,7 @@ impl Binary {
     }
 }
 
-/// All files of the tree, by their path in it.
+/// All files of the tree, by relative path.
 fn sources(root: &Path) -> std::io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     let walk = walkdir::WalkDir::new(root).into_iter();

@@ -1,4 +1,5 @@
-//! Accessibility as axe judges it: every page, its list and an opened program, in both schemes.
+//! Accessibility according to axe: every page, its list and an opened program, in both colour
+//! schemes.
 
 use super::browser::{Browser, Failure};
 use super::pages::Pages;
@@ -13,7 +14,7 @@ const RUN: &str = "axe.run(document, { resultTypes: ['violations'] }).then(found
     found.violations.map(it => it.id + ': ' + it.nodes.map(node => node.html.slice(0, 120) + ' ' + \
     node.failureSummary).slice(0, 3).join(' | ')))";
 
-/// What axe finds, a line each; an error is why it was not asked.
+/// The findings of axe, one per line; an error if it could not run.
 pub(super) fn check(
     browser: &mut Browser,
     pages: &Pages,

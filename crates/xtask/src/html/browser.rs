@@ -1,4 +1,5 @@
-//! A headless Chromium, asked over a pipe in the DevTools protocol: JSON, a zero byte after each.
+//! A headless Chromium, controlled through a pipe with the DevTools protocol: JSON messages, each
+//! followed by a zero byte.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
@@ -6,13 +7,13 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Names of the program, as distributions have them.
+/// Names of the program in distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// It reads descriptor 3 and writes descriptor 4.
+/// It reads from descriptor 3 and writes to descriptor 4.
 const BY_PIPE: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What went wrong with it.
+/// An error of the browser or of a check.
 pub(super) type Failure = Box<dyn std::error::Error>;
 
 /// The browser with one page open; ended on drop.
@@ -22,7 +23,7 @@ pub(super) struct Browser {
     answers: Receiver<Value>,
     session: String,
     last_id: u64,
-    /// What the page asked a network or a disk for, and what its script complained of.
+    /// Network and file accesses of the page, and errors of its script.
     pub(super) asked_for: Vec<String>,
     pub(super) complaints: Vec<String>,
 }
@@ -39,7 +40,7 @@ pub(super) fn find() -> Option<&'static str> {
 
 impl Browser {
     pub(super) fn start(name: &str, profile: &std::path::Path) -> Result<Browser, Failure> {
-        // The page is our own, and root has no sandbox.
+        // The page is our own, and there is no sandbox for root.
         let flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"];
         let mut child = Command::new("sh")
             .args(["-c", BY_PIPE, name])
@@ -84,7 +85,7 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a command and waits for the result.
     pub(super) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         self.last_id += 1;
         let mut request = json!({ "id": self.last_id, "method": method, "params": params });
@@ -127,9 +128,9 @@ impl Browser {
         self.complaints.push(noted.to_string());
     }
 
-    /// Opens an address anew and waits until all of it is there.
+    /// Loads an address and waits until it has been loaded completely.
     pub(super) fn open(&mut self, url: &str) -> Result<(), Failure> {
-        // From a page to a place in it nothing would be loaded.
+        // Navigation within a page would not load anything.
         for url in ["about:blank", url] {
             self.ask("Page.navigate", json!({ "url": url }))?;
             self.wait_for(|message| message["method"] == "Page.loadEventFired")?;
@@ -137,7 +138,7 @@ impl Browser {
         self.settle()
     }
 
-    /// The value of an expression in the page; a promise is waited for.
+    /// The value of an expression in the page; awaits promises.
     pub(super) fn value(&mut self, expression: &str) -> Result<Value, Failure> {
         let params =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -148,7 +149,7 @@ impl Browser {
         }
     }
 
-    /// Presses a key as a person does.
+    /// Presses a key.
     pub(super) fn press(&mut self, key: &str, code: u32) -> Result<(), Failure> {
         for kind in ["keyDown", "keyUp"] {
             let mut event =
@@ -161,20 +162,20 @@ impl Browser {
         self.settle()
     }
 
-    /// Types text into what has the focus.
+    /// Types text into the focused element.
     pub(super) fn type_text(&mut self, text: &str) -> Result<(), Failure> {
         self.ask("Input.insertText", json!({ "text": text }))?;
         self.settle()
     }
 
-    /// Until the page has drawn what it was told.
+    /// Waits until the page has been rendered.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         let frames =
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
         self.value(frames).map(drop)
     }
 
-    /// The size of the window, and whether it is dark.
+    /// Sets the window size and the colour scheme.
     pub(super) fn dress(&mut self, width: u32, is_dark: bool) -> Result<(), Failure> {
         let size = json!({
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false
@@ -186,7 +187,7 @@ impl Browser {
         self.settle()
     }
 
-    /// A picture of what is in the window, as PNG in base64.
+    /// A screenshot of the window, as PNG in base64.
     pub(super) fn picture(&mut self) -> Result<String, Failure> {
         let answer = self.ask("Page.captureScreenshot", json!({ "format": "png" }))?;
         Ok(answer["data"].as_str().unwrap_or_default().to_owned())
@@ -195,7 +196,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Its helpers end with it.
+        // Its child processes end with it.
         self.session.clear();
         let _ = write!(self.requests, "{{\"id\":0,\"method\":\"Browser.close\"}}\0");
         let _ = self.requests.flush();

@@ -1,4 +1,4 @@
-//! The pages that are tried: what the commands write of our programs, and made-up ones.
+//! The pages under test: the commands' output for our programs, and made-up pages.
 
 use super::browser::Failure;
 use skep_cli::Streams;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// Programs of the large page.
 pub(super) const MANY: usize = 10_000;
-/// A name as an enemy would choose it.
+/// A malicious name.
 pub(super) const HOSTILE: &str = "</script><img src=x onerror=window.taken=1>\u{1b}[2J\u{202e}";
 
-/// The objects of the lists, by name: the folder grows, and the pictures should not change with it.
+/// The objects of the lists, by name: new files in the folder should not change the pictures.
 const REFUSED: [&str; 14] = [
     "argument_not_constant",
     "argument_of_other_type",
@@ -32,8 +32,8 @@ const REFUSED: [&str; 14] = [
     "unlock_without_lock",
 ];
 
-/// The page's name, and the command that writes it: of the objects above where none is named.
-/// None depends on the machine.
+/// The page's name, and the command that writes it; with the objects above if none is named. None
+/// depends on the machine.
 const COMMANDS: [(&str, &[&str]); 6] = [
     ("coverage", &["run", "--btf=none", "tests/programs/xdp_parse.bpf.o", "xdp_parse"]),
     ("check", &["check", "--btf=none"]),

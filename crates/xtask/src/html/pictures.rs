@@ -1,7 +1,7 @@
-//! Pictures of the pages, compared loosely: how bright they are, cell by cell of a coarse grid.
-//! Fonts differ between machines: words are bars of their length when the picture is taken.
+//! Screenshots of the pages, compared approximately by the brightness of the cells of a coarse
+//! grid. Fonts differ between machines, so words are replaced by bars.
 
-use super::Args;
+use super::args::Args;
 use super::browser::{Browser, Failure};
 use super::pages::Pages;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ const FILE: &str = "tests/html/pictures.txt";
 const HEAD: &str = "\
 # How bright the pages are, from 0 to f: `cargo xtask html` compares loosely, and --bless writes.
 ";
-/// What is looked at: a page, and a program of it that is opened.
+/// The views: a page, and a program that is opened on it.
 const VIEWS: [(&str, &str); 8] = [
     ("check", ""),
     ("check", "#2"),
@@ -24,10 +24,10 @@ const VIEWS: [(&str, &str); 8] = [
 ];
 const WIDTHS: [u32; 2] = [1400, 400];
 
-/// Of what there is to be seen.
+/// Maximum relative difference.
 const FAR_MAX: f64 = 0.5;
 
-/// The views that are not as they were.
+/// The views that have changed.
 pub(super) fn compare(
     browser: &mut Browser,
     pages: &Pages,
@@ -62,7 +62,7 @@ pub(super) fn compare(
     Ok(wrong)
 }
 
-/// Puts bars in place of words.
+/// Replaces words by bars.
 const BARS: &str = "{
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const texts = [];
@@ -80,7 +80,7 @@ const BARS: &str = "{
     document.querySelectorAll('svg text, select').forEach(it => it.style.visibility = 'hidden');
 }";
 
-/// Looks at what is in the window: a grid of how bright it is.
+/// The brightness grid of the window.
 fn look(browser: &mut Browser, name: &str, args: &Args) -> Result<String, Failure> {
     if let Some(folder) = &args.keep {
         keep(folder, name, &browser.picture()?)?;
@@ -91,13 +91,13 @@ fn look(browser: &mut Browser, name: &str, args: &Args) -> Result<String, Failur
     if let Some(folder) = &args.keep {
         keep(folder, &format!("{name} bars"), &png)?;
     }
-    // The page itself lets no picture in.
+    // The page's own policy forbids images.
     browser.open("about:blank")?;
     let cells = browser.value(&brightness(&png))?;
     Ok(cells.as_str().unwrap_or_default().to_owned())
 }
 
-/// Whether the comparison sees what it is for: a page that lost its style.
+/// Whether the comparison detects what it is for: a page without its style sheet.
 fn is_seen(browser: &mut Browser, pages: &Pages, args: &Args) -> Result<Option<String>, Failure> {
     browser.dress(1400, false)?;
     let mut grids = Vec::new();
@@ -112,8 +112,8 @@ fn is_seen(browser: &mut Browser, pages: &Pages, args: &Args) -> Result<Option<S
     Ok((far <= FAR_MAX).then(|| "pictures: a lost style is not seen".to_owned()))
 }
 
-/// How far a grid is from the one that is known: the difference of the cells, by that of the known
-/// ones from their background. Infinite if they are not of one size.
+/// The relative difference of two grids: the difference of the cells, divided by that of the known
+/// ones from their background. Infinite if their sizes differ.
 fn distance(known: &str, found: &str) -> f64 {
     let digits = |text: &str| -> Vec<f64> {
         text.chars().filter_map(|c| c.to_digit(16)).map(f64::from).collect()
@@ -130,7 +130,7 @@ fn distance(known: &str, found: &str) -> f64 {
     far / seen.max(1.0)
 }
 
-/// An expression that makes a grid of a picture: the browser knows PNG.
+/// An expression that computes the grid of a PNG in the browser.
 fn brightness(png: &str) -> String {
     format!(
         "(async () => {{
@@ -151,14 +151,14 @@ fn brightness(png: &str) -> String {
     )
 }
 
-/// Writes a picture for people to look at.
+/// Saves a screenshot.
 fn keep(folder: &std::path::Path, name: &str, png: &str) -> Result<(), Failure> {
     let name = name.replace([' ', '#', '/', '%'], "-");
     fs::write(folder.join(format!("{name}.png")), decoded(png))?;
     Ok(())
 }
 
-/// Base64.
+/// Decodes base64.
 fn decoded(text: &str) -> Vec<u8> {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => Some(u32::from(byte - b'A')),

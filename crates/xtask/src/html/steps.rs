@@ -1,14 +1,13 @@
-//! What a person does with a page, step by step: with keys.
+//! Interactions with the pages, by keyboard.
 
 use super::browser::{Browser, Failure};
-use super::expect;
 use super::pages::{HOSTILE, MANY, Pages};
 use std::time::Instant;
 
 type Said = Result<String, Failure>;
 type Step = fn(&mut Browser, &Pages) -> Said;
 
-/// Each opens a page and uses it; what it has to say is a figure.
+/// Each opens a page and uses it; returns a figure for the report.
 pub(super) const STEPS: [(&str, Step); 7] = [
     ("filter and verdict", filter),
     ("sort", sort),
@@ -33,7 +32,17 @@ fn press(browser: &mut Browser, key: (&str, u32)) -> Result<(), Failure> {
     browser.press(key.0, key.1)
 }
 
-/// Presses Tab until the focus is where `expression` says.
+/// Fails unless the expression has the expected value in the page.
+fn expect(browser: &mut Browser, expression: &str, wanted: &str) -> Result<(), Failure> {
+    let found = browser.value(expression)?;
+    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("{expression}: '{found}', not '{wanted}'").into()),
+    }
+}
+
+/// Presses Tab until the focus satisfies `expression`.
 fn tab_until(browser: &mut Browser, expression: &str) -> Result<(), Failure> {
     for _ in 0..40 {
         press(browser, TAB)?;
@@ -180,7 +189,7 @@ fn hostile(browser: &mut Browser, pages: &Pages) -> Said {
     }
 }
 
-/// What a person would still call at once, on a slow machine.
+/// Maximum load time, for a slow machine.
 const LOAD_MS_MAX: u128 = 5_000;
 const STEP_MS_MAX: f64 = 500.0;
 
@@ -189,7 +198,7 @@ fn many(browser: &mut Browser, pages: &Pages) -> Said {
     browser.open(&pages.url("many"))?;
     let load_ms = started.elapsed().as_millis();
     expect(browser, "document.querySelectorAll('#programs tbody tr').length < 200", "true")?;
-    // Until what is to be seen has its place on the page.
+    // Until the visible part has been laid out.
     let timed = |what: &str| {
         format!(
             "{{ const from = performance.now(); {what}; document.body.offsetHeight; \

@@ -1,4 +1,4 @@
-//! The committed agreement by program name: what agreed must go on agreeing.
+//! The committed agreement by program: programs that agreed must still agree.
 //!
 //! A baseline holds names, classes and reasons; no text of the programs.
 
@@ -18,7 +18,7 @@ pub(crate) struct Entry {
 }
 
 impl Row {
-    /// What a baseline keeps of it.
+    /// The baseline's line for a row.
     pub(crate) fn entry(&self) -> Entry {
         Entry {
             object: self.object.clone(),
@@ -46,8 +46,8 @@ pub(crate) fn read_all(path: &Path) -> Result<Vec<Entry>, csv::Error> {
     Ok(read(path)?.into_values().collect())
 }
 
-/// A line for each program that agrees less than the file says. What the kernel does not judge now
-/// is not a matter of agreement, unless we crashed on it.
+/// A line for each program that agrees less than in the file. Programs that the kernel does not
+/// judge now are ignored, unless skep crashed on them.
 pub(crate) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::Error> {
     let old = read(path)?;
     let worse = |row: &Row| {
@@ -59,7 +59,7 @@ pub(crate) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::
     Ok(rows.iter().filter_map(worse).collect())
 }
 
-/// Writes the rows into the file; programs that were not compared keep their line.
+/// Writes the rows to the file; lines of programs that were not compared are kept.
 pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<(), csv::Error> {
     let mut entries = if path.exists() { read(path)? } else { Entries::new() };
     for row in rows {

@@ -1,4 +1,5 @@
-//! The parent of a comparison: hands files to child processes, replaces those that die or hang.
+//! The parent of a comparison: distributes files to child processes, and replaces those that die or
+//! hang.
 
 use super::row::{Class, Row};
 use super::worker::{Event, Request};
@@ -30,8 +31,8 @@ impl Pool<'_> {
         Ok(rows)
     }
 
-    /// Gives out the rows of each file as soon as those of all before it are known, so that what is
-    /// done is not lost with the rest.
+    /// Passes on the rows of each file as soon as those of all earlier files are known, so that an
+    /// interruption does not lose them.
     pub(crate) fn each(&self, mut sink: impl FnMut(Vec<Row>) -> io::Result<()>) -> io::Result<()> {
         let next = AtomicUsize::new(0);
         let (sender, receiver) = mpsc::channel();
@@ -64,7 +65,7 @@ impl Pool<'_> {
             let i = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = self.files.get(i) else { break };
             let rows = self.file(file, &mut worker)?;
-            // Nobody listens after an error.
+            // After an error nobody receives.
             if done.send((i, rows)).is_err() {
                 break;
             }
@@ -73,8 +74,8 @@ impl Pool<'_> {
         Ok(())
     }
 
-    /// All rows of a file; a worker that is lost is replaced, and goes on behind the program that
-    /// it was lost at.
+    /// All rows of a file. If a worker is lost, a new one continues after the program at which that
+    /// happened.
     fn file(&self, file: &Path, slot: &mut Option<Child<Event>>) -> io::Result<Vec<Row>> {
         let mut rows = Vec::new();
         let mut skip = 0;
@@ -102,7 +103,7 @@ impl Pool<'_> {
     }
 }
 
-/// What comes with numbers from 0 on, in any order, in theirs: each as early as possible.
+/// Passes on numbered items, which may arrive in any order, in the order of their numbers.
 fn in_turn<T>(
     numbered: impl IntoIterator<Item = (usize, T)>,
     mut sink: impl FnMut(T) -> io::Result<()>,
@@ -118,7 +119,7 @@ fn in_turn<T>(
     Ok(())
 }
 
-/// What a worker was doing when it was lost.
+/// What a worker was doing when it died.
 struct Lost {
     index: usize,
     program: String,

@@ -1,7 +1,7 @@
-//! One program in a comparison: both answers, how far they agree, and where they first part.
+//! One program in a comparison: both results, how far they agree, and where they first differ.
 
 use crate::answers::{self, LOGGED_INSNS_MAX};
-use crate::mutate::cpu_time;
+use crate::cpu_time::cpu_time;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep::{Host, Kernel};
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-/// How far two answers agree. The first three are agreement, best first.
+/// How far two results agree. The first three are agreement, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Class {
@@ -28,11 +28,11 @@ pub(crate) enum Class {
     FalseReject,
     /// Our verifier lacks a rule and says so.
     Unsupported,
-    /// Our loader could not make a program of it.
+    /// Our loader refused it.
     NotLoaded,
-    /// We are wrong: a panic, a crash, a hang.
+    /// A fault of skep: a panic, a crash, a hang.
     Bug,
-    /// The kernel's verifier did not look at it.
+    /// It did not reach the kernel's verifier.
     NotJudged,
 }
 
@@ -74,20 +74,21 @@ impl Class {
         }
     }
 
-    /// Worth a line of output by default: neither agreement nor an honest gap.
+    /// Printed by default: neither agreement nor a documented gap.
     pub(crate) fn is_disagreement(self) -> bool {
         !matches!(self, Class::Log | Class::Unsupported | Class::NotJudged)
     }
 }
 
-/// The reason of a row whose walk has as many insns as the kernel's, but not as many states.
+/// The reason of a row whose walk has as many insns as the kernel's, but a different number of
+/// states.
 pub(crate) const OTHER_STATES: &str = "other states";
-/// The reason where insns differ, too.
+/// The reason if the number of insns differs, too.
 pub(crate) const OTHER_INSNS: &str = "other insns";
 
-/// Shorter times are not held against anybody.
+/// Shorter times are not reported as slow.
 const NOTICED_US: u64 = 2000;
-/// Measurements of a time before it is held against us, and what one may take.
+/// Number of measurements before a program is reported as slow, and the limit for one of them.
 const LOOKS: u32 = 4;
 const LOOK_MAX_US: u64 = 5_000_000;
 
@@ -97,7 +98,7 @@ pub(crate) struct Row {
     pub(crate) object: String,
     pub(crate) program: String,
     pub(crate) class: Class,
-    /// Why it is not agreement on everything, in words that can be counted.
+    /// Why it does not agree in everything, in a form that can be counted.
     pub(crate) reason: String,
     pub(crate) verdict_ours: String,
     pub(crate) verdict_kernel: String,
@@ -116,7 +117,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row that never came to a comparison.
+    /// A row for a program that was not compared.
     pub(crate) fn without(object: &str, program: &str, (class, reason): (Class, String)) -> Row {
         Row {
             object: object.to_owned(),
@@ -139,7 +140,7 @@ impl Row {
         }
     }
 
-    /// Both engines on one program: first for the verdict and the counts, and where those agree and
+    /// Runs both verifiers on one program: first for the verdict and the counts; if those agree and
     /// the walk is not too long, again for the log.
     pub(crate) fn compare(object: &str, program: &Program, level: u32) -> Row {
         let program = &*as_loaded(program);
@@ -172,7 +173,7 @@ impl Row {
         row
     }
 
-    /// Whether we took more time than the kernel, and so much that it counts.
+    /// Whether skep took significantly more time than the kernel.
     pub(crate) fn is_slow(&self) -> bool {
         self.class.rank() > 0
             && self.time_kernel_us != 0
@@ -180,7 +181,7 @@ impl Row {
             && self.time_ours_us > self.time_kernel_us
     }
 
-    /// Others compute here too: a time that is held against us is the least of several.
+    /// On a shared machine, the minimum of several measurements counts.
     fn measure_again(&mut self, program: &Program) {
         for _ in 1..LOOKS {
             if !self.is_slow() || self.time_ours_us > LOOK_MAX_US {
@@ -196,8 +197,8 @@ impl Row {
         }
     }
 
-    /// Our verifier, for the kernel `host`, and the answer that it has given. Our log of what
-    /// differs goes into the folder.
+    /// Runs our verifier, for the kernel `host`, and compares with the answer given. If they
+    /// differ, our log is written to the folder.
     pub(crate) fn compare_with(
         answer: &answers::Row,
         program: &Program,
@@ -248,7 +249,7 @@ impl Row {
         }
         if let Some(dir) = logs.filter(|_| row.class != Class::Log) {
             let name = format!("{}:{name}.log", object.replace('/', "_"));
-            // Only for the person who looks: a folder that cannot be written shows as empty.
+            // Only for diagnosis: errors are ignored.
             let _ = std::fs::write(dir.join(name), &ours.log);
         }
         row
@@ -272,7 +273,7 @@ impl Row {
         self.classify(ours, theirs.accepted, reason);
     }
 
-    /// How far the verdicts and counts agree, once both are filled in.
+    /// Classifies verdicts and counts, once both are known.
     fn classify(&mut self, ours: &Ours, accepted: bool, kernels_reason: impl Fn() -> String) {
         let counts = self.insns_ours == self.insns_kernel
             && self.states_ours == self.states_kernel
@@ -288,8 +289,8 @@ impl Row {
         self.reason = one_line(&self.reason);
     }
 
-    /// Both logs. Level 2 shows where the walks part; equal logs make [`Class::Log`] of equal
-    /// counts.
+    /// Compares the logs. Level 2 shows where the walks differ; equal logs turn equal counts into
+    /// [`Class::Log`].
     fn compare_logs(&mut self, program: &Program, level: u32) {
         let ours = engine::verify(program, level | 4);
         let Answer::Judged(theirs) = judge(program, level | 4) else { return };
@@ -306,7 +307,7 @@ impl Row {
         }
     }
 
-    /// For people.
+    /// The row as text.
     pub(crate) fn line(&self) -> String {
         let mut text = format!("{:<12} {}:{}", self.class.name(), self.object, self.program);
         let mut pair = |what: &str, ours: u64, kernel: u64| {
@@ -328,14 +329,14 @@ impl Row {
     }
 }
 
-/// The message without the statistics that follow it where the kernel does not end its line.
+/// The message without the statistics that follow it if the kernel does not end its line.
 fn unglued(message: &str) -> &str {
     let glued = ["stack depth ", "verification time "];
     let end = glued.iter().filter_map(|it| message.find(it)).min();
     &message[..end.unwrap_or(message.len())]
 }
 
-/// Cut to one line of a length that tables bear.
+/// Shortened to one line for tables.
 fn one_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim_end().chars().take(200).collect()
 }

@@ -1,10 +1,11 @@
-//! The figures of a comparison.
+//! The totals of a comparison.
 
 use super::row::{Class, Row};
+use super::shape::shape;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Reasons shown a class; the rest is in the CSV.
+/// Number of reasons shown per class; the rest is in the CSV.
 const REASONS_SHOWN: usize = 30;
 
 /// The summary as text.
@@ -43,7 +44,7 @@ pub(super) fn of(rows: &[Row]) -> String {
     text
 }
 
-/// Time where both came to a verdict; ours is measured around the call, the kernel's is its own.
+/// Times of programs with both verdicts; ours is measured around the call, the kernel's is its own.
 fn times(rows: &[Row]) -> String {
     let both = || rows.iter().filter(|row| row.class.rank() > 0);
     let ours: u64 = both().map(|row| row.time_ours_us).sum();
@@ -51,7 +52,7 @@ fn times(rows: &[Row]) -> String {
     format!("time where the verdict agrees: ours {} ms, kernel {} ms", ours / 1000, kernel / 1000)
 }
 
-/// Programs that take us longer than the kernel, the worst first.
+/// Programs that take skep longer than the kernel, worst first.
 fn slower(rows: &[Row], text: &mut String) {
     let mut slow: Vec<&Row> = rows.iter().filter(|row| row.is_slow()).collect();
     let ratio = |row: &Row| row.time_ours_us * 1000 / row.time_kernel_us.max(1);
@@ -64,28 +65,9 @@ fn slower(rows: &[Row], text: &mut String) {
     }
 }
 
-/// Both lines without their numbers, so that differences of one kind count as one.
+/// Both lines without their numbers, so that differences of the same kind are counted together.
 fn difference(row: &Row) -> String {
     format!("- {}\n         + {}", shape(&row.log_ours), shape(&row.log_kernel))
-}
-
-/// A line without its numbers and without the names of functions.
-pub(crate) fn shape(line: &str) -> String {
-    let mut shape = String::new();
-    for c in line.chars().take(140) {
-        match c.is_ascii_digit() {
-            true if shape.ends_with('#') => {}
-            true => shape.push('#'),
-            false => shape.push(c),
-        }
-    }
-    match shape.split_once("function ") {
-        Some((before, after)) => {
-            let after = after.split_once("()").map_or("", |(_, after)| after);
-            format!("{before}function ~(){after}")
-        }
-        None => shape,
-    }
 }
 
 fn classes(rows: &[Row]) -> String {
@@ -93,7 +75,7 @@ fn classes(rows: &[Row]) -> String {
     Class::ALL.map(|class| format!("{} {}", class.name(), of(class))).join(", ")
 }
 
-/// Reasons with how often they occur, most frequent first.
+/// Reasons and their counts, most frequent first.
 fn counted(title: &str, reasons: impl Iterator<Item = String>, text: &mut String) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for reason in reasons {

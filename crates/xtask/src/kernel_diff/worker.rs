@@ -1,4 +1,5 @@
-//! The child process of a comparison: reads requests, one JSON a line, and answers with events.
+//! The child process of a comparison: reads requests, one JSON value per line, and answers with
+//! events.
 
 use super::row::{Class, Row};
 use crate::child::answer;
@@ -25,16 +26,16 @@ pub(crate) struct OtherKernel {
     /// Compare with the answers in this table (`kernel-answers`), not with the running kernel.
     #[arg(long, requires = "kernel")]
     against: Option<PathBuf>,
-    /// What the kernel of that table says of itself: a folder (`tests/kernels`).
+    /// A folder with facts about that kernel (`tests/kernels`).
     #[arg(long, value_name = "DIR", requires = "against")]
     kernel: Option<PathBuf>,
-    /// Write our log of each program that differs from that table into this folder.
+    /// Write our log of each program that differs from the table to this folder.
     #[arg(long, value_name = "DIR", requires = "against")]
     logs: Option<PathBuf>,
 }
 
 impl OtherKernel {
-    /// Whether there is one, and what of it, or of the objects, is missing here.
+    /// Whether another kernel is named, and which files of it, or of the objects, are missing.
     pub(crate) fn named(&self, objects: &[PathBuf]) -> Option<Result<(), String>> {
         let paths = [self.against.as_ref()?, self.kernel.as_ref()?];
         let missing = paths.into_iter().chain(objects).find(|path| !path.exists());
@@ -49,25 +50,25 @@ impl OtherKernel {
     }
 }
 
-/// The kernel that is compared with: its answers, if they are not asked for.
+/// The kernel to compare with, and its answers if they come from a table.
 struct Judge {
     host: Host,
     answers: Option<(answers::Table, Kernel)>,
 }
 
-/// Compare the programs of a file, from the `skip`th on.
+/// A request: compare the programs of a file, from index `skip`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Request {
     pub(super) file: PathBuf,
     pub(super) skip: usize,
 }
 
-/// What the child says.
+/// An event.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event {
-    /// Work on the program of this number and name has begun.
+    /// Starts with the program with this index and name.
     Start(usize, String),
-    /// Its row, or that of an object which could not be opened.
+    /// Its row, or the row of an object that could not be opened.
     Row(Box<Row>),
     /// The file is done.
     End,
@@ -135,8 +136,8 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
     Ok(())
 }
 
-/// The reason is the cause, the last part of the chain; the whole chain is in the column of our
-/// log.
+/// The reason is the cause, the last part of the error chain; the whole chain is in the column of
+/// our log.
 fn not_loaded(object: &str, program: &str, why: String) -> Row {
     let cause = why.rsplit(": ").next().unwrap_or_default().to_owned();
     Row { log_ours: why, ..Row::without(object, program, (Class::NotLoaded, cause)) }

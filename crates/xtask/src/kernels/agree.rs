@@ -1,8 +1,8 @@
-//! How far skep agrees with kernels that were asked, by the committed tables: no kernel is booted.
+//! How far skep agrees with other kernels, according to the committed tables: no kernel is booted.
 //!
-//! What a kernel says of itself (its BTF) is not committed: it is in the folder of answers.
-//! Programs are walked by the kernel's own rules as far as `uapi::BEHAVIOURS` has them, so this
-//! measures what is not modelled.
+//! A kernel's BTF is not committed: it is in the folder of answers. Programs are verified with the
+//! kernel's own rules as far as `uapi::BEHAVIOURS` contains them, so this measures what is not
+//! modelled.
 
 use crate::answers;
 use crate::kernel_diff::{
@@ -35,37 +35,37 @@ pub(crate) struct Args {
     /// Record the agreement.
     #[arg(long)]
     write: bool,
-    /// Log level that walks are compared at: 0 counts and messages only.
+    /// Log level for the comparison of walks: 0 counts and messages only.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
-    /// Processes at once.
+    /// Number of processes.
     #[arg(long, short, default_value_t = 2)]
     jobs: usize,
-    /// Lines of differences shown for each kernel.
+    /// Number of differences shown for each kernel.
     #[arg(long, default_value_t = 12)]
     shown: usize,
     /// Write all rows of each kernel into this folder.
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
-    /// Write our logs of what differs into this folder, by release.
+    /// Write our logs of programs that differ to this folder, by release.
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
 }
 
-/// Both refuse, in the same words.
+/// Both refuse with the same message.
 pub(super) const OTHER_INSNS_REFUSED: &str = "other insns, and the same message";
 
-/// How tables are named: the release, then this.
+/// Suffix of the tables' file names, after the release.
 pub(super) const END: &str = ".csv.gz";
 const BASELINE: &str = ".baseline";
 const BASELINE_END: &str = ".baseline.csv.gz";
 
-/// Where tables and baselines are.
+/// Folder of tables and baselines.
 pub(super) fn folder() -> PathBuf {
     crate::root().join("tests/kernels/asked")
 }
 
-/// The rows of a kernel's table, whose name is the release and then `end`.
+/// The rows of a kernel's table, whose file name is the release plus `end`.
 pub(super) fn read_rows<R: DeserializeOwned>(
     release: &str,
     end: &str,
@@ -75,7 +75,7 @@ pub(super) fn read_rows<R: DeserializeOwned>(
     Ok(csv.deserialize().collect::<Result<_, _>>()?)
 }
 
-/// Writes what [`read_rows`] reads.
+/// Writes a table for [`read_rows`].
 pub(super) fn write_rows<R: Serialize>(
     (release, end): (&str, &str),
     rows: &[R],
@@ -86,12 +86,18 @@ pub(super) fn write_rows<R: Serialize>(
     Ok(packed::write(&folder().join(format!("{release}{end}")), &csv.into_inner()?)?)
 }
 
-/// The releases that there are tables of, oldest first.
+/// `6.12` of `6.12.117+deb12-cloud-amd64`.
+pub(super) fn short(release: &str) -> &str {
+    let end = release.match_indices('.').nth(1).map_or(release.len(), |(at, _)| at);
+    &release[..end]
+}
+
+/// The releases with a table, oldest first.
 pub(super) fn releases() -> Vec<String> {
     releases_with(END).into_iter().filter(|name| !name.ends_with(BASELINE)).collect()
 }
 
-/// The releases that there are files of, named by the release and then `end`.
+/// The releases with a file whose name is the release plus `end`.
 pub(super) fn releases_with(end: &str) -> Vec<String> {
     let names = fs::read_dir(folder()).into_iter().flatten().filter_map(Result::ok);
     let mut releases: Vec<String> = names
@@ -167,20 +173,20 @@ fn rows(
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
     pub(crate) release: String,
-    /// Programs, those that the kernel's verifier looked at, and those that it accepts.
+    /// All programs, those that the kernel's verifier judged, and those that it accepts.
     pub(crate) programs: usize,
     pub(crate) judged: usize,
     pub(crate) accepted: usize,
-    /// Same verdict; of those that both accept, same number of insns; of those that both refuse,
-    /// the same message.
+    /// Programs with the same verdict; of those accepted by both, those with the same number of
+    /// insns; of those refused by both, those with the same message.
     pub(crate) verdict: usize,
     pub(crate) both_accept: usize,
     pub(crate) insns: usize,
     pub(crate) both_refuse: usize,
     pub(crate) message: usize,
-    /// Accepted though the kernel refuses, the other way round, not decided.
+    /// Accepted although the kernel refuses, the reverse, and undecided.
     pub(crate) classes: BTreeMap<Class, usize>,
-    /// What differs, without numbers, by how often: class and reason.
+    /// Differences without numbers, with their counts: class and reason.
     pub(crate) differences: Vec<(usize, Class, String)>,
 }
 
@@ -240,7 +246,7 @@ impl Agreement {
         self.classes.get(&class).copied().unwrap_or(0)
     }
 
-    /// Cells of a table's row, under [`Agreement::COLUMNS`].
+    /// The cells of a table row, under [`Agreement::COLUMNS`].
     pub(crate) fn cells(&self) -> [String; 9] {
         let share = |part: usize, whole: usize| {
             format!("{part} ({:.1} %)", 100.0 * part as f64 / whole.max(1) as f64)
@@ -270,7 +276,7 @@ impl Agreement {
         "false rejects",
     ];
 
-    /// For people: the row, then what differs most.
+    /// The row as text, then the most frequent differences.
     fn text(&self, shown: usize) -> String {
         let mut text = String::new();
         for (name, cell) in Agreement::COLUMNS.iter().zip(self.cells()) {

@@ -1,24 +1,24 @@
-//! Asks a kernel about every program of objects: a row a program, as it comes.
+//! Asks a kernel about every program of objects; writes a row per program as results arrive.
 //!
-//! In the folder of answers each release has one of its own: `facts/` (what the kernel says of
-//! itself), `answers.csv` (rows as they came), `logs/` (the verifier's, packed, one file an
-//! object), `console`. A row that is there is not asked for again, so that an interrupted run goes
-//! on; a program that costs the guest its life, or that takes too long, has a row that says so.
+//! The folder of answers has a folder for each release: `facts/` (facts about the kernel),
+//! `answers.csv` (rows in order of arrival), `logs/` (verifier logs, compressed, one file per
+//! object), `console`. Existing rows are not asked for again, so that an interrupted run can be
+//! continued; a program that kills the guest or takes too long gets a row that says so.
 
+use super::folder::{config, folder, host};
 use super::guest::Guest;
 use super::{Machine, probe};
 use crate::answers::{self, Row};
 use crate::objects;
 use crate::outcome::Ended;
 use skep::program::Program;
-use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
 use skep_kernel::wire::{Load, LoadResult};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -31,28 +31,12 @@ pub(crate) struct Args {
     /// Folder of answers.
     #[arg(long)]
     out: PathBuf,
-    /// Seconds that a program may take in the guest.
+    /// Time limit per program in the guest, in seconds.
     #[arg(long, default_value_t = 120)]
     timeout_s: u64,
-    /// Longer walks have no log.
+    /// Longer walks are not logged.
     #[arg(long, default_value_t = 10_000)]
     logged_insns: u64,
-}
-
-/// The folder of a kernel's answers.
-pub(super) fn folder(out: &Path, kernel: &str) -> PathBuf {
-    out.join(kernel)
-}
-
-/// The facts that are in it.
-pub(super) fn host(folder: &Path) -> Result<Host, String> {
-    Host::read_folder(&folder.join("facts")).map_err(|e| e.to_string())
-}
-
-/// The kernel of these facts, and with them what is known of its release.
-pub(super) fn kernel(folder: &Path, release: &str) -> Result<(Host, Kernel), Box<dyn Error>> {
-    let host = host(folder)?;
-    Ok((host, Kernel::import(&folder.join("facts/btf/vmlinux"), Some(release))?))
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -96,7 +80,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 struct Asker<'a> {
     args: &'a Args,
-    /// Booted when it is first needed, and again when it is lost.
+    /// Booted when first needed, and again after it was lost.
     guest: Option<Guest>,
     folder: PathBuf,
 }
@@ -151,7 +135,7 @@ impl Asker<'_> {
         packed.finish().map(drop)
     }
 
-    /// Copies what the kernel says of itself.
+    /// Copies the facts about the kernel.
     fn facts(&mut self) -> Result<(), Box<dyn Error>> {
         let facts = self.folder.join("facts");
         fs::create_dir_all(facts.join("btf"))?;
@@ -162,7 +146,7 @@ impl Asker<'_> {
             let btf = guest.read(&format!("/sys/kernel/btf/{name}"))?.unwrap_or_default();
             fs::write(facts.join("btf").join(name), btf)?;
         }
-        // Only the first module's type ids are those of the kernel's log.
+        // The ids in the kernel's log are only valid for the first module's BTF.
         modules.retain(|name| name != "vmlinux");
         modules.sort_by_key(|name| name != "bpf_testmod");
         fs::write(facts.join("modules"), modules.join("\n"))?;
@@ -188,16 +172,6 @@ const FACTS: [(&str, &str); 5] = [
     ("/sys/kernel/security/lsm", "lsm"),
     ("/sys/kernel/debug/error_injection/list", "error_injection"),
 ];
-
-/// The package's configuration.
-pub(super) fn config(machine: &Machine) -> Option<PathBuf> {
-    let package = machine.cache.join(&machine.kernel);
-    let names = [
-        package.join("boot").join(format!("config-{}", machine.kernel)),
-        super::initrd::modules_folder(machine).unwrap_or_default().join("config"),
-    ];
-    names.into_iter().find(|path| path.exists())
-}
 
 /// A kernel's answer as a row.
 fn row(program: &Program, told: &LoadResult) -> Row {

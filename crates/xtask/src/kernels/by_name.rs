@@ -1,5 +1,5 @@
-//! What is said of fields, maps and flags where only a kernel's name is given is what that kernel
-//! answered (`tests/kernels/asked/*.fields.gz`).
+//! Tests: what skep says about fields, maps and flags for a kernel given by name is what that
+//! kernel answered (`tests/kernels/asked/*.fields.gz`).
 
 use super::agree;
 use super::fields::{self, Row, accesses, caller, flag_name};
@@ -13,7 +13,7 @@ use skep_testkit::engine::{self, Verdict};
 use std::collections::BTreeMap;
 use std::error::Error;
 
-/// Kernels of the table, and the asked ones around them.
+/// Kernels in the table, and the tested releases around them.
 const NEIGHBOURS: [(&str, Option<&str>, &str); 4] = [
     ("5.4", None, "5.10"),
     ("5.15", Some("5.10"), "6.1"),
@@ -21,10 +21,10 @@ const NEIGHBOURS: [(&str, Option<&str>, &str); 4] = [
     ("6.8", Some("6.1"), "6.12"),
 ];
 
-/// Whose field of which name, and the which of those of the same name.
+/// Context type, field name, and index among fields of the same name.
 type Place = (String, String, usize);
 
-/// Every access that there is on 6.18: where, how, and its program.
+/// Every access that exists on 6.18: where, how, and its program.
 fn all_accesses() -> Vec<(Place, String, Program)> {
     let mut all = Vec::new();
     for hook in calls(None) {
@@ -40,7 +40,7 @@ fn all_accesses() -> Vec<(Place, String, Program)> {
     all
 }
 
-/// What a kernel says of the places.
+/// A kernel's answers for the places.
 fn fields_of(release: &str) -> Result<BTreeMap<Place, String>, Box<dyn Error>> {
     let mut all = BTreeMap::new();
     for Row { name, field, says, .. } in fields::read(release)?.into_iter().filter(is("ctx")) {
@@ -55,8 +55,8 @@ fn is(kind: &str) -> impl Fn(&Row) -> bool {
     move |row| row.kind == kind
 }
 
-/// Whether skep takes the program, returning 0 or 1, for one of a kernel that it knows by name
-/// only; `None` if it says that it lacks BTF.
+/// Whether skep accepts the program, returning 0 or 1, for a kernel known only by name; `None` if
+/// it needs BTF.
 fn accepts(kernel: &(Host, Kernel), program: &Program) -> Option<bool> {
     let returns = |imm| {
         let mut insns = program.insns.clone();
@@ -94,8 +94,8 @@ fn an_asked_kernel_by_its_name_has_the_fields_that_it_has() -> Result<(), Box<dy
     Ok(())
 }
 
-/// A kernel of the table has no field that the asked one after it has not, and all of the one
-/// before it.
+/// A kernel of the table has no field that the next tested kernel lacks, and all fields of the
+/// previous one.
 #[test]
 fn a_kernel_of_the_table_has_what_its_neighbours_have() -> Result<(), Box<dyn Error>> {
     assert!(NEIGHBOURS.map(|it| it.0) == FROM_TABLE);
@@ -117,7 +117,7 @@ fn a_kernel_of_the_table_has_what_its_neighbours_have() -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// A map whose flags are taken here is made there.
+/// A map whose flags are accepted here can be created there.
 #[test]
 fn an_asked_kernel_by_its_name_makes_the_maps_that_it_makes() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
@@ -160,8 +160,8 @@ fn creation(map: &MapDef, flag: MapFlags) -> MapCreation {
     }
 }
 
-/// What programs of a kind may not call on an asked kernel they do not call on the one of the table
-/// before it; what they may not on the one before that was asked is not known.
+/// Kfuncs that programs of a type may not call on a tested kernel are not allowed on the previous
+/// one in the table; those not allowed on the last tested kernel before it are unknown.
 #[test]
 fn a_kernel_of_the_table_has_the_helpers_of_its_neighbours() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();

@@ -1,5 +1,5 @@
-//! Downloads kernels from Debian's archive and unpacks them, by apt in a configuration of its own:
-//! nothing of the machine changes. The archive's addresses are the machine's own.
+//! Downloads kernels from Debian's archive and unpacks them, with a separate apt configuration: the
+//! machine itself is not changed. The archive's addresses are those of the machine.
 
 use crate::outcome::Ended;
 use std::error::Error;
@@ -12,11 +12,11 @@ pub(crate) struct Args {
     /// Folder of packages, lists and unpacked kernels.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
-    /// Releases, as the packages' names have them: `6.12.117+deb12-cloud-amd64`.
+    /// Releases, as in the packages' names: `6.12.117+deb12-cloud-amd64`.
     releases: Vec<String>,
 }
 
-/// The archive that a suite belongs to ends in this, and its suites.
+/// The suffix of an archive's address, and its suites.
 const SUITES: [(&str, &[&str]); 2] = [
     (
         "/debian",
@@ -33,9 +33,9 @@ const SUITES: [(&str, &[&str]); 2] = [
     ("/debian-security", &["bullseye-security", "bookworm-security", "trixie-security"]),
 ];
 
-/// Packages of a kernel: one has all, or three have parts; then the one is there too, and empty.
-/// Those of older releases go from the archive one by one: without modules a kernel boots all the
-/// same.
+/// Packages of a kernel: either one with everything, or three with parts; then the single one
+/// exists too, but is empty. Packages of old releases disappear from the archive one by one: a
+/// kernel without modules still boots.
 const PACKAGES: [&[&str]; 4] = [
     &["linux-binary-", "linux-modules-", "linux-base-"],
     &["linux-binary-", "linux-modules-"],
@@ -77,7 +77,7 @@ fn fetch(apt: &Apt, release: &str, cache: &Path) -> Result<(), Box<dyn Error>> {
             break;
         }
     }
-    // A kernel that is unpacked halfway is not one.
+    // Unpacks to a temporary name, so that an incomplete kernel is not mistaken for a complete one.
     let half = cache.join(format!("{release}.part"));
     fs::create_dir_all(&half)?;
     for name in found? {
@@ -95,7 +95,7 @@ fn fetch(apt: &Apt, release: &str, cache: &Path) -> Result<(), Box<dyn Error>> {
     Ok(fs::rename(half, unpacked)?)
 }
 
-/// apt with lists and sources in a folder of ours.
+/// apt with its lists and sources in a separate folder.
 struct Apt {
     folder: PathBuf,
 }

@@ -1,9 +1,10 @@
-//! `cargo xtask kernels fields`: which fields of their context programs may read and write there,
-//! which flags maps may have, which programs may call which kfuncs: a small program a question.
+//! `cargo xtask kernels fields`: determines which context fields programs may read and write on a
+//! kernel, which flags maps may have, and which programs may call which kfuncs; each with a small
+//! program.
 //!
-//! What skep says of the same programs by that kernel's rules is compared, and told.
+//! The results are compared with skep's for the same programs and that kernel's rules.
 
-use super::ask::{folder, kernel};
+use super::folder::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
 use crate::outcome::Ended;
@@ -28,10 +29,10 @@ use std::sync::Arc;
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers; `ask` has put the kernel's facts there.
+    /// Folder of answers, with the kernel's facts from `ask`.
     #[arg(long)]
     out: PathBuf,
-    /// Lines of what skep says otherwise.
+    /// Maximum number of differences printed.
     #[arg(long, default_value_t = 40)]
     shown: usize,
 }
@@ -41,15 +42,15 @@ pub(crate) struct Args {
 pub(crate) struct Row {
     /// `ctx`, `map`, `kfunc`.
     pub(crate) kind: String,
-    /// The kind of programs, the type of map, the kfunc.
+    /// The program type, the map type, or the kfunc.
     pub(crate) name: String,
     /// The field; empty otherwise.
     pub(crate) field: String,
-    /// Sizes that are read (`r4`) and written (`w4`); flags; programs.
+    /// Sizes that may be read (`r4`) and written (`w4`); flags; programs.
     pub(crate) says: String,
 }
 
-/// How the tables are named: the release, then this.
+/// Suffix of the tables' file names, after the release.
 pub(crate) const END: &str = ".fields.gz";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -89,13 +90,13 @@ struct Asker<'a> {
     host: &'a Host,
     kernel: &'a Kernel,
     asked: usize,
-    /// Where skep says something else.
+    /// Where skep's answer differs.
     others: Vec<String>,
 }
 
-/// What a field that may not be accessed so is refused with: in the walk, or behind it.
+/// Messages for a field access that is not allowed: in the walk, or after it.
 const NO_ACCESS: [&str; 2] = ["invalid bpf_context access", "bpf verifier is misconfigured"];
-/// What a kfunc that such programs may not call is refused with.
+/// Message for a kfunc that such programs may not call.
 const NO_CALL: &str = "calling kernel function ";
 const SLEEPS: &str = "program must be sleepable";
 
@@ -105,7 +106,8 @@ impl Asker<'_> {
         Ok(probe::judge(&mut self.guest, program)?)
     }
 
-    /// Whether the kernel refuses a program in these words; what we say otherwise is kept.
+    /// Whether the kernel refuses a program with one of these messages; records a difference from
+    /// skep.
     fn refuses(
         &mut self,
         program: &Program,
@@ -118,7 +120,7 @@ impl Asker<'_> {
         Ok(Some(self.says(program, &told, words)))
     }
 
-    /// Whether these are its words; what we say otherwise is kept.
+    /// Whether the answer has one of these messages; records a difference from skep.
     fn says(&mut self, program: &Program, told: &Judged, words: &[&str]) -> bool {
         let said = |log: &str| log.lines().any(|line| words.iter().any(|it| line.starts_with(it)));
         let theirs = said(&told.message);
@@ -160,7 +162,7 @@ impl Asker<'_> {
         Ok(Some(row("map", name, "", flags.join(" "))))
     }
 
-    /// Kfuncs of the kernel itself: those that its BTF says to be some, and those that we know.
+    /// Kfuncs of the kernel itself: those tagged in its BTF, and those that we know.
     fn kfuncs(&mut self, own: &Btf, btf: &Arc<Btf>) -> Result<Vec<Row>, Box<dyn Error>> {
         let mut rows = Vec::new();
         let hooks: Vec<Calls<'_>> = calls(Some(btf)).into_iter().filter(is_first).collect();
@@ -198,7 +200,7 @@ impl Asker<'_> {
     }
 }
 
-/// Programs that read and write the first bytes of a field, and how a table says so: `r4`.
+/// Programs that read and write the first bytes of a field, with the table's notation: `r4`.
 pub(super) fn accesses(hook: &Calls<'_>, field: &CtxField) -> Vec<(String, Program)> {
     let mut all = Vec::new();
     for (code, word) in [(BPF_LDX, "r"), (BPF_STX, "w")] {
@@ -241,7 +243,8 @@ pub(super) fn caller(hook: &Calls<'_>) -> String {
     }
 }
 
-/// Of the kinds that differ by what they attach to, one: kfuncs go by types.
+/// Whether this is the first of the types that differ only by attach type: kfuncs depend on the
+/// program type.
 fn is_first(hook: &Calls<'_>) -> bool {
     let first = (0..64).find(|&number| attach_types(hook.prog_type).contains(number));
     attach_types(hook.prog_type).contains(u32::MAX)

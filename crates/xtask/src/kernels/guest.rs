@@ -1,4 +1,4 @@
-//! A booted guest: a process of qemu's, and the line to our init in it.
+//! A booted guest: a qemu process, and the connection to our init in it.
 
 use super::{Machine, initrd};
 use skep::btf::Btf;
@@ -12,18 +12,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// From the start of qemu to our init's first word.
+/// Time limit from the start of qemu to the first message of our init.
 const BOOT_MAX: Duration = Duration::from_secs(240);
-/// Files are read in less.
+/// Time limit for reading a file.
 const FILE_MAX: Duration = Duration::from_secs(120);
 
 /// Ended on drop.
 pub(super) struct Guest {
     qemu: Child,
     line: UnixStream,
-    /// What `uname -r` says there.
+    /// The guest's `uname -r`.
     pub(super) release: String,
-    /// The BTF that was sent last.
+    /// The BTF sent last.
     btf: Option<Arc<Btf>>,
     _folder: tempfile::TempDir,
 }
@@ -74,7 +74,7 @@ impl Guest {
         }
     }
 
-    /// What its kernel says of a program whose BTF is `btf`.
+    /// The guest kernel's result for a program whose BTF is `btf`.
     pub(super) fn load(
         &mut self,
         load: Load,
@@ -113,14 +113,14 @@ const TARGET: &str = "x86_64-unknown-linux-musl";
 const BUILD: &str =
     "build it: cargo build --release --target x86_64-unknown-linux-musl -p skep-guest";
 
-/// Where cargo puts the guest's init: beside the folder of this program.
+/// The path of the guest's init built by cargo: relative to this program's folder.
 fn built() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
     target.join(TARGET).join("release/skep-guest")
 }
 
-/// A CPU without AVX and fast string instructions is twice as fast where it is emulated.
+/// Emulation is twice as fast without AVX and fast string instructions.
 fn qemu(machine: &Machine, paths: [&Path; 3]) -> Result<Command, String> {
     let [archive, socket, console] = paths.map(Path::display);
     let mut command = Command::new("setsid");
@@ -159,7 +159,7 @@ fn image(machine: &Machine) -> Result<PathBuf, String> {
     Err(format!("no kernel image in {}; `cargo xtask kernels fetch` it", package.display()))
 }
 
-/// Waits for our init's first word.
+/// Waits for the first message of our init.
 fn greeted(socket: &Path, qemu: &mut Child) -> io::Result<(UnixStream, String)> {
     let start = Instant::now();
     let mut line = loop {

@@ -1,4 +1,4 @@
-//! The guest's first file system: our init, the modules that are loaded, and their order.
+//! The guest's initial file system: our init, and the modules to load, in order.
 
 use super::Machine;
 use std::error::Error;
@@ -7,7 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is loaded: the line to us, and modules whose kfuncs, hooks or struct_ops programs use.
+/// Modules to load: for the connection, and those with kfuncs, hooks or struct_ops that programs
+/// use.
 const WANTED: [&str; 14] = [
     "virtio_pci",
     "virtio_console",
@@ -81,7 +82,7 @@ pub(super) fn build(machine: &Machine, init: &[u8]) -> Result<Vec<u8>, Box<dyn E
 fn modules(machine: &Machine) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let release = &machine.kernel;
     let Some(of_release) = modules_folder(machine) else { return Ok(Vec::new()) };
-    // modprobe wants the folder in its usual place, and depmod's files in it.
+    // modprobe needs the folder in its usual place, with depmod's files.
     let root = tempfile::tempdir()?;
     let lib = root.path().join("lib/modules");
     fs::create_dir_all(&lib)?;
@@ -110,7 +111,7 @@ fn modules(machine: &Machine) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// Where a package has its modules: both places are in use.
+/// The folder of a package's modules: two places are in use.
 pub(super) fn modules_folder(machine: &Machine) -> Option<PathBuf> {
     let package = machine.cache.join(&machine.kernel);
     let places = ["lib/modules", "usr/lib/modules"];
@@ -144,7 +145,7 @@ mod tests {
         archive.add("TRAILER!!!", 0, &[]);
         let text = String::from_utf8_lossy(&archive.bytes).into_owned();
         assert!(text.starts_with("070701"));
-        // 110 bytes of head, then the name, then the content.
+        // 110 bytes of header, then the name, then the content.
         assert_eq!(&archive.bytes[110..114], b"abc\0");
         assert_eq!(&archive.bytes[116..121], b"hello");
         assert_eq!(text.rfind("070701"), Some(124));

@@ -1,9 +1,8 @@
-//! Programs that nobody looked at, before our verifier and a kernel in a guest.
+//! Compares our verifier with a kernel in a guest on mutated and generated programs.
 //!
-//! The same mutants and generated programs as `cargo xtask mutate`; the guest may die of them, and
-//! is booted again.
+//! The same programs as in `cargo xtask mutate`; if one kills the guest, it is booted again.
 
-use super::ask::{folder, kernel};
+use super::folder::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree};
 use crate::mutate::{Judgement, OnKernel};
@@ -23,30 +22,30 @@ pub(crate) struct Args {
     /// Object files, and folders of them, whose programs are changed.
     #[arg(default_value = "tests/programs")]
     paths: Vec<PathBuf>,
-    /// Folder of answers: `ask` has put the kernel's facts there. Findings go beside them.
+    /// Folder of answers, with the kernel's facts from `ask`. Findings are written beside them.
     #[arg(long)]
     out: PathBuf,
-    /// What everything follows from.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many programs, about.
+    /// Approximate number of programs.
     #[arg(long, default_value_t = 20_000)]
     count: u64,
-    /// Minutes after which to stop, whatever the count.
+    /// Stop after this many minutes, whatever the count.
     #[arg(long)]
     minutes: Option<f64>,
-    /// Of 100 batches, so many are of generated programs.
+    /// Percentage of batches that consist of generated programs.
     #[arg(long, default_value_t = 50)]
     generated: u64,
     /// Record the figures in the table that `cargo xtask parity` prints.
     #[arg(long)]
     record: bool,
-    /// Judge the findings of these files again, and write both logs (level 2) beside each.
+    /// Judge the findings in these files again, and write both logs (level 2) beside each.
     #[arg(long, num_args = 1..)]
     replay: Vec<PathBuf>,
 }
 
-/// A short walk takes less, where the machine is emulated.
+/// Time limit for a short walk on an emulated machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -80,7 +79,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     })
 }
 
-/// A line of the table of mutants: figures of a kernel, or verdicts that differ.
+/// A line of the table of mutants: a figure of a kernel, or verdicts that differ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Figure {
     pub(crate) release: String,
@@ -88,7 +87,7 @@ pub(crate) struct Figure {
     /// `programs`, `judged`, `false-accept`, `false-reject`.
     pub(crate) what: String,
     pub(crate) count: u64,
-    /// Of a difference: the kernel's words of what we accept, ours of what we refuse.
+    /// For a difference: the kernel's message if we accept, ours if we refuse.
     pub(crate) says: String,
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn figures() -> Result<Vec<Figure>, Box<dyn Error>> {
     Ok(csv::Reader::from_path(path)?.deserialize().collect::<Result<_, _>>()?)
 }
 
-/// Puts a run's figures in the place of those of its kernel.
+/// Replaces the figures of the run's kernel.
 fn record(args: &Args, mutants: &OnKernel<'_>) -> Result<(), Box<dyn Error>> {
     let figure = |what: &str, count: u64, says: &str| Figure {
         release: args.machine.kernel.clone(),

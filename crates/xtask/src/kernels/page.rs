@@ -1,5 +1,5 @@
-//! `cargo xtask kernels page`: writes `docs/kernels.md`, what came when, from `uapi::since` and
-//! from what kernels answered. Nobody edits that file.
+//! `cargo xtask kernels page`: generates `docs/kernels.md`, which release introduced what, from
+//! `uapi::since` and from the kernels' answers.
 
 use super::surface::{self, Row};
 use super::{agree, page_fields};
@@ -137,7 +137,7 @@ fn by_release() -> String {
     text
 }
 
-/// What kernels answered, oldest kernel first.
+/// The kernels' answers, oldest kernel first.
 struct Answers(Vec<(String, Vec<Row>)>);
 
 impl Answers {
@@ -147,7 +147,7 @@ impl Answers {
         Ok(Answers(releases.into_iter().map(read).collect::<Result<_, Box<dyn Error>>>()?))
     }
 
-    /// The newest kernel without an item, and the oldest with it; `-` if none was asked.
+    /// The newest kernel without an item, and the oldest with it; `-` if none was tested.
     fn of(&self, item: Item) -> (String, String) {
         let said = |rows: &[Row]| {
             let mut about = rows.iter().filter(|row| surface::is_about(row, item)).peekable();
@@ -156,17 +156,11 @@ impl Answers {
         let kernels: Vec<(&str, bool)> = self
             .0
             .iter()
-            .filter_map(|(release, rows)| Some((short(release), said(rows)?)))
+            .filter_map(|(release, rows)| Some((agree::short(release), said(rows)?)))
             .collect();
         let name = |found: Option<&(&str, bool)>| found.map_or("-", |it| it.0).to_owned();
         (name(kernels.iter().rfind(|it| !it.1)), name(kernels.iter().find(|it| it.1)))
     }
-}
-
-/// `6.12` of `6.12.117+deb12-cloud-amd64`.
-pub(super) fn short(release: &str) -> &str {
-    let end = release.match_indices('.').nth(1).map_or(release.len(), |(at, _)| at);
-    &release[..end]
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The parts of `docs/kernels.md` on fields of contexts, flags of maps, and kfuncs.
+//! The parts of `docs/kernels.md` about context fields, map flags, and kfuncs.
 
+use super::agree;
 use super::fields::{self, Row};
-use super::{agree, page};
 use skep::uapi::kfunc::{Kfunc, KfuncFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -38,10 +38,10 @@ where there are none but a dash, skep does not know the function, and says so of
 |---|---|---|--:|--:|
 ";
 
-/// What is asked for: a kind, whose, which field or flag.
+/// Kind, type or kfunc, field or flag.
 type Key = (String, String, String);
 
-/// By kernel, oldest first: what there is, and what is said of it.
+/// By kernel, oldest first: what exists, with the answer.
 struct Asked(Vec<(String, BTreeMap<Key, String>)>);
 
 impl Asked {
@@ -49,12 +49,12 @@ impl Asked {
         let mut all = Vec::new();
         for release in agree::releases_with(fields::END) {
             let rows = fields::read(&release)?.into_iter().flat_map(keys).collect();
-            all.push((page::short(&release).to_owned(), rows));
+            all.push((agree::short(&release).to_owned(), rows));
         }
         Ok(Asked(all))
     }
 
-    /// The newest kernel without it, the oldest with it, and what the newest with it says.
+    /// The newest kernel without it, the oldest with it, and the answer of the newest with it.
     fn of(&self, key: &Key) -> [String; 3] {
         let has = |it: &&(String, BTreeMap<Key, String>)| it.1.contains_key(key);
         let name = |it: Option<&(String, _)>| it.map_or("-", |it| &it.0).to_owned();
@@ -63,7 +63,7 @@ impl Asked {
         [name(without), name(self.0.iter().find(has)), newest.cloned().unwrap_or_default()]
     }
 
-    /// All of a kind, those that nothing tells apart but whose they are in one.
+    /// All of a kind; entries that differ only in the type are combined.
     fn grouped(&self, kind: &str) -> BTreeMap<(String, [String; 3]), BTreeSet<String>> {
         let all: BTreeSet<&Key> = self.0.iter().flat_map(|it| it.1.keys()).collect();
         let mut groups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
@@ -75,7 +75,7 @@ impl Asked {
     }
 }
 
-/// A row of a map is one for each of its flags.
+/// A row of a map gives one key per flag.
 fn keys(row: Row) -> Vec<(Key, String)> {
     let Row { kind, name, field, says } = row;
     match kind.as_str() {
@@ -92,7 +92,7 @@ fn code(names: &BTreeSet<String>) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
 
-/// Callers as one word where nothing of a group is missing.
+/// Callers, abbreviated if a group is complete.
 fn callers(says: &str) -> String {
     const GROUPS: [(&str, &[&str]); 3] = [
         ("tracing", &["tracepoint", "perf_event", "raw_tracepoint", "tracing", "lsm"]),
@@ -110,7 +110,7 @@ fn callers(says: &str) -> String {
             ],
         ),
     ];
-    // What a type attaches to decides nothing.
+    // Attach types make no difference here.
     let types = says.split_whitespace().filter_map(|it| it.split('/').next());
     let mut left: Vec<&str> = types.collect();
     if left.len() > 25 {
@@ -127,7 +127,7 @@ fn callers(says: &str) -> String {
     named.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// What the verifier knows of a kfunc, but for what the kernel answered.
+/// The verifier's flags of a kfunc, other than what the kernel answered.
 fn flags(name: &str, field: &str) -> String {
     let Some(kfunc) = Kfunc::find(name) else { return "-".to_owned() };
     let known = kfunc.flags.difference(KfuncFlags::SLEEPABLE);

@@ -1,9 +1,8 @@
-//! `cargo xtask kernels probe`: a kernel is asked as `skep kernel probe` asks it, and what it
-//! answers is held against the kernel of its release that is built in. Also the small questions of
-//! `ask`.
+//! `cargo xtask kernels probe`: asks a kernel like `skep kernel probe`, and compares the result
+//! with the built-in kernel of the same release. Also the small questions of `ask`.
 
 use super::Machine;
-use super::ask::{config, folder};
+use super::folder::{config, folder};
 use super::guest::Guest;
 use crate::outcome::Ended;
 use skep::Kernel;
@@ -25,18 +24,18 @@ use std::time::{Duration, Instant};
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers; the kernel file is put there.
+    /// Folder of answers, to which the kernel file is written.
     #[arg(long)]
     out: PathBuf,
 }
 
-/// A small program is loaded in less.
+/// Time limit for loading a small program.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Statistics, and the words of a refusal.
+/// Statistics, and the message of a refusal.
 const LOG_LEVEL: u32 = 4;
 
-/// What a guest's kernel says of a program.
+/// The guest kernel's result for a program.
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
     let load = match Load::new(program, LOG_LEVEL) {
         Ok(load) => load,
@@ -52,8 +51,7 @@ pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> 
     })
 }
 
-/// Names of the kinds of BTF that the kernel refuses: a program with such a type is loaded without
-/// its BTF.
+/// Kinds of BTF that the kernel refuses: a program with such a type is loaded without its BTF.
 pub(super) fn absent_kinds(guest: &mut Guest) -> Result<Vec<&'static str>, Box<dyn Error>> {
     let mut absent = Vec::new();
     for question in questions(None).into_iter().filter(|it| it.kind() == "btf") {
@@ -88,7 +86,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(differences.is_empty().into())
 }
 
-/// The guest's kernel as `skep kernel probe` makes it there.
+/// The guest's kernel as `skep kernel probe` would determine it there.
 fn probed(machine: &Machine, guest: &mut Guest) -> Result<Kernel, Box<dyn Error>> {
     const BTF: &str = "/sys/kernel/btf/vmlinux";
     let btf = guest.read(BTF)?.ok_or("no BTF there")?;
@@ -109,10 +107,10 @@ fn probed(machine: &Machine, guest: &mut Guest) -> Result<Kernel, Box<dyn Error>
     }
 }
 
-/// Not built into Debian's cloud kernels: what is there says nothing of the release.
+/// Not built into Debian's cloud kernels, so its absence says nothing about the release.
 const CONFIGURED: [&str; 1] = ["lirc_mode2"];
 
-/// What a probed kernel says otherwise than that which is built in.
+/// Differences between a probed and a built-in kernel.
 fn differences(probed: &Kernel, built_in: &Kernel) -> Vec<String> {
     let mut all = Vec::new();
     let mut differ = |what: String, one: Option<bool>, other: Option<bool>| {
@@ -134,7 +132,7 @@ fn differences(probed: &Kernel, built_in: &Kernel) -> Vec<String> {
             let Some(refused) = probed.answers().and_then(|it| it.refuses_call(&hook, id)) else {
                 continue;
             };
-            // A helper that is not there is refused to all.
+            // A missing helper is refused to all programs.
             let is_there = built_in.has(Item::Helper(id)) == Some(true);
             let expected = not_yet(nearest, &hook, id);
             if is_there {
@@ -153,20 +151,20 @@ fn differences(probed: &Kernel, built_in: &Kernel) -> Vec<String> {
     all
 }
 
-/// Where the witnesses stand that the library asks with.
+/// The packed witness programs of the library.
 const PACKED: &str = "crates/skep/src/kernel/ask/witnesses.gz";
 
 /// Names of objects, and their bytes.
 type Objects = Vec<(String, Vec<u8>)>;
 
-/// The objects of all rules: each is ours to give away.
+/// The witness objects of all rules, all of them ours to distribute.
 fn witnesses() -> Result<Objects, Box<dyn Error>> {
     let names: BTreeSet<&str> = BEHAVIOURS.iter().map(|row| row.witness.0).collect();
     let read = |name: &str| Ok((name.to_owned(), fs::read(witness_path(name))?));
     names.into_iter().map(read).collect()
 }
 
-/// Where the source of a witness is: beside its object.
+/// Path of a witness's source, beside its object.
 pub(super) fn witness_path(object: &str) -> PathBuf {
     let tests = crate::root().join("tests");
     match object.split_once('/') {
@@ -176,7 +174,7 @@ pub(super) fn witness_path(object: &str) -> PathBuf {
     }
 }
 
-/// Writes what the library asks with.
+/// Packs the witness programs for the library.
 #[derive(clap::Args)]
 pub(crate) struct PackArgs {
     /// Change nothing; fail if the file is not up to date.

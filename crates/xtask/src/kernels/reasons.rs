@@ -1,187 +1,279 @@
-//! Why skep still differs from other kernels, as far as that is known.
+//! Known reasons for differences between skep and other kernels.
 
 use super::agree::OTHER_INSNS_REFUSED;
 use crate::kernel_diff::Class;
 
-/// The kernels, by what their releases begin with (none: all); a part of the difference; why.
+/// The kernels, as prefixes of releases (none: all); a part of the difference; the reason.
 struct Why(&'static [&'static str], &'static str, &'static str);
 
-/// Kernels that follow loops from where they are entered.
+/// Kernels that track loops from their entries.
 const LOOP_ENTRIES: &[&str] = &["6.12.", "6.16."];
-/// Kernels that look at the stack before the walk.
+/// Kernels that analyse the stack before the walk.
 const STACK_FIRST: &[&str] = &["7.1.", "7.2.", "7.3."];
 
-/// Kernels that free states later, or sooner.
+/// Kernels that free states at other times.
 const STATES_LATER: &[&str] = &["6.19.", "7."];
 const STATES_SOONER: &[&str] = &["6.12.", "6.16."];
 /// Kernels before cpu v4 and most helpers.
 const OLDEST: &[&str] = &["5.", "6.1."];
-/// Kernels that look at references first.
+/// Kernels that check references first.
 const RELEASES_FIRST: &[&str] = &["7.2.", "7.3."];
 
-/// The first that fits is told.
+/// The first matching row applies.
 const WHYS: &[Why] = &[
     Why(
         OLDEST,
         OTHER_INSNS_REFUSED,
-        "both refuse, in the same words: mostly what this kernel does not have, which skep looks \
-         for after a walk by the rules of one that has it",
+        "both reject with the same message; mostly features that this kernel lacks, which skep \
+         checks after a walk by the rules of a kernel that has them",
     ),
-    Why(&[], OTHER_INSNS_REFUSED, "both refuse, in the same words, on another path"),
+    Why(&[], OTHER_INSNS_REFUSED, "both reject with the same message, on different paths"),
     Why(
         LOOP_ENTRIES,
         "other insns",
-        "most of them loops: a loop is what a path came back to, here what the graph has",
+        "mostly loops: this kernel finds them along walked paths, 6.18 in the control flow graph",
     ),
-    Why(STACK_FIRST, "old state: ", "what is not needed is printed otherwise"),
+    Why(
+        STACK_FIRST,
+        "old state: ",
+        "registers and slots that are not live are printed differently",
+    ),
     Why(
         &["7.0.", "7.1."],
         "other insns",
-        "most of them loops: rounds of callbacks and iterators are compared otherwise",
+        "mostly loops: iterations of callbacks and iterators are compared differently",
     ),
     Why(
         RELEASES_FIRST,
         "other insns",
-        "objects keep their ids, packets and rounds of callbacks are compared otherwise",
+        "objects keep their ids; packets and iterations of callbacks are compared differently",
     ),
     Why(
         &[],
         "other insns",
-        "loops and long joins: which saved state covers which others was not found",
+        "loops and long joins: it is not known which saved states cover which others",
     ),
     Why(
         STATES_LATER,
         "other states",
-        "the same insns, the same states; they are freed later than here: only the peak differs",
+        "same insns and states; this kernel frees states later, so only the peak differs",
     ),
     Why(
         STATES_SOONER,
         "other states",
-        "the same insns, the same states; they are freed sooner than here: only the peak differs",
+        "same insns and states; this kernel frees states sooner, so only the peak differs",
     ),
-    Why(
-        &[],
-        "other states",
-        "the same insns; states are saved at other places, and freed otherwise",
-    ),
-    Why(&[], "after a sum above", "the kernel remembers sums that it has forgotten the links of"),
-    Why(&[], "this kernel may not end", "how long walks end was not found"),
-    Why(&[], "loops up to a range", "how such loops end was not found"),
+    Why(&[], "other states", "same insns; states are saved and freed at different points"),
+    Why(&[], "after a sum above", "the kernel keeps the constant of a sum after dropping its link"),
+    Why(&[], "this kernel may not end", "it is not known how this kernel ends long walks"),
+    Why(&[], "loops up to a range", "it is not known how this kernel ends such loops"),
     Why(
         &[],
         "div by zero",
-        "the kernel adds what a register differed by before its link was forgotten",
+        "the kernel adds the constant difference from before the register's link was dropped",
     ),
-    Why(&["5."], "kernel: func#", "the kernel refuses without a word"),
-    Why(&["5."], "is not sleepable", "the kernel looks at the target before the maps"),
+    Why(&["5."], "kernel: func#", "the kernel rejects without a message"),
+    Why(&["5."], "is not sleepable", "the kernel checks the attach target before the maps"),
     Why(&["6.1."], "dynptr", "dynptrs are tracked less strictly"),
     Why(&["6.1."], "invalid mem access 'scalar'", "slices of dynptrs stay valid"),
-    Why(OLDEST, "kernel: invalid func unknown", "it comes first to a helper that it does not have"),
+    Why(
+        OLDEST,
+        "kernel: invalid func unknown",
+        "the kernel first reaches a helper that it does not have",
+    ),
     Why(
         OLDEST,
         "kernel: unknown func ",
-        "it comes first to a helper that this type may not call yet",
+        "the kernel first reaches a helper that this program type may not call there",
     ),
     Why(
         OLDEST,
         "reserved fields",
-        "an insn that it does not have is refused for its fields, first",
+        "the kernel first rejects the fields of an insn that it does not have",
     ),
-    Why(OLDEST, "kernel: unknown opcode", "an insn that it does not have is refused, first"),
-    Why(OLDEST, "number of funcs in func_info", "what is only called back is no function to it"),
-    Why(&["6.12."], "bpf_preempt_enable", "it says how many sections with preemption off are open"),
+    Why(OLDEST, "kernel: unknown opcode", "the kernel first rejects an insn that it does not have"),
+    Why(
+        OLDEST,
+        "number of funcs in func_info",
+        "the kernel does not count functions that are only callbacks",
+    ),
+    Why(
+        &["6.12."],
+        "bpf_preempt_enable",
+        "the kernel's message says how often preemption is disabled",
+    ),
     Why(
         RELEASES_FIRST,
         "kernel: release kfunc",
-        "whether there is something to release comes first",
+        "the kernel first checks whether there is a reference to release",
     ),
-    Why(&["7."], "kernel: Possibly NULL", "whether an argument may be NULL comes first"),
-    Why(&["7."], "var_off=", "other bits of a sum are known"),
-    Why(&[], "must point to scalar", "what kind of pointer an argument is comes at another point"),
-    Why(&[], "reference id=", "references have other numbers"),
+    Why(
+        &["7."],
+        "kernel: Possibly NULL",
+        "the kernel first checks whether an argument may be NULL",
+    ),
+    Why(&["7."], "var_off=", "different bits of a sum are known"),
+    Why(
+        &[],
+        "must point to scalar",
+        "the kind of a pointer argument is checked at a different point",
+    ),
+    Why(&[], "reference id=", "references have different ids"),
     Why(
         &[],
         "RCU critical section",
-        "it asks for the section at the next element, not at the first",
+        "the kernel requires the section when the next element is fetched, not at the first",
     ),
 ];
 
-/// What is left where both refuse: what comes first there, or what it says of it.
+/// Reasons if both refuse: the kernel finds another error first, or words it differently.
 const BOTH_REFUSE: &[Why] = &[
-    Why(OLDEST, "kernel: invalid zero-sized read", "that no bytes are read comes before where"),
-    Why(&["6."], "only read is supported", "no module there says which fields may be written"),
+    Why(OLDEST, "kernel: invalid zero-sized read", "the size 0 is checked before the address"),
+    Why(
+        &["6."],
+        "only read is supported",
+        "this kernel has no module that allows stores to the fields",
+    ),
     Why(
         &["5."],
         "bpf_spin_lock is mangled",
-        "locks in variables are not known: the map comes first",
+        "locks in variables are not supported: the map is rejected first",
     ),
-    Why(OLDEST, "kernel: back-edge", "a call of itself is a loop to it, which comes first"),
-    Why(&["7."], "type=ctx expected=fp", "what kind of pointer an argument is comes first"),
-    Why(&["7."], "frames is too deep !; kernel", "frames are counted before the walk"),
-    Why(OLDEST, "is not modifiable", "the target comes before the insns"),
+    Why(OLDEST, "kernel: back-edge", "a recursive call is rejected first, as a loop"),
+    Why(&["7."], "type=ctx expected=fp", "the kind of a pointer argument is checked first"),
+    Why(&["7."], "frames is too deep !; kernel", "call chains are checked before the walk"),
+    Why(OLDEST, "is not modifiable", "the attach target is checked before the insns"),
     Why(
         &["5."],
         "misconfigured",
-        "a field that it does not have is missed when insns are rewritten",
+        "a missing context field is only noticed when insns are rewritten",
     ),
-    Why(&["5."], "kernel: invalid indirect read", "it says which byte was not written"),
-    Why(OLDEST, "kernel: Arg# type PTR", "global functions come first, whether or not called"),
-    Why(OLDEST, "doesn't return scalar", "what a global function returns comes first"),
-    Why(OLDEST, "size cannot be determined", "types of arguments come where the function begins"),
-    Why(OLDEST, "kernel: BPF_ST stores", "constants may not be stored into a context, and first"),
-    Why(OLDEST, "bounds that contradict", "what such bounds become there was not found"),
-    Why(OLDEST, "kernel: unrecognized bpf_ld_imm", "addresses of functions are not known"),
-    Why(OLDEST, "kernel: jump out of range", "where jumps go comes before their opcode"),
-    Why(OLDEST, "map_key, map_value; kernel: ", "keys of maps are not yet among what it names"),
+    Why(
+        &["5."],
+        "kernel: invalid indirect read",
+        "the kernel's message says which byte is uninitialized",
+    ),
+    Why(
+        OLDEST,
+        "kernel: Arg# type PTR",
+        "global functions are checked first, whether or not they are called",
+    ),
+    Why(OLDEST, "doesn't return scalar", "the return type of a global function is checked first"),
+    Why(
+        OLDEST,
+        "size cannot be determined",
+        "argument types are checked at the start of the function",
+    ),
+    Why(OLDEST, "kernel: BPF_ST stores", "stores of constants to the context are rejected first"),
+    Why(
+        OLDEST,
+        "bounds that contradict",
+        "it is not known how this kernel handles contradictory bounds",
+    ),
+    Why(OLDEST, "kernel: unrecognized bpf_ld_imm", "loads of function addresses are not supported"),
+    Why(OLDEST, "kernel: jump out of range", "jump targets are checked before opcodes"),
+    Why(
+        OLDEST,
+        "map_key, map_value; kernel: ",
+        "the kernel's list of expected types lacks map keys",
+    ),
     Why(
         OLDEST,
         "kernel: R# pointer arithmetic on mem_",
-        "what is reserved is memory like any other",
+        "reserved ring buffer records are treated as ordinary memory",
     ),
     Why(OLDEST, "expected=percpu_ptr_", "slices of dynptrs stay valid"),
-    Why(OLDEST, "but got PTR", "it names the type of the parameter"),
-    Why(OLDEST, "has no valid kptr", "maps hold pointers to the kernel's own structs alone"),
+    Why(OLDEST, "but got PTR", "the kernel's message names the type of the parameter"),
     Why(
         OLDEST,
-        "no write support to tcp_sock",
-        "the pacing rate may not be written, and comes first",
+        "has no valid kptr",
+        "map values may only contain pointers to structs of the kernel itself",
     ),
-    Why(OLDEST, "write into map forbidden", "which of two stores comes first"),
-    Why(OLDEST, "mem_or_null'", "tags of arguments are not known: a pointer is to memory"),
-    Why(OLDEST, "kernel: R# type=mem", "tags of arguments are not known: a pointer is to memory"),
-    Why(OLDEST, "modified alloc_mem", "the offset of a pointer comes before what is done with it"),
-    Why(&["6.12."], "bpf_throw cannot", "it names the call that may not be in a section"),
-    Why(&["6.12."], "non-owning ref", "what is removed from a tree comes before its arithmetic"),
-    Why(&["7."], "invalid mem access 'scalar'", "arithmetic on such a pointer leaves a number"),
+    Why(OLDEST, "no write support to tcp_sock", "a store to the pacing rate is rejected first"),
+    Why(OLDEST, "write into map forbidden", "the two stores are checked in a different order"),
+    Why(OLDEST, "mem_or_null'", "argument tags are not supported: a pointer is one to memory"),
+    Why(
+        OLDEST,
+        "kernel: R# type=mem",
+        "argument tags are not supported: a pointer is one to memory",
+    ),
+    Why(OLDEST, "modified alloc_mem", "the offset of a pointer is checked before its use"),
+    Why(
+        &["6.12."],
+        "bpf_throw cannot",
+        "the kernel's message names the call that is not allowed in the section",
+    ),
+    Why(&["6.12."], "non-owning ref", "removal from a tree is checked before pointer arithmetic"),
+    Why(&["7."], "invalid mem access 'scalar'", "arithmetic on such a pointer yields a scalar"),
     Why(
         &["7."],
         "kernel: expected an initialized irq flag as R",
-        "arguments are named as registers",
+        "messages name arguments as registers",
     ),
-    Why(&["7."], "kernel: R# expected pointer to an iterator", "arguments are named as registers"),
-    Why(&["7."], "is not supported; kernel: kernel function", "arguments are named as registers"),
-    Why(&["7."], "cannot overwrite referenced dynptr", "what is overwritten comes first"),
-    Why(&["7."], "says: Caller passes invalid args", "it says what does not fit, not whose it is"),
-    Why(&["7."], "kernel: dereference of modified", "the offset of a pointer comes first"),
-    Why(&["7."], "kernel: R# cannot write into", "whether the object may be written comes first"),
-    Why(&["7."], "must be a known constant", "that a size must be constant comes first"),
-    Why(&["7."], "map_ptr_or_null", "what a map of maps holds is a map that may be NULL"),
-    Why(&["7."], "outside of the allowed memory range", "it says which end of the memory is left"),
-    Why(&["7."], "kernel: workqueue pointer", "whose work queue it is comes before its type"),
-    Why(&["5."], "says: function ~()", "locks in variables are not known: the map comes first"),
-    Why(&["6."], "says: kernel function ~()", "no module there says which fields may be written"),
-    Why(&["7."], "says: kernel function ~()", "arguments are named as registers"),
-    Why(OLDEST, "kernel: Only fentry", "whether such programs may sleep comes before their maps"),
-    Why(OLDEST, "unsupported member", "whether such programs may sleep comes before the member"),
-    Why(&[], "says: ", "not looked into: both refuse, with other words"),
+    Why(
+        &["7."],
+        "kernel: R# expected pointer to an iterator",
+        "messages name arguments as registers",
+    ),
+    Why(
+        &["7."],
+        "is not supported; kernel: kernel function",
+        "messages name arguments as registers",
+    ),
+    Why(&["7."], "cannot overwrite referenced dynptr", "the overwritten slot is checked first"),
+    Why(
+        &["7."],
+        "says: Caller passes invalid args",
+        "the kernel's message says which argument does not match, not in which function",
+    ),
+    Why(&["7."], "kernel: dereference of modified", "the offset of a pointer is checked first"),
+    Why(
+        &["7."],
+        "kernel: R# cannot write into",
+        "whether the object may be written is checked first",
+    ),
+    Why(&["7."], "must be a known constant", "whether the size is constant is checked first"),
+    Why(&["7."], "map_ptr_or_null", "a lookup in a map of maps yields a map that may be NULL"),
+    Why(
+        &["7."],
+        "outside of the allowed memory range",
+        "the kernel's message says which end of the memory is exceeded",
+    ),
+    Why(
+        &["7."],
+        "kernel: workqueue pointer",
+        "the map of the work queue is checked before its type",
+    ),
+    Why(
+        &["5."],
+        "says: function ~()",
+        "locks in variables are not supported: the map is rejected first",
+    ),
+    Why(
+        &["6."],
+        "says: kernel function ~()",
+        "this kernel has no module that allows stores to the fields",
+    ),
+    Why(&["7."], "says: kernel function ~()", "messages name arguments as registers"),
+    Why(
+        OLDEST,
+        "kernel: Only fentry",
+        "whether such programs may be sleepable is checked before their maps",
+    ),
+    Why(
+        OLDEST,
+        "unsupported member",
+        "whether such programs may be sleepable is checked before the member",
+    ),
+    Why(&[], "says: ", "not investigated: both reject, with different messages"),
 ];
 
-/// Why; empty if that is not known.
+/// The reason; empty if unknown.
 pub(crate) fn why(release: &str, class: Class, reason: &str) -> &'static str {
     let is_of = |kernels: &[&str]| {
         kernels.is_empty() || kernels.iter().any(|start| release.starts_with(start))
     };
-    // Numbers in a reason are `#` where it stands for several programs.
+    // Numbers in a difference are replaced by `#` if it stands for several programs.
     let plain: String = reason.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
     let plain = plain.replace("##", "#").replace("##", "#");
     let says = |what: &str| reason.contains(what) || plain.contains(what);

@@ -1,9 +1,9 @@
-//! `cargo xtask kernels shipped`: verdicts on `tests/programs` for every kernel that was asked,
-//! held against its answers. No kernel, no corpus and no BTF of another kernel is needed: any
-//! machine does it.
+//! `cargo xtask kernels shipped`: compares the verdicts on `tests/programs` with the answers of
+//! every kernel in the tables. It needs neither a kernel nor the corpus nor BTF, so it runs on any
+//! machine.
 //!
-//! `shipped.csv` has the sums, and each program whose verdict differs. A program that is not in it
-//! and differs is a failure, and so are sums that fall.
+//! `shipped.csv` contains totals, and each program whose verdict differs. A difference that is not
+//! listed there is a failure, and so is a lower total.
 
 use super::agree::{self, END};
 use crate::answers;
@@ -23,12 +23,12 @@ pub(crate) struct Args {
     write: bool,
 }
 
-/// Sums for one kernel, and what differs.
+/// Totals for one kernel, and the differences.
 #[derive(Debug, Default)]
 struct Held {
     /// Programs that the kernel judged and that have a verdict here.
     judged: usize,
-    /// Programs that the kernel judged and whose verdict here is not known.
+    /// Programs that the kernel judged and that have no verdict here.
     not_known: usize,
     /// `accepted here`, `refused here`: object and program.
     differing: BTreeSet<String>,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(worse.is_empty().into())
 }
 
-/// A difference that is not recorded, or a sum below the recorded one.
+/// Whether a difference is not recorded, or a total is below the recorded one.
 fn is_worse(line: &str, known: &BTreeSet<&str>) -> bool {
     let Some((release, sum)) = line.split_once(JUDGED) else { return !known.contains(line) };
     let number = |text: &str| text.split(',').next().and_then(|text| text.parse::<usize>().ok());

@@ -1,10 +1,10 @@
-//! What there is on a kernel, asked one by one with a small program each: helpers, map types,
-//! program types, insns. The answers are the witnesses of `uapi::since`.
+//! What a kernel supports, tested with small programs: helpers, map types, program types, insns.
+//! The answers are the evidence for `uapi::since`.
 //!
-//! `yes` is all that says that the kernel knows the thing: a helper that a socket filter may not
-//! call is there all the same.
+//! `yes` means that the kernel knows the item: a helper that a socket filter may not call also
+//! counts.
 
-use super::ask::{folder, host};
+use super::folder::{folder, host};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
 use crate::outcome::Ended;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers; `ask` has put the kernel's facts there.
+    /// Folder of answers, with the kernel's facts from `ask`.
     #[arg(long)]
     out: PathBuf,
 }
@@ -32,11 +32,11 @@ pub(crate) struct Row {
     pub(crate) name: String,
     /// `yes` or `no`.
     pub(crate) there: String,
-    /// The kernel's words.
+    /// The kernel's message.
     pub(crate) message: String,
 }
 
-/// How the tables are named: the release, then this.
+/// Suffix of the tables' file names, after the release.
 pub(crate) const END: &str = ".surface.csv";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -81,8 +81,8 @@ pub(super) fn is_about(row: &Row, item: Item) -> bool {
     }
 }
 
-/// The helpers that a kind of program may not call there, though it may on 6.18 and the kernel has
-/// them; no row where there are none.
+/// The helpers that a program type may not call there, although it may on 6.18 and the kernel has
+/// them; no row if there are none.
 fn refused_calls(guest: &mut Guest, asked: &Calls<'_>) -> Result<Option<Row>, Box<dyn Error>> {
     let mut refused = Vec::new();
     for id in asked.helpers() {
@@ -103,7 +103,7 @@ mod tests {
     use skep::uapi::since::{self, Release};
     use skep::uapi::{MapType, ProgType, nearest_asked, not_yet};
 
-    /// Since when a thing is there, by the table.
+    /// The release that introduced an item, according to the table.
     fn expected(row: &Row) -> Option<Release> {
         match row.kind.as_str() {
             "helper" => since::helper(HelperId::all().find(|id| id.name() == row.name)?),
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Kinds of programs may not call what the kernel said that they may not.
+    /// Programs of a type may not call what the kernel refused.
     #[test]
     fn refused_calls_are_in_the_table() {
         let mut asked = 0;
@@ -138,7 +138,7 @@ mod tests {
         assert!(asked > 0, "no kernel was asked");
     }
 
-    /// Not built into Debian's cloud kernels: what is there says nothing of the release.
+    /// Not built into Debian's cloud kernels, so its absence says nothing about the release.
     const CONFIGURED: [&str; 1] = ["lirc_mode2"];
 
     #[test]

@@ -1,5 +1,5 @@
-//! Packs answers as they came into the tables that are committed: names of objects and programs,
-//! verdict, counts, last message, a hash of the log. No text of a program.
+//! Packs answers into the committed tables: names of objects and programs, verdict, counts, last
+//! message, a hash of the log. No text of a program.
 
 use super::agree::{self, END};
 use crate::answers::{self, Table};
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Only this kernel.
     #[arg(long, value_name = "RELEASE")]
     kernel: Vec<String>,
-    /// Keep what the tables have: only what was asked anew is put in its place.
+    /// Keep the tables' other rows: only replace those that were asked for again.
     #[arg(long)]
     add: bool,
 }
@@ -51,7 +51,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// The messages anew from the logs: which line of a log is the message may have been learned since.
+/// Extracts the messages from the logs again, because the rule for finding the message may have
+/// changed.
 fn reread(logs: &Path, table: &mut Table) -> io::Result<()> {
     let mut objects: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for row in table.values_mut().filter(|row| row.verdict == "rejected") {

@@ -1,5 +1,5 @@
-//! Every rule that not all kernels have has a witness, and the kernels' answers to it are
-//! committed.
+//! Every rule that differs between kernels has a witness program, and the kernels' answers to it
+//! are committed.
 
 use super::{agree, probe};
 use crate::answers;
@@ -33,7 +33,7 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
                 wrong.push(format!("{} on {release}: {}", row.name, answer.message));
             }
         }
-        // What only 6.18.44 does otherwise, the running kernel is asked for (`kernel-diff`).
+        // Rules that hold only on 6.18.44 are tested with the running kernel (`kernel-diff`).
         let only_here = seen == [false, true] && !row.holds_on("6.18.44");
         if seen != [true; 2] && !only_here {
             wrong.push(format!("{}: seen {seen:?}", row.name));
@@ -43,7 +43,7 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// Whoever probes a kernel asks all rules: their witnesses are in this repository, with sources.
+/// `skep kernel probe` tests all rules: their witnesses are in this repository, with sources.
 #[test]
 fn every_rule_has_a_witness_of_ours() {
     let mut absent = Vec::new();
@@ -58,7 +58,7 @@ fn every_rule_has_a_witness_of_ours() {
     assert!(absent.is_empty(), "{}", absent.join("\n"));
 }
 
-/// What stands between operands, in order.
+/// Whether the message contains the parts of the template between operands, in order.
 fn is_said(template: &str, message: &str) -> bool {
     let mut rest = message;
     for part in template.split('{').map(|it| it.split_once('}').map_or(it, |it| it.1)) {

@@ -1,6 +1,7 @@
-//! Two threads that race: rounds of a litmus program in batches, each batch one run of a program
-//! per thread, begun and ended together.
+//! Two racing threads: rounds of a litmus program in batches; each batch is one run of a program
+//! per thread, started and ended together.
 
+use super::batch::{Batch, NOTES, STRIDE};
 use super::rows::{Judge, Place, Row};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use skep::insn::asm::assemble;
@@ -11,46 +12,6 @@ use skep_runtime::{Ctx, Instance, LoadOptions, Options, Runtime};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Rounds of a batch, each of which may note a word.
-pub(super) const NOTES: usize = 4096;
-/// Bytes of a round's memory, if it has its own.
-const STRIDE: usize = 256;
-
-/// What a batch of rounds left.
-pub(super) struct Batch<'a> {
-    /// Number of its first round.
-    pub(super) first: u64,
-    /// What the threads noted, by round.
-    pub(super) notes: [&'a [u64]; 2],
-    /// What they returned.
-    pub(super) sums: [u32; 2],
-    /// The shared memory.
-    pub(super) words: &'a [u64],
-    /// Its first word before.
-    pub(super) before: u64,
-}
-
-impl Batch<'_> {
-    pub(super) fn sum_of_notes(&self) -> u64 {
-        self.notes
-            .iter()
-            .flat_map(|notes| notes.iter())
-            .fold(0, |sum, note| sum.wrapping_add(*note))
-    }
-
-    /// Rounds of which a number, x and y are so.
-    pub(super) fn rounds(&self, is: impl Fn(u64, u64, u64) -> bool) -> u64 {
-        let rounds = self.words.chunks_exact(STRIDE / 8).take(NOTES).zip(self.first..);
-        rounds.filter(|(words, n)| is(*n, words[0], words[16])).count() as u64
-    }
-
-    /// Rounds of which a number, x and what a thread noted are so.
-    pub(super) fn noted(&self, thread: usize, is: impl Fn(u64, u64, u64) -> bool) -> u64 {
-        let rounds = self.words.chunks_exact(STRIDE / 8).zip(self.first..).zip(self.notes[thread]);
-        rounds.filter(|((words, n), note)| is(*n, words[0], **note)).count() as u64
-    }
-}
 
 /// The program of one thread.
 fn text(row: &Row, thread: usize) -> String {
@@ -86,7 +47,7 @@ fn maps() -> Arc<[MapDef]> {
         max_entries: 1,
         ..MapDef::default()
     };
-    // A round that has no memory of its own uses what the first would have.
+    // Rounds without separate memory use that of the first.
     [map("shared", NOTES * STRIDE + 2 * STRIDE), map("notes", 2 * NOTES * 8)].into()
 }
 
@@ -116,12 +77,12 @@ pub(super) fn verified(row: &Row) -> Result<[VerifiedProgram; 2], String> {
     Ok([one(0)?, one(1)?])
 }
 
-/// What came of rounds.
+/// Totals over rounds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Outcomes {
     pub(super) rounds: u64,
     pub(super) forbidden: u64,
-    /// Allowed ones that only a race shows.
+    /// Allowed outcomes that only a race produces.
     pub(super) seen: u64,
 }
 
@@ -137,7 +98,7 @@ pub(super) struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    /// Two programs in a runtime of their own.
+    /// Loads the two programs into a separate runtime.
     pub(super) fn new(
         row: &'a Row,
         programs: &[VerifiedProgram; 2],
@@ -155,9 +116,9 @@ impl<'a> Race<'a> {
         Ok(Race { row, instances, shared, notes, batches, gate, _runtime: runtime })
     }
 
-    /// All rounds.
+    /// Runs all rounds.
     pub(super) fn run(&self) -> Result<Outcomes, String> {
-        // Whoever fails goes through the gates all the same: the other waits there.
+        // A thread that fails still passes the gates, at which the other one waits.
         std::thread::scope(|scope| {
             let other = scope.spawn(|| self.thread(1));
             let outcomes = self.thread(0);
@@ -169,7 +130,7 @@ impl<'a> Race<'a> {
     fn thread(&self, thread: usize) -> Result<Outcomes, String> {
         let mut set = CpuSet::new();
         set.set(thread);
-        // Where there is but one processor, or this one is not ours, the race is a slower one.
+        // With a single processor, or if affinity is not permitted, the race is just slower.
         let _ = sched_setaffinity(None, &set);
         let (mut outcomes, mut failed) = (Outcomes::default(), None);
         let mut before = 0;
@@ -198,7 +159,7 @@ impl<'a> Race<'a> {
         Ok(ran.retval)
     }
 
-    /// Counts what a batch left; the first word of the shared memory.
+    /// Evaluates a batch; returns the first word of the shared memory.
     fn judged(&self, (first, before): (u64, u64), out: &mut Outcomes) -> Result<u64, String> {
         let sums = [0, 1].map(|thread| self.gate.sums[thread].load(Ordering::Relaxed));
         out.rounds += NOTES as u64;
@@ -224,7 +185,7 @@ fn words(bytes: Vec<u8>) -> Vec<u64> {
     words.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// Where two threads wait for each other.
+/// A barrier for two threads.
 #[derive(Default)]
 struct Gate {
     arrived: AtomicU32,

@@ -1,29 +1,29 @@
-//! The litmus programs: what each thread does in a round, and which outcomes must not be.
+//! The litmus programs: what each thread does in a round, and which outcomes are forbidden.
 //!
-//! Registers of a round: r6 is the shared memory (x is its first word, y stands 128 bytes behind),
-//! r7 where the thread notes what it saw, r8 the number of the round, counted from 1 and never
-//! again from there, r9 the sum that the thread returns. r0 to r4 are free.
+//! Registers in a round: r6 is the shared memory (x is its first word, y is 128 bytes behind), r7
+//! is where the thread records what it saw, r8 is the round number from 1, which never repeats, r9
+//! is the sum that the thread returns. r0 to r4 are free.
 
-use super::race::{Batch, NOTES};
+use super::batch::{Batch, NOTES};
 use Judge::{Counted, Judged, Seen};
 
-/// How outcomes are told.
+/// How outcomes are reported.
 #[derive(Clone, Copy)]
 pub(super) enum Judge {
-    /// A thread adds 1 to its sum whenever it saw what must not be.
+    /// A thread adds 1 to its sum whenever it saw a forbidden outcome.
     Counted,
-    /// What a batch of rounds left is looked at afterwards: how many times it must not be.
+    /// A batch is evaluated afterwards: the number of forbidden outcomes.
     Judged(fn(&Batch<'_>) -> u64),
-    /// The outcome is allowed: that it is seen shows that the threads race.
+    /// The outcome is allowed: seeing it shows that the threads race.
     Seen(fn(&Batch<'_>) -> u64),
 }
 
-/// Where a round's memory is.
+/// The memory of a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// The same words in all rounds.
     Fixed,
-    /// Words of its own for each round of a batch.
+    /// Separate words for each round of a batch.
     OfRound,
 }
 
@@ -44,22 +44,22 @@ const fn of_round(name: &'static str, threads: [&'static str; 2], judge: Judge) 
     Row { name, threads, place: Place::OfRound, judge }
 }
 
-/// Writes data, then a flag, both the number of the round.
+/// Writes data, then a flag, both with the round number.
 const SENDS: &str = "*(u64 *)(r6 +0) = r8
     *(u64 *)(r6 +128) = r8";
-/// Values on both sides of a bound, one after the other.
+/// Alternates between values on both sides of a bound.
 const TOGGLES: &str = "r1 = 0x700000000 ll
     *(u64 *)(r6 +0) = r1
     r1 = 0xffffffff00000000 ll
     *(u64 *)(r6 +0) = r1";
 
-/// Fills two words with the number of the round and clears them, then writes a flag.
+/// Fills two words with the round number and clears them, then writes a flag.
 const CLEARS: &str = "*(u64 *)(r6 +0) = r8
     *(u64 *)(r6 +8) = r8
     *(u64 *)(r6 +0) = 0
     *(u64 *)(r6 +8) = 0
     *(u64 *)(r6 +128) = r8";
-/// Reads the flag, then one of them: it is of a later round.
+/// Reads the flag, then one of the words, which must belong to a later round.
 const CLEARED: [&str; 2] = [
     "r1 = *(u64 *)(r6 +128)
      r2 = *(u64 *)(r6 +0)
@@ -81,7 +81,7 @@ const CLEARED: [&str; 2] = [
 
 /// All of them.
 pub(super) const ROWS: [Row; 32] = [
-    // One load, a check, an index out of the same value.
+    // One load, a check, and an index from the same value.
     row(
         "double fetch, upper half",
         [
@@ -120,7 +120,7 @@ pub(super) const ROWS: [Row; 32] = [
         ],
         Counted,
     ),
-    // Whole words are loaded and stored whole.
+    // Whole words are loaded and stored as a whole.
     row(
         "one word, not two halves",
         [
@@ -143,12 +143,12 @@ pub(super) const ROWS: [Row; 32] = [
         ],
         Counted,
     ),
-    // A store does not touch what stands beside.
+    // A store does not affect adjacent bytes.
     row("neighbouring bytes", [BESIDE[0], BESIDE[1]], Counted),
-    // Zeros that fill a block are there before what is stored behind them.
+    // Zeros that fill a block are visible before later stores.
     row("message passing, zeros, first half", [CLEARS, CLEARED[0]], Counted),
     row("message passing, zeros, second half", [CLEARS, CLEARED[1]], Counted),
-    // Message passing: who sees the flag sees the data.
+    // Message passing: a thread that sees the flag sees the data.
     row("message passing", [SENDS, RECEIVES], Counted),
     row(
         "message passing, acquire",
@@ -269,12 +269,12 @@ pub(super) const ROWS: [Row; 32] = [
         ],
         Counted,
     ),
-    // Coherence: what is read of one word does not go back.
+    // Coherence: the values read from one word do not go back in time.
     row(
         "coherence, two reads",
         [
             "*(u64 *)(r6 +0) = r8",
-            // The address of the first is known late, so that it would be seen if it came second.
+            // The address of the first load is known late, so that reordering would show.
             "r3 = r8
              r3 *= r8
              r3 *= r8
@@ -308,7 +308,7 @@ pub(super) const ROWS: [Row; 32] = [
     row(
         "coherence, own write",
         [
-            // Even numbers are ours: none from before what we just wrote.
+            // Even numbers are our own: none may be older than what we have just written.
             "r2 = r8
              r2 <<= 1
              *(u64 *)(r6 +0) = r2
@@ -326,7 +326,7 @@ pub(super) const ROWS: [Row; 32] = [
         ],
         Counted,
     ),
-    // Load buffering: what is loaded first is not of after what is stored then.
+    // Load buffering: a load does not return a value that depends on a later store.
     row("load buffering", LOADS_THEN_STORES, Judged(load_buffering)),
     row(
         "load buffering, acquire and release",
@@ -396,7 +396,7 @@ pub(super) const ROWS: [Row; 32] = [
              *(u64 *)(r6 +128) = r1
              *(u64 *)(r6 +0) = r1",
         ],
-        // The first store of each was the last.
+        // Both first stores came last, which is forbidden.
         Judged(|batch| batch.rounds(|n, x, y| x == 2 * n && y == 2 * n + 1)),
     ),
     of_round(
@@ -415,7 +415,7 @@ pub(super) const ROWS: [Row; 32] = [
         ],
         Judged(|batch| batch.noted(1, |n, x, seen| seen == 2 * n && x == 2 * n)),
     ),
-    // Atomics lose nothing.
+    // No atomic operation is lost.
     row("atomic additions", [ADDS, ADDS], Judged(additions)),
     row(
         "atomic bits",
@@ -499,7 +499,7 @@ const BESIDE: [&str; 2] = [
 const ADDS: &str = "r1 = 1
     r1 = atomic64_fetch_add((u64 *)(r6 +0), r1)
     *(u64 *)(r7 +0) = r1";
-/// Returns how often it succeeded.
+/// Returns the number of successful exchanges.
 const COUNTS_UP: &str = "r0 = *(u64 *)(r6 +0)
     r2 = r0
     r1 = r0
@@ -520,7 +520,7 @@ const SWAPS: [&str; 2] = [
      *(u64 *)(r7 +0) = r1",
 ];
 
-/// Each thread noted the round of the other whose store it saw, before its own store: no two rounds
+/// Each thread recorded, before its own store, the other's round whose store it saw: no two rounds
 /// may have seen each other.
 fn load_buffering(batch: &Batch<'_>) -> u64 {
     let [a, b] = batch.notes;
@@ -531,19 +531,19 @@ fn load_buffering(batch: &Batch<'_>) -> u64 {
     a.iter().copied().enumerate().map(seen).sum()
 }
 
-/// Each thread noted the round of the other whose store it saw, after its own store: no two rounds
+/// Each thread recorded, after its own store, the other's round whose store it saw: no two rounds
 /// may both have missed the other.
 fn store_buffering(batch: &Batch<'_>) -> u64 {
     let [a, b] = batch.notes;
     let missed = |(i, seen): (usize, u64)| {
-        // The first round of the other that was missed.
+        // The first round of the other thread that was missed.
         let j = (seen + 1).saturating_sub(batch.first) as usize;
         u64::from(b.get(j).is_some_and(|&back| back < batch.first + i as u64))
     };
     a.iter().copied().enumerate().map(missed).sum()
 }
 
-/// Every old value was got once.
+/// Every old value was returned exactly once.
 fn additions(batch: &Batch<'_>) -> u64 {
     let rounds = NOTES as u64;
     let start = 2 * (batch.first - 1);
@@ -556,7 +556,7 @@ fn counted_up(batch: &Batch<'_>) -> u64 {
     u64::from(batch.words[0] != batch.before.wrapping_add(succeeded))
 }
 
-/// What was there before, and what was put there, came out once, but for what is there now.
+/// Every value stored, and the initial one, was returned exactly once, except for the current one.
 fn exchanged(batch: &Batch<'_>) -> u64 {
     let put = (batch.first..batch.first + NOTES as u64).map(|n| 4 * n + 1);
     let expected = put.fold(batch.before, u64::wrapping_add);

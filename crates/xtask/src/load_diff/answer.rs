@@ -1,4 +1,4 @@
-//! What became of a program: loaded, and as what, or refused, and at which step.
+//! The result for a program: loaded with which attributes, or refused at which step.
 
 use skep::LoadClass;
 use skep::object::Error;
@@ -18,7 +18,7 @@ pub(super) enum Answer {
     Absent,
 }
 
-/// libbpf's words for each class; the first row that fits counts.
+/// libbpf's messages for each class; the first matching row applies.
 const WORDS: [(&str, LoadClass); 13] = [
     ("non-native endianness", LoadClass::Open),
     ("struct_ops", LoadClass::StructOps),
@@ -36,7 +36,7 @@ const WORDS: [(&str, LoadClass); 13] = [
 ];
 
 impl Answer {
-    /// What libbpf's warnings say of a failed load.
+    /// The result according to libbpf's warnings about a failed load.
     pub(super) fn of_warnings(warnings: &str) -> Answer {
         let row = WORDS.iter().find(|(words, _)| warnings.contains(words));
         match row {
@@ -53,7 +53,7 @@ impl Answer {
         }
     }
 
-    /// In one word.
+    /// As one word.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Answer::Loaded(_) => "loaded",
@@ -72,9 +72,9 @@ impl Answer {
     }
 }
 
-/// What BPF_PROG_LOAD is given, as `oracle.c` writes it.
+/// The attributes passed to BPF_PROG_LOAD, in the format of `oracle.c`.
 pub(super) fn attributes(program: &Program) -> String {
-    // Without its target, the type of a program that replaces a function is anybody's guess.
+    // Without its target, the type of a program that replaces a function is undetermined.
     if program.section.starts_with("freplace") {
         return "freplace".to_owned();
     }
@@ -100,7 +100,7 @@ pub(super) fn attributes(program: &Program) -> String {
 mod tests {
     use super::*;
 
-    /// As libbpf 1.7 says them.
+    /// Messages of libbpf 1.7.
     #[test]
     fn warnings_have_a_class() {
         for (warning, class) in [

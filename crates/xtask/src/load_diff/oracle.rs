@@ -1,4 +1,4 @@
-//! The real libbpf: `oracle.c` built with its sources or with the system's library, and asked.
+//! The real libbpf: builds `oracle.c` with its sources or the system's library, and runs it.
 
 use super::answer::Answer;
 use std::ffi::OsStr;
@@ -15,18 +15,18 @@ const CORPUS: &str = "target/corpus/src/tools/lib/bpf";
 /// Headers beside the sources, of libbpf's own repository and of the kernel's.
 const INCLUDES: [&str; 5] =
     [".", "../include", "../include/uapi", "../../include", "../../include/uapi"];
-/// Older ones know fewer sections and kinds of maps.
+/// Older versions know fewer sections and map types.
 pub(super) const VERSION_MIN: (u32, u32) = (1, 5);
 
-/// The program, in a folder that goes with it.
+/// The program, in a temporary folder.
 pub(super) struct Oracle {
     folder: TempDir,
 }
 
-/// What libbpf says of a file.
+/// libbpf's results for a file.
 #[derive(Default)]
 pub(super) struct Theirs {
-    /// Why it is not opened.
+    /// Why it cannot be opened.
     pub(super) open: Option<Answer>,
     /// All programs together.
     pub(super) whole: Option<Answer>,
@@ -34,7 +34,7 @@ pub(super) struct Theirs {
     pub(super) programs: Vec<(String, Answer)>,
 }
 
-/// Builds the oracle; the inner error is what the machine lacks.
+/// Builds the oracle; the inner error says what is missing on the machine.
 pub(super) fn build(sources: Option<&Path>) -> Result<std::result::Result<Oracle, String>> {
     let folder = tempfile::tempdir()?;
     let corpus = crate::root().join(CORPUS);
@@ -83,7 +83,8 @@ fn compile(
 }
 
 impl Oracle {
-    /// Asks of each file; the version of libbpf, major and minor. No answer on a file is an error.
+    /// Runs it on each file; returns the version of libbpf, major and minor. A missing result for a
+    /// file is an error.
     pub(super) fn ask(
         &self,
         files: &[PathBuf],

@@ -1,4 +1,4 @@
-//! Both answers, counted by class, and those that differ.
+//! Counts of both results by class, and the differences.
 
 use super::answer::Answer;
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::fmt::Write;
 /// Longest reason that is printed.
 const REASON_CHARS: usize = 160;
 
-/// The name under which an object as a whole is added.
+/// The name under which a whole object is listed.
 pub(super) const WHOLE: &str = "(object)";
 
-/// What both say of each program.
+/// Both results for each program.
 #[derive(Default)]
 pub(super) struct Table {
     /// Programs, and objects as a whole, by libbpf's class and by ours.
@@ -21,7 +21,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Adds a program; `None` if libbpf sees none.
+    /// Adds a program; `None` if libbpf does not find it.
     pub(super) fn add(&mut self, object: &str, name: &str, theirs: Option<&Answer>, ours: &Answer) {
         let theirs = theirs.unwrap_or(&Answer::Absent);
         let counts = self.counts.entry((theirs.name(), ours.name())).or_default();
@@ -31,12 +31,12 @@ impl Table {
         self.all.push(format!("{object}:{name}: libbpf {a}, skep {b}"));
         let differs = match (theirs, ours) {
             (Answer::Loaded(a), Answer::Loaded(b)) => {
-                // The object as a whole has no attributes.
+                // Whole objects have no attributes.
                 let compared = !b.is_empty() && b != "freplace";
                 self.attributes_compared += usize::from(compared);
                 compared && a != b
             }
-            // What libbpf does not take for a program, skep does not load either.
+            // Functions that libbpf does not treat as programs are not loaded by skep either.
             (Answer::Absent, Answer::Refused(..)) => false,
             _ => a != b || a == "other",
         };

@@ -1,4 +1,4 @@
-//! Edits of what a program is loaded with: type, attach type, flags, licence, records, maps.
+//! Edits of the attributes of a load: type, attach type, flags, licence, func and line info, maps.
 
 use skep::btf::{Btf, Endian};
 use skep::insn::InsnIdx;
@@ -7,12 +7,12 @@ use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
 use skep_testkit::rng::Rng;
 use std::sync::Arc;
 
-/// Types that need a trampoline, which this kernel refuses before it looks.
+/// Types that need a trampoline, which this kernel refuses before verification.
 const TRACED: [ProgType; 4] =
     [ProgType::Tracing, ProgType::Lsm, ProgType::Ext, ProgType::StructOps];
 /// A type that kernels are often built without.
 const ABSENT: ProgType = ProgType::LircMode2;
-/// Attach types are below this, but for a few that no kernel has.
+/// All attach types are below this, apart from a few that no kernel has.
 const ATTACH_TYPES: u64 = 64;
 const LICENCES: [&str; 6] = ["GPL", "", "Proprietary", "Dual MIT/GPL", "GPL v2", "Apache-2.0"];
 
@@ -42,7 +42,7 @@ pub(super) fn load(rng: &mut Rng, program: &mut Program) -> String {
     }
 }
 
-/// Bits of the flags; those that are only tests of the walk more often.
+/// Bits of the flags; those that only affect the verifier's tests are more frequent.
 const BITS: [u32; 11] = [0, 1, 2, 3, 3, 3, 4, 4, 5, 6, 7];
 
 /// Changes one row of func or line info.
@@ -93,7 +93,7 @@ fn line(rng: &mut Rng, rows: &mut Vec<LineInfo>, (at, delta): (usize, u32)) -> S
     format!("line info {at}: {:?}", rows[at])
 }
 
-/// Changes one definition of a map; the caller makes the maps anew.
+/// Changes one map definition; the caller creates the maps again.
 pub(super) fn maps(rng: &mut Rng, program: &mut Program) -> String {
     let mut maps: Vec<MapDef> = program.maps.to_vec();
     if maps.is_empty() {
@@ -138,8 +138,8 @@ pub(super) fn maps(rng: &mut Rng, program: &mut Program) -> String {
 /// Bytes of the header of BTF.
 const BTF_HEADER: usize = 24;
 
-/// Changes words of the types of the program's BTF; the caller loads it anew. What we cannot read
-/// stays as it was.
+/// Changes words of types in the program's BTF; the caller loads it again. If the result cannot be
+/// parsed, it is left unchanged.
 pub(super) fn btf(rng: &mut Rng, program: &mut Program) -> String {
     let Some(btf) = &program.btf else { return load(rng, program) };
     let mut bytes = btf.to_bytes(Endian::NATIVE);

@@ -1,8 +1,7 @@
-//! Where programs come from: a batch is a hundred mutants of one program, or as many that were
-//! generated.
+//! The programs of a batch: a hundred mutants of one program, or a hundred generated ones.
 //!
 //! # Invariants
-//! 1. Seed, number of the batch and files decide everything.
+//! 1. Everything is determined by the seed, the batch number and the files.
 
 use super::attributes;
 use super::compare::{Compared, Loader, WALK_MAX};
@@ -26,57 +25,57 @@ use skep_testkit::rng::Rng;
 use skep_verifier::Privileges;
 use std::path::PathBuf;
 
-/// Mutants a batch.
+/// Programs per batch.
 pub(crate) const BATCH: u64 = 100;
-/// Programs whose walk is no longer are taken always, longer ones less often.
+/// Programs with walks up to this length are always taken, others less often.
 const WALK_SHORT: u64 = 300;
-/// Longer walks are not taken.
+/// Programs with longer walks are not taken.
 const WALK_BASE_MAX: u64 = WALK_MAX / 3;
-/// Objects looked into before a batch is given up.
+/// Number of objects tried before a batch is given up.
 const TRIES: usize = 60;
-/// Larger programs are not taken, insns.
+/// Maximum length of a program, insns.
 const PROGRAM_MAX: usize = 3000;
 
-/// Larger maps are not made, bytes; and what an entry has beside key and value, about.
+/// Maximum memory of a map, bytes; and the approximate overhead per entry.
 const MAP_BYTES_MAX: u64 = 128 << 20;
 const MAP_ENTRY_BYTES: u64 = 64;
 
-/// What batches draw from.
+/// The sources from which batches are made.
 pub(crate) struct Sources {
     pub(super) files: Vec<PathBuf>,
     pub(super) host: Host,
-    /// Of 100 batches, so many are of generated programs.
+    /// Percentage of batches that consist of generated programs.
     pub(super) generated: u64,
     kfuncs: Vec<u32>,
     hard: Kfuncs,
     tracepoints: Vec<TypeId>,
-    /// Programs that are changed are asked of the running kernel first.
+    /// Whether base programs are first loaded into the running kernel.
     asks: bool,
 }
 
-/// What the programs of a batch are made of.
+/// How the programs of a batch are made.
 enum Origin {
     /// A program of an object.
     Base(Box<Program>),
     /// Random statements.
     Random,
-    /// Loads through the kernel's types.
+    /// Loads through kernel types.
     Tracing,
-    /// Shapes that verifiers found hard.
+    /// Constructs that are difficult for verifiers.
     Hard(Shape),
-    /// What a program can hold, used as anything.
+    /// Combinations of pointers and uses.
     Uses,
     /// The bytes of an object.
     Elf(PathBuf, Vec<u8>),
 }
 
-/// Of 100 batches of objects, so many are of their bytes.
+/// Percentage of batches from objects that mutate the object's bytes.
 const ELF: u64 = 4;
 
 pub(crate) struct Batch<'a> {
     sources: &'a Sources,
     origin: Origin,
-    /// The object and program, or the kind of generated one.
+    /// The object and program, or the kind of generated programs.
     pub(crate) name: String,
     donors: Vec<Vec<Insn>>,
     seed: u64,
@@ -87,12 +86,12 @@ pub(crate) struct Batch<'a> {
 pub(crate) struct Mutant {
     pub(crate) program: Program,
     pub(super) loader: Loader,
-    /// Its maps are not those of the others.
+    /// Whether its maps differ from those of the others.
     pub(super) own_maps: bool,
     pub(super) edits: Vec<String>,
 }
 
-/// One number out of three.
+/// Combines three numbers.
 fn mix(seed: u64, number: u64, i: u64) -> u64 {
     let word = |acc: u64, x: u64| (acc ^ x).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
     word(word(word(seed, 1), number), i)
@@ -104,7 +103,7 @@ impl Sources {
         Ok(asks)
     }
 
-    /// For another kernel than the running one.
+    /// For a kernel other than the running one.
     pub(crate) fn of(host: Host, files: Vec<PathBuf>, generated: u64) -> Sources {
         let mut kfuncs = Vec::new();
         let mut tracepoints = Vec::new();
@@ -118,7 +117,7 @@ impl Sources {
         Sources { files, host, generated, kfuncs, hard, tracepoints, asks: false }
     }
 
-    /// The batch of this number; `None` if no object had a program that can be judged.
+    /// The batch with this number; `None` if no object had a program that can be judged.
     pub(crate) fn batch(&self, seed: u64, number: u64) -> Option<Batch<'_>> {
         let mut rng = Rng::new(mix(seed, number, u64::MAX));
         let batch = |origin, name: &str, donors| Batch {
@@ -189,7 +188,7 @@ impl Sources {
     }
 }
 
-/// Insns of the object's programs, with maps of `base` in place of theirs.
+/// Insns of the object's programs, with the maps of `base` in place of theirs.
 fn donors(object: &Object, base: &Program) -> Vec<Vec<Insn>> {
     let maps = base.maps.len() as i32;
     let adopt = |mut insn: Insn| {
@@ -207,8 +206,8 @@ fn names_map(insn: &Insn) -> bool {
 }
 
 impl Batch<'_> {
-    /// The mutant of this index; 0 is the program as it was. An error if the loader refuses what
-    /// became of an object.
+    /// The mutant with this index; 0 is the unchanged program. An error if the loader refuses the
+    /// mutated object.
     pub(crate) fn mutant(&self, i: u64) -> Result<Mutant, String> {
         let mut rng = Rng::new(mix(self.seed, self.number, i));
         let mut it = Mutant {
@@ -229,7 +228,7 @@ impl Batch<'_> {
         let edits = match (&self.origin, i) {
             (Origin::Base(_), 0) => 0,
             (Origin::Base(_), _) => 1 + rng.below(100) / 50 + rng.below(100) / 75,
-            // As they are, half of the time.
+            // Half of them without splices.
             _ => rng.below(4).saturating_sub(1),
         };
         for _ in 0..edits {
@@ -263,7 +262,7 @@ impl Batch<'_> {
 }
 
 impl Mutant {
-    /// Whether it is loaded with every capability.
+    /// Whether it is loaded with all capabilities.
     pub(super) fn is_of_root(&self) -> bool {
         self.loader == Loader::Root
     }
@@ -290,8 +289,8 @@ impl Mutant {
         self.edits.push(text);
     }
 
-    /// The kernel frees an array of programs with more entries than an `int` counts beyond its end;
-    /// and memory is not what is tested.
+    /// Checks the size of maps. The kernel has a bug in freeing prog arrays whose number of entries
+    /// does not fit into an `int`; and large memory is not what is tested.
     fn has_bearable_maps(self) -> Result<Mutant, String> {
         let bytes = |map: &MapDef| {
             u64::from(map.max_entries)
@@ -304,8 +303,8 @@ impl Mutant {
         }
     }
 
-    /// An index of no map stands for a descriptor by number; it must not be one of ours. And the
-    /// kernel gets names without what it would refuse in them.
+    /// Makes the program safe to load: an invalid map index, which means a descriptor number, must
+    /// not be one of ours, and names must not contain characters that the kernel refuses.
     fn tame(&mut self) {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         if !self.program.maps.iter().all(|map| map.name.chars().all(plain)) {

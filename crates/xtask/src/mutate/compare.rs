@@ -1,104 +1,28 @@
-//! One program before both verifiers, and how their answers differ.
+//! Runs both verifiers on one program, and compares the results.
 //!
 //! # Invariants
-//! 1. The kernel sees only what our verifier walked to an end first: neither what it calls too
-//!    complex (6.18.44 dereferences NULL there), nor what comes near to that, nor what is not
-//!    modelled or breaks us.
-//! 2. Nothing that the kernel accepts is run.
+//! 1. The kernel only sees programs that our verifier walked completely before: not those that it
+//!    calls too complex (6.18.44 dereferences NULL then) or that are close to that limit, nor those
+//!    that are not modelled or crash it.
+//! 2. Accepted programs are not run.
 
-use super::long::{compare_long, cpu_time};
+use super::difference::last_message;
+pub(super) use super::difference::{Compared, Difference, Kind, Loader};
+use super::long::compare_long;
+use crate::cpu_time::cpu_time;
 use crate::kernel_diff::shape;
-use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, Judgement};
 use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
-use skep_verifier::Privileges;
 
-/// Longer walks are left out: their logs would take most of the time.
+/// Programs with longer walks are skipped: their logs would take most of the time.
 pub(super) const WALK_MAX: u64 = 6_000;
-/// The kernel must stay far below the 8,192 branches that it lets wait.
+/// The kernel must stay far below its limit of 8,192 pending branches.
 const WAITING_MAX: u32 = 7000;
 
-/// Whose capabilities the program is loaded with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Loader {
-    Root,
-    /// CAP_BPF and CAP_NET_ADMIN.
-    Bpf,
-}
-
-impl Loader {
-    pub(super) fn privileges(self) -> Privileges {
-        match self {
-            Loader::Root => Privileges::PRIVILEGED,
-            Loader::Bpf => Privileges { bpf: true, perfmon: false },
-        }
-    }
-}
-
-/// How two answers differ, worst first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
-    FalseAccept,
-    Bug,
-    FalseReject,
-    /// Counts differ, or the insns that were walked.
-    Counts,
-    /// We take more CPU time than the kernel.
-    Slow,
-    /// Both refuse, with other words.
-    Message,
-    Errno,
-    Log,
-}
-
-/// A difference.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Difference {
-    pub(super) kind: Kind,
-    /// Differences of one cause mostly have the same.
-    pub(super) key: String,
-    /// Verdict, errno and last message of ours and of the kernel's.
-    pub(super) ours: String,
-    pub(super) kernel: String,
-    /// The first lines that differ.
-    pub(super) line: usize,
-    pub(super) line_ours: String,
-    pub(super) line_kernel: String,
-}
-
-impl Difference {
-    /// Of a program that was not judged.
-    pub(super) fn none() -> Difference {
-        Difference {
-            kind: Kind::Log,
-            key: String::new(),
-            ours: String::new(),
-            kernel: "not asked".to_owned(),
-            line: 0,
-            line_ours: String::new(),
-            line_kernel: String::new(),
-        }
-    }
-}
-
-/// What came of one program.
-#[derive(Clone, Debug)]
-pub(super) enum Compared {
-    Equal {
-        accepted: bool,
-    },
-    Different(Box<Difference>),
-    /// Left out; a few words, the same for the same cause.
-    Left(String),
-}
-
-/// Asks both; `kernel` loads the program at a level. Long walks are left out.
+/// Runs both; `kernel` loads the program with a log level. Long walks are skipped.
 pub(super) fn compare(
     program: &Program,
     loader: Loader,
@@ -107,7 +31,7 @@ pub(super) fn compare(
     compare_also_long((program, loader), false, kernel)
 }
 
-/// The same; long walks too, if `long`.
+/// The same, including long walks if `long`.
 pub(super) fn compare_also_long(
     (program, loader): (&Program, Loader),
     long: bool,
@@ -115,7 +39,7 @@ pub(super) fn compare_also_long(
 ) -> Compared {
     let privileges = loader.privileges();
     let start = cpu_time();
-    // The refusal of no insns at all says the limit.
+    // The message for a program without insns contains the limit.
     let quick = match long || program.insns.is_empty() {
         true => engine::verify_with(program, (4, privileges)),
         false => engine::verify_within(program, privileges, WALK_MAX + 1),
@@ -145,7 +69,7 @@ pub(super) fn compare_also_long(
     }
 }
 
-/// A walk without a log takes short cuts that must change nothing.
+/// Without a log, the walk uses shortcuts that must not change the result.
 fn short_walk(quick: &Ours, logged: &Ours) -> Option<Difference> {
     let walked = |it: &Ours| {
         let stats = &it.stats;
@@ -181,7 +105,7 @@ fn left_out(quick: &Ours) -> Option<Compared> {
     }
 }
 
-/// The kernel refused before its verifier had a log.
+/// The kernel refused before its verifier produced a log.
 fn unlogged(ours: &Ours, reason: String) -> Compared {
     let Some(errno) = reason.strip_suffix(" without log") else {
         return Compared::Left(reason);
@@ -212,7 +136,7 @@ fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
     if told && same(program, &ours.log, &theirs.log) {
         return Compared::Equal { accepted };
     }
-    // Bytes of names that are no text: the kernel's log has them as they are.
+    // Names that are not UTF-8 are printed unchanged by the kernel.
     let text = |log: &str| kernel_log::normalise(log, &program.insns).replace('\u{fffd}', "?");
     let (a, b) = (text(&ours.log), text(&theirs.log));
     if told && a == b {
@@ -237,7 +161,7 @@ fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
     let key = match kind {
         Kind::FalseAccept => format!("{} {}", errnos.1, shape(why_kernel)),
         Kind::FalseReject => shape(why),
-        // Where one refuses at once and the other walks on, what comes of that does not matter.
+        // If one refuses and the other continues, what happens later does not matter.
         Kind::Message if kernels == why_kernel && mine != why => format!("| {}", shape(why_kernel)),
         Kind::Message if mine == why && kernels != why_kernel => format!("{} |", shape(why)),
         Kind::Message => format!("{} | {}", shape(why), shape(why_kernel)),
@@ -259,8 +183,8 @@ fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
     }))
 }
 
-/// Whether two logs are equal line by line, once normalised; most lines are equal as they are. A
-/// message that the kernel does not end makes unequal what is equal.
+/// Whether two logs are equal line by line after normalisation; most lines are equal already. A
+/// message that the kernel does not end would make equal lines differ.
 fn same(program: &Program, ours: &str, kernel: &str) -> bool {
     let is_time = |line: &&str| line.starts_with("verification time ");
     let mut a = ours.lines().filter(|line| !is_time(line));
@@ -280,12 +204,7 @@ fn same(program: &Program, ours: &str, kernel: &str) -> bool {
     }
 }
 
-/// Why a program was refused; empty if the log does not say.
-pub(super) fn last_message(log: &str) -> &str {
-    kernel_log::reason(log).unwrap_or_default()
-}
-
-/// The first parts of two lines that differ, word by word.
+/// The first words in which two lines differ.
 fn parted(ours: &str, kernel: &str) -> String {
     let insn = |line: &str| line.split_once(" ;").map_or(line, |(insn, _)| insn).to_owned();
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Edits of insns: what a compiler's bug, a linker's, or an attacker would change.
+//! Edits of insns, like those that bugs in compilers or linkers, or attackers, would make.
 
 use super::splice;
 use skep::insn::Insn;
@@ -6,7 +6,7 @@ use skep::insn::code::*;
 use skep::program::Program;
 use skep_testkit::rng::Rng;
 
-/// What edits draw from.
+/// Material for edits.
 pub(super) struct Stock<'a> {
     /// Other programs, for splices.
     pub(super) donors: &'a [Vec<Insn>],
@@ -93,7 +93,7 @@ const OFFS: [i16; 28] = [
     i16::MAX,
     i16::MIN,
 ];
-/// Helpers up to this number, and one more that there is not.
+/// Helpers up to this number, and one that does not exist.
 const HELPERS: u64 = 213;
 const ATOMICS: [i32; 12] =
     [0, 1, 0x40, 0x41, 0x50, 0x51, 0xa0, 0xa1, BPF_XCHG, BPF_CMPXCHG, BPF_LOAD_ACQ, BPF_STORE_REL];
@@ -102,7 +102,7 @@ const SPLICE_MAX: u64 = 12;
 
 type Edit = fn(&mut Rng, &mut Program, &Stock<'_>) -> String;
 
-/// How often each is chosen, and what.
+/// Weight and function of each edit.
 const EDITS: [(u64, Edit); 17] = [
     (12, dst),
     (12, src),
@@ -115,7 +115,7 @@ const EDITS: [(u64, Edit); 17] = [
     (6, helper),
     (3, kfunc),
     (3, pseudo),
-    (12, insert_made),
+    (12, insert_new),
     (7, insert_copy),
     (8, delete),
     (4, swap),
@@ -123,7 +123,7 @@ const EDITS: [(u64, Edit); 17] = [
     (2, whole),
 ];
 
-/// Changes the program at one place, and says how.
+/// Edits the program at one place, and describes the edit.
 pub(super) fn insns(rng: &mut Rng, program: &mut Program, stock: &Stock<'_>) -> String {
     if program.insns.is_empty() {
         return String::new();
@@ -145,7 +145,7 @@ fn place(rng: &mut Rng, program: &Program) -> usize {
     if second && rng.chance(90) { at - 1 } else { at }
 }
 
-/// An insn of this kind, if there is one; else any.
+/// An insn that fits, if there is one; otherwise any.
 fn place_of(rng: &mut Rng, program: &Program, fits: impl Fn(&Insn) -> bool) -> usize {
     let all = program.insns.iter().enumerate();
     let places: Vec<usize> = all.filter(|(_, insn)| fits(insn)).map(|(i, _)| i).collect();
@@ -238,7 +238,7 @@ fn operation(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     change(program, at, Insn { code, ..insn })
 }
 
-/// 32 for 64 bits, a register for a constant, another size of access.
+/// Changes between 64 and 32 bits, register and constant, or the size of an access.
 fn width(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     let at = place(rng, program);
     let insn = program.insns[at];
@@ -287,9 +287,9 @@ fn pseudo(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     change(program, at, Insn { src: rng.below(kinds) as u8, ..program.insns[at] })
 }
 
-fn insert_made(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
+fn insert_new(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     let at = place(rng, program);
-    let new = super::made::insn(rng);
+    let new = super::insns::insn(rng);
     splice::insert(program, at, &[new]);
     let text = format!("{:02x} {} {} {} {}", new.code, new.dst, new.src, new.off, new.imm);
     format!("{at}: inserted {text}")
@@ -321,7 +321,7 @@ fn swap(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     format!("{at}: swapped with {other}")
 }
 
-/// Some insns of another program, put in or over what is there.
+/// Inserts some insns of another program, or overwrites existing ones.
 fn splice_donor(rng: &mut Rng, program: &mut Program, stock: &Stock<'_>) -> String {
     let donors: Vec<&Vec<Insn>> = stock.donors.iter().filter(|d| !d.is_empty()).collect();
     if donors.is_empty() {
@@ -339,7 +339,7 @@ fn splice_donor(rng: &mut Rng, program: &mut Program, stock: &Stock<'_>) -> Stri
     format!("{at}: spliced {}", block.len())
 }
 
-/// All fields at once.
+/// Changes all fields.
 fn whole(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
     let at = place(rng, program);
     let insn = Insn {

@@ -1,4 +1,4 @@
-//! Edits of an object's bytes: what a broken linker or a stranger would give to the loader.
+//! Edits of an object's bytes, like those of a broken linker or an attacker.
 
 use skep::object::{Object, OpenOptions};
 use skep::program::Program;
@@ -7,7 +7,7 @@ use skep_kernel::judge::as_loaded;
 use skep_testkit::rng::Rng;
 use std::path::Path;
 
-/// Larger objects are not taken, bytes.
+/// Larger objects are not used, bytes.
 pub(super) const OBJECT_MAX: usize = 256 << 10;
 /// Bytes of the file's header.
 const HEADER: u64 = 64;
@@ -25,7 +25,7 @@ fn edit_one(rng: &mut Rng, bytes: &mut [u8]) -> String {
     let len = bytes.len() as u64;
     let at = match rng.below(12) {
         0 => rng.below(HEADER),
-        // Tables of sections and symbols are at the end mostly.
+        // Section and symbol tables are mostly at the end.
         1..5 => len - 1 - rng.below(len / 4),
         _ => rng.below(len),
     } as usize;
@@ -46,8 +46,8 @@ fn edit_one(rng: &mut Rng, bytes: &mut [u8]) -> String {
     format!("byte {at:#x} = {:#x}", bytes[at])
 }
 
-/// One program of the object, whatever libbpf would say of the others; the loader's words if there
-/// is none.
+/// One program of the object, regardless of whether libbpf would load the others; if there is none,
+/// the loader's error.
 pub(super) fn program(
     rng: &mut Rng,
     bytes: &[u8],

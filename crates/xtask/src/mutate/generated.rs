@@ -1,11 +1,12 @@
-//! Programs of shapes that verifiers found hard: linked scalars, spills of all widths, loops,
-//! iterators, callbacks, nested calls, references, variable offsets, packet ranges, 32-bit bounds.
+//! Programs with constructs that are difficult for verifiers: linked scalars, spills of all widths,
+//! loops, iterators, callbacks, nested calls, references, variable offsets, packet ranges, 32-bit
+//! bounds.
 //!
-//! A program is a list of statements that make sense by themselves, on registers of fixed roles;
-//! what they make of each other's registers is left to chance, and edits do the rest.
+//! A program is a list of statements that make sense in isolation, on registers with fixed roles;
+//! how they affect each other's registers is left to chance, and edits do the rest.
 //!
 //! # Invariants
-//! 1. The same numbers and kernel give the same program.
+//! 1. The same random numbers and kernel give the same program.
 //! 2. r6 holds the context, r7 to r9 numbers, at the start of every statement; a statement may
 //!    break that.
 
@@ -59,7 +60,7 @@ const LARGE: u64 = 2;
 const RINGBUF: u64 = 3;
 const ARRAY_BYTES: u32 = 64;
 
-/// Functions behind the program, by what they are called as.
+/// Functions after the program, by how they are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Body {
     /// Two arguments of any kind.
@@ -75,19 +76,19 @@ struct Maker<'a> {
     prog_type: ProgType,
     insns: Vec<Insn>,
     kfuncs: &'a Kfuncs,
-    /// Insns that name a function, and which.
+    /// Insns that refer to a function, and which.
     calls: Vec<(usize, Body)>,
-    /// How deep in functions; the program is 0.
+    /// Nesting depth of functions; 0 in the program.
     depth: u32,
     shape: Shape,
 }
 
-/// What functions are made of.
+/// Contents of functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Statements, one after the other.
     Statements,
-    /// Blocks that jump to one another.
+    /// Blocks with jumps between them.
     Graph,
 }
 
@@ -100,12 +101,12 @@ const TYPES: [ProgType; 6] = [
     ProgType::Syscall,
 ];
 
-/// A program that uses what it holds as anything.
+/// A program that combines pointers with arbitrary uses.
 pub(super) fn of_uses(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Program {
     uses::program(rng, kernel_btf).unwrap_or_default()
 }
 
-/// The next program.
+/// Generates a program.
 pub(super) fn program(
     rng: &mut Rng,
     (kfuncs, kernel_btf): (&Kfuncs, Option<&Arc<Btf>>),
@@ -178,7 +179,7 @@ impl Maker<'_> {
         self.emit(BPF_JMP | BPF_CALL, (0, 0), (0, number));
     }
 
-    /// Calls a kfunc; a program on a kernel without it calls a helper that there is not.
+    /// Calls a kfunc; on a kernel without it, calls a helper that does not exist.
     fn kfunc(&mut self, name: &str) {
         let at = KFUNCS.iter().position(|it| *it == name);
         let id = at.and_then(|at| self.kfuncs.0[at]).unwrap_or(0);
@@ -189,7 +190,7 @@ impl Maker<'_> {
         self.insns.extend(Insn::ld_imm64(dst, BPF_PSEUDO_MAP_FD, map));
     }
 
-    /// `dst` becomes the address of a stack slot.
+    /// Sets `dst` to the address of a stack slot.
     fn stack(&mut self, dst: u8, off: i32) {
         self.mov(dst, 10);
         self.add(dst, off);
@@ -200,7 +201,7 @@ impl Maker<'_> {
         -8 * (1 + self.rng.below(6) as i16)
     }
 
-    /// A register with a number.
+    /// A register that holds a number.
     fn number(&mut self) -> u8 {
         7 + self.rng.below(3) as u8
     }
@@ -214,7 +215,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Jumps over what `block` makes if the condition, whose insn this is, holds.
+    /// Emits `block` and a jump over it under the condition, whose insn is given.
     fn unless(&mut self, condition: Insn, block: impl FnOnce(&mut Self)) {
         let at = self.insns.len();
         self.insns.push(condition);
@@ -228,7 +229,7 @@ impl Maker<'_> {
         self.emit(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
     }
 
-    /// Goes on only if the register is not NULL.
+    /// Continues only if the register is not NULL.
     fn not_null(&mut self, reg: u8) {
         let condition = insn(BPF_JMP | BPF_JNE, reg, 0, (0, 0));
         self.unless(condition, |it| it.exit(0));
@@ -253,7 +254,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Bytes of the context that any program may read.
+    /// Number of bytes of the context that any program may read.
     fn context_bytes(&self) -> i16 {
         match self.prog_type {
             ProgType::SchedCls | ProgType::SocketFilter => 20,
@@ -291,12 +292,12 @@ impl Maker<'_> {
         }
     }
 
-    /// Makes the functions that are called.
+    /// Generates the functions that are called.
     fn functions(&mut self) {
         let mut next = 0;
         while let Some(&(at, body)) = self.calls.get(next) {
             next += 1;
-            // Calls of one body share a function half of the time.
+            // Half of the calls with the same kind share a function.
             let made = self.calls[..next - 1].iter().rev().find(|call| call.1 == body).copied();
             let start = match made {
                 Some((other, _)) if self.rng.chance(50) => {

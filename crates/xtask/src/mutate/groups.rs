@@ -1,5 +1,6 @@
-//! Findings by cause: how many there are of each, one file each, a table of all.
+//! Findings by cause: their counts, a file for each, and a table.
 
+use super::args::Args;
 use super::batch::Sources;
 use super::compare::{Compared, Difference, Kind, compare, compare_also_long};
 use super::minimise::minimise;
@@ -12,9 +13,9 @@ use skep_kernel::kernel_log;
 use skep_testkit::engine;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// One cause, probably.
+/// A group, probably with one cause.
 struct Group {
     count: u64,
     /// The first mutants, as `SEED/BATCH/INDEX`.
@@ -22,14 +23,14 @@ struct Group {
     case: Option<Case>,
 }
 
-/// Mutants named a group.
+/// Number of mutants listed per group.
 const IDS_MAX: usize = 5;
 
 #[derive(Default)]
 pub(super) struct Groups {
     counts: BTreeMap<String, u64>,
     groups: BTreeMap<(Kind, String), Group>,
-    /// Programs at which a worker was lost.
+    /// Programs that killed a worker.
     lost: Vec<String>,
 }
 
@@ -61,18 +62,18 @@ impl Groups {
         self.lost.push(format!("{id}: {why}"));
     }
 
-    /// How many programs there were.
+    /// Number of programs.
     pub(super) fn programs(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// The worst kind of difference that there is.
+    /// The worst kind of difference found.
     pub(super) fn worst(&self) -> Option<Kind> {
         let lost = (!self.lost.is_empty()).then_some(Kind::Bug);
         self.groups.keys().map(|(kind, _)| *kind).chain(lost).min()
     }
 
-    /// How many differ in each way, and in which words.
+    /// The number of each difference, with its key.
     pub(super) fn differences(&self) -> impl Iterator<Item = (Kind, u64, &str)> {
         self.groups.iter().map(|((kind, key), group)| (*kind, group.count, key.as_str()))
     }
@@ -85,7 +86,7 @@ impl Groups {
         (of("equal"), of("equal") + of("different"))
     }
 
-    /// Writes a file each, and returns (and writes) the table.
+    /// Writes a file for each group, and writes and returns the table.
     pub(super) fn write(&self, out: &Path) -> std::io::Result<String> {
         std::fs::create_dir_all(out)?;
         let (equal, judged) = self.judged();
@@ -101,7 +102,7 @@ impl Groups {
         let mut sorted: Vec<_> = self.groups.iter().collect();
         sorted.sort_by_key(|((kind, _), group)| (*kind, std::cmp::Reverse(group.count)));
         for ((kind, key), group) in sorted {
-            let path = super::file_of(out, *kind, key);
+            let path = file_of(out, *kind, key);
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             let _ = writeln!(text, "{:>6} {kind:?}: {key}", group.count);
             let _ = writeln!(text, "         {file}  {}", group.ids.join(" "));
@@ -117,8 +118,17 @@ impl Groups {
     }
 }
 
-/// Writes the program of an id to a file.
-pub(super) fn show(args: &super::Args, id: &str) -> crate::Outcome {
+/// The file name of a group.
+fn file_of(out: &Path, kind: Kind, key: &str) -> PathBuf {
+    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let kind = format!("{kind:?}").to_lowercase();
+    out.join(format!("{kind}-{:08x}.json", hash as u32))
+}
+
+/// Writes the program with an id to a file.
+pub(super) fn show(args: &Args, id: &str) -> crate::Outcome {
     let numbers: Vec<u64> = id.split('/').filter_map(|word| word.parse().ok()).collect();
     let [seed, number, i] = numbers[..] else { return Err("an id is SEED/BATCH/INDEX".into()) };
     let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
@@ -136,7 +146,7 @@ pub(super) fn show(args: &super::Args, id: &str) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// Judges the case of a file again, and shows where the answers part.
+/// Judges the program of a file again, and shows where the results differ.
 pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Outcome {
     let case: Case = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let mut program = case.program(objects::host()?.kernel_btf)?;

@@ -1,24 +1,18 @@
-//! Walks too long for a log: compared by verdict, counts and last message, and by the time they
-//! take. An input that makes us slower than the kernel is a fault of ours.
+//! Walks too long to be logged: compared by verdict, counts, last message, and time. An input for
+//! which skep is slower than the kernel is a fault of skep.
 
-use super::compare::{Compared, Difference, Kind, Loader, last_message};
+use super::difference::{Compared, Difference, Kind, Loader, last_message};
+use crate::cpu_time::cpu_time;
 use crate::kernel_diff::shape;
-use rustix::time::{ClockId, clock_gettime};
 use skep_kernel::bpf;
 use skep_kernel::judge::Answer;
 use skep_testkit::engine::{Ours, Verdict};
 use std::time::Duration;
 
-/// Shorter times are not held against anybody.
+/// Shorter times are ignored.
 const NOTICED: Duration = Duration::from_millis(100);
 
-/// CPU time of this thread.
-pub(crate) fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
-}
-
-/// Asks the kernel without a log, and holds its answer and its time against ours.
+/// Loads the program into the kernel without a log, and compares verdict and time.
 pub(super) fn compare_long(
     loader: Loader,
     (ours, time): (&Ours, Duration),

@@ -1,4 +1,4 @@
-//! A smaller program that differs in the same way.
+//! Finds a smaller program with the same difference.
 
 use super::compare::{Compared, Difference, Loader, compare};
 use super::splice;
@@ -8,10 +8,10 @@ use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep_kernel::held::Held;
 
-/// Programs tried for one finding.
+/// Maximum number of programs tried for one finding.
 const TRIES_MAX: usize = 1500;
 
-/// The search: what differs, and what is left of the program.
+/// The search: the difference, and the remaining program.
 struct Search {
     program: Program,
     loader: Loader,
@@ -20,7 +20,7 @@ struct Search {
     tries: usize,
 }
 
-/// Takes away what the difference does not need.
+/// Removes parts that the difference does not need.
 pub(super) fn minimise(
     program: Program,
     loader: Loader,
@@ -48,7 +48,7 @@ pub(super) fn minimise(
 }
 
 impl Search {
-    /// Keeps the candidate if it differs in the same way.
+    /// Keeps the candidate if the difference is the same.
     fn keep(&mut self, candidate: Program, loader: Loader) -> bool {
         self.tries += 1;
         let Some(held) = &mut self.held else { return false };
@@ -76,7 +76,7 @@ impl Search {
         }
     }
 
-    /// Tries without each range of this length, from the end.
+    /// Tries to remove each range of this length, from the end.
     fn ranges(&mut self, len: usize) {
         let mut at = self.program.insns.len();
         while at > 0 && self.tries < TRIES_MAX {
@@ -89,7 +89,7 @@ impl Search {
         }
     }
 
-    /// Simpler insns: constants for what is computed or loaded, small numbers.
+    /// Tries simpler insns: constants instead of computed or loaded values, small numbers.
     fn simpler(&mut self) {
         for at in 0..self.program.insns.len() {
             let Some(&insn) = self.program.insns.get(at) else { break };

@@ -1,9 +1,10 @@
-//! Mutants for another kernel than the running one: the same programs, asked elsewhere.
+//! Mutants for a kernel other than the running one.
 //!
 //! Verdicts, counts and last messages are compared; logs are not, and nothing is minimised.
 
 use super::batch::{BATCH, Sources};
-use super::compare::{Difference, Kind, last_message};
+use super::compare::{Difference, Kind};
+use super::difference::last_message;
 use super::groups::Groups;
 use super::replay::Case;
 use super::worker::Found;
@@ -17,15 +18,15 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What the other kernel says.
+/// The other kernel's result.
 pub(crate) enum Judgement {
-    /// Accepted or refused, with its log.
+    /// Accepted or rejected, with its log.
     Judged { accepted: bool, log: String },
-    /// Not by its verifier; or it was lost over the program.
+    /// Not judged by its verifier, or the guest was lost.
     NotJudged(String),
 }
 
-/// Longer walks are left out: where machines are emulated they take minutes.
+/// Programs with longer walks are skipped: on emulated machines they take minutes.
 const WALK_MAX: u32 = 20_000;
 
 /// A run of mutants against a kernel.
@@ -47,17 +48,18 @@ impl<'a> OnKernel<'a> {
         OnKernel { sources, kernel, seed, groups: Groups::default(), seen: BTreeSet::new() }
     }
 
-    /// How many programs there were.
+    /// Number of programs.
     pub(crate) fn programs(&self) -> u64 {
         self.groups.programs()
     }
 
-    /// How many were judged.
+    /// Number of programs judged.
     pub(crate) fn judged(&self) -> u64 {
         self.groups.judged().1
     }
 
-    /// Other verdicts, by their words: whether the kernel refuses what we accept, how many, what.
+    /// Differing verdicts, by message: whether the kernel rejects what skep accepts, their number,
+    /// the message.
     pub(crate) fn other_verdicts(&self) -> Vec<(bool, u64, &str)> {
         let all = self.groups.differences().filter(|it| it.0 <= Kind::FalseReject);
         all.map(|(kind, n, key)| (kind == Kind::FalseAccept, n, key)).collect()
@@ -95,7 +97,7 @@ impl<'a> OnKernel<'a> {
         self.groups.add(counts, found);
     }
 
-    /// Judges the finding of a file again: what both say, their logs go to files beside it.
+    /// Judges the finding in a file again; writes both logs to files beside it.
     pub(crate) fn replay(
         &self,
         path: &Path,
@@ -120,7 +122,7 @@ impl<'a> OnKernel<'a> {
         self.groups.write(out)
     }
 
-    /// Whether there was a difference of verdicts.
+    /// Whether any verdict differed.
     pub(crate) fn has_other_verdicts(&self) -> bool {
         self.groups.worst().is_some_and(|worst| worst <= Kind::FalseReject)
     }
@@ -131,7 +133,7 @@ enum Left {
     Different(Box<Difference>),
 }
 
-/// Whether both accept it, where they agree.
+/// Whether both accept, if they agree.
 fn compare(
     ours: &Ours,
     program: &Program,
@@ -155,7 +157,7 @@ fn compare(
     let stats = KernelStats::parse(&log).unwrap_or_default();
     let ours_accepts = ours.verdict == Verdict::Accepted;
     let why = match (&ours.verdict, why.is_empty()) {
-        // What the kernel lacks is not in the log.
+        // What the kernel does not support is not in the log.
         (Verdict::Rejected(reason), true) => reason.clone(),
         _ => why,
     };
@@ -186,7 +188,7 @@ fn compare(
     })))
 }
 
-/// The last message; some have no end of line, and what follows is no part of them.
+/// The last message. Some do not end their line; what follows is not part of them.
 fn said(log: &str) -> String {
     let message = last_message(log);
     let ends = ["stack depth ", "verification time "];

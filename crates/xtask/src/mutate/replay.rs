@@ -1,4 +1,4 @@
-//! A finding as a file that can be judged again: everything that the load is told.
+//! A finding as a file that can be judged again: all inputs of the load.
 
 use super::compare::{Difference, Loader};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Case {
-    /// Which program it was made of, and by which edits.
+    /// The program from which it was made, and the edits.
     pub(super) base: String,
     pub(super) edits: Vec<String>,
     pub(super) difference: Difference,
@@ -22,7 +22,7 @@ pub(super) struct Case {
     pub(super) flags: u32,
     pub(super) license: String,
     pub(super) kern_version: u32,
-    /// For people.
+    /// For readers.
     pub(super) listing: Vec<String>,
     insns: String,
     btf: String,
@@ -31,7 +31,7 @@ pub(super) struct Case {
     maps: Vec<Map>,
 }
 
-/// A definition, without what the kernel is not told.
+/// A map definition, without what the kernel does not get.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Map {
     name: String,

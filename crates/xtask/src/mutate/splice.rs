@@ -1,14 +1,14 @@
-//! Insns put in or taken out, with jumps, calls and records moved along.
+//! Insertion and removal of insns, adjusting jumps, calls, func and line info.
 //!
 //! # Invariants
-//! 1. A jump that is not itself put in or taken out still leads to the insn that it led to, unless
-//!    that is gone: then to what follows it.
+//! 1. A jump that is not itself inserted or removed keeps its target, unless that is removed: then
+//!    it jumps to what follows.
 
 use skep::insn::code::*;
 use skep::insn::{Insn, InsnIdx};
 use skep::program::Program;
 
-/// Where an insn keeps the distance to another one.
+/// Fields in which an insn stores the distance to another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Distance {
     Off,
@@ -28,7 +28,7 @@ fn distance(insn: &Insn) -> Option<Distance> {
     }
 }
 
-/// Puts `new` before the insn `at`.
+/// Inserts `new` before the insn `at`.
 pub(super) fn insert(program: &mut Program, at: usize, new: &[Insn]) {
     let at = at.min(program.insns.len());
     let len = new.len() as i64;
@@ -36,7 +36,7 @@ pub(super) fn insert(program: &mut Program, at: usize, new: &[Insn]) {
     program.insns.splice(at..at, new.iter().copied());
 }
 
-/// Takes out `count` insns from `at` on.
+/// Removes `count` insns from `at` on.
 pub(super) fn delete(program: &mut Program, at: usize, count: usize) {
     let at = at.min(program.insns.len());
     let end = (at + count).min(program.insns.len());
@@ -50,7 +50,8 @@ pub(super) fn delete(program: &mut Program, at: usize, count: usize) {
     program.insns.drain(at..end);
 }
 
-/// Rewrites what refers to insns, which `moved` says the new index of; the insns stay for now.
+/// Rewrites all references to insns with their new indices from `moved`; the insns themselves are
+/// not moved.
 fn move_all(program: &mut Program, moved: &dyn Fn(i64) -> i64) {
     for (i, insn) in program.insns.iter_mut().enumerate() {
         let Some(distance) = distance(insn) else { continue };

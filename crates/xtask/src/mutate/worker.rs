@@ -29,17 +29,17 @@ pub(crate) struct WorkerArgs {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Request {
     pub(super) batch: u64,
-    /// Say which mutant is next, before it is judged.
+    /// Report each mutant before it is judged.
     pub(super) careful: bool,
 }
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event {
-    /// The mutant of this index is next.
+    /// The mutant with this index is next.
     At(u64),
-    /// A difference; the whole case only if it is the worker's first of its key.
+    /// A difference; with the whole case only for the worker's first of its key.
     Found(Box<Found>),
-    /// The batch is done: what came of its programs, by class.
+    /// The end of the batch: the number of programs by result.
     End(BTreeMap<String, u64>),
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     .map_err(Into::into)
 }
 
-/// Of mutants with a long walk, one in so many is judged: one takes as long as a thousand others.
+/// One in this many mutants with a long walk is judged: each takes as long as a thousand others.
 const LONG_EVERY: u64 = 50;
 
 struct Worker<'a> {

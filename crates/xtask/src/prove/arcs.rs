@@ -1,7 +1,7 @@
-//! The goals of ranges that wrap, and of what these and known bits say of each other.
+//! The goals of wrapping ranges, and of the deductions between them and known bits.
 //!
-//! A range around a number is said by its distance to that: what is asked of the solver is then of
-//! distances alone.
+//! A range around a number is represented by its distances to that number, so that the solver only
+//! deals with distances.
 
 use super::contracts::{is_single, meets, settles};
 use super::goals::{Goals, kept, owned};

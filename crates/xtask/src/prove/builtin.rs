@@ -1,4 +1,4 @@
-//! What Rust itself provides: operators, casts, methods of numbers and options, patterns.
+//! Builtins of Rust: operators, casts, methods of numbers and options, patterns.
 
 use super::run::{Frame, Known, Run};
 use super::term::{Term, ones};
@@ -7,7 +7,7 @@ use syn::{BinOp, Expr, Pat, UnOp};
 
 const U32: Int = Int { width: 32, signed: false };
 
-/// What a pattern binds.
+/// The bindings of a pattern.
 pub(super) type Vars = Vec<(String, usize)>;
 
 impl Run<'_> {
@@ -146,7 +146,7 @@ impl Run<'_> {
         }
     }
 
-    /// By the first pair that is not equal.
+    /// Compares by the first pair that is not equal.
     fn compare_tuples(&mut self, a: &[Value], b: &[Value], or_equal: bool) -> Result<Value> {
         let (Some((a, others_of_a)), Some((b, others_of_b))) = (a.split_first(), b.split_first())
         else {
@@ -169,7 +169,7 @@ impl Run<'_> {
         self.t.compare(op, a, b)
     }
 
-    /// As the shipped build shifts: by the low bits of the amount.
+    /// Shifts like a release build: by the low bits of the amount.
     fn shift(&mut self, left: bool, a: Value, by: Value) -> Result<Value> {
         let Value::Int(a, int) = a else { return Err("a shift of a literal".to_owned()) };
         let by = by.typed(&Ty::Int(U32), &mut self.t).int()?;
@@ -321,7 +321,7 @@ impl Run<'_> {
         Ok(Value::Int(term, int))
     }
 
-    /// Sums and differences that say whether they wrap, or do not.
+    /// Additions and subtractions that report overflow.
     fn with_overflow(&mut self, n: Term, int: Int, name: &str, arg: Term) -> Result<Value> {
         let op = if name == "checked_sub" { "bvsub" } else { "bvadd" };
         let out = self.t.binary(op, n, arg);
@@ -330,8 +330,8 @@ impl Run<'_> {
             (false, "bvadd") => self.t.compare("bvult", out, n),
             (false, _) => self.t.compare("bvult", n, arg),
             (true, op) => {
-                // The signs of both (of a difference: one of them turned) are alike, not so the
-                // result's.
+                // Overflow: both operands have the same sign (for a difference, after inverting
+                // one), and the result's is different.
                 let other = if op == "bvsub" { self.t.invert(arg) } else { arg };
                 let (a, b) = (self.t.binary("bvxor", n, out), self.t.binary("bvxor", other, out));
                 let both = self.t.binary("bvand", a, b);
@@ -371,7 +371,7 @@ impl Run<'_> {
         Ok(Value::Bool(self.matches(&pat, value)?.0))
     }
 
-    /// When a value matches, and what is bound then.
+    /// The condition under which a value matches, and the bindings.
     pub(super) fn matches(&mut self, pat: &Pat, value: Value) -> Result<(Term, Vars)> {
         let mut vars = Vec::new();
         let c = self.matches_into(pat, value, &mut vars)?;

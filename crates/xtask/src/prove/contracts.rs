@@ -1,4 +1,4 @@
-//! What functions of ranges that wrap have goals for, as their callers assume it.
+//! Contracts of functions on wrapping ranges, which have their own goals: what callers assume.
 
 use super::run::Run;
 use super::spec::{U64, keeps, steps};
@@ -6,7 +6,7 @@ use super::term::Term;
 use super::value::{Result, Ty, Value};
 
 impl Run<'_> {
-    /// Ranges by what their own goals claim of them.
+    /// Assumes the contracts of functions on ranges.
     pub(super) fn assume_arcs(&mut self) {
         self.contracts.insert("meet_both", meets);
         self.contracts.insert("Arc::meet", meets);
@@ -18,7 +18,7 @@ impl Run<'_> {
         self.contracts.insert("Tnum::step", steps);
     }
 
-    /// Registers whose ranges wrap by what their own goals claim of them.
+    /// Assumes the contracts of functions on registers with wrapping ranges.
     pub(super) fn assume_registers(&mut self) {
         self.assume_arcs();
         self.contracts.insert("Known::sync", settles);
@@ -34,7 +34,7 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Whether a range has one number only, if one of others does.
+    /// Whether a range has exactly one number if one of others does.
     pub(super) fn is_alone_if_either(&mut self, arc: &Value, others: [&Value; 2]) -> Result<Term> {
         let mut any = self.t.bool(false);
         for other in others.into_iter().filter_map(inner) {
@@ -45,7 +45,8 @@ impl Run<'_> {
         Ok(self.t.implies(any, alone))
     }
 
-    /// Whether a range that there is has one number only, if the bounds that it is of are one.
+    /// Whether the range, if there is one, has exactly one number if the bounds from which it comes
+    /// do.
     pub(super) fn is_alone_if_constant(&mut self, bounds: &Value, arc: &Value) -> Result<Term> {
         let (umin, umax) = (bounds.field("umin")?.int()?, bounds.field("umax")?.int()?);
         let constant = self.t.eq(umin, umax);
@@ -58,7 +59,7 @@ impl Run<'_> {
         Ok(self.t.eq(mask, zero))
     }
 
-    /// Whether a range has one number only, if the bits that it is of are known.
+    /// Whether a range has exactly one number if the bits from which it comes are known.
     pub(super) fn is_alone_if_known(&mut self, bits: &Value, arc: &Value) -> Result<Term> {
         let Ty::Struct(_, consts) = arc.ty() else { return Err("no range".to_owned()) };
         let mask = bits.field("mask")?.int()?;
@@ -67,7 +68,7 @@ impl Run<'_> {
         Ok(self.t.implies(known, alone))
     }
 
-    /// Whether bounds have the ghost alone, if the range that they are of does.
+    /// Whether bounds contain only the ghost if the range from which they come does.
     pub(super) fn is_alone_in(&mut self, x: Term, arc: &Value, bounds: &Value) -> Result<Term> {
         let mut all = self.t.bool(true);
         let Ty::Struct(_, consts) = arc.ty() else { return Err("no range".to_owned()) };
@@ -81,7 +82,7 @@ impl Run<'_> {
     }
 }
 
-/// The range that there may be.
+/// The range in an option.
 fn inner(arc: &Value) -> Option<&Value> {
     match arc {
         Value::Option(_, inner) => inner.as_deref(),
@@ -89,8 +90,8 @@ fn inner(arc: &Value) -> Option<&Value> {
     }
 }
 
-/// `meet_both` and `Arc::meet`: what both have, and no more than one number if one
-/// has no more.
+/// `meet_both` and `Arc::meet`: the intersection, which has at most one number if one of the
+/// operands does.
 pub(super) fn meets(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [a, b] = args else { return Err("not two ranges".to_owned()) };
     let (a, b) = (run.value(a.clone())?, run.value(b.clone())?);
@@ -104,7 +105,7 @@ pub(super) fn meets(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// `Arc::add`, of any two ghosts.
+/// `Arc::add`, for any two ghosts.
 fn adds(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [a, b] = args else { return Err("not two ranges".to_owned()) };
     let (a, b) = (run.value(a.clone())?, run.value(b.clone())?);
@@ -120,7 +121,7 @@ fn adds(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// `Arc::neg`, of any ghost.
+/// `Arc::neg`, for any ghost.
 fn negates(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [arc] = args else { return Err("not a range".to_owned()) };
     let arc = run.value(arc.clone())?;
@@ -132,7 +133,7 @@ fn negates(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// `Known::single_value`: none, or the one ghost; that if all bits are known.
+/// `Known::single_value`: `None`, or the only value; that value if all bits are known.
 pub(super) fn is_single(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let (known, some, value) = (run.first(args)?, run.t.var(0), run.t.var(64));
     run.of_each_ghost(|run, x| {
@@ -144,7 +145,7 @@ pub(super) fn is_single(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(Value::Option(some, Some(Box::new(Value::Int(value, U64)))))
 }
 
-/// `Arc::bounds`: also, of one number they are that number's.
+/// `Arc::bounds`: also, for a single number they are that number.
 fn bounds_of(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let arc = run.first(args)?;
     let Ty::Struct(_, consts) = arc.ty() else { return Err("no range".to_owned()) };
@@ -157,7 +158,7 @@ fn bounds_of(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// `Arc::of_bounds`: also, of a constant it has one number only.
+/// `Arc::of_bounds`: also, for a constant it has exactly one number.
 fn arc_of_bounds(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let bounds = run.first(args)?;
     let Ty::Struct(_, consts) = bounds.ty() else { return Err("no bounds".to_owned()) };
@@ -170,7 +171,8 @@ fn arc_of_bounds(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// `Arc::covers`: none of the other's is left out; and if that is one number, inside says all.
+/// `Arc::covers`: contains all numbers of the other; if that is a single number, membership is
+/// equivalent.
 fn covers(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [a, b] = args else { return Err("not two ranges".to_owned()) };
     let (a, b, out) = (run.value(a.clone())?, run.value(b.clone())?, run.t.var(0));
@@ -193,7 +195,7 @@ pub(super) fn known_of(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// `Known::learn_from_bits`, `Known::sync`: what is left is settled.
+/// `Known::learn_from_bits`, `Known::sync`: the result is settled.
 pub(super) fn settles(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     run.rewrites(args, |run, x, old, new| {
         let (was, is) = (run.has(x, old)?, run.has(x, new)?);
@@ -202,7 +204,7 @@ pub(super) fn settles(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     })
 }
 
-/// `ScalarAt::set_known`: settled stays settled.
+/// `ScalarAt::set_known`: a settled register stays settled.
 pub(super) fn sets_known(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let known = run.value(args.get(1).cloned().ok_or("nothing known")?)?;
     run.rewrites(args, |run, x, _, new| {
@@ -221,7 +223,7 @@ fn extends(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     })
 }
 
-/// `alu_wrapped`, of the first two ghosts: the third is the result.
+/// `alu_wrapped`, for the first two ghosts; the third is the result.
 pub(super) fn combines(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [_, Value::Ref(a), Value::Ref(b)] = args else { return Err("no operands".to_owned()) };
     let [x, y, r, ..] = *run.ghosts.as_slice() else { return Err("three ghosts".to_owned()) };
@@ -235,8 +237,8 @@ pub(super) fn combines(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(Value::Bool(run.t.var(0)))
 }
 
-/// Two operands in place, of the first two ghosts: where the comparison holds of these, both stay;
-/// registers also stay settled.
+/// Refines two operands in place, for the first two ghosts: if the comparison holds for them, both
+/// stay in; registers also stay settled.
 fn narrows(run: &mut Run<'_>, op: &str, width: u32, sides: [&Value; 2]) -> Result<Value> {
     let [x, y, ..] = *run.ghosts.as_slice() else { return Err("two ghosts".to_owned()) };
     let mut before = run.holds(op, width, x, y);
@@ -277,7 +279,7 @@ pub(super) fn refines(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     narrows(run, op, width, [a, b])
 }
 
-/// `is_branch_taken`, of the first two ghosts.
+/// `is_branch_taken`, for the first two ghosts.
 pub(super) fn decides(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [a, b, Value::Variant(_, op), Value::Bool(jmp32)] = args else {
         return Err("no comparison".to_owned());
@@ -294,7 +296,7 @@ pub(super) fn decides(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(Value::Option(some, Some(Box::new(Value::Bool(taken)))))
 }
 
-/// `ScalarAt::violated_rule`: a settled register with a value breaks none.
+/// `ScalarAt::violated_rule`: a settled register that contains a value violates none.
 pub(super) fn has_no_violation(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let (register, violated) = (run.first(args)?, run.t.var(0));
     let sound = run.t.not(violated);

@@ -1,4 +1,4 @@
-//! Expressions of the source, those that it uses; any other is an error.
+//! Expressions of the source, as far as it uses them; all others are errors.
 
 use super::run::{Frame, Known, Run};
 use super::term::Term;
@@ -34,7 +34,7 @@ impl Run<'_> {
                     let value = self.eval(expr, expected.filter(|_| last && semi.is_none()))?;
                     if semi.is_some() { Value::unit() } else { value }
                 }
-                // Functions within functions are read with the others.
+                // Nested functions are read together with the others.
                 Stmt::Item(syn::Item::Fn(_)) => Value::unit(),
                 _ => return Err("a statement that is not known".to_owned()),
             };
@@ -114,7 +114,7 @@ impl Run<'_> {
 
     fn literal(&mut self, lit: &syn::Lit) -> Result<Value> {
         match lit {
-            // Nothing is claimed of texts.
+            // Nothing is claimed about strings.
             syn::Lit::Str(_) => Ok(Value::unit()),
             syn::Lit::Bool(b) => Ok(Value::Bool(self.t.bool(b.value))),
             syn::Lit::Int(n) => {
@@ -128,7 +128,7 @@ impl Run<'_> {
         }
     }
 
-    /// Where a value is kept, if the expression names a place.
+    /// The place of a value, if the expression is a place expression.
     pub(super) fn place_of(&mut self, expr: &Expr) -> Result<Option<Place>> {
         match expr {
             Expr::Paren(e) => self.place_of(&e.expr),
@@ -155,7 +155,7 @@ impl Run<'_> {
         }
     }
 
-    /// Follows references that are kept in a place.
+    /// Follows references stored in a place.
     pub(super) fn behind(&self, mut place: Place) -> Result<Place> {
         while let Value::Ref(next) = self.read(&place)? {
             place = next;
@@ -258,7 +258,7 @@ impl Run<'_> {
         )
     }
 
-    /// A condition, and what `let` in it binds.
+    /// A condition, and the bindings of `let` in it.
     fn condition(&mut self, cond: &Expr) -> Result<(Term, Vec<(String, usize)>)> {
         match cond {
             Expr::Let(e) => {
@@ -427,7 +427,7 @@ impl Run<'_> {
         self.call(&key, Known { owner, own, expected: expected.cloned() }, args)
     }
 
-    /// Arguments, each of the type that the function declares.
+    /// Arguments, with the types that the function declares.
     pub(super) fn args<'e>(
         &mut self,
         args: impl IntoIterator<Item = &'e Expr>,
@@ -437,7 +437,8 @@ impl Run<'_> {
         args.map(|(i, arg)| self.eval(arg, declared.get(i))).collect()
     }
 
-    /// The types of a function's parameters but `self`, as far as the owner's constants tell.
+    /// The parameter types of a function except `self`, as far as they follow from the owner's
+    /// constants.
     pub(super) fn declared(&mut self, key: &str, owner: &[u32]) -> Vec<Ty> {
         let source = self.source;
         let Some(function) = source.functions.get(key) else { return Vec::new() };

@@ -1,5 +1,4 @@
-//! The goals: for each function, what holds of it for all abstract values and all concrete ones
-//! inside of them.
+//! The goals: for each function, a claim about all abstract values and all concrete values in them.
 
 use super::run::{Known, Run};
 use super::spec::{U32, U64, computes, is_exact, keeps, steps};
@@ -8,13 +7,13 @@ use super::value::{Result, Value};
 
 type Build = Box<dyn Fn(&mut Run<'_>) -> Result<Term> + Send + Sync>;
 
-/// A claim of one function.
+/// A claim about one function.
 pub(super) struct Goal {
     /// The function.
     pub(super) of: &'static str,
-    /// Which of its cases.
+    /// The case of the claim.
     pub(super) case: String,
-    /// Leaves assumptions, returns what follows from them.
+    /// Adds assumptions, and returns the claim.
     pub(super) build: Build,
 }
 
@@ -43,7 +42,7 @@ pub(super) const JMP: [&str; 12] =
 pub(super) const ALU: [&str; 11] =
     ["Add", "Sub", "Mul", "Div", "Or", "And", "Lsh", "Rsh", "Mod", "Xor", "Arsh"];
 
-/// Functions of two values that have goals of their own, or are exceptions.
+/// Binary functions that have their own goals, or are exceptions.
 pub(super) const COMPUTES: [&str; 10] = [
     "Tnum::add",
     "Tnum::sub",
@@ -57,19 +56,16 @@ pub(super) const COMPUTES: [&str; 10] = [
     "Bounds::or",
 ];
 
-pub(super) fn all() -> Vec<Goal> {
-    let mut goals = Goals::default();
-    tnums(&mut goals);
-    tnum_questions(&mut goals);
-    bounds(&mut goals);
-    views(&mut goals);
-    widths(&mut goals);
-    arithmetic(&mut goals);
-    byte_orders(&mut goals, "byte_order", |run| run.scalar(), |_| {});
-    branches(&mut goals);
-    super::arcs::add(&mut goals);
-    super::wrapped::add(&mut goals);
-    goals.0
+/// Goals other than those of wrapping ranges.
+pub(super) fn add(goals: &mut Goals) {
+    tnums(goals);
+    tnum_questions(goals);
+    bounds(goals);
+    views(goals);
+    widths(goals);
+    arithmetic(goals);
+    byte_orders(goals, "byte_order", |run| run.scalar(), |_| {});
+    branches(goals);
 }
 
 pub(super) fn owned(consts: &[u32]) -> Known {
@@ -89,10 +85,10 @@ impl Run<'_> {
         Value::Bool(self.t.bool(value))
     }
 
-    /// Two values of which a comparison holds.
+    /// Two values for which a comparison holds.
     pub(super) fn compared(&mut self, op: &str, width: u32) -> (Term, Term) {
         let x = self.t.var(64);
-        // Equal values are one, or differ in the upper half alone.
+        // Equal values are the same, or differ only in the upper half.
         let y = match (op, width) {
             ("Eq", 64) => x,
             ("Eq", _) => {
@@ -145,7 +141,7 @@ fn tnum_sets(goals: &mut Goals) {
             let (a, b, x) = (run.tnum(), run.tnum(), run.t.var(64));
             let (in_a, in_b) = (run.has(x, &a)?, run.has(x, &b)?);
             let inside = if in_both { run.t.and(in_a, in_b) } else { run.t.or(in_a, in_b) };
-            // Each is the set of some value, so well-formed.
+            // Each contains some value, so it is well-formed.
             for t in [&a, &b] {
                 let some = run.t.var(64);
                 run.inside(some, t)?;
@@ -233,7 +229,7 @@ fn tnum_parts(goals: &mut Goals) {
     });
 }
 
-/// Functions that answer of a set rather than make one.
+/// Functions that answer questions about a set instead of computing one.
 fn tnum_questions(goals: &mut Goals) {
     goals.add("Tnum::has", "", |run| {
         let (a, x) = (run.tnum(), run.t.var(64));
@@ -333,7 +329,7 @@ fn bounds(goals: &mut Goals) {
     }
 }
 
-/// Calls a method that narrows in place; a value that was inside has to stay.
+/// Calls a method that narrows in place; a value that was contained must stay contained.
 pub(super) fn kept(run: &mut Run<'_>, of: &str, before: Value, args: Vec<Value>) -> Result<Term> {
     let x = run.t.var(64);
     run.ghosts.push(x);
@@ -382,7 +378,8 @@ fn views(goals: &mut Goals) {
     }
 }
 
-/// Calls a function on a scalar in place, with the contracts of what has its own goal.
+/// Calls a function that changes a scalar in place, with contracts for functions that have their
+/// own goals.
 pub(super) fn in_place(
     run: &mut Run<'_>,
     scalar: Value,
@@ -417,7 +414,7 @@ fn widths(goals: &mut Goals) {
             });
         }
     }
-    // The upper half is zeroed by the caller, always.
+    // The caller always zeroes the upper half.
     for size in [1, 2] {
         goals.add("ScalarAt::coerce_subreg_to_size_sx", format!("{size} bytes"), move |run| {
             let (s, x) = (run.scalar(), run.t.var(64));
@@ -503,7 +500,7 @@ fn arithmetic(goals: &mut Goals) {
                 run.exact.push((register.clone(), ghost, some));
             }
             run.contracts.insert("ScalarAt::exact_value", is_exact);
-            // What is known of the whole result: its low half is that of the insn.
+            // If the whole result is known, its low half is that of the insn.
             let whole = run.concrete(op, 64, x, y);
             run.ghosts.extend([x, y, whole]);
             let own = format!("::{}", op.to_lowercase());
@@ -552,7 +549,7 @@ fn arithmetic(goals: &mut Goals) {
     }
 }
 
-/// Of registers of that kind, with what their steps are assumed to do.
+/// For registers of that kind, with contracts for their steps.
 pub(super) fn byte_orders(
     goals: &mut Goals,
     of: &'static str,
@@ -618,7 +615,7 @@ fn branches(goals: &mut Goals) {
             let in_b = run.has(y, &b)?;
             Ok(run.t.and(in_a, in_b))
         });
-        // No value is unlike itself, or below itself.
+        // No value differs from itself or is less than itself.
         if matches!(op, "Ne" | "Gt" | "Lt" | "Sgt" | "Slt") {
             continue;
         }

@@ -5,7 +5,7 @@ use super::term::Term;
 use super::value::{Result, Value};
 use syn::Expr;
 
-/// Whether there is something, and what.
+/// Whether it is `Some`, and its value.
 type Maybe = (Term, Option<Value>);
 
 impl Run<'_> {
@@ -48,7 +48,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a closure made of it is `out`.
+    /// `out` is the result of a closure applied to the value.
     fn of_something(
         &mut self,
         (some, inner): (Term, Value),
@@ -88,7 +88,7 @@ impl Run<'_> {
         )
     }
 
-    /// The variables of `let pattern = value else { ... }`, of which the block does not come back.
+    /// The bindings of `let pattern = value else { ... }`, whose block diverges.
     pub(super) fn bind_or_leave(
         &mut self,
         pat: &syn::Pat,

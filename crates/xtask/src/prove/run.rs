@@ -1,8 +1,8 @@
-//! The interpreter: memory, calls, and what two ways through a function have in common.
+//! The interpreter: memory, calls, and merging of branches.
 //!
-//! Where a condition is not known, both ways are walked on copies of memory, which are then merged
-//! with `ite`. A way that ends early (`return`, `break`) leaves its condition and its memory for
-//! the end of the function or loop.
+//! If a condition is not constant, both branches are executed on copies of memory, which are then
+//! merged with `ite`. A branch that ends early (`return`, `break`) keeps its condition and memory
+//! until the end of the function or loop.
 
 use super::source::Source;
 use super::term::{Term, Terms};
@@ -10,7 +10,7 @@ use super::value::{Int, Place, Result, Ty, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{FnArg, GenericArgument, Type};
 
-/// A way that ended early: when, with what, and memory as it was.
+/// A branch that ended early: condition, value, and memory.
 pub(super) type Ended = (Term, Value, Vec<Value>);
 
 /// A call of a function.
@@ -24,28 +24,28 @@ pub(super) struct Frame {
     pub(super) result: Option<Ty>,
 }
 
-/// Stands for a function whose own goal is proved: it is not walked.
+/// Replaces a function whose own goal is proved, so that it is not executed.
 pub(super) type Contract = fn(&mut Run<'_>, &[Value]) -> Result<Value>;
 
 pub(super) struct Run<'a> {
     pub(super) t: Terms,
     pub(super) source: &'a Source,
     pub(super) mem: Vec<Value>,
-    /// When the way that is walked is taken, from the start of the function.
+    /// Path condition, from the start of the function.
     pub(super) live: Term,
     pub(super) frames: Vec<Frame>,
     pub(super) contracts: BTreeMap<&'static str, Contract>,
-    /// Concrete values that contracts speak of.
+    /// Concrete values to which contracts refer.
     pub(super) ghosts: Vec<Term>,
-    /// Registers, their ghosts, and whether they have no other value.
+    /// Registers, their ghosts, and whether these are their only values.
     pub(super) exact: Vec<(Value, Term, Term)>,
     pub(super) assumed: Vec<Term>,
     pub(super) walked: BTreeSet<String>,
-    /// Whether the ranges of registers wrap: what a scalar's say is claimed, too.
+    /// Whether registers have wrapping ranges, which then are part of claims about scalars.
     pub(super) wraps: bool,
 }
 
-/// The constants of a call that are known so far, and the type that is expected of it.
+/// Constants of a call known so far, and its expected type.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) owner: Vec<u32>,
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
         self.mem.len() - 1
     }
 
-    /// A new variable, outside of any function.
+    /// A new variable outside of functions.
     pub(super) fn place(&mut self, value: Value) -> Value {
         let slot = self.alloc(value);
         Value::Ref(Place { slot, path: Vec::new() })
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         a.into_iter().zip(b).map(|(a, b)| Value::merge(c, a, b, &mut self.t)).collect()
     }
 
-    /// Both ways of a condition.
+    /// Executes both branches of a condition.
     pub(super) fn branch(
         &mut self,
         c: Term,
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         Value::merge(c, a, b, &mut self.t)
     }
 
-    /// What comes after a place that several ways reach: this one, and those that ended early.
+    /// Merges the branches that reach a place: the current one, and those that ended early.
     pub(super) fn join(&mut self, value: Value, base: usize, ended: Vec<Ended>) -> Result<Value> {
         self.mem.truncate(base);
         let mut out = (!self.dead()).then(|| (value, self.mem.clone()));
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The constants that arguments, or the expected type, tell.
+    /// Infers constants from arguments or the expected type.
     fn infer_all(
         &mut self,
         function: &super::source::Function,
@@ -320,7 +320,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Learns constants from a type and how it was declared.
+/// Infers constants from a type and its declaration.
 fn tell(
     declared: &Type,
     ty: &Ty,

@@ -1,4 +1,4 @@
-//! An SMT solver, asked as a command: z3.
+//! The SMT solver: z3 as a command.
 
 use super::goals::Goal;
 use super::run::Run;
@@ -8,16 +8,16 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a goal came to.
+/// The answer for a goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Proved(Duration),
-    /// The solver has values for which the claim is wrong.
+    /// There are values for which the claim is wrong.
     Refuted,
     Timeout(u64),
-    /// No value satisfies the assumptions: the claim says nothing.
+    /// No value satisfies the assumptions, so the claim is vacuous.
     Vacuous,
-    /// The source has something that the interpreter does not know, or the solver failed.
+    /// The source uses something that the interpreter does not support, or the solver failed.
     Broken(String),
 }
 
@@ -33,8 +33,8 @@ fn ask(script: &str, seconds: u64) -> std::io::Result<String> {
     let mut child = z3.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     if let Some(mut input) = child.stdin.take() {
         input.write_all(script.as_bytes())?;
-        // Bits find what is arithmetic; what follows from assumptions alone needs the structure.
-        // Which of the two is not told before: each is tried for longer and longer.
+        // Bit-blasting is good at arithmetic; consequences of assumptions need the structure. Which
+        // is better is not known in advance: both are tried with increasing time limits.
         let bits = "(then simplify propagate-values solve-eqs simplify max-bv-sharing bit-blast \
                     aig sat)";
         let structure = "(then simplify propagate-values smt)";
@@ -50,16 +50,16 @@ fn ask(script: &str, seconds: u64) -> std::io::Result<String> {
     Ok(answer.lines().next().unwrap_or_default().to_owned())
 }
 
-/// What the solver is asked for a goal.
+/// The scripts for a goal.
 pub(super) struct Question {
-    /// Whether the assumptions hold of any values, and whether the claim fails then.
+    /// Whether the assumptions are satisfiable, and whether the claim can fail.
     scripts: Result<(String, String), String>,
-    /// The functions that were walked for it.
+    /// The functions that were executed for it.
     pub(super) walked: BTreeSet<String>,
 }
 
 impl Question {
-    /// Walks the source for a goal.
+    /// Executes the source for a goal.
     pub(super) fn of(goal: &Goal, source: &Source) -> Question {
         let mut run = Run::new(source);
         let scripts = (goal.build)(&mut run).map(|claim| {
@@ -68,7 +68,7 @@ impl Question {
             asserted.push(run.t.not(claim));
             (possible, run.t.script(&asserted))
         });
-        // Of a contract in its place nothing follows.
+        // If its own contract was used, the claim would be circular.
         let scripts = match run.walked.contains(goal.of) {
             true => scripts,
             false => scripts.and(Err(format!("{} is not walked", goal.of))),
@@ -76,7 +76,7 @@ impl Question {
         Question { scripts, walked: run.walked }
     }
 
-    /// Why it cannot be asked.
+    /// Why there is no script.
     pub(super) fn broken(&self) -> Option<&String> {
         self.scripts.as_ref().err()
     }

@@ -1,10 +1,10 @@
-//! The functions, constants and types of the domain's source, as they are written.
+//! The functions, constants and types of the domain's source.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use syn::{GenericParam, ImplItem, Item, Type};
 
-/// A function: its name, who owns it and under which names of constants.
+/// A function: its name, its owner, and the owner's constants.
 pub(super) struct Function {
     pub(super) sig: syn::Signature,
     pub(super) block: syn::Block,
@@ -19,7 +19,7 @@ pub(super) struct Struct {
     pub(super) fields: Vec<(String, Type)>,
 }
 
-/// What is known of the source, by name: `alu`, `Tnum::add`.
+/// The contents of the source, by name: `alu`, `Tnum::add`.
 #[derive(Default)]
 pub(super) struct Source {
     pub(super) functions: BTreeMap<String, Function>,
@@ -27,7 +27,7 @@ pub(super) struct Source {
     pub(super) structs: BTreeMap<String, Struct>,
     pub(super) enums: BTreeMap<String, Vec<String>>,
     pub(super) aliases: BTreeMap<String, Type>,
-    /// In which file a function is.
+    /// The file of each function.
     pub(super) files: BTreeMap<String, String>,
 }
 

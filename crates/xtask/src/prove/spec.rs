@@ -1,7 +1,7 @@
-//! What is claimed: which concrete values an abstract one stands for, and what insns compute.
+//! The specification: which concrete values an abstract value represents, and what insns compute.
 //!
-//! This is written beside the source and not taken from it. That a value is inside implies that the
-//! known bits are well-formed and that no range is empty; bounds also fit their width.
+//! It is written independently of the source. Membership implies that known bits are well-formed
+//! and that no range is empty; bounds also fit their width.
 
 use super::run::Run;
 use super::term::{Term, Terms, ones};
@@ -73,7 +73,7 @@ impl Run<'_> {
         structure("ScalarAt", &[64, 32], fields)
     }
 
-    /// A range that may wrap.
+    /// A wrapping range.
     pub(super) fn arc(&mut self, width: u32) -> Value {
         let mut one = || {
             let narrow = self.t.var(width);
@@ -83,13 +83,14 @@ impl Run<'_> {
         structure("Arc", &[width], fields)
     }
 
-    /// A range that may wrap, by how far before `x` it begins.
+    /// A wrapping range, represented by the distance from its start to `x`.
     pub(super) fn arc_near(&mut self, x: Term, width: u32) -> Value {
         let (before, size) = (self.t.var(width), self.t.var(width));
         self.arc_before(x, before, size)
     }
 
-    /// A range that may wrap, by how far before `x` it begins and how far after it ends.
+    /// A wrapping range, represented by the distances from its start to `x` and from `x` to its
+    /// end.
     pub(super) fn arc_around(&mut self, x: Term, width: u32) -> Value {
         let (before, after) = (self.t.var(width), self.t.var(width));
         let size = self.t.binary("bvadd", before, after);
@@ -109,14 +110,14 @@ impl Run<'_> {
         Value::Option(some, Some(Box::new(self.arc(width))))
     }
 
-    /// What ranges that wrap say of a scalar.
+    /// The wrapping ranges of a scalar.
     pub(super) fn known(&mut self) -> Value {
         let fields =
             vec![("bits", self.tnum()), ("wide", self.maybe_arc(64)), ("half", self.maybe_arc(32))];
         structure("Known", &[64, 32], fields)
     }
 
-    /// [`Run::known`], of ranges around `x`.
+    /// [`Run::known`] with ranges around `x`.
     pub(super) fn known_around(&mut self, x: Term) -> Value {
         let mut around = |width: u32| {
             let some = self.t.var(0);
@@ -132,7 +133,7 @@ impl Run<'_> {
         structure("Side", &[width], vec![("arc", self.maybe_arc(width)), ("bits", self.tnum())])
     }
 
-    /// Another value of the same type, of which nothing is known.
+    /// An unconstrained value of the same type.
     pub(super) fn like(&mut self, value: &Value) -> Result<Value> {
         match value.ty() {
             Ty::Struct(name, consts) => match name.as_str() {
@@ -156,7 +157,7 @@ impl Run<'_> {
         self.t.and(low, high)
     }
 
-    /// Whether `x` is inside of an abstract value.
+    /// Whether `x` is contained in an abstract value.
     pub(super) fn has(&mut self, x: Term, value: &Value) -> Result<Term> {
         if let Value::Option(some, inner) = value {
             let Some(inner) = inner else { return Ok(self.t.bool(false)) };
@@ -190,7 +191,7 @@ impl Run<'_> {
                     let known = t.binary("bvand", x, known);
                     t.eq(known, value)
                 };
-                // Of this `x` alone.
+                // Only valid for this `x`.
                 self.t.forget_lifted("tnum");
                 Ok(self.t.lift("tnum", (value, mask), &same))
             }
@@ -216,7 +217,7 @@ impl Run<'_> {
 
     fn has_scalar(&mut self, x: Term, value: &Value) -> Result<Term> {
         let mut all = self.has(x, value.field("var_off")?)?;
-        // At 64 bits, as bounds of the half have it: equal claims are then equal terms.
+        // Extended to 64 bits, like the bounds of the half: equal claims are then equal terms.
         let (half, signed_half) = (self.low(x, 32), self.low_signed(x, 32));
         for (min, max, x, signed) in [
             ("smin", "smax", x, true),
@@ -237,9 +238,8 @@ impl Run<'_> {
         Ok(all)
     }
 
-    /// What `sync` leaves of a register, or of what is known of it, that `x` is inside of: if
-    /// all its bits are known, its range is that one number; nor has its half another if those of
-    /// the half are.
+    /// The guarantee of `sync` for a register, or for its known part, that contains `x`: if all its
+    /// bits are known, its range is that single number; the same holds for the half.
     pub(super) fn settled(&mut self, x: Term, value: &Value) -> Result<Term> {
         let Ty::Struct(name, _) = value.ty() else { return Err("no struct".to_owned()) };
         let of_register = name == "ScalarAt";
@@ -269,7 +269,7 @@ impl Run<'_> {
         Ok(all)
     }
 
-    /// A claim of one of two values, as two claims: of equal values they are then equal terms.
+    /// A claim about one of two values, as two claims: for equal values they are then equal terms.
     fn each_way(
         &mut self,
         c: Term,
@@ -281,7 +281,7 @@ impl Run<'_> {
         Ok(self.t.ite(c, yes, no))
     }
 
-    /// Whether a range has one number only.
+    /// Whether a range has exactly one number.
     pub(super) fn is_alone(&mut self, arc: &Value) -> Result<Term> {
         let (size, zero) = (arc.field("size")?.int()?, self.t.int(0, 64));
         Ok(self.t.eq(size, zero))
@@ -299,12 +299,12 @@ impl Run<'_> {
             let inside = t.compare("bvule", from, size);
             t.all(&[fits[0], fits[1], inside])
         };
-        // Of this `x` alone.
+        // Only valid for this `x`.
         self.t.forget_lifted("arc");
         Ok(self.t.lift("arc", (base, size), &inside))
     }
 
-    /// The ranges of a scalar that its bounds do not say, where there are such.
+    /// The ranges of a scalar that its bounds do not represent, if any.
     fn has_hidden(&mut self, x: Term, scalar: &Value) -> Result<Term> {
         let wrapped = scalar.field("wrapped")?;
         let mut all = self.t.bool(true);
@@ -357,7 +357,7 @@ impl Run<'_> {
         self.t.resize(low, 64, true)
     }
 
-    /// The result of an insn on 64 or 32 bits; any value for a division.
+    /// The result of a 64- or 32-bit insn; any value for a division.
     pub(super) fn concrete(&mut self, op: &str, width: u32, x: Term, y: Term) -> Term {
         let (a, b) = (self.t.resize(x, width, false), self.t.resize(y, width, false));
         let mask = self.t.int(u64::from(width) - 1, width);
@@ -401,7 +401,7 @@ impl Run<'_> {
         }
     }
 
-    /// Assumes of each ghost that what is first of it leads to what is second.
+    /// Assumes for each ghost that the first term implies the second.
     pub(super) fn of_each_ghost(
         &mut self,
         mut told: impl FnMut(&mut Self, Term) -> Result<(Term, Term)>,
@@ -414,8 +414,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A function that changes its first argument in place, by what is told of each ghost, of what
-    /// was there and of what is.
+    /// A function that changes its first argument in place: a relation between its old and new
+    /// values for each ghost.
     pub(super) fn rewrites(
         &mut self,
         args: &[Value],
@@ -429,7 +429,7 @@ impl Run<'_> {
         Ok(Value::unit())
     }
 
-    /// Assumes that `x` is inside of a value.
+    /// Assumes that `x` is contained in a value.
     pub(super) fn inside(&mut self, x: Term, value: &Value) -> Result<()> {
         let inside = self.has(x, value)?;
         self.assumed.push(inside);
@@ -437,12 +437,12 @@ impl Run<'_> {
     }
 }
 
-/// A function that narrows in place and loses no value.
+/// A function that narrows in place without losing a value.
 pub(super) fn keeps(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     run.rewrites(args, |run, x, before, after| Ok((run.has(x, before)?, run.has(x, after)?)))
 }
 
-/// A function of two values (and of the bits of the result), of the first three ghosts.
+/// A function of two values (and of the result's bits), for the first three ghosts.
 pub(super) fn computes(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let args: Vec<Value> = args.iter().map(|v| run.value(v.clone())).collect::<Result<_>>()?;
     let Some(first) = args.first() else { return Err("no operands".to_owned()) };
@@ -459,8 +459,8 @@ pub(super) fn computes(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// The only value of a register is its ghost, if there is one at all: asked twice of the same
-/// register, the answer is the same.
+/// The only value of a register is its ghost, if it has only one; consistent for repeated calls
+/// with the same register.
 pub(super) fn is_exact(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let register = args.first().cloned().ok_or("no operand")?;
     let register = run.value(register)?;
@@ -473,7 +473,8 @@ pub(super) fn is_exact(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Err("a register without a ghost".to_owned())
 }
 
-/// The least value of known bits that is greater than another: a value of theirs, and none between.
+/// The least value of known bits that is greater than another: it is one of theirs, and none is
+/// between.
 pub(super) fn steps(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [bits, from] = args else { return Err("known bits and a number".to_owned()) };
     let (bits, from) = (run.value(bits.clone())?, run.value(from.clone())?.int()?);

@@ -1,4 +1,4 @@
-//! docs/proofs.md: every function of the domain, and what is known of it.
+//! docs/proofs.md: every function of the domain, and what is proved about it.
 
 use super::goals::Goal;
 use super::solver::{Answer, Question};
@@ -6,15 +6,15 @@ use super::source::Source;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const PRODUCT: &str = "no solver answers for products from 12 bits on: enumerated at 4 bits, \
+const PRODUCT: &str = "solvers give no answer for products of 12 bits or more; enumerated at 4 bits, \
                        sampled at 6, random at 64 (`crates/domain/tests`)";
 const TEXT: &str = "text only";
-const ANSWERS: &str = "a question of one field, answered by its definition";
+const ANSWERS: &str = "only reads a field";
 
-const PART: &str = "what `ScalarAt::sync` does, a step less";
-const ENUMERATED: &str = "enumerated at 4 bits, in its test";
+const PART: &str = "`ScalarAt::sync` with one step fewer";
+const ENUMERATED: &str = "enumerated at 4 bits in its test";
 
-/// Functions without a goal, and why.
+/// Functions without a goal, with the reasons.
 pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("AluOp::from_code", "a table of opcodes, without arithmetic"),
     ("Bounds::mul", PRODUCT),
@@ -22,7 +22,7 @@ pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("Bounds::narrow_each_by_other_if", PART),
     ("BoundsViolation::fmt", TEXT),
     ("JmpOp::from_code", "a table of opcodes, without arithmetic"),
-    ("Scalar::violation", "says of a register that it is empty; makes none"),
+    ("Scalar::violation", "reports an empty register; computes none"),
     ("ScalarAt::narrow_by_bits_if", PART),
     ("ScalarAt::sync_by", PART),
     ("Tnum::fmt", TEXT),
@@ -32,8 +32,8 @@ pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("Views::deduce_by", PART),
     ("Views::narrow_by_bits_if", PART),
     ("Wrapped::words", ANSWERS),
-    ("add_unsynced", "`combine_by`, of a sum"),
-    ("add_wrapped_unsynced", "`combine_wrapped`, of a sum"),
+    ("add_unsynced", "`combine_by` for sums"),
+    ("add_wrapped_unsynced", "`combine_wrapped` for sums"),
     ("alu_by", "`alu`, then `ScalarAt::sync_by`"),
     ("combine_by", "`combine`, then `weaken`"),
     ("divide", ENUMERATED),
@@ -43,7 +43,7 @@ pub(super) const EXCEPTIONS: [(&str, &str); 28] = [
     ("find_anew", "drops bounds, then `ScalarAt::sync_by`"),
     ("positive_product", ENUMERATED),
     ("refine_branches_by", "`refine`, then `ScalarAt::sync_by`"),
-    ("weaken", "drops bounds, and narrows none; products are `positive_product`"),
+    ("weaken", "drops bounds and narrows none; for products see `positive_product`"),
 ];
 
 const HEAD: &str = "# Proofs at 64 bits
@@ -69,7 +69,7 @@ of its lower half, are known, its bounds contain only that value; `refine_wrappe
 | --- | --- | --- | --- | --- |
 ";
 
-/// A goal, what was asked for it, and the answer.
+/// A goal, its scripts, and the answer.
 pub(super) type Done<'a> = (&'a Goal, Question, Answer);
 
 impl Answer {
@@ -88,7 +88,7 @@ fn reason(function: &str) -> Option<&'static str> {
     EXCEPTIONS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
 }
 
-/// Functions that have neither a goal, nor are walked by one, nor are excepted.
+/// Functions that have no goal, are not executed by one, and are not exceptions.
 pub(super) fn forgotten(source: &Source, done: &[Done<'_>]) -> Vec<String> {
     let covered = |name: &String| {
         reason(name).is_some()
@@ -139,7 +139,7 @@ pub(super) fn names(page: &str) -> Vec<String> {
     rows.map(|row| row.split('|').take(4).collect::<Vec<_>>().join("|")).collect()
 }
 
-/// The goals that a page has as proved within `limit` seconds, as the rows begin.
+/// The goals proved within `limit` seconds according to a page, as row prefixes.
 pub(super) fn quick(page: &str, limit: f64) -> Vec<String> {
     let quick = |row: &&str| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -149,7 +149,7 @@ pub(super) fn quick(page: &str, limit: f64) -> Vec<String> {
     page.lines().filter(quick).flat_map(names).collect()
 }
 
-/// The row of a goal, as [`names`] has it.
+/// The row of a goal, in the format of [`names`].
 pub(super) fn row(source: &Source, goal: &Goal) -> String {
     let file = source.files.get(goal.of).map_or("", String::as_str);
     format!("| `{}` | {file} | {} ", goal.of, goal.case)

@@ -1,4 +1,4 @@
-//! Terms of SMT-LIB: bit vectors and truth values, shared and folded as they are built.
+//! SMT-LIB terms: bit vectors and booleans, hash-consed and simplified.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ enum Node {
     App(String, Vec<Term>),
 }
 
-/// All terms of a goal. A width of 0 is a truth value's.
+/// All terms of a goal. Booleans have width 0.
 #[derive(Default)]
 pub(super) struct Terms {
     nodes: Vec<(Node, u32)>,
@@ -51,7 +51,7 @@ impl Terms {
         self.node(Node::Bool(value), 0)
     }
 
-    /// A new unknown.
+    /// A new variable.
     pub(super) fn var(&mut self, width: u32) -> Term {
         self.vars += 1;
         self.node(Node::Var(self.vars), width)
@@ -182,7 +182,7 @@ impl Terms {
         self.binary("bvxor", a, all)
     }
 
-    /// To another width: cut, or extended by the sign or by zeroes.
+    /// Changes the width: truncates, sign-extends or zero-extends.
     pub(super) fn resize(&mut self, a: Term, width: u32, sign: bool) -> Term {
         let from = self.width(a);
         if let Some(value) = self.known_int(a) {
@@ -208,7 +208,7 @@ impl Terms {
         out
     }
 
-    /// Two halves.
+    /// Concatenation.
     pub(super) fn concat(&mut self, upper: Term, low: Term) -> Term {
         let width = self.width(upper) + self.width(low);
         self.app("concat", &[upper, low], width)
@@ -224,8 +224,8 @@ impl Terms {
         self.app(&op, &[a], width)
     }
 
-    /// `leaf` of two numbers, each way of a condition on its own: that each of two values is inside
-    /// is then said in the words of the assumptions, and needs no search.
+    /// Applies `leaf` to two numbers, separately for each branch of a condition: membership of each
+    /// of the two values is then literally an assumption, and needs no search.
     pub(super) fn lift(
         &mut self,
         name: &'static str,
@@ -255,7 +255,7 @@ impl Terms {
         self.lifted.retain(|(_, _, of), _| *of != name);
     }
 
-    /// The condition that a number or truth value depends on, if it is one of two.
+    /// The condition of a term that is an `ite`.
     pub(super) fn condition(&self, a: Term) -> Option<Term> {
         match &self.nodes[a.0 as usize].0 {
             Node::App(op, args) if op == "ite" => Some(args[0]),
@@ -263,7 +263,7 @@ impl Terms {
         }
     }
 
-    /// What `a` is if `c` holds (1) or not (2).
+    /// The value of `a` if `c` holds (1) or does not (2).
     pub(super) fn way(&self, c: Term, a: Term, way: usize) -> Term {
         match &self.nodes[a.0 as usize].0 {
             Node::App(op, args) if op == "ite" && args[0] == c => args[way],
@@ -271,7 +271,7 @@ impl Terms {
         }
     }
 
-    /// One bit, as a truth value.
+    /// One bit, as a boolean.
     pub(super) fn bit(&mut self, a: Term, bit: u32) -> Term {
         let width = self.width(a);
         let (mask, zero) = (self.int(1 << bit, width), self.int(0, width));

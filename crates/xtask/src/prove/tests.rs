@@ -1,12 +1,12 @@
-//! That a wrong function is refuted: without it a proof would say nothing.
+//! Incorrect functions are refuted; otherwise a proof would mean nothing.
 
 use super::solver::{self, Answer, Question};
 use super::source::{self, Source};
-use super::{goals, table};
+use super::{all_goals, table};
 
-/// A file, what is written there, a mistake in its place, and the goal that has to fail.
+/// A file, its text, an incorrect replacement, and the goal that has to fail.
 const MISTAKES: [(&str, &str, &str, &str); 16] = [
-    // A carry that is dropped.
+    // A dropped carry.
     ("tnum.rs", "(sigma ^ sv) | self.mask", "self.mask", "Tnum::add"),
     ("tnum.rs", "(alpha ^ beta) | self.mask", "self.mask", "Tnum::sub"),
     ("tnum.rs", "if bits > 63", "if bits > 64", "Tnum::range"),
@@ -46,7 +46,7 @@ const MISTAKES: [(&str, &str, &str, &str); 16] = [
     ("refine.rs", "if tested.is_power_of_two()", "if tested != 0", "refine_branches Set, 64 bits"),
     ("arc.rs", "from <= self.size && other.size", "other.size", "Arc::covers 64 bits"),
     ("wrapped.rs", "wide.size < Bounds::<H>::UMAX", "wide.size > 0", "Known::half_from_wide"),
-    // A range of before stays.
+    // An old range that is kept.
     (
         "wrapped.rs",
         "        self.wrapped.forget_wide();\n        if let",
@@ -66,7 +66,7 @@ fn files() -> Vec<(String, String)> {
 }
 
 fn prove(source: &Source, name: &str) -> Answer {
-    let goals = goals::all();
+    let goals = all_goals();
     let goal = goals.iter().find(|goal| goal.name() == name).unwrap();
     Question::of(goal, source).answer(60)
 }

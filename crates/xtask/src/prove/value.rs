@@ -1,4 +1,4 @@
-//! Values of the interpreted source, with terms for numbers and truth values.
+//! Values of the interpreted source, with terms for numbers and booleans.
 
 use super::term::{Term, Terms};
 
@@ -9,7 +9,7 @@ pub(super) struct Int {
     pub(super) signed: bool,
 }
 
-/// What is known of a type; enough to give literals a width and structs their constants.
+/// What is known about a type; enough to give literals a width and structs their constants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Ty {
     Int(Int),
@@ -19,7 +19,7 @@ pub(super) enum Ty {
     Any,
 }
 
-/// A variable, and the fields on the way into it.
+/// A variable, and the path of fields into it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) slot: usize,
@@ -34,14 +34,14 @@ pub(super) enum Value {
     Bool(Term),
     Struct(String, Vec<u32>, Vec<(String, Value)>),
     Variant(String, String),
-    /// Whether there is something, and what.
+    /// Whether it is `Some`, and its value.
     Option(Term, Option<Box<Value>>),
     Tuple(Vec<Value>),
     Ref(Place),
     Function(String),
-    /// With the variables that it sees.
+    /// With the variables in its scope.
     Closure(Box<syn::ExprClosure>, Vec<(String, usize)>),
-    /// Of an expression that does not come back.
+    /// The value of a diverging expression.
     Never,
 }
 
@@ -122,7 +122,7 @@ impl Value {
         }
     }
 
-    /// Both are of one type: literals take that of the other.
+    /// Makes the types equal: a literal takes the other's type.
     pub(super) fn alike(a: Value, b: Value, t: &mut Terms) -> (Value, Value) {
         let (ta, tb) = (a.ty(), b.ty());
         (a.typed(&tb, t), b.typed(&ta, t))
@@ -166,7 +166,7 @@ impl Value {
         })
     }
 
-    /// The first condition that a part of a struct depends on.
+    /// The first condition on which a field of a struct depends.
     pub(super) fn condition(&self, t: &Terms) -> Option<Term> {
         match self {
             Value::Int(term, _) | Value::Bool(term) => t.condition(*term),
@@ -175,7 +175,7 @@ impl Value {
         }
     }
 
-    /// The struct that it is if the condition holds (1) or not (2).
+    /// The struct if the condition holds (1) or does not (2).
     pub(super) fn way(&self, c: Term, way: usize, t: &Terms) -> Value {
         match self {
             Value::Int(term, int) => Value::Int(t.way(c, *term, way), *int),

@@ -1,4 +1,4 @@
-//! The goals of kernels whose ranges wrap: what is known of a register, and insns.
+//! The goals of kernels with wrapping ranges: registers and insns.
 
 use super::contracts::{
     combines, decides, has_no_violation, known_of, narrows_sides, refines, sets_known, settles,
@@ -17,7 +17,7 @@ pub(super) fn add(goals: &mut Goals) {
 }
 
 impl Run<'_> {
-    /// A register whose ranges may wrap.
+    /// A register with wrapping ranges.
     fn wrapping(&mut self) -> Value {
         self.wraps = true;
         self.scalar()
@@ -65,7 +65,7 @@ fn registers(goals: &mut Goals) {
         let out = run.call("ScalarAt::contains_wrapped", Known::default(), args)?.bool()?;
         Ok(run.t.eq(inside, out))
     });
-    // Of two registers of which one has the bounds of the other inside of its own.
+    // For two registers, one of which has bounds that include the other's.
     goals.add("ScalarAt::covers_wrapped", "", |run| {
         run.assume_arcs();
         let (a, b, x) = (run.wrapping(), run.wrapping(), run.t.var(64));
@@ -92,7 +92,7 @@ fn registers(goals: &mut Goals) {
     });
 }
 
-/// As `in_place`, with the steps of ranges that wrap.
+/// As `in_place`, with the steps of wrapping ranges.
 fn wrapped_in_place(
     run: &mut Run<'_>,
     scalar: Value,
@@ -130,7 +130,7 @@ fn widths(goals: &mut Goals) {
             });
         }
     }
-    // The upper half is zeroed by the caller, always.
+    // The caller always zeroes the upper half.
     for bits in [8, 16] {
         goals.add("ScalarAt::sign_extend_half_wrapped", format!("{bits} bits"), move |run| {
             let (s, x) = (run.wrapping(), run.t.var(64));
@@ -236,7 +236,7 @@ fn branches(goals: &mut Goals) {
             run.inside(x, &a)?;
             run.inside(y, &b)?;
             run.ghosts.extend([x, y]);
-            // What a register is from its last `sync` on.
+            // The state of a register since its last `sync`.
             let settled = [run.settled(x, &a)?, run.settled(y, &b)?];
             run.assumed.extend(settled);
             run.contracts.insert("is_branch_taken", decides);

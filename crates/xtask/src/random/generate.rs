@@ -2,8 +2,7 @@
 //!
 //! # Invariants
 //! 1. The same seed gives the same program.
-//! 2. Jumps stay inside of the program, so that what is tested is the walk and not the control flow
-//!    graph.
+//! 2. Jumps stay within the program, so that the walk is tested rather than the control flow graph.
 
 use skep::insn::Insn;
 use skep::insn::code::*;
@@ -13,10 +12,10 @@ use skep_testkit::rng::Rng;
 
 mod calls;
 
-/// Maps of each program that have values: a plain array, a hash, a constant array, an array with
-/// large values.
+/// Number of maps with values in each program: a plain array, a hash, a constant array, an array
+/// with large values.
 const MAPS: u32 = 4;
-/// A ring buffer and an array of programs, after those.
+/// A ring buffer and a prog array, after those.
 const RINGBUF: u64 = 4;
 const PROG_ARRAY: u64 = 5;
 const VALUE_BYTES: u32 = 48;
@@ -38,11 +37,11 @@ struct Gen {
     prog_type: ProgType,
     insns: Vec<Insn>,
     kinds: [Kind; 11],
-    /// Insns whose jump goes to the end of a block: filled in when it ends.
+    /// Jumps to the end of a block: resolved when it ends.
     open: Vec<(usize, usize)>,
-    /// Calls of functions: filled in when those are there.
+    /// Calls of functions: resolved when the functions exist.
     calls: Vec<(usize, usize)>,
-    /// Which function is made: 0 is the program.
+    /// The current function: 0 is the program.
     function: usize,
 }
 
@@ -170,7 +169,7 @@ impl Gen {
         self.open.push((at, at + len));
     }
 
-    /// A register that probably holds such a thing.
+    /// A register that probably holds one of these.
     fn reg(&mut self, wanted: &[Kind]) -> Option<u8> {
         let fits: Vec<u8> = (0..10).filter(|&r| wanted.contains(&self.kinds[r as usize])).collect();
         (!fits.is_empty()).then(|| self.rng.pick(&fits))
@@ -186,7 +185,7 @@ impl Gen {
         }
     }
 
-    /// A register that may be overwritten; r6 keeps the context mostly.
+    /// A register that may be overwritten; r6 mostly keeps the context.
     fn free(&mut self) -> u8 {
         let free = [0, 1, 2, 3, 4, 5, 7, 8, 9];
         if self.rng.chance(2) { 6 } else { self.rng.pick(&free) }
@@ -332,7 +331,7 @@ impl Gen {
         }
     }
 
-    /// A stack pointer, or a copy of some pointer, moved by a constant.
+    /// A stack pointer, or a copy of a pointer, plus a constant.
     fn pointer(&mut self) {
         let dst = self.free();
         let src = self.reg(&[Kind::Value, Kind::Packet, Kind::Stack]).unwrap_or(10);
@@ -397,7 +396,7 @@ impl Gen {
         }
     }
 
-    /// A lookup in a map, with or without the test for NULL.
+    /// A map lookup, with or without a NULL check.
     fn lookup(&mut self) {
         let map = self.rng.below(u64::from(MAPS)) as i32;
         let off = -8 * (1 + self.rng.below(5) as i32);
@@ -438,7 +437,7 @@ impl Gen {
         self.kinds[dst as usize] = Kind::Value;
     }
 
-    /// Packet data up to a bound.
+    /// A packet access after a bounds check.
     fn packet(&mut self) {
         if self.prog_type == ProgType::SocketFilter || self.kinds[6] != Kind::Ctx {
             return;

@@ -1,4 +1,4 @@
-//! A random tracing program: loads through the kernel's types, from a tracepoint's arguments on.
+//! A random tracing program: loads through kernel types, starting from a tracepoint's arguments.
 //!
 //! # Invariants
 //! 1. The same seed and kernel give the same program.

@@ -1,10 +1,10 @@
-//! Crates depend only on rows above their own, and keep the promises of ARCHITECTURE.md's *never*
-//! lines as far as a text search can tell.
+//! Crates depend only on lower rows, and keep the promises of ARCHITECTURE.md's *never* lines as
+//! far as a text search can tell.
 
 use super::imports::{code_of, lines_that_name};
 use super::tree::{Breaches, File, lines_before_tests};
 
-/// Crate and row. A crate may depend on crates of smaller rows only.
+/// Crate and row. A crate may only depend on crates with smaller rows.
 const ROWS: [(&str, u8); 19] = [
     ("insn", 0),
     ("domain", 0),
@@ -27,10 +27,10 @@ const ROWS: [(&str, u8); 19] = [
     ("testkit", 9),
 ];
 
-/// The row of what only developers run.
+/// The row of developer tools.
 const ROW_DEV: u8 = 10;
 
-/// Crate, word that its library code must not contain, and why.
+/// Crate, word that its library code must not contain, and the reason.
 const NEVER: [(&str, &str, &str); 15] = [
     ("verifier", "std::fs", "the verifier never sees a file"),
     ("verifier", "std::time", "the verifier never sees a clock"),
@@ -49,10 +49,10 @@ const NEVER: [(&str, &str, &str); 15] = [
     ("report", "skep_", "report knows no crate of ours; cli fills its rows"),
 ];
 
-/// Crates that may print: the binaries.
+/// The binaries, which may print.
 const PRINTERS: [&str; 3] = ["cli", "guest", "xtask"];
 
-/// The files with `unsafe`. Each says by which invariants.
+/// The files with `unsafe`. Each documents the invariants.
 const UNSAFE: &[&str] = &[
     "crates/kernel/src/bpf.rs",
     "crates/cli/src/allocator.rs",
@@ -88,7 +88,7 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/run/call.rs",
     "crates/runtime/src/run/env.rs",
     "crates/runtime/src/stats/clock.rs",
-    "crates/runtime/src/stats/ledger.rs",
+    "crates/runtime/src/stats/prog_slots.rs",
     "crates/testkit/src/exec/native.rs",
     "crates/testkit/src/forked.rs",
 ];
@@ -129,7 +129,7 @@ fn rows(file: &File, name: &str, breaches: &mut Breaches) {
     }
 }
 
-/// The crates of ours that a manifest names for what is linked, those of some platforms too.
+/// Crates of this workspace that a manifest links, including platform-specific ones.
 pub(super) fn dependencies(manifest: &File) -> Vec<String> {
     let manifest = manifest.text.parse::<toml::Table>().unwrap_or_default();
     let table = |of: &toml::Table| of.get("dependencies").and_then(toml::Value::as_table).cloned();
@@ -158,7 +158,7 @@ fn never(file: &File, name: &str, breaches: &mut Breaches) {
     }
 }
 
-/// `#![forbid(unsafe_code)]` in every crate that has no file of [`UNSAFE`].
+/// Requires `#![forbid(unsafe_code)]` in every crate without a file of [`UNSAFE`].
 fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) {
     let is_root = rest == "src/lib.rs" || rest == "src/main.rs";
     let listed = |path: &&str| path.split('/').nth(1) == Some(name);
@@ -172,7 +172,7 @@ fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) 
     if UNSAFE.contains(&file.path.as_str()) {
         return;
     }
-    // On a crate, a module or an item, alone or among others, `allow` or `expect`.
+    // On a crate, module or item, alone or in a list, with `allow` or `expect`.
     for (number, line) in (1..).zip(file.text.lines()) {
         let code = code_of(line);
         let lint = concat!("unsafe", "_code");
@@ -184,7 +184,7 @@ fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) 
     }
 }
 
-/// ARCHITECTURE.md names the crates that are not published, and no other.
+/// ARCHITECTURE.md names exactly the crates that are not published.
 pub(super) fn check_internal(files: &[File], breaches: &mut Breaches) {
     let mut internal: Vec<&str> = files
         .iter()
@@ -204,7 +204,7 @@ pub(super) fn check_internal(files: &[File], breaches: &mut Breaches) {
     }
 }
 
-/// The list of files with `unsafe` names none that does not ask for it, or is gone.
+/// The list of files with `unsafe` contains no file that has none or does not exist.
 pub(super) fn check_list(files: &[File], breaches: &mut Breaches) {
     let allow = concat!("#![allow(", "unsafe", "_code)]");
     for listed in UNSAFE {

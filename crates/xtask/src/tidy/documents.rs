@@ -1,9 +1,9 @@
-//! Every file that a document names exists.
+//! Every file mentioned in a document exists.
 
 use super::tree::{Breaches, File, exists};
 use std::path::Path;
 
-/// Words in backticks that begin so are taken for files of the repository.
+/// Words in backticks with these prefixes are paths in the repository.
 const FOLDERS: [&str; 5] = ["crates/", "tests/", "docs/", ".ci/", "fuzz/"];
 
 pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
@@ -32,7 +32,7 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Words in backticks that are paths of the repository, without patterns and placeholders.
+/// Words in backticks that are paths in the repository, without patterns and placeholders.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split('`').skip(1).step_by(2);
     code.flat_map(str::split_whitespace).filter(|word| {

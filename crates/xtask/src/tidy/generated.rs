@@ -1,5 +1,5 @@
-//! Parts of documents that are made of the tree: the picture of the crates, and the table of
-//! `unsafe`. `cargo xtask tidy --shrink` writes them anew.
+//! Generated parts of documents: the graph of the crates, and the table of `unsafe`. `cargo xtask
+//! tidy --shrink` writes them.
 
 use super::crates::dependencies;
 use super::tree::{Breaches, File, lines_before_tests};
@@ -45,7 +45,7 @@ pub(super) fn write(root: &Path, files: &[File]) -> std::io::Result<()> {
 }
 
 impl Part {
-    /// The page as it is, and as it should be.
+    /// The current page, and the correct one.
     fn renewed<'a>(&self, files: &'a [File]) -> Result<(&'a str, String), String> {
         let page = files.iter().find(|file| file.path == self.page);
         let text = page.map(|file| &*file.text).unwrap_or_default();
@@ -60,7 +60,7 @@ impl Part {
     }
 }
 
-/// What each crate depends on. An arrow that others imply is left out.
+/// The dependency graph of the crates, without arrows implied by others.
 fn picture(files: &[File]) -> String {
     let mut on: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut internal = BTreeSet::new();
@@ -92,7 +92,7 @@ fn reaches(on: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> boo
         .is_some_and(|needs| needs.contains(to) || needs.iter().any(|by| reaches(on, by, to)))
 }
 
-/// A row a crate that has any: files, blocks and functions, lines in them.
+/// A row for each crate with `unsafe`: files, blocks and functions, lines.
 fn unsafe_table(files: &[File]) -> String {
     let mut rows: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -125,7 +125,7 @@ fn unsafe_table(files: &[File]) -> String {
     format!("{out}\nNone in {}.\n", without.join(", "))
 }
 
-/// What is unsafe in a source.
+/// Counts of `unsafe` in a source.
 #[derive(Default)]
 struct Found {
     places: usize,
@@ -133,7 +133,7 @@ struct Found {
 }
 
 impl Found {
-    /// Each `unsafe` with the braces that it is about.
+    /// Counts each `unsafe` with the lines of its braces.
     fn search(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         for (at, tree) in trees.iter().enumerate() {
@@ -152,7 +152,7 @@ impl Found {
     }
 }
 
-/// The braces of an unsafe block, function or `impl`; none of an attribute, a type, a declaration.
+/// The braces of an unsafe block, function or `impl`; none for an attribute, type or declaration.
 fn body_of(after: &[TokenTree]) -> Option<&proc_macro2::Group> {
     if matches!(after.first(), Some(TokenTree::Group(g)) if g.delimiter() != Delimiter::Brace) {
         return None;

@@ -1,4 +1,4 @@
-//! What a source imports: `use` trees, as whole paths. A rule that names a path would otherwise
+//! The imports of a source: `use` trees expanded to full paths. A rule about a path would otherwise
 //! miss `use std::{fs}`, and `collections::HashMap` after `use std::collections`.
 
 use super::tree::lines_before_tests;
@@ -10,14 +10,14 @@ pub(super) struct Import {
     pub(super) line: usize,
     /// The whole path; ends in `::*` if all of a module is imported.
     pub(super) path: String,
-    /// What the source calls it.
+    /// The local name.
     pub(super) name: String,
-    /// Others may name it through this source: it is handed on, and perhaps not used here.
+    /// Whether it is a re-export, which may not be used here.
     pub(super) is_public: bool,
 }
 
 impl Import {
-    /// Whether it brings in what is at `path`, or below it.
+    /// Whether it imports `path`, or something below it.
     fn brings(&self, path: &str) -> bool {
         let below = |outer: &str, inner: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -26,14 +26,14 @@ impl Import {
         below(path, &self.path) || all.is_some_and(|module| below(module, path))
     }
 
-    /// How the source can go on to name `path`, of which this is an outer module.
+    /// The rest of `path` after this import, if this is an outer module of it.
     fn inner_name(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(&self.path)?.strip_prefix("::")?;
         Some(format!("{}::{rest}", self.name))
     }
 }
 
-/// The lines of a source that name `path`, by whatever way.
+/// The lines of a source that refer to `path`, directly or through imports.
 pub(super) fn lines_that_name(text: &str, path: &str) -> Vec<usize> {
     let imports = imports(text);
     let inner: Vec<String> = imports.iter().filter_map(|import| import.inner_name(path)).collect();
@@ -55,7 +55,7 @@ pub(super) fn code_of(line: &str) -> &str {
     line.split("//").next().unwrap_or_default()
 }
 
-/// Whether `path` stands in the code, not as the end of a longer one.
+/// Whether the code contains `path`, not as the end of a longer one.
 fn has_path(code: &str, path: &str) -> bool {
     let in_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     code.match_indices(path).any(|(at, _)| !code[..at].ends_with(in_word))
@@ -66,7 +66,7 @@ pub(super) fn imports(text: &str) -> Vec<Import> {
     split(text).0
 }
 
-/// All imports before the tests, and the code of the lines that are in none.
+/// All imports before the tests, and the code of all other lines.
 pub(super) fn split(text: &str) -> (Vec<Import>, Vec<(usize, &str)>) {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     let mut open: Option<(usize, String)> = None;
@@ -90,7 +90,7 @@ pub(super) fn split(text: &str) -> (Vec<Import>, Vec<(usize, &str)>) {
     (found, others)
 }
 
-/// What follows `use`, `pub use` or `pub(...) use`.
+/// The text after `use`, `pub use` or `pub(...) use`.
 fn statement_of(code: &str) -> Option<&str> {
     let rest = match code.strip_prefix("pub") {
         Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1,

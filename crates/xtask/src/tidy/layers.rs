@@ -1,8 +1,8 @@
-//! Layers of files inside a crate: no file imports from a layer above its own, and no circle of
-//! imports is larger than those that [`TABLE`] knows.
+//! Layers of files inside a crate: no file imports from a higher layer, and no import cycle is
+//! larger than those in [`TABLE`].
 //!
-//! A circle in the table is one that has a reason (a trait and its kinds), or one that is still to
-//! be cut: the table may only shrink.
+//! A cycle in the table has a reason (a trait and its implementations), or is still to be removed:
+//! the table may only shrink.
 
 use super::modules::Graph;
 use super::tree::{Breaches, File};
@@ -11,20 +11,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The layers and circles of each crate.
+/// The layers and cycles of each crate.
 const TABLE: &str = "tidy-layers.toml";
 
-/// What is said of one crate.
+/// The entry of one crate.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Rules {
-    /// From the lowest to the highest: the rooms (`map`) and files (`map/value`) of each.
+    /// From lowest to highest: the folders (`map`) and files (`map/value`) of each layer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     layers: Vec<Vec<String>>,
-    /// The circles that there are.
+    /// The existing cycles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     circles: Vec<BTreeSet<String>>,
-    /// Why they may be.
+    /// Why they are allowed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     why: String,
 }
@@ -57,7 +57,7 @@ pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
     }
 }
 
-/// The layer of a file: that of the longest name that it, or a room around it, has.
+/// The layer of a file: that of the longest matching name of it or of a folder around it.
 fn layer(rules: &Rules, file: &str) -> Option<usize> {
     let file = file.strip_suffix(".rs").unwrap_or(file);
     let file = file.strip_suffix("/mod").unwrap_or(file);
@@ -115,7 +115,7 @@ fn circles(name: &str, (rules, graph): (&Rules, &Graph), breaches: &mut Breaches
     }
 }
 
-/// Makes the table's circles those that there are, where they are parts of the known ones.
+/// Reduces the table's cycles to the existing ones, if these are subsets of the known ones.
 pub(super) fn shrink(root: &Path, files: &[File]) -> Result<(), Box<dyn std::error::Error>> {
     let mut table = read(root)?;
     for (name, rules) in &mut table {
@@ -131,7 +131,7 @@ pub(super) fn shrink(root: &Path, files: &[File]) -> Result<(), Box<dyn std::err
     Ok(fs::write(root.join(TABLE), text(&table))?)
 }
 
-/// The table as it is written: a line for each layer and each circle.
+/// The text of the table: a line for each layer and each cycle.
 fn text(table: &Table) -> String {
     let line = |names: &mut dyn Iterator<Item = &String>| {
         let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
@@ -167,7 +167,7 @@ fn crates(files: &[File]) -> BTreeSet<&str> {
     parts.map(|(name, _)| name).collect()
 }
 
-/// Sizes of the circles of every crate, the largest first; with their files if these are wanted.
+/// Sizes of the cycles of every crate, largest first; with their files if requested.
 pub(super) fn report(files: &[File], with_files: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for name in crates(files) {

@@ -1,10 +1,10 @@
-//! What a crate's `Cargo.toml` asks for, its code names. A dependency that nothing names is built,
-//! updated and audited for nothing; cargo itself has no lint for it.
+//! Every dependency in a `Cargo.toml` is used. An unused one is built, updated and audited for
+//! nothing, and cargo has no lint for it.
 
 use super::imports::code_of;
 use super::tree::{Breaches, File};
 
-/// Packages whose crate has another name than theirs.
+/// Packages whose crate has a different name.
 const RENAMED: [(&str, &str); 1] = [("perf-event2", "perf_event")];
 /// Sources outside of `crates/` that tests of crates include.
 const INCLUDED: &str = "fuzz/bodies/";
@@ -21,7 +21,7 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
         let Some(folder) = file.path.strip_suffix("Cargo.toml").filter(|f| !f.is_empty()) else {
             continue;
         };
-        // What is no TOML is said elsewhere.
+        // An invalid manifest is reported elsewhere.
         let manifest = file.text.parse::<toml::Table>().unwrap_or_default();
         for (table, places) in TABLES {
             let entries = manifest.get(table).and_then(toml::Value::as_table);
@@ -39,8 +39,7 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
     }
 }
 
-/// Whether a source is in one of the places of a crate's folder; workspaces of their own have
-/// sources where they like.
+/// Whether a source is in one of the folders of a crate; separate workspaces have sources anywhere.
 fn is_in(source: &File, folder: &str, places: &[&str]) -> bool {
     let Some(rest) = source.path.strip_prefix(folder) else {
         return source.path.starts_with(INCLUDED) && places.contains(&"tests/");
@@ -49,7 +48,7 @@ fn is_in(source: &File, folder: &str, places: &[&str]) -> bool {
     source.is_rust() && (own_workspace || places.iter().any(|place| rest.starts_with(place)))
 }
 
-/// Whether the crate of a package stands at the start of a path, or in a `use`.
+/// Whether a source uses the crate of a package, at the start of a path or in a `use`.
 fn names(source: &File, package: &str) -> bool {
     let renamed = RENAMED.iter().find(|(of, _)| *of == package).map(|(_, name)| *name);
     let name = renamed.map_or_else(|| package.replace('-', "_"), str::to_owned);

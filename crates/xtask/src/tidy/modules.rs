@@ -1,18 +1,18 @@
-//! Which file of a crate imports from which: the graph that layers and circles are found in.
+//! The import graph of a crate's files, in which layers and cycles are found.
 //!
-//! An arrow goes from a file to the file that has what it names, through whatever hands it on: a
-//! `pub use` alone is no arrow. Only paths are seen; what a method needs of its type's file came
-//! by a path somewhere else.
+//! An edge goes from a file to the file that defines what it names, through re-exports: a `pub use`
+//! alone is not an edge. Only paths are considered; a method's type has been named by a path
+//! somewhere else.
 
 use super::imports::{Import, split};
 use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files of a crate, and the arrows between them.
+/// The files of a crate, and the edges between them.
 pub(super) struct Graph {
     /// Paths from the crate's `src`.
     pub(super) files: Vec<String>,
-    /// From, to, and the first line that says so.
+    /// From, to, and the line of the first reference.
     pub(super) arrows: BTreeMap<(usize, usize), usize>,
 }
 
@@ -22,18 +22,18 @@ struct Module<'a> {
     /// Path in the crate; the root's is empty.
     path: Vec<String>,
     imports: Vec<Import>,
-    /// Lines that are in no import.
+    /// Lines that are not part of an import.
     code: Vec<(usize, &'a str)>,
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Module(usize),
     ItemOf(usize),
 }
 
-/// Imports of imports that are followed.
+/// Maximum number of imports followed for one path.
 const DEPTH_MAX: usize = 8;
 
 struct Modules<'a> {
@@ -42,7 +42,7 @@ struct Modules<'a> {
 }
 
 impl Graph {
-    /// That of the crate in `crates/<name>`.
+    /// The graph of `crates/<name>`.
     pub(super) fn of(name: &str, files: &[File]) -> Graph {
         let modules = Modules::of(name, files);
         let mut arrows = BTreeMap::new();
@@ -55,7 +55,7 @@ impl Graph {
         Graph { files: modules.all.into_iter().map(|module| module.file).collect(), arrows }
     }
 
-    /// Every set of more than one file in which each needs each other, the largest first.
+    /// All strongly connected components with more than one file, largest first.
     pub(super) fn circles(&self) -> Vec<BTreeSet<&str>> {
         let count = self.files.len();
         let (mut next, mut back) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -80,7 +80,7 @@ impl Graph {
     }
 }
 
-/// What can be reached from `at` and was not seen before, in the order in which it is left.
+/// Everything reachable from `at` that has not been seen, in postorder.
 fn walk(next: &[Vec<usize>], at: usize, seen: &mut [bool], order: &mut Vec<usize>) {
     if !std::mem::replace(&mut seen[at], true) {
         next[at].iter().for_each(|to| walk(next, *to, seen, order));
@@ -107,7 +107,7 @@ impl<'a> Modules<'a> {
         Modules { all, by_path }
     }
 
-    /// The files that a file names, and where.
+    /// The files to which a file refers, and the lines.
     fn named_by(&self, from: usize) -> Vec<(usize, usize)> {
         let module = &self.all[from];
         let mut named = Vec::new();
@@ -136,7 +136,7 @@ impl<'a> Modules<'a> {
         named
     }
 
-    /// Where `path` leads that stands in a file; `None` if that is no place of the crate.
+    /// The target of `path` in a file; `None` if it is not in the crate.
     fn find(&self, from: usize, path: &[&str], depth: usize) -> Option<Place> {
         let depth = depth.checked_sub(1)?;
         let (first, rest) = path.split_first()?;
@@ -153,7 +153,7 @@ impl<'a> Modules<'a> {
         }
     }
 
-    /// Where `path` leads from a module.
+    /// The target of `path` from a module.
     fn walk(&self, from: usize, path: &[&str], depth: usize) -> Option<Place> {
         let Some((first, rest)) = path.split_first() else { return Some(Place::Module(from)) };
         if *first == "super" {
@@ -193,13 +193,13 @@ impl<'a> Modules<'a> {
         self.by_path.get(&path).copied()
     }
 
-    /// The path that a module imports under this name.
+    /// The path imported under this name.
     fn import(&self, of: usize, name: &str) -> Option<Vec<&str>> {
         let mut imports = self.all[of].imports.iter();
         imports.find(|import| import.name == name).map(|import| import.path.split("::").collect())
     }
 
-    /// Whether a module has an item of this name itself.
+    /// Whether a module declares an item with this name.
     fn declares(&self, of: usize, name: &str) -> bool {
         const BEFORE: [&str; 9] =
             ["fn", "struct", "enum", "trait", "type", "const", "static", "mod", "macro_rules"];
@@ -229,7 +229,7 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c| !in_word(c)).filter(|word| !word.is_empty())
 }
 
-/// The paths of more than one part in a line, not those that go on from `<T>`.
+/// The paths with more than one segment in a line, except continuations of `<T>`.
 fn paths(code: &str) -> impl Iterator<Item = Vec<&str>> {
     let runs = code.split(|c| !in_word(c) && c != ':');
     runs.filter(|run| run.contains("::") && !run.starts_with(':')).map(|run| {

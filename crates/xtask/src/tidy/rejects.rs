@@ -1,6 +1,6 @@
-//! Every text with which the verifier refuses a program is expected by a case of the suites.
+//! Every message with which the verifier rejects a program is expected by a case of the suites.
 //!
-//! What no case expects yet is listed in `untested-rejects.txt`, which only shrinks.
+//! Messages without such a case are listed in `untested-rejects.txt`, which may only shrink.
 
 use super::tree::{Breaches, File};
 use skep_verifier::RejectKind;
@@ -9,10 +9,10 @@ use std::path::Path;
 
 const LIST: &str = "untested-rejects.txt";
 
-/// Whose lines say what is expected.
+/// The suites whose lines are searched.
 const SUITES: [&str; 2] = ["tests/verifier/", "tests/refusals/"];
 
-/// Checks the texts against the suites and the list.
+/// Compares the messages with the suites and the list.
 pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
     let untested = untested(files);
     let listed = read_list(root);
@@ -27,7 +27,7 @@ pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
     }
 }
 
-/// Takes from the list what is tested or gone; never adds, but to a list that does not exist.
+/// Removes tested or deleted messages from the list; adds some only if the list does not exist.
 pub(super) fn shrink(root: &Path, files: &[File]) -> std::io::Result<()> {
     let untested = untested(files);
     let path = root.join(LIST);
@@ -43,7 +43,7 @@ fn read_list(root: &Path) -> BTreeSet<String> {
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// Texts of kinds of refusals that no line of a suite matches.
+/// Messages that no line of a suite matches.
 fn untested(files: &[File]) -> BTreeSet<String> {
     let suites: Vec<&str> = files
         .iter()
@@ -57,7 +57,7 @@ fn untested(files: &[File]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether there is more than what is filled in.
+/// Whether there is text other than placeholders.
 fn has_text(template: &str) -> bool {
     pieces(template).iter().any(|piece| piece.trim().len() > 3)
 }
@@ -76,7 +76,7 @@ fn pieces(template: &str) -> Vec<String> {
     pieces.into_iter().map(plain).collect()
 }
 
-/// Whether the fixed parts stand in the line, in order.
+/// Whether the line contains the fixed parts in order.
 fn matches(template: &str, line: &str) -> bool {
     let mut rest = line;
     pieces(template).iter().all(|piece| match rest.find(piece.trim()) {

@@ -1,4 +1,4 @@
-//! Sizes of files and functions, with a stored list of exceptions that only shrinks.
+//! Sizes of files and functions, with a list of exceptions that may only shrink.
 
 use super::tree::{Breaches, File, lines_before_tests};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Lines of code in a file.
 const FILE_MAX: usize = 800;
-/// Lines of a function; an arm of a match that takes one line does not count.
+/// Lines of a function; single-line match arms do not count.
 const FUNCTION_MAX: usize = 70;
 /// The exceptions: `"path" = lines` and `"path:function" = lines`.
 const EXCEPTIONS: &str = "tidy-exceptions.toml";
@@ -37,7 +37,7 @@ pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
     }
 }
 
-/// Lowers the stored sizes, and drops what is an exception no more.
+/// Lowers the stored sizes, and removes entries that are no longer exceptions.
 pub(super) fn shrink(root: &Path, files: &[File]) -> Result<(), Box<dyn std::error::Error>> {
     let now = oversized(files);
     let stored = read(root)?;
@@ -54,7 +54,7 @@ fn read(root: &Path) -> Result<Sizes, String> {
     }
 }
 
-/// Everything over its limit, and how many lines it has.
+/// Everything above its limit, with its number of lines.
 fn oversized(files: &[File]) -> Sizes {
     let mut sizes = Sizes::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -76,7 +76,7 @@ fn is_code(line: &str) -> bool {
 }
 
 /// Name and counted lines of each function. Relies on rustfmt: a function ends at the first line
-/// that is its own indentation and a brace.
+/// that consists of its indentation and a brace.
 fn functions(text: &str) -> impl Iterator<Item = (String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn counts(line: &str) -> bool {
     is_code(line) && !(line.contains(" => ") && line.ends_with(','))
 }
 
-/// The name in a line that begins a function.
+/// The name in the first line of a function.
 fn function_name(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let (before, after) = line.split_once("fn ")?;

@@ -1,16 +1,18 @@
-//! Every source file: a header, a name that says something, lines that fit, no machine's paths.
+//! Rules for every source file: a header, a meaningful name, lines that fit, no paths of one
+//! machine.
 
 use super::tree::{Breaches, File};
 
-/// Names that say nothing of what a file decides.
+/// Names that do not say what a file decides.
 const EMPTY_NAMES: [&str; 5] = ["utils.rs", "util.rs", "common.rs", "types.rs", "helpers.rs"];
-/// Columns of a line.
+/// Maximum number of columns.
 pub(super) const COLUMNS_MAX: usize = 100;
-/// Starts of paths that exist on somebody's machine only. Split, so that this file may hold them.
+/// Prefixes of paths that exist only on a particular machine. Split, so that this file may contain
+/// them.
 const MACHINE_PATHS: [&str; 3] =
     [concat!("/wor", "k/"), concat!("/hom", "e/"), concat!("/roo", "t/")];
 
-/// Where the kernel's limits stand.
+/// The file with the kernel's limits.
 const LIMITS: &str = "crates/uapi/src/limits.rs";
 
 pub(super) fn check(files: &[File], breaches: &mut Breaches) {
@@ -28,7 +30,7 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
     }
 }
 
-/// A limit of the kernel stands in one place.
+/// A limit of the kernel is defined in one place only.
 fn limits(files: &[File], breaches: &mut Breaches) {
     let constant = |line: &str| {
         let (_, rest) = line.split_once("const ")?;
@@ -60,7 +62,7 @@ fn header(file: &File, breaches: &mut Breaches) {
     }
 }
 
-/// Comments only: of code rustfmt decides, and a row of a table may be long.
+/// Only comments are checked: rustfmt handles code, and rows of tables may be long.
 fn columns(file: &File, breaches: &mut Breaches) {
     for (number, line) in (1..).zip(file.text.lines()) {
         let columns = line.chars().count();

@@ -1,11 +1,11 @@
-//! The files of the repository, as the rules see them.
+//! The files of the repository for the rules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A text file of the tree.
 pub(super) struct File {
-    /// From the root, with `/`.
+    /// Relative to the root, with `/`.
     pub(super) path: String,
     pub(super) text: String,
 }
@@ -16,10 +16,10 @@ impl File {
     }
 }
 
-/// One breach, as `path:line: what; what instead`.
+/// Violations, as `path:line: what; what instead`.
 pub(super) type Breaches = Vec<String>;
 
-/// Folders that hold nothing of ours.
+/// Folders that are not part of the repository.
 const SKIPPED: [&str; 5] = [".git", "target", "corpus", "artifacts", "node_modules"];
 
 pub(super) fn read_tree(root: &Path) -> std::io::Result<Vec<File>> {
@@ -52,7 +52,7 @@ pub(super) fn lines_before_tests(text: &str) -> impl Iterator<Item = (usize, &st
     (1..).zip(text.lines()).take_while(|(_, line)| *line != "#[cfg(test)]")
 }
 
-/// Where a path that a document names might be.
+/// Whether a path in a document exists.
 pub(super) fn exists(root: &Path, from: &str, path: &str) -> bool {
     let beside = Path::new(from).parent().map(PathBuf::from).unwrap_or_default();
     root.join(path).exists() || root.join(beside).join(path).exists()

@@ -1,12 +1,12 @@
-//! `cargo xtask tidy --wrap`: breaks comment lines that are too long, carrying words over into the
-//! next line of the same paragraph.
+//! `cargo xtask tidy --wrap`: wraps comment lines that are too long, moving words to the next line
+//! of the same paragraph.
 
 use super::sources::COLUMNS_MAX;
 use super::tree::File;
 use std::fs;
 use std::path::Path;
 
-/// Rewrites the sources that have such lines.
+/// Rewrites the sources with such lines.
 pub(super) fn wrap(root: &Path, files: &[File]) -> std::io::Result<()> {
     for file in files.iter().filter(|file| file.is_rust()) {
         let wrapped = wrapped(&file.text);
@@ -44,7 +44,8 @@ fn wrapped(text: &str) -> String {
     out
 }
 
-/// A comment line that is too long: what stays, what the next line begins with, what moves there.
+/// A comment line that is too long: the part that stays, the prefix of the next line, the part that
+/// moves there.
 fn split(line: &str) -> Option<(&str, String, &str)> {
     if line.chars().count() <= COLUMNS_MAX {
         return None;
@@ -67,7 +68,8 @@ fn split(line: &str) -> Option<(&str, String, &str)> {
         .then(|| Some((line.get(..cut)?, prefix, line.get(cut + 1..)?)))?
 }
 
-/// A list item, heading, table, or indented text: not the continuation of the line before.
+/// Whether the text is a list item, heading, table or indented: it does not continue the previous
+/// line.
 fn starts_paragraph(text: &str) -> bool {
     let numbered = text.split_once(". ").is_some_and(|(number, _)| number.parse::<u8>().is_ok());
     numbered || ["- ", "#", "* ", "```", "|", " "].iter().any(|start| text.starts_with(start))

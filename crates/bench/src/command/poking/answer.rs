@@ -1,4 +1,4 @@
-//! What `skep-bench poke` has measured.
+//! Results of `skep-bench poke`.
 
 use crate::poke::control::Control;
 use crate::poke::cost::{Cost, Hop};
@@ -9,17 +9,17 @@ use crate::poke::sharing::Counted;
 use crate::poke::{Checked, Toggled};
 use serde::Serialize;
 
-/// What became of a negative control.
+/// Result of a negative control.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Controlled {
     pub(super) control: Control,
     /// `died of signal 11`, `saw 3 wrong of 9,123 executions`.
     pub(super) outcome: String,
-    /// Whether it went wrong, as it has to.
+    /// Whether it failed, as it must.
     pub(super) has_failed: bool,
 }
 
-/// Everything that was measured.
+/// All results.
 #[derive(Default, Serialize)]
 pub(super) struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether anything was wrong.
+    /// Whether any check failed.
     pub(super) fn is_wrong(&self) -> bool {
         let toggled =
             |row: &Toggled| row.seen.wrong > 0 || (row.mechanism.is_bound() && row.seen.late > 0);

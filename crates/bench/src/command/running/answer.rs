@@ -1,15 +1,15 @@
-//! What `skep-bench run` has measured.
+//! Results of `skep-bench run`.
 
 use super::families::Row;
 use crate::run::compute::Computed;
 use crate::run::coverage::Covered;
-use crate::run::given::Given;
 use crate::run::maps::Operation;
 use crate::run::passes::Pass;
 use crate::run::tails::{Chained, Prologues};
+use crate::run::whole_object::ProgTimes;
 use serde::Serialize;
 
-/// Everything that was measured; a table that was not asked for is absent.
+/// All results; a table that was not requested is absent.
 #[derive(Default, Serialize)]
 pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,5 +29,5 @@ pub(super) struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) maps: Vec<Operation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) given: Vec<(String, Vec<Given>)>,
+    pub(super) given: Vec<(String, Vec<ProgTimes>)>,
 }

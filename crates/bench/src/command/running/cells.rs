@@ -22,7 +22,7 @@ pub(super) fn interval(ratio: Option<&Ratio>) -> String {
     ratio.map_or_else(|| "-".to_owned(), figures::interval)
 }
 
-/// The geometric mean of what one engine is to another, over all programs that both run.
+/// The geometric mean of one engine's ratio to another, over all programs that both run.
 pub(super) fn mean(rows: &[Computed], (of, to): (usize, usize)) -> Option<Ratio> {
     let ratio = |row: &Computed| row.engines.get(of)?.over(row.engines.get(to)?);
     geometric_mean(&rows.iter().filter_map(ratio).collect::<Vec<_>>())

@@ -1,17 +1,17 @@
-//! All compute programs by family: how far behind native code each is, worst first, and the sums of
-//! both halves.
+//! All compute programs by family: how much slower than native code each is, worst first, and the
+//! means of both halves.
 
 use super::cells::{grid, interval, ns, ratio};
 use crate::command::flags::RunFlags;
 use crate::run::compute::{Computed, Others};
-use crate::run::contest::Timed;
+use crate::run::engines::Timed;
 use crate::run::families::{Half, Member};
 use crate::run::native::Clang;
 use crate::run::peer::Peer;
 use crate::{Ratio, geometric_mean};
 use serde::Serialize;
 
-/// Engines, by place.
+/// Engines, by index.
 const NATIVE: usize = 0;
 const SKEP: usize = 1;
 const VECTORS: usize = 2;
@@ -21,7 +21,7 @@ const VECTORS: usize = 2;
 pub(super) struct Row {
     family: &'static str,
     held: bool,
-    /// Not shown: it counts in the sum.
+    /// Held out: not shown, but part of the mean.
     #[serde(skip)]
     hidden: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ impl Row {
         self.sides.engines.get(of)?.over(self.sides.engines.get(to)?)
     }
 
-    /// How far skep is behind native code.
+    /// skep's ratio to native code.
     fn behind(&self) -> f64 {
         self.over((SKEP, NATIVE)).map_or(0.0, |ratio| ratio.value)
     }
@@ -67,7 +67,7 @@ pub(super) fn others(flags: &RunFlags) -> Result<Others, String> {
     })
 }
 
-/// The table of each program, that of the sums, and who is faster where.
+/// The table of programs, the table of means, and the engines faster than skep.
 pub(super) fn print(rows: &[Row]) -> Vec<String> {
     let mut rows: Vec<&Row> = rows.iter().collect();
     rows.sort_by(|a, b| b.behind().total_cmp(&a.behind()));

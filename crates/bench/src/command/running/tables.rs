@@ -5,18 +5,18 @@ use super::cells::{grid, interval, mean, ns, ratio};
 use crate::Ratio;
 use crate::command::figures;
 use crate::run::compute::Computed;
-use crate::run::contest::Timed;
 use crate::run::coverage::Covered;
-use crate::run::given::Given;
+use crate::run::engines::Timed;
 use crate::run::maps::Operation;
 use crate::run::passes::Pass;
 use crate::run::tails::{Chained, Prologues};
+use crate::run::whole_object::ProgTimes;
 use skep_cli::Streams;
 use skep_report::Grid;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Engines of the first table, by place.
+/// Engines of the first table, by index.
 const NATIVE: usize = 0;
 const SKEP: usize = 1;
 
@@ -55,7 +55,8 @@ fn said(ratio: Option<&Ratio>) -> String {
     )
 }
 
-/// Times and ratios to native code; skep against each; who does not run what.
+/// Times and ratios to native code; skep against each engine; which engine does not run which
+/// program.
 fn compute(rows: &[Computed], compiler: Option<&str>) -> Vec<String> {
     let engines: Vec<&str> = rows
         .iter()
@@ -109,7 +110,7 @@ fn times(rows: &[Computed], engines: &[&str]) -> String {
     table.to_string()
 }
 
-/// Engines that skep is held against: all but itself.
+/// Engines that skep is compared with: all but itself.
 fn rivals(engines: usize) -> impl Iterator<Item = usize> {
     (0..engines).filter(|at| *at != SKEP)
 }
@@ -129,7 +130,7 @@ fn against(rows: &[Computed], engines: &[&str]) -> String {
     table.to_string()
 }
 
-/// Where skep is slower than an engine that is not native code, and its interval says so.
+/// Engines other than native code that are measurably faster than skep.
 fn behind(row: &Computed) -> Vec<String> {
     let skep = &row.engines[SKEP];
     let one = |engine: &Timed| {
@@ -174,7 +175,7 @@ fn prologues(rows: &[Prologues]) -> String {
     table.to_string()
 }
 
-/// Those that cost most, of those that may be looked at, and the mean of all.
+/// The programs with the highest cost, except held-out ones, and the mean of all.
 fn coverage(rows: &[Covered]) -> String {
     let mut table = Grid::new(&["ns per run", "plain", "counting", "factor", "with fuel"], 1);
     let value = |row: &&Covered| row.factor.as_ref().map_or(0.0, |factor| factor.value);
@@ -267,13 +268,13 @@ fn maps(rows: &[Operation]) -> String {
         };
         table.row(std::iter::once(row.name.clone()).chain(row.ns.iter().map(cell)));
     }
-    // Of the first, which does nothing: who cannot run that, runs none.
+    // Reasons of the first program, which does nothing: an engine that cannot run it runs none.
     let reasons =
         rows[0].not_run.iter().map(|(engine, why)| format!("\n\nNot run by {engine}: {why}."));
     format!("{table}{}", reasons.collect::<String>())
 }
 
-fn given(file: &str, rows: &[Given]) -> String {
+fn given(file: &str, rows: &[ProgTimes]) -> String {
     let Some(first) = rows.first() else { return format!("{file}: no programs") };
     let mut headings = vec![format!("{file}, ns per run")];
     headings.extend(first.engines.iter().map(|engine| engine.engine.clone()));

@@ -26,7 +26,7 @@ struct Answer<'a> {
     programs: Vec<Measured>,
 }
 
-/// What is counted, and where it stands.
+/// The name of a count, and its field.
 type Event = (&'static str, fn(&Counted) -> u64);
 
 const EVENTS: [Event; 3] = [

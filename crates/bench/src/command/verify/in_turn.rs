@@ -15,7 +15,7 @@ use skep_report::Grid;
 use std::io;
 use std::time::Instant;
 
-/// Verifications of short programs are repeated for so long, to be one measurement.
+/// Verifications of short programs are repeated for this long per sample.
 const MEASUREMENT_US: f64 = 2_000.0;
 const ITERATIONS_MAX: f64 = 1_000.0;
 
@@ -26,7 +26,7 @@ struct Sample {
     counters: Vec<Counter>,
 }
 
-/// What was measured of one program.
+/// Results of one program.
 #[derive(Serialize)]
 struct Measured {
     program: String,
@@ -49,7 +49,7 @@ struct Row {
     ratio: Option<Ratio>,
 }
 
-/// All of it, for JSON.
+/// All results, for JSON.
 #[derive(Serialize)]
 struct Answer<'a> {
     mode: &'static str,
@@ -87,7 +87,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
             Ok(Ok(measured)) => {
                 if !run.flags.json {
                     progress.bar.suspend(|| table(run, &measured, streams))?;
-                    // Who waits for the next sees this one.
+                    // The row is visible while the next program is measured.
                     streams.out.flush()?;
                 }
                 answer.programs.push(measured);
@@ -106,7 +106,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     Ok(Ok(exit))
 }
 
-/// The row of the CPU time: what else the machine does is least of all in it.
+/// The row of the CPU time, which other load on the machine affects least.
 fn cpu_row(measured: &Measured) -> Option<&Row> {
     measured.metrics.iter().find(|row| row.def.metric == Metric::Cpu)
 }
@@ -139,7 +139,7 @@ fn ratio_cells(ratio: Option<&Ratio>) -> [String; 3] {
     })
 }
 
-/// The inner error is how the two sides differ in what must be equal.
+/// The inner error says how the two sides differ in counts that must be equal.
 fn measure(
     run: &Run<'_>,
     subject: &Subject,
@@ -163,7 +163,7 @@ fn measure(
     }))
 }
 
-/// In this process, over and over.
+/// In this process, repeatedly.
 fn warm(
     run: &Run<'_>,
     subject: &Subject,
@@ -240,7 +240,7 @@ fn table(run: &Run<'_>, measured: &Measured, streams: &mut Streams<'_>) -> io::R
     writeln!(streams.out, "{grid}\n\n{}\n", counter_table(&titles, measured))
 }
 
-/// What a verification counts besides: the same in every round.
+/// Other counts of a verification, which are the same in every round.
 fn counter_table(titles: &[String], measured: &Measured) -> Grid {
     let mut headings = vec!["Counted in each verification"];
     headings.extend(titles.iter().map(String::as_str));

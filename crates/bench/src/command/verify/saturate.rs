@@ -16,7 +16,7 @@ use std::io;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// With two sides the time is cut into slices, which take turns.
+/// With two sides the time is cut into slices, which alternate.
 const SLICES: u32 = 8;
 
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ struct Answer {
     programs: Vec<Measured>,
 }
 
-/// What one slice of time gave.
+/// Result of one slice of time.
 type Slice = (Vec<Report>, Duration);
 
 pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
@@ -109,7 +109,7 @@ fn measure(
     Ok(Measured { program: subject.name.clone(), counts: first, sides, wall_ratio, cpu_ratio })
 }
 
-/// Starts all, waits for all.
+/// Starts all processes and waits for them.
 fn at_once(
     run: &Run<'_>,
     (subject, side): (&Subject, &Side),

@@ -1,4 +1,4 @@
-//! `Run`: the flags of `skep-bench verify`, read.
+//! `Run`: the parsed flags of `skep-bench verify`.
 
 use super::sides::{self, Side};
 use crate::Rounds;
@@ -9,10 +9,10 @@ use skep_cli::interrupt;
 use skep_cli::judge_files::Plan;
 use std::time::Duration;
 
-/// Seconds per program where nothing is said.
+/// Default time per program, in seconds.
 const SECONDS_DEFAULT: f64 = 3.0;
 
-/// The flags, read.
+/// The parsed flags.
 pub(super) struct Run<'a> {
     pub(super) flags: &'a VerifyFlags,
     pub(super) plan: Plan,
@@ -20,8 +20,8 @@ pub(super) struct Run<'a> {
     pub(super) rounds: Rounds,
 }
 
-/// Whether the user ended the run, which is to stop at the next program: what was measured is
-/// shown, and the exit status says so.
+/// Whether the user interrupted the run, which then stops before the next program: the results so
+/// far are shown, and the exit status says so.
 pub(super) fn is_ended(exit: &mut Exit) -> bool {
     let is_asked = interrupt::is_asked();
     if is_asked {

@@ -30,7 +30,7 @@ impl Side {
     }
 }
 
-/// The side of a process that measures one alone.
+/// The side of a process that measures only one.
 pub(super) fn alone(a: &[String]) -> Result<Vec<Side>, String> {
     Ok(vec![Side::new("A", a)?])
 }

@@ -1,4 +1,4 @@
-//! Which programs are measured: all that the arguments name, or the heaviest of them.
+//! The programs to measure: all that the arguments name, or the heaviest of them.
 
 use super::settings::Run;
 use skep::program::Program;
@@ -11,7 +11,7 @@ use std::io;
 
 /// A program to measure.
 pub(super) struct Subject {
-    /// Where it is.
+    /// Path of its file.
     pub(super) file: String,
     /// `FILE:PROG`, without folders.
     pub(super) name: String,
@@ -19,14 +19,14 @@ pub(super) struct Subject {
     pub(super) program: Program,
 }
 
-/// A program that was found, and what it costs.
+/// A program found in the arguments, and its weight.
 struct Candidate {
     input: usize,
     name: String,
     insns: u64,
 }
 
-/// What was found.
+/// The programs found.
 pub(super) struct Subjects<'a> {
     run: &'a Run<'a>,
     batch: Batch,
@@ -36,8 +36,8 @@ pub(super) struct Subjects<'a> {
 }
 
 impl<'a> Subjects<'a> {
-    /// Looks at all files; what cannot be verified is an error line. Programs are ordered as the
-    /// arguments are, or by weight, the heaviest first.
+    /// Reads all files; programs that cannot be verified are reported as error lines. Programs are
+    /// in the order of the arguments, or by weight, the heaviest first.
     pub(super) fn find(run: &'a Run<'a>, streams: &mut Streams<'_>) -> io::Result<Subjects<'a>> {
         let batch = Batch::new(&run.flags.input);
         let mut candidates = Vec::new();
@@ -69,13 +69,13 @@ impl<'a> Subjects<'a> {
         Ok(subjects)
     }
 
-    /// How many will be measured.
+    /// Number of programs that will be measured.
     pub(super) fn len(&self) -> usize {
         self.candidates.len().min(self.run.flags.heaviest.unwrap_or(usize::MAX))
     }
 
-    /// The programs, each opened when its turn comes. There may be more than [`Subjects::len`]:
-    /// where one cannot be measured, the next heaviest takes its place.
+    /// The programs, each opened when it is measured. There may be more than [`Subjects::len`]: if
+    /// one cannot be measured, the next heaviest takes its place.
     pub(super) fn iter(&self) -> impl Iterator<Item = Subject> {
         self.candidates.iter().filter_map(|candidate| {
             load(self.run, self.batch.inputs.files.get(candidate.input)?, &candidate.name)

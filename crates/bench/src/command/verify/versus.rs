@@ -1,4 +1,4 @@
-//! skep and the host kernel in turn: the same counts, and how much faster.
+//! skep and the host kernel in turn: equal counts, and the ratio of times.
 
 use super::settings::{Run, is_ended};
 use super::subjects::Subjects;
@@ -29,7 +29,7 @@ struct Measured {
 struct Answer {
     mode: &'static str,
     programs: Vec<Measured>,
-    /// Programs that one of the two gives no verdict for, and why.
+    /// Programs for which one of the two gives no verdict, and why.
     not_judged: Vec<(String, String)>,
     geometric_mean_best: Option<f64>,
     geometric_mean_median: Option<Ratio>,
@@ -86,7 +86,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
 }
 
 fn measured(program: &str, comparison: &KernelComparison) -> Result<Measured, String> {
-    // The kernel counts whole microseconds; a walk that takes none of them has no ratio.
+    // The kernel counts whole microseconds; a walk of 0 has no ratio.
     let too_short = || "too short for the kernel's clock".to_owned();
     let kernel_us = Spread::of(&comparison.kernel_us).ok_or_else(too_short)?;
     let skep_us = Spread::of(&comparison.skep_us).ok_or_else(too_short)?;

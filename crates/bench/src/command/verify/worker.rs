@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 ///
 /// # Errors
 ///
-/// This binary is not to be found.
+/// The path of this binary is unknown.
 pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<Command, String> {
     let binary = std::env::current_exe()
         .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
@@ -33,7 +33,7 @@ pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<C
 ///
 /// # Errors
 ///
-/// It does not start, fails, or says something else.
+/// It does not start, fails, or prints something else.
 pub(super) fn report(command: &mut Command) -> Result<Report, String> {
     let output =
         command.output().map_err(|e| format!("while starting a process: {}", skep::io_text(&e)))?;

@@ -26,12 +26,12 @@ const PACKET_BYTES_MAX: u64 = 262_144;
 pub(super) struct Capture {
     source: Source,
     format: Format,
-    /// How its user calls it.
+    /// Its name in messages.
     name: String,
-    /// Packets and records in their places, so far.
+    /// Number of packets and records so far.
     count: u64,
     is_over: bool,
-    oddities: Oddities,
+    warnings: Warnings,
 }
 
 enum Format {
@@ -39,9 +39,9 @@ enum Format {
     Pcapng(pcapng::Pcapng),
 }
 
-/// Oddities that deserve a note but are not errors.
+/// Conditions that are reported but are not errors.
 #[derive(Default)]
-struct Oddities {
+struct Warnings {
     /// Packets of which not everything was captured.
     cut: u64,
     /// Packets whose fraction exceeds a second; the first of them.
@@ -49,7 +49,7 @@ struct Oddities {
     late_first: Option<String>,
 }
 
-/// Some packets, one behind the other.
+/// Consecutive packets.
 #[derive(Default)]
 pub(super) struct Chunk {
     bytes: Vec<u8>,
@@ -59,7 +59,7 @@ pub(super) struct Chunk {
 }
 
 struct Packet {
-    /// In the capture, from 1.
+    /// Number in the capture, from 1.
     number: u64,
     time: Duration,
     end: usize,
@@ -115,8 +115,8 @@ impl Capture {
             _ => pcap::Pcap::open(&mut source).map(Format::Pcap),
         };
         let format = format.map_err(|e| doing(&e))?;
-        let oddities = Oddities::default();
-        Ok(Capture { source, format, name, count: 0, is_over: false, oddities })
+        let warnings = Warnings::default();
+        Ok(Capture { source, format, name, count: 0, is_over: false, warnings })
     }
 
     /// Whether its times are finer than microseconds, or may be.
@@ -132,10 +132,10 @@ impl Capture {
         self.count
     }
 
-    /// What the user may want to know.
+    /// Notes for the user.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let (name, odd) = (&self.name, &self.oddities);
+        let (name, odd) = (&self.name, &self.warnings);
         if let Some(first) = &odd.late_first {
             let more =
                 if odd.late > 1 { format!(" ({} such packets)", odd.late) } else { "".into() };
@@ -156,7 +156,7 @@ impl Capture {
     pub(super) fn fill(&mut self, chunk: &mut Chunk) -> bool {
         chunk.clear();
         while !self.is_over && !chunk.is_full() {
-            // Packets that are there do not wait for those that are not.
+            // Packets already read do not wait for later ones.
             if !chunk.packets.is_empty() && self.source.would_wait() {
                 break;
             }
@@ -188,7 +188,7 @@ impl Capture {
                     what
                 }
             };
-            // What ends before its end because the user wants it to is not broken.
+            // An input that the user interrupted is not truncated.
             if super::interrupt::is_asked() {
                 break;
             }
@@ -199,7 +199,7 @@ impl Capture {
         !chunk.packets.is_empty() || !chunk.bad.is_empty()
     }
 
-    /// Takes the bytes of a packet.
+    /// Reads the bytes of a packet.
     fn packet(&mut self, head: &Head, chunk: &mut Chunk) -> io::Result<Record> {
         let bad = match head {
             Head { bytes, .. } if *bytes > PACKET_BYTES_MAX => {
@@ -226,17 +226,17 @@ impl Capture {
             chunk.bytes.truncate(start);
             return Ok(Record::Broken(cut_off(there, head)));
         }
-        // Who cuts off padding has cut off nothing.
+        // Removing padding is no truncation.
         self.source.skip(head.padding)?;
         let Head { bytes, padding, bytes_on_wire, time, is_late, link } = *head;
         Ok(Record::Packet(Head { bytes, padding, bytes_on_wire, time, is_late, link }))
     }
 
     fn note(&mut self, head: &Head, (number, offset): (u64, u64)) {
-        self.oddities.cut += u64::from(head.bytes < head.bytes_on_wire);
+        self.warnings.cut += u64::from(head.bytes < head.bytes_on_wire);
         if head.is_late {
-            self.oddities.late += 1;
-            self.oddities.late_first.get_or_insert_with(|| {
+            self.warnings.late += 1;
+            self.warnings.late_first.get_or_insert_with(|| {
                 let time = head.time.as_secs_f64();
                 format!(
                     "packet {number}, at offset {offset}: its time has a second or more behind \

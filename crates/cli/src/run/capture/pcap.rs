@@ -1,7 +1,7 @@
 //! pcap files: a header of 24 bytes, then records of 16 and what was captured.
 //!
-//! As libpcap reads them, where it does: the length of packets in the header is not believed, a
-//! time with a million microseconds is one, packets may have more bytes than they had.
+//! Like libpcap: the snapshot length in the header is ignored, a time may have 1,000,000
+//! microseconds, and a packet may have more captured bytes than its original length.
 //!
 //! Source: pcap-savefile(5), draft-ietf-opsawg-pcap.
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 const HEADER_BYTES: usize = 24;
 const RECORD_BYTES: usize = 16;
 
-/// What the header says.
+/// The header.
 pub(super) struct Pcap {
     is_big: bool,
     has_nanoseconds: bool,
@@ -26,7 +26,7 @@ impl Pcap {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The header is invalid.
     pub(super) fn open(source: &mut Source) -> Result<Pcap, String> {
         let mut header = [0; HEADER_BYTES];
         let got = source.read(&mut header).map_err(|e| skep::io_text(&e))?;
@@ -37,7 +37,7 @@ impl Pcap {
         let (has_nanoseconds, record_bytes) = match magic {
             0xa1b2_c3d4 => (false, RECORD_BYTES),
             0xa1b2_3c4d => (true, RECORD_BYTES),
-            // Kuznetzov's: with an interface, a protocol and a type in each record.
+            // Kuznetzov's variant: with an interface, a protocol and a type in each record.
             0xa1b2_cd34 => (false, RECORD_BYTES + 8),
             other => return Err(format!("not a pcap or pcapng file: starts with {other:#010x}")),
         };
@@ -51,7 +51,7 @@ impl Pcap {
                 version.0, version.1
             ));
         }
-        // Bits above these say how long the checksum of a frame is.
+        // Higher bits are the length of the frame check sequence.
         let link = u32_at(&header, 20, is_big) & 0xffff;
         if link != ETHERNET {
             return Err(wrong_link(link));

@@ -1,7 +1,7 @@
 //! pcapng files: blocks, each with its length at both ends; packets name an interface, which has a
 //! link type and a unit of time.
 //!
-//! Read are section headers, interfaces, and the three kinds of packet; all else is passed over.
+//! Section headers, interfaces, and the three kinds of packets are read; other blocks are skipped.
 //!
 //! Source: draft-ietf-opsawg-pcapng.
 
@@ -18,12 +18,13 @@ const PACKET: u32 = 6;
 
 /// Type, length, and the length again at the end.
 const FRAME_BYTES: u64 = 12;
-/// Of a block's body, what is looked at: an interface with all its options that matter.
+/// Maximum number of bytes read of a block's body: enough for an interface with all relevant
+/// options.
 const BODY_BYTES_MAX: u64 = 4_096;
-/// Interfaces of a section; more is not a capture.
+/// Maximum number of interfaces in a section.
 const INTERFACES_MAX: usize = 1 << 16;
 
-/// What is known of the section that is read.
+/// State of the current section.
 #[derive(Default)]
 pub(super) struct Pcapng {
     is_big: bool,
@@ -33,9 +34,9 @@ pub(super) struct Pcapng {
 struct Interface {
     link: u32,
     snaplen: u32,
-    /// Units of time in a second.
+    /// Units of time per second.
     units: u64,
-    /// Seconds that are added.
+    /// Seconds added to each time.
     offset_s: i64,
 }
 
@@ -49,7 +50,7 @@ impl Pcapng {
                 return Ok(Record::Broken(format!("cut off: {there} bytes of a block")));
             }
         }
-        // A section says its byte order itself, behind its length; its type reads the same in both.
+        // A section states its byte order after its length; its type is the same in both.
         let mut taken = 8;
         if u32_at(&start, 0, false) == SECTION {
             if source.read(&mut start[8..])? != Got::All {
@@ -165,13 +166,12 @@ impl Interface {
         let (seconds, part) = (stamp / self.units, stamp % self.units);
         let nanoseconds = u128::from(part) * 1_000_000_000 / u128::from(self.units);
         let seconds = seconds.saturating_add_signed(self.offset_s);
-        // A part of a second has less than 10^9 of them.
+        // A fraction is less than 10^9 ns.
         Duration::new(seconds, u32::try_from(nanoseconds).unwrap_or_default())
     }
 }
 
-/// `if_tsresol`: a power of 10, or of 2 with the highest bit. What has no meaning is taken as
-/// microseconds.
+/// `if_tsresol`: a power of 10, or of 2 with the highest bit. Invalid values mean microseconds.
 fn units(resolution: u8) -> u64 {
     let power = u32::from(resolution & 0x7f);
     let units =
@@ -179,7 +179,7 @@ fn units(resolution: u8) -> u64 {
     units.unwrap_or(1_000_000)
 }
 
-/// What a record is if all of it is there.
+/// The record, if it is complete.
 fn over(got: Got, record: Record) -> io::Result<Record> {
     Ok(match got {
         Got::All => record,

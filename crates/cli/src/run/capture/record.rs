@@ -5,27 +5,27 @@ use std::time::Duration;
 /// `LINKTYPE_ETHERNET`.
 pub(super) const ETHERNET: u32 = 1;
 
-/// What a record is.
+/// Kind of a record.
 pub(super) enum Record {
     Packet(Head),
-    /// Something else, which is behind us.
+    /// Another record, already skipped.
     Nothing,
-    /// A packet that cannot be read; the next record is where the source stands.
+    /// A packet that cannot be read; the source is at the next record.
     Bad(String),
-    /// There is no next record.
+    /// End of the capture.
     End,
-    /// There is no next record, but should be.
+    /// Unexpected end of the capture.
     Broken(String),
 }
 
-/// What is known of a packet before its bytes.
+/// Header of a packet.
 pub(super) struct Head {
     pub(super) bytes: u64,
-    /// Of them, which follow in the source before the next record.
+    /// Number of its bytes that follow in the source.
     pub(super) padding: u64,
     pub(super) bytes_on_wire: u64,
     pub(super) time: Duration,
-    /// Time in the record: more than a second behind the second.
+    /// Invalid time in the record: a fraction of more than a second.
     pub(super) is_late: bool,
     pub(super) link: u32,
 }

@@ -1,34 +1,34 @@
-//! Bytes of a capture, from a file or a pipe: never more of them in memory than one asks for.
+//! Bytes of a capture, from a file or a pipe: never more in memory than requested.
 
 use super::super::interrupt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// How long one waits for a pipe before one looks again whether the user wants the runs to end.
+/// Interval for checking for Ctrl-C while waiting for a pipe.
 const WAIT_MS: i32 = 50;
 
-/// What a capture is read from.
+/// Where a capture is read from.
 pub(super) struct Source {
-    file: BufReader<Patient>,
-    /// Of the next byte, from the beginning of the capture.
+    file: BufReader<Interruptible>,
+    /// Offset of the next byte in the capture.
     offset: u64,
 }
 
-/// How many of the bytes that were asked for are there.
+/// How many of the requested bytes are available.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Got {
     All,
-    /// So many, and then the capture ends.
+    /// Only so many, then the capture ends.
     Only(u64),
 }
 
 impl Source {
     pub(super) fn new(file: File) -> Source {
-        Source { file: BufReader::with_capacity(BUFFER_BYTES, Patient(file)), offset: 0 }
+        Source { file: BufReader::with_capacity(BUFFER_BYTES, Interruptible(file)), offset: 0 }
     }
 
     pub(super) fn offset(&self) -> u64 {
@@ -61,7 +61,7 @@ impl Source {
         Ok(Got::All)
     }
 
-    /// Goes on behind the next `count` bytes.
+    /// Skips `count` bytes.
     pub(super) fn skip(&mut self, count: u64) -> io::Result<Got> {
         let mut left = count;
         while left > 0 {
@@ -78,11 +78,10 @@ impl Source {
     }
 }
 
-/// A file that ends when the user wants the runs to end, even if it is a pipe into which nobody
-/// writes.
-struct Patient(File);
+/// A file that ends when the user interrupts the runs, even if it is a pipe without a writer.
+struct Interruptible(File);
 
-impl Read for Patient {
+impl Read for Interruptible {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             if interrupt::is_asked() {

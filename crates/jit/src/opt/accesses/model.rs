@@ -26,7 +26,7 @@ pub(super) struct Model<'a> {
     /// Bytes of private memory that were written.
     own: HashMap<u64, u8>,
     pub(super) events: Vec<Event>,
-    /// Places that are shared, whatever an op says.
+    /// Addresses that are shared, regardless of the op.
     shared: Vec<(u64, u32)>,
     linkage: &'a Linkage,
 }
@@ -64,7 +64,7 @@ impl<'a> Model<'a> {
         Model { regs, own, events, shared, linkage }
     }
 
-    /// The same where others see what is accessed in these events.
+    /// The same, if the accesses in these events are shared.
     pub(super) fn sharing(self, events: &[Event]) -> Model<'a> {
         let place = |event: &Event| match *event {
             Event::Load { bytes, at }
@@ -75,7 +75,7 @@ impl<'a> Model<'a> {
         Model { shared: events.iter().filter_map(place).collect(), ..self }
     }
 
-    /// A register has that value.
+    /// Sets a register to that value.
     pub(super) fn hold(&mut self, reg: Reg, value: u64) {
         self.set(reg, Width::W64, value);
     }
@@ -93,7 +93,7 @@ impl<'a> Model<'a> {
         self.reg(addr.base).wrapping_add(index).wrapping_add(i64::from(addr.disp) as u64)
     }
 
-    /// Where an access is, and whether it is on memory that the run alone sees.
+    /// The address of an access, and whether the memory is private to the run.
     fn find(&self, addr: Addr, bytes: u32) -> (u64, bool) {
         let at = self.place(addr);
         let in_frame = FP.wrapping_sub(at) <= FRAME_BYTES;
@@ -139,7 +139,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What others may have put there by now.
+    /// The value that other threads may have stored by now.
     fn unknown(&self, at: u64, bytes: u32) -> u64 {
         low(mix(at, self.events.len() as u64), bytes)
     }
@@ -152,7 +152,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// One op; `jumps`: it is a jump that stays one.
+    /// Executes one op; `jumps`: it is a jump that remains one.
     pub(super) fn step(&mut self, at: usize, op: Op, jumps: bool) {
         match op {
             Op::Nop | Op::Jmp { .. } | Op::Throw | Op::Exit => {}

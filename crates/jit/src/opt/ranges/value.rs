@@ -1,8 +1,8 @@
-//! What a register may hold: numbers between two, or places in the frame between two.
+//! The abstract value of a register: a range of numbers, or a range of frame offsets.
 //!
 //! # Invariants
-//! 1. A register that may hold an address in the frame is no number. What else becomes of such an
-//!    address ends the walk: then nothing is known.
+//! 1. A register that may hold an address in the frame is not a number. Any other use of such an
+//!    address ends the analysis without a result.
 
 use crate::asm::Width;
 use crate::op::{Addr, AluOp, AtomicOp, DivOp, Op, Reg, RegSet, ShiftOp, Size, Src};
@@ -10,9 +10,9 @@ use crate::op::{Addr, AluOp, AtomicOp, DivOp, Op, Reg, RegSet, ShiftOp, Size, Sr
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
-    /// An address, counted from r10.
+    /// An address, as an offset from r10.
     Frame,
-    /// One or the other.
+    /// A number or an address.
     Mixed,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Value {
     pub(super) off: i64,
 }
 
-/// The state in front of an op.
+/// The state before an op.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) regs: [Value; Reg::COUNT],
@@ -34,13 +34,13 @@ pub(super) struct State {
     pub(super) next: u32,
 }
 
-/// `id` of what is like nothing else.
+/// The `id` of a value that is related to no other.
 const ALONE: u32 = 0;
-/// The first that is given out in a block; registers start with one each below.
+/// The first `id` assigned in a block; each register starts with one of the lower ones.
 const FIRST: u32 = 1 + Reg::COUNT as u32;
 const U32: i64 = u32::MAX as i64;
 
-/// Numbers between two.
+/// A range of numbers.
 pub(super) fn number(lo: i64, hi: i64) -> Value {
     Value { kind: Kind::Number, lo, hi, id: ALONE, off: 0 }
 }
@@ -49,7 +49,7 @@ fn any(width: Width) -> Value {
     if width == Width::W64 { number(i64::MIN, i64::MAX) } else { number(0, U32) }
 }
 
-/// All that has as many bits as the highest of a number that is not negative.
+/// The range of all numbers with as many bits as the upper bound, which is not negative.
 fn filled(value: i64) -> i64 {
     u64::MAX.checked_shr(value.leading_zeros()).unwrap_or(0) as i64
 }
@@ -74,14 +74,14 @@ impl Value {
         self.kind == Kind::Number && lo <= self.lo && self.hi <= hi
     }
 
-    /// What a width has of a number.
+    /// The result of truncation to a width.
     fn cut(self, width: Width) -> Value {
         if width == Width::W64 || self.within(0, U32) { self } else { any(Width::W32) }
     }
 }
 
 impl State {
-    /// Nothing is known.
+    /// Unknown.
     pub(super) fn new() -> State {
         let mut state = State { regs: [any(Width::W64); Reg::COUNT], next: FIRST };
         for (reg, value) in (1..).zip(&mut state.regs) {
@@ -95,7 +95,7 @@ impl State {
         self.regs[usize::from(reg.0)]
     }
 
-    /// What holds in one state or the other; like one another are registers that are so in both.
+    /// The join of two states; registers stay related if they are related in both.
     pub(super) fn joined(&self, other: &State) -> State {
         let mut state = State::new();
         for at in 0..Reg::COUNT {
@@ -121,7 +121,7 @@ impl State {
         state
     }
 
-    /// Numbers that have grown grow on to the next of a few steps.
+    /// Widening: a range that has grown is extended to the next of a few fixed bounds.
     pub(super) fn widened(&mut self, before: &State) {
         for (value, before) in self.regs.iter_mut().zip(&before.regs) {
             if value.lo < before.lo {
@@ -134,7 +134,8 @@ impl State {
         }
     }
 
-    /// `reg` and all that is like it, where `reg` is between two numbers; whether it can be.
+    /// Restricts `reg`, and all registers related to it, to a range; returns whether it is
+    /// possible.
     pub(super) fn confine(&mut self, reg: Reg, (lo, hi): (i64, i64)) -> bool {
         let of = self.of(reg);
         for value in self.regs.iter_mut().filter(|v| v.id == of.id && v.kind == Kind::Number) {
@@ -148,7 +149,7 @@ impl State {
         true
     }
 
-    /// What `reg` is where `test`, a register, is a number: if the two are alike.
+    /// The range of `reg` given that of `test`, a register: if the two are related.
     pub(super) fn of_like(&self, reg: Reg, test: (Reg, i64)) -> Option<i64> {
         let (of, tested) = (self.of(reg), self.of(test.0));
         let both = of.id == tested.id && of.kind == Kind::Number && tested.kind == Kind::Number;
@@ -173,7 +174,7 @@ impl State {
         (value.kind == Kind::Number).then(|| value.cut(width))
     }
 
-    /// The sum that an address is: of numbers, any; of the frame, one that is known.
+    /// The sum that is an address: of any numbers; of a frame address and a known number.
     pub(super) fn place(&self, addr: Addr) -> Option<Value> {
         let mut sum = Some(self.of(addr.base));
         let mut is_number = self.of(addr.base).kind == Kind::Number;
@@ -190,7 +191,7 @@ impl State {
         }
     }
 
-    /// The op's effect; `None` if an address in the frame goes elsewhere.
+    /// The effect of an op; `None` if an address in the frame escapes.
     pub(super) fn step(&mut self, op: &Op) -> Option<()> {
         if let Some(addr) = op.addr() {
             self.place(addr)?;
@@ -218,7 +219,7 @@ impl State {
         Some(())
     }
 
-    /// A sum or a difference of 64 bits.
+    /// A 64-bit sum or difference.
     fn added(&self, op: AluOp, dst: Reg, src: Src) -> Option<Value> {
         let a = self.of(dst);
         let sum = match (op, src) {
@@ -239,7 +240,7 @@ impl State {
         if only_numbers { Some(sum.unwrap_or(any(Width::W64))) } else { sum }
     }
 
-    /// What an op makes of numbers.
+    /// The result of an op on numbers.
     fn result(&self, op: &Op) -> Value {
         let known = match *op {
             Op::Mov { width, src, .. } => self.number_of(src, width),
@@ -284,7 +285,7 @@ impl State {
     }
 }
 
-/// Registers that an op reads otherwise than as a part of an address.
+/// Registers that an op reads other than as part of an address.
 fn values(op: &Op) -> RegSet {
     match *op {
         Op::Load { .. } | Op::Probe { .. } | Op::ArrayLookup { key: Src::Mem(_), .. } => {
@@ -321,11 +322,11 @@ fn sext(a: Value, (size, width): (Size, Width)) -> Value {
     }
 }
 
-/// The result of two numbers of that width, before it is cut.
+/// The result of an operation on two numbers of that width, before truncation.
 fn alu((op, width): (AluOp, Width), a: Value, b: Value) -> Option<Value> {
     let (a_plain, b_plain) = (a.lo >= 0, b.lo >= 0);
     match op {
-        // Small negative numbers, too.
+        // Including small negative numbers.
         AluOp::Add if b.lo == b.hi && width == Width::W32 => a.plus(i64::from(b.lo as u32 as i32)),
         AluOp::Add => a.sum(b),
         AluOp::Sub => Some(number(a.lo.checked_sub(b.hi)?, a.hi.checked_sub(b.lo)?)),

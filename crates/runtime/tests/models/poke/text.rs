@@ -1,4 +1,4 @@
-//! Code for the models: each site is a word that loom watches, in a text of its own.
+//! Code for the models: each site is a word that loom tracks, in a separate text.
 
 use super::super::{HOST, heavy_barrier};
 use super::atomic::Ordering::{Relaxed, Release};
@@ -12,7 +12,7 @@ loom::lazy_static! {
     static ref TEXT: Mutex<()> = Mutex::new(());
 }
 
-/// Where a jump's displacement counts from.
+/// The address to which a jump's displacement is added.
 const NEXT: u32 = 8;
 
 pub(super) struct Text {
@@ -56,7 +56,7 @@ impl Switch {
         Switch { text: Text::new(byte.into(), 0), site: SwitchSite::new(0) }
     }
 
-    /// What it is, for who knows that nobody changes it.
+    /// The word, for callers that know that nobody changes it.
     pub(super) fn word(&self) -> u32 {
         self.text.site.load(Relaxed)
     }
@@ -74,7 +74,7 @@ impl Jump {
         Jump { text: Text::new(disp, 0), site: RetargetSite::new(NEXT - 5) }
     }
 
-    /// Which of the targets it goes to.
+    /// The index of the target to which it jumps.
     pub(super) fn target(&self, disp: u32, targets: &[Target; 2]) -> usize {
         let goes_to = |target: &Target| target.address() == u64::from(disp + NEXT);
         targets.iter().position(goes_to).expect("a target")

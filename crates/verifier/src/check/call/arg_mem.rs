@@ -28,7 +28,7 @@ pub(crate) struct ArgMem {
     pub(crate) zero_size_allowed: bool,
 }
 
-/// Checks that the callee may access `mem`. With `raw`, stack need not be initialized.
+/// Checks that the callee may access `mem`. If `raw`, the stack need not be initialized.
 pub(crate) fn check_helper_mem_access(
     env: &mut Env<'_>,
     mem: ArgMem,
@@ -73,7 +73,8 @@ pub(crate) fn check_helper_mem_access(
             if reg.ty.may_be_null() {
                 return check_mem_access(env, at);
             }
-            // Not the door of insns: the callee copies bytes, which need no alignment.
+            // Checked directly rather than like an insn: the callee copies bytes, which need no
+            // alignment.
             access_btf_ptr(env, &reg, at, reg.off)
         }
         Base::Ctx if !rewrites_ctx(env.facts.prog.prog_type) => check_whole_ctx(env, mem, ty),
@@ -93,7 +94,7 @@ fn access(regno: u8, off: i32, (size, ty): (i32, AccessType)) -> MemAccess {
     }
 }
 
-/// Whether programs see another context than the kernel's.
+/// Whether the context that programs see differs from the kernel's, so that accesses are rewritten.
 fn rewrites_ctx(prog_type: ProgType) -> bool {
     use ProgType as P;
     !matches!(
@@ -112,7 +113,7 @@ fn rewrites_ctx(prog_type: ProgType) -> bool {
     )
 }
 
-/// Memory that is all of the context up to a size: its last byte must be one that may be accessed.
+/// A memory argument that is the context: the last byte of the range must be accessible.
 fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
     if mem.size == 0 {
         if mem.zero_size_allowed {
@@ -120,12 +121,12 @@ fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
         }
         return Err(Stop::refuse_silently(errno::EACCES, CallFault::CtxOfNoSize));
     }
-    // The callee gets what an access at 0 gets, and this many bytes of it.
+    // The callee gets the address of offset 0, and may access this many bytes.
     env.learned.ctx_mem_end = env.learned.ctx_mem_end.max(mem.size as u32);
     check_mem_access(env, access(mem.regno, mem.size - 1, (1, ty)))
 }
 
-/// Nothing may be accessed through NULL.
+/// NULL is allowed only with size 0.
 fn refuse_or_nothing(mem: ArgMem, reg: &Reg) -> Check {
     if mem.zero_size_allowed && mem.size == 0 && reg.is_null() {
         return Ok(());
@@ -163,7 +164,7 @@ pub(crate) fn check_mem_size_reg(
     env.mark_chain_precision(regno)
 }
 
-/// Checks that a function may read and write `size` bytes behind the pointer, or is given NULL.
+/// Checks that a function may read and write `size` bytes at the pointer, or that it is NULL.
 pub(crate) fn check_mem_reg(env: &mut Env<'_>, regno: u8, size: u32) -> Check {
     let (name, saved) = (env.walk.cur.frame().name(regno), env.reg(regno));
     if saved.is_null() {

@@ -60,7 +60,7 @@ const MAP_VALUE: &[RegType] = &[plain(Base::MapValue)];
 const KPTR_DEST: &[RegType] = &[plain(Base::MapValue), with(Base::BtfId, F::MEM_ALLOC)];
 const DYNPTR: &[RegType] = &[plain(Base::Stack), plain(Base::ConstDynptr)];
 
-/// Types that a register may have, in the order in which a refusal lists them.
+/// Types that a register may have, in the order in which the message lists them.
 fn compatible_types(base: ArgBase) -> Option<&'static [RegType]> {
     Some(match base {
         ArgBase::Mem | ArgBase::MapKey | ArgBase::MapValue => MEM,
@@ -131,11 +131,11 @@ pub(crate) fn check_reg_type(
     check_btf_id(env, regno, arg, meta)
 }
 
-/// The type of the kernel object.
+/// The type of a kernel object.
 fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMeta>) -> Check {
     let reg = env.reg(regno);
     if reg.ty.has(F::MEM_ALLOC) {
-        // The kernel has no rule for an object that may be absent, or that only RCU keeps.
+        // The kernel has no rule for objects that may be NULL or are only protected by RCU.
         if !reg.ty.flags.difference(F::MEM_ALLOC | F::MEM_PERCPU).is_empty() {
             reject!(EFAULT, CallFault::ObjectWithModifiers);
         }
@@ -192,7 +192,7 @@ pub(crate) fn check_is_btf_type(
     Ok(())
 }
 
-/// Checks that the pointer's offset is one that an argument of that type may have.
+/// Checks that the pointer has an offset that is allowed for an argument of that type.
 pub(crate) fn check_func_arg_reg_off(
     env: &Env<'_>,
     regno: u8,
@@ -231,7 +231,7 @@ pub(crate) fn check_func_arg_reg_off(
     }
 }
 
-/// Kernel objects whose fields may be arguments.
+/// Kernel objects for which a pointer into the object is allowed.
 fn may_have_fixed_off(flags: F) -> bool {
     flags.is_empty()
         || flags == F::MEM_ALLOC

@@ -22,7 +22,7 @@ use skep_btf::Kind;
 use skep_uapi::MapType;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
 
-/// Walks the callback as a branch, with the registers that `set_args` gives it.
+/// Walks the callback as a branch, with the registers set by `set_args`.
 pub(crate) fn push_callback_call(
     env: &mut Env<'_>,
     subprog: u32,
@@ -32,7 +32,8 @@ pub(crate) fn push_callback_call(
     env.learned.subprogs[subprog as usize].is_cb = true;
     let insn_idx = env.walk.insn_idx;
     if !env.facts.rules().callbacks_converge {
-        // It is walked once, as a function that is called, and the walk goes on from there.
+        // On these kernels the callback is walked once, like a called function, and the walk
+        // continues from its exit.
         push_frame(env, subprog, set_args)?;
         env.walk.entered = env.walk.cur.frames.pop();
         return Ok(());
@@ -49,7 +50,7 @@ pub(crate) fn push_callback_call(
     Ok(())
 }
 
-/// The callee may return a number in that range.
+/// The callee may return a number from 0 to `max`.
 pub(crate) fn in_callback(callee: &mut Frame, max: i32) {
     let meta = callee.meta_mut();
     meta.in_callback_fn = true;
@@ -60,8 +61,8 @@ pub(crate) fn in_callback(callee: &mut Frame, max: i32) {
 pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     update_loop_inline(env, meta.subprogno)?;
     if !env.reg(1).is_scalar() {
-        // Any argument may be a pointer where pointers may leak; the kernel did not think of it
-        // here.
+        // If pointer leaks are allowed, the argument may be a pointer, which the kernel does not
+        // handle.
         reject!(EFAULT, CallFault::BacktrackMisuse);
     }
     if !env.facts.rules().callbacks_converge {
@@ -80,7 +81,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     Ok(())
 }
 
-/// Walks a round of the loop.
+/// Walks one iteration of the loop.
 fn push_round(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_callback_call(env, meta.subprogno, |env, callee| {
         env.store.arena.set_reg(callee, 1, &Reg::unknown());
@@ -90,8 +91,8 @@ fn push_round(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     })
 }
 
-/// Whether the loop can be inlined: always without flags, always the same callback. It can only be
-/// asked while it may.
+/// Records whether the loop can be inlined: flags are always 0 and the callback is always the same.
+/// Precision of the flags is only requested while that is possible.
 fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
     let known = env.aux().loop_inline();
     if known == LoopInline::Differs {
@@ -185,8 +186,8 @@ pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Che
     })
 }
 
-/// `bpf_timer_set_callback(timer, callback(map, key, value))`: it runs later, on a stack of its
-/// own.
+/// `bpf_timer_set_callback(timer, callback(map, key, value))`: the callback runs later, on its own
+/// stack.
 pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let reg = env.reg(1);
     let Some(map) = reg.map() else {
@@ -196,16 +197,16 @@ pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_map_callback(env, meta.subprogno, callback)
 }
 
-/// A callback for a field of a map value: `callback(map, key, value)`.
+/// A callback of a field of a map value: `callback(map, key, value)`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MapCallback {
     pub(crate) map: u32,
     pub(crate) in_sleepable: bool,
-    /// It may return anything, not only 0.
+    /// Any return value is allowed, not only 0.
     pub(crate) any_result: bool,
 }
 
-/// Walks such a callback, which runs later.
+/// Walks such a callback.
 pub(crate) fn push_map_callback(env: &mut Env<'_>, subprog: u32, callback: MapCallback) -> Check {
     let MapCallback { map, in_sleepable, any_result } = callback;
     push_async_callback(env, (subprog, in_sleepable), |arena, callee| {

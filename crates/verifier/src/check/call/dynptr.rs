@@ -1,4 +1,4 @@
-//! Dynptr arguments of helpers; what a dynptr is, see `check/kfunc/dynptr.rs`.
+//! Dynptr arguments of helpers; `check/kfunc/dynptr.rs` describes dynptrs.
 //!
 //! Kernel: the dynptr parts of `check_func_arg` and `check_helper_call` (6.18).
 
@@ -10,12 +10,12 @@ use crate::state::reg::{DynptrKind, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::helper::{ArgBase, HelperId};
 
-/// A dynptr argument: made by the call, or used by it.
+/// A dynptr argument that the call initializes or uses.
 pub(crate) fn process_dynptr(env: &mut Env<'_>, regno: u8, flags: TypeFlag) -> Check {
     env.process_dynptr_func(DynptrArg { regno, flags, clone_ref_obj_id: 0 })
 }
 
-/// Checks that a dynptr that is released was acquired.
+/// Checks that a released dynptr was acquired.
 pub(crate) fn check_release(env: &mut Env<'_>, reg: &Reg, regno: u8) -> Check {
     if !reg.ty.is(Base::Stack) {
         reject!(EINVAL, CallFault::ReleaseOfConstDynptr);

@@ -11,7 +11,7 @@ use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{FieldKind, SpecialField};
 
-/// A pointer to the timer of a map value.
+/// Checks a pointer to the timer of a map value.
 pub(crate) fn process_timer(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let reg = env.reg(regno);
     let Some(map) = reg.map() else {
@@ -39,7 +39,7 @@ pub(crate) fn process_timer(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
     Ok(())
 }
 
-/// The kptr field that `bpf_kptr_xchg` changes.
+/// Checks the kptr field that `bpf_kptr_xchg` changes.
 pub(crate) fn process_kptr_dest(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let reg = env.reg(regno);
     if reg.ty.base == Base::MapValue {

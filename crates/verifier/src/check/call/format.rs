@@ -11,7 +11,7 @@ use skep_program::MapDef;
 use skep_uapi::limits::MAX_BPRINTF_VARARGS;
 use skep_uapi::{MapType, bprintf};
 
-/// A pointer to a terminated string that no one can change.
+/// Checks a pointer to a NUL-terminated constant string.
 pub(crate) fn check_const_str(env: &Env<'_>, regno: u8) -> Check {
     let reg = env.reg(regno);
     let def = map_def(env.facts, &reg)?;
@@ -61,7 +61,7 @@ pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
     Ok(())
 }
 
-/// Whether there are arguments enough, and only conversions that programs may use.
+/// Whether there are enough arguments, and only conversions that programs may use.
 fn is_valid_format(fmt: &[u8], args: u64) -> bool {
     let pieces = bprintf::pieces(fmt);
     args <= MAX_BPRINTF_VARARGS as u64

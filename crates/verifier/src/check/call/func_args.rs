@@ -31,12 +31,12 @@ struct Func<'b> {
     is_global: bool,
 }
 
-/// Refuses without a word: static functions may have any prototype.
+/// Refuses without a message: static functions may have any prototype.
 fn silently<T>(errno: i32) -> Check<T> {
     Err(Stop::refuse_silently(errno, FuncFault::UnusablePrototype))
 }
 
-/// The arguments of subprog `subprog`; a refusal where they are no types that it may have.
+/// The arguments of subprog `subprog`; a refusal if their types are not allowed.
 pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg>> {
     let start = env.facts.subprogs[subprog as usize].start;
     let row = env.facts.prog.func_info.iter().find(|f| f.insn_off.0 == start).copied();
@@ -122,7 +122,7 @@ fn read_tags(facts: &Facts<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
     Ok(tags)
 }
 
-/// What a pointer argument is; `None` for any pointer of a static function.
+/// The kind of a pointer argument; `None` for any pointer of a static function.
 fn describe_pointer(
     facts: &Facts<'_>,
     func: &Func<'_>,
@@ -199,8 +199,8 @@ fn describe_untrusted(facts: &Facts<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
     Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
 }
 
-/// The kernel's type of that name, without the flavour behind `___`; a module's only if the kernel
-/// itself has none.
+/// The kernel type of that name, without the flavour after `___`; a module's type only if the
+/// kernel itself has none.
 fn kernel_type(facts: &Facts<'_>, i: u32, to: Type<'_>) -> Check<u32> {
     let Some(kernel) = facts.prog.kernel_btf.clone() else {
         return crate::rejection::unsupported("kernel types without the kernel's BTF");
@@ -229,7 +229,7 @@ fn typedef_name(btf: &Btf, id: TypeId) -> &str {
     if t.kind() == Kind::Typedef { t.name() } else { "" }
 }
 
-/// Whether a pointer to `t`'s target is one to the context, by name.
+/// Whether `t` is a pointer to the context, according to the name of its target.
 fn is_prog_ctx_type(facts: &Facts<'_>, btf: &Btf, t: Type<'_>) -> bool {
     let prog_type = facts.prog.prog_type;
     if prog_type == ProgType::Kprobe && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {

@@ -15,15 +15,16 @@ use crate::state::reg_type::{Base, TypeFlag as F};
 use skep_btf::TypeId;
 use skep_uapi::helper::ArgBase;
 
-/// Whether a call keeps to the callee's prototype.
+/// Whether a call matches the callee's prototype.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Contract {
     Kept,
-    /// It does not, with that `errno`, for this reason; of no matter for static functions.
+    /// It does not, with this `errno` and reason; this does not matter for static functions.
     Broken(i32, Option<RejectKind>),
 }
 
-/// Argument types of a function, described once; `Err` with an `errno` where BTF does not say.
+/// Determines the argument types of a function, once; `Err` with an `errno` if its BTF does not
+/// say.
 pub(crate) fn prepare_func_args(
     env: &mut Env<'_>,
     subprog: u32,
@@ -44,7 +45,7 @@ pub(crate) fn prepare_func_args(
     }
 }
 
-/// Compares R1 to R5 with what the callee wants.
+/// Compares R1 to R5 with what the callee requires.
 pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contract> {
     let info = &env.learned.subprogs[subprog as usize];
     if info.unreliable || env.facts.prog.func_info.is_empty() {

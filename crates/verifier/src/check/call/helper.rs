@@ -65,7 +65,7 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     hidden_exit(env, Reg::unknown())
 }
 
-/// Where a callback is walked as a function that is called.
+/// Enters a callback that is walked like a called function.
 #[cold]
 fn enter_callback(env: &mut Env<'_>, callee: Frame) -> Next {
     let start = env.facts.subprogs[callee.meta.subprogno as usize].start;
@@ -121,7 +121,7 @@ fn check_may_sleep(walk: &Walk, proto: &HelperProto) -> Check {
     Ok(())
 }
 
-/// Sections in which nothing may sleep.
+/// Refuses helpers that may sleep in sections where that is not allowed.
 fn check_sections(walk: &Walk, proto: &HelperProto) -> Check {
     if !proto.might_sleep() {
         return Ok(());
@@ -139,7 +139,7 @@ fn check_sections(walk: &Walk, proto: &HelperProto) -> Check {
     reject!(EINVAL, CallFault::HelperSleepsIn { name: name.into(), id, section })
 }
 
-/// What a helper fills is unknown data afterwards.
+/// Marks memory that the helper fills as unknown data.
 fn fill_raw_stack(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let Some(raw) = meta.raw else { return Ok(()) };
     for off in 0..raw.access_size {
@@ -159,7 +159,7 @@ fn fill_raw_stack(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     Ok(())
 }
 
-/// Rules and effects of single helpers.
+/// Rules and effects of individual helpers.
 fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
     match meta.func {
         HelperId::TailCall => check_resource_leak(env, true, "tail_call"),
@@ -211,7 +211,7 @@ fn check_get_func_ip(facts: &Facts<'_>) -> Check {
     }
 }
 
-/// What a program of a cgroup may make a system call return.
+/// Results that a cgroup program may give to a system call.
 const ERRORS: RetRange = RetRange { min: -4095, max: 0 };
 
 fn check_set_retval(env: &mut Env<'_>) -> Check {

@@ -18,7 +18,7 @@ use crate::state::reg::{Extra, Reg};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
 use skep_uapi::{TypeFlag, may_pass_packet};
 
-/// Checks argument `arg` (0 to 4) and notes in `meta` what it says.
+/// Checks argument `arg` (0 to 4) and records in `meta` what it says.
 pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize) -> Check {
     let mut ty = meta.proto.args[arg];
     let regno = arg as u8 + 1;
@@ -58,7 +58,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     check_by_kind(env, meta, (regno, ty), &reg)
 }
 
-/// What is released must have been acquired.
+/// Checks that the released argument was acquired.
 fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
     let reg = env.reg(regno);
     if ty.base == ArgBase::Dynptr {
@@ -71,7 +71,7 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
     Ok(())
 }
 
-/// What the helper does with memory that it is given, as far as the kernel knows.
+/// How the helper accesses memory that is passed to it, as far as the kernel knows.
 fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
     let unknown = func == HelperId::FibLookup && !facts.rules().fib_lookup_writes;
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
@@ -146,7 +146,7 @@ fn check_by_kind(
     }
 }
 
-/// The map that later arguments, and the result, are of.
+/// Records the map to which later arguments and the result belong.
 fn note_map(meta: &mut CallMeta, reg: &Reg) -> Check {
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("map pointer without map".to_string()));
@@ -186,7 +186,7 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
     check_ptr_alignment(env.facts, &reg, at)
 }
 
-/// Takes or gives back the lock in what register `regno` points to.
+/// Acquires or releases the lock that register `regno` points to.
 fn check_lock(env: &mut Env<'_>, meta: &CallMeta, regno: u8) -> Check {
     if env.in_rbtree_lock_required_cb() {
         reject!(EACCES, CallFault::LockInRbtreeCb);

@@ -25,7 +25,7 @@ impl LockCall {
     fn is_res(self) -> bool {
         self.kind != RefKind::Lock
     }
-    /// `bpf_spin` or `bpf_res_spin`, as messages begin.
+    /// `bpf_spin` or `bpf_res_spin`: the beginning of messages.
     fn name(self) -> &'static str {
         if self.is_res() { "bpf_res_spin" } else { "bpf_spin" }
     }
@@ -34,7 +34,7 @@ impl LockCall {
     }
 }
 
-/// Takes or gives back the lock in what register `regno` points to.
+/// Acquires or releases the lock that register `regno` points to.
 pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) -> Check {
     let reg = env.reg(regno);
     let is_object = reg.ty.base == Base::BtfId && reg.ty.has(TypeFlag::MEM_ALLOC);
@@ -51,7 +51,7 @@ pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) ->
     }
 }
 
-/// The pointer must point exactly to the lock.
+/// Checks that the pointer points exactly to the lock.
 fn check_lock_field(facts: &Facts<'_>, reg: &Reg, regno: u8, call: LockCall) -> Check {
     let name = call.name();
     if !reg.val.is_const() {

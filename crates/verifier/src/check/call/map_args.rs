@@ -1,5 +1,5 @@
-//! Maps as arguments: keys, values, the map and key that are the same on every path to a call, and
-//! which helper takes which map.
+//! Maps as arguments: keys, values, the map and the constant key of a call that are the same on
+//! every path, and which helper accepts which map.
 //!
 //! Kernel: the map parts of `check_func_arg`, `get_constant_map_key`, `record_func_map`,
 //! `record_func_key`, `check_map_func_compatibility` (6.18).
@@ -20,7 +20,7 @@ fn map_def<'a>(facts: &Facts<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
     meta.map.and_then(|m| facts.maps.get(m.map as usize)).map(|view| view.def)
 }
 
-/// The value argument of some maps is not memory.
+/// Resolves the value argument of maps whose values are not memory.
 pub(crate) fn resolve_value_type(facts: &Facts<'_>, meta: &CallMeta, ty: &mut ArgType) -> Check {
     let Some(def) = map_def(facts, meta) else {
         reject!(EACCES, CallFault::NoMapForArg);
@@ -40,7 +40,7 @@ pub(crate) fn resolve_value_type(facts: &Facts<'_>, meta: &CallMeta, ty: &mut Ar
     Ok(())
 }
 
-/// A pointer to a key.
+/// Checks a pointer to a key.
 pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let Some(def) = map_def(env.facts, meta) else {
         reject!(EACCES, CallFault::NoMapForKey);
@@ -53,14 +53,14 @@ pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
     Ok(())
 }
 
-/// Lookups of these maps with a constant key that exists cannot fail. What may be an inner map of
-/// another number of elements than its template tells nothing of the keys that exist.
+/// Lookups in these maps with a constant key that exists cannot fail. Not for inner maps: they may
+/// have fewer elements than their template.
 pub(crate) fn can_elide_value_nullness(def: &MapDef) -> bool {
     matches!(def.map_type, MapType::Array | MapType::PercpuArray)
         && !def.map_flags.contains(MapFlags::INNER_MAP)
 }
 
-/// The key, if it is a number on the stack that is known; its value then matters.
+/// The key, if it is a known constant on the stack; it is then marked as precise.
 fn constant_map_key(env: &mut Env<'_>, regno: u8, key_size: u32) -> Check<Option<u64>> {
     let key = env.reg(regno);
     if !env.facts.bpf_capable || !key.ty.is(Base::Stack) || !key.val.is_const() {
@@ -87,7 +87,7 @@ fn constant_map_key(env: &mut Env<'_>, regno: u8, key_size: u32) -> Check<Option
     Ok(spilled.const_value())
 }
 
-/// A pointer to a value.
+/// Checks a pointer to a value.
 pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
     if ty.maybe_null() && env.reg(regno).is_null() {
         return Ok(());
@@ -103,7 +103,7 @@ pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty:
     check_helper_mem_access(env, mem, access, raw)
 }
 
-/// Notes which map the call gets, to inline it if it is always the same.
+/// Records which map the call uses, so that it can be inlined if that is always the same.
 pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let recorded = matches!(
         meta.func,
@@ -144,7 +144,7 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     Ok(())
 }
 
-/// The slot that a tail call jumps to matters, if it is known.
+/// Marks the index of a tail call as precise, if it is known.
 pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if meta.func != HelperId::TailCall {
         return Ok(());
@@ -158,7 +158,7 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if key.is_some() { env.mark_chain_precision(3) } else { Ok(()) }
 }
 
-/// Whether the helper takes maps of that type.
+/// Whether the helper accepts maps of that type.
 pub(crate) fn check_map_func_compatibility(facts: &Facts<'_>, meta: &CallMeta) -> Check {
     let Some(def) = map_def(facts, meta) else { return Ok(()) };
     let target = match &facts.prog.attach {

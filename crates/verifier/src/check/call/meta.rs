@@ -13,7 +13,7 @@ use skep_uapi::helper::{ArgBase, HelperId, HelperProto};
 pub(crate) struct MapArg {
     /// Index in `Facts::maps`.
     pub(crate) map: u32,
-    /// Tells two lookups of an inner map apart.
+    /// Distinguishes two lookups of an inner map.
     pub(crate) uid: u32,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct CallMeta {
     pub(crate) func: HelperId,
     pub(crate) proto: &'static HelperProto,
     pub(crate) map: Option<MapArg>,
-    /// The memory argument at hand is only written.
+    /// The current memory argument is only written.
     pub(crate) raw_mode: bool,
     /// Stack that the helper fills.
     pub(crate) raw: Option<RawRange>,
@@ -32,14 +32,14 @@ pub(crate) struct CallMeta {
     pub(crate) ref_obj_id: u32,
     /// Size of the memory that the call returns.
     pub(crate) mem_size: u32,
-    /// Largest value of the size argument at hand.
+    /// Largest value of the current size argument.
     pub(crate) msize_max: u64,
     /// Per-CPU variable that the call returns a pointer to.
     pub(crate) percpu: Option<Reg>,
     /// Callback.
     pub(crate) subprogno: u32,
     pub(crate) dynptr_id: u32,
-    /// Key of an array, if it is a known constant.
+    /// Key of an array map, if it is a known constant.
     pub(crate) const_map_key: Option<u64>,
     /// Field that `bpf_kptr_xchg` changes, and what it points to.
     pub(crate) kptr_field: Option<(SpecialField, Pointee)>,

@@ -14,7 +14,7 @@ use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::MapType;
 use skep_uapi::helper::{ArgBase, HelperId};
 
-/// Holds something new from this insn on; its id.
+/// Acquires a reference at this insn; returns its id.
 pub(crate) fn acquire_reference(env: &mut Env<'_>) -> u32 {
     let id = env.store.new_id();
     let insn_idx = env.walk.insn_idx;
@@ -22,7 +22,7 @@ pub(crate) fn acquire_reference(env: &mut Env<'_>) -> u32 {
     id
 }
 
-/// Gives a reference back: all pointers that came from it die. False if it is not held.
+/// Releases a reference and invalidates all pointers derived from it. False if it is not held.
 pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
     if !env.walk.cur.refs.release(ref_obj_id) {
         return false;
@@ -38,14 +38,14 @@ pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
     true
 }
 
-/// What becomes of a pointer that must not be used any more.
+/// The value of a register that must not be used any more.
 ///
 /// Kernel: `mark_reg_invalid` (6.18).
 pub(crate) fn dead_reg(facts: &Facts<'_>) -> Reg {
     if facts.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() }
 }
 
-/// Releases the argument that the prototype says is released.
+/// Releases the argument that the prototype marks as released.
 pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let regno = meta.release_regno;
     if regno == 0 {
@@ -67,7 +67,8 @@ pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     Ok(())
 }
 
-/// The reference goes into a map; pointers to per-CPU objects stay valid in the RCU section.
+/// The reference is moved into a map. Pointers to per-CPU objects stay valid until the RCU section
+/// ends.
 ///
 /// Kernel: `ref_convert_alloc_rcu_protected` (6.18).
 fn convert_to_rcu(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
@@ -91,13 +92,14 @@ fn convert_to_rcu(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
     true
 }
 
-/// The packet may have moved: pointers into it die.
+/// Invalidates pointers into the packet, whose data may have moved.
 pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
     const SLICES: TypeFlag = TypeFlag::DYNPTR_TYPE_SKB
         .union(TypeFlag::DYNPTR_TYPE_XDP)
         .union(TypeFlag::DYNPTR_TYPE_SKB_META);
     let dead = dead_reg(env.facts);
-    // A dynptr that a global function is given may be of the packet, and its slices do not say so.
+    // A dynptr argument of a global function may refer to the packet, which the type of its slices
+    // does not say.
     let args = &env.learned.subprogs[env.walk.subprogno_walked as usize].args;
     let takes_dynptr = args.as_ref().is_some_and(|args| args.contains(&SubArg::Dynptr));
     let all_slices = takes_dynptr && env.goes_by(HoleKind::PacketSlice);
@@ -113,7 +115,8 @@ pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
     });
 }
 
-/// Pointers to objects in a tree or list are only good while its lock is held.
+/// Invalidates non-owning pointers to objects in a tree or list: they are valid only while its lock
+/// is held.
 pub(crate) fn invalidate_non_owning_refs(env: &mut Env<'_>) {
     let dead = dead_reg(env.facts);
     env.for_each_reg(|reg| {
@@ -125,7 +128,7 @@ pub(crate) fn invalidate_non_owning_refs(env: &mut Env<'_>) {
     });
 }
 
-/// Helpers whose result must be given back.
+/// Helpers whose result must be released.
 ///
 /// Kernel: `is_acquire_function` (6.18).
 pub(crate) fn is_acquire_function(facts: &Facts<'_>, meta: &CallMeta) -> bool {
@@ -143,7 +146,7 @@ pub(crate) fn is_acquire_function(facts: &Facts<'_>, meta: &CallMeta) -> bool {
     }
 }
 
-/// Helpers that return what they are given, as another type.
+/// Helpers that return their argument as another type.
 ///
 /// Kernel: `is_ptr_cast_function` (6.18).
 pub(crate) fn is_ptr_cast_function(func: HelperId) -> bool {

@@ -13,7 +13,7 @@ use skep_btf::{FieldKind, Kind, TypeId};
 use skep_uapi::helper::{HelperId, RetBase};
 use skep_uapi::{AttachType, ProgType, TypeFlag};
 
-/// Whether what a system call returns is 0 or an error where the program of a cgroup sees it; of a
+/// Whether the result of a system call, as a cgroup program sees it, is 0 or an error; for
 /// `getsockopt` it may be a length.
 pub(crate) fn returns_errors(facts: &Facts<'_>) -> bool {
     facts.prog.prog_type != ProgType::Lsm
@@ -77,10 +77,10 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     Ok(reg)
 }
 
-/// A variable of one CPU: an object, or memory.
+/// A per-CPU variable of one CPU: an object, or memory.
 fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     if let Some(reg) = meta.percpu.filter(|r| r.ty.has(TypeFlag::MEM_RCU)) {
-        // One CPU's copy of an object that the program allocated.
+        // One CPU's copy of a per-CPU object that the program allocated.
         if !matches!(reg.extra, Extra::Btf { in_prog: true, .. }) {
             env.aux_mut().found = Found::KernelMem;
         }
@@ -132,7 +132,7 @@ fn kernel_object(facts: &Facts<'_>, meta: &CallMeta) -> Check<Reg> {
     Ok(Reg { extra: Extra::Btf { id, in_prog }, ..Reg::pointer(ty) })
 }
 
-/// Bounds of results that are known.
+/// Bounds known for some results.
 fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
     const MAX_ERRNO: i64 = 4095;
     if meta.proto.ret.base != RetBase::Integer {

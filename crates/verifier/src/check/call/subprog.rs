@@ -40,7 +40,8 @@ pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
     Ok(Next::Insn(env.facts.subprogs[subprog as usize].start))
 }
 
-/// A global function is walked on its own, for any arguments that fit its prototype.
+/// A call of a global function, which is verified on its own for any arguments that match its
+/// prototype.
 fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Check {
     let info = &env.facts.subprogs[subprog as usize];
     let name = &info.name;
@@ -83,7 +84,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     Ok(())
 }
 
-/// What the first parameter of a function points to, if it is a pointer.
+/// The kind of type that a function's first parameter points to, if it is a pointer.
 fn first_parameter(facts: &Facts<'_>, subprog: u32) -> Option<Kind> {
     let start = facts.subprogs[subprog as usize].start;
     let row = facts.prog.func_info.iter().find(|row| row.insn_off.0 == start)?;
@@ -93,14 +94,14 @@ fn first_parameter(facts: &Facts<'_>, subprog: u32) -> Option<Kind> {
     (ptr.kind() == Kind::Ptr).then(|| btf.skip_modifiers(ptr.target_id()).kind())
 }
 
-/// A callee may have changed packet data.
+/// Invalidates packet pointers after a call of a function that may change packet data.
 fn forget_packets(env: &mut Env<'_>) {
     if env.facts.rules().packets_move_in_calls {
         refs::clear_all_pkt_pointers(env);
     }
 }
 
-/// Enters a function: a frame whose registers `set_args` fills from the caller's frame.
+/// Enters a function: pushes a frame whose registers `set_args` fills from the caller's.
 pub(crate) fn push_frame(
     env: &mut Env<'_>,
     subprog: u32,
@@ -129,7 +130,7 @@ pub(crate) fn push_frame(
     Ok(())
 }
 
-/// R1 to R5 are the arguments.
+/// Copies the arguments R1 to R5.
 fn set_callee_args(env: &mut Env<'_>, callee: &mut Frame) -> Check {
     for regno in 1..=5 {
         env.pass_arg(callee, regno, regno);

@@ -1,5 +1,5 @@
-//! The kind of a pointer parameter of a kfunc, determined by its type, the suffix of its name, and
-//! the argument.
+//! The kind of a pointer argument of a kfunc, determined by the parameter's type, the suffix of its
+//! name, and the register passed.
 //!
 //! Kernel: `get_kfunc_ptr_arg_type` and the `is_kfunc_arg_*` predicates (6.18).
 
@@ -38,10 +38,10 @@ pub(super) enum KfArg {
     MemSize,
 }
 
-/// Nesting of structs that count as plain data.
+/// Maximum nesting of structs that count as plain data.
 const SCALAR_STRUCT_DEPTH: u32 = 3;
 
-/// Whether the parameter's name says so: `..__sz`.
+/// Whether the parameter's name has the suffix, such as `__sz`.
 pub(super) fn has_suffix(param: &Param<'_>, suffix: &str) -> bool {
     param.name.ends_with(suffix)
 }
@@ -51,12 +51,12 @@ pub(super) fn is_scalar_type(t: Type<'_>) -> bool {
     t.kind() == Kind::Int || t.kind().is_any_enum()
 }
 
-/// The struct that a pointer parameter points to, under its modifiers.
+/// The struct that a pointer parameter points to, without modifiers.
 pub(crate) fn pointee<'a>(btf: &'a Btf, param: &Param<'_>) -> Type<'a> {
     btf.skip_modifiers(btf.skip_modifiers(param.ty).target_id())
 }
 
-/// Kernel: `btf_type_str`, which names kinds in capitals.
+/// Kernel: `btf_type_str`, which prints kinds in capitals.
 pub(super) fn type_str(t: Type<'_>) -> &'static str {
     match t.kind() {
         Kind::Void => "UNKNOWN",
@@ -82,7 +82,7 @@ pub(super) fn type_str(t: Type<'_>) -> &'static str {
     }
 }
 
-/// Objects that are told by the struct that the parameter points to.
+/// Objects recognised by the struct that the parameter points to.
 fn by_struct(name: &str) -> Option<KfArg> {
     Some(match name {
         "bpf_list_head" => KfArg::ListHead,
@@ -93,7 +93,7 @@ fn by_struct(name: &str) -> Option<KfArg> {
     })
 }
 
-/// Types of registers that stand for a kernel struct. Kernel: `reg2btf_ids`.
+/// The kernel struct that a register type stands for. Kernel: `reg2btf_ids`.
 pub(super) fn struct_of_base(base: Base) -> Option<&'static str> {
     match base {
         Base::Socket => Some("sock"),
@@ -105,7 +105,7 @@ pub(super) fn struct_of_base(base: Base) -> Option<&'static str> {
 }
 
 impl Env<'_> {
-    /// Whether parameter `nth` is the size of the memory before it.
+    /// Whether parameter `nth` is the size of the preceding memory argument.
     fn is_mem_size(&self, params: &[Param<'_>], nth: usize, suffix: &str) -> bool {
         let Some(param) = params.get(nth) else { return false };
         let Some(btf) = self.facts.prog.kernel_btf.as_deref() else { return false };
@@ -114,12 +114,12 @@ impl Env<'_> {
             && has_suffix(param, suffix)
     }
 
-    /// Whether parameter `nth` is a size that must be a constant.
+    /// Whether parameter `nth` is such a size that must be constant.
     pub(super) fn is_const_mem_size(&self, params: &[Param<'_>], nth: usize) -> bool {
         self.is_mem_size(params, nth, "__szk")
     }
 
-    /// What the pointer parameter `nth` is, given the register that is passed for it.
+    /// The kind of pointer parameter `nth`, given the register that is passed.
     pub(super) fn kfunc_ptr_arg_kind(
         &mut self,
         meta: &Meta<'_>,

@@ -1,4 +1,4 @@
-//! Arguments of a kfunc, one by one, against its prototype.
+//! Arguments of a kfunc, checked one by one against its prototype.
 //!
 //! Kernel: `check_kfunc_args` (6.18).
 
@@ -19,11 +19,11 @@ use skep_uapi::ProgType;
 use skep_uapi::helper::ArgBase;
 use skep_uapi::kfunc::KfuncFlags;
 
-/// Registers for arguments. Kernel: `MAX_BPF_FUNC_REG_ARGS`.
+/// Registers available for arguments. Kernel: `MAX_BPF_FUNC_REG_ARGS`.
 const ARGS_MAX: usize = 5;
 
 impl Env<'_> {
-    /// Checks all arguments and notes in `meta` what they say.
+    /// Checks all arguments and records in `meta` what they say.
     pub(super) fn check_kfunc_args(&mut self, meta: &mut Meta<'_>) -> Check {
         let params: Vec<Param<'_>> = meta.callee.proto.params().collect();
         if params.len() > ARGS_MAX {
@@ -41,7 +41,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// Checks argument `nth`; how many arguments that were.
+    /// Checks argument `nth`; returns the number of arguments consumed.
     fn check_kfunc_arg(
         &mut self,
         meta: &mut Meta<'_>,
@@ -296,7 +296,7 @@ impl Env<'_> {
         nth: usize,
     ) -> Check {
         let (regno, size_regno) = (nth as u8 + 1, nth as u8 + 2);
-        // Since 7.0 the name of the buffer says it as of any argument.
+        // Since 7.0 `__nullable` also applies to the buffer.
         let slice = matches!(meta.callee.special, Special::DynptrSlice | Special::DynptrSliceRdwr);
         let [opt, nullable] = ["__opt", "__nullable"].map(|it| has_suffix(&params[nth], it));
         let optional = self.reg(regno).is_null() && (opt || slice && nullable);
@@ -317,13 +317,14 @@ impl Env<'_> {
 }
 
 impl Facts<'_> {
-    /// A map argument, behind a field of a map value: both are of the same map.
+    /// A map argument after a field of a map value: both must belong to the same map.
     ///
-    /// Linux 6.18.44 itself follows a null pointer here when the other map has no special fields
-    /// (`bpf_wq_init`), so no case asks it.
+    /// If the other map has no special fields, Linux 6.18.44 dereferences a NULL pointer here
+    /// (`bpf_wq_init`), so no test loads that.
     fn check_map_arg(&self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let Extra::Map { map, uid } = reg.extra else {
-            // The kernel's own `struct bpf_map`; memory is refused by its trust.
+            // A pointer to the kernel's own `struct bpf_map`; memory is refused later, because it
+            // is not trusted.
             if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
                 return Ok(());
             }
@@ -348,8 +349,8 @@ impl Facts<'_> {
 }
 
 impl Facts<'_> {
-    /// Programs that may run in an NMI drop objects only with fields that may be let go there.
-    /// Which ones those are was asked of pointers alone.
+    /// Programs that may run in an NMI may only drop objects whose fields can be freed there. Only
+    /// pointer fields have been tested on a kernel.
     fn check_droppable(&self, meta: &Meta<'_>) -> Check {
         let is_tracing = matches!(
             self.prog.prog_type,

@@ -123,7 +123,7 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_task_work_schedule_resume", TaskWorkSchedule),
 ];
 
-/// Only for programs that are bound to a device, which this verifier does not know.
+/// Kfuncs for programs that are bound to a device, which are not modelled.
 const METADATA: [&str; 3] =
     ["bpf_xdp_metadata_rx_timestamp", "bpf_xdp_metadata_rx_hash", "bpf_xdp_metadata_rx_vlan_tag"];
 
@@ -145,15 +145,15 @@ impl Special {
             RbtreeAdd | RbtreeRemove | RbtreeFirst | RbtreeRoot | RbtreeLeft | RbtreeRight
         )
     }
-    /// Puts a node into a list or tree: the program no longer owns it.
+    /// Inserts a node into a list or tree: the program no longer owns it.
     pub(crate) fn inserts(self) -> bool {
         matches!(self, ListPushFront | ListPushBack | RbtreeAdd)
     }
-    /// Makes an object, or a reference to one, of a type of the program's own BTF.
+    /// Returns an object, or a reference to one, of a type in the program's own BTF.
     pub(crate) fn returns_object(self) -> bool {
         matches!(self, ObjNew | PercpuObjNew | RefcountAcquire)
     }
-    /// Takes or gives back a `bpf_res_spin_lock`.
+    /// Acquires or releases a `bpf_res_spin_lock`.
     pub(crate) fn is_res_spin_lock(self) -> bool {
         matches!(self, ResSpinLock | ResSpinUnlock | ResSpinLockIrqsave | ResSpinUnlockIrqrestore)
     }
@@ -174,9 +174,9 @@ pub(crate) struct Callee<'a> {
     pub(crate) name: &'a str,
     /// Its prototype.
     pub(crate) proto: Type<'a>,
-    /// What the tables know of it.
+    /// Its row in the tables.
     pub(crate) row: Option<&'static Kfunc>,
-    /// The program may call it; false also if nothing is known of it.
+    /// Whether the program may call it; false if nothing is known about it.
     pub(crate) allowed: bool,
     pub(crate) special: Special,
 }
@@ -197,7 +197,7 @@ impl<'a> Callee<'a> {
     pub(crate) fn has(&self, flag: KfuncFlags) -> bool {
         self.row.is_some_and(|row| row.flags.contains(flag))
     }
-    /// Pointers to kernel objects must be trusted. Releasing implies it.
+    /// Whether pointers to kernel objects must be trusted. Implied for kfuncs that release.
     pub(crate) fn wants_trusted_args(&self) -> bool {
         self.row.is_some_and(|r| {
             r.flags.intersects(KfuncFlags::TRUSTED_ARGS.union(KfuncFlags::RELEASE))
@@ -207,7 +207,7 @@ impl<'a> Callee<'a> {
         let any = KfuncFlags::ITER_NEW | KfuncFlags::ITER_NEXT | KfuncFlags::ITER_DESTROY;
         self.row.is_some_and(|row| row.flags.intersects(any))
     }
-    /// Whether the kernel's BTF tags it as a kfunc at all.
+    /// Whether the kernel's BTF tags it as a kfunc.
     pub(crate) fn is_tagged(&self) -> bool {
         is_tagged(self.proto.btf(), self.id)
     }
@@ -234,15 +234,15 @@ impl<'a> Callee<'a> {
     }
 }
 
-/// The tag on kfuncs.
+/// The declaration tag of kfuncs.
 const TAG: &str = "bpf_kfunc";
 
 fn is_tagged(btf: &Btf, id: TypeId) -> bool {
     btf.decl_tags(id, None).any(|tag| tag == TAG)
 }
 
-/// Whether the kernel may have the function as a kfunc. One that was built without what a kfunc
-/// belongs to has the function and does not offer it; BTF tells, unless it tags none at all.
+/// Whether the kernel may offer the function as a kfunc. A kernel built without the related feature
+/// may contain the function without registering it, which its BTF shows if it tags kfuncs at all.
 fn may_be_kfunc(func: Type<'_>) -> bool {
     let btf = func.btf();
     is_tagged(btf, func.id()) || btf.find_by_name_kind(TAG, Kind::DeclTag).is_none()
@@ -266,12 +266,12 @@ impl<'a> Callees<'a> {
         if insn.off == 0 { self.0.get(&insn.imm).copied() } else { None }
     }
 
-    /// What the passes must know.
+    /// The facts that the passes need.
     pub(crate) fn facts(&self, insn: &Insn) -> CallFacts {
         self.get(insn).map(|callee| callee.facts()).unwrap_or_default()
     }
 
-    /// What the load refuses of a call, whether or not it is reached.
+    /// Checks that the load makes for every call, reachable or not.
     pub(crate) fn add_kfunc_call(
         &self,
         (prog, symbols): (&Program, Option<&KernelSymbols>),
@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Seen on 6.18.44, built without the part that checks signatures.
+    /// Tested on 6.18.44, built without signature verification.
     #[test]
     fn a_function_without_the_tag_is_not_offered() {
         let allowed = |tagged: Option<&str>| {

@@ -12,7 +12,7 @@ use skep_uapi::ProgFlags;
 use skep_uapi::kfunc::KfuncFlags;
 
 impl Env<'_> {
-    /// Enters and leaves sections; refuses what may not be called inside of one.
+    /// Enters and leaves sections; refuses calls that are not allowed inside of one.
     pub(super) fn check_sections(&mut self, meta: &Meta<'_>) -> Check {
         self.check_rcu_section(meta)?;
         let (special, name) = (meta.callee.special, meta.callee.name);
@@ -89,13 +89,13 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// A program that cannot sleep runs in such a section.
+    /// Whether the whole program runs in such a section because it is not sleepable.
     fn runs_under_rcu(&self) -> bool {
         !(self.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
             || self.walk.cur.meta.in_sleepable)
     }
 
-    /// Iterators that were made inside of the section may not be used any more.
+    /// Invalidates iterators that were created in the section.
     fn end_rcu_iterators(&mut self) {
         use crate::state::stack::SlotType;
         for frameno in 0..self.walk.cur.frames.len() as u32 {

@@ -1,6 +1,6 @@
 //! Which struct is the context of a program type, for programs and inside the kernel.
 //!
-//! The kernel's BTF says it itself: `struct bpf_ctx_convert` has two members for each program type.
+//! The kernel's BTF says it: `struct bpf_ctx_convert` has two members for each program type.
 //!
 //! Kernel: `btf_is_prog_ctx_type`, `get_kern_ctx_btf_id` (6.18).
 
@@ -14,14 +14,14 @@ fn ctx_member<'a>(btf: &'a Btf, prog_type: ProgType, which: &str) -> Option<Type
     convert.members().find(|m| m.is_named(&name)).map(|m| btf.ty(m.ty))
 }
 
-/// Whether programs call the kernel struct `tname` by the name `pname`.
+/// Whether programs use the name `pname` for the kernel struct `tname`.
 ///
 /// Kernel: `btf_is_projection_of`.
 pub(super) fn is_projection_of(pname: &str, tname: &str) -> bool {
     matches!((pname, tname), ("__sk_buff", "sk_buff") | ("xdp_md", "xdp_buff"))
 }
 
-/// Whether the pointer type `ptr` is one to the context of the program type.
+/// Whether the pointer type `ptr` points to the context of the program type.
 pub(super) fn is_prog_ctx_type(btf: &Btf, ptr: Type<'_>, prog_type: ProgType) -> bool {
     let mut t = ptr.target();
     if prog_type == ProgType::Kprobe {
@@ -50,7 +50,7 @@ pub(super) fn is_prog_ctx_type(btf: &Btf, ptr: Type<'_>, prog_type: ProgType) ->
     false
 }
 
-/// The kernel's struct behind the context of the program type.
+/// The kernel struct of the program type's context.
 pub(super) fn kern_ctx_btf_id(btf: &Btf, prog_type: ProgType) -> Result<TypeId, String> {
     let Some(kern) = ctx_member(btf, prog_type, "_kern") else {
         return Err("context of this program type is unknown".into());

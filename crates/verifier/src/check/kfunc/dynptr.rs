@@ -1,8 +1,8 @@
 //! Dynptrs: two stack slots that only the kernel reads and writes, and what is invalidated with
 //! them.
 //!
-//! Every dynptr has an id of its own; slices of it carry that id, so that they die when the dynptr
-//! is overwritten. A dynptr to a ring buffer record is a reference; its clones share it.
+//! Every dynptr has its own id; slices of it carry that id, so that they are invalidated when the
+//! dynptr is overwritten. A dynptr to a ring buffer record is a reference; its clones share it.
 //!
 //! # Invariants
 //! 1. `Dynptr` fills both slots of a dynptr or none; both hold a register `ConstDynptr` of the same
@@ -21,10 +21,10 @@ use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use crate::state::stack::{BPF_REG_SIZE, SlotType};
 
-/// Slots of a dynptr.
+/// Number of slots of a dynptr.
 const BPF_DYNPTR_NR_SLOTS: usize = 2;
 
-/// Flags of a type that name a kind of dynptr.
+/// Type flags for the kinds of dynptrs.
 const KINDS: [(TypeFlag, DynptrKind); 5] = [
     (TypeFlag::DYNPTR_TYPE_LOCAL, DynptrKind::Local),
     (TypeFlag::DYNPTR_TYPE_RINGBUF, DynptrKind::Ringbuf),
@@ -33,19 +33,19 @@ const KINDS: [(TypeFlag, DynptrKind); 5] = [
     (TypeFlag::DYNPTR_TYPE_SKB_META, DynptrKind::SkbMeta),
 ];
 
-/// What a helper or kfunc wants of a dynptr argument.
+/// What a helper or kfunc requires of a dynptr argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DynptrArg {
     pub(crate) regno: u8,
-    /// `MEM_UNINIT`: it is made by the call; `MEM_RDONLY`: it is not changed; `DYNPTR_TYPE_*`: its
-    /// kind.
+    /// `MEM_UNINIT`: the call initializes it; `MEM_RDONLY`: the call does not change it;
+    /// `DYNPTR_TYPE_*`: its kind.
     pub(crate) flags: TypeFlag,
-    /// Of a clone, the reference of what it is cloned from; else 0.
+    /// For a clone, the reference of the original; otherwise 0.
     pub(crate) clone_ref_obj_id: u32,
 }
 
 impl DynptrKind {
-    /// The kind that flags of a type name. Kernel: `arg_to_dynptr_type`.
+    /// The kind for these type flags. Kernel: `arg_to_dynptr_type`.
     pub(crate) fn of_flags(flags: TypeFlag) -> DynptrKind {
         let row = KINDS.iter().find(|row| flags.contains(row.0));
         row.map_or(DynptrKind::Invalid, |row| row.1)
@@ -77,7 +77,7 @@ fn kind_of(reg: &Reg) -> (DynptrKind, bool) {
 }
 
 impl Env<'_> {
-    /// Checks the dynptr argument in R`arg.regno`; makes the dynptr if the call does.
+    /// Checks the dynptr argument in R`arg.regno`, and creates the dynptr if the call does.
     pub(crate) fn process_dynptr_func(&mut self, arg: DynptrArg) -> Check {
         let DynptrArg { regno, flags, .. } = arg;
         let reg = self.reg(regno);
@@ -116,7 +116,7 @@ impl Env<'_> {
     }
 
     fn is_dynptr_reg_valid_uninit(&mut self, reg: &Reg) -> bool {
-        // What is not allocated yet is refused, or allocated, by the access that follows.
+        // The access that follows refuses or allocates stack that is not allocated yet.
         if !reg.ty.is(Base::Stack) {
             return false;
         }
@@ -152,7 +152,7 @@ impl Env<'_> {
 
     fn mark_stack_slots_dynptr(&mut self, reg: &Reg, arg: DynptrArg) -> Check {
         let at = self.dynptr_slots(reg).map_err(NoSlots::stop)?;
-        // The two slots may belong to two dynptrs.
+        // The two slots may belong to two different dynptrs.
         for spi in at.iter() {
             self.destroy_if_dynptr_stack_slot(at.frameno, spi)?;
         }
@@ -175,7 +175,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// The dynptr that `reg` points to is released: it, its clones and their slices die.
+    /// Releases the dynptr that `reg` points to: invalidates it, its clones and their slices.
     pub(crate) fn unmark_stack_slots_dynptr(&mut self, reg: &Reg) -> Check {
         let at = self.dynptr_slots(reg).map_err(NoSlots::stop)?;
         let slot = self.spilled(at.frameno, at.spi);
@@ -185,7 +185,7 @@ impl Env<'_> {
         }
         let ref_obj_id = slot.ref_obj_id;
         release_reference(self, ref_obj_id);
-        // The kernel looks for clones in that frame alone.
+        // The kernel only looks for clones in that frame.
         for frameno in 0..self.walk.cur.frames.len() as u32 {
             for spi in 1..self.walk.cur.frames[frameno as usize].slots().len() {
                 if self.walk.slot(frameno, spi).types[0] != SlotType::Dynptr {
@@ -201,7 +201,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// A write to slot `spi` of frame `frameno` ends the dynptr that lives there, and its slices.
+    /// A write to slot `spi` of frame `frameno` destroys the dynptr there, and its slices.
     pub(crate) fn destroy_if_dynptr_stack_slot(&mut self, frameno: u32, spi: usize) -> Check {
         if self.walk.slot(frameno, spi).types[0] != SlotType::Dynptr {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Lists and trees: roots, nodes, the lock around them, and who owns a node.
+//! Lists and trees: roots, nodes, the lock that protects them, and ownership of nodes.
 //!
-//! A node that is put into a list or tree stays readable while the lock is held, but the program no
-//! longer owns it.
+//! A node that was inserted stays readable while the lock is held, but the program no longer owns
+//! it.
 //!
 //! Kernel: `__process_kf_arg_ptr_to_graph_root`, `__process_kf_arg_ptr_to_graph_node`,
 //! `check_reg_allocation_locked`, `ref_set_non_owning`, `ref_convert_owning_non_owning` (6.18).
@@ -17,7 +17,8 @@ use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{FieldKind, SpecialField, TypeId};
 
-/// The object behind a node of a list or tree: as what `bpf_list_pop_front` and its kind return.
+/// The pointer that `bpf_list_pop_front` and similar kfuncs return: to the object that contains the
+/// node.
 ///
 /// Kernel: `mark_reg_graph_node`.
 pub(super) fn graph_node(root: &SpecialField) -> Reg {
@@ -56,7 +57,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// Checks that the lock beside the list or tree is held.
+    /// Checks that the lock in the same object as the list or tree is held.
     fn check_reg_allocation_locked(&self, reg: &Reg, what: &str) -> Check {
         let home = match reg.map() {
             Some(map) => LockHome::Map(map),
@@ -123,7 +124,7 @@ impl Env<'_> {
         callee.is_some_and(|callee| callee.special == Special::RbtreeAdd)
     }
 
-    /// The pointer no longer owns its object: it is good while the lock is held.
+    /// Makes the pointer non-owning: it is valid only while the lock is held.
     pub(super) fn ref_set_non_owning(&self, reg: &mut Reg) -> Check {
         if self.walk.cur.refs.active_locks == 0 {
             return Err(Stop::Bug("non-owning reference without lock".into()));
@@ -135,8 +136,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// The node in R2 goes into the list or tree: it is given away, and pointers to it stay as
-    /// non-owning ones.
+    /// The node in R2 is inserted: its reference is given up, and pointers to it become non-owning.
     pub(super) fn give_node_away(&mut self, meta: &Meta<'_>) -> Check {
         let id = self.reg(2).ref_obj_id;
         let held = self.walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);
@@ -162,7 +162,7 @@ impl Env<'_> {
 }
 
 impl Facts<'_> {
-    /// The special field of that kind at `off` of what `reg` points to.
+    /// The special field of that kind at `off` in the object that `reg` points to.
     pub(super) fn field_at(&self, reg: &Reg, off: u32, kind: FieldKind) -> Option<SpecialField> {
         self.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
     }

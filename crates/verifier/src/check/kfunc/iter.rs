@@ -1,8 +1,8 @@
 //! Open-coded iterators: their state on the stack, and the two outcomes of their next method.
 //!
-//! `bpf_iter_X_new` makes the state and is a reference, `bpf_iter_X_next` either gives an element
-//! or is drained, `bpf_iter_X_destroy` gives the reference back. Each call of next is walked both
-//! ways; loops over one end because states at the call converge.
+//! `bpf_iter_X_new` creates the state and acquires a reference, `bpf_iter_X_next` either returns an
+//! element or is drained, `bpf_iter_X_destroy` releases the reference. Each call of next is walked
+//! both ways; loops terminate because states at the call converge.
 //!
 //! Kernel: `process_iter_arg`, `process_iter_next_call`, `mark_stack_slots_iter` (6.18).
 
@@ -19,7 +19,7 @@ use crate::state::stack::{BPF_REG_SIZE, SlotType};
 use skep_btf::{Kind, TypeId};
 use skep_uapi::kfunc::KfuncFlags;
 
-/// Why a pointer is not to an iterator that can be used.
+/// Why a pointer does not point to a usable iterator.
 enum BadIter {
     NotInitialized,
     OutsideRcu,
@@ -117,7 +117,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// After a call of next: one branch has an element, the current path goes on with none.
+    /// After a call of next: one branch has an element, the current path continues without one.
     pub(super) fn process_iter_next_call(&mut self, at: Slots) -> Check {
         let mut cur = self.spilled(at.frameno, at.spi);
         let Extra::Iter { btf_id, active, depth } = cur.extra else {

@@ -12,7 +12,7 @@ use skep_btf::SpecialField;
 pub(super) struct MapArg {
     /// Index in `Facts::maps`.
     pub(super) map: u32,
-    /// Tells two lookups of an inner map apart.
+    /// Distinguishes two lookups of an inner map.
     pub(super) uid: u32,
 }
 
@@ -35,22 +35,22 @@ pub(super) struct ArgType {
 #[derive(Clone, Debug)]
 pub(super) struct Meta<'a> {
     pub(super) callee: Callee<'a>,
-    /// Reference that an argument carries.
+    /// Reference held by an argument.
     pub(super) ref_obj_id: u32,
     /// Argument register that the call releases, 0 for none.
     pub(super) release_regno: u8,
     /// Callback.
     pub(super) subprogno: u32,
-    /// Size of the memory returned, 0 if not known.
+    /// Size of the returned memory, 0 if unknown.
     pub(super) r0_size: u32,
     pub(super) r0_rdonly: bool,
-    /// Type that `bpf_cast_to_kern_ctx` gives.
+    /// Type returned by `bpf_cast_to_kern_ctx`.
     pub(super) ret_btf_id: u32,
     /// Constant argument.
     pub(super) arg_constant: Option<u64>,
     /// Type of the object argument.
     pub(super) arg_type: Option<ArgType>,
-    /// `bpf_refcount_acquire` of an object that the program owns: it cannot fail.
+    /// `bpf_refcount_acquire` of an object that the program owns, which cannot fail.
     pub(super) arg_owning_ref: bool,
     /// An argument is the program itself.
     pub(super) arg_prog: bool,

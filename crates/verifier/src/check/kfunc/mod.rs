@@ -116,7 +116,7 @@ fn clear_caller_saved_regs(walk: &mut Walk) {
 }
 
 impl Env<'_> {
-    /// A lock may not be had: one branch goes on with an errno and without it.
+    /// Acquiring the lock may fail: pushes a branch with an errno and without the lock.
     fn push_failed_lock(&mut self) -> Check {
         let saved: [Reg; 6] = std::array::from_fn(|i| self.reg(i as u8));
         let scratched = self.walk.scratched_regs;

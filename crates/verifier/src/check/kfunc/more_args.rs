@@ -19,8 +19,8 @@ use skep_uapi::limits::BPF_MAX_VAR_SIZ;
 use skep_uapi::{AttachType, ProgType};
 
 impl Env<'_> {
-    /// Checks the size in R`regno` and that the memory before it may be read and written;
-    /// `takes_null`: the kfunc looks for NULL there.
+    /// Checks the size in R`regno` and that the memory argument before it may be read and written.
+    /// `takes_null`: the kfunc checks for NULL.
     pub(super) fn check_kfunc_mem_size_reg(&mut self, regno: u8, takes_null: bool) -> Check {
         let (name, saved) = (self.walk.cur.frame().name(regno - 1), self.reg(regno - 1));
         if saved.ty.may_be_null() {
@@ -61,7 +61,7 @@ impl Env<'_> {
         crate::check::call::format::check_const_str(self, nth as u8 + 1)
     }
 
-    /// A work queue or task work in a map value.
+    /// Checks a pointer to the work queue or task work of a map value.
     ///
     /// Kernel: `process_wq_func`, `process_task_work_func`, `check_map_field_pointer`.
     pub(super) fn check_map_field_arg(

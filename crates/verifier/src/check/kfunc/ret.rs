@@ -31,7 +31,7 @@ fn mem(flags: TypeFlag, size: u32) -> Reg {
 }
 
 impl Env<'_> {
-    /// Gives R0 what the kfunc returns. R0 to R5 hold nothing any more.
+    /// Sets R0 to what the kfunc returns. R1 to R5 become unreadable.
     pub(super) fn set_kfunc_return(&mut self, meta: &Meta<'_>) -> Check {
         let btf = meta.callee.proto.btf();
         let t = btf.skip_modifiers(meta.callee.proto.target_id());
@@ -117,7 +117,7 @@ impl Env<'_> {
         Ok(btf_ptr(flags, to.id().0, false))
     }
 
-    /// Kfuncs whose result their prototype does not tell.
+    /// Kfuncs whose result does not follow from their prototype.
     fn special_return(&mut self, meta: &Meta<'_>, to: Type<'_>) -> Check<Option<Reg>> {
         let constant = meta.arg_constant.unwrap_or(0);
         let name = if to.kind() == Kind::Struct { to.name() } else { "" };
@@ -142,7 +142,7 @@ impl Env<'_> {
         let Ok(id) = u32::try_from(local_type_id) else {
             reject!(EINVAL, KfuncFault::TypeIdRange);
         };
-        // The kernel only takes the program's BTF with rows that refer to it.
+        // The kernel only loads the program's BTF if func info or line info refers to it.
         let has_rows =
             !self.facts.prog.func_info.is_empty() || !self.facts.prog.line_info.is_empty();
         let Some(btf) = self.facts.prog.btf.clone().filter(|_| has_rows) else {

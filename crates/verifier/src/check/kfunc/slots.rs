@@ -1,4 +1,4 @@
-//! Objects that live in stack slots: where they are, and reading and clearing their slots.
+//! Objects in stack slots: finding, reading and clearing their slots.
 //!
 //! Dynptrs, iterators and saved irq flags take whole slots. A pointer to one points to its lowest
 //! byte, so its first slot is the one with the highest index.
@@ -17,7 +17,7 @@ use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
 /// Kernel: `ERANGE`.
 const ERANGE: i32 = 34;
 
-/// Slots of an object: `nr` of them, the first at `spi` and the others below that index.
+/// The `nr` slots of an object, the first at `spi`, the others at lower indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slots {
     pub(crate) frameno: u32,
@@ -25,17 +25,17 @@ pub(crate) struct Slots {
     pub(crate) nr: usize,
 }
 
-/// There is no such place for an object on the stack.
+/// Why there is no place for an object there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoSlots {
-    /// Not allocated yet: an access would grow the stack, or refuse.
+    /// Not allocated yet: an access would grow the stack or be refused.
     OutOfRange,
-    /// Not at the start of a slot; the message is in the log.
+    /// Not at the start of a slot; the message has been written to the log.
     Misplaced(KfuncFault),
 }
 
 impl NoSlots {
-    /// The refusal, where nothing else is said of it.
+    /// The refusal, if no other message applies.
     pub(crate) fn stop(self) -> Stop {
         match self {
             NoSlots::OutOfRange => Stop::refuse_silently(ERANGE, KfuncFault::SlotOutside),
@@ -45,11 +45,11 @@ impl NoSlots {
 }
 
 impl Slots {
-    /// Their indices, the first slot first.
+    /// Slot indices, the first slot first.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         (self.spi + 1 - self.nr..=self.spi).rev()
     }
-    /// One bit for each.
+    /// A bit for each slot.
     pub(crate) fn mask(self) -> u64 {
         self.iter().fold(0, |mask, spi| mask | 1 << spi)
     }
@@ -83,7 +83,7 @@ impl Env<'_> {
         Ok(Slots { frameno, spi, nr })
     }
 
-    /// The insn reads the object.
+    /// The insn reads the object's slots.
     pub(crate) fn mark_slots_read(&mut self, at: Slots) {
         for spi in at.iter() {
             self.mark_stack_read(at.frameno, 1 << spi);
@@ -101,7 +101,7 @@ impl Env<'_> {
         self.mark_stack_write(at.frameno, at.mask());
     }
 
-    /// There is nothing in the slots any more.
+    /// Makes the slots invalid.
     pub(crate) fn clear_slots(&mut self, at: Slots) {
         for spi in at.iter() {
             *self.walk.cur.frames[at.frameno as usize].slot_mut(spi) = Slot::default();
@@ -110,7 +110,7 @@ impl Env<'_> {
         self.mark_stack_write(at.frameno, at.mask());
     }
 
-    /// The callee writes `bytes` bytes at the pointer in R`regno`, eight at a time.
+    /// Simulates that the callee writes `bytes` bytes at the pointer in R`regno`, eight at a time.
     pub(crate) fn write_object(&mut self, regno: u8, bytes: i32) -> Check {
         for off in (0..bytes).step_by(BPF_REG_SIZE as usize) {
             check_mem_access(
@@ -131,7 +131,7 @@ impl Env<'_> {
 }
 
 impl Walk {
-    /// The slots themselves, the first first.
+    /// The slots, the first one first.
     pub(crate) fn slots_at(&self, at: Slots) -> impl Iterator<Item = Slot> + '_ {
         at.iter().map(move |spi| self.slot(at.frameno, spi))
     }

@@ -14,7 +14,7 @@ use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
 use skep_uapi::kfunc::KfuncFlags;
 
-/// Modifiers of pointers that may be trusted. Kernel: `BPF_REG_TRUSTED_MODIFIERS`.
+/// Modifiers that trusted pointers may have. Kernel: `BPF_REG_TRUSTED_MODIFIERS`.
 const TRUSTED_MODIFIERS: TypeFlag =
     TypeFlag::MEM_ALLOC.union(TypeFlag::PTR_TRUSTED).union(TypeFlag::NON_OWN_REF);
 
@@ -23,12 +23,12 @@ fn has_unsafe_modifiers(ty: RegType) -> bool {
     !TRUSTED_MODIFIERS.contains(ty.flags)
 }
 
-/// Whether the object stays until the RCU section ends.
+/// Whether the object is valid until the RCU section ends.
 fn is_rcu_reg(reg: &Reg) -> bool {
     reg.ty.has(TypeFlag::MEM_RCU)
 }
 
-/// Whether one type is the other in a state before it can be used (`nf_conn___init`).
+/// Whether one type is an uninitialized version of the other (`nf_conn___init`).
 ///
 /// Kernel: `btf_type_ids_nocast_alias`.
 fn is_nocast_alias(a: &str, b: &str) -> bool {
@@ -37,7 +37,7 @@ fn is_nocast_alias(a: &str, b: &str) -> bool {
 }
 
 impl Env<'_> {
-    /// Checks that the pointer in R`regno` may be trusted as far as the kfunc wants it.
+    /// Checks that the pointer in R`regno` is as trusted as the kfunc requires.
     pub(super) fn check_trust(&self, meta: &Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let rcu = meta.callee.has(KfuncFlags::RCU);
         if (!rcu && !meta.callee.wants_trusted_args()) || reg.is_trusted() {

@@ -8,16 +8,16 @@ use crate::state::reg_type::RegType;
 /// One access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemAccess {
-    /// The pointer.
+    /// The register that holds the pointer.
     pub(crate) regno: u8,
-    /// Bytes from where it points; its own fixed offset not included.
+    /// Offset in bytes, without the pointer's own fixed offset.
     pub(crate) off: i32,
     /// Bytes.
     pub(crate) size: i32,
     pub(crate) ty: AccessType,
-    /// Register that is loaded or stored; `None` for an immediate, or for nothing in particular.
+    /// Register that is loaded or stored; `None` for an immediate or if there is none.
     pub(crate) value_regno: Option<u8>,
-    /// Must be aligned whatever the program's flags say (atomics).
+    /// Requires alignment regardless of the program's flags (atomics).
     pub(crate) strict_alignment_once: bool,
     /// Loads sign-extend.
     pub(crate) is_ldsx: bool,
@@ -36,7 +36,7 @@ pub(crate) enum AccessType {
     Write,
 }
 
-/// Refuses a store of a pointer where the program could read it back as a number.
+/// Refuses to store a pointer where the program could read it back as a number.
 #[inline]
 pub(crate) fn check_no_leak(env: &Env<'_>, at: MemAccess, into: Word) -> Check {
     if at.is_write()
@@ -48,7 +48,7 @@ pub(crate) fn check_no_leak(env: &Env<'_>, at: MemAccess, into: Word) -> Check {
     Ok(())
 }
 
-/// The register loaded into, if there is one, holds something unknown.
+/// Makes the destination of a load, if there is one, unknown.
 #[inline]
 pub(crate) fn mark_loaded_unknown(walk: &mut Walk, at: MemAccess) {
     if at.ty == AccessType::Read
@@ -58,13 +58,13 @@ pub(crate) fn mark_loaded_unknown(walk: &mut Walk, at: MemAccess) {
     }
 }
 
-/// What a load from the context gives.
+/// What a load from the context yields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CtxLoad {
     pub(super) ty: RegType,
-    /// For pointers into the kernel's types.
+    /// For pointers to kernel types.
     pub(super) btf_id: u32,
     pub(super) ref_obj_id: u32,
-    /// The result of the function that the program is attached to.
+    /// Whether it is the return value of the function that the program is attached to.
     pub(super) is_retval: bool,
 }

@@ -9,7 +9,8 @@ use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::Tnum;
 
-/// `NET_IP_ALIGN` of machines that need alignment: packets start this far off a word.
+/// `NET_IP_ALIGN` of machines that need alignment: packets start at this offset from a word
+/// boundary.
 const NET_IP_ALIGN: i32 = 2;
 
 /// Refuses a misaligned access.
@@ -31,7 +32,7 @@ pub(crate) fn check_ptr_alignment(facts: &Facts<'_>, reg: &Reg, at: MemAccess) -
         reject!(EACCES, MemFault::MisalignedPacket { start, var, fixed, off, size });
     }
     let what = description(reg.ty);
-    // What other kernels say of the first two.
+    // Some kernels print the sum of the fixed and variable offset.
     let sum = var.add(Tnum::constant(i64::from(fixed) as u64));
     let signed = sum.value as i64;
     let sum = if sum.is_const() && signed < 0 { signed.to_string() } else { sum.to_string() };

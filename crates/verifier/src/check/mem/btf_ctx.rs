@@ -1,4 +1,4 @@
-//! Contexts that are the arguments of a function of the kernel, 8 bytes each.
+//! Contexts that consist of a kernel function's arguments, 8 bytes each.
 //!
 //! Kernel: `btf_ctx_access`, `tracing_prog_ctx_access`, `prog_args_trusted` (6.18).
 
@@ -24,7 +24,7 @@ struct Func<'a> {
     skip: usize,
 }
 
-/// What argument is at `off`; `None` if it cannot be loaded so.
+/// The argument at `off`; `None` if it cannot be loaded this way.
 pub(super) fn find_btf_access(
     env: &mut Env<'_>,
     at: MemAccess,
@@ -73,12 +73,12 @@ pub(super) fn find_btf_access(
     pointer_arg(env, (&func, arg, param_name), ty, load)
 }
 
-/// Skips modifiers one by one (not typedefs alone): what the kernel calls `btf_type_is_modifier`.
+/// Skips the modifiers that the kernel's `btf_type_is_modifier` accepts, one by one.
 fn skip_modifiers(btf: &skep_btf::Btf, id: TypeId) -> Type<'_> {
     btf.skip_modifiers(id)
 }
 
-/// Index of the argument at `off`: structs may take more than 8 bytes.
+/// Index of the argument at `off`; structs may take more than 8 bytes.
 ///
 /// Kernel: `btf_ctx_arg_idx` (6.18).
 fn arg_idx(func: &Func<'_>, off: i32) -> usize {
@@ -107,7 +107,7 @@ fn is_small_int(ty: Type<'_>) -> bool {
     ty.kind() == Kind::Int && ty.stated_size().is_some_and(|size| size <= 8)
 }
 
-/// Whether the function's result follows its arguments.
+/// Whether the return value follows the arguments.
 fn has_retval(facts: &Facts<'_>) -> bool {
     matches!(
         facts.prog.attach_type(),
@@ -192,7 +192,7 @@ fn pointer_arg(
     Ok(Some(load))
 }
 
-/// What is special about argument `arg` of an iterator.
+/// Special properties of argument `arg` of an iterator.
 fn iter_arg(func: &str, arg: usize) -> Check<Option<IterArg>> {
     match iter_args(func) {
         Some(args) => Ok(args.iter().find(|a| usize::from(a.0) == arg).map(|a| a.1)),
@@ -205,7 +205,7 @@ fn is_raw_tp(facts: &Facts<'_>) -> bool {
         && facts.prog.attach_type() == Some(AttachType::TraceRawTp)
 }
 
-/// Whether pointers among the arguments are valid objects. Kernel: `prog_args_trusted`.
+/// Whether pointer arguments are valid objects. Kernel: `prog_args_trusted`.
 fn args_trusted(facts: &Facts<'_>) -> bool {
     if !facts.fields_have_trust {
         return false;
@@ -220,7 +220,7 @@ fn args_trusted(facts: &Facts<'_>) -> bool {
     }
 }
 
-/// Hooks that get objects which are not set up yet, or are gone already. Kernel:
+/// Hooks whose objects are not yet initialized or already being freed. Kernel:
 /// `untrusted_lsm_hooks`.
 fn is_untrusted_hook(facts: &Facts<'_>) -> bool {
     let AttachTarget::Kernel { name, .. } = &facts.prog.attach else { return true };
@@ -257,7 +257,7 @@ fn attach_func<'a>(facts: &Facts<'a>) -> Check<Func<'a>> {
         Kind::Typedef => {
             let name = target.name();
             let name = name.strip_prefix("btf_trace_").unwrap_or(name);
-            // The function behind it has names for its arguments, which say what may be NULL.
+            // The stub function names its parameters; a suffix of the name says which may be NULL.
             let stub = btf.find_by_name_kind(&format!("__bpf_trace_{name}"), Kind::Func);
             let proto = match stub {
                 Some(stub) => btf.ty(stub).target(),

@@ -1,4 +1,4 @@
-//! Loads and stores through pointers to types of BTF: the kernel's, or the program's own.
+//! Loads and stores through pointers to BTF types: the kernel's, or the program's own.
 //!
 //! Kernel: `check_ptr_to_btf_access`, `check_ptr_to_map_access`, `btf_struct_access` (6.18).
 
@@ -15,12 +15,12 @@ use skep_uapi::MapType;
 use skep_uapi::is_gpl_compatible;
 use std::sync::Arc;
 
-/// What lies at an offset of a struct.
+/// What is at an offset of a struct.
 pub(super) enum Found {
     Scalar,
-    /// Memory that is only read, by probes.
+    /// Memory that probes may read.
     Mem,
-    /// A pointer to a struct, with what its tag says.
+    /// A pointer to a struct, with the meaning of its tag.
     Ptr {
         to: TypeId,
         flags: TypeFlag,
@@ -69,7 +69,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     Ok(())
 }
 
-/// What some kernels say where the program type refuses a store.
+/// Adds the line that some kernels print when the program type does not permit a store.
 #[cold]
 fn refused_store(stop: Stop, name: &str, (at, off): (MemAccess, i32)) -> Stop {
     if matches!(&stop, Stop::Reject(it) if it.kind == RejectKind::Mem(MemFault::ObjectReadOnly)) {
@@ -96,7 +96,7 @@ fn untrusted_mem() -> Reg {
     }
 }
 
-/// What must hold before the struct is looked at.
+/// Checks on the pointer itself.
 fn check_pointer(
     facts: &Facts<'_>,
     reg: &Reg,
@@ -131,7 +131,7 @@ fn check_pointer(
     Ok(())
 }
 
-/// What the kernel keeps in allocated objects is not for loads and stores.
+/// Refuses loads and stores to fields of allocated objects that the kernel manages.
 fn refuse_special_fields((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check {
     let fields = skep_btf::object_fields(btf, id).unwrap_or_default();
     let hit = fields.iter().find(|f| {
@@ -145,7 +145,7 @@ fn refuse_special_fields((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) ->
     Ok(())
 }
 
-/// Whether what ends there is in the array of numbers that the struct ends in.
+/// Whether an access that ends at `end` is in a trailing array of integers.
 fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
     let array = ty.members().last().and_then(|last| ty.btf().skip_modifiers(last.ty).array());
     let of_numbers = array.is_some_and(|it| ty.btf().skip_modifiers(it.elem).kind() == Kind::Int);
@@ -182,7 +182,7 @@ fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> C
     }
 }
 
-/// A load from the kernel's struct behind a map.
+/// A load through a map pointer, from the kernel's struct.
 pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let def = super::map_value::map_def(env.facts, reg)?;
     let Some(btf) = env.facts.prog.kernel_btf.clone() else {
@@ -214,7 +214,7 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     Ok(())
 }
 
-/// The struct of the kernel that a map is. Kernel: `map_btf_id` of the map's operations.
+/// The kernel struct of a map. Kernel: `map_btf_id` of the map's operations.
 fn map_struct(def: &MapDef) -> &'static str {
     match def.map_type {
         MapType::Array

@@ -1,4 +1,4 @@
-//! Stores to structs of the kernel: a few program types may change a few fields.
+//! Stores to kernel structs: a few program types may change a few fields.
 //!
 //! Kernel: `btf_struct_access` of the program type: `bpf_tcp_ca_btf_struct_access`,
 //! `bpf_dummy_ops_btf_struct_access`, `nf_conntrack_btf_struct_access` (6.18).
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-/// Checks a store of `size` bytes at `off` of a struct of the kernel.
+/// Checks a store of `size` bytes at `off` of a kernel struct.
 pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
     let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
     match facts.prog.prog_type {
@@ -28,7 +28,7 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
                     let fields = facts.writable.fields(ty, &TCP_FIELDS[later..]);
                     check_fields(&fields, at, "tcp_sock")
                 }
-                // Seen on 6.12: the arguments are the program's to change.
+                // Tested on 6.12: the program may change its arguments.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
                 Some(Ops::SchedExt) => check_scheduler_store(facts, ty, at),
                 Some(Ops::TcpCongestion | Ops::Test) => {
@@ -59,10 +59,10 @@ fn check_dummy_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     Ok(())
 }
 
-/// Fields of a task that schedulers may change, as far as they reach. Seen on 6.18.15.
+/// Fields of a task that schedulers may change, up to their ends. Tested on 6.18.15.
 const TASK_FIELDS: [&[&str]; 3] = [&["scx", "slice"], &["scx", "dsq_vtime"], &["scx", "disallow"]];
 
-/// What else a scheduler stores to is refused without a word.
+/// Stores by a scheduler; others are refused without a message.
 fn check_scheduler_store(facts: &Facts<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     let is_inside = |field: &Field| off >= field.start as i32 && off + size <= field.end as i32;
     match ty.name() == "task_struct"
@@ -76,8 +76,8 @@ fn check_scheduler_store(facts: &Facts<'_>, ty: Type<'_>, (off, size): (i32, i32
 /// Fields of a connection that packet programs may change.
 const NF_CONN_FIELDS: [&[&str]; 1] = [&["mark"]];
 
-/// Fields of `tcp_sock` that congestion control may change; those that came last are first. Seen
-/// on 6.18: a store at each offset.
+/// Fields of `tcp_sock` that congestion control may change, most recently added first. Tested on
+/// 6.18 with a store at each offset.
 const TCP_FIELDS: [&[&str]; 10] = [
     &["snd_cwnd_stamp"],
     &["app_limited"],
@@ -90,7 +90,7 @@ const TCP_FIELDS: [&[&str]; 10] = [
     &["snd_ssthresh"],
     &["ecn_flags"],
 ];
-/// How many came last, and how many before them.
+/// The number of most recently added fields, and of those before them.
 const TCP_LIMITS: usize = 2;
 const TCP_PACING: usize = 2;
 
@@ -117,7 +117,7 @@ pub(crate) struct Field {
     is_array: bool,
 }
 
-/// The writable fields of the struct that programs of this type may change, once looked for.
+/// The fields that programs of this type may change in a kernel struct, found at the first store.
 #[derive(Default)]
 pub(crate) struct Writable(OnceCell<(TypeId, Vec<Field>)>);
 
@@ -131,9 +131,8 @@ impl Writable {
     }
 }
 
-/// The fields that `paths` name, as far as there are such. The first name of a path is looked for
-/// in `ty`, then in the struct at its start. One walk finds all of them: `tcp_sock` has hundreds of
-/// members.
+/// The fields named by `paths`, without missing ones. The first name of a path is looked up in `ty`,
+/// then in the struct at its start. One walk finds all of them: `tcp_sock` has hundreds of members.
 fn find_fields(ty: Type<'_>, paths: &[&[&str]]) -> Vec<Field> {
     let mut left: SmallVec<[&[&str]; 10]> = paths.iter().copied().collect();
     let mut found = Vec::new();

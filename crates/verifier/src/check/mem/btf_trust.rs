@@ -1,8 +1,7 @@
 //! How far a pointer that was read from a struct of the kernel can be trusted.
 //!
-//! Which fields keep the trust of their struct is written in the kernel's own BTF:
-//! `task_struct__safe_rcu` lists the fields of `task_struct` that are valid in an RCU section, and
-//! so on.
+//! The kernel's BTF says which fields are as trusted as their struct: `task_struct__safe_rcu` lists
+//! the fields of `task_struct` that are valid in an RCU section, and so on.
 //!
 //! Kernel: `check_ptr_to_btf_access`, `is_trusted_reg`, `btf_nested_type_is_trusted` (6.18).
 
@@ -12,7 +11,7 @@ use crate::state::reg_type::TypeFlag;
 use skep_btf::{Btf, Kind, TypeId};
 use skep_uapi::ProgFlags;
 
-/// Whether the path is in a section in which objects that RCU protects stay.
+/// Whether the path is in a section in which RCU-protected objects stay valid.
 ///
 /// Kernel: `in_rcu_cs` (6.18).
 pub(crate) fn in_rcu_cs(env: &Env<'_>) -> bool {
@@ -61,7 +60,7 @@ pub(super) fn field_flags(
     if tag.intersects(TypeFlag::MEM_PERCPU | TypeFlag::MEM_USER) { tag } else { untrusted }
 }
 
-/// Whether struct `NAME` has a twin `NAME<suffix>` that lists the field with that type.
+/// Whether a struct `NAME<suffix>` lists the field with that type.
 fn is_listed((btf, id): (&Btf, TypeId), suffix: &str, (to, field): (TypeId, &str)) -> bool {
     let Some(of) = btf.get(id) else { return false };
     let twin = format!("{}{suffix}", of.name());

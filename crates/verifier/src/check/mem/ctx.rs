@@ -58,7 +58,7 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     Ok(())
 }
 
-/// Whether the context of this kernel, as its BTF has it, ends before `end`.
+/// Whether this kernel's context, according to its BTF, ends before `end`.
 fn ctx_ends_before(facts: &Facts<'_>, end: i32) -> bool {
     let raw_tp =
         matches!(facts.prog.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
@@ -74,7 +74,7 @@ fn ctx_ends_before(facts: &Facts<'_>, end: i32) -> bool {
     found.is_some_and(|last| i64::from(end) > i64::from(last))
 }
 
-/// What the context has at `off`; `None` if that is no access for this kind of program.
+/// The context field at `off`; `None` if this kind of program may not access it.
 fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLoad>> {
     let (prog_type, attach_type) = (env.facts.prog.prog_type, env.facts.prog.expected_attach_type);
     let Some(layout) = CtxLayout::find(prog_type, attach_type) else {

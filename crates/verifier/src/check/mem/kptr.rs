@@ -1,4 +1,4 @@
-//! Pointers to objects of the kernel that live in map values.
+//! Kernel pointers stored in map values (kptrs).
 //!
 //! Kernel: `check_map_kptr_access`, `map_kptr_match_type`, `btf_ld_kptr_type`,
 //! `btf_struct_ids_match` (6.18).
@@ -14,7 +14,7 @@ use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, FieldKind, SpecialField, TypeId, Walk};
 use skep_insn::code::*;
 
-/// Types of the kernel whose objects stay until the end of an RCU section. Kernel:
+/// Kernel types whose objects stay valid until the end of an RCU section. Kernel:
 /// `rcu_protected_types`.
 const RCU_PROTECTED: [&str; 5] =
     ["prog_test_ref_kfunc", "cgroup", "bpf_cpumask", "task_struct", "bpf_crypto_ctx"];
@@ -23,12 +23,11 @@ const RCU_PROTECTED: [&str; 5] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointee {
     pub(crate) id: TypeId,
-    /// It is a type of the program, not of the kernel.
+    /// Whether it is a type of the program, not of the kernel.
     pub(crate) in_prog: bool,
 }
 
-/// Finds the type that a pointer field points to: the kernel's of that name, or else the program's
-/// own.
+/// The type that a kptr field points to: the kernel's type of that name, or else the program's own.
 pub(crate) fn kptr_pointee(facts: &Facts<'_>, field: &SpecialField) -> Check<Pointee> {
     let (Some(target), Some(own)) = (field.target, facts.prog.btf.as_deref()) else {
         return unsupported("a kptr to an unknown type");
@@ -49,7 +48,7 @@ fn type_name<'a>(facts: &Facts<'a>, id: TypeId, in_prog: bool) -> &'a str {
     btf_of(facts, in_prog).and_then(|btf| btf.get(id)).map_or("", |ty| ty.name())
 }
 
-/// A load or store of a whole pointer field; that it is whole is checked.
+/// A load or store of a whole kptr field; its offset and size have been checked.
 pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField) -> Check {
     let insn = env.insn();
     if insn.mode() != BPF_MEM {
@@ -101,7 +100,7 @@ fn load_kptr(env: &mut Env<'_>, value: u8, field: &SpecialField) -> Check {
     Ok(())
 }
 
-/// What a loaded pointer is good for.
+/// Flags of a loaded kptr.
 fn loaded_flags(env: &Env<'_>, field: &SpecialField, pointee: Pointee) -> TypeFlag {
     let name = type_name(env.facts, pointee.id, pointee.in_prog);
     let protected = pointee.in_prog || RCU_PROTECTED.contains(&name);
@@ -126,7 +125,7 @@ fn loaded_flags(env: &Env<'_>, field: &SpecialField, pointee: Pointee) -> TypeFl
     flags
 }
 
-/// Checks that the pointer in R`regno` may be put into the field.
+/// Checks that the pointer in R`regno` may be stored in the field.
 pub(crate) fn map_kptr_match_type(
     env: &mut Env<'_>,
     field: &SpecialField,
@@ -166,8 +165,8 @@ fn allowed_flags(kind: FieldKind, in_prog: bool) -> TypeFlag {
     if kind == FieldKind::KptrPercpu { flags | TypeFlag::MEM_PERCPU } else { flags }
 }
 
-/// Whether a pointer to `have`, `off` bytes from its start, is one to `need`: exactly, or (unless
-/// `strict`) because a `need` lies there in `have`.
+/// Whether a pointer to `have`, at offset `off`, is a pointer to `need`: the types are equal or
+/// (unless `strict`) `have` contains a `need` at that offset.
 pub(crate) fn btf_struct_ids_match(
     env: &mut Env<'_>,
     (have, off): (Pointee, i32),

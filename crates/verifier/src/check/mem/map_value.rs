@@ -85,7 +85,7 @@ pub(crate) fn check_map_access_type(env: &Env<'_>, span: Span, ty: AccessType) -
     Ok(())
 }
 
-/// Checks that the span lies in the value and touches nothing that the kernel keeps there.
+/// Checks that the span is within the value and does not touch fields that the kernel manages.
 pub(crate) fn check_map_access(env: &Env<'_>, span: Span, source: AccessSource) -> Check {
     let reg = env.reg(span.regno);
     let value_size = map_def(env.facts, &reg)?.value_size;
@@ -138,7 +138,7 @@ pub(crate) fn field_type_name(kind: FieldKind) -> &'static str {
     }
 }
 
-/// Whether no one can change the values any more. Kernel: `bpf_map_is_rdonly`.
+/// Whether the values can no longer be changed. Kernel: `bpf_map_is_rdonly`.
 fn is_constant(def: &MapDef) -> bool {
     def.is_rdonly_prog() && def.frozen && matches!(def.map_type, MapType::Array | MapType::Arena)
 }
@@ -157,7 +157,7 @@ impl ConstMaps for Vec<MapView<'_>> {
     }
 }
 
-/// The value of a map that is constant. Only maps of one element have an address to read from.
+/// Reads the value of a constant map. Only maps with one element support this.
 fn direct_read(def: &MapDef, off: i64, at: MemAccess) -> Check<u64> {
     if def.max_entries != 1 {
         return Err(Stop::refuse_silently(errno::ENOTSUPP, MemFault::MapOfManyReadOnce));

@@ -45,11 +45,11 @@ pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
     )
 }
 
-/// How a load is done.
+/// Rules for a load.
 pub(crate) struct LoadRules {
     pub(crate) strict: bool,
     pub(crate) is_ldsx: bool,
-    /// Paths may come with pointers of different trust.
+    /// Paths may reach the insn with pointers of different trust.
     pub(crate) allow_trust_mismatch: bool,
     pub(crate) what: &'static str,
 }
@@ -130,7 +130,7 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     save_aux_ptr_type(env, dst_type, false)
 }
 
-/// Checks one access, and gives the loaded register its value.
+/// Checks one access and sets the loaded register.
 pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
     let reg = env.reg(at.regno);
     align::check_ptr_alignment(env.facts, &reg, at)?;
@@ -155,7 +155,7 @@ pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
     Ok(())
 }
 
-/// `off` includes the fixed offset of the pointer.
+/// `off` includes the pointer's fixed offset.
 fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let ty = reg.ty;
     let nullable = ty.may_be_null();
@@ -182,7 +182,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
     }
 }
 
-/// An insn is rewritten by the type of its pointer: that must be the same on every path.
+/// Records the pointer type by which an insn is rewritten; it must be the same on every path.
 pub(crate) fn save_aux_ptr_type(
     env: &mut Env<'_>,
     ty: RegType,
@@ -193,8 +193,8 @@ pub(crate) fn save_aux_ptr_type(
         return Ok(());
     };
     if prev == ty || (may_mix(prev) && may_mix(ty)) {
-        // Of these only three matter later, to whoever would run the program: the fields of a map,
-        // memory that others see, and memory that may not be there.
+        // Three of these types matter later for running the program: a map's fields, memory that
+        // others can see, and memory that may not exist.
         let others_see = prev.is_own_memory() && !ty.is_own_memory();
         if ty.base == Base::ConstMapPtr {
             env.aux_mut().found = Found::PtrType(ty);
@@ -230,8 +230,8 @@ fn may_mix(ty: RegType) -> bool {
     )
 }
 
-/// Checks that `size` bytes at `off` of the map value in R`regno` are inside of it, as for a
-/// helper.
+/// Checks that `size` bytes at `off` of the map value in R`regno` are within it, with the rules for
+/// helpers.
 pub(crate) fn check_map_access(env: &Env<'_>, regno: u8, off: i32, size: u32) -> Check {
     let span = Span { regno, off, size: size as i32, zero_size_allowed: false };
     map_value::check_map_access(env, span, AccessSource::Helper)

@@ -28,7 +28,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
     Ok(())
 }
 
-/// Checks that the span lies in what a comparison with `data_end` has shown to be there.
+/// Checks that the span is within the range established by a comparison with `data_end`.
 pub(crate) fn check_packet_access(env: &Env<'_>, span: Span) -> Check {
     let reg = env.reg(span.regno);
     if env.facts.rules().offsets_are_bounds && reg.range() >= 0 {

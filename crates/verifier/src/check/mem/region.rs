@@ -9,7 +9,7 @@ use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::limits::BPF_MAX_VAR_OFF;
 
-/// What other kernels say of the lowest offset.
+/// Additional line of some kernels about the lowest offset.
 pub(super) const OUTSIDE: Word = "min value is outside of the allowed memory range";
 
 /// A range relative to a pointer; `off` includes its fixed offset.
@@ -18,7 +18,7 @@ pub(crate) struct Span {
     pub(crate) regno: u8,
     pub(crate) off: i32,
     pub(crate) size: i32,
-    /// Nothing at all may be accessed too.
+    /// An empty range is allowed too.
     pub(crate) zero_size_allowed: bool,
 }
 
@@ -29,7 +29,7 @@ impl Span {
     }
 }
 
-/// Checks that the span lies in `[0, mem_size)`, whatever the variable offset.
+/// Checks that the span is within `[0, mem_size)` for every value of the variable offset.
 pub(crate) fn check_mem_region_access(env: &Env<'_>, span: Span, mem_size: u32) -> Check {
     let Span { regno, mut off, .. } = span;
     let (mut smin, mut umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
@@ -55,8 +55,8 @@ pub(crate) fn check_mem_region_access(env: &Env<'_>, span: Span, mem_size: u32) 
     Ok(())
 }
 
-/// The least and the largest offset of a pointer, with its fixed one. What may be negative may be
-/// anything.
+/// The least and the largest offset of a pointer, including its fixed offset. If it may be
+/// negative, the largest is unknown.
 #[cold]
 fn whole_offset(reg: &Reg) -> (i64, u64) {
     let fixed = i64::from(reg.off);
@@ -71,12 +71,12 @@ fn whole_offset(reg: &Reg) -> (i64, u64) {
     }
 }
 
-/// A pointer may be anything from before its memory on.
+/// Refuses a pointer whose offset may be negative.
 pub(crate) fn refuse_negative(regno: u8) -> Check {
     reject!(EACCES, MemFault::MaybeNegative { regno: Regno(regno) })
 }
 
-/// Checks that the span lies in `[0, mem_size)`; `span.off` is all of the offset.
+/// Checks that the span is within `[0, mem_size)`; `span.off` is the whole offset.
 pub(crate) fn check_inside(env: &Env<'_>, span: Span, mem_size: u32) -> Check {
     let Span { regno, off, size, zero_size_allowed } = span;
     let size_ok = size > 0 || (size == 0 && zero_size_allowed);
@@ -99,7 +99,7 @@ pub(crate) fn check_inside(env: &Env<'_>, span: Span, mem_size: u32) -> Check {
     }
 }
 
-/// Checks that a pointer is what it was when it was made.
+/// Checks that a pointer has not been modified.
 ///
 /// Kernel: `check_ptr_off_reg`; with `fixed_off_ok` the fixed offset may have changed
 /// (`__check_ptr_off_reg`).
@@ -118,7 +118,7 @@ pub(crate) fn check_ptr_off_reg(reg: &Reg, regno: u8, fixed_off_ok: bool) -> Che
     Ok(())
 }
 
-/// Memory that a helper returned, a dynptr slice, a global function's argument.
+/// Memory returned by a helper, a dynptr slice, or an argument of a global function.
 pub(super) fn access_mem(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let rdonly = reg.ty.has(TypeFlag::MEM_RDONLY);
     if reg.ty.may_be_null() {
@@ -128,7 +128,7 @@ pub(super) fn access_mem(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
         reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     check_no_leak(env, at, "mem")?;
-    // Reads of untrusted memory are probes: nothing can go wrong.
+    // Reads of untrusted memory are probes, which cannot fault.
     if !(rdonly && reg.ty.has(TypeFlag::PTR_UNTRUSTED)) {
         check_mem_region_access(env, Span::of(at, off), reg.mem_size())?;
     }

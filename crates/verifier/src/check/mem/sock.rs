@@ -12,7 +12,7 @@ use crate::state::reg_type::Base;
 use skep_insn::code::{BPF_LDX, BPF_MEMSX};
 use skep_uapi::ctx::{CtxRange, SockPointer};
 
-/// Refuses the program for a load that some path walked and that cannot be converted.
+/// Refuses the program if a load that was walked cannot be converted.
 ///
 /// Kernel: `convert_ctx_accesses` (6.18).
 pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
@@ -36,7 +36,7 @@ pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
     Ok(())
 }
 
-/// A load of a signed number from an arena that some path walked.
+/// Whether a walked insn is a sign-extending load from an arena.
 fn extends_arena(env: &Env<'_>, i: usize) -> bool {
     let (insn, aux) = (env.facts.insns[i], env.learned.aux[i]);
     let is_signed = insn.class() == BPF_LDX && insn.mode() == BPF_MEMSX;

@@ -1,4 +1,4 @@
-//! The stack: whether an access is within its bounds, and how much of it is used.
+//! The stack: whether an access is within bounds, and how much stack is used.
 //!
 //! Kernel: `check_stack_access_within_bounds`, `grow_stack_state`, `check_stack_read`,
 //! `check_stack_write` (6.18).

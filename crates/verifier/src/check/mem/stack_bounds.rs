@@ -6,7 +6,8 @@ use crate::env::Env;
 use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
 
-/// Checks that the span lies in the stack for every variable offset, and makes the frame that deep.
+/// Checks that the span is within the stack for every variable offset, and grows the frame to
+/// include it.
 pub(crate) fn check_stack_access_within_bounds(
     env: &mut Env<'_>,
     span: Span,
@@ -15,7 +16,7 @@ pub(crate) fn check_stack_access_within_bounds(
     check_stack_bounds(env, span, (ty, false))
 }
 
-/// The same, for a helper or for an insn.
+/// The same for an access by a helper or an insn.
 pub(crate) fn check_stack_bounds(
     env: &mut Env<'_>,
     span: Span,
@@ -64,7 +65,7 @@ pub(crate) fn check_stack_bounds(
     Err(Stop::refuse(errno, kind))
 }
 
-/// Makes the stack of a frame at least `bytes` deep.
+/// Grows the stack of a frame to at least `bytes`.
 #[inline]
 pub(crate) fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: AccessType) {
     let rules = env.facts.rules();
@@ -73,7 +74,7 @@ pub(crate) fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: 
         return;
     }
     let depth = (bytes as u32).next_multiple_of(8);
-    // Where stack that nothing wrote is not read, an access to none of it makes no more of it.
+    // On kernels that do not allow reads of uninitialized stack, a read does not grow it.
     if ty == AccessType::Write || rules.unused_stack_read {
         frame.grow_stack(bytes);
     }

@@ -22,8 +22,8 @@ impl Env<'_> {
         }
     }
 
-    /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the
-    /// subprog.
+    /// An access at `off` of frame `frameno`. Outside of a fastcall pattern, it invalidates the
+    /// patterns of the subprog that use this slot.
     pub(crate) fn check_fastcall_stack_contract(&mut self, frameno: u32, off: i32) {
         let subprogno = self.walk.cur.frames[frameno as usize].meta.subprogno as usize;
         let at = (subprogno, self.walk.insn_idx as usize);
@@ -32,7 +32,7 @@ impl Env<'_> {
 }
 
 impl Walk {
-    /// Slot `spi` of frame `frameno`; invalid beyond what is allocated.
+    /// Slot `spi` of frame `frameno`; invalid beyond the allocated stack.
     pub(crate) fn slot(&self, frameno: u32, spi: usize) -> Slot {
         self.cur.frames[frameno as usize].slot(spi).copied().unwrap_or_default()
     }

@@ -13,17 +13,17 @@ use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_insn::code::BPF_JMP;
 
-/// A range that a helper fills without reading it: the caller then writes it byte by byte.
+/// A range that a helper fills without reading it; the caller then simulates byte writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawRange {
     pub(crate) regno: u8,
     pub(crate) access_size: i32,
 }
 
-/// Checks that all of the span may be read, and forgets what it held if a helper writes it.
+/// Checks that the whole span may be read, and makes it unknown if a helper writes it.
 ///
-/// `span.off` includes the fixed offset of the pointer, as everywhere. With `raw` the memory need
-/// not be initialized; the range is told there instead, unless its offset varies.
+/// `span.off` includes the pointer's fixed offset. With `raw`, the memory need not be initialized;
+/// the range is then recorded there, unless its offset varies.
 pub(crate) fn check_stack_range_initialized(
     env: &mut Env<'_>,
     span: Span,
@@ -73,7 +73,7 @@ pub(crate) fn check_stack_range_initialized(
     Ok(())
 }
 
-/// Whether the byte at `off` may be read; if `clobber`, its value is unknown from now on.
+/// Whether the byte at `off` may be read. If `clobber`, its value becomes unknown.
 fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool {
     let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
     let Some(slot) = env.walk.cur.frames[frameno as usize].slot(spi).copied() else { return false };

@@ -38,7 +38,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     Ok(())
 }
 
-/// A spilled number that is about to be filled is linked with the register again.
+/// Links a spilled scalar that is about to be filled with the destination register.
 fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
     let slot = env.walk.slot(frameno, spi);
     let mut reg = env.store.arena.reg(slot.spill);
@@ -52,9 +52,9 @@ fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
     }
 }
 
-/// A load from a slot with a spilled register; true if what is loaded is that register.
+/// A load from a slot with a spilled register; true if it yields that register.
 ///
-/// The slot and the register share an id only if they shared one before the fill.
+/// Slot and register share an id only if the spilled register had one before the fill.
 fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     let reg = env.store.arena.reg(slot.spill);
     let spill_size = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
@@ -97,12 +97,12 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     Ok(false)
 }
 
-/// Types of the bytes that are read, from the lowest address on.
+/// Types of the bytes read, from the lowest address.
 fn bytes_of(slot: &Slot, at: MemAccess) -> impl Iterator<Item = SlotType> + '_ {
     (0..at.size).map(move |i| byte_of(slot, at.off + i))
 }
 
-/// Type of the byte at `off`. Bytes of a slot are numbered from its top, as offsets fall.
+/// Type of the byte at `off`. Bytes of a slot are numbered from its top, as offsets decrease.
 fn byte_of(slot: &Slot, off: i32) -> SlotType {
     slot.types[(-off - 1) as usize % 8]
 }
@@ -138,7 +138,7 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
     Ok(())
 }
 
-/// What a load of data gives: zero if all bytes are.
+/// The result of a load of data: zero if all bytes are.
 fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) {
     let mut zeros = 0;
     for off in from..to {

@@ -25,7 +25,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         sanitize(env, (frameno, spi), at, reg);
     }
     env.destroy_if_dynptr_stack_slot(frameno, spi)?;
-    // What was cut from that dynptr is a number now.
+    // What was a slice of the dynptr just destroyed is a scalar now.
     let reg = at.value_regno.map(|r| env.reg(r));
     let starts_slot = at.off % 8 == 0;
     if starts_slot && whole {
@@ -54,8 +54,8 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                     env.walk.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
-                // The slot keeps how far the number is from what it was linked with, without the
-                // id: a loop compares it, nothing else does.
+                // The slot keeps the constant offset but not the id; only the comparison of states
+                // in loops reads it.
                 name.id = 0;
             }
             save_register_state(env, (frameno, spi), name, at.size);
@@ -85,12 +85,12 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     Ok(())
 }
 
-/// Whether a slot remembers the scalar.
+/// Whether a scalar stored to a slot is remembered.
 fn keeps_scalar(rules: &Behaviours, reg: &Reg) -> bool {
     rules.any_number_spilled || reg.val != Reg::unknown().val && !reg.is_null()
 }
 
-/// Without privileges a spilled pointer can be overwritten as a whole only.
+/// Unprivileged programs may overwrite a spilled pointer only as a whole.
 fn check_no_corruption(env: &Env<'_>, frameno: u32, spi: usize, whole: bool) -> Check {
     if env.facts.allow_ptr_leaks || whole {
         return Ok(());
@@ -101,7 +101,7 @@ fn check_no_corruption(env: &Env<'_>, frameno: u32, spi: usize, whole: bool) -> 
     Ok(())
 }
 
-/// A store that could be bypassed by a speculative load must be waited for.
+/// Marks a store that a speculative load could bypass: it needs a barrier.
 fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg: Option<Reg>) {
     let types = env.walk.slot(frameno, spi).types;
     let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
@@ -112,7 +112,7 @@ fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg:
     }
 }
 
-/// A store that is no spill: bytes of data, zero or not.
+/// A store that is not a spill: bytes of data, zero or not.
 fn write_data(
     env: &mut Env<'_>,
     (frameno, spi): (u32, usize),
@@ -126,7 +126,8 @@ fn write_data(
         None => is_st_mem(insn.code) && insn.imm == 0,
     };
     if zero && let Some(regno) = at.value_regno {
-        // The slot's zero bytes will not lead back to the register, so its value matters now.
+        // Backtracking from the slot's zero bytes does not reach the register, so it is marked
+        // precise now.
         env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
         env.mark_chain_precision(regno)?;
     }
@@ -138,7 +139,7 @@ fn write_data(
     Ok(())
 }
 
-/// What was spilled in the slot is lost: its bytes are data.
+/// The slot without its spilled register: its bytes become data.
 fn without_spill(mut slot: Slot) -> Slot {
     slot.spill = PackedReg::NOT_INIT;
     if is_special(slot.types[7]) {
@@ -153,13 +154,13 @@ fn end_spill(walk: &mut Walk, (frameno, spi): (u32, usize)) {
     walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
-/// The register is lost, and the slot's bytes stay those of one.
+/// Drops the spilled register but leaves the types of the bytes.
 fn forget_register(walk: &mut Walk, (frameno, spi): (u32, usize)) {
     let slot = Slot { spill: PackedReg::NOT_INIT, ..walk.slot(frameno, spi) };
     walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
-/// Puts a register into the top `size` bytes of a slot.
+/// Stores a register in the top `size` bytes of a slot.
 fn save_register_state(
     env: &mut Env<'_>,
     (frameno, spi): (u32, usize),
@@ -172,7 +173,7 @@ fn save_register_state(
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
     for ty in &mut slot.types[..first] {
-        // Zero bytes stay zero; bytes never written stay so.
+        // Zero bytes stay zero, and bytes that were never written stay invalid.
         let stays = *ty == SlotType::Invalid || *ty == SlotType::Zero && zeros_stay;
         if !stays {
             *ty = SlotType::Misc;
@@ -205,7 +206,8 @@ pub(super) fn write_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Chec
     Ok(())
 }
 
-/// One byte that may be overwritten; true if it still holds zero because a zero is written.
+/// Writes one byte that the store may overwrite; true if it still holds zero because zero is
+/// written.
 fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool) -> Check<bool> {
     let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
     let insn_idx = env.walk.insn_idx;
@@ -242,26 +244,26 @@ fn is_st_mem(code: u8) -> bool {
     code & CLASS_MASK == BPF_ST && code & MODE_MASK == BPF_MEM
 }
 
-/// Whether a slot with this type in its last byte holds more than data.
+/// Whether a slot whose last byte has this type holds more than data.
 fn is_special(ty: SlotType) -> bool {
     !matches!(ty, SlotType::Invalid | SlotType::Misc | SlotType::Zero)
 }
 
-/// What was known of a byte is lost. Kernel: `scrub_spilled_slot`.
+/// Makes a byte unknown. Kernel: `scrub_spilled_slot`.
 pub(super) fn scrub(ty: &mut SlotType) {
     if *ty != SlotType::Invalid {
         *ty = SlotType::Misc;
     }
 }
 
-/// Whether the verifier remembers such a pointer on the stack.
+/// Whether the verifier keeps such a pointer when it is spilled.
 ///
 /// Kernel: `is_spillable_regtype` (6.18).
 pub(crate) fn is_spillable(ty: RegType) -> bool {
     !matches!(ty.base, Base::NotInit | Base::Scalar | Base::TpBuffer | Base::ConstDynptr)
 }
 
-/// Bits that the value may use.
+/// Number of bits that the value may use.
 #[inline]
 pub(crate) fn reg_width(reg: &Reg) -> u32 {
     64 - reg.val.umax.leading_zeros()

@@ -12,7 +12,8 @@ use super::super::subprogs::Subprogs;
 use crate::memory::capacity_bytes;
 use skep_insn::Insn;
 
-/// Bits of `Flow::marks` beside those of [`mark`]: the insn after this one follows it.
+/// Bits of `Flow::marks` in addition to those of [`mark`]: execution may continue with the next
+/// insn.
 const FALLS: u8 = 1 << 4;
 /// The insn has two halves.
 const WIDE: u8 = 1 << 5;
@@ -22,9 +23,9 @@ const TARGET: u8 = 1 << 6;
 /// See the module's header.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
-    /// Where each insn jumps, or [`NONE`].
+    /// Jump target of each insn, or [`NONE`].
     jumps: Vec<u32>,
-    /// All jumps from after to before: target and insn, sorted.
+    /// All jumps, for finding predecessors: target and insn, sorted.
     jumps_to: Vec<(u32, u32)>,
     position: Vec<u32>,
     order: Postorder,
@@ -43,7 +44,7 @@ impl Flow {
         let mut starts = subprogs.starts().to_vec();
         starts.push(insns.len() as u32);
         if !insns.iter().any(|insn| insn.dst == 10 || insn.src == 10) {
-            // Without a frame pointer there is no stack to follow.
+            // Without a frame pointer there are no stack accesses.
             return Flow { starts, marks: cfg.marks.clone(), ..Flow::default() };
         }
         let mut flow = Flow {
@@ -101,7 +102,7 @@ impl Flow {
     pub(super) fn insn_cnt(&self, subprog: usize) -> usize {
         (self.starts[subprog + 1] - self.starts[subprog]) as usize
     }
-    /// Place of an insn in its subprog's postorder.
+    /// Position of an insn in its subprog's postorder.
     pub(super) fn position(&self, insn: u32) -> usize {
         self.position[insn as usize] as usize
     }
@@ -116,7 +117,7 @@ impl Flow {
         let jump = self.jumps[insn as usize];
         falls.into_iter().chain((jump != NONE).then_some(jump))
     }
-    /// Offers each predecessor.
+    /// Calls a function for each predecessor.
     #[inline]
     pub(super) fn for_predecessors(&self, insn: u32, mut offer: impl FnMut(u32)) {
         let falls = |back: u32, kind: u8| {
@@ -140,5 +141,5 @@ impl Flow {
     }
 }
 
-/// No masks for this frame yet; no parent.
+/// No masks for this frame, or no parent.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -1,24 +1,24 @@
-//! Which stack slots may still be read, per insn and call chain, on whatever path.
+//! Which stack slots may still be read, per insn and call chain, on any path.
 //!
-//! The walk reports for each insn the slots that it reads and the slots that it overwrites for
-//! certain, in its own frame or in one further out. From these marks, liveness is computed
-//! backwards over the control flow graph when a path ends or a function returns; what a callee
-//! does to the frames of its callers counts as done by the call. A slot that is not live does not
-//! matter when two states are compared.
+//! The walk reports, for each insn, the slots that it reads and those that it certainly overwrites,
+//! in its own frame or in a caller's. From these marks, liveness is computed backwards over the
+//! control flow graph when a path ends or a function returns; a callee's effects on the frames of
+//! its callers are attributed to the call. A slot that is not live is ignored when two states are
+//! compared.
 //!
-//! A function that is called from two places, or through two chains of calls, is two *instances*
-//! with marks of their own. Instances form a tree; the walk keeps the id of each frame's instance
-//! with the frame and asks for the callee's when it enters a call.
+//! A function that is called from two places, or through two call chains, has two *instances* with
+//! separate marks. Instances form a tree; the walk stores the id of each frame's instance in the
+//! frame and looks up the callee's when it enters a call.
 //!
 //! # Invariants
 //!
 //! 1. A frame's masks exist in an instance only after a mark for that frame was made in it.
-//! 2. An insn whose inputs changed since its masks were computed is dirty; the masks of all other
-//!    insns are what a full pass over the instance would compute again.
-//! 3. `updated` is false only if a full pass would change nothing (as the kernel judges it).
+//! 2. An insn whose inputs changed since its masks were computed is dirty; recomputing the masks of
+//!    all other insns would not change them.
+//! 3. `updated` is false only if a full pass would change nothing (by the kernel's criteria).
 //!
-//! Kernel: `kernel/bpf/liveness.c`, 6.18. It passes over all insns of an instance; here a pass
-//! visits the dirty ones in the same order, which gives the same masks, counts and log.
+//! Kernel: `kernel/bpf/liveness.c`, 6.18. It processes all insns of an instance; here a pass visits
+//! only the dirty ones, in the same order, which gives the same masks, counts and log.
 
 mod flow;
 mod update;
@@ -36,7 +36,7 @@ use skep_uapi::limits::MAX_CALL_FRAMES;
 /// Set of stack slots of a frame: bit `spi` is the slot at `-8 * (spi + 1)`.
 pub(crate) type SlotMask = u64;
 
-/// Names an instance: a function as reached through one chain of calls.
+/// Id of an instance: a function as reached through one call chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FuncInstanceId(u32);
 
@@ -47,9 +47,9 @@ struct InsnMasks {
     may_read: SlotMask,
     /// Overwritten on every visit.
     must_write: SlotMask,
-    /// Overwritten by this insn or later, whatever path the function takes.
+    /// Overwritten by this insn or later, on every path through the function.
     must_write_acc: SlotMask,
-    /// May be read before it is overwritten, seen from before this insn.
+    /// May be read before it is overwritten, as seen before this insn.
     live_before: SlotMask,
 }
 
@@ -62,16 +62,16 @@ struct FrameMasks {
     dirty: Vec<u64>,
 }
 
-/// Flag of [`Instance::insn_flags`]: the writes of this insn were committed before. The low eight
-/// bits tell the frames in which `must_write` is not empty.
+/// Flag of [`Instance::insn_flags`]: the writes of this insn have been committed before. The low
+/// eight bits are the frames in which `must_write` is not empty.
 const COMMITTED: u16 = 1 << 8;
 
-/// A function as reached through one chain of calls.
+/// A function as reached through one call chain.
 #[derive(Clone, Debug)]
 struct Instance {
     /// The caller's instance, or [`NONE`].
     parent: u32,
-    /// The call, in the caller.
+    /// The call insn in the caller.
     callsite: u32,
     subprog: usize,
     /// First insn of the subprog.
@@ -85,30 +85,30 @@ struct Instance {
     must_write_dropped: bool,
 }
 
-/// Writes of the insn that the walk is at, until they are committed.
+/// Writes of the current insn, until they are committed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     instance: u32,
     insn: u32,
-    /// Frames with a mask that is not empty.
+    /// Frames with a non-empty mask.
     frames: u8,
     masks: [SlotMask; MAX_CALL_FRAMES],
     active: bool,
 }
 
-/// The instances of a program, their marks, and what follows from them.
+/// The instances of a program, their marks, and the results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveStack {
     flow: Flow,
     instances: Vec<Instance>,
-    /// By caller's instance (or [`NONE`]), callsite and first insn.
+    /// By caller's instance (or [`NONE`]), call site and first insn.
     ids: FxHashMap<(u32, u32, u32), FuncInstanceId>,
     frames: Vec<FrameMasks>,
     pending: Pending,
 }
 
 impl LiveStack {
-    /// No instance yet. Precondition: `check_cfg` has accepted the program.
+    /// No instances yet. Precondition: `check_cfg` has accepted the program.
     pub(crate) fn new(insns: &[Insn], subprogs: &Subprogs, graph: (&Cfg, Postorder)) -> LiveStack {
         LiveStack {
             flow: Flow::new(insns, subprogs, graph),
@@ -119,14 +119,14 @@ impl LiveStack {
         }
     }
 
-    /// The instance of a function that nothing calls: the main one, a global one on its own, or a
-    /// callback that runs later. `start` is its first insn.
+    /// The instance of a function that nothing calls: the main one, a global one verified on its
+    /// own, or a callback that runs later. `start` is its first insn.
     pub(crate) fn root(&mut self, start: u32) -> FuncInstanceId {
         self.intern(NONE, 0, start)
     }
 
     /// The instance of the function that begins at `start`, called by the insn `callsite` of
-    /// `caller`. At most eight deep.
+    /// `caller`. Nesting is limited to eight.
     pub(crate) fn callee(
         &mut self,
         caller: FuncInstanceId,
@@ -179,8 +179,8 @@ impl LiveStack {
         }
     }
 
-    /// The walk is done with the insn: what it overwrote on this visit counts, and only what it
-    /// overwrites on all visits. Not called for an insn that entered or left a function, or that
+    /// The walk has finished the insn: its writes on this visit are committed, so that only those
+    /// made on all visits count. Not called for an insn that entered or left a function, or that
     /// was refused.
     pub(crate) fn commit_writes(&mut self) {
         if !self.pending.active {
@@ -199,7 +199,7 @@ impl LiveStack {
         self.abandon_writes();
     }
 
-    /// Forgets the writes since [`begin_insn`](Self::begin_insn).
+    /// Drops the writes since [`begin_insn`](Self::begin_insn).
     pub(crate) fn abandon_writes(&mut self) {
         if self.pending.frames != 0 {
             self.pending.masks = [0; MAX_CALL_FRAMES];
@@ -208,11 +208,11 @@ impl LiveStack {
         self.pending.active = false;
     }
 
-    /// Slots of `frame` that are live in a state at `insn` of the function `instance`, as far as
-    /// the marks were taken into account by [`update`](Self::update).
+    /// Slots of `frame` that are live in a state at `insn` of the function `instance`, according to
+    /// the marks included by [`update`](Self::update).
     ///
-    /// For a frame further out: live in the function itself, or in a caller after the call. A call
-    /// that runs callbacks may run the next one, so there it is the state before the call.
+    /// For a caller's frame: live in the function itself, or in a caller after the call. A call
+    /// with callbacks may run the next one, so there the state before the call is used.
     pub(crate) fn live_mask(&self, instance: FuncInstanceId, insn: u32, frame: usize) -> SlotMask {
         let mut at = &self.instances[instance.0 as usize];
         let mut live = self.live_before(at, insn, frame);
@@ -244,7 +244,7 @@ impl LiveStack {
             + self.frames.iter().map(of_frame).sum::<u64>()
     }
 
-    /// The masks of `frame` in an instance, made when first needed.
+    /// The masks of `frame` in an instance; created on first use.
     fn frame_masks(&mut self, instance: u32, frame: usize) -> &mut FrameMasks {
         let at = &mut self.instances[instance as usize];
         if at.frames[frame] == NONE {

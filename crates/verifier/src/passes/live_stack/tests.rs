@@ -1,4 +1,4 @@
-//! Each log is what Linux 6.18 printed for the same insns at log level 2.
+//! Each log was printed by Linux 6.18 for the same insns at log level 2.
 
 use super::super::cfg::check_cfg;
 use super::super::postorder::compute_postorder;
@@ -34,7 +34,7 @@ impl Walk {
         Walk { insns: insns.to_vec(), live: live_stack(insns), log: String::new() }
     }
 
-    /// Visits insns of one function; marks accesses through `r10` to its own frame.
+    /// Visits insns of one function, and marks accesses through `r10` to its own frame.
     fn visit(&mut self, instance: FuncInstanceId, path: &[u32]) {
         let own = self.live.instances[instance.0 as usize].curframe;
         for &idx in path {
@@ -58,7 +58,7 @@ impl Walk {
         self.live.commit_writes();
     }
 
-    /// What an update in this function logs.
+    /// The log of an update of this function.
     fn update(&mut self, instance: FuncInstanceId) -> String {
         self.live.update(instance, Some(&mut self.log));
         std::mem::take(&mut self.log)

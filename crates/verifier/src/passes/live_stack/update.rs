@@ -12,8 +12,8 @@ use skep_uapi::limits::MAX_CALL_FRAMES;
 use std::fmt::Write;
 
 impl LiveStack {
-    /// Takes all marks of `instance` and its callers into account. The walk calls this when a
-    /// path ends (or is pruned) in `instance`, and when `instance` returns, before it does.
+    /// Includes all marks of `instance` and its callers. The walk calls this when a path ends (or
+    /// is pruned) in `instance`, and before `instance` returns.
     ///
     /// `log` receives the lines of log level 2; `None` writes none.
     pub(crate) fn update(&mut self, instance: FuncInstanceId, mut log: Option<&mut String>) {
@@ -57,7 +57,7 @@ impl LiveStack {
         }
     }
 
-    /// After an insn was seen to overwrite less than before, what follows is computed anew.
+    /// After an insn was seen to overwrite less than before, recomputes what follows from it.
     fn reset_accumulated(&mut self, at: u32) {
         let instance = &self.instances[at as usize];
         let order = self.flow.order(instance.subprog);
@@ -74,7 +74,7 @@ impl LiveStack {
         }
     }
 
-    /// What the function does to frames further out, the call does.
+    /// Attributes the function's effects on callers' frames to the call.
     fn propagate_to_outer_instance(&mut self, at: u32) {
         let instance = &self.instances[at as usize];
         let (outer, callsite) = (instance.parent, instance.callsite);
@@ -92,7 +92,7 @@ impl LiveStack {
         self.commit((outer, callsite), &entry.map(|masks| masks.must_write_acc));
     }
 
-    /// `(CALLSITE,...,START)`: the calls from the outermost function, then the first insn.
+    /// `(CALLSITE,...,START)`: the calls from the outermost function on, then the first insn.
     fn name(&self, at: u32) -> String {
         let instance = &self.instances[at as usize];
         let mut callsites = Vec::with_capacity(MAX_CALL_FRAMES);
@@ -110,7 +110,7 @@ impl LiveStack {
     }
 }
 
-/// Where the changes of one frame are written.
+/// The log for the changes of one frame.
 struct Log<'a> {
     text: &'a mut String,
     name: &'a str,
@@ -118,9 +118,10 @@ struct Log<'a> {
 }
 
 impl FrameMasks {
-    /// Visits the dirty insns in postorder; tells whether a result changed.
+    /// Visits the dirty insns in postorder; returns whether a result changed.
     ///
-    /// An insn made dirty by a change is visited in this pass if its turn is yet to come.
+    /// An insn that a change makes dirty is visited in this pass if its position has not been
+    /// passed.
     fn pass(&mut self, flow: &Flow, instance: &Instance, mut log: Option<&mut Log<'_>>) -> bool {
         let order = flow.order(instance.subprog);
         let mut changed = false;
@@ -132,7 +133,7 @@ impl FrameMasks {
                     break;
                 }
                 let bit = bits.trailing_zeros();
-                // Lower positions have had their turn, this one included.
+                // Lower positions have been passed, including this one.
                 todo = if bit == 63 { 0 } else { u64::MAX << (bit + 1) };
                 self.dirty[word] &= !(1 << bit);
                 let insn = order[word * 64 + bit as usize];

@@ -7,7 +7,7 @@ use crate::passes::worklist::{Predecessors, Way, Worklist};
 use skep_insn::Insn;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
-/// By frame, what is live before each of the `len` insns of the function that begins at `start`.
+/// By frame: what is live before each of the `len` insns of the function that begins at `start`.
 pub(super) fn backwards(
     insns: &[Insn],
     order: &[u32],

@@ -1,14 +1,14 @@
 //! Which halves of stack slots are live, computed before the walk.
 //!
-//! Registers and slots that hold addresses in a stack are followed forwards through each function
-//! (what it gets from its caller included), which tells what each insn reads and overwrites;
-//! liveness then follows backwards. A function that gets addresses in its callers' stacks is
-//! looked at anew for each call; what it reads of them, the call reads.
+//! Registers and slots that hold stack addresses are tracked forwards through each function
+//! (including those passed by its caller), which determines what each insn reads and overwrites;
+//! liveness is then computed backwards. A function that receives addresses of its callers' stacks
+//! is analysed separately for each call; its reads of those stacks are attributed to the call.
 //!
-//! What is live here is at least what is live on any path: where an address is not known, all
-//! places that it may lead to count as read.
+//! The result is an overapproximation: if an address is not known, all places to which it may point
+//! count as read.
 //!
-//! Kernel: the stack liveness of 7.1, as its log shows it ("stack use/def").
+//! Kernel: the stack liveness of 7.1, according to its log ("stack use/def").
 
 mod live;
 mod step;
@@ -30,7 +30,7 @@ use step::{Around, State};
 use touch::{Used, Uses};
 use value::Value;
 
-/// Instances after which all stack counts as live.
+/// Number of instances beyond which the whole stack counts as live.
 const INSTANCES_MAX: usize = 4096;
 
 impl Value {
@@ -43,14 +43,14 @@ impl Value {
     }
 }
 
-/// A function, looked at alone or as called by another.
+/// A function, analysed alone or as called by another.
 #[derive(Clone, Debug, Default)]
 struct Instance {
     /// First insn.
     start: u32,
-    /// By frame, outermost first: what is live before each insn. Empty: nothing is.
+    /// By frame, outermost first: what is live before each insn. Empty: nothing is live.
     live: [Vec<Halves>; MAX_CALL_FRAMES],
-    /// Instances of functions that get addresses in a stack, by callsite.
+    /// Instances of callees that receive stack addresses, by call site.
     callees: FxHashMap<u32, u32>,
 }
 
@@ -58,9 +58,9 @@ struct Instance {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StackUse {
     instances: Vec<Instance>,
-    /// By first insn: the function alone.
+    /// By first insn: the function analysed alone.
     alone: FxHashMap<u32, u32>,
-    /// There were too many instances.
+    /// Too many instances: everything counts as live.
     all_live: bool,
 }
 
@@ -71,14 +71,14 @@ pub(crate) struct At {
     pub(crate) start: u32,
     /// The call of it (any number for the first frame).
     pub(crate) callsite: u32,
-    /// Where the state is in it: for a caller, the insn after the call, or the call itself if that
-    /// may run its callback again.
+    /// The position of the state in it: for a caller, the insn after the call, or the call itself
+    /// if that may run its callback again.
     pub(crate) insn: u32,
 }
 
 impl StackUse {
-    /// Looks at all functions. Precondition: `check_cfg` has accepted the program, and no function
-    /// calls itself.
+    /// Analyses all functions. Precondition: `check_cfg` has accepted the program, and there is no
+    /// recursion.
     pub(crate) fn new(
         insns: &[Insn],
         subprogs: &Subprogs,
@@ -103,7 +103,7 @@ impl StackUse {
         found
     }
 
-    /// What is live in each frame of a state.
+    /// The live halves in each frame of a state.
     pub(crate) fn live(&self, frames: &[At]) -> [Halves; MAX_CALL_FRAMES] {
         let mut live = [0; MAX_CALL_FRAMES];
         if self.all_live {
@@ -149,8 +149,8 @@ struct Pass<'a, T> {
 }
 
 impl<T: Touches> Pass<'_, T> {
-    /// Callers come before what they call: a function that gets addresses from one of them is not
-    /// looked at alone.
+    /// Callers come before callees: a function that receives addresses from a caller is not
+    /// analysed alone.
     fn all(&mut self) {
         for subprog in self.callers_first() {
             let start = self.subprogs.starts()[subprog];
@@ -201,7 +201,7 @@ impl<T: Touches> Pass<'_, T> {
         order
     }
 
-    /// The instance of a function that begins with `entry` and has these callers.
+    /// The instance of a function with this entry state and these callers.
     fn function(&mut self, subprog: usize, entry: State, callers: &mut Vec<State>) -> u32 {
         let start = self.subprogs.starts()[subprog];
         let end = self.subprogs.starts().get(subprog + 1).copied();
@@ -225,7 +225,7 @@ impl<T: Touches> Pass<'_, T> {
         id
     }
 
-    /// What the insns from `leader` to the next jump target use.
+    /// The uses of the insns from `leader` to the next jump target.
     fn uses_of_run(
         &mut self,
         (instance, leader): (u32, u32),
@@ -246,13 +246,13 @@ impl<T: Touches> Pass<'_, T> {
         }
     }
 
-    /// The insn behind this one, if only this one leads there.
+    /// The next insn, if this one is its only predecessor.
     fn goes_on(&self, idx: u32) -> Option<u32> {
         let next = successors(self.insns, idx as usize);
         next.as_slice().iter().copied().find(|&next| !self.is_target[next as usize])
     }
 
-    /// A call of a function that gets addresses in a stack.
+    /// A call of a function that receives stack addresses.
     fn call(
         &mut self,
         (caller, idx): (u32, u32),
@@ -296,8 +296,7 @@ impl<T: Touches> Pass<'_, T> {
         self.found.instances[caller as usize].callees.insert(idx, callee);
     }
 
-    /// What holds before each jump target of a function that some path leads to, and before its
-    /// first insn.
+    /// The states before each reachable jump target of a function, and before its first insn.
     fn forwards(
         &self,
         (subprog, start, len): (usize, u32, usize),
@@ -328,7 +327,7 @@ impl<T: Touches> Pass<'_, T> {
     }
 }
 
-/// Takes in what holds on one more path to `target`; tells whether that is news.
+/// Joins the state on another path to `target`; returns whether that changed it.
 fn join_into(states: &mut FxHashMap<u32, State>, target: u32, state: &State) -> bool {
     match states.entry(target) {
         Entry::Occupied(mut known) => known.get_mut().join(state),
@@ -339,7 +338,7 @@ fn join_into(states: &mut FxHashMap<u32, State>, target: u32, state: &State) -> 
     }
 }
 
-/// Insns that something jumps to, and those that begin functions.
+/// Jump targets, and first insns of functions.
 fn targets(insns: &[Insn], subprogs: &Subprogs, order: &Postorder) -> Vec<bool> {
     let mut is_target = vec![false; insns.len()];
     for &idx in &order.insns {

@@ -7,24 +7,24 @@ use skep_insn::code::*;
 use smallvec::SmallVec;
 use std::cell::Cell;
 
-/// Lowest offset of a stack.
+/// Lowest stack offset.
 pub(super) const STACK_MIN: i32 = -512;
 
-/// What registers and the function's own slots hold before an insn.
+/// Contents of the registers and of the function's own slots before an insn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) regs: [Value; 10],
-    /// Offsets of slots that hold what leads to a stack, ascending.
+    /// Offsets of slots that hold stack addresses, ascending.
     pub(super) slots: SmallVec<[(i16, Value); 2]>,
 }
 
-/// The frames around a function.
+/// The frames of the callers.
 pub(super) struct Around<'a> {
     /// Number of callers.
     pub(super) depth: usize,
-    /// What their slots hold, outermost first.
+    /// The contents of their slots, outermost first.
     pub(super) callers: &'a [State],
-    /// A pointer to a stack was stored where it is not followed: any slot may hold it.
+    /// A stack address was stored at an unknown place: any slot may hold it.
     pub(super) lost: &'a Cell<bool>,
 }
 
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// Takes in what another path holds; tells whether that is news.
+    /// Joins the state of another path; returns whether that changed anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
         let before = self.clone();
         for (reg, &value) in self.regs.iter_mut().zip(&other.regs) {
@@ -75,7 +75,7 @@ impl State {
         *self != before
     }
 
-    /// Goes on behind the insn at `idx`.
+    /// Executes the insn at `idx`.
     pub(super) fn step(&mut self, insns: &[Insn], idx: u32, around: &Around<'_>) {
         let insn = insns[idx as usize];
         match insn.class() {
@@ -127,7 +127,7 @@ impl State {
         self.set(insn.dst, value);
     }
 
-    /// No pointer to the stack survives an operation of 32 bits.
+    /// A 32-bit operation never yields a stack address.
     fn alu32(&mut self, insn: Insn, depth: usize) {
         let value = match (insn.op(), insn.is_src_reg()) {
             (BPF_MOV, false) => Value::Number(i64::from(insn.imm as u32)),
@@ -152,7 +152,7 @@ impl State {
             }
             imm if imm & BPF_FETCH != 0 => {
                 let loaded = self.loaded(insn, insn.dst, around);
-                // What was exchanged may lead to the stack, too.
+                // The exchanged value may be a stack address, too.
                 let stored = self.reg(insn.src, around.depth);
                 if stored.leads_to_stack() {
                     self.stored(insn, Value::among(stored.frames()), around);
@@ -163,7 +163,7 @@ impl State {
         }
     }
 
-    /// What a load through `base` gives.
+    /// The result of a load through `base`.
     fn loaded(&self, insn: Insn, base: u8, around: &Around<'_>) -> Value {
         let base = self.reg(base, around.depth);
         let is_plain = insn.mode() != BPF_MEMSX && insn.size() == BPF_DW;
@@ -195,7 +195,7 @@ impl State {
         }
     }
 
-    /// After a store through the destination.
+    /// The effect of a store through the destination.
     fn stored(&mut self, insn: Insn, value: Value, around: &Around<'_>) {
         let base = self.reg(insn.dst, around.depth);
         let places = match base {

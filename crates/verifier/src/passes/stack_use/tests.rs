@@ -1,4 +1,5 @@
-//! Expected liveness is what Linux 7.1 printed for the same insns at log level 2 ("stack use/def").
+//! The expected liveness was printed by Linux 7.1 for the same insns at log level 2 ("stack
+//! use/def").
 
 use super::super::cfg::{Loops, check_cfg};
 use super::super::postorder::compute_postorder;
@@ -7,8 +8,8 @@ use super::touches::{Callback, Touch};
 use super::*;
 use skep_insn::code::*;
 
-/// Helper 1 reads the four bytes of a key; helper 26 overwrites as many bytes as it is told; helper
-/// 181 runs a callback; nothing is known of others.
+/// Helper 1 reads the four bytes of a key; helper 26 overwrites as many bytes as its size argument
+/// says; helper 181 runs a callback; nothing is known about others.
 struct Helpers;
 
 impl Touches for Helpers {
@@ -37,7 +38,7 @@ fn stack_use(insns: &[Insn]) -> StackUse {
     StackUse::new(insns, &subprogs, &compute_postorder(insns, &subprogs), &Helpers)
 }
 
-/// What is live of the main program's frame before an insn of it.
+/// The live part of the main program's frame before one of its insns.
 fn live(insns: &[Insn], insn: u32) -> Halves {
     stack_use(insns).live(&[At { start: 0, callsite: 0, insn }])[0]
 }
@@ -143,8 +144,8 @@ fn a_callee_uses_the_stack_of_its_caller() {
     assert_eq!(stack_use(&insns).live(&frames)[..2], [0b01, 0]);
 }
 
-/// `store_option` of the kernel's selftest `test_tcp_hdr_options`: with addresses from one caller,
-/// without from another.
+/// `store_option` of the kernel's selftest `test_tcp_hdr_options`: one caller passes stack
+/// addresses, another does not.
 #[test]
 fn a_function_that_got_addresses_is_not_known_without() {
     let insns =

@@ -8,14 +8,14 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
-/// The halves that an insn reads, and those that it overwrites for certain, by frame.
+/// The halves that an insn reads, and those that it certainly overwrites, by frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     pub(super) reads: [Halves; MAX_CALL_FRAMES],
     pub(super) writes: [Halves; MAX_CALL_FRAMES],
 }
 
-/// What all insns of a function use, by frame: insn, what it reads, what it overwrites.
+/// The uses of all insns of a function, by frame: insn, reads, writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses(pub(super) [Vec<(u32, Halves, Halves)>; MAX_CALL_FRAMES]);
 
@@ -62,9 +62,9 @@ impl Used {
     }
 }
 
-/// Halves from the first one that begins below `to` down to that which holds `from`.
+/// The halves from the first one that begins below `to` down to the one that contains `from`.
 fn halves(first: i32, last: i32) -> Halves {
-    // Half `n` is the four bytes from `-4 * (n + 1)`.
+    // Half `n` consists of the four bytes from `-4 * (n + 1)`.
     let below = |off: i32| -> Halves {
         match (-off / 4) as u32 {
             n if n >= Halves::BITS => Halves::MAX,
@@ -74,7 +74,7 @@ fn halves(first: i32, last: i32) -> Halves {
     below(first) & !below(last)
 }
 
-/// Halves of which some byte is in the range.
+/// Halves with at least one byte in the range.
 fn touched(from: i32, to: i32) -> Halves {
     let (from, to) = (from.max(STACK_MIN), to.min(0));
     if from >= to {
@@ -83,14 +83,14 @@ fn touched(from: i32, to: i32) -> Halves {
     halves(from.div_euclid(4) * 4, -((-to).div_euclid(4) * 4))
 }
 
-/// Halves of which all bytes are in the range.
+/// Halves with all bytes in the range.
 fn covered(from: i32, to: i32) -> Halves {
     let (from, to) = (from.max(STACK_MIN), to.min(0));
     let (first, last) = (-((-from).div_euclid(4) * 4), to.div_euclid(4) * 4);
     if first >= last { 0 } else { halves(first, last) }
 }
 
-/// What `insn` does to stacks, apart from what a function that it calls does.
+/// The effect of `insn` on stacks, without those of a called function.
 pub(super) fn used(insn: Insn, state: &State, around: &Around<'_>, touches: &impl Touches) -> Used {
     let mut used = Used::default();
     let reg = |regno| state.reg(regno, around.depth);

@@ -1,11 +1,11 @@
-//! What callees do to memory.
+//! The effects of callees on memory.
 
 use skep_insn::Insn;
 
 /// Set of four-byte halves of a frame: bit `n` is the half at `-4 * (n + 1)`.
 pub(crate) type Halves = u128;
 
-/// What is known of an argument before the walk.
+/// What is known about an argument before the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     Nothing,
@@ -14,33 +14,33 @@ pub(crate) enum Known {
     Map(u32),
 }
 
-/// What a callee does to memory that it gets.
+/// The effect of a callee on a memory argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
     Nothing,
-    /// Reads so many bytes; all above the address if that is not known.
+    /// Reads this many bytes; if unknown, everything above the address.
     Reads(Option<u32>),
-    /// Overwrites so many bytes, and reads none.
+    /// Overwrites this many bytes, and reads none.
     Writes(Option<u32>),
 }
 
-/// Where the pass asks what helpers and kfuncs do to memory.
+/// Source of the effects of helpers and kfuncs on memory.
 pub(crate) trait Touches {
-    /// Parameters of what `insn` calls.
+    /// Number of parameters of the callee of `insn`.
     fn params(&self, insn: &Insn) -> usize;
-    /// What is done to the memory that parameter `nth` (from 0) points to.
+    /// The effect on the memory that parameter `nth` (from 0) points to.
     fn touch(&self, insn: &Insn, nth: usize, known: &dyn Fn(usize) -> Known) -> Touch;
-    /// How the call runs a callback before it returns.
+    /// The callback that the call runs before it returns.
     fn callback(&self, insn: &Insn) -> Option<Callback>;
 }
 
-/// Where a call that runs a callback gets it and what it gives to it.
+/// The parameters of a call that runs a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Callback {
-    /// The parameter that is the callback.
+    /// Index of the parameter that is the callback.
     pub(crate) function: usize,
-    /// The parameter that is handed on.
+    /// Index of the parameter that is passed on to it.
     pub(crate) context: usize,
-    /// The callback's own parameter that gets it.
+    /// Index of the callback's parameter that receives it.
     pub(crate) taken_as: usize,
 }

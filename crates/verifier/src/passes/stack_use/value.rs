@@ -2,7 +2,8 @@
 
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
-/// Places that are told apart; more are the whole frame.
+/// Maximum number of offsets tracked per value; beyond that, the value may point anywhere in the
+/// frame.
 const MAX_PLACES: usize = 4;
 
 /// A set of offsets from a frame pointer, ascending.
@@ -44,7 +45,7 @@ impl Places {
         Some(all)
     }
 
-    /// All of them moved; `None` if one leaves the range.
+    /// All offsets moved; `None` if one leaves the range.
     fn moved(self, by: i64) -> Option<Places> {
         let mut moved = self;
         for off in &mut moved.offs[..usize::from(self.len)] {
@@ -54,10 +55,10 @@ impl Places {
     }
 }
 
-/// What a register or slot may hold.
+/// The possible contents of a register or slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Value {
-    /// Nothing that leads to a stack.
+    /// Not a stack address.
     #[default]
     Other,
     /// This number.
@@ -66,11 +67,11 @@ pub(super) enum Value {
     Map(u32),
     /// The address of the function that begins at this insn.
     Function(u32),
-    /// One of these places of a frame (or nothing that leads there).
+    /// One of these offsets in a frame (or not a stack address).
     At(u8, Places),
-    /// Some place of the frame.
+    /// Any address in the frame.
     Somewhere(u8),
-    /// Some place of one of the frames, a bit each.
+    /// Any address in one of the frames in this bit mask.
     Among(u8),
 }
 
@@ -80,7 +81,7 @@ impl Value {
         Value::At(frame as u8, Places::one(0))
     }
 
-    /// The frames that it may lead to, a bit each.
+    /// The frames to which it may point, as a bit mask.
     pub(super) fn frames(self) -> u8 {
         match self {
             Value::Other | Value::Number(_) | Value::Map(_) | Value::Function(_) => 0,
@@ -93,7 +94,7 @@ impl Value {
         self.frames() != 0
     }
 
-    /// Some place in these frames.
+    /// Any address in these frames.
     pub(super) fn among(frames: u8) -> Value {
         match frames.count_ones() {
             0 => Value::Other,
@@ -102,7 +103,7 @@ impl Value {
         }
     }
 
-    /// After a constant was added.
+    /// The value plus a constant.
     pub(super) fn plus(self, by: i64) -> Value {
         match self {
             Value::At(frame, places) => match places.moved(by) {
@@ -115,8 +116,9 @@ impl Value {
         }
     }
 
-    /// Either of the two. What leads nowhere counts as a frame pointer beside places of a frame:
-    /// so the kernel shows it, and a frame pointer itself is no place that could be read.
+    /// Either of the two. Joined with offsets in a frame, a value that is not a stack address
+    /// counts as a frame pointer: the kernel prints it so, and nothing can be read at a frame
+    /// pointer itself.
     pub(super) fn join(self, other: Value) -> Value {
         if self == other {
             return self;
@@ -136,7 +138,7 @@ impl Value {
     }
 }
 
-/// Any place of the frames up to `depth`.
+/// Any address in the frames up to `depth`.
 pub(super) fn anywhere(depth: usize) -> Value {
     Value::among(((1_u16 << (depth + 1).min(MAX_CALL_FRAMES)) - 1) as u8)
 }

@@ -1,4 +1,4 @@
-//! Loops, iterators, callbacks, functions, sections.
+//! Loops, iterators, callbacks, functions, critical sections.
 
 use super::{ARRAY, Body, HASH, Maker};
 use crate::random::generate::insn;
@@ -136,7 +136,7 @@ impl Maker<'_> {
         }
     }
 
-    /// RCU, preemption, interrupts: a section that is left, mostly.
+    /// A critical section (RCU, preemption, interrupts), mostly left again.
     pub(super) fn section(&mut self) {
         match self.rng.below(3) {
             0 => {

@@ -1,15 +1,13 @@
-//! Graphs: blocks that jump to one another as chance has it, with all that lets a walk of loops
-//! come to an end (`may_goto`, iterators, calls that call back), and numbers that are needed
-//! exactly.
+//! Graphs: blocks with random jumps between them, with everything that lets the walk of a loop
+//! converge (`may_goto`, iterators, calls with callbacks), and numbers that must be precise.
 //!
-//! Why: what a path needs becomes known after others were taken for covered by it. Which of them
-//! have to learn of it is decided by how loops lie in each other; programs that somebody wrote have
-//! few of the ways.
+//! Why: precision marks may be set after other paths have been pruned because of a state. How they
+//! must be propagated depends on the nesting of the loops, of which real programs have few
+//! variants.
 //!
 //! # Invariants
-//! 1. Every block can be reached: one leads on to the next.
-//! 2. r6 to r9 hold numbers, of which most are small constants; slots down to [`LAST_SLOT`] are
-//!    written.
+//! 1. Every block is reachable: each leads to the next.
+//! 2. r6 to r9 hold numbers, mostly small constants; slots down to [`LAST_SLOT`] are written.
 
 use super::{Body, Maker};
 use crate::random::generate::insn;
@@ -18,16 +16,16 @@ use skep::insn::code::*;
 
 const CONSTANTS: [i32; 9] = [0, 0, 1, 1, 2, 5, 9, 16, 100];
 const LAST_SLOT: i16 = -32;
-/// Where the iterators are.
+/// Stack offsets of the iterators.
 const ITERATORS: [i32; 2] = [-40, -48];
 
-/// A function that is being made.
+/// A function under construction.
 struct Graph {
     iterators: usize,
     blocks: u64,
-    /// Where each block begins; the last one leaves the function.
+    /// Start of each block; the last one returns.
     starts: Vec<usize>,
-    /// Jumps, and the blocks that they go to.
+    /// Jumps, and their target blocks.
     jumps: Vec<(usize, u64)>,
 }
 
@@ -86,7 +84,7 @@ impl Maker<'_> {
         6 + self.rng.below(4) as u8
     }
 
-    /// Jumps to any block under the condition.
+    /// A conditional jump to any block.
     fn jump_anywhere(&mut self, graph: &mut Graph, condition: Insn) {
         let block = self.rng.below(graph.blocks + 1);
         graph.jumps.push((self.insns.len(), block));
@@ -110,7 +108,7 @@ impl Maker<'_> {
         }
         self.fork(graph);
         if self.rng.chance(30) {
-            // To the next block or to any: both can be reached.
+            // Jumps to the next block or to any: both are reachable.
             let condition = self.question();
             graph.jumps.push((self.insns.len(), graph.starts.len() as u64));
             self.insns.push(condition);
@@ -123,7 +121,7 @@ impl Maker<'_> {
         self.jump_anywhere(graph, condition);
     }
 
-    /// A condition: of something new, or of a register.
+    /// A condition on something new, or on a register.
     fn question(&mut self) -> Insn {
         let op = self.rng.pick(&[BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JSLT]);
         let value = self.rng.pick(&CONSTANTS);
@@ -137,7 +135,7 @@ impl Maker<'_> {
         }
     }
 
-    /// `bpf_loop`, whose callback changes what it is given.
+    /// `bpf_loop` with a callback that changes its context.
     fn rounds(&mut self) {
         if self.depth > 1 {
             return;
@@ -206,7 +204,7 @@ impl Maker<'_> {
         }
     }
 
-    /// An access to the stack at an offset that is a register.
+    /// A stack access at an offset in a register, which makes it precise.
     fn needed(&mut self, graph: &mut Graph, reg: u8) {
         if self.rng.chance(70) {
             graph.jumps.push((self.insns.len(), graph.blocks));

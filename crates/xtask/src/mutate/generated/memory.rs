@@ -1,4 +1,4 @@
-//! Memory that is not the stack: map values, packets, records, dynptrs.
+//! Memory other than the stack: map values, packets, records, dynptrs.
 
 use super::{ARRAY, ARRAY_BYTES, HASH, LARGE, Maker, RINGBUF, SIZES};
 use crate::random::generate::insn;
@@ -6,7 +6,7 @@ use skep::insn::code::*;
 use skep::uapi::ProgType;
 
 impl Maker<'_> {
-    /// The value of a key, in `r0`; NULL mostly looked for, sometimes through a copy.
+    /// Looks up a value into `r0`; mostly checks for NULL, sometimes through a copy.
     fn lookup(&mut self) -> u32 {
         let (map, bytes) = self.rng.pick(&[(ARRAY, ARRAY_BYTES), (HASH, 40), (LARGE, 4096)]);
         if self.rng.chance(20) && map != HASH {
@@ -42,7 +42,7 @@ impl Maker<'_> {
         bytes
     }
 
-    /// An access at an offset that a branch or a mask bounds.
+    /// An access at an offset bounded by a branch or a mask.
     pub(super) fn value_access(&mut self) {
         let index = self.number();
         let bytes = self.lookup();
@@ -83,7 +83,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Packet data, looked at behind a bound.
+    /// A packet access after a bounds check.
     pub(super) fn packet(&mut self) {
         let fields = match self.prog_type {
             ProgType::Xdp => (0, 4),
@@ -125,7 +125,7 @@ impl Maker<'_> {
         self.emit(BPF_LDX | BPF_MEM | code, (dst, ptr), (off, 0));
     }
 
-    /// A record of the ring buffer, given back on all paths or on some.
+    /// A ring buffer record, released on all paths or on some.
     pub(super) fn reserve(&mut self) {
         let bytes = 8 * (1 + self.rng.below(3)) as i32;
         self.map(1, RINGBUF);
@@ -158,7 +158,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A dynptr over a map value or a record: made, used, given back.
+    /// A dynptr to a map value or a record: created, used, released.
     pub(super) fn dynptr(&mut self) {
         let at = i32::from(self.slot()) - 8;
         let record = self.rng.chance(50);

@@ -17,7 +17,7 @@ impl Maker<'_> {
         insn(class | op, dst, 0, (0, self.imm()))
     }
 
-    /// Copies, moved by constants, that a branch teaches together.
+    /// Copies plus constants, refined together by a branch.
     pub(super) fn linked(&mut self) {
         let from = self.number();
         for _ in 0..1 + self.rng.below(3) {
@@ -37,7 +37,7 @@ impl Maker<'_> {
         self.branch();
     }
 
-    /// A branch: leaves the program, or goes around a small change.
+    /// A branch that exits, or skips a small change.
     pub(super) fn branch(&mut self) {
         let reg = self.number();
         let condition = self.condition(reg);
@@ -74,7 +74,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Changes of width, and what they make of bounds.
+    /// Changes of width, and their effects on bounds.
     pub(super) fn narrow(&mut self) {
         for _ in 0..1 + self.rng.below(4) {
             let (dst, src) = (self.number(), self.number());
@@ -109,7 +109,7 @@ impl Maker<'_> {
         self.branch();
     }
 
-    /// Stores and loads of the stack, of sizes and offsets that do not meet.
+    /// Stack stores and loads with different sizes and offsets.
     pub(super) fn spill(&mut self) {
         let slot = self.slot();
         for _ in 0..1 + self.rng.below(3) {
@@ -151,7 +151,7 @@ impl Maker<'_> {
         }
     }
 
-    /// An offset in a slot, aligned mostly.
+    /// An offset in a slot, mostly aligned.
     fn part(&mut self, size: i16) -> i16 {
         let part = self.rng.below(8) as i16;
         if self.rng.chance(95) { part / size * size } else { part }

@@ -1,8 +1,8 @@
-//! Every pointer in every use: what a program can hold, put where a pointer, a number, a size or a
-//! map is expected. `uses.toml` has both, as text.
+//! Every pointer in every use: what a program can hold, used where a pointer, a number, a size or a
+//! map is expected. `uses.toml` contains both as text.
 //!
-//! Mutants of real programs seldom get there: that no program may write what a map of devices gives
-//! showed in one of a million, and there only in the words of a refusal.
+//! Mutants of real programs rarely do that: that the value of a device map is read-only showed in
+//! one of a million, and only in the message.
 
 use serde::Deserialize;
 use skep::btf::Btf;
@@ -18,15 +18,15 @@ use std::sync::{Arc, LazyLock};
 struct Tables {
     /// Program types.
     types: Vec<String>,
-    /// What every program begins with.
+    /// Prefix of every program.
     before: String,
-    /// Maps that every program has.
+    /// Maps of every program.
     fixed: BTreeMap<String, MapOptions>,
-    /// What `x` may be.
+    /// Possible definitions of the map `x`.
     maps: BTreeMap<String, MapOptions>,
-    /// How a pointer comes into r7, and what has to be done with it in the end.
+    /// Code that loads a pointer into r7, and code that releases it.
     pointers: BTreeMap<String, [String; 2]>,
-    /// What is done with r7, or with `x`.
+    /// Uses of r7, or of `x`.
     uses: BTreeMap<String, String>,
 }
 
@@ -36,19 +36,19 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     parsed.expect("uses.toml is as it should be")
 });
 
-/// Functions that uses name, with their bodies.
+/// Functions to which uses refer, with their bodies.
 const FUNCTIONS: [(&str, &str); 2] =
     [("sub", "r0 = *(u8 *)(r1 + 0); exit"), ("cb", "r0 = 0; exit")];
-/// How often another program is tried where one names what the kernel has not got.
+/// Number of attempts if a program uses something that the kernel does not have.
 const TRIES: u32 = 16;
-/// Of 100 uses, so many are calls of helpers.
+/// Percentage of uses that are calls of helpers.
 const CALLS: u64 = 40;
 
 fn any<'a, V>(rng: &mut Rng, table: &'a BTreeMap<String, V>) -> Option<&'a V> {
     table.values().nth(rng.below(table.len() as u64) as usize)
 }
 
-/// What there is to pass: of the kind that is asked for, mostly.
+/// An argument, mostly of the kind that is expected.
 fn argument(rng: &mut Rng, regno: usize, asked: ArgBase) -> String {
     let of_its_kind = match asked {
         ArgBase::Ctx => "r6",
@@ -77,7 +77,7 @@ fn argument(rng: &mut Rng, regno: usize, asked: ArgBase) -> String {
     }
 }
 
-/// A call of any helper. Arguments are what its prototype asks for, mostly.
+/// A call of any helper, mostly with the arguments that its prototype requires.
 fn call(rng: &mut Rng) -> String {
     let ids = HelperId::all().count() as u64;
     let id = HelperId::all().nth(rng.below(ids) as usize).unwrap_or(HelperId::MapLookupElem);
@@ -115,7 +115,7 @@ fn options(rng: &mut Rng) -> Option<Options> {
     }
     let prog_type = TABLES.types.get(rng.below(TABLES.types.len() as u64) as usize)?.clone();
     let flags = match prog_type.as_str() {
-        // They are refused otherwise, before anything is walked.
+        // Otherwise they are rejected before the walk.
         "syscall" => vec!["sleepable".to_owned()],
         _ => Vec::new(),
     };
@@ -125,7 +125,7 @@ fn options(rng: &mut Rng) -> Option<Options> {
     Some(options)
 }
 
-/// The next program; `None` if none of several could be made for that kernel.
+/// Generates a program; `None` if several attempts failed for that kernel.
 pub(super) fn program(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Option<Program> {
     (0..TRIES).find_map(|_| {
         let (options, bpf) = (options(rng)?, text(rng)?);

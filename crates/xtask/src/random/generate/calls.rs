@@ -1,4 +1,5 @@
-//! Statements that call: functions of the program, helpers that get memory, references; and loops.
+//! Statements with calls: functions of the program, helpers with memory arguments, references; and
+//! loops.
 
 use super::{Gen, Kind, PROG_ARRAY, RINGBUF, insn};
 use skep::insn::Insn;
@@ -21,14 +22,14 @@ impl Gen {
         self.emit(second);
     }
 
-    /// A stack address in `dst`, `8 * slots` below the top.
+    /// Sets `dst` to a stack address, `8 * slots` below the top.
     fn stack_at(&mut self, dst: u8, slots: u64) {
         self.mov_reg(dst, 10);
         self.emit(insn(BPF_ALU64 | BPF_ADD, dst, 0, (0, -8 * slots as i32)));
         self.kinds[dst as usize] = Kind::Stack;
     }
 
-    /// Calls a function with arguments of any kind; functions call those after them only.
+    /// Calls a function with arguments of any kind; functions only call later ones.
     pub(super) fn call_function(&mut self) {
         let first = self.function as u64 + 1;
         if first > FUNCTIONS {
@@ -58,7 +59,7 @@ impl Gen {
         self.kinds[0] = Kind::Scalar;
     }
 
-    /// Makes the functions that are called, and fills in the calls.
+    /// Generates the functions that are called, and resolves the calls.
     pub(super) fn functions(&mut self) {
         let mut starts = [0; FUNCTIONS as usize + 1];
         #[allow(clippy::needless_range_loop, reason = "a function number, not only an index")]
@@ -86,7 +87,7 @@ impl Gen {
         }
     }
 
-    /// A loop that ends, if nothing in it changes its counter.
+    /// A loop that terminates if nothing in it changes its counter.
     pub(super) fn bounded_loop(&mut self) {
         let counter = self.rng.pick(&[7, 8, 9]);
         self.mov_imm(counter, 0);
@@ -151,7 +152,7 @@ impl Gen {
         }
     }
 
-    /// A record of the ring buffer, given back most of the time.
+    /// A ring buffer record, released most of the time.
     pub(super) fn reserve(&mut self) {
         let bytes = 8 * (1 + self.rng.below(4)) as i32;
         self.load_map(1, RINGBUF);
@@ -198,7 +199,7 @@ impl Gen {
         self.kinds[0] = Kind::Nothing;
     }
 
-    /// A socket, given back most of the time.
+    /// A socket, released most of the time.
     pub(super) fn lookup_socket(&mut self) {
         if self.prog_type == ProgType::SocketFilter || self.kinds[6] != Kind::Ctx {
             return;

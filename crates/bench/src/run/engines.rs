@@ -1,4 +1,4 @@
-//! `contest`: several engines run the same program in turn.
+//! Several engines run the same program in turn, and are timed.
 
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
@@ -6,28 +6,28 @@ use serde::Serialize;
 /// Runs its program that many times: the last result and the time, ns a run.
 pub type Runner<'a> = Box<dyn FnMut(u32) -> Result<(u64, f64), String> + 'a>;
 
-/// How long an engine runs before it is the next one's turn, ns: short, so that what disturbs a
-/// round disturbs few.
+/// How long an engine runs before the next one does, ns. Short slices are in the same round, so
+/// that a disturbance of the machine affects all engines.
 const SLICE_NS: f64 = 5e5;
-/// Runs that a slice is estimated by.
+/// Runs from which the length of a slice is estimated.
 const ESTIMATE_RUNS: u32 = 200;
 
-/// Who takes part: an engine that is ready, or why it is not.
-pub struct Entrant<'a> {
+/// An engine that is ready to run, or the reason why it is not.
+pub struct Engine<'a> {
     /// Name of the engine.
     pub name: String,
     /// What runs the program.
     pub runner: Result<Runner<'a>, String>,
 }
 
-impl<'a> Entrant<'a> {
+impl<'a> Engine<'a> {
     /// An engine.
-    pub fn new(name: impl Into<String>, runner: Result<Runner<'a>, String>) -> Entrant<'a> {
-        Entrant { name: name.into(), runner }
+    pub fn new(name: impl Into<String>, runner: Result<Runner<'a>, String>) -> Engine<'a> {
+        Engine { name: name.into(), runner }
     }
 }
 
-/// What one engine took.
+/// The time of one engine.
 #[derive(Debug, Clone, Serialize)]
 pub struct Timed {
     /// Name of the engine.
@@ -42,7 +42,7 @@ pub struct Timed {
 }
 
 impl Timed {
-    /// Values that were taken elsewhere.
+    /// From values measured elsewhere.
     pub fn of(engine: &str, values: Vec<f64>) -> Timed {
         Timed { engine: engine.to_owned(), ns: Spread::of(&values), not_run: None, values }
     }
@@ -52,15 +52,15 @@ impl Timed {
         self.ns.map(|ns| ns.median)
     }
 
-    /// How this one's time is to another's.
+    /// The ratio of this time to another.
     pub fn over(&self, other: &Timed) -> Option<Ratio> {
         self.ns.and(other.ns)?;
         Ratio::of(&self.values, &other.values)
     }
 }
 
-/// Copies of a program that stand at different places: where code stands may cost more than what is
-/// to be measured.
+/// Copies of a program at different addresses: the effect of the address may be larger than the
+/// effect to be measured.
 pub const PLACES: usize = 7;
 
 /// Runs copies of a program in turn.
@@ -75,26 +75,26 @@ pub fn in_turn<'a>(mut copies: Vec<Runner<'a>>) -> Runner<'a> {
 /// Whether the results of all engines must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Results {
-    /// They must.
+    /// Yes.
     Equal,
-    /// They say what an engine has in its maps, or which processor it is on.
+    /// No: they depend on the contents of the engine's maps, or on the processor.
     Free,
 }
 
-/// Lets all who can run the program in turn.
+/// Measures the engines in turn, except those that cannot run the program.
 ///
 /// # Errors
 ///
 /// The results differ, or an engine fails while it runs.
-pub fn contest(
-    entrants: Vec<Entrant<'_>>,
+pub fn measure_in_turn(
+    candidates: Vec<Engine<'_>>,
     rounds: u32,
     results: Results,
 ) -> Result<Vec<Timed>, String> {
     let mut first: Option<(u64, String)> = None;
     let mut runners = Vec::new();
     let mut timed = Vec::new();
-    for Entrant { name, runner } in entrants {
+    for Engine { name, runner } in candidates {
         let not_run = runner.as_ref().err().cloned();
         if let Ok(mut runner) = runner {
             let (result, ns) = runner(ESTIMATE_RUNS).map_err(|e| format!("{name}: {e}"))?;
@@ -129,15 +129,15 @@ pub fn contest(
 mod tests {
     use super::*;
 
-    fn engine(name: &str, result: u64, ns: f64) -> Entrant<'static> {
-        Entrant::new(name, Ok(Box::new(move |_| Ok((result, ns)))))
+    fn engine(name: &str, result: u64, ns: f64) -> Engine<'static> {
+        Engine::new(name, Ok(Box::new(move |_| Ok((result, ns)))))
     }
 
     #[test]
     fn who_cannot_run_is_named_with_the_reason() {
-        let absent = Entrant::new("c", Err("no".to_owned()));
+        let absent = Engine::new("c", Err("no".to_owned()));
         let all = vec![engine("a", 7, 2.0), absent, engine("b", 7, 3.0)];
-        let timed = contest(all, 9, Results::Equal).unwrap();
+        let timed = measure_in_turn(all, 9, Results::Equal).unwrap();
         assert_eq!(timed[2].median(), Some(3.0));
         assert_eq!(timed[2].over(&timed[0]).unwrap().value, 1.5);
         assert_eq!(timed[1].not_run.as_deref(), Some("no"));
@@ -145,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn another_result_is_no_contest() {
+    fn different_results_are_an_error() {
         let two = || vec![engine("a", 7, 2.0), engine("b", 8, 2.0)];
-        assert_eq!(contest(two(), 9, Results::Equal).unwrap_err(), "b gives 0x8, a 0x7");
-        assert!(contest(two(), 9, Results::Free).is_ok());
+        assert_eq!(measure_in_turn(two(), 9, Results::Equal).unwrap_err(), "b gives 0x8, a 0x7");
+        assert!(measure_in_turn(two(), 9, Results::Free).is_ok());
     }
 }

@@ -6,10 +6,10 @@
 //!    switching off is delayed, and switching on fails.
 //! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run that
 //!    began before the entry was off has ended, because the tail call ends the time of such a run.
-//! 3. All users hold the gate, which is held across `fork` (`ledger`): a child does not find this
-//!    locked by a thread that does not exist in it.
+//! 3. All users hold the gate, which is held across `fork` (`prog_slots`): a child does not find
+//!    this locked by a thread that does not exist in it.
 
-use super::ledger::{self, gate};
+use super::prog_slots::{self, gate};
 use super::{Clock, Counters, StatsOptions};
 use crate::Error;
 use crate::prog_info::ProgInfo;
@@ -75,8 +75,8 @@ struct Program {
 }
 
 impl Program {
-    /// A change failed: the program counts as before. Tail call sites that have been switched on go
-    /// off when no run can reach them any more.
+    /// Restores a program after a failed change. Tail call sites that have been switched on are
+    /// switched off when no run can reach them any more.
     fn take_back(&mut self, program: &dyn Counted, wanted: Option<StatsOptions>) {
         program.counters().set(self.on);
         if wanted.is_some() && self.tail_calls == TailCalls::Off {
@@ -139,7 +139,7 @@ impl std::fmt::Debug for StatsGuard {
 
 impl StatsRequests {
     pub(crate) fn new() -> Arc<StatsRequests> {
-        ledger::watch();
+        prog_slots::watch();
         Arc::new(StatsRequests(Mutex::default()))
     }
 
@@ -231,7 +231,7 @@ impl State {
                 for (at, counted, wanted) in &changes {
                     self.programs[*at].take_back(&**counted, *wanted);
                 }
-                return Err(Error::input(format!("switch statistics: {why}")));
+                return Err(Error::input(format!("switch statistics: {why}")).because(why));
             }
         }
         let tag = epoch::tag();

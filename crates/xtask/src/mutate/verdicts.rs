@@ -1,7 +1,7 @@
-//! What our verifier alone says of the programs of a seed, a line each: to see whether a change of
-//! it changes any answer. No kernel is asked.
+//! Our verifier's results for the programs of a seed, one per line, to check that a change of the
+//! verifier changes no result. No kernel is used.
 
-use super::Args;
+use super::args::Args;
 use super::batch::{BATCH, Mutant, Sources};
 use super::compare::WALK_MAX;
 use crate::kernel_diff::STACK_SIZE;
@@ -28,7 +28,8 @@ pub(super) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// Verdict, counts and a hash of both logs: the short one is of a walk that takes every short cut.
+/// Verdict, counts and a hash of both logs: the one without insns is from a walk with all
+/// shortcuts.
 fn answer(mutant: &Mutant) -> String {
     let privileges = mutant.loader.privileges();
     let quick = engine::verify_with(&mutant.program, (4, privileges));

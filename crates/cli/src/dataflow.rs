@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// A value's number.
 pub(crate) type Id = usize;
 
-/// Ancestors looked at, at most.
+/// Maximum number of ancestors.
 const ANCESTORS_MAX: usize = 256;
 
 const FP: u8 = 10;
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     bytes: u32,
 }
 
-/// How a value came about.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// It existed when the function began.
@@ -44,7 +44,7 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) struct Value<'p> {
     pub(crate) made: Origin,
-    /// The insn that made it.
+    /// The insn that computed it.
     pub(crate) by: Option<usize>,
     pub(crate) of: [Option<Id>; 2],
     /// The location to which it points.
@@ -70,9 +70,9 @@ impl Check {
     }
 }
 
-/// A path, as the values that it computed and compared.
+/// A path, with the values that it computed and compared.
 #[derive(Debug, Default)]
-pub(crate) struct Lineage<'p> {
+pub(crate) struct Dataflow<'p> {
     pub(crate) values: Vec<Value<'p>>,
     pub(crate) regs: HashMap<(u32, u8), Id>,
     stored: HashMap<(Id, i64), (u32, Id)>,
@@ -82,15 +82,15 @@ pub(crate) struct Lineage<'p> {
     pub(crate) frame: u32,
 }
 
-impl<'p> Lineage<'p> {
+impl<'p> Dataflow<'p> {
     /// For a program's path: the values before the last insn, which is the rejected one.
-    pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Lineage<'p> {
+    pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Dataflow<'p> {
         let insns = path.steps().filter_map(|step| match step {
             Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
             _ => None,
         });
         let mut insns = insns.peekable();
-        let mut lineage = Lineage { frame: path.frame(), ..Lineage::default() };
+        let mut dataflow = Dataflow { frame: path.frame(), ..Dataflow::default() };
         for step in path.steps() {
             match step {
                 Step::Insn { .. } => {
@@ -99,17 +99,17 @@ impl<'p> Lineage<'p> {
                     };
                     if let Some(insn) = program.insns.get(idx).copied() {
                         let second = program.insns.get(idx + 1).map_or(0, |second| second.imm);
-                        lineage.walk(insn, second, At { idx, frame, next });
+                        dataflow.walk(insn, second, At { idx, frame, next });
                     }
                 }
                 Step::Register(now) => {
-                    let id = lineage.reg(now.frame, now.regno);
-                    lineage.values[id].told = Some(&now.value);
+                    let id = dataflow.reg(now.frame, now.regno);
+                    dataflow.values[id].told = Some(&now.value);
                 }
                 _ => {}
             }
         }
-        lineage
+        dataflow
     }
 
     fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
@@ -186,7 +186,7 @@ impl<'p> Lineage<'p> {
         self.set(at, insn.dst, id);
     }
 
-    /// A constant of 64 bits, or an address.
+    /// A 64-bit constant, or an address.
     fn address(&mut self, insn: Insn, second: i32, at: At) -> Id {
         let known = self.addresses.get(&(insn.src, insn.imm)).copied();
         let root = known.unwrap_or_else(|| self.push(Origin::Constant, Some(at.idx), [None; 2]));
@@ -288,11 +288,11 @@ impl<'p> Lineage<'p> {
     }
 }
 
-/// Where the walk is.
+/// Position of the walk.
 #[derive(Clone, Copy)]
 struct At {
     idx: usize,
     frame: u32,
-    /// The insn that is next, and its frame.
+    /// The next insn, and its frame.
     next: (usize, u32),
 }

@@ -12,7 +12,7 @@ use skep_report::{Note, SourceSpot};
 /// A code in the catalogue's section about insns that no kernel knows.
 const RESERVED: &str = "reserved-fields";
 
-/// Rejections that another section name, and so another program type, would avoid.
+/// Rejections that another section name, and so another program type, might avoid.
 const OF_SECTION: [&str; 23] = [
     "attach-target-missing",
     "attach-target-not-faultable",
@@ -39,17 +39,17 @@ const OF_SECTION: [&str; 23] = [
     "struct-ops-member-unsupported",
 ];
 
-/// R1 to R5, which hold nothing after a call.
+/// R1 to R5, which are uninitialised after a call.
 const ARGUMENTS: u16 = 0b11_1110;
 
-/// Where a field or type is used that the kernel has not: compilers move the insn that stands for
-/// it to the front.
+/// The use of a field or type that the kernel lacks: compilers move the insn that replaces it to
+/// the front.
 pub(crate) fn used_at(
     idx: usize,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    // What stands in its place does not say which register it sets: one that nobody else did.
+    // The replacement insn does not show which register it set: take one that no other insn set.
     let writes = |set: u16, insn: &Insn| {
         let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
         let kept = if is_call { set & !ARGUMENTS } else { set };
@@ -80,9 +80,9 @@ pub(crate) fn used_at(
     None
 }
 
-/// Something that is held from one call to another.
-struct Lasting {
-    /// Refusals that are about it.
+/// A lock, section or reference that one call acquires and another releases.
+struct Acquisition {
+    /// Codes of rejections about it.
     codes: &'static [&'static str],
     /// A word of the messages, if the codes also cover other things.
     word: &'static str,
@@ -91,8 +91,8 @@ struct Lasting {
     says: &'static str,
 }
 
-const LASTING: [Lasting; 5] = [
-    Lasting {
+const ACQUISITIONS: [Acquisition; 5] = [
+    Acquisition {
         codes: &[
             "call-under-lock",
             "end-under-lock",
@@ -109,28 +109,28 @@ const LASTING: [Lasting; 5] = [
         ends: &["bpf_spin_unlock", "bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore"],
         says: "the held lock was acquired at",
     },
-    Lasting {
+    Acquisition {
         codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
         word: "preempt",
         begins: &["bpf_preempt_disable"],
         ends: &["bpf_preempt_enable"],
         says: "preemption was disabled at",
     },
-    Lasting {
+    Acquisition {
         codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
         word: "rcu",
         begins: &["bpf_rcu_read_lock"],
         ends: &["bpf_rcu_read_unlock"],
         says: "the RCU section began at",
     },
-    Lasting {
+    Acquisition {
         codes: &["end-inside-section", "sleeps-with-interrupts-off", "sleeping-helper-in-section"],
         word: "irq",
         begins: &["bpf_local_irq_save"],
         ends: &["bpf_local_irq_restore"],
         says: "interrupts were disabled at",
     },
-    Lasting {
+    Acquisition {
         codes: &["dynptr-not-initialized"],
         word: "dynptr",
         begins: &[
@@ -156,7 +156,7 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     tells.then(|| Note { text: text(), at: at() })
 }
 
-/// The section that makes the program one that may sleep, if there is one.
+/// The section for the sleepable variant of the program, if there is one.
 pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
     const KINDS: [&str; 10] = [
         "fentry",
@@ -175,7 +175,7 @@ pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
     KINDS.contains(&kind).then(|| format!("SEC(\"{kind}.s{rest}\")"))
 }
 
-/// The fields of an insn that is no insn: its text does not show those that should be 0.
+/// The fields of an invalid insn: its text does not show those that should be 0.
 pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
     let section = skep::catalogue::section(&refusal.kind)?;
     let insn = program.insns.get(refusal.insn_idx?)?;
@@ -214,21 +214,21 @@ pub(crate) fn begun(
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    let says = |it: &&Lasting| {
+    let says = |it: &&Acquisition| {
         it.codes.contains(&refusal.kind.as_str()) && refusal.message.contains(it.word)
     };
-    let lasting = LASTING.iter().find(says)?;
+    let acquisition = ACQUISITIONS.iter().find(says)?;
     let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
     let mut open: Vec<usize> = Vec::new();
     // The last insn is the rejected one.
     for &idx in insns.split_last()?.1 {
         match callee(program, idx, describe) {
-            Some(name) if lasting.begins.contains(&name.as_str()) => open.push(idx),
-            Some(name) if lasting.ends.contains(&name.as_str()) => drop(open.pop()),
+            Some(name) if acquisition.begins.contains(&name.as_str()) => open.push(idx),
+            Some(name) if acquisition.ends.contains(&name.as_str()) => drop(open.pop()),
             _ => {}
         }
     }
-    Some(since(lasting.says, *open.last()?, describe))
+    Some(since(acquisition.says, *open.last()?, describe))
 }
 
 /// Rejections at the exit insn, which all returns share.

@@ -1,6 +1,6 @@
-//! Programs in a runtime, and in the host kernel, as entrants of a contest.
+//! Programs in a runtime, and in the host kernel, as engines.
 
-use super::contest::Runner;
+use super::engines::Runner;
 use super::objects::{Opened, verify};
 use skep_jit::Tuning;
 use skep_kernel::bpf::RunInput;
@@ -37,7 +37,7 @@ impl InRuntime {
         Ok(InRuntime { maps, instances, runtime })
     }
 
-    /// Switches statistics of all of them on.
+    /// Enables statistics of all of them.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl InRuntime {
         self.runtime.enable_stats(options).map_err(|e| e.to_string())
     }
 
-    /// Runs a program on a packet, with everything that the library does around a run.
+    /// Runs a program on a packet, including the library's work around a run.
     ///
     /// # Errors
     ///
-    /// There is no such program, or packets are not what it is given.
+    /// There is no such program, or its context is not a packet.
     pub fn runner(&self, name: &str, packet: &[u8]) -> Result<Runner<'_>, String> {
         let instance = self.instances.iter().find(|instance| instance.name() == name);
         let instance = instance.ok_or_else(|| format!("no program '{name}'"))?;
@@ -66,11 +66,11 @@ impl InRuntime {
     }
 }
 
-/// Programs in the kernel; the first is the one that runs.
+/// Programs in the kernel; the first one is run.
 ///
 /// # Errors
 ///
-/// bpf(2) does not answer, or refuses them.
+/// bpf(2) is not available, or refuses them.
 pub fn in_kernel(programs: &[Program]) -> Result<Loaded, String> {
     if let Err(errno) = skep_kernel::bpf::available() {
         return Err(format!("not judged here ({errno})"));
@@ -78,8 +78,8 @@ pub fn in_kernel(programs: &[Program]) -> Result<Loaded, String> {
     Loaded::new(programs)
 }
 
-/// The kernel's test run, by its own clock. It tells whole nanoseconds, too coarse for the shortest
-/// programs; nothing better is told.
+/// The kernel's test run, by its own clock, in whole nanoseconds: coarse for the shortest programs,
+/// but there is nothing better.
 ///
 /// # Errors
 ///

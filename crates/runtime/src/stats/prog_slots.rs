@@ -9,8 +9,8 @@
 
 #![allow(unsafe_code)]
 
-use super::accounts::{SlotRegistry, Slots};
 use super::counts::Counts;
+use super::slot_registry::{SlotRegistry, Slots};
 use crate::Error;
 use skep_jit::stats::StatsSlot;
 use skep_mem::epoch::{self, THREADS_MAX, Watcher};
@@ -67,7 +67,7 @@ pub(super) struct ProgSlots {
     is_open: AtomicBool,
 }
 
-/// Numbers of sheets.
+/// The number of the next program.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl ProgSlots {

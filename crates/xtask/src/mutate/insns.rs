@@ -1,4 +1,4 @@
-//! Single insns that programs are made of, for insertion.
+//! Random single insns, for insertion.
 
 use crate::random::generate::insn as make;
 use skep::insn::Insn;
@@ -16,7 +16,7 @@ const JUMPS: [u8; 11] = [
 ];
 const SMALL: [i32; 16] = [0, 1, -1, 2, 4, 7, 8, -8, 15, 16, 31, 32, 63, 64, 255, -512];
 
-/// An insn of some sense.
+/// A plausible insn.
 fn of_form(rng: &mut Rng, form: u64) -> Insn {
     let (dst, src) = (rng.below(10) as u8, rng.below(11) as u8);
     let slot = -8 * (1 + rng.below(8) as i16);
@@ -65,7 +65,7 @@ fn of_form(rng: &mut Rng, form: u64) -> Insn {
     }
 }
 
-/// How many forms there are.
+/// Number of forms.
 const FORMS: u64 = 18;
 
 pub(super) fn insn(rng: &mut Rng) -> Insn {

@@ -2,7 +2,7 @@
 //! it.
 //!
 //! # Invariants
-//! 1. All callers hold the lock (`ledger`), so each count is seen exactly once.
+//! 1. All callers hold the lock (`prog_slots`), so each count is seen exactly once.
 //!
 //! The models compile this file too, with instrumented slots.
 
@@ -15,15 +15,15 @@ pub(crate) trait Slots: Clone {
     fn all(&self) -> &[StatsSlot];
 }
 
-/// A program that has counted something, or may have.
+/// A program that has counted runs, or may have.
 #[derive(Clone)]
 struct Entry<S> {
     slots: S,
-    /// Of threads that have ended.
+    /// Counts of exited threads.
     folded: Counts,
 }
 
-/// All of them.
+/// The slots and counts of all programs.
 #[derive(Clone)]
 pub(crate) struct SlotRegistry<S>(BTreeMap<u64, Entry<S>>);
 

@@ -1,0 +1,34 @@
+//! Building the binaries that are measured, in release mode.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// cargo, in the root of the repository.
+pub(super) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(crate::root());
+    command
+}
+
+/// The binary `skep`, built in release mode.
+pub(super) fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
+    in_release("skep-cli")
+}
+
+/// The binary `skep-bench`, built in release mode.
+pub(super) fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
+    in_release("skep-bench")
+}
+
+/// The binary of a package.
+fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let mut build = cargo();
+    build.args(["build", "--release", "-p", package, "--message-format=json"]);
+    let output = build.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let executable = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    };
+    Ok(text.lines().rev().find_map(executable).ok_or("cargo built no binary")?)
+}
