@@ -131,8 +131,9 @@ impl Writable {
     }
 }
 
-/// The fields named by `paths`, without missing ones. The first name of a path is looked up in `ty`,
-/// then in the struct at its start. One walk finds all of them: `tcp_sock` has hundreds of members.
+/// The fields named by `paths`, without missing ones. The first name of a path is looked up in
+/// `ty`, then in the struct at its start. One walk finds all of them: `tcp_sock` has hundreds of
+/// members.
 fn find_fields(ty: Type<'_>, paths: &[&[&str]]) -> Vec<Field> {
     let mut left: SmallVec<[&[&str]; 10]> = paths.iter().copied().collect();
     let mut found = Vec::new();
