@@ -6,6 +6,7 @@ pub(crate) mod facts;
 pub(crate) mod learned;
 pub(crate) mod store;
 pub(crate) mod walk;
+pub(crate) mod writable;
 
 pub(crate) use crate::insn_aux::{CallMap, Form, Found, InsnAux, InsnFlags, LoopInline};
 pub(crate) use crate::trace::sinks::Trace;

@@ -9,8 +9,8 @@ use crate::check::attach::check_attach_types;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
-use crate::check::mem::btf_store::Writable;
 use crate::check::replaced::check_may_be_replaced;
+use crate::env::writable::Writable;
 use crate::env::{
     Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
 };

@@ -2,7 +2,7 @@
 
 use crate::Config;
 use crate::callees::Callable;
-use crate::check::mem::btf_store::Writable;
+use crate::env::writable::Writable;
 use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::Subprogs;
 use crate::state::reg::{Extra, Reg};
