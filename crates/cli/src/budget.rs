@@ -14,6 +14,8 @@ use std::collections::HashMap;
 
 /// Maximum number of branches named.
 const BRANCHES_MAX: usize = 3;
+/// Lines with fewer of the branches than one in so many are not named.
+const LEAST_SHARE: usize = 20;
 
 /// Notes for a rejection because of a limit.
 pub(crate) struct Spending {
@@ -72,6 +74,9 @@ fn branches(
     let mut lines: Vec<(usize, usize)> = lines.into_values().collect();
     lines.sort_by_key(|&(first, times)| (std::cmp::Reverse(times), first));
     let all = waiting.len();
+    // The few of other lines would not matter without the many.
+    let count = |&(_, times): &(usize, usize)| times * LEAST_SHARE >= all;
+    let lines: Vec<(usize, usize)> = lines.into_iter().filter(count).collect();
     let note = |&(first, times): &(usize, usize)| {
         since(&format!("{times} of {all} pending branches are from the line of"), first, describe)
     };

@@ -5,6 +5,7 @@ use crate::choice::{read_filters, read_presets};
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
+use crate::held::{Held, Missed};
 use crate::history::words::in_words;
 use crate::history::{History, names};
 use crate::html_file::HtmlFile;
@@ -314,6 +315,8 @@ impl Subject<'_> {
         // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
+        notes.extend(notes::of_license(refusal, self.program));
+        notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);
         notes.extend(lacks.and_then(|idx| notes::used_at(idx, self.program, &describe)));
@@ -321,14 +324,13 @@ impl Subject<'_> {
         notes.extend(refusal.load.and_then(|_| near::note(&refusal.message, btf)));
         let spending =
             budget::spending(refusal, verification, self.program, || self.plan.spent(self.program));
-        let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
-        match spending {
-            Some(spending) => notes.extend(spending.notes),
-            None => match notes::encoding(refusal, self.program) {
-                Some(note) => notes.push(note),
-                None => notes.extend(self.of_path(refusal, verification, shown)),
-            },
-        }
+        let (told, elsewhere) = match (spending, notes::encoding(refusal, self.program)) {
+            (Some(spending), _) => (spending.notes, spending.at),
+            (None, Some(note)) => (vec![note], None),
+            (None, None) => self.of_path(refusal, verification, shown),
+        };
+        notes.extend(told);
+        let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         // The called function also determines the advice.
@@ -357,6 +359,8 @@ impl Subject<'_> {
         let describe = describing(self.program);
         match thing {
             "acquired" => names::of_call(self.program, found.acquired_by?, &describe),
+            "release" => Held::at(refusal, found, self.program, &describe)?.released_by(),
+            "range" => notes::allowed_range(&refusal.message),
             "section" => notes::sleepable_section(self.program),
             _ => {
                 let about = (refusal, found.because.as_deref());
@@ -387,31 +391,46 @@ impl Subject<'_> {
         })
     }
 
-    /// Notes from the path to the rejection: held resources, branches, registers, checks.
+    /// Notes from the path to the rejection: held resources, branches, registers, checks; and the
+    /// insn to look at, if that is not the rejected one.
     fn of_path(
         &self,
         refusal: &Refusal,
         verification: &Verification,
         shown: Option<usize>,
-    ) -> Vec<Note> {
+    ) -> (Vec<Note>, Option<usize>) {
         let program = self.program;
-        let Some(path) = &verification.path else { return Vec::new() };
+        let Some(path) = &verification.path else { return (Vec::new(), None) };
         let describe = describing(program);
-        let acquired = verification.acquired_by;
-        let mut notes: Vec<Note> =
-            acquired.map(|idx| notes::acquired(idx, &describe)).into_iter().collect();
         let because = verification.because.as_deref();
-        notes.extend(because.map(|text| notes::because(text, refusal, program)));
-        notes.extend(notes::begun(refusal, path, program, &describe));
-        notes.extend(notes::left_by(refusal, path, program, acquired, &describe));
+        let held = Held::at(refusal, verification, program, &describe);
+        let missed = held.as_ref().and_then(|it| it.missed(refusal, path, program, &describe));
         let checks = missing_check::notes(refusal, path, program, &describe);
-        let history = History::of(path, program).shortened(checks.len() > 1).because(because);
+        let history = History::of(path, program)
+            .shortened(checks.len() > 1)
+            .of_message(&refusal.message)
+            .because(because);
+        let result =
+            history.set_by(0).and_then(|r0| notes::result_made(refusal, r0, path, program));
+        let missing = held.as_ref().zip(missed);
+        let at = missing.map(|(held, missed)| held.place(missed)).or(result);
+        let mut notes = Vec::new();
+        notes.extend(held.as_ref().filter(|it| at != Some(it.by)).map(|it| it.note(&describe)));
+        notes.extend(missing.map(|(held, missed)| held.why(missed)));
+        notes.extend(because.map(|text| notes::because(text, refusal, program)));
+        let acquired = verification.acquired_by;
+        let left = notes::left_by(refusal, path, program, acquired);
+        let left = left.filter(|_| !matches!(missed, Some(Missed::Since(_) | Missed::Everywhere)));
+        let says = "the last branch on this path is at";
+        notes.extend(left.filter(|_| at != left).map(|idx| notes::since(says, idx, &describe)));
         notes.extend(history.notes(refusal, shown, program, &describe));
         for check in checks {
-            let is_told = notes.iter().any(|note| note.is_about_insn_of(&check));
+            // A comparison that a register's note names, too, is repeated to say what it lacks.
+            let is_plain = check.text.starts_with("it was compared ");
+            let is_told = is_plain && notes.iter().any(|note| note.is_about_insn_of(&check));
             notes.extend((!is_told).then_some(check));
         }
-        notes
+        (notes, at)
     }
 
     fn unsupported(&self, what: &str) -> Diagnostic {

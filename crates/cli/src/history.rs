@@ -14,6 +14,7 @@ use skep::uapi::helper::HelperId;
 use skep::uapi::helper_changes_pkt_data;
 use skep::{Refusal, Register, Step, WalkedPath};
 use skep_report::Note;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Maximum number of registers explained: an insn and its message rarely name more.
@@ -49,6 +50,7 @@ pub(crate) struct History<'p> {
     last_branch: Option<u32>,
     /// The mismatch, if the message only says that there is one.
     because: Option<&'p str>,
+    message: &'p str,
 }
 
 impl<'p> History<'p> {
@@ -121,7 +123,11 @@ impl<'p> History<'p> {
             self.before_copy.get(&at).or_else(|| self.known.get(&at))
         });
         let copied = source.copied().filter(|it| made_anew && it.now.value == now.value);
-        let lessened = source.copied().filter(|source| is_number(now) && !is_number(source.now));
+        // So it does when a branch compares it; only NULL is a number otherwise.
+        let compares = is_of_branch || by.is_some_and(|insn| insn.is_conditional_jump());
+        let refined = self.known.get(&at).filter(|_| compares && &*now.value != "0");
+        let lessened = source.or(refined).copied();
+        let lessened = lessened.filter(|source| is_number(now) && !is_number(source.now));
         match lessened {
             Some(source) => self.before_copy.insert(at, source),
             None if made_anew => self.before_copy.remove(&at),
@@ -152,6 +158,19 @@ impl<'p> History<'p> {
     pub(crate) fn because(mut self, because: Option<&'p str>) -> History<'p> {
         self.because = because;
         self
+    }
+
+    /// With the message, which may know more of a packet pointer than the last change of it does.
+    pub(crate) fn of_message(mut self, message: &'p str) -> History<'p> {
+        self.message = message;
+        self
+    }
+
+    /// The insn that last set a register of the last frame, and whether to a constant.
+    pub(crate) fn set_by(&self, regno: u8) -> Option<(usize, bool)> {
+        let known = self.known.get(&(self.frame, regno))?;
+        let is_constant = !known.now.value.contains('(') && is_number(known.now);
+        Some((known.since? as usize, is_constant))
     }
 
     /// What is known about the registers that a rejection names, and those that its insn, `shown`,
@@ -210,7 +229,7 @@ impl<'p> History<'p> {
             return is_news.then(|| self.note(last, made, *origin, describe)).into_iter().collect();
         }
         // Every address in the stack is computed from its top.
-        let tells = !self.is_short && &*made.value != "fp0";
+        let tells = !self.is_short && &*made.value != "fp0" && origin != since;
         let was = tells.then(|| self.note("was", made, *origin, describe));
         was.into_iter().chain([self.note(last, now, *since, describe)]).collect()
     }
@@ -223,6 +242,8 @@ impl<'p> History<'p> {
         describe: &impl Fn(usize) -> Described,
     ) -> Note {
         let Register { regno, value, .. } = fact;
+        let message = if verb == "is" { self.message } else { "" };
+        let value = compared_since(value, *regno, message);
         let says = format!("R{regno} {verb} {value}, since");
         match (since, &self.global) {
             (Some(idx), _) => notes::since(&says, idx as usize, describe),
@@ -259,11 +280,35 @@ impl<'p> History<'p> {
             name.is_some_and(|name| takes_away(&lost.now.value, &name))
         });
         let regno = lost.now.regno;
+        let by = match lost.now.value.starts_with("pkt") {
+            true => "was invalidated, as all pointers to the packet were, by",
+            false => "was invalidated by",
+        };
         match calls.next() {
-            Some(&idx) => notes::since(&format!("R{regno} was invalidated by"), idx, describe),
+            Some(&idx) => notes::since(&format!("R{regno} {by}"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
     }
+}
+
+/// A comparison of one packet pointer with the end extends the range of all others derived from it,
+/// which is not reported as a change of those: the message has the range.
+fn compared_since<'t>(value: &'t str, regno: u8, message: &str) -> Cow<'t, str> {
+    let Some((before, after)) = value.split_once("r=0").filter(|_| value.starts_with("pkt("))
+    else {
+        return Cow::Borrowed(value);
+    };
+    match packet_range(regno, message) {
+        Some(range) if range > 0 => Cow::Owned(format!("{before}r={range}{after}")),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// The range of a register in a message such as `..., R2(id=0,off=1,r=8)`.
+pub(crate) fn packet_range(regno: u8, message: &str) -> Option<u64> {
+    let (_, fields) = message.split_once(&format!("R{regno}("))?;
+    let (_, range) = fields.split_once("r=")?;
+    range.split([',', ')']).next()?.parse().ok()
 }
 
 /// Whether a rejection treats a register as a number that was last known as a pointer.

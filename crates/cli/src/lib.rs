@@ -20,6 +20,7 @@ mod exit;
 mod explain;
 pub mod flags;
 mod globals;
+mod held;
 mod history;
 mod html_file;
 mod in_order;

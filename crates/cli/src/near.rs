@@ -10,7 +10,7 @@ const SHOWN: usize = 3;
 /// Names similar to the one that a message reports as missing: of sections, or of types and
 /// functions in `btf`, the kernel's.
 pub(crate) fn note(message: &str, btf: Option<&Btf>) -> Option<Note> {
-    let near = match between(message, "no program type of section name '", "'") {
+    let near = match between(message, "program type from section name '", "'") {
         Some(section) => sections(section),
         None => of_kernel(message, btf?)?,
     };
@@ -85,8 +85,9 @@ mod tests {
     #[test]
     fn a_slip_of_the_pen_finds_what_was_meant() {
         let said = |message: &str| note(message, None).map(|note| note.text);
-        let of_section =
-            |name: &str| said(&format!("libbpf knows no program type of section name '{name}'"));
+        let of_section = |name: &str| {
+            said(&format!("libbpf cannot derive a program type from section name '{name}'"))
+        };
         assert_eq!(of_section("xpd"), Some("near to it: `xdp`".to_owned()));
         assert_eq!(of_section("kprob/vfs_read"), Some("near to it: `kprobe/vfs_read`".to_owned()));
         assert_eq!(of_section("nothing_like_it"), None);

@@ -1,5 +1,5 @@
 //! Notes about a rejection besides registers: the section that determined the program type, and the
-//! insn that acquired what is still held (a lock, a section, a reference).
+//! branch by which the path left.
 
 use crate::dump::names::source_spot;
 use crate::history::insn::{read_registers, written_register};
@@ -80,80 +80,57 @@ pub(crate) fn used_at(
     None
 }
 
-/// A lock, section or reference that one call acquires and another releases.
-struct Acquisition {
-    /// Codes of rejections about it.
-    codes: &'static [&'static str],
-    /// A word of the messages, if the codes also cover other things.
-    word: &'static str,
-    begins: &'static [&'static str],
-    ends: &'static [&'static str],
-    says: &'static str,
-}
-
-const ACQUISITIONS: [Acquisition; 5] = [
-    Acquisition {
-        codes: &[
-            "call-under-lock",
-            "end-under-lock",
-            "global-function-under-lock",
-            "lock-of-other-allocation",
-            "lock-taken-twice",
-            "sleeping-global-function",
-            "two-locks",
-            "unlock-of-other-lock",
-            "unlock-out-of-order",
-        ],
-        word: "lock",
-        begins: &["bpf_spin_lock", "bpf_res_spin_lock", "bpf_res_spin_lock_irqsave"],
-        ends: &["bpf_spin_unlock", "bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore"],
-        says: "the held lock was acquired at",
-    },
-    Acquisition {
-        codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
-        word: "preempt",
-        begins: &["bpf_preempt_disable"],
-        ends: &["bpf_preempt_enable"],
-        says: "preemption was disabled at",
-    },
-    Acquisition {
-        codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
-        word: "rcu",
-        begins: &["bpf_rcu_read_lock"],
-        ends: &["bpf_rcu_read_unlock"],
-        says: "the RCU section began at",
-    },
-    Acquisition {
-        codes: &["end-inside-section", "sleeps-with-interrupts-off", "sleeping-helper-in-section"],
-        word: "irq",
-        begins: &["bpf_local_irq_save"],
-        ends: &["bpf_local_irq_restore"],
-        says: "interrupts were disabled at",
-    },
-    Acquisition {
-        codes: &["dynptr-not-initialized"],
-        word: "dynptr",
-        begins: &[
-            "bpf_ringbuf_discard_dynptr",
-            "bpf_ringbuf_submit_dynptr",
-            "bpf_dynptr_file_discard",
-        ],
-        ends: &[],
-        says: "the dynptr and its clones were released at",
-    },
-];
-
 /// The text of an insn, and its place.
 pub(crate) type Described = Option<(String, Option<SourceSpot>)>;
 
 /// The section that determined the program type, if another one would help.
 pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
-    let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty();
+    let of_callback = refusal.message.starts_with("At callback return");
+    let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty() && !of_callback;
     let text = || format!("section `{section}` makes it a program of type {kind}");
-    // The section is shown at the start of the function.
-    let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
+    let at = || source_spot(program, header(program)?);
     tells.then(|| Note { text: text(), at: at() })
+}
+
+/// The insn of the line that has the program's name, below that of its section.
+fn header(program: &Program) -> Option<usize> {
+    let mut starts = program.func_info.iter().map(|row| row.insn_off.index());
+    let end = starts.find(|&start| start > 0).unwrap_or(program.insns.len());
+    let rows = program.line_info.iter().map(|row| row.insn_off.index());
+    let mut rows = rows.take_while(|&idx| idx < end);
+    rows.find(|&idx| {
+        let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
+        source_spot(program, idx).is_some_and(|spot| {
+            spot.text.split(|c| !is_of_name(c)).any(|word| word == program.name)
+        })
+    })
+}
+
+/// Where to look if the target is at fault, which is found at the first insn.
+pub(crate) fn target(refusal: &Refusal, program: &Program) -> Option<usize> {
+    let is_of_target = refusal.kind.starts_with("attach-target-");
+    header(program).filter(|_| is_of_target && refusal.insn_idx == Some(0))
+}
+
+/// Why an insn is not reached: what stands before it does not go on there.
+pub(crate) fn not_reached(
+    refusal: &Refusal,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let before = refusal.insn_idx?.checked_sub(1)?;
+    let insn = program.insns.get(before)?;
+    let goes_on = !matches!(insn.class(), BPF_JMP | BPF_JMP32) || insn.is_conditional_jump();
+    let tells = refusal.kind == "unreachable-insn" && !goes_on && insn.op() != BPF_CALL;
+    tells
+        .then(|| since("no jump leads to it, and execution does not go on after", before, describe))
+}
+
+/// The licence, if another one would help.
+pub(crate) fn of_license(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let text = format!("the program's licence is `{}`", program.license);
+    refusal.kind.ends_with("needs-gpl").then_some(Note { text, at: None })
 }
 
 /// The section for the sleepable variant of the program, if there is one.
@@ -202,35 +179,6 @@ pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
     usize::try_from(start).ok()
 }
 
-/// Where the unreleased reference was acquired.
-pub(crate) fn acquired(idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
-    since("the unreleased reference was acquired at", idx, describe)
-}
-
-/// Where a held lock or section was acquired.
-pub(crate) fn begun(
-    refusal: &Refusal,
-    path: &WalkedPath,
-    program: &Program,
-    describe: &impl Fn(usize) -> Described,
-) -> Option<Note> {
-    let says = |it: &&Acquisition| {
-        it.codes.contains(&refusal.kind.as_str()) && refusal.message.contains(it.word)
-    };
-    let acquisition = ACQUISITIONS.iter().find(says)?;
-    let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
-    let mut open: Vec<usize> = Vec::new();
-    // The last insn is the rejected one.
-    for &idx in insns.split_last()?.1 {
-        match callee(program, idx, describe) {
-            Some(name) if acquisition.begins.contains(&name.as_str()) => open.push(idx),
-            Some(name) if acquisition.ends.contains(&name.as_str()) => drop(open.pop()),
-            _ => {}
-        }
-    }
-    Some(since(acquisition.says, *open.last()?, describe))
-}
-
 /// Rejections at the exit insn, which all returns share.
 const OF_END: [&str; 6] = [
     "callback-result-not-a-number",
@@ -241,6 +189,10 @@ const OF_END: [&str; 6] = [
     "result-out-of-range",
 ];
 
+/// Those of them that are about R0.
+const OF_RESULT: [&str; 3] =
+    ["callback-result-not-a-number", "result-not-a-number", "result-out-of-range"];
+
 /// The last branch of the path to a rejected exit: compilers merge all returns into one insn, so
 /// this shows which one is meant. Not a branch before the insn `after`.
 pub(crate) fn left_by(
@@ -248,8 +200,7 @@ pub(crate) fn left_by(
     path: &WalkedPath,
     program: &Program,
     after: Option<usize>,
-    describe: &impl Fn(usize) -> Described,
-) -> Option<Note> {
+) -> Option<usize> {
     let last = path.steps().rev().find_map(insn_idx)?;
     let is_end = program.insns.get(last)?.op() == BPF_EXIT;
     if !OF_END.contains(&refusal.kind.as_str()) || !is_end {
@@ -261,8 +212,32 @@ pub(crate) fn left_by(
     });
     let since_then = of_frame.take_while(|&idx| Some(idx) != after);
     let is_branch = |idx: &usize| program.insns[*idx].is_conditional_jump();
-    let branch = since_then.filter(|&idx| idx < program.insns.len()).find(is_branch)?;
-    Some(since("the last branch on this path is at", branch, describe))
+    since_then.filter(|&idx| idx < program.insns.len()).find(is_branch)
+}
+
+/// Where a result that is refused at the exit was made: at the insn that set R0; for a constant
+/// that the compiler set before a branch decided to return it, at that branch.
+pub(crate) fn result_made(
+    refusal: &Refusal,
+    (made, is_constant): (usize, bool),
+    path: &WalkedPath,
+    program: &Program,
+) -> Option<usize> {
+    let exit = refusal.insn_idx.filter(|_| OF_RESULT.contains(&refusal.kind.as_str()))?;
+    let is_exit = program.insns.get(exit)?.op() == BPF_EXIT;
+    let line = |idx| source_spot(program, idx).map(|spot| (spot.file, spot.line));
+    if !is_exit || line(made) == line(exit) {
+        return None;
+    }
+    let branch = left_by(refusal, path, program, Some(made));
+    let is_before = branch.is_some_and(|branch| line(branch) != line(made));
+    Some(branch.filter(|_| is_constant && is_before).unwrap_or(made))
+}
+
+/// The range in a message that ends in `should have been in [0, 1]`.
+pub(crate) fn allowed_range(message: &str) -> Option<String> {
+    let (_, range) = message.split_once("should have been in [")?;
+    Some(format!("[{}]", range.split_once(']')?.0))
 }
 
 /// A note about an insn on the path.

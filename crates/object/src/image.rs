@@ -4,12 +4,12 @@ use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, SourcePlace};
 use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
-use crate::functions::Functions;
+use crate::functions::{Function, Functions};
 use crate::maps::Maps;
 use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use crate::struct_ops::StructOpsLinks;
-use skep_btf::Btf;
+use skep_btf::{Btf, LineInfo};
 use skep_insn::INSN_BYTES;
 use std::sync::Arc;
 
@@ -44,7 +44,21 @@ impl<'a> Image<'a> {
     pub(crate) fn place(&self, section: usize, offset: u64) -> Option<SourcePlace> {
         let lines = &self.info.get(section)?.lines;
         let behind = lines.partition_point(|row| u64::from(row.insn_off) <= offset);
-        let row = lines.get(behind.checked_sub(1)?)?;
+        self.place_of(lines.get(behind.checked_sub(1)?)?)
+    }
+
+    /// The line of a function that has its name; if no insn belongs to that, the first one.
+    pub(crate) fn header(&self, function: usize) -> Option<SourcePlace> {
+        let Function { name, section, range, .. } = self.functions.list.get(function)?;
+        let lines = &self.info.get(*section)?.lines;
+        let bytes = (range.start * INSN_BYTES) as u64..(range.end * INSN_BYTES) as u64;
+        let rows = || lines.iter().filter(|row| bytes.contains(&u64::from(row.insn_off)));
+        let mut places = rows().filter_map(|row| self.place_of(row));
+        let named = places.find(|place| has_word(&place.text, name));
+        named.or_else(|| self.place_of(rows().next()?))
+    }
+
+    fn place_of(&self, row: &LineInfo) -> Option<SourcePlace> {
         let btf = self.btf.as_ref()?;
         Some(SourcePlace {
             file: btf.try_str(row.file_name_off)?.to_owned(),
@@ -65,4 +79,10 @@ impl<'a> Image<'a> {
             Error::new(format!("no function begins at section {name}, offset {offset:#x}"))
         })
     }
+}
+
+/// Whether a name stands in a line, and not as part of a longer one.
+fn has_word(line: &str, name: &str) -> bool {
+    let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
+    !name.is_empty() && line.split(|c| !is_of_name(c)).any(|word| word == name)
 }

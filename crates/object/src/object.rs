@@ -226,8 +226,9 @@ impl Maker<'_, '_> {
     /// In libbpf's order: which functions are programs, relocation, maps, type, target.
     fn make(&mut self, index: usize, (section, autoload): (&str, bool)) -> Result<Program, Error> {
         let (image, options) = (self.image, self.image.options);
+        let at_header = |error: Error| error.placed(image.header(index));
         if options.loader == Loader::Libbpf && !options.as_in_file {
-            check_entry(image, index)?;
+            check_entry(image, index).map_err(at_header)?;
         }
         let linked = self.linker.link(index)?;
         if let Some(refused) = &self.refusals.map {
@@ -250,7 +251,7 @@ impl Maker<'_, '_> {
             return Ok(program);
         }
         if !guessed {
-            typed?;
+            typed.map_err(at_header)?;
         }
         if options.loader == Loader::Any {
             refusal::check_maps(&program)?;

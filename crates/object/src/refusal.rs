@@ -39,8 +39,12 @@ impl Refusals {
                     .and_then(|()| check_endian(&image.elf))
                     .and_then(|()| check_externs(image))
                     .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
-                let made = image.maps.defs.iter().filter(|def| def.autocreate);
-                let map = made.map(map_creation::check).find_map(Result::err);
+                let made = image.maps.defs.iter().enumerate().filter(|(_, def)| def.autocreate);
+                let refused = |(index, def)| -> Option<Error> {
+                    let error = map_creation::check(def).err()?;
+                    Some(error.placed(use_of_map(image, index)))
+                };
+                let map = made.into_iter().find_map(refused);
                 Refusals { first: first.err(), note: None, map }
             }
             Loader::Any => {
@@ -194,9 +198,23 @@ fn check_externs(image: &Image<'_>) -> Result<()> {
 
 /// The first source line that uses an extern, since there is no line for its declaration.
 fn use_of_extern(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
+    first_use(image, |symbol| image.externs.of_symbol(symbol) == Some(index))
+}
+
+/// The same for a map.
+fn use_of_map(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
+    first_use(image, |symbol| {
+        let symbol = image.elf.symbols.get(symbol);
+        let map = symbol.and_then(|it| image.maps.of_variable(it.section?, it.value));
+        map.is_some_and(|map| map.0 as usize == index)
+    })
+}
+
+/// The first source line with a relocation against a symbol.
+fn first_use(image: &Image<'_>, is_symbol: impl Fn(usize) -> bool) -> Option<SourcePlace> {
     let sections = image.elf.sections.iter().zip(&image.kinds);
     let code = sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|it| it.0);
     code.flat_map(|section| section.relocations.iter().map(|at| (section.index, at)))
-        .filter(|(_, at)| image.externs.of_symbol(at.symbol) == Some(index))
+        .filter(|(_, at)| is_symbol(at.symbol))
         .find_map(|(section, at)| image.place(section, at.offset))
 }

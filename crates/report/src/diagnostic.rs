@@ -68,6 +68,8 @@ impl Note {
                 let idx = insn.split(':').next().unwrap_or(insn);
                 format!("{says} `{}` ({place}, insn {idx})", shortened(source))
             }
+            // The place stands above.
+            _ if is_shown => self.text.clone(),
             _ => format!("{} ({place})", self.text),
         }
     }

@@ -28,7 +28,8 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
         Style::Coloured => Renderer::styled(),
     };
     // Text without a source line is part of the message.
-    let placed = diagnostic.notes.iter().position(|note| note.at.is_some());
+    let is_placed = |note: &Note| note.at.as_ref().is_some_and(|at| !at.text.trim().is_empty());
+    let placed = diagnostic.notes.iter().position(is_placed);
     let (bare, placed) = diagnostic.notes.split_at(placed.unwrap_or(diagnostic.notes.len()));
     let mut report = vec![primary(diagnostic, bare)];
     report.extend(placed.iter().map(with_source));

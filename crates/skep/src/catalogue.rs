@@ -70,7 +70,8 @@ pub struct Section {
 impl Section {
     /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
     /// what the source calls a thing: the `pointer` or `number` that is refused, what was
-    /// `acquired`, the `section` that would help.
+    /// `acquired`, the functions that `release` it, the allowed `range`, the `section` that would
+    /// help.
     pub fn help_for(&self, told: &str, names: impl Fn(&str) -> Option<String>) -> String {
         let template = self.templates.iter().find(|(words, _)| told.contains(words));
         template.map_or(String::new(), |(_, template)| filled(template, names))
@@ -316,7 +317,7 @@ mod tests {
         };
         assert!(help(Some("task")).starts_with("Check `task` for NULL"), "{}", help(Some("task")));
         assert!(help(None).starts_with("Check the pointer for NULL"), "{}", help(None));
-        let known = ["pointer", "number", "acquired", "section"];
+        let known = ["pointer", "number", "acquired", "release", "range", "section"];
         for section in sections() {
             for (_, template) in &section.templates {
                 filled(template, |thing| {

@@ -8,8 +8,10 @@
 use crate::notes::{Described, since};
 use crate::profile::{difference, function_name};
 use skep::insn::Insn;
-use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32};
-use skep::profile::{Apart, Profile};
+use skep::insn::code::{
+    BPF_ADD, BPF_ALU, BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32,
+};
+use skep::profile::{Apart, KeptApart, Profile};
 use skep::program::Program;
 use skep_report::Note;
 use std::ops::RangeInclusive;
@@ -48,7 +50,7 @@ pub(super) fn notes(
     }
     notes.extend(repeated_function(program, profile, &costs));
     let place = here.unwrap_or(0..=program.insns.len());
-    notes.extend(kept_apart(profile, &place, describe));
+    notes.extend(kept_apart(program, profile, &place, describe));
     (notes, head)
 }
 
@@ -159,6 +161,7 @@ fn repeated_function(program: &Program, profile: &Profile, costs: &Costs) -> Opt
 
 /// The most frequent difference between states compared at an insn.
 fn kept_apart(
+    program: &Program,
     profile: &Profile,
     place: &RangeInclusive<usize>,
     describe: &impl Fn(usize) -> Described,
@@ -172,13 +175,77 @@ fn kept_apart(
         );
         return Some(Note { text, at: None });
     }
-    let says = format!("{times} comparisons did not prune because of {}", difference(reason));
+    let named = counter(reason, program, describe).map(|name| format!("`{name}`, "));
+    let (named, differs) = (named.unwrap_or_default(), difference(reason));
+    let says = format!("{times} comparisons did not prune because of {named}{differs}");
     Some(match reason.needed_by {
         Some(by) => since(&format!("{says}, which is needed by"), by, describe),
         None => since(&format!("{says}, at"), reason.insn_idx, describe),
     })
 }
 
+/// What the source calls a register that differs, if the function that needs its value counts with
+/// it: `i` where a line with `i++` adds to the register.
+fn counter(
+    reason: &KeptApart,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<String> {
+    let Apart::Register { regno, .. } = reason.why else { return None };
+    let by = reason.needed_by.unwrap_or(reason.insn_idx);
+    let starts = || program.func_info.iter().map(|row| row.insn_off.index());
+    let start = starts().take_while(|&start| start <= by).last().unwrap_or(0);
+    let end = starts().find(|&start| start > by).unwrap_or(program.insns.len());
+    let adds = |idx: &usize| {
+        let insn = &program.insns[*idx];
+        let is_sum = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() == BPF_ADD;
+        is_sum && insn.dst == regno && !insn.is_src_reg()
+    };
+    let lines = (start..end).filter(adds).filter_map(|idx| describe(idx)?.1);
+    let mut names: Vec<String> =
+        lines.filter_map(|spot| Some(counted(&spot.text)?.to_owned())).collect();
+    names.dedup();
+    names.pop().filter(|_| names.is_empty())
+}
+
+/// The one variable to which a line adds.
+fn counted(line: &str) -> Option<&str> {
+    let is_of_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let mut found: Option<&str> = None;
+    for (at, _) in line.match_indices("++").chain(line.match_indices("+=")) {
+        let before = line[..at].trim_end();
+        let start = before.trim_end_matches(is_of_name).len();
+        let after = &line[at + 2..];
+        let end = after.len() - after.trim_start_matches(is_of_name).len();
+        let name = if start < before.len() { &before[start..] } else { &after[..end] };
+        let is_name = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+        if !is_name || found.is_some_and(|known| known != name) {
+            return None;
+        }
+        found = Some(name);
+    }
+    found
+}
+
 fn percent(part: u64, total: u64) -> u64 {
     part.saturating_mul(100).checked_div(total).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn the_variable_that_a_line_counts_with() {
+        for (line, name) in [
+            ("for (int i = 0; i < 8; i++) {", Some("i")),
+            ("for (i = 0; i < 8; ++i)", Some("i")),
+            ("offset += len;", Some("offset")),
+            ("i++, j++;", None),
+            ("a[i] += 1;", None),
+            ("x = y + 1;", None),
+        ] {
+            assert_eq!(counted(line), name, "{line}");
+        }
+    }
 }

@@ -76,9 +76,15 @@ pub(crate) fn spot_of(place: &SourcePlace) -> SourceSpot {
     SourceSpot { file: file.trim_start_matches("./").to_owned(), line, column, text }
 }
 
-/// The source line of an insn; `None` without line info.
+/// The source line of an insn; `None` without line info. An insn that belongs to several lines has
+/// line 0: then it is that of the last insn before it with a line.
 pub(crate) fn source_spot(program: &Program, idx: usize) -> Option<SourceSpot> {
-    let row = line_info(program, idx)?;
+    let after = program.line_info.partition_point(|row| row.insn_off.index() <= idx);
+    let rows = program.line_info.get(..after)?;
+    let starts = program.func_info.iter().map(|row| row.insn_off.index());
+    let start = starts.take_while(|&start| start <= idx).last().unwrap_or(0);
+    let of_function = rows.iter().rev().take_while(|row| row.insn_off.index() >= start);
+    let row = of_function.into_iter().find(|row| row.line() > 0).or(rows.last())?;
     let btf = program.btf.as_ref()?;
     let file = btf.try_str(row.file_name_off)?;
     Some(SourceSpot {

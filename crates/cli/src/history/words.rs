@@ -87,8 +87,11 @@ fn number(text: &str) -> Option<i128> {
 
 /// A description of a value; `None` if it is a constant, or unknown notation.
 fn words(text: &str) -> Option<String> {
-    if let Some(at) = text.strip_prefix("fp").filter(|at| !at.starts_with('(')) {
+    if let Some(at) = text.strip_prefix("fp").filter(|at| !at.contains('(')) {
         return stack_address(at);
+    }
+    if text.starts_with("0x") {
+        return negative_int(text);
     }
     let value = Value::of(text)?;
     if value.name == "scalar" {
@@ -101,9 +104,11 @@ fn words(text: &str) -> Option<String> {
     let what = match name {
         "pkt" => return Some(packet(&value)),
         "ctx" => "the context".to_owned(),
-        "fp" => {
+        _ if name == "fp" || name.starts_with("fp[") => {
             let off = value.number("off").unwrap_or(0) + value.number("imm").unwrap_or(0);
-            return Some(format!("the address fp{off} plus {} in the stack", range(&value)));
+            let frame = name.strip_prefix("fp[").and_then(|name| name.strip_suffix(']'));
+            let of = frame.map_or(String::new(), |frame| format!(" of frame {frame}"));
+            return Some(format!("the address fp{off} plus {} in the stack{of}", range(&value)));
         }
         "pkt_end" => "the packet's end".to_owned(),
         "pkt_meta" => "a pointer to the packet's metadata".to_owned(),
@@ -122,6 +127,14 @@ fn words(text: &str) -> Option<String> {
         _ => return object(&value),
     };
     Some(format!("{what}{}{null}", moved(&value)))
+}
+
+/// A constant that is a small negative number in 32 bits, such as an errno.
+fn negative_int(text: &str) -> Option<String> {
+    const SMALL: i128 = 4096;
+    let number = number(text)?;
+    let below = (1 << 32) - number;
+    (1..=SMALL).contains(&below).then(|| format!("{text} (-{below} as an int)"))
 }
 
 /// `-8`, or `[0]-8` in another frame.
@@ -199,11 +212,28 @@ fn is_bound(name: &str) -> bool {
 fn scalar(value: &Value<'_>) -> String {
     match range(value) {
         range if range == ANY => "any number".to_owned(),
+        range if range == NOT_ZERO => "any number but 0".to_owned(),
         range => format!("a number, {range}"),
     }
 }
 
 const ANY: &str = "anything";
+const NOT_ZERO: &str = "anything but 0";
+
+/// A number as programmers write it: large ones as powers of two or in hex.
+fn shown(number: i128) -> String {
+    const DECIMAL_BELOW: u128 = 1 << 20;
+    let size = number.unsigned_abs();
+    let sign = if number < 0 { "-" } else { "" };
+    match size {
+        ..DECIMAL_BELOW => number.to_string(),
+        _ if size.is_power_of_two() => format!("{sign}2^{}", size.trailing_zeros()),
+        _ if (size + 1).is_power_of_two() && number > 0 => {
+            format!("2^{}-1", size.trailing_ones())
+        }
+        _ => format!("{sign}{size:#x}"),
+    }
+}
 
 /// The range of a variable value.
 fn range(value: &Value<'_>) -> String {
@@ -214,23 +244,26 @@ fn range(value: &Value<'_>) -> String {
         let min = umin.max(sure).unwrap_or(0);
         let max = umax.into_iter().chain(smax.filter(|&max| max >= 0)).min();
         return match max {
-            Some(max) => format!("{min} to {max}"),
-            None => format!("at least {min}"),
+            Some(max) => format!("{} to {}", shown(min), shown(max)),
+            None => format!("at least {}", shown(min)),
         };
     }
     match (smin, smax) {
-        (Some(min), Some(max)) => format!("{min} to {max}"),
-        (None, Some(max)) => format!("at most {max}, maybe negative"),
-        (Some(min), None) => format!("at least {min}"),
+        (Some(min), Some(max)) => format!("{} to {}", shown(min), shown(max)),
+        (None, Some(max)) => format!("at most {}, maybe negative", shown(max)),
+        (Some(min), None) => format!("at least {}", shown(min)),
         (None, None) => unsigned((umin, umax), value),
     }
 }
 
 fn unsigned((umin, umax): (Option<i128>, Option<i128>), value: &Value<'_>) -> String {
     match (umin, umax) {
-        (Some(min), Some(max)) => format!("{min} to {max}, if it is read as unsigned"),
-        (Some(min), None) => format!("at least {min}, if it is read as unsigned"),
-        (None, Some(max)) => format!("at most {max}, if it is read as unsigned"),
+        (Some(1), None) => NOT_ZERO.to_owned(),
+        (Some(min), Some(max)) => {
+            format!("{} to {}, if it is read as unsigned", shown(min), shown(max))
+        }
+        (Some(min), None) => format!("at least {}, if it is read as unsigned", shown(min)),
+        (None, Some(max)) => format!("at most {}, if it is read as unsigned", shown(max)),
         (None, None) => lower_half(value),
     }
 }
@@ -242,14 +275,18 @@ fn lower_half(value: &Value<'_>) -> String {
     let (umin, umax) = (value.number("umin32"), value.number("umax32"));
     let is_signed = smin.is_none_or(|min| min < 0) && umax.is_none();
     match (smin, smax) {
-        (Some(min), Some(max)) if is_signed => return says(format!("{min} to {max}")),
-        (None, Some(max)) if is_signed => return says(format!("at most {max}, maybe negative")),
-        (Some(min), None) if is_signed => return says(format!("at least {min}")),
+        (Some(min), Some(max)) if is_signed => {
+            return says(format!("{} to {}", shown(min), shown(max)));
+        }
+        (None, Some(max)) if is_signed => {
+            return says(format!("at most {}, maybe negative", shown(max)));
+        }
+        (Some(min), None) if is_signed => return says(format!("at least {}", shown(min))),
         _ => {}
     }
     match (umin.max(smin.filter(|&min| min >= 0)), umax.or(smax.filter(|&max| max >= 0))) {
-        (min, Some(max)) => says(format!("{} to {max}", min.unwrap_or(0))),
-        (Some(min), None) => says(format!("at least {min}")),
+        (min, Some(max)) => says(format!("{} to {}", shown(min.unwrap_or(0)), shown(max))),
+        (Some(min), None) => says(format!("at least {}", shown(min))),
         (None, None) => step(value),
     }
 }
@@ -301,18 +338,22 @@ mod tests {
             ("scalar()", "any number"),
             (
                 "scalar(id=3,smin=0,smax=umax=0xffffffff,var_off=(0x0; 0xffffffff))",
-                "a number, 0 to 4294967295",
+                "a number, 0 to 2^32-1",
             ),
             (
                 "scalar(smax32=255)",
                 "a number, of whose lower 32 bits is known: at most 255, maybe negative",
             ),
             ("scalar(umin=5)", "a number, at least 5, if it is read as unsigned"),
-            ("scalar(smin=-8,smax=7)", "a number, -8 to 7"),
+            ("scalar(umin=1)", "any number but 0"),
+            ("scalar(smin=0,smax=umax=0x3fffffffc)", "a number, 0 to 0x3fffffffc"),
+            ("0xffffffff", "0xffffffff (-1 as an int)"),
             (
-                "scalar(smin=0xffffffff80000000,smax=0x7fffffff)",
-                "a number, -2147483648 to 2147483647",
+                "fp[0](off=-72,smin=0,smax=umax=63,var_off=(0x0; 0x3f))",
+                "the address fp-72 plus 0 to 63 in the stack of frame 0",
             ),
+            ("scalar(smin=-8,smax=7)", "a number, -8 to 7"),
+            ("scalar(smin=0xffffffff80000000,smax=0x7fffffff)", "a number, -2^31 to 2^31-1"),
             ("scalar(var_off=(0x0; 0xfffffffffffffff8))", "a number, a multiple of 8"),
             (
                 "ringbuf_mem_or_null(id=2,ref_obj_id=2,sz=68)",
@@ -338,7 +379,7 @@ mod tests {
     #[test]
     fn what_is_not_known_stays() {
         for text in [
-            "R0 is 0xffffffff, since insn 1",
+            "R0 is 0xffff, since insn 1",
             "R1 is dynptr_ptr(type=local), since insn 1",
             "R1 holds nothing since insn 4",
             "R2 was func(, since",

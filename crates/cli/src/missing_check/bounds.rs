@@ -40,15 +40,36 @@ pub(super) fn notes(
 ) -> Vec<Note> {
     let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
     let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
-    let Some(number) = dataflow.number_in(id) else { return Vec::new() };
+    let Some(number) = dataflow.number_in(id) else {
+        return ends_at(&refusal.message).into_iter().collect();
+    };
     let mut notes = Vec::new();
     if number != id {
         notes.extend(dataflow.is_now("the offset is", number, describe));
+        let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
+        let bytes = super::field(&refusal.message, " size=").filter(|&bytes| calls && bytes > 1);
+        notes.extend(bytes.map(|bytes| Note {
+            text: format!("the call accesses {bytes} bytes from there on"),
+            at: None,
+        }));
     }
     let family = dataflow.ancestors(number, is_number);
+    if dataflow.values[number].told.is_some_and(is_constant) {
+        // No comparison would help.
+        return notes;
+    }
     let compared = dataflow.compared(&family, describe);
     notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
     notes
+}
+
+/// Where an access at a constant offset ends, and the memory: `invalid access to map value,
+/// value_size=8 off=8 size=4`.
+fn ends_at(message: &str) -> Option<Note> {
+    let size = super::field(message, "_size=")?;
+    let end = super::field(message, " off=")?.checked_add(super::field(message, " size=")?)?;
+    let text = format!("the access ends at byte {end}, the memory has {size}");
+    (end > size).then_some(Note { text, at: None })
 }
 
 /// The number that a rejection is about.
@@ -73,6 +94,18 @@ fn is_number(value: &Value<'_>) -> bool {
         Some(told) => is_number_text(told),
         None => !matches!(value.made, Origin::Frame | Origin::Given),
     }
+}
+
+fn is_constant(told: &str) -> bool {
+    is_number_text(told) && !told.contains('(')
+}
+
+/// Whether nothing is known of a number beyond its width: it bounds no other.
+fn is_unbounded(told: Option<&str>) -> bool {
+    told.is_some_and(|told| {
+        let maximum = super::field(told, "umax=").or(super::field(told, "smax="));
+        told.starts_with("scalar") && maximum.is_none_or(|max| max >= u64::from(u32::MAX) - 1)
+    })
 }
 
 impl Dataflow<'_> {
@@ -111,7 +144,12 @@ impl Dataflow<'_> {
         let is_of_family = |check: &&Check| check.operands().any(|id| family.contains(&id));
         if let Some(check) = checks().find(is_of_family) {
             let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
+            let other = check.operands().find(|id| !family.contains(id));
+            let is_open = |id: Id| is_made(&id) && is_unbounded(self.values[id].told);
             let says = match is_direct {
+                true if other.is_some_and(is_open) => {
+                    "it was only compared with another unknown number, at"
+                }
                 true => "it was compared at",
                 false => "it was read back from memory after it was compared at",
             };

@@ -1,6 +1,8 @@
 //! Packet pointers: the comparison with the packet's end, and why it has no effect.
 
+use super::field;
 use crate::dataflow::{Check, Dataflow, Id, Value};
+use crate::history::packet_range;
 use crate::notes::{Described, since};
 use skep::Refusal;
 use skep::insn::Insn;
@@ -22,13 +24,29 @@ pub(super) fn note(
     let id = *dataflow.regs.get(&(dataflow.frame, *regno))?;
     let here = dataflow.with_end(id, program);
     let Some((check, relation)) = here else {
-        let text = "it is not compared with the packet's end on this path".to_owned();
+        let told = dataflow.values[id].told.unwrap_or_default();
+        let with = match told.starts_with("pkt_meta") {
+            true => "`data`, where the metadata ends,",
+            false => "the packet's end",
+        };
+        let text = format!("it is not compared with {with} on this path");
         return Some(Note { text, at: None });
     };
     let told = dataflow.values[id].told.unwrap_or_default();
+    let short = too_short(*regno, refusal).filter(|_| proves(check, dataflow, program));
+    if let (Relation::Same, Some((range, needed))) = (relation, short) {
+        let says = format!(
+            "the access needs {needed} bytes, but only {range} were compared with the packet's \
+             end, at"
+        );
+        return Some(since(&says, check.insn_idx, describe));
+    }
     let says = match relation {
         Relation::Difference => {
             "only the difference of the two pointers was compared, which bounds neither, at"
+        }
+        Relation::Equality => {
+            "it was only compared with the end for equality, which bounds neither, at"
         }
         Relation::ReadAnew => "it was read again after another copy was compared with the end, at",
         Relation::Same if !proves(check, dataflow, program) => {
@@ -43,6 +61,14 @@ pub(super) fn note(
     Some(since(says, check.insn_idx, describe))
 }
 
+/// How many bytes are known to be in the packet, and how many the access needs, if that is more:
+/// `invalid access to packet, off=14 size=20, R1(id=0,off=14,r=14)`.
+fn too_short(regno: u8, refusal: &Refusal) -> Option<(u64, u64)> {
+    let range = packet_range(regno, &refusal.message).filter(|&range| range > 0)?;
+    let needed = field(&refusal.message, "off=")?.checked_add(field(&refusal.message, "size=")?)?;
+    (needed > range).then_some((range, needed))
+}
+
 /// The value compared with the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
@@ -52,6 +78,8 @@ enum Relation {
     ReadAnew,
     /// A number computed from pointer and end.
     Difference,
+    /// For equality only, as compilers check a length for 0.
+    Equality,
 }
 
 fn is_packet(value: &Value<'_>) -> bool {
@@ -69,11 +97,13 @@ impl Dataflow<'_> {
         let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
         let relation = |check: &Check| {
             let value = |id: Id| &self.values[id];
+            let op = program.insns.get(check.insn_idx).map(|insn| insn.op());
             if check.operands().any(|id| is_end(value(id))) {
                 let other = check.operands().find(|&id| is_packet(value(id)))?;
                 let others = self.ancestors(other, is_packet);
                 if others.iter().any(|id| family.contains(id)) {
-                    return Some(Relation::Same);
+                    let is_equality = matches!(op, Some(BPF_JEQ | BPF_JNE));
+                    return Some(if is_equality { Relation::Equality } else { Relation::Same });
                 }
                 let again = |id: &Id| value(*id).read_from.is_some_and(|at| places.contains(&at));
                 return others.iter().any(again).then_some(Relation::ReadAnew);
@@ -94,7 +124,8 @@ impl Dataflow<'_> {
         // A comparison of the pointer itself is preferred to one of a related value.
         let found: Vec<_> = found.collect();
         let same = found.iter().find(|(_, relation)| *relation == Relation::Same);
-        same.or(found.first()).copied()
+        let other = found.iter().find(|(_, relation)| *relation != Relation::Equality);
+        same.or(other).or(found.first()).copied()
     }
 }
 
@@ -112,18 +143,8 @@ fn proves(check: &Check, dataflow: &Dataflow<'_>, program: &Program) -> bool {
 
 /// The largest offset from the packet's start in a text such as `pkt(id=1,off=14,umax=60)`.
 fn furthest(told: &str) -> u64 {
-    number(told, "umax=").saturating_add(number(told, "off="))
-}
-
-fn number(told: &str, name: &str) -> u64 {
-    let Some((_, rest)) = told.split_once(name) else { return 0 };
-    // `umax=smax32=umax32=60` is a list of names with the same value.
-    let number = rest.split(',').next().unwrap_or_default().rsplit('=').next();
-    let number = number.unwrap_or_default().trim_end_matches(')');
-    match number.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).unwrap_or(0),
-        None => number.parse().unwrap_or(0),
-    }
+    let of = |name| field(told, name).unwrap_or(0);
+    of("umax=").saturating_add(of("off="))
 }
 
 #[cfg(test)]
