@@ -29,8 +29,8 @@ pub(super) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// Verdict, code of the refusal, counts and a hash of both logs: the one without insns is from a walk with all
-/// shortcuts.
+/// Verdict, code of the refusal, counts and a hash of both logs: the one without insns is from a
+/// walk with all shortcuts.
 fn answer(mutant: &Mutant) -> String {
     let privileges = mutant.loader.privileges();
     let quick = engine::verify_with(&mutant.program, (4, privileges));
