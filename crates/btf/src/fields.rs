@@ -153,12 +153,16 @@ pub fn special_fields_of(
 /// A kptr to something that is not a struct here, such as a forward declaration, does not count,
 /// and is an error next to other special fields.
 ///
+/// Of several structs of one name, the kernel knows the first as a lock, node and so on.
+///
 /// After an error the kernel rejects the whole BTF.
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
     let is_meta = |m: Member<'_>| {
         let t = btf.ty(m.ty);
         if t.kind() == Kind::Struct {
-            return ROWS.iter().any(|r| r.in_object && !r.kind.is_pointer() && r.name == t.name());
+            let special =
+                ROWS.iter().any(|r| r.in_object && !r.kind.is_pointer() && r.name == t.name());
+            return special && btf.find_by_name_kind(t.name(), Kind::Struct) == Some(m.ty);
         }
         let kind = tagged_pointer(t).ok().flatten();
         kind.is_some_and(|kind| kind.row().in_object) && pointee(btf, t).is_ok()
@@ -166,11 +170,6 @@ pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error
     let structs = btf.iter().filter(|t| t.kind() == Kind::Struct && t.members().any(is_meta));
     let left = &mut { VISITS_MAX };
     structs.map(|t| Ok((t.id(), find((btf, t.id()), |row| row.in_object, left)?))).collect()
-}
-
-/// The special fields of a struct that a program allocates (`bpf_obj_new`), by offset.
-pub fn object_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
-    find((btf, id), |row| row.in_object, &mut { VISITS_MAX })
 }
 
 /// Searches one struct or `DATASEC` for `allowed` kinds; at most `left` visits.

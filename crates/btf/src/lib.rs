@@ -32,9 +32,7 @@ pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;
 pub use error::Error;
 pub use ext::{BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
-pub use fields::{
-    FieldKind, SpecialField, object_fields, special_fields, special_fields_of, struct_metas,
-};
+pub use fields::{FieldKind, SpecialField, special_fields, special_fields_of, struct_metas};
 pub use kind::{FuncLinkage, IntEncoding, Kind, TypeId, VarLinkage};
 pub use older::LATER_KINDS;
 pub use ty::{ArrayInfo, Enumerator, Member, Param, SecVar, Type};

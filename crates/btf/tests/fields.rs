@@ -240,6 +240,18 @@ fn allocated_structs_are_checked_with_the_btf() {
     }
 }
 
+/// Linux 6.18.44 allocates an object with another one per CPU, where special fields are refused.
+#[test]
+fn the_first_struct_of_a_name_is_special_in_objects() {
+    let World { mut b, int } = World::new();
+    let again = b.struct_("bpf_list_node", 24, &[MemberDef::new("opaque", int, 0)]);
+    let item = b.struct_("item", 32, &[MemberDef::new("l", again, 0)]);
+    let btf = b.build().unwrap();
+    let node = btf.find_by_name_kind("node", Kind::Struct).unwrap();
+    assert!(!btf.struct_metas().contains_key(&item));
+    assert!(btf.struct_metas().contains_key(&node));
+}
+
 /// Each struct holds the one before twice: to look for a lock is to visit 2^24 members.
 #[test]
 fn maps_of_too_many_members_are_not_known() {

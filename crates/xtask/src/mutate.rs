@@ -177,6 +177,7 @@ impl Run<'_> {
         if !args.no_minimise {
             list.push("--minimise".to_owned());
         }
+        list.extend(args.only.iter().map(|kind| format!("--only={kind}")));
         list.push("--".to_owned());
         list.extend(args.paths.iter().map(|path| path.display().to_string()));
         list

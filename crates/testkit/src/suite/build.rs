@@ -33,7 +33,8 @@ pub fn assembled(
     kernel_btf: Option<&Arc<Btf>>,
 ) -> Result<(Program, Assembly), String> {
     let helper = |name: &str| skep::uapi::helper::HelperId::from_name(name).map(|id| id as u32);
-    let mut assembly = assemble(bpf, &helper).map_err(|e| e.to_string())?;
+    let bpf = case_btf::with_type_ids(bpf, options)?;
+    let mut assembly = assemble(&bpf, &helper).map_err(|e| e.to_string())?;
     resolve(&mut assembly, options, kernel_btf)?;
     let built = case_btf::build(options, &assembly)?;
     let maps: Vec<MapDef> = options

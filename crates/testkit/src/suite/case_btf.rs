@@ -18,13 +18,20 @@ pub(super) struct CaseBtf {
 }
 
 /// Kernel types allowed for fields: name, size and alignment in bytes.
-const KERNEL_TYPES: [(&str, u32, u32); 5] = [
+const KERNEL_TYPES: [(&str, u32, u32); 10] = [
     ("bpf_spin_lock", 4, 4),
     ("bpf_res_spin_lock", 4, 4),
     ("bpf_timer", 16, 8),
     ("bpf_wq", 16, 8),
+    ("bpf_task_work", 8, 8),
     ("bpf_refcount", 4, 4),
+    ("bpf_list_head", 16, 8),
+    ("bpf_list_node", 24, 8),
+    ("bpf_rb_root", 16, 8),
+    ("bpf_rb_node", 32, 8),
 ];
+/// Tags of pointers to objects.
+const OBJECT_TAGS: [&str; 3] = ["kptr", "percpu_kptr", "kptr_untrusted"];
 
 /// Generates what the options or insns require; nothing if they require nothing.
 pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, String> {
@@ -33,10 +40,10 @@ pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, S
         options.btf || !options.func.is_empty() || assembly.insns.iter().any(names_func);
     let with_fields: Vec<_> = options.map.iter().filter(|(_, m)| !m.fields.is_empty()).collect();
     let mut made = CaseBtf::default();
-    if !wants_funcs && with_fields.is_empty() {
+    if !wants_funcs && with_fields.is_empty() && options.r#struct.is_empty() {
         return Ok(made);
     }
-    let mut types = Types { builder: BtfBuilder::new(), known: BTreeMap::new() };
+    let mut types = Types::of_structs(options)?;
     if wants_funcs {
         let mut named = BTreeSet::new();
         for (start, name) in subprogs(options, assembly) {
@@ -54,6 +61,15 @@ pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, S
     }
     made.btf = Some(types.builder.build().map_err(|e| e.to_string())?);
     Ok(made)
+}
+
+/// The text with ids for `type[NAME]`.
+pub(super) fn with_type_ids(bpf: &str, options: &Options) -> Result<String, String> {
+    let types = Types::of_structs(options)?;
+    let names = options.r#struct.keys().filter_map(|name| Some((name, types.known.get(name)?)));
+    Ok(names.fold(bpf.to_owned(), |text, (name, id)| {
+        text.replace(&format!("type[{name}]"), &id.0.to_string())
+    }))
 }
 
 /// First insn and name of each subprog, ascending.
@@ -86,6 +102,15 @@ struct Types {
 }
 
 impl Types {
+    /// The structs that are asked for come first, so that nothing else decides their ids.
+    fn of_structs(options: &Options) -> Result<Types, String> {
+        let mut types = Types { builder: BtfBuilder::new(), known: BTreeMap::new() };
+        for (name, fields) in &options.r#struct {
+            types.with_members(name, fields)?;
+        }
+        Ok(types)
+    }
+
     fn int(&mut self, name: &str) -> Result<TypeId, String> {
         let (size, encoding) = match name {
             "int" => (4, IntEncoding::SIGNED),
@@ -161,20 +186,7 @@ impl Types {
     }
 
     fn map(&mut self, name: &str, map: &MapOptions) -> Result<(TypeId, TypeId, u32), String> {
-        let mut members = Vec::new();
-        let (mut at, mut align_max) = (0u32, 1);
-        for field in &map.fields {
-            let (field, type_name) = field.split_once(':').ok_or("a field is `name: type`")?;
-            let (id, size, align) = self.field(type_name.trim())?;
-            at = at.next_multiple_of(align);
-            members.push(MemberDef::new(field.trim(), id, at * 8));
-            at += size;
-            align_max = align_max.max(align);
-        }
-        let size = at.next_multiple_of(align_max);
-        let type_name = format!("{name}_value");
-        let value = self.builder.struct_(&type_name, size, &members);
-        self.known.insert(type_name, value);
+        let (value, size) = self.with_members(&format!("{name}_value"), &map.fields)?;
         let key = match map.key {
             8 => self.int("u64")?,
             _ => self.int("u32")?,
@@ -182,10 +194,53 @@ impl Types {
         Ok((key, value, size))
     }
 
-    /// Type, size and alignment of a field: an integer, an array of integers, a kernel type, a
-    /// `kptr` to the value of an earlier map (`m_value`), or to a struct with one number.
+    /// A struct with these fields, and its size.
+    fn with_members(&mut self, name: &str, fields: &[String]) -> Result<(TypeId, u32), String> {
+        let mut members = Vec::new();
+        let mut contents = Vec::new();
+        let (mut at, mut align_max) = (0u32, 1);
+        for (index, field) in (0u32..).zip(fields) {
+            let (field, type_name) = field.split_once(':').ok_or("a field is `name: type`")?;
+            let type_name = type_name.trim();
+            let (type_name, of) = match type_name.split_once(' ') {
+                Some((root, of)) if root.starts_with("bpf_") => (root, Some(of)),
+                _ => (type_name, None),
+            };
+            let (id, size, align) = self.field(type_name)?;
+            at = at.next_multiple_of(align);
+            members.push(MemberDef::new(field.trim(), id, at * 8));
+            contents.extend(of.map(|of| (index, format!("contains:{of}"))));
+            at += size;
+            align_max = align_max.max(align);
+        }
+        let size = at.next_multiple_of(align_max);
+        let id = self.builder.struct_(name, size, &members);
+        for (index, tag) in contents {
+            self.builder.decl_tag(&tag, id, Some(index));
+        }
+        self.known.insert(name.to_owned(), id);
+        Ok((id, size))
+    }
+
+    /// A type of the kernel, once: it looks for fields of the first of a name.
+    fn of_kernel(&mut self, name: &str, (size, align): (u32, u32)) -> Result<TypeId, String> {
+        if let Some(&id) = self.known.get(name) {
+            return Ok(id);
+        }
+        let word = self.int(if align == 4 { "u32" } else { "u64" })?;
+        let index = self.int("u32")?;
+        let array = self.builder.array(word, index, size / align);
+        let id = self.builder.struct_(name, size, &[MemberDef::new("opaque", array, 0)]);
+        self.known.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// Type, size and alignment of a field: an integer, an array of them, a type of the kernel, a
+    /// `kptr` to a struct, to the value of a map before it (`m_value`), or to a new struct with one
+    /// number.
     fn field(&mut self, name: &str) -> Result<(TypeId, u32, u32), String> {
-        if let Some(object) = name.strip_prefix("kptr ") {
+        let tagged = name.split_once(' ').filter(|(tag, _)| OBJECT_TAGS.contains(tag));
+        if let Some((tag, object)) = tagged {
             let object = match self.known.get(object) {
                 Some(&value) => value,
                 None => {
@@ -193,15 +248,11 @@ impl Types {
                     self.builder.struct_(object, 8, &[number])
                 }
             };
-            let tagged = self.builder.type_tag("kptr", object);
+            let tagged = self.builder.type_tag(tag, object);
             return Ok((self.builder.ptr(tagged), 8, 8));
         }
         if let Some(&(name, size, align)) = KERNEL_TYPES.iter().find(|row| row.0 == name) {
-            let word = self.int(if align == 4 { "u32" } else { "u64" })?;
-            let index = self.int("u32")?;
-            let array = self.builder.array(word, index, size / align);
-            let id = self.builder.struct_(name, size, &[MemberDef::new("opaque", array, 0)]);
-            return Ok((id, size, align));
+            return Ok((self.of_kernel(name, (size, align))?, size, align));
         }
         let (element, count) = match name.strip_suffix(']').and_then(|n| n.split_once('[')) {
             Some((element, count)) => (element, Some(count)),

@@ -38,6 +38,9 @@ pub struct Options {
     pub func_rows: Vec<[u32; 2]>,
     /// Line info: insn, string offsets of file and line, line and column in one number.
     pub lines: Vec<[u32; 4]>,
+    /// Structs of the program's BTF by name, with the fields that a map's value may have; the text
+    /// names their ids: `type[node]`.
+    pub r#struct: BTreeMap<String, Vec<String>>,
     /// Maps by name.
     pub map: BTreeMap<String, MapOptions>,
     /// Subprogs by label; `main` is the entry.
@@ -92,6 +95,7 @@ impl Default for Options {
             btf: false,
             func_rows: Vec::new(),
             lines: Vec::new(),
+            r#struct: BTreeMap::new(),
             map: BTreeMap::new(),
             func: BTreeMap::new(),
             words: Vec::new(),
@@ -127,7 +131,8 @@ pub struct MapOptions {
     pub extra: u64,
     /// Name of the map that is the template of inner maps.
     pub inner: Option<String>,
-    /// Members of the value: `lock: bpf_spin_lock`, `n: u64`, `name: u8[16]`, `p: kptr plain`.
+    /// Members of the value: `lock: bpf_spin_lock`, `n: u64`, `name: u8[16]`, `p: kptr plain` (also
+    /// `percpu_kptr`, `kptr_untrusted`), `head: bpf_list_head node:member`.
     pub fields: Vec<String>,
     /// Initial value, in hexadecimal.
     pub contents: String,

@@ -6,7 +6,7 @@ use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
 use crate::precision::backtrack_state::{BacktrackError, BacktrackState, RegMask, SlotMask};
-use crate::rejection::{CallFault, Stop, errno};
+use crate::rejection::{CallFault, Stop, Word, errno};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -89,9 +89,7 @@ impl Env<'_> {
         let calls_back = calls_back && i64::from(idx) != subseq_idx - 1;
         let regs = self.walk.bt.regs[self.walk.bt.frame];
         if calls_back && regs & !ARGS != 0 {
-            // A callback that ends in a tail call does not set the r0 that it returns.
-            let kind = CallFault::CallbackRegs { regs };
-            return Err(BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind)));
+            return Err(unexpected("callback", regs));
         }
         let bt = &mut self.walk.bt;
         if calls_back {
@@ -108,8 +106,7 @@ impl Env<'_> {
             }
             bt.clear_reg(0);
             if bt.regs[bt.frame] & ARGS != 0 {
-                let regs = bt.regs[bt.frame];
-                return Err(BacktrackError::bug(format!("call unexpected regs {regs:x}")));
+                return Err(unexpected("backtracking call", bt.regs[bt.frame]));
             }
             if is_helper_call(&insn)
                 && insn.imm == BPF_FUNC_TAIL_CALL
@@ -161,10 +158,7 @@ impl Env<'_> {
                 return Err(BacktrackError::bug("extra insn from subprog".to_string()));
             }
             if bt.regs[bt.frame] & ARGS != 0 {
-                let regs = bt.regs[bt.frame];
-                return Err(BacktrackError::bug(format!(
-                    "global subprog unexpected regs {regs:x}"
-                )));
+                return Err(unexpected("global subprog", bt.regs[bt.frame]));
             }
             bt.clear_reg(0);
             return Ok(false);
@@ -191,8 +185,7 @@ impl Env<'_> {
             bt.regs[bt.frame] &= !ARGS;
         }
         if bt.regs[bt.frame] & ARGS != 0 && !of_helper {
-            let regs = bt.regs[bt.frame];
-            return Err(BacktrackError::bug(format!("exit unexpected regs {regs:x}")));
+            return Err(unexpected("backtracking exit", bt.regs[bt.frame]));
         }
         let after_call =
             subseq_idx >= 1 && is_pseudo_call(&self.facts.insns[subseq_idx as usize - 1]);
@@ -204,6 +197,13 @@ impl Env<'_> {
         }
         Ok(false)
     }
+}
+
+/// Registers that should have been found already are still looked for: a callback ended in a tail
+/// call or a legacy packet load, and the way back did not enter it as it does at an `exit`.
+fn unexpected(what: Word, regs: u16) -> BacktrackError {
+    let kind = CallFault::CallbackRegs { what, regs };
+    BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind))
 }
 
 /// When backtracking leaves a frame, only arguments may still be tracked in it.

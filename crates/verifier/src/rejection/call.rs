@@ -78,8 +78,8 @@ kinds! {
         // Callbacks.
         BacktrackMisuse "callback-not-modelled-by-kernel"
             "verifier bug: backtracking misuse";
-        CallbackRegs { regs: u16 } "callback-leaves-registers"
-            "verifier bug: callback unexpected regs {regs:x}";
+        CallbackRegs { what: Word, regs: u16 } "callback-leaves-registers"
+            "verifier bug: {what} unexpected regs {regs:x}";
         MapWithoutCallback "callback-not-for-map"
             "callback function not allowed for map";
         TooManyAsync { waiting: usize } "too-many-waiting-branches"

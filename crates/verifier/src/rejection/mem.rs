@@ -80,6 +80,8 @@ kinds! {
             "R{regno} is ptr_{name} invalid variable offset: off={off}, var_off={var}";
         TaggedObject { regno: Regno, name: Name, what: Word, off: i32 } "tagged-object"
             "R{regno} is ptr_{name} access {what} memory: off={off}";
+        ObjectUnreferenced "object-without-reference"
+            "verifier bug: ref_obj_id for allocated object must be non-zero";
         OpaqueObject { name: Name } "opaque-object"
             "direct access to {name} is disallowed";
         NoField { why: WalkError } "no-such-field"

@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Percentage of batches that consist of generated programs.
     #[arg(long, default_value_t = 30)]
     pub(super) generated: u64,
+    /// Batches of one kind only: one of generated programs, or `suites`.
+    #[arg(long)]
+    pub(super) only: Option<String>,
     /// Number of processes.
     #[arg(long, short, default_value_t = 2)]
     pub(super) jobs: usize,

@@ -22,6 +22,7 @@ use skep_kernel::held::Held;
 use skep_kernel::judge::{Answer, as_loaded};
 use skep_testkit::engine::{self, Verdict};
 use skep_testkit::rng::Rng;
+use skep_testkit::suite::{self, Suite};
 use skep_verifier::Privileges;
 use std::path::PathBuf;
 
@@ -49,6 +50,9 @@ pub(crate) struct Sources {
     kfuncs: Vec<u32>,
     hard: Kfuncs,
     tracepoints: Vec<TypeId>,
+    suites: Vec<Suite>,
+    /// All batches are of this kind: one of [`KINDS`], or [`SUITES`].
+    only: Option<String>,
     /// Whether base programs are first loaded into the running kernel.
     asks: bool,
 }
@@ -65,10 +69,20 @@ enum Origin {
     Hard(Shape),
     /// Combinations of pointers and uses.
     Uses,
+    /// Features of the kernel, put into each other.
+    Features,
     /// The bytes of an object.
     Elf(PathBuf, Vec<u8>),
 }
 
+/// Kinds of generated programs; of 100 batches of these, so many are of each.
+const KINDS: [(&str, u64); 6] =
+    [("random", 10), ("tracing", 5), ("uses", 15), ("graph", 20), ("hard", 15), ("features", 35)];
+/// Mutants of the programs of `tests/verifier` and `tests/refusals`; of 100 batches that are not of
+/// generated programs, so many are of these.
+const SUITES: (&str, u64) = ("suites", 20);
+/// Of 100 generated programs, so many are loaded with CAP_BPF alone, whatever is done to them.
+const CAP_BPF: u64 = 10;
 /// Percentage of batches from objects that mutate the object's bytes.
 const ELF: u64 = 4;
 
@@ -114,7 +128,61 @@ impl Sources {
             tracepoints = tracing::tracepoints(btf);
         }
         let hard = Kfuncs::find(host.kernel_btf.as_ref());
-        Sources { files, host, generated, kfuncs, hard, tracepoints, asks: false }
+        let suites = ["verifier", "refusals"].into_iter().flat_map(suite::read_folder).collect();
+        let only = None;
+        Sources { files, host, generated, kfuncs, hard, tracepoints, suites, only, asks: false }
+    }
+
+    /// With batches of one kind alone, if it is named.
+    pub(super) fn only(self, kind: Option<&str>) -> Result<Sources, String> {
+        let known = || KINDS.iter().chain([&SUITES]).map(|(name, _)| *name);
+        match kind {
+            Some(kind) if !known().any(|name| name == kind) => {
+                Err(format!("no such kind: {kind}, but {}", known().collect::<Vec<_>>().join(", ")))
+            }
+            kind => Ok(Sources { only: kind.map(str::to_owned), ..self }),
+        }
+    }
+
+    /// Whether the batch is of generated programs, of which kind, or of suites.
+    fn kind(&self, rng: &mut Rng) -> Option<&str> {
+        if self.only.is_some() {
+            return self.only.as_deref();
+        }
+        if !self.files.is_empty() && !rng.chance(self.generated) {
+            return rng.chance(SUITES.1).then_some(SUITES.0);
+        }
+        let mut n = rng.below(100);
+        let kind = KINDS.into_iter().find(|(_, share)| {
+            let chosen = n < *share;
+            n = n.saturating_sub(*share);
+            chosen
+        });
+        kind.map(|(name, _)| name)
+    }
+
+    fn origin(&self, kind: &str) -> Origin {
+        match kind {
+            "tracing" if !self.tracepoints.is_empty() => Origin::Tracing,
+            "uses" => Origin::Uses,
+            "graph" => Origin::Hard(Shape::Graph),
+            "hard" => Origin::Hard(Shape::Statements),
+            "features" => Origin::Features,
+            _ => Origin::Random,
+        }
+    }
+
+    /// A program of a suite, its name, and the programs beside it.
+    fn of_suite(&self, rng: &mut Rng) -> Option<(Program, String, Vec<Vec<Insn>>)> {
+        let (name, Ok(cases)) = &self.suites[rng.below(self.suites.len() as u64) as usize] else {
+            return None;
+        };
+        let case = cases.get(rng.below(cases.len().max(1) as u64) as usize)?;
+        let program = |case| suite::program(case, self.host.kernel_btf.as_ref());
+        let base = self.fitting(rng, &program(case).ok()?.0)?;
+        let others = cases.iter().filter_map(|case| Some(program(case).ok()?.0));
+        let donors = others.map(|other| adopted(&other.insns, &base)).collect();
+        Some((base, format!("{name}: {}", case.name), donors))
     }
 
     /// The batch with this number; `None` if no object had a program that can be judged.
@@ -128,14 +196,13 @@ impl Sources {
             seed,
             number,
         };
-        if self.files.is_empty() || rng.chance(self.generated) {
-            return Some(match rng.below(10) {
-                0..2 => batch(Origin::Random, "random", Vec::new()),
-                2 if !self.tracepoints.is_empty() => batch(Origin::Tracing, "tracing", Vec::new()),
-                3 | 4 => batch(Origin::Uses, "uses", Vec::new()),
-                5..8 => batch(Origin::Hard(Shape::Graph), "graph", Vec::new()),
-                _ => batch(Origin::Hard(Shape::Statements), "hard", Vec::new()),
-            });
+        match self.kind(&mut rng) {
+            Some(kind) if kind == SUITES.0 => {
+                let (base, name, donors) = (0..TRIES).find_map(|_| self.of_suite(&mut rng))?;
+                return Some(batch(Origin::Base(Box::new(base)), &name, donors));
+            }
+            Some(kind) => return Some(batch(self.origin(kind), kind, Vec::new())),
+            None => {}
         }
         let elf = rng.chance(ELF);
         for _ in 0..TRIES {
@@ -169,7 +236,13 @@ impl Sources {
         if programs.is_empty() {
             return None;
         }
-        let program = as_loaded(programs[rng.below(programs.len() as u64) as usize]).into_owned();
+        let chosen = programs[rng.below(programs.len() as u64) as usize];
+        self.fitting(rng, chosen)
+    }
+
+    /// The program as it is loaded, if its walk is short and this kernel judges it.
+    fn fitting(&self, rng: &mut Rng, program: &Program) -> Option<Program> {
+        let program = as_loaded(program).into_owned();
         let ours = engine::verify_on(&self.host, &program, (4, Privileges::PRIVILEGED));
         let walked = ours.stats.insns_processed.max(1);
         if walked > WALK_BASE_MAX || !rng.chance((100 * WALK_SHORT / walked).clamp(5, 100)) {
@@ -190,6 +263,11 @@ impl Sources {
 
 /// Insns of the object's programs, with the maps of `base` in place of theirs.
 fn donors(object: &Object, base: &Program) -> Vec<Vec<Insn>> {
+    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+    programs.map(|program| adopted(&program.insns, base)).collect()
+}
+
+fn adopted(insns: &[Insn], base: &Program) -> Vec<Insn> {
     let maps = base.maps.len() as i32;
     let adopt = |mut insn: Insn| {
         if names_map(&insn) {
@@ -197,8 +275,7 @@ fn donors(object: &Object, base: &Program) -> Vec<Vec<Insn>> {
         }
         insn
     };
-    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
-    programs.map(|program| program.insns.iter().copied().map(adopt).collect()).collect()
+    insns.iter().copied().map(adopt).collect()
 }
 
 fn names_map(insn: &Insn) -> bool {
@@ -225,6 +302,9 @@ impl Batch<'_> {
             return it.has_bearable_maps();
         }
         it.program = self.base(&mut rng);
+        if !matches!(self.origin, Origin::Base(_)) && rng.chance(CAP_BPF) {
+            it.loader = Loader::Bpf;
+        }
         let edits = match (&self.origin, i) {
             (Origin::Base(_), 0) => 0,
             (Origin::Base(_), _) => 1 + rng.below(100) / 50 + rng.below(100) / 75,
@@ -256,6 +336,7 @@ impl Batch<'_> {
                 None => generate::program(1),
             },
             Origin::Uses => generated::of_uses(rng, self.sources.host.kernel_btf.as_ref()),
+            Origin::Features => generated::of_features(rng, self.sources.host.kernel_btf.as_ref()),
             Origin::Elf(..) => Program::default(),
         }
     }

@@ -11,6 +11,7 @@
 //!    break that.
 
 mod calls;
+mod features;
 mod graph;
 mod memory;
 mod scalars;
@@ -104,6 +105,11 @@ const TYPES: [ProgType; 6] = [
 /// A program that combines pointers with arbitrary uses.
 pub(super) fn of_uses(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Program {
     uses::program(rng, kernel_btf).unwrap_or_default()
+}
+
+/// A program of features put into each other.
+pub(super) fn of_features(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Program {
+    features::program(rng, kernel_btf).unwrap_or_default()
 }
 
 /// Generates a program.

@@ -132,6 +132,7 @@ pub(super) fn show(args: &Args, id: &str) -> crate::Outcome {
     let numbers: Vec<u64> = id.split('/').filter_map(|word| word.parse().ok()).collect();
     let [seed, number, i] = numbers[..] else { return Err("an id is SEED/BATCH/INDEX".into()) };
     let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
+    let sources = sources.only(args.only.as_deref())?;
     let batch = sources.batch(seed, number).ok_or("no program in that batch")?;
     let mutant = batch.mutant(i)?;
     let difference = Difference { ours: "not judged".to_owned(), ..Difference::none() };

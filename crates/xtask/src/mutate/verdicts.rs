@@ -11,6 +11,7 @@ use skep_testkit::engine::{self, Ours};
 
 pub(super) fn run(args: &Args) -> crate::Outcome {
     let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
+    let sources = sources.only(args.only.as_deref())?;
     engine::record_panics();
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
@@ -28,8 +29,8 @@ pub(super) fn run(args: &Args) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-/// Verdict, counts and a hash of both logs: the one without insns is from a walk with all
-/// shortcuts.
+/// Verdict, code of the refusal, counts and a hash of both logs: the one without insns is from a
+/// walk with all shortcuts.
 fn answer(mutant: &Mutant) -> String {
     let privileges = mutant.loader.privileges();
     let quick = engine::verify_with(&mutant.program, (4, privileges));
@@ -38,7 +39,8 @@ fn answer(mutant: &Mutant) -> String {
         let hash = hash.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         });
-        format!("{} {} {hash:016x}", ours.verdict.name(), ours.stats.insns_processed)
+        let verdict = format!("{} {}", ours.verdict.name(), ours.code.unwrap_or_default());
+        format!("{} {} {hash:016x}", verdict.trim_end(), ours.stats.insns_processed)
     };
     if quick.stats.insns_processed > WALK_MAX {
         return words(&quick);

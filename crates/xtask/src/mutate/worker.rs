@@ -23,6 +23,8 @@ pub(crate) struct WorkerArgs {
     generated: u64,
     #[arg(long)]
     minimise: bool,
+    #[arg(long)]
+    only: Option<String>,
     paths: Vec<PathBuf>,
 }
 
@@ -53,6 +55,7 @@ pub(super) struct Found {
 
 pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
+    let sources = sources.only(args.only.as_deref())?;
     skep_testkit::engine::record_panics();
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_SIZE);

@@ -319,17 +319,24 @@ impl Env<'_> {
 impl Facts<'_> {
     /// A map argument after a field of a map value: both must belong to the same map.
     ///
-    /// If the other map has no special fields, Linux 6.18.44 dereferences a NULL pointer here
-    /// (`bpf_wq_init`), so no test loads that.
+    /// Linux 6.18.44 dereferences NULL if the other map has no special fields (`bpf_wq_init`), and
+    /// takes what it keeps of other pointers (a type, a size) for a map: such programs get no
+    /// verdict, and are never loaded.
     fn check_map_arg(&self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let Extra::Map { map, uid } = reg.extra else {
-            // A pointer to the kernel's own `struct bpf_map`; memory is refused later, because it
-            // is not trusted.
+            let kept = !matches!(reg.extra, Extra::None | Extra::Frame(_) | Extra::Range(0));
+            if meta.map.is_some() && kept {
+                return unsupported("a field of a map value with what is not a map");
+            }
+            // The kernel's own `struct bpf_map`; memory is refused by its trust.
             if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
                 return Ok(());
             }
             reject!(EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
         };
+        if meta.map.is_some() && self.maps[map as usize].fields.is_empty() {
+            return unsupported("a field of a map value with a map that has no special fields");
+        }
         if let Some(first) = meta.map
             && self.map_has_async_field(map)
             && (first.map != map || first.uid != uid)

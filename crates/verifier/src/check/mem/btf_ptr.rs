@@ -51,6 +51,11 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             return stored.map_err(|stop| refused_store(stop, name, (at, off)));
         }
     }
+    let is_good = reg.ty.flags.intersects(TypeFlag::NON_OWN_REF | TypeFlag::MEM_RCU);
+    if is_alloc && !is_good && reg.ref_obj_id == 0 {
+        // What was read in an RCU section that has ended.
+        reject!(EFAULT, MemFault::ObjectUnreferenced);
+    }
     if is_alloc {
         refuse_special_fields((&btf, struct_id), off, at.size)?;
     }
@@ -133,8 +138,8 @@ fn check_pointer(
 
 /// Refuses loads and stores to fields of allocated objects that the kernel manages.
 fn refuse_special_fields((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check {
-    let fields = skep_btf::object_fields(btf, id).unwrap_or_default();
-    let hit = fields.iter().find(|f| {
+    let mut fields = btf.struct_metas().get(&id).into_iter().flatten();
+    let hit = fields.find(|f| {
         i64::from(off) < i64::from(f.offset) + i64::from(f.size)
             && i64::from(f.offset) < i64::from(off) + i64::from(size)
     });

@@ -115,11 +115,9 @@ fn loaded_flags(env: &Env<'_>, field: &SpecialField, pointee: Pointee) -> TypeFl
     } else if pointee.in_prog {
         flags |= TypeFlag::MEM_ALLOC;
     }
-    let fields = btf_of(env.facts, pointee.in_prog)
-        .filter(|_| pointee.in_prog)
-        .and_then(|btf| skep_btf::object_fields(btf, pointee.id).ok())
-        .unwrap_or_default();
-    if fields.iter().any(|f| matches!(f.kind, FieldKind::ListNode | FieldKind::RbNode)) {
+    let own = btf_of(env.facts, pointee.in_prog).filter(|_| pointee.in_prog);
+    let mut fields = own.and_then(|btf| btf.struct_metas().get(&pointee.id)).into_iter().flatten();
+    if fields.any(|f| matches!(f.kind, FieldKind::ListNode | FieldKind::RbNode)) {
         flags |= TypeFlag::NON_OWN_REF;
     }
     flags

@@ -87,14 +87,19 @@ fn call(rng: &mut Rng) -> String {
     format!("{}; call {}", set.join("; "), id.name())
 }
 
+/// A use of r7, or the call of any helper; `@` stands for its number.
+pub(super) fn used(rng: &mut Rng) -> String {
+    match rng.chance(CALLS) {
+        true => call(rng),
+        false => any(rng, &TABLES.uses).cloned().unwrap_or_default(),
+    }
+}
+
 fn text(rng: &mut Rng) -> Option<String> {
     let [make, end] = any(rng, &TABLES.pointers)?;
     let mut bpf = format!("{}; {make}", TABLES.before);
     for number in 0..=rng.below(4).min(rng.below(4)) {
-        let used = match rng.chance(CALLS) {
-            true => call(rng),
-            false => any(rng, &TABLES.uses)?.replace('@', &number.to_string()),
-        };
+        let used = used(rng).replace('@', &number.to_string());
         bpf.push_str(&format!("; {used}"));
     }
     bpf.push_str(&format!("; {end}; out:; r0 = 0; exit"));
