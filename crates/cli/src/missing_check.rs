@@ -3,6 +3,7 @@
 
 mod bounds;
 mod packet;
+mod state_text;
 
 use crate::dataflow::Dataflow;
 use crate::history::{named_register, names};
@@ -26,22 +27,6 @@ pub(crate) fn notes(
             bounds::notes(refusal, &Dataflow::of(path, program), program, describe)
         }
         _ => Vec::new(),
-    }
-}
-
-/// A number by its name in a text such as `pkt(id=1,off=14,umax=60)`.
-fn field(told: &str, name: &str) -> Option<u64> {
-    let (_, rest) = told.split_once(name)?;
-    // `umax=smax32=umax32=60` is a list of names with the same value.
-    let number = rest
-        .split(|c: char| c == ',' || c.is_whitespace())
-        .next()?
-        .rsplit('=')
-        .next()?
-        .trim_end_matches(')');
-    match number.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => number.parse().ok(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Unbounded numbers: where they come from, and what was compared instead.
 
+use super::state_text::field;
 use crate::dataflow::{Check, Dataflow, Id, Origin, Value};
 use crate::history::is_number_text;
 use crate::notes::{Described, since};
@@ -47,7 +48,7 @@ pub(super) fn notes(
     if number != id {
         notes.extend(dataflow.is_now("the offset is", number, describe));
         let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
-        let bytes = super::field(&refusal.message, " size=").filter(|&bytes| calls && bytes > 1);
+        let bytes = field(&refusal.message, " size=").filter(|&bytes| calls && bytes > 1);
         notes.extend(bytes.map(|bytes| Note {
             text: format!("the call accesses {bytes} bytes from there on"),
             at: None,
@@ -66,8 +67,8 @@ pub(super) fn notes(
 /// Where an access at a constant offset ends, and the memory: `invalid access to map value,
 /// value_size=8 off=8 size=4`.
 fn ends_at(message: &str) -> Option<Note> {
-    let size = super::field(message, "_size=")?;
-    let end = super::field(message, " off=")?.checked_add(super::field(message, " size=")?)?;
+    let size = field(message, "_size=")?;
+    let end = field(message, " off=")?.checked_add(field(message, " size=")?)?;
     let text = format!("the access ends at byte {end}, the memory has {size}");
     (end > size).then_some(Note { text, at: None })
 }
@@ -103,7 +104,7 @@ fn is_constant(told: &str) -> bool {
 /// Whether nothing is known of a number beyond its width: it bounds no other.
 fn is_unbounded(told: Option<&str>) -> bool {
     told.is_some_and(|told| {
-        let maximum = super::field(told, "umax=").or(super::field(told, "smax="));
+        let maximum = field(told, "umax=").or(field(told, "smax="));
         told.starts_with("scalar") && maximum.is_none_or(|max| max >= u64::from(u32::MAX) - 1)
     })
 }

@@ -1,6 +1,6 @@
 //! Packet pointers: the comparison with the packet's end, and why it has no effect.
 
-use super::field;
+use super::state_text::field;
 use crate::dataflow::{Check, Dataflow, Id, Value};
 use crate::history::packet_range;
 use crate::notes::{Described, since};
