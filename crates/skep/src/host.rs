@@ -10,6 +10,7 @@ use crate::kallsyms::Symbols;
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
+use skep_uapi::since::Release;
 use skep_uapi::words::Words;
 use skep_uapi::{Behaviours, KernelProfile};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
@@ -65,6 +66,8 @@ pub struct Host {
     pub ctx_fields: CtxFields,
     /// Helpers with this number or a higher one do not exist.
     pub helpers_end: Option<u32>,
+    /// Attach types with this number or a higher one do not exist.
+    pub attach_end: Option<u32>,
 }
 
 impl Host {
@@ -88,6 +91,7 @@ impl Host {
         let list = dir.join("error_injection");
         let btf = with_modules(dir, &text("modules").unwrap_or_default())?;
         let ctx_fields = CtxFields::those(|field| has_field(&btf, field).unwrap_or(true));
+        let version: Option<Release> = text("release").and_then(|release| release.parse().ok());
         Ok(Host {
             kernel_btf: Some(btf),
             error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
@@ -100,9 +104,8 @@ impl Host {
             behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
             ctx_fields,
             words: Words::of_release(&text("release").unwrap_or_default()),
-            helpers_end: text("release")
-                .and_then(|release| release.parse().ok())
-                .map(skep_uapi::since::helpers_end),
+            helpers_end: version.map(skep_uapi::since::helpers_end),
+            attach_end: version.map(skep_uapi::since::attach_end),
         })
     }
 
@@ -138,6 +141,7 @@ impl Host {
             ctx_fields: CtxFields::all(),
             words: Words::default(),
             helpers_end: None,
+            attach_end: None,
         })
     }
 
@@ -157,6 +161,7 @@ impl Host {
                 ctx_fields: self.ctx_fields,
                 words: self.words,
                 helpers_end: self.helpers_end.unwrap_or(u32::MAX),
+                attach_end: self.attach_end.unwrap_or(u32::MAX),
                 ..config.profile
             },
             nr_cpu_ids: if self.cpus == 0 { config.nr_cpu_ids } else { self.cpus },

@@ -68,6 +68,14 @@ pub fn attach_types(prog_type: ProgType) -> AttachSet {
     }
 }
 
+/// Whether a kernel whose attach types end before `end` takes every number for a program of this
+/// type, because all of the type's own came later: 5.10 for sk_reuseport programs.
+pub fn takes_any_attach(prog_type: ProgType, end: u32) -> bool {
+    // 0 stands for none.
+    let own = attach_types(prog_type).0 & !1;
+    own != 0 && own.trailing_zeros() >= end
+}
+
 /// Whether a program of this type may name a kernel type that it attaches to.
 pub fn attaches_to_btf(prog_type: ProgType) -> bool {
     matches!(prog_type, ProgType::Tracing | ProgType::Lsm | ProgType::StructOps | ProgType::Ext)
@@ -76,6 +84,16 @@ pub fn attaches_to_btf(prog_type: ProgType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_whose_attach_types_came_later_takes_any() {
+        let end = AttachType::SkReuseportSelect.number();
+        assert!(takes_any_attach(ProgType::SkReuseport, end));
+        assert!(!takes_any_attach(ProgType::SkReuseport, end + 1));
+        for prog_type in [ProgType::Ext, ProgType::Syscall, ProgType::CgroupSkb, ProgType::Xdp] {
+            assert!(!takes_any_attach(prog_type, end), "{prog_type}");
+        }
+    }
 
     #[test]
     fn types_with_rows_take_no_other_number() {

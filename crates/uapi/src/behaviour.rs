@@ -584,6 +584,23 @@ behaviours! {
     frames_of_sixteen "..++++++++++" Accepted,
         "witnesses/walks.bpf.o" "frames"
         "Frames of JIT-compiled programs are rounded to 16 bytes, not to 32."
+    targets_checked_first "++.........."
+        Says("inet_accept() is not modifiable"),
+        "witnesses/traced.bpf.o" "target_and_opcode"
+        "The attach target is checked before any insn."
+    constants_are_whole ".+++++++++++" Refused,
+        "witnesses/insns.bpf.o" "into_constant"
+        "No jump may lead into a 16-byte constant, reachable or not (else: if reachable)."
+    arguments_loaded_whole "..++++++++++" Refused,
+        "witnesses/traced.bpf.o" "byte_of_argument"
+        "A pointer among a function's arguments is loaded as a whole (else: no claim)."
+    alu_offsets_checked "+++.++++++++" Refused,
+        "witnesses/insns.bpf.o" "negative_offset_sum"
+        "Arithmetic insns have no negative offset."
+    references_checked_first "--........++"
+        Says("release kfunc bpf_task_release expects referenced PTR_TO_BTF_ID passed to R1"),
+        "witnesses/objects.bpf.o" "releases_stack"
+        "What a kfunc releases must be a reference, before it must be of the right type."
 }
 
 #[cfg(test)]

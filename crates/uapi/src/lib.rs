@@ -32,7 +32,7 @@ pub mod trampoline;
 mod type_flag;
 pub mod words;
 
-pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf};
+pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf, takes_any_attach};
 pub use attach_type::AttachType;
 pub use behaviour::{BEHAVIOURS, Behaviour, Behaviours, Shows, asked_around, nearest_asked};
 pub use flags::{LogLevel, MapFlags, ProgFlags};

@@ -26,6 +26,8 @@ pub struct KernelProfile {
     pub behaviours: Behaviours,
     /// The first helper number that the kernel does not have.
     pub helpers_end: u32,
+    /// The first attach type that the kernel does not have.
+    pub attach_end: u32,
     /// Fields of contexts that not every kernel has.
     pub ctx_fields: CtxFields,
     /// Texts that are not every kernel's.
@@ -45,6 +47,7 @@ impl KernelProfile {
             used_maps_max: limits::MAX_USED_MAPS,
             behaviours: Behaviours::reference(),
             helpers_end: u32::MAX,
+            attach_end: u32::MAX,
             ctx_fields: CtxFields::all(),
             words: Words::reference(),
         }

@@ -116,6 +116,12 @@ pub fn helpers_end(release: Release) -> u32 {
     later.map(|id| id as u32).min().unwrap_or(u32::MAX)
 }
 
+/// The first attach type that a release does not have.
+pub fn attach_end(release: Release) -> u32 {
+    let later = AttachType::all().filter(|&of| attach_type(of) > Some(release));
+    later.map(AttachType::number).min().unwrap_or(u32::MAX)
+}
+
 /// The release that introduced the map type.
 pub fn map_type(map_type: MapType) -> Option<Release> {
     of(&[ARENA], map_type as u32).or_else(|| of(&MAPS, map_type as u32))
@@ -143,9 +149,10 @@ pub struct InsnFeature {
 /// A group of insns, and whether an insn belongs to it.
 type InsnRow = (InsnFeature, fn(Fields) -> bool);
 
-/// Insns added after cpu v2, by opcode and the other fields that distinguish them.
-const INSNS: [InsnRow; 9] = [
+/// Insns added after cpu v1, by opcode and the other fields that distinguish them.
+const INSNS: [InsnRow; 10] = [
     (feature("gotol", 6, 6), |f| f.code == 0x06),
+    (feature("jlt", 4, 14), |f| matches!(f.code & 0xf7, 0xa5 | 0xb5 | 0xc5 | 0xd5)),
     (feature("jmp32", 5, 1), |f| f.code & 7 == 6),
     (feature("ldsx", 6, 6), |f| matches!(f.code, 0x81 | 0x89 | 0x91)),
     (feature("movsx", 6, 6), |f| matches!(f.code, 0xbf | 0xbc) && matches!(f.off, 8 | 16 | 32)),
@@ -230,6 +237,7 @@ mod tests {
         assert_eq!(name(0x37, 0, 0), None);
         assert_eq!(name(0x06, 0, 9), Some("gotol"));
         assert_eq!(name(0x16, 0, 9), Some("jmp32"));
+        assert_eq!((name(0xa5, 0, 9), name(0xae, 0, 9)), (Some("jlt"), Some("jmp32")));
         assert_eq!(name(0xdb, -8, 0), None);
         assert_eq!(name(0xc3, -8, 0xf1), Some("atomic"));
         assert_eq!(name(0xdb, -8, 0x110), Some("load-acquire and store-release"));

@@ -15,7 +15,7 @@ use crate::env::{
     Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
 };
 use crate::log::verbose;
-use crate::passes::cfg::Loops;
+use crate::passes::cfg::{Edges, Loops};
 use crate::passes::const_regs::decide_jumps;
 use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
@@ -126,20 +126,21 @@ impl<'a> Setup<'a> {
             cb.is_cb = true;
             cb.is_async_cb = true;
         }
+        let target_first = self.facts.rules().targets_checked_first;
+        if target_first {
+            crate::check::attach::check_attach_btf_id(&self.facts)?;
+        }
         self.pass(self.check_encodings())?;
-        let loops_allowed = match self.facts.rules().loops_closed_by_any_insn {
-            _ if !self.facts.bpf_capable => Loops::Refused,
-            true => Loops::Allowed,
-            false => Loops::ByJumps,
-        };
         let Facts { insns, callable, .. } = &self.facts;
-        let cfg = self.pass(cfg::check_cfg(insns, &subprogs, callable, loops_allowed))?;
+        let cfg = self.pass(cfg::check_cfg(insns, &subprogs, callable, self.edges()))?;
         for (i, subprog) in self.facts.subprogs.iter_mut().enumerate() {
             subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
         }
         self.refuse_recursion(&subprogs)?;
-        crate::check::attach::check_attach_btf_id(&self.facts)?;
+        if !target_first {
+            crate::check::attach::check_attach_btf_id(&self.facts)?;
+        }
         let order = self.order_insns(&subprogs);
         let loops = if self.facts.callbacks_are_loops() { cfg::mark::CALLS_CALLBACK } else { 0 };
         let components = scc::compute_scc(&self.facts.insns, &|at| cfg.marks[at] & loops != 0);
@@ -171,6 +172,17 @@ impl<'a> Setup<'a> {
         };
         self.facts.layout = subprogs;
         Ok(())
+    }
+
+    /// Which edges this kernel allows to this program.
+    fn edges(&self) -> Edges {
+        let rules = self.facts.rules();
+        let loops = match rules.loops_closed_by_any_insn {
+            _ if !self.facts.bpf_capable => Loops::Refused,
+            true => Loops::Allowed,
+            false => Loops::ByJumps,
+        };
+        Edges { loops, into_constants: !rules.constants_are_whole }
     }
 
     /// Checks encodings and references of all insns.

@@ -23,9 +23,11 @@ mod fields;
 mod folder;
 mod guest;
 mod initrd;
+mod licence;
 mod mutants;
 mod page;
 mod page_fields;
+mod page_licence;
 mod probe;
 mod reasons;
 mod shipped;
@@ -56,6 +58,8 @@ enum Command {
     Surface(surface::Args),
     /// Ask a kernel about context fields, map flags, and callers of kfuncs.
     Fields(fields::Args),
+    /// Ask a kernel what it refuses to programs that are not under the GPL.
+    Licence(licence::Args),
     /// Ask a kernel like `skep kernel probe`, and compare with the built-in one.
     Probe(probe::Args),
     /// Pack the witness programs of `skep kernel probe`.
@@ -98,6 +102,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Command::Ask(args) => ask::run(args),
         Command::Surface(args) => surface::run(args),
         Command::Fields(args) => fields::run(args),
+        Command::Licence(args) => licence::run(args),
         Command::Probe(args) => probe::run(args),
         Command::Witnesses(args) => probe::pack(args),
         Command::Mutants(args) => mutants::run(args),

@@ -130,33 +130,35 @@ const MUTANTS: &str = "
 ## Mutants
 
 Programs mutated or generated at random from a seed, loaded into each kernel in a virtual machine
-(`cargo xtask kernels mutants --record`; `tests/kernels/mutants.csv`): 16,000 to 20,000 of each.
+(`cargo xtask kernels mutants --record`; `tests/kernels/mutants.csv`). Each seed gives other programs. A run's figures are
+those of the last time that it was asked for: what an earlier run of the same seed found and was mended is not listed.
 
 | kernel | seed | programs | judged | same verdict | false accepts | false rejects |
 |---|--:|--:|--:|--:|--:|--:|
 ";
 
-/// Mutants by kernel, then each verdict that differs.
+/// Mutants by kernel and seed, then each verdict that differs.
 fn mutants(figures: &[Figure], text: &mut String) {
     text.push_str(MUTANTS);
     let mut differing = String::new();
-    for of_kernel in figures.chunk_by(|one, other| one.release == other.release) {
-        let sum = |what: &str| {
-            of_kernel.iter().filter(|it| it.what == what).map(|it| it.count).sum::<u64>()
-        };
+    let same_run =
+        |one: &Figure, other: &Figure| (&one.release, one.seed) == (&other.release, other.seed);
+    for run in figures.chunk_by(same_run) {
+        let sum =
+            |what: &str| run.iter().filter(|it| it.what == what).map(|it| it.count).sum::<u64>();
         let (judged, accepts, rejects) = (sum("judged"), sum("false-accept"), sum("false-reject"));
         let same = judged - accepts - rejects;
         let percent = 100.0 * same as f64 / judged.max(1) as f64;
-        let Figure { release, seed, .. } = &of_kernel[0];
+        let Figure { release, seed, .. } = &run[0];
         let programs = sum("programs");
         let _ = writeln!(
             text,
             "| {release} | {seed} | {programs} | {judged} | {same} ({percent:.2} %) | {accepts} | \
              {rejects} |"
         );
-        for it in of_kernel.iter().filter(|it| it.what.starts_with("false")) {
+        for it in run.iter().filter(|it| it.what.starts_with("false")) {
             let Figure { what, count, says, .. } = it;
-            let _ = writeln!(differing, "- {release}: {count} {what}: {says}");
+            let _ = writeln!(differing, "- {release}, seed {seed}: {count} {what}: {says}");
         }
     }
     if !differing.is_empty() {

@@ -31,3 +31,20 @@ SET_RETVAL("cgroup/setsockopt", set_context, CONTEXT)
 SET_RETVAL("cgroup/sysctl", sysctl_unknown, UNKNOWN)
 SET_RETVAL("cgroup/bind4", bind_unknown, UNKNOWN)
 SET_RETVAL("cgroup/sock_create", create_unknown, UNKNOWN)
+
+// A loop as many times as the address of the stack says.
+static __attribute__((naked)) int ends_round(void)
+{
+	asm volatile("r0 = 1; exit" ::: "memory");
+}
+
+SEC("tp/syscalls/sys_enter_getpid") __attribute__((naked)) int loops_address_times(void)
+{
+	asm volatile("r1 = r10;"
+		     "r2 = %[round] ll;"
+		     "r3 = 0;"
+		     "r4 = 0;"
+		     "call 181;"
+		     "r0 = 0;"
+		     "exit" :: [round] "i"(ends_round) : "memory");
+}

@@ -142,3 +142,45 @@ SEC("socket") __attribute__((naked)) int unreached_fixed_register(void)
 		     ".byte 0xb7, 0x0a, 0, 0, 0, 0, 0, 0;"
 		     "1: exit" ::: "memory");
 }
+
+// Arithmetic with an offset, which only signed divisions use.
+#define BYTES_AFTER_ZERO(name, bytes) \
+	SEC("socket") __attribute__((naked)) int name(void) \
+	{ asm volatile("r0 = 0;" bytes "r0 = 0; exit" ::: "memory"); }
+BYTES_AFTER_ZERO(negative_offset_sum, ".byte 0x07, 0, 0xff, 0xff, 1, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_half_sum, ".byte 0x04, 0, 0xff, 0xff, 1, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_sum_of_two, ".byte 0x0f, 0, 0x00, 0x80, 0, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_shift, ".byte 0x67, 0, 0xf0, 0xff, 1, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_quotient, ".byte 0x37, 0, 0xff, 0xff, 2, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_rest, ".byte 0x94, 0, 0xff, 0xff, 2, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_copy, ".byte 0xb7, 0, 0xff, 0xff, 1, 0, 0, 0;")
+BYTES_AFTER_ZERO(negative_offset_negation, ".byte 0x87, 0, 0xff, 0xff, 0, 0, 0, 0;")
+BYTES_AFTER_ZERO(positive_offset_sum, ".byte 0x07, 0, 2, 0, 1, 0, 0, 0;")
+BYTES_AFTER_ZERO(offset_one_sum, ".byte 0x07, 0, 1, 0, 1, 0, 0, 0;")
+BYTES_AFTER_ZERO(positive_offset_quotient, ".byte 0x37, 0, 2, 0, 2, 0, 0, 0;")
+
+// A jump to the second half of a constant: where nothing comes by, and where the path comes by.
+#define CONSTANT ".byte 0x18, 1, 0, 0, 0, 0, 0, 0; .byte 0, 0, 0, 0, 0, 0, 0, 0;"
+SEC("socket") __attribute__((naked)) int into_constant(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0x15, 0, 1, 0, 0, 0, 0, 0;" CONSTANT
+		     "1: exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int into_constant_walked(void)
+{
+	asm volatile("call 7;"
+		     ".byte 0x15, 0, 1, 0, 0, 0, 0, 0;" CONSTANT
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+// A second half that nothing reaches in another way.
+SEC("socket") __attribute__((naked)) int into_constant_alone(void)
+{
+	asm volatile("r0 = 0;"
+		     ".byte 0x05, 0, 1, 0, 0, 0, 0, 0;" CONSTANT
+		     "exit" ::: "memory");
+}

@@ -88,3 +88,37 @@ SEC("tc") __attribute__((naked)) int read_below_what_was_written(void)
 		     "r0 = 0;"
 		     "exit" ::: "memory");
 }
+
+// Names that bpf_sysctl_get_name writes where nothing was written before.
+#define NAME_AT(name, written, at, size) \
+	SEC("cgroup/sysctl") __attribute__((naked)) int name(void) \
+	{ asm volatile("r2 = 0;" written "r2 = r10; r2 += " at "; r3 = " size "; r4 = 0;" \
+		       "call 101; r0 = 1; exit" ::: "memory"); }
+NAME_AT(name_below_what_was_written, "*(u64 *)(r10 - 8) = r2;", "-9", "9")
+NAME_AT(name_in_new_stack, "", "-8", "8")
+NAME_AT(name_beyond_stack, "", "-520", "16")
+
+// A comm, which is only written, at an offset that is not known.
+SEC("kprobe/do_nanosleep") __attribute__((naked)) int comm_somewhere_in_new_stack(void)
+{
+	asm volatile("call 7;"
+		     "r0 &= 7;"
+		     "r1 = r10;"
+		     "r1 += -32;"
+		     "r1 += r0;"
+		     "r2 = 16;"
+		     "call 16;"
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+SEC("kprobe/do_nanosleep") __attribute__((naked)) int comm_in_new_stack(void)
+{
+	asm volatile("r1 = r10;"
+		     "r1 += -32;"
+		     "r2 = 16;"
+		     "call 16;"
+		     "r0 = *(u64 *)(r10 - 24);"
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}

@@ -177,3 +177,25 @@ SEC("tc") __attribute__((naked)) int dead_dynptr(void)
 		     "4: r0 = 0;"
 		     "exit" :: [map] "i"(&values) : "memory");
 }
+
+// What is released is no object of the kind, or none that there is a reference to; what is taken a
+// reference to is no object.
+#define GIVES(name, function, argument) \
+	SEC("tp_btf/task_newtask") int name(u64 *ctx) \
+	{ \
+		u64 local = 0; \
+		asm volatile("" :: "r"(&local) : "memory"); \
+		function((void *)(argument)); \
+		return 0; \
+	}
+GIVES(releases_stack, bpf_task_release, &local)
+GIVES(releases_context, bpf_task_release, ctx)
+GIVES(releases_number, bpf_task_release, ctx[1])
+GIVES(releases_null, bpf_task_release, 0)
+GIVES(releases_argument, bpf_task_release, ctx[0])
+GIVES(releases_parent, bpf_task_release, ((struct task_struct *)ctx[0])->real_parent)
+GIVES(releases_mask_in_stack, bpf_cpumask_release, &local)
+GIVES(releases_argument_as_mask, bpf_cpumask_release, ctx[0])
+GIVES(acquires_stack, bpf_task_acquire, &local)
+GIVES(acquires_context, bpf_task_acquire, ctx)
+GIVES(acquires_number, bpf_task_acquire, ctx[1])

@@ -87,3 +87,18 @@ SEC("lsm.s/bprm_committed_creds") __attribute__((naked)) int sleeps_with_map(voi
 		     "r0 = 0;"
 		     "exit" :: [map] "i"(&per_cpu) : "memory");
 }
+
+// A part of a pointer among a function's arguments, and a read by it.
+#define READ_BY "r0 = *(u64 *)(r1 + 0); r0 = 0; exit"
+PROGRAM("tp_btf/task_newtask", byte_of_argument, "r1 = *(u8 *)(r1 + 0); r0 = 0; exit")
+PROGRAM("tp_btf/task_newtask", byte_of_argument_read_by, "r1 = *(u8 *)(r1 + 0);" READ_BY)
+PROGRAM("tp_btf/task_newtask", half_of_argument_read_by, "r1 = *(u16 *)(r1 + 0);" READ_BY)
+PROGRAM("tp_btf/task_newtask", word_of_argument_read_by, "r1 = *(u32 *)(r1 + 0);" READ_BY)
+PROGRAM("tp_btf/task_newtask", later_byte_of_argument, "r1 = *(u8 *)(r1 + 1); r0 = 0; exit")
+PROGRAM("lsm/file_open", byte_of_hook_argument, "r1 = *(u8 *)(r1 + 0);" READ_BY)
+PROGRAM("fentry/vfs_read", byte_of_traced_argument, "r1 = *(u8 *)(r1 + 0);" READ_BY)
+
+// What is wrong with the target, and what is wrong with an insn: one is said first.
+PROGRAM("fmod_ret/inet_accept", target_and_opcode, ".byte 0xff, 0, 0, 0, 0, 0, 0, 0; r0 = 0; exit")
+PROGRAM("fmod_ret/inet_accept", target_and_jump, ".byte 5, 0, 80, 0, 0, 0, 0, 0; r0 = 0; exit")
+PROGRAM("fmod_ret/inet_accept", target_and_loop, "r0 = 0; exit; .byte 5, 0, 0xff, 0xff, 0, 0, 0, 0")

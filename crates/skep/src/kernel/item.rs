@@ -2,15 +2,16 @@
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC,
-    BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
+    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_CALL,
+    BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
 };
 use skep_program::Program;
 use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
 use skep_uapi::helper::HelperId;
 use skep_uapi::since::{self, Fields, InsnFeature, Release};
-use skep_uapi::{AttachType, MapType, ProgType, attach_types};
+use skep_uapi::{AttachType, MapType, ProgFlags, ProgType, attach_types};
 use skep_verifier::VerifiedProgram;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Something that a kernel has or does not have.
@@ -112,9 +113,36 @@ pub struct Needs {
     pub(super) needs: Vec<Need>,
     /// Items that a kernel without them rejects before verification.
     pub(super) unwalked: Vec<Need>,
+    /// Its functions that are called back, if there are any.
+    pub(super) called_back: Option<CalledBack>,
     /// Who calls its helpers.
     pub(super) prog_type: ProgType,
     pub(super) attach_type: u32,
+    pub(super) may_sleep: bool,
+}
+
+/// What a kernel without callbacks finds of a program that has some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CalledBack {
+    /// The first insn that takes the address of a function.
+    pub(super) at: usize,
+    /// Whether `func_info` has another number of functions than those that are called directly.
+    pub(super) is_uncounted: bool,
+}
+
+impl CalledBack {
+    fn find(program: &Program) -> Option<CalledBack> {
+        let takes_address = |insn: &Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
+        let at = program.insns.iter().position(takes_address)?;
+        let calls = |(at, insn): (usize, &Insn)| {
+            let calls = insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL;
+            calls.then(|| at as i64 + 1 + i64::from(insn.imm))
+        };
+        let called: BTreeSet<i64> = program.insns.iter().enumerate().filter_map(calls).collect();
+        let counted = called.len() + 1;
+        let listed = program.func_info.len();
+        Some(CalledBack { at, is_uncounted: listed != 0 && listed != counted })
+    }
 }
 
 impl Needs {
@@ -167,8 +195,8 @@ impl Needs {
             }
         }
         // A function that is only used as a callback is not counted by an older kernel.
-        let called_back = |insn: &Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
-        if program.insns.iter().any(called_back) {
+        let called_back = CalledBack::find(program);
+        if called_back.is_some() {
             needs.push(whole(Item::Insn(since::CALLBACKS)));
         }
         let unwalked = program.insns.iter().enumerate().filter_map(|(at, insn)| {
@@ -177,7 +205,8 @@ impl Needs {
         });
         let unwalked = unwalked.collect();
         let Program { prog_type, expected_attach_type: attach_type, .. } = *program;
-        Needs { needs, unwalked, prog_type, attach_type }
+        let may_sleep = program.prog_flags.contains(ProgFlags::SLEEPABLE);
+        Needs { needs, unwalked, called_back, prog_type, attach_type, may_sleep }
     }
 
     /// The item added last: no earlier upstream kernel has all.
@@ -190,6 +219,10 @@ impl Needs {
 /// Whether a kernel checks the attach type of programs of this type. If there was only one attach
 /// type at first, it did not check until there were two.
 fn looks_at_attach(prog_type: ProgType) -> bool {
+    // What these attach to is checked by how they attach: 5.10 has no `lsm_cgroup`.
+    if matches!(prog_type, ProgType::Lsm | ProgType::Tracing) {
+        return true;
+    }
     let takes_any = attach_types(prog_type).contains(u32::MAX);
     !takes_any && !matches!(prog_type, ProgType::SkReuseport | ProgType::StructOps)
 }

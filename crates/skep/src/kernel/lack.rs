@@ -7,10 +7,10 @@ use crate::verification::{EINVAL, Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
 use skep_program::Program;
-use skep_uapi::helper::{HelperId, HookKey};
+use skep_uapi::helper::{HelperId, HookKey, default_proto};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{ProgType, asked_around, not_yet, since};
+use skep_uapi::{AttachType, ProgType, asked_around, not_yet, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -81,6 +81,13 @@ impl Kernel {
         HelperId::all().skip(1).find(absent).map(|id| id as u32)
     }
 
+    /// The same for attach types.
+    pub(super) fn attach_end(&self) -> Option<u32> {
+        let absent =
+            |of: &AttachType| self.knows(Item::Attach(*of)).is_some_and(|(is_there, _)| !is_there);
+        AttachType::all().find(absent).map(AttachType::number)
+    }
+
     /// The same for an accepted program that needs this.
     pub fn verdict_on(&self, needs: &Needs) -> Option<Verdict> {
         self.lacks(needs).map(|lack| lack.verdict())
@@ -108,45 +115,56 @@ impl Kernel {
 
     /// What the program needs and this kernel does not have.
     pub fn lacks(&self, needs: &Needs) -> Option<Lack> {
-        if let Some(lack) = self.lacks_unwalked(needs) {
-            return Some(lack);
+        let (lack, called_back) = self.lacks_unwalked(needs);
+        if lack.is_some() {
+            return lack;
         }
-        // For a kernel without callbacks, a function only used as a callback is one too many.
-        let calls_back = needs.needs.iter().any(|need| need.item == Item::Insn(since::CALLBACKS));
-        let too_many = calls_back && since::CALLBACKS.since > self.version;
         needs.needs.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
-            let said = match too_many {
-                true => Some(TOO_MANY_FUNCTIONS.to_owned()),
-                false => said_of(need.item),
-            };
+            let said = called_back.map(str::to_owned).or_else(|| said_of(need.item));
             let what = need.item.to_string();
             let lack = Lack { insn_idx: need.insn_idx, what, is_sure, said };
             (!is_there).then_some(lack).or_else(|| self.lacks_for_type(needs, need))
         })
     }
 
-    /// What the kernel rejects before verification, anywhere in the program.
-    fn lacks_unwalked(&self, needs: &Needs) -> Option<Lack> {
-        needs.unwalked.iter().find_map(|need| {
+    /// What the kernel rejects before verification, anywhere in the program; or what it says of
+    /// callbacks, if it has none and comes to them first.
+    fn lacks_unwalked(&self, needs: &Needs) -> (Option<Lack>, Option<&'static str>) {
+        let lack = needs.unwalked.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
             let (what, said) = (need.item.to_string(), said_of(need.item));
             (!is_there).then_some(Lack { insn_idx: need.insn_idx, what, is_sure, said })
-        })
+        });
+        match needs.called_back.filter(|_| since::CALLBACKS.since > self.version) {
+            // A function that is only called back is one too many.
+            Some(back) if back.is_uncounted => (None, Some(TOO_MANY_FUNCTIONS)),
+            Some(back) => match lack.filter(|lack| lack.insn_idx < Some(back.at)) {
+                None => (None, Some(ADDRESS_OF_FUNCTION)),
+                lack => (lack, None),
+            },
+            None => (lack, None),
+        }
     }
 
     /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
-        let none = std::iter::empty();
-        if let Some(lack) = self.lacks_unwalked(&Needs::at(program, none)) {
+        let is_helper = refused.kind == "no-such-helper";
+        let at = refused.insn_idx.filter(|_| is_helper);
+        let needs = Needs::at(program, at.into_iter());
+        let (lack, called_back) = self.lacks_unwalked(&needs);
+        if lack.is_some() {
+            return lack;
+        }
+        if is_helper {
+            return self.lacks(&needs);
+        }
+        let sure = |lack: &Lack| lack.is_sure && called_back.is_some();
+        if let Some(lack) = self.lacks(&needs).filter(sure) {
             return Some(lack);
         }
-        let at = refused.insn_idx?;
-        if refused.kind == "no-such-context-field" {
-            return self.lacks_field(program, at);
-        }
-        (refused.kind == "no-such-helper").then_some(())?;
-        self.lacks(&Needs::at(program, at..at + 1))
+        (refused.kind == "no-such-context-field").then_some(())?;
+        self.lacks_field(program, refused.insn_idx?)
     }
 
     /// The rejected context field, if it was added later.
@@ -163,7 +181,11 @@ impl Kernel {
     /// A helper that exists, but for programs of other types.
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
-        let Needs { prog_type, attach_type, .. } = *needs;
+        let Needs { prog_type, attach_type, may_sleep, .. } = *needs;
+        // Kernels were asked with programs that may not sleep.
+        if may_sleep && default_proto(id).might_sleep() {
+            return None;
+        }
         // Members of struct_ops were not asked: what programs for packets may not call yet, they
         // may not be able to call either; nor what programs that trace may not.
         let is_member = prog_type == ProgType::StructOps;
@@ -235,6 +257,7 @@ impl Kernel {
 const REFERENCE: Release = Release { major: 6, minor: 18 };
 
 const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
+const ADDRESS_OF_FUNCTION: &str = "unrecognized bpf_ld_imm64 insn";
 
 /// The kernel's message about something that it does not know.
 fn said_of(item: Item) -> Option<String> {
@@ -263,9 +286,9 @@ fn names_core_kfunc(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_insn::Insn;
-    use skep_insn::code::{BPF_DW, BPF_LDX, BPF_MEM, BPF_W};
-    use skep_program::{MapDef, Program};
+    use skep_insn::code::{BPF_DW, BPF_LDX, BPF_MEM, BPF_PSEUDO_FUNC, BPF_W};
+    use skep_insn::{Insn, InsnIdx};
+    use skep_program::{FuncInfo, MapDef, Program};
     use skep_uapi::MapType;
 
     fn program(insns: &[(u8, i16, i32)]) -> Program {
@@ -329,6 +352,17 @@ mod tests {
         assert_eq!(lacks(2).and_then(|lack| lack.insn_idx), Some(1));
     }
 
+    #[test]
+    fn an_lsm_program_needs_its_attach_type() {
+        let hook = Program {
+            prog_type: ProgType::Lsm,
+            expected_attach_type: AttachType::LsmCgroup.number(),
+            ..program(&[])
+        };
+        assert_eq!(told("5.10", &hook).as_deref(), Some("lsm_cgroup: attach type since 6.0"));
+        assert_eq!(told("6.1", &hook), None);
+    }
+
     /// Opcodes are looked at wherever they are: `unknown opcode d3`, said 6.12.117.
     #[test]
     fn opcodes_that_came_later_are_missed_where_nothing_comes() {
@@ -351,6 +385,34 @@ mod tests {
             assert_eq!(said.as_deref(), Some(missing), "{name}");
         }
         assert_eq!(told("6.16", &member), None);
+    }
+
+    /// 5.10 compares `func_info` with the functions that are called directly; where they are as
+    /// many, it comes to the insn that takes the address, unless another is refused before it.
+    #[test]
+    fn a_kernel_without_callbacks_says_what_it_finds_first() {
+        let address = Insn { code: 0x18, dst: 2, src: BPF_PSEUDO_FUNC, ..Insn::default() };
+        let call = Insn { code: 0x85, imm: 181, ..Insn::default() };
+        let sign = Insn { code: 0x81, ..Insn::default() };
+        let told = |insns: &[Insn], functions: u32| {
+            let insns = insns.iter().chain([&call]).copied().collect();
+            let info = |at| FuncInfo { insn_off: InsnIdx(at), type_id: 1 };
+            let func_info = (0..functions).map(info).collect();
+            let program = Program { insns, func_info, ..program(&[]) };
+            let refused = Refused { insn_idx: Some(0), kind: "uninitialized-register" };
+            let kernel = Kernel::open("5.10").expect("asked");
+            let lacks = kernel.lacks_refused(&program, &refused);
+            lacks.and_then(|lack| lack.said)
+        };
+        let half = Insn::default();
+        assert_eq!(told(&[address, half], 2).as_deref(), Some(TOO_MANY_FUNCTIONS));
+        assert_eq!(told(&[address, half], 1).as_deref(), Some(ADDRESS_OF_FUNCTION));
+        assert_eq!(told(&[address, half, sign], 0).as_deref(), Some(ADDRESS_OF_FUNCTION));
+        assert_eq!(
+            told(&[sign, address, half], 0).as_deref(),
+            Some("BPF_LDX uses reserved fields")
+        );
+        assert_eq!(told(&[], 1), None);
     }
 
     #[test]

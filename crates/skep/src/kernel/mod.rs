@@ -155,6 +155,7 @@ impl Kernel {
             && one.ctx_fields == other.ctx_fields
             && one.words == other.words
             && one.helpers_end == other.helpers_end
+            && one.attach_end == other.attach_end
     }
 
     /// Creates a kernel from a file: bare BTF, or a `vmlinux` that contains it. `release` is the
@@ -233,6 +234,7 @@ impl Kernel {
             }),
             words: Words::of_release(&self.release),
             helpers_end: self.helpers_end(),
+            attach_end: self.attach_end(),
             ..Host::default()
         }
     }

@@ -11,8 +11,8 @@ use crate::check::alu_rules::{
     shifts_too_far,
 };
 use crate::env::Env;
-use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, InsnFault, Regno, reject};
+use crate::passes::reserved::{check_insn_fields, is_with_negative_offset};
+use crate::rejection::{Check, InsnFault, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
@@ -28,7 +28,12 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
-        reject!(EINVAL, *refused.kind);
+        if env.facts.rules().alu_offsets_checked || !is_with_negative_offset(insn) {
+            reject!(EINVAL, *refused.kind);
+        }
+        if matches!(insn.op(), BPF_DIV | BPF_MOD) {
+            return unsupported("divisions with a negative offset, on this kernel");
+        }
     }
     let before = env.walk.frame().names().get(usize::from(insn.dst)).copied().unwrap_or_default();
     match insn.op() {

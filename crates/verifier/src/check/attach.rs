@@ -3,14 +3,16 @@
 //! Kernel: `bpf_prog_load_check_attach`, `check_attach_btf_id`, `bpf_check_attach_target`,
 //! `bpf_iter_prog_supported`, `can_be_sleepable` (6.18).
 
-use super::attach_target::check_trampoline_target;
+use super::attach_target::{check_trampoline_name, check_trampoline_target};
 use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Facts;
 use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
-use skep_uapi::{AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf};
+use skep_uapi::{
+    AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf, takes_any_attach,
+};
 
 /// Prefix of the typedefs of tracepoints.
 const TRACEPOINT_PREFIX: &str = "btf_trace_";
@@ -34,7 +36,8 @@ pub(crate) fn check_attach_types(facts: &Facts<'_>) -> Check {
         }
         _ => {}
     }
-    if !attach_types(prog_type).contains(number) {
+    let takes_any = takes_any_attach(prog_type, facts.config.profile.attach_end);
+    if !takes_any && !attach_types(prog_type).contains(number) {
         return refused(AttachFault::AttachType { number, prog_type });
     }
     Ok(())
@@ -111,7 +114,9 @@ fn check_attach_target(facts: &Facts<'_>) -> Check {
     if id == 0 && !named {
         reject!(EINVAL, AttachFault::NoBtfId);
     }
-    let Some(btf) = facts.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
+    let Some(btf) = facts.prog.kernel_btf.as_deref().filter(|_| !named) else {
+        return check_attach_name(facts);
+    };
     let Some(target) = btf.get(TypeId(id)) else {
         reject!(EINVAL, AttachFault::InvalidId { id });
     };
@@ -124,11 +129,7 @@ fn check_attach_target(facts: &Facts<'_>) -> Check {
             let Some(tracepoint) = name.strip_prefix(TRACEPOINT_PREFIX) else {
                 reject!(EINVAL, AttachFault::WrongName { id, name: name.into() });
             };
-            let sleepable = facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-            if sleepable && !facts.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
-                let name = tracepoint.into();
-                reject!(EINVAL, AttachFault::TargetNotFaultable { name });
-            }
+            check_faultable(facts, tracepoint)?;
             true
         }
         Some(
@@ -151,6 +152,35 @@ fn check_attach_target(facts: &Facts<'_>) -> Check {
     };
     if !possible {
         return Err(Stop::refuse_silently(errno::EINVAL, AttachFault::NotAttachable));
+    }
+    Ok(())
+}
+
+/// Checks what depends on the target's name alone: without the kernel's BTF there is no more.
+fn check_attach_name(facts: &Facts<'_>) -> Check {
+    let (AttachTarget::Unresolved(name) | AttachTarget::Kernel { name, .. }) = &facts.prog.attach
+    else {
+        return Ok(());
+    };
+    let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
+    match facts.prog.attach_type() {
+        Some(AttachType::TraceRawTp) => check_faultable(facts, name),
+        Some(
+            AttachType::TraceFentry
+            | AttachType::TraceFexit
+            | AttachType::ModifyReturn
+            | AttachType::LsmMac
+            | AttachType::LsmCgroup,
+        ) => check_trampoline_name(facts, name),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a program for this tracepoint may sleep, if it does.
+fn check_faultable(facts: &Facts<'_>, tracepoint: &str) -> Check {
+    let sleepable = facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+    if sleepable && !facts.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
+        reject!(EINVAL, AttachFault::TargetNotFaultable { name: tracepoint.into() });
     }
     Ok(())
 }

@@ -23,6 +23,22 @@ pub(super) fn check_trampoline_target(facts: &Facts<'_>, func: Type<'_>) -> Chec
     }
 }
 
+/// The same without the kernel's BTF, of which only the function's prototype is not checked.
+/// `name` is that of the section: without the prefix of a hook.
+pub(super) fn check_trampoline_name(facts: &Facts<'_>, name: &str) -> Check {
+    if facts.prog.prog_type != ProgType::Lsm {
+        check_trampoline(facts, name)?;
+        return check_not_denied(facts, name);
+    }
+    let name = format!("bpf_lsm_{name}");
+    check_trampoline(facts, &name)?;
+    match trampoline::lsm_hook_by(&name, facts.rules()) {
+        Hook::Sleepable | Hook::Atomic => Ok(()),
+        // The message contains the function's id.
+        Hook::Disabled | Hook::None => unsupported(format!("{name}, without the kernel's BTF")),
+    }
+}
+
 /// Whether a trampoline can pass on the arguments and the result.
 fn check_prototype(func: Type<'_>) -> Check {
     match prototype_fault(func) {

@@ -68,7 +68,9 @@ pub(crate) fn check_resource_leak(env: &Env<'_>, check_lock: bool, what: Word) -
     } else {
         return Ok(());
     };
-    reject!(EINVAL, FlowFault::EndInRegion { what, region })
+    let open = env.walk.cur.refs.active_preempt_locks;
+    let are = if open == 1 { " is" } else { "(s) are" };
+    reject!(EINVAL, FlowFault::EndInRegion { what, region, open, are })
 }
 
 fn check_reference_leak(env: &Env<'_>, what: Word) -> Check {

@@ -52,17 +52,31 @@ pub(crate) enum Loops {
     Allowed,
 }
 
+/// Which edges there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edges {
+    pub(crate) loops: Loops,
+    /// To the second half of an `ld_imm64`; the walk refuses it where a path comes by.
+    pub(crate) into_constants: bool,
+}
+
+impl Edges {
+    /// Those that 6.18 allows to privileged programs.
+    #[cfg(test)]
+    pub(crate) const REFERENCE: Edges = Edges { loops: Loops::Allowed, into_constants: false };
+}
+
 /// Checks and marks the control flow graph.
 ///
-/// `loops`: without `CAP_BPF` any back-edge is refused.
+/// `edges.loops`: without `CAP_BPF` any back-edge is refused.
 /// Precondition: `insns` is not empty and `subprogs` was found from it.
 pub(crate) fn check_cfg<C: Callees>(
     insns: &[Insn],
     subprogs: &Subprogs,
     callees: &C,
-    loops: Loops,
+    edges: Edges,
 ) -> Result<Cfg, PassReject> {
-    let mut search = Search::new(insns, subprogs, callees, loops);
+    let mut search = Search::new(insns, subprogs, callees, edges);
     search.run_from(0)?;
     if let Some(subprog) = subprogs.exception_cb {
         search.run_from(subprogs.start(subprog))?;
@@ -104,7 +118,7 @@ struct Search<'a, C> {
     insns: &'a [Insn],
     subprogs: &'a Subprogs,
     callees: &'a C,
-    loops: Loops,
+    edges: Edges,
     progress: Vec<Progress>,
     /// The path, as runs of insns (first and last).
     path: Vec<(u32, u32)>,
@@ -116,7 +130,7 @@ impl<'a, C: Callees> Search<'a, C> {
         insns: &'a [Insn],
         subprogs: &'a Subprogs,
         callees: &'a C,
-        loops: Loops,
+        edges: Edges,
     ) -> Search<'a, C> {
         let cfg = Cfg {
             marks: vec![0; insns.len()],
@@ -127,7 +141,7 @@ impl<'a, C: Callees> Search<'a, C> {
             insns,
             subprogs,
             callees,
-            loops,
+            edges,
             progress: vec![Progress::Unseen; insns.len()],
             path: Vec::new(),
             cfg,
@@ -294,7 +308,7 @@ impl<'a, C: Callees> Search<'a, C> {
     fn may_close_loop(&self, from: usize, edge: Edge) -> bool {
         let insn = &self.insns[from];
         let is_jump = matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() != BPF_CALL;
-        match self.loops {
+        match self.edges.loops {
             Loops::Refused => false,
             Loops::ByJumps => is_jump || edge == Edge::Branch,
             Loops::Allowed => true,
@@ -309,7 +323,8 @@ impl<'a, C: Callees> Search<'a, C> {
                 return Err(PassReject::at(idx, errno::EINVAL, kind));
             }
             if insn.is_ld_imm64() {
-                if self.progress.get(idx + 1).is_some_and(|&p| p != Progress::Unseen) {
+                let reached = self.progress.get(idx + 1).is_some_and(|&p| p != Progress::Unseen);
+                if reached && !self.edges.into_constants {
                     let kind = FlowFault::IntoLdImm64 { idx };
                     return Err(PassReject::at(idx, errno::EINVAL, kind));
                 }
@@ -328,7 +343,8 @@ mod tests {
 
     fn check(insns: &[Insn], loops_allowed: bool) -> Result<Cfg, PassReject> {
         let loops = if loops_allowed { Loops::Allowed } else { Loops::Refused };
-        check_cfg(insns, &subprogs_of(insns), &SocketFilter, loops)
+        let edges = Edges { loops, ..Edges::REFERENCE };
+        check_cfg(insns, &subprogs_of(insns), &SocketFilter, edges)
     }
 
     #[test]
@@ -346,6 +362,14 @@ mod tests {
         for (insns, expected) in table {
             assert_eq!(message(check(insns, true)), expected, "{insns:?}");
         }
+    }
+
+    #[test]
+    fn some_kernels_leave_jumps_into_constants_to_the_walk() {
+        let [ld_lo, ld_hi] = Insn::ld_imm64(2, 0, 5);
+        let insns = [mov(0, 0), jeq(1, 0, 1), ld_lo, ld_hi, exit()];
+        let edges = Edges { into_constants: true, ..Edges::REFERENCE };
+        assert!(check_cfg(&insns, &subprogs_of(&insns), &SocketFilter, edges).is_ok());
     }
 
     #[test]

@@ -105,6 +105,12 @@ pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassRejec
     }
 }
 
+/// Whether nothing is wrong with the fields of an arithmetic insn but a negative offset.
+pub(crate) fn is_with_negative_offset(insn: Insn) -> bool {
+    let computes = !matches!(insn.op(), BPF_MOV | BPF_NEG | BPF_END);
+    computes && insn.off < 0 && alu(&Insn { off: 0, ..insn }).is_none()
+}
+
 /// What some kernels check for every insn, reachable or not: valid registers, and no unused field
 /// set. The operations of atomic insns are checked in the walk.
 pub(crate) fn check_insn_first(idx: usize, insn: &Insn) -> Result<(), PassReject> {
@@ -279,5 +285,13 @@ mod tests {
         assert_eq!(check(&[lo]), "invalid bpf_ld_imm64 insn");
         assert_eq!(check(&[lo, Insn { off: 4, ..hi }]), "invalid bpf_ld_imm64 insn");
         assert_eq!(check(&[Insn { src: 7, ..lo }, hi]), "unrecognized bpf_ld_imm64 insn");
+    }
+
+    #[test]
+    fn a_negative_offset_is_all_that_is_wrong() {
+        let with = |code, src, off| is_with_negative_offset(insn(code, 0, src, (off, 0)));
+        assert!(with(0x07, 0, -1) && with(0x0f, 1, i16::MIN));
+        assert!(!with(0x07, 1, -1), "another field");
+        assert!(!with(0x07, 0, 1) && !with(0xb7, 0, -1) && !with(0x87, 0, -1));
     }
 }

@@ -68,7 +68,7 @@ kinds! {
         // Memory and its size.
         NegativeSize { regno: Regno } "maybe-negative-size"
             "R{regno} min value is negative, either use unsigned or 'var &= const'";
-        ZeroSize { regno: Regno, min: i64, max: i64 } "maybe-zero-size"
+        ZeroSize { regno: Regno, min: i64, max: i64, of: RegType } "maybe-zero-size"
             "R{regno} invalid zero-sized read: u64=[{min},{max}]";
         UnboundedSize { regno: Regno } "unbounded-size"
             "R{regno} unbounded memory access, use 'var &= const' or 'if (var < const)'";

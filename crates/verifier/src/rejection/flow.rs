@@ -63,7 +63,7 @@ kinds! {
             "{unreleased}{what} would lead to reference leak";
         EndUnderLock { what: Word } "end-under-lock"
             "{what} cannot be used inside bpf_spin_lock-ed region";
-        EndInRegion { what: Word, region: Word } "end-inside-section"
+        EndInRegion { what: Word, region: Word, open: u32, are: Word } "end-inside-section"
             "{what} cannot be used inside {region} region";
         ReturnsStack "stack-pointer-returned"
             "cannot return stack pointer to the caller";

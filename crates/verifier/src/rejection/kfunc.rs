@@ -54,7 +54,8 @@ kinds! {
         // Arguments.
         ArgPointer { name: Name, nth: usize, kind: Word, to: Name } "kernel-parameter-pointer"
             "kernel function {name} args#{nth} pointer type {kind} {to} is not supported";
-        ArgTarget { nth: usize, kind: Word, name: Name, or_void: Word } "kernel-parameter-target"
+        ArgTarget { nth: usize, kind: Word, name: Name, or_void: Word, ty: RegType }
+            "kernel-parameter-target"
             "arg#{nth} pointer type {kind} {name} must point to {or_void}scalar, or struct with scalar";
         ReleaseUnreferenced { name: Name } "kernel-function-releases-unreferenced"
             "release kernel function {name} expects refcounted PTR_TO_BTF_ID";

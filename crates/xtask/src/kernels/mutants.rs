@@ -102,7 +102,7 @@ pub(crate) fn figures() -> Result<Vec<Figure>, Box<dyn Error>> {
     Ok(csv::Reader::from_path(path)?.deserialize().collect::<Result<_, _>>()?)
 }
 
-/// Replaces the figures of the run's kernel.
+/// Replaces the figures of the run's kernel and seed.
 fn record(args: &Args, mutants: &OnKernel<'_>) -> Result<(), Box<dyn Error>> {
     let figure = |what: &str, count: u64, says: &str| Figure {
         release: args.machine.kernel.clone(),
@@ -117,10 +117,11 @@ fn record(args: &Args, mutants: &OnKernel<'_>) -> Result<(), Box<dyn Error>> {
         figure(if is_accept { "false-accept" } else { "false-reject" }, n, says)
     }));
     let mut all = figures()?;
-    all.retain(|it| it.release != args.machine.kernel);
+    all.retain(|it| it.release != args.machine.kernel || it.seed != args.seed);
     all.extend(own);
     let order = agree::releases();
-    all.sort_by_key(|it| order.iter().position(|release| *release == it.release));
+    let place = |it: &Figure| order.iter().position(|release| *release == it.release);
+    all.sort_by_key(|it| (place(it), it.seed));
     let mut csv = csv::Writer::from_path(crate::root().join(TABLE))?;
     all.iter().try_for_each(|it| csv.serialize(it))?;
     Ok(csv.flush()?)

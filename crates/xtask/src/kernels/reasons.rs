@@ -67,6 +67,8 @@ const WHYS: &[Why] = &[
     Why(&[], "after a sum above", "the kernel keeps the constant of a sum after dropping its link"),
     Why(&[], "this kernel may not end", "it is not known how this kernel ends long walks"),
     Why(&[], "loops up to a range", "it is not known how this kernel ends such loops"),
+    Why(&[], "a part of a pointer", "it is not known what this kernel takes the result for"),
+    Why(&[], "with a negative offset", "it is not known which division this kernel takes them for"),
     Why(
         &[],
         "div by zero",

@@ -1,6 +1,6 @@
-//! `cargo xtask kernels shipped`: compares the verdicts on `tests/programs` with the answers of
-//! every kernel in the tables. It needs neither a kernel nor the corpus nor BTF, so it runs on any
-//! machine.
+//! `cargo xtask kernels shipped`: verdicts on `tests/programs`, and on the witnesses of rules, for
+//! every kernel that was asked, held against its answers. No kernel, no corpus and no BTF of
+//! another kernel is needed: any machine does it.
 //!
 //! `shipped.csv` contains totals, and each program whose verdict differs. A difference that is not
 //! listed there is a failure, and so is a lower total.
@@ -35,7 +35,8 @@ struct Held {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let files = objects::find(&[crate::root().join("tests/programs")])?;
+    let folders = ["tests/programs", "tests/kernels/witnesses"];
+    let files = objects::find(&folders.map(|folder| crate::root().join(folder)))?;
     let mut lines = Vec::new();
     for release in agree::releases() {
         let held = hold(&release, &files)?;
@@ -75,7 +76,7 @@ fn is_worse(line: &str, known: &BTreeSet<&str>) -> bool {
 
 const JUDGED: &str = ",judged,";
 
-const HEAD: &str = "# verdicts on tests/programs against kernels that were asked; by cargo xtask kernels shipped\n";
+const HEAD: &str = "# verdicts on tests/programs and tests/kernels/witnesses against kernels that were asked; by cargo xtask kernels shipped\n";
 
 fn hold(release: &str, files: &[PathBuf]) -> Result<Held, Box<dyn Error>> {
     let table = answers::read(&agree::folder().join(format!("{release}{END}")))?;

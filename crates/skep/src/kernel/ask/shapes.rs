@@ -13,7 +13,8 @@ pub(super) const EXIT: Insn = insn(0x95, (0, 0), 0, 0);
 const STACK: Insn = insn(0x7a, (10, 0), -8, 0);
 
 /// Insns added in a release; each program ends with `r0 = 0; exit`.
-pub(super) const INSNS: [(&str, &[Insn]); 12] = [
+pub(super) const INSNS: [(&str, &[Insn]); 13] = [
+    ("jlt", &[ZERO, insn(0xa5, (0, 0), 0, 1)]),
     ("jmp32", &[ZERO, insn(0x16, (0, 0), 0, 0)]),
     ("atomic fetch", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x01)]),
     ("atomic or", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x40)]),

@@ -152,8 +152,8 @@ pub(crate) fn check_mem_size_reg(
         reject!(EACCES, CallFault::NegativeSize { regno: Regno(regno) });
     }
     if val.umin == 0 && !zero_size_allowed {
-        let (min, max) = (val.umin as i64, val.umax as i64);
-        reject!(EACCES, CallFault::ZeroSize { regno: Regno(regno), min, max });
+        let (min, max, of) = (val.umin as i64, val.umax as i64, env.reg(regno - 1).ty);
+        reject!(EACCES, CallFault::ZeroSize { regno: Regno(regno), min, max, of });
     }
     if val.umax >= BPF_MAX_VAR_SIZ {
         reject!(EACCES, CallFault::UnboundedSize { regno: Regno(regno) });

@@ -60,13 +60,13 @@ pub(crate) fn in_callback(callee: &mut Frame, max: i32) {
 /// `bpf_loop(nr, callback(index, ctx), ctx, flags)`.
 pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     update_loop_inline(env, meta.subprogno)?;
+    if !env.facts.rules().callbacks_converge {
+        return push_round(env, meta);
+    }
     if !env.reg(1).is_scalar() {
         // If pointer leaks are allowed, the argument may be a pointer, which the kernel does not
         // handle.
         reject!(EFAULT, CallFault::BacktrackMisuse);
-    }
-    if !env.facts.rules().callbacks_converge {
-        return push_round(env, meta);
     }
     env.mark_chain_precision(1)?;
     let frame = env.walk.frame().meta;

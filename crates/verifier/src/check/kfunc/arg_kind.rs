@@ -9,7 +9,7 @@ use super::meta::Meta;
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, KfuncFault, reject};
-use crate::state::reg_type::Base;
+use crate::state::reg_type::{Base, RegType};
 use skep_btf::{Btf, Kind, Param, Type};
 
 /// Kind of a pointer argument.
@@ -156,17 +156,22 @@ impl Env<'_> {
         if to.kind() == Kind::FuncProto {
             return Ok(KfArg::Callback);
         }
-        self.plain_memory(to, (nth, sized))
+        self.plain_memory(to, (nth, sized), reg.ty)
     }
 
     /// Memory of plain data.
-    fn plain_memory(&mut self, to: Type<'_>, (nth, sized): (usize, bool)) -> Check<KfArg> {
+    fn plain_memory(
+        &mut self,
+        to: Type<'_>,
+        (nth, sized): (usize, bool),
+        ty: RegType,
+    ) -> Check<KfArg> {
         let plain = is_scalar_type(to) || self.is_scalar_struct(to, 0);
         let sized_void = sized && to.kind() == Kind::Void;
         if !plain && !sized_void {
             let (kind, name) = (type_str(to), to.name());
             let or_void = if sized { "void, " } else { "" };
-            reject!(EINVAL, KfuncFault::ArgTarget { nth, kind, name: name.into(), or_void });
+            reject!(EINVAL, KfuncFault::ArgTarget { nth, kind, name: name.into(), or_void, ty });
         }
         Ok(if sized { KfArg::MemSize } else { KfArg::Mem })
     }

@@ -75,6 +75,12 @@ impl Env<'_> {
             reject!(EACCES, KfuncFault::MaybeNull { nth });
         }
         self.note_reference(meta, &reg, regno)?;
+        let drops = matches!(meta.callee.special, Special::ObjDrop | Special::PercpuObjDrop);
+        let releases = meta.callee.has(KfuncFlags::RELEASE) && nth == 0 && !drops;
+        if releases && reg.ref_obj_id == 0 && self.facts.rules().references_checked_first {
+            let name = meta.callee.name;
+            reject!(EINVAL, KfuncFault::ReleaseUnreferenced { name: name.into() });
+        }
         let kind = self.kfunc_ptr_arg_kind(meta, params, nth)?;
         if kind == KfArg::Null {
             return Ok(1);

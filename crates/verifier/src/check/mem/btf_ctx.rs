@@ -67,6 +67,9 @@ pub(super) fn find_btf_access(
         return Ok(None);
     }
     if size != 8 {
+        if !env.facts.rules().arguments_loaded_whole {
+            return unsupported("a part of a pointer among a function's arguments, on this kernel");
+        }
         verbose!(env, "func '{name}' size {size} must be 8\n");
         return Ok(None);
     }

@@ -4,6 +4,7 @@ use super::region::Span;
 use crate::check::mem::access::AccessType;
 use crate::env::Env;
 use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
+use skep_insn::code::BPF_JMP;
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
 
 /// Checks that the span is within the stack for every variable offset, and grows the frame to
@@ -40,7 +41,11 @@ pub(crate) fn check_stack_bounds(
     let frame = &env.walk.cur.frames[reg.frameno() as usize];
     let may_be_new =
         env.facts.allow_uninit_stack && (env.facts.rules().unused_stack_read || size == 0);
-    let lowest = if ty == AccessType::Write || may_be_new {
+    // On kernels that do not allow reads of uninitialized stack, those of a helper are checked byte
+    // by byte, after this.
+    let by_call = by_helper && env.insn().class() == BPF_JMP;
+    let is_left = by_call && !env.facts.rules().unused_stack_read;
+    let lowest = if ty == AccessType::Write || may_be_new || is_left {
         -i64::from(MAX_BPF_STACK_BYTES)
     } else {
         -i64::from(frame.allocated_stack())
@@ -52,7 +57,8 @@ pub(crate) fn check_stack_bounds(
     } else if size < 0 {
         errno::EFAULT
     } else {
-        let grows_as = if size == 0 { AccessType::Read } else { ty };
+        // What a helper only fills grows the stack when its bytes are written, after this.
+        let grows_as = if size == 0 || by_helper { AccessType::Read } else { ty };
         grow_stack_state(env, reg.frameno(), -min_off as i32, grows_as);
         return Ok(());
     };

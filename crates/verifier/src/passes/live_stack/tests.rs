@@ -4,12 +4,12 @@ use super::super::cfg::check_cfg;
 use super::super::postorder::compute_postorder;
 use super::super::program_fixture::*;
 use super::*;
-use crate::passes::cfg::Loops;
+use crate::passes::cfg::Edges;
 use skep_insn::code::*;
 
 fn live_stack(insns: &[Insn]) -> LiveStack {
     let subprogs = subprogs_of(insns);
-    let cfg = check_cfg(insns, &subprogs, &SocketFilter, Loops::Allowed).unwrap();
+    let cfg = check_cfg(insns, &subprogs, &SocketFilter, Edges::REFERENCE).unwrap();
     LiveStack::new(insns, &subprogs, (&cfg, compute_postorder(insns, &subprogs)))
 }
 

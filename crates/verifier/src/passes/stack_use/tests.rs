@@ -1,7 +1,7 @@
 //! The expected liveness was printed by Linux 7.1 for the same insns at log level 2 ("stack
 //! use/def").
 
-use super::super::cfg::{Loops, check_cfg};
+use super::super::cfg::{Edges, check_cfg};
 use super::super::postorder::compute_postorder;
 use super::super::program_fixture::*;
 use super::touches::{Callback, Touch};
@@ -34,7 +34,7 @@ impl Touches for Helpers {
 
 fn stack_use(insns: &[Insn]) -> StackUse {
     let subprogs = subprogs_of(insns);
-    check_cfg(insns, &subprogs, &SocketFilter, Loops::Allowed).unwrap();
+    check_cfg(insns, &subprogs, &SocketFilter, Edges::REFERENCE).unwrap();
     StackUse::new(insns, &subprogs, &compute_postorder(insns, &subprogs), &Helpers)
 }
 
