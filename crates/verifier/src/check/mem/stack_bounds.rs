@@ -39,13 +39,12 @@ pub(crate) fn check_stack_bounds(
         (min + i64::from(off), max + i64::from(off) + i64::from(size))
     };
     let frame = &env.walk.cur.frames[reg.frameno() as usize];
-    let may_be_new =
-        env.facts.allow_uninit_stack && (env.facts.rules().unused_stack_read || size == 0);
+    let reads_unused = env.facts.rules().unused_stack_read;
+    let may_be_new = || env.facts.allow_uninit_stack && (reads_unused || size == 0);
     // On kernels that do not allow reads of uninitialized stack, those of a helper are checked byte
     // by byte, after this.
-    let by_call = by_helper && env.insn().class() == BPF_JMP;
-    let is_left = by_call && !env.facts.rules().unused_stack_read;
-    let lowest = if ty == AccessType::Write || may_be_new || is_left {
+    let is_left = || by_helper && !reads_unused && env.insn().class() == BPF_JMP;
+    let lowest = if ty == AccessType::Write || may_be_new() || is_left() {
         -i64::from(MAX_BPF_STACK_BYTES)
     } else {
         -i64::from(frame.allocated_stack())
