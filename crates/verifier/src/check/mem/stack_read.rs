@@ -15,6 +15,7 @@ use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
+#[inline(never)] // As `write_fixed_off`.
 pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {
     let spi = spi_of(at.off);
     env.walk.mark_stack_slot_scratched(spi);

@@ -16,6 +16,7 @@ use skep_insn::code::*;
 use skep_uapi::Behaviours;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
+#[inline(never)] // Inlined, it keeps smaller functions on the way to it from being inlined.
 pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {
     let spi = spi_of(at.off);
     let whole = at.size == 8;
