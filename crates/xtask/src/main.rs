@@ -17,6 +17,7 @@ mod dist;
 mod embed;
 mod exec_diff;
 mod faults;
+mod hash;
 mod html;
 mod judge;
 mod kernel_diff;

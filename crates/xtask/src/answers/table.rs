@@ -3,6 +3,7 @@
 //! # Invariants
 //! 1. A row's log is a hash of the whole normalised log at level 2: equal hashes mean equal logs.
 
+use crate::hash::fnv1a;
 use crate::packed;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
@@ -52,8 +53,7 @@ pub(crate) fn message(log: &str) -> String {
 /// FNV-1a hash of the log without the parts that differ between runs.
 pub(crate) fn log_hash(log: &str, program: &Program) -> String {
     let text = kernel_log::normalise(log, &program.insns);
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+    format!("{:016x}", fnv1a(text.bytes()))
 }
 
 /// Writes a table (gzip if the name ends in `.gz`) with a comment before it.

@@ -3,6 +3,7 @@
 //! # Invariants
 //! 1. The text that a row replaces occurs once in its file, and no two rows overlap.
 
+use crate::hash::fnv1a;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -89,10 +90,7 @@ impl Fault {
     /// A hash of the edits, eight digits.
     pub(super) fn hash(&self) -> String {
         let parts = self.edits.iter().flat_map(|Edit { file, from, to }| [file, from, to]);
-        let bytes = parts.flat_map(|part| part.bytes().chain([0]));
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
+        let hash = fnv1a(parts.flat_map(|part| part.bytes().chain([0])));
         format!("{:08x}", (hash ^ (hash >> 32)) as u32)
     }
 }

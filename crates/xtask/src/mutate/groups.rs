@@ -6,6 +6,7 @@ use super::compare::{Compared, Difference, Kind, compare, compare_also_long};
 use super::minimise::minimise;
 use super::replay::{Case, listing};
 use super::worker::Found;
+use crate::hash::fnv1a;
 use crate::objects;
 use crate::outcome::Ended;
 use skep_kernel::judge::judge;
@@ -120,11 +121,8 @@ impl Groups {
 
 /// The file name of a group.
 fn file_of(out: &Path, kind: Kind, key: &str) -> PathBuf {
-    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
     let kind = format!("{kind:?}").to_lowercase();
-    out.join(format!("{kind}-{:08x}.json", hash as u32))
+    out.join(format!("{kind}-{:08x}.json", fnv1a(key.bytes()) as u32))
 }
 
 /// Writes the program with an id to a file.

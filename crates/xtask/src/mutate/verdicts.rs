@@ -4,6 +4,7 @@
 use super::args::Args;
 use super::batch::{BATCH, Mutant, Sources};
 use super::compare::WALK_MAX;
+use crate::hash::fnv1a;
 use crate::kernel_diff::STACK_SIZE;
 use crate::objects;
 use crate::outcome::Ended;
@@ -35,10 +36,7 @@ fn answer(mutant: &Mutant) -> String {
     let privileges = mutant.loader.privileges();
     let quick = engine::verify_with(&mutant.program, (4, privileges));
     let words = |ours: &Ours| {
-        let hash = ours.log.bytes().chain(ours.verdict.reason().bytes());
-        let hash = hash.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
+        let hash = fnv1a(ours.log.bytes().chain(ours.verdict.reason().bytes()));
         let verdict = format!("{} {}", ours.verdict.name(), ours.code.unwrap_or_default());
         format!("{} {} {hash:016x}", verdict.trim_end(), ours.stats.insns_processed)
     };
