@@ -85,6 +85,9 @@ pub(crate) struct Machine {
     /// Release, as in the package's name: `6.12.117+deb12-cloud-amd64`.
     #[arg(long, value_name = "RELEASE")]
     kernel: String,
+    /// Folder of answers: `RELEASE/facts` is from `ask`, and what a command finds goes beside it.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
     /// The guest's init; built for x86_64-unknown-linux-musl.
     #[arg(long, value_name = "FILE")]
     guest: Option<PathBuf>,

@@ -28,9 +28,6 @@ pub(crate) struct Args {
     /// Object files, and folders of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Folder of answers.
-    #[arg(long)]
-    out: PathBuf,
     /// Time limit per program in the guest, in seconds.
     #[arg(long, default_value_t = 120)]
     timeout_s: u64,
@@ -40,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let folder = folder(&args.out, &args.machine.kernel);
+    let folder = folder(&args.machine);
     fs::create_dir_all(folder.join("logs"))?;
     let mut asker = Asker { args, guest: None, folder: folder.clone() };
     if !folder.join("facts/btf/vmlinux").exists() {

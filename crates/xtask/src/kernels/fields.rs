@@ -20,18 +20,14 @@ use skep::uapi::helper::HelperId;
 use skep::uapi::kfunc::Kfunc;
 use skep::uapi::{AttachType, MapFlags, ProgType, attach_types};
 use skep::{Host, Kernel};
-use skep_testkit::engine;
+use skep_testkit::engine::{self, Ours};
 use std::error::Error;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers, with the kernel's facts from `ask`.
-    #[arg(long)]
-    out: PathBuf,
     /// Maximum number of differences printed.
     #[arg(long, default_value_t = 40)]
     shown: usize,
@@ -54,7 +50,7 @@ pub(crate) struct Row {
 pub(crate) const END: &str = ".fields.gz";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let folder = folder(&args.out, &args.machine.kernel);
+    let folder = folder(&args.machine);
     let (host, kernel) = kernel(&folder, &args.machine.kernel)?;
     let guest = Guest::boot(&args.machine, &folder.join("console.fields"))?;
     let mut asker = Asker { guest, host: &host, kernel: &kernel, asked: 0, others: Vec::new() };
@@ -83,6 +79,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 /// Reads a table that [`run`] wrote.
 pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
     agree::read_rows(release, END)
+}
+
+/// A line about a program of which skep and the kernel say different things.
+pub(super) fn difference(kernel: &Kernel, program: &Program, ours: &Ours, told: &Judged) -> String {
+    let (release, name, ours) = (kernel.name(), &program.name, ours.verdict.reason());
+    format!("{release} {name}: ours {ours:?}, kernel {:?}", told.message)
 }
 
 struct Asker<'a> {
@@ -126,9 +128,7 @@ impl Asker<'_> {
         let theirs = said(&told.message);
         let ours = engine::verify_for((self.host, self.kernel), program, 4);
         if said(&ours.log) != theirs {
-            let (release, name) = (self.kernel.name(), &program.name);
-            let ours = ours.verdict.reason().to_owned();
-            self.others.push(format!("{release} {name}: ours {ours:?}, kernel {:?}", told.message));
+            self.others.push(difference(self.kernel, program, &ours, told));
         }
         theirs
     }
@@ -224,8 +224,8 @@ fn row(kind: &str, name: &str, field: &str, says: String) -> Row {
     Row { kind: kind.to_owned(), name: name.to_owned(), field: field.to_owned(), says }
 }
 
-const ZERO: Insn = Insn { code: BPF_ALU64 | BPF_MOV, dst: 0, src: 0, off: 0, imm: 0 };
-const EXIT: Insn = Insn { code: BPF_JMP | BPF_EXIT, dst: 0, src: 0, off: 0, imm: 0 };
+pub(super) const ZERO: Insn = Insn { code: BPF_ALU64 | BPF_MOV, dst: 0, src: 0, off: 0, imm: 0 };
+pub(super) const EXIT: Insn = Insn { code: BPF_JMP | BPF_EXIT, dst: 0, src: 0, off: 0, imm: 0 };
 
 /// `MMAPABLE`, `BIT_19`.
 pub(super) fn flag_name(flag: MapFlags) -> String {

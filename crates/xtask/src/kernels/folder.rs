@@ -6,8 +6,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// The folder of a kernel's answers.
-pub(super) fn folder(out: &Path, kernel: &str) -> PathBuf {
-    out.join(kernel)
+pub(super) fn folder(machine: &Machine) -> PathBuf {
+    machine.out.join(&machine.kernel)
 }
 
 /// The facts in it.

@@ -3,7 +3,7 @@
 //!
 //! What skep says of the same programs by that kernel's rules is compared, and told.
 
-use super::fields::{Row, caller};
+use super::fields::{EXIT, Row, ZERO, caller, difference};
 use super::folder::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
@@ -20,15 +20,11 @@ use skep::uapi::{AttachType, ProgType};
 use skep::{Host, Kernel};
 use skep_testkit::engine;
 use std::error::Error;
-use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers; `ask` has put the kernel's facts there.
-    #[arg(long)]
-    out: PathBuf,
 }
 
 /// How the tables are named: the release, then this.
@@ -65,7 +61,7 @@ fn row(kind: &str, name: &str, yes: bool) -> Row {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let folder = folder(&args.out, &args.machine.kernel);
+    let folder = folder(&args.machine);
     let (host, kernel) = kernel(&folder, &args.machine.kernel)?;
     let guest = Guest::boot(&args.machine, &folder.join("console.licence"))?;
     let mut asker = Asker { guest, host: &host, kernel: &kernel, others: Vec::new() };
@@ -124,9 +120,7 @@ impl Asker<'_> {
         }
         let ours = engine::verify_for((self.host, self.kernel), &program, 4);
         if ours.log.contains(GPL) != told.message.contains(GPL) {
-            let (release, name, says) = (self.kernel.name(), &program.name, &told.message);
-            let ours = ours.verdict.reason();
-            self.others.push(format!("{release} {name}: ours {ours:?}, kernel {says:?}"));
+            self.others.push(difference(self.kernel, &program, &ours, &told));
         }
         Ok(Some(told))
     }
@@ -214,9 +208,6 @@ impl Asker<'_> {
         Ok(rows)
     }
 }
-
-const ZERO: Insn = Insn { code: BPF_ALU64 | BPF_MOV, dst: 0, src: 0, off: 0, imm: 0 };
-const EXIT: Insn = Insn { code: BPF_JMP | BPF_EXIT, dst: 0, src: 0, off: 0, imm: 0 };
 
 #[cfg(test)]
 mod tests {

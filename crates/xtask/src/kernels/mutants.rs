@@ -22,9 +22,6 @@ pub(crate) struct Args {
     /// Object files, and folders of them, whose programs are changed.
     #[arg(default_value = "tests/programs")]
     paths: Vec<PathBuf>,
-    /// Folder of answers, with the kernel's facts from `ask`. Findings are written beside them.
-    #[arg(long)]
-    out: PathBuf,
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -49,7 +46,7 @@ pub(crate) struct Args {
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let folder = folder(&args.out, &args.machine.kernel);
+    let folder = folder(&args.machine);
     let (host, kernel) = kernel(&folder, &args.machine.kernel)?;
     let files = objects::find(&args.paths)?;
     let mut mutants = OnKernel::new((host, &kernel), files, (args.seed, args.generated));

@@ -24,9 +24,6 @@ use std::time::{Duration, Instant};
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers, to which the kernel file is written.
-    #[arg(long)]
-    out: PathBuf,
 }
 
 /// Time limit for loading a small program.
@@ -63,7 +60,7 @@ pub(super) fn absent_kinds(guest: &mut Guest) -> Result<Vec<&'static str>, Box<d
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let folder = folder(&args.out, &args.machine.kernel);
+    let folder = folder(&args.machine);
     fs::create_dir_all(&folder)?;
     let mut guest = Guest::boot(&args.machine, &folder.join("console.probe"))?;
     let started = Instant::now();

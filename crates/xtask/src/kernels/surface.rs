@@ -13,15 +13,11 @@ use skep::kernel::Item;
 use skep::kernel::ask::{Calls, calls, insns_named, questions};
 use skep::uapi::AttachType;
 use std::error::Error;
-use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Folder of answers, with the kernel's facts from `ask`.
-    #[arg(long)]
-    out: PathBuf,
 }
 
 /// One answer.
@@ -40,7 +36,7 @@ pub(crate) struct Row {
 pub(crate) const END: &str = ".surface.csv";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let folder = folder(&args.out, &args.machine.kernel);
+    let folder = folder(&args.machine);
     let host = host(&folder)?;
     let mut guest = Guest::boot(&args.machine, &folder.join("console.surface"))?;
     let btf = host.kernel_btf.as_ref();
