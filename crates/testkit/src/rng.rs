@@ -38,4 +38,17 @@ impl Rng {
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]
     }
+
+    /// One of `items`, each with a probability in proportion to its weight; none if all weigh
+    /// nothing.
+    pub fn weighted<T: Copy>(&mut self, items: &[(u64, T)]) -> Option<T> {
+        let sum: u64 = items.iter().map(|(weight, _)| weight).sum();
+        let mut left = if sum == 0 { return None } else { self.below(sum) };
+        let chosen = items.iter().find(|(weight, _)| {
+            let is_here = left < *weight;
+            left = left.saturating_sub(*weight);
+            is_here
+        });
+        chosen.map(|(_, item)| *item)
+    }
 }

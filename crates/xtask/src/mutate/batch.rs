@@ -76,11 +76,11 @@ enum Origin {
 }
 
 /// Kinds of generated programs; of 100 batches of these, so many are of each.
-const KINDS: [(&str, u64); 6] =
-    [("random", 10), ("tracing", 5), ("uses", 15), ("graph", 20), ("hard", 15), ("features", 35)];
+const KINDS: [(u64, &str); 6] =
+    [(10, "random"), (5, "tracing"), (15, "uses"), (20, "graph"), (15, "hard"), (35, "features")];
 /// Mutants of the programs of `tests/verifier` and `tests/refusals`; of 100 batches that are not of
 /// generated programs, so many are of these.
-const SUITES: (&str, u64) = ("suites", 20);
+const SUITES: (u64, &str) = (20, "suites");
 /// Of 100 generated programs, so many are loaded with CAP_BPF alone, whatever is done to them.
 const CAP_BPF: u64 = 10;
 /// Percentage of batches from objects that mutate the object's bytes.
@@ -135,7 +135,7 @@ impl Sources {
 
     /// With batches of one kind alone, if it is named.
     pub(super) fn only(self, kind: Option<&str>) -> Result<Sources, String> {
-        let known = || KINDS.iter().chain([&SUITES]).map(|(name, _)| *name);
+        let known = || KINDS.iter().chain([&SUITES]).map(|(_, name)| *name);
         match kind {
             Some(kind) if !known().any(|name| name == kind) => {
                 Err(format!("no such kind: {kind}, but {}", known().collect::<Vec<_>>().join(", ")))
@@ -150,15 +150,9 @@ impl Sources {
             return self.only.as_deref();
         }
         if !self.files.is_empty() && !rng.chance(self.generated) {
-            return rng.chance(SUITES.1).then_some(SUITES.0);
+            return rng.chance(SUITES.0).then_some(SUITES.1);
         }
-        let mut n = rng.below(100);
-        let kind = KINDS.into_iter().find(|(_, share)| {
-            let chosen = n < *share;
-            n = n.saturating_sub(*share);
-            chosen
-        });
-        kind.map(|(name, _)| name)
+        rng.weighted(&KINDS)
     }
 
     fn origin(&self, kind: &str) -> Origin {
@@ -197,7 +191,7 @@ impl Sources {
             number,
         };
         match self.kind(&mut rng) {
-            Some(kind) if kind == SUITES.0 => {
+            Some(kind) if kind == SUITES.1 => {
                 let (base, name, donors) = (0..TRIES).find_map(|_| self.of_suite(&mut rng))?;
                 return Some(batch(Origin::Base(Box::new(base)), &name, donors));
             }

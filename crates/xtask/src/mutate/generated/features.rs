@@ -144,7 +144,19 @@ struct Maker<'a> {
     functions: Vec<(String, &'static str, usize)>,
 }
 
-impl Maker<'_> {
+impl<'a> Maker<'a> {
+    fn new(rng: &'a mut Rng, prog_type: &'static str, sleepable: bool) -> Maker<'a> {
+        Maker {
+            rng,
+            prog_type,
+            sleepable,
+            count: 0,
+            frame: FRAME_SHARED,
+            depth: 0,
+            functions: Vec::new(),
+        }
+    }
+
     fn is_for(&self, feature: &Feature) -> bool {
         let of = |word: &str| {
             let group = TABLES.groups.get(word);
@@ -178,15 +190,7 @@ impl Maker<'_> {
         let weight = |it: &Feature| if wild { 1 } else { self.weight(it, facts) };
         let weights: Vec<(u64, &'static Feature)> =
             TABLES.features.values().map(|it| (weight(it), it)).collect();
-        let sum = weights.iter().map(|(weight, _)| weight).sum();
-        let mut n = if sum == 0 { return None } else { self.rng.below(sum) };
-        weights.into_iter().find_map(|(weight, it)| match n < weight {
-            true => Some(it),
-            false => {
-                n -= weight;
-                None
-            }
-        })
+        self.rng.weighted(&weights)
     }
 
     /// Some features, one after the other.
@@ -324,29 +328,14 @@ pub(super) fn program(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Option<Pr
 }
 
 fn made(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Result<Program, String> {
-    let sum = TABLES.types.values().sum();
-    let mut n = rng.below(sum);
-    let prog_type = TABLES.types.iter().find(|(_, weight)| match n < **weight {
-        true => true,
-        false => {
-            n -= **weight;
-            false
-        }
-    });
-    let prog_type = prog_type.map_or("sched_cls", |(name, _)| name.as_str());
+    let types: Vec<(u64, &'static str)> =
+        TABLES.types.iter().map(|(name, weight)| (*weight, name.as_str())).collect();
+    let prog_type = rng.weighted(&types).unwrap_or("sched_cls");
     let sleepable = prog_type == "syscall" || prog_type == "kprobe" && rng.chance(40);
     let mut options = Options { prog_type: prog_type.to_owned(), ..options() };
     let flags = [(sleepable, "sleepable"), (rng.chance(25), "test_state_freq")];
     options.flags = flags.iter().filter(|it| it.0).map(|it| it.1.to_owned()).collect();
-    let mut maker = Maker {
-        rng,
-        prog_type,
-        sleepable,
-        count: 0,
-        frame: FRAME_SHARED,
-        depth: 0,
-        functions: Vec::new(),
-    };
+    let mut maker = Maker::new(rng, prog_type, sleepable);
     let (bpf, catching) = maker.text();
     let (program, assembly) = suite::assembled(("features", &bpf), &options, kernel_btf)?;
     let type_of = |name: &str| {
@@ -369,23 +358,11 @@ fn made(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Result<Program, String>
 mod tests {
     use super::*;
 
-    fn maker<'a>(rng: &'a mut Rng, prog_type: &'static str) -> Maker<'a> {
-        Maker {
-            rng,
-            prog_type,
-            sleepable: true,
-            count: 0,
-            frame: FRAME_SHARED,
-            depth: 0,
-            functions: Vec::new(),
-        }
-    }
-
     #[test]
     fn every_feature_and_function_can_be_written() {
         for feature in TABLES.features.values() {
             let mut rng = Rng::new(1);
-            let mut it = maker(&mut rng, "sched_cls");
+            let mut it = Maker::new(&mut rng, "sched_cls", true);
             it.depth = 2;
             let mut bpf = it.expand(&feature.text, &[], 9) + "; exit";
             for (name, kind, _) in it.functions.clone() {
