@@ -212,13 +212,12 @@ impl Held {
 
     fn is_end(&self, name: &str) -> bool {
         let name = name.strip_suffix("_impl").unwrap_or(name);
-        match self.ends.is_empty() {
-            true => RELEASES.iter().chain(&HANDS_OVER).any(|word| name.contains(word)),
-            false => {
-                self.ends.iter().any(|end| end == name)
-                    || HANDS_OVER.iter().any(|word| name.contains(word))
-            }
-        }
+        let has_any = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        let releases = match self.ends.is_empty() {
+            true => has_any(&RELEASES),
+            false => self.ends.iter().any(|end| end == name),
+        };
+        releases || has_any(&HANDS_OVER)
     }
 
     /// Whether a called function acquired it, so that the release may be in a caller.
