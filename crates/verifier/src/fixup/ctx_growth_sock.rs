@@ -67,7 +67,7 @@ pub(super) static CGROUP_SOCK: [Row; 12] = [
     row("dst_ip4", 0, 4, 0, 1, X, X),
     row("dst_ip6", 0, 4, 0, 1, X, X),
     row("state", 0, 0, 0, 1, X, X),
-    row("rx_queue_mapping", 2, 2, 0, 1, X, X),
+    row("rx_queue_mapping", 2, X, 0, 1, X, X),
 ];
 
 #[rustfmt::skip]
@@ -82,7 +82,7 @@ pub(super) static CGROUP_SOCK_POST_BIND4: [Row; 11] = [
     row("dst_ip4", 0, 4, 0, 1, X, X),
     row("dst_ip6", 0, 4, 0, 1, X, X),
     row("state", 0, 0, 0, 1, X, X),
-    row("rx_queue_mapping", 2, 2, 0, 1, X, X),
+    row("rx_queue_mapping", 2, X, 0, 1, X, X),
 ];
 
 #[rustfmt::skip]
@@ -97,7 +97,7 @@ pub(super) static CGROUP_SOCK_POST_BIND6: [Row; 11] = [
     row("dst_ip4", 0, 4, 0, 1, X, X),
     row("dst_ip6", 0, 4, 0, 1, X, X),
     row("state", 0, 0, 0, 1, X, X),
-    row("rx_queue_mapping", 2, 2, 0, 1, X, X),
+    row("rx_queue_mapping", 2, X, 0, 1, X, X),
 ];
 
 #[rustfmt::skip]
