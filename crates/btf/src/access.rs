@@ -32,8 +32,9 @@ pub enum Walk<'a> {
         to: TypeId,
         /// The tag next to the pointer.
         tag: Option<PtrTag>,
-        /// Whether a union with several members was entered on the way.
-        via_union: bool,
+        /// Whether the way leads through a union with several members, or through an element of a
+        /// flexible array where [`WalkRules`] say so.
+        untrusted: bool,
         /// Name of the member.
         field: &'a str,
     },
@@ -48,8 +49,8 @@ pub enum Walk<'a> {
     Struct {
         /// It, under its modifiers.
         id: TypeId,
-        /// Whether it or one on the way is a union with several members.
-        via_union: bool,
+        /// As for [`Walk::Ptr`]; it may be such a union itself.
+        untrusted: bool,
     },
 }
 
@@ -71,14 +72,29 @@ impl fmt::Display for WalkError {
 
 impl std::error::Error for WalkError {}
 
+/// What kernels do not agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkRules {
+    /// Inside a union, an access may extend into the next member.
+    pub unions_run_on: bool,
+    /// Pointers in the elements of flexible arrays are trusted like others.
+    pub flexible_arrays_trusted: bool,
+}
+
+impl Default for WalkRules {
+    fn default() -> WalkRules {
+        WalkRules { unions_run_on: true, flexible_arrays_trusted: true }
+    }
+}
+
 /// The state of a lookup: looking for `size` bytes at `off` of `t`.
 #[derive(Clone, Copy)]
 struct At<'a> {
     t: Type<'a>,
     off: u32,
     size: u32,
-    via_union: bool,
-    unions_run_on: bool,
+    untrusted: bool,
+    rules: WalkRules,
 }
 
 /// The result for one struct.
@@ -92,28 +108,28 @@ impl Btf {
     /// One step: the first thing that an access of `size` bytes at byte `off` of struct `id` refers
     /// to.
     pub fn struct_walk(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        At { t: self.skip_modifiers(id), off, size, via_union: false, unions_run_on: true }.walk()
+        let (t, rules) = (self.skip_modifiers(id), WalkRules::default());
+        At { t, off, size, untrusted: false, rules }.walk()
     }
 
     /// Continues through nested structs until data or a pointer is found; never [`Walk::Struct`].
     pub fn struct_access(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        self.struct_access_by(true, id, (off, size))
+        self.struct_access_by(WalkRules::default(), id, (off, size))
     }
 
-    /// The same; inside a union an access may extend into the next member only if `unions_run_on`.
+    /// The same by the rules of another kernel.
     pub fn struct_access_by(
         &self,
-        unions_run_on: bool,
+        rules: WalkRules,
         id: TypeId,
         (off, size): (u32, u32),
     ) -> Result<Walk<'_>, WalkError> {
-        let (mut id, mut off, mut union) = (id, off, false);
+        let (mut id, mut off, mut untrusted) = (id, off, false);
         for _ in 0..DEPTH_MAX {
             let t = self.skip_modifiers(id);
-            let at = At { t, off, size, via_union: union, unions_run_on };
-            match at.walk()? {
-                Walk::Struct { id: inner, via_union } => {
-                    (id, off, union) = (inner, 0, via_union);
+            match (At { t, off, size, untrusted, rules }).walk()? {
+                Walk::Struct { id: inner, untrusted: through } => {
+                    (id, off, untrusted) = (inner, 0, through);
                 }
                 done => return Ok(done),
             }
@@ -146,7 +162,7 @@ impl<'a> At<'a> {
 
     fn look(mut self) -> Result<Found<'a>, WalkError> {
         // Also if the lookup starts at one, such as an LSM hook's `union bpf_attr *`.
-        self.via_union |= self.t.kind() == Kind::Union && self.t.vlen() != 1;
+        self.untrusted |= self.t.kind() == Kind::Union && self.t.vlen() != 1;
         if !self.t.kind().is_composite() {
             return Err(WalkError::Unfit(format!("Type '{}' is not a struct", self.name())));
         }
@@ -202,7 +218,7 @@ impl<'a> At<'a> {
         }
         // Part of a scalar, or several elements of an array, as long as the member contains all of
         // it. Seen on 6.18: inside a union an access may also extend into the next member.
-        if self.end() > end && !(self.via_union && self.unions_run_on) {
+        if self.end() > end && !(self.untrusted && self.rules.unions_run_on) {
             return Err(WalkError::Unfit(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
                 m.name(),
@@ -216,11 +232,11 @@ impl<'a> At<'a> {
 
     /// The access is in nested struct `t`, `off` bytes from its start.
     fn enter(self, t: Type<'a>, off: u32) -> Found<'a> {
-        let via_union = self.via_union || t.kind() == Kind::Union && t.vlen() != 1;
+        let untrusted = self.untrusted || t.kind() == Kind::Union && t.vlen() != 1;
         if off == 0 {
-            return Found::Done(Walk::Struct { id: t.id(), via_union });
+            return Found::Done(Walk::Struct { id: t.id(), untrusted });
         }
-        Found::Inside(At { t, off, via_union, ..self })
+        Found::Inside(At { t, off, untrusted, ..self })
     }
 
     /// Pointer `t` at byte `start`, which must be accessed as a whole.
@@ -248,7 +264,7 @@ impl<'a> At<'a> {
         if !to.kind().is_composite() {
             return Ok(Walk::Mem { to: to.id(), tag });
         }
-        Ok(Walk::Ptr { to: to.id(), tag, via_union: self.via_union, field })
+        Ok(Walk::Ptr { to: to.id(), tag, untrusted: self.untrusted, field })
     }
 
     /// An access that ends beyond the struct: valid if its last member is a flexible array.
@@ -275,7 +291,8 @@ impl<'a> At<'a> {
         if !elem.kind().is_composite() || bytes == 0 {
             return Err(beyond());
         }
-        Ok(Found::Inside(At { t: elem, off: (self.off - start) % bytes, ..self }))
+        let untrusted = self.untrusted || !self.rules.flexible_arrays_trusted;
+        Ok(Found::Inside(At { t: elem, off: (self.off - start) % bytes, untrusted, ..self }))
     }
 }
 

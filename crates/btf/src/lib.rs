@@ -26,7 +26,7 @@ mod print;
 mod renumber;
 mod ty;
 
-pub use access::{PtrTag, Walk, WalkError};
+pub use access::{PtrTag, Walk, WalkError, WalkRules};
 pub use btf::Btf;
 pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;

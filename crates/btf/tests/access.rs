@@ -47,7 +47,7 @@ fn world() -> World {
 #[test]
 fn what_is_where() {
     let w = world();
-    let ptr = |tag, via_union, field| Walk::Ptr { to: w.inner, tag, via_union, field };
+    let ptr = |tag, untrusted, field| Walk::Ptr { to: w.inner, tag, untrusted, field };
     for (off, size, walk) in [
         (0, 4, Walk::Scalar),
         (2, 2, Walk::Scalar),
@@ -89,7 +89,7 @@ fn messages_are_the_kernels() {
 #[test]
 fn one_step_stops_at_a_nested_struct() {
     let w = world();
-    let nested = Walk::Struct { id: w.inner, via_union: false };
+    let nested = Walk::Struct { id: w.inner, untrusted: false };
     assert_eq!(w.btf.struct_walk(w.outer, 40, 4), Ok(nested));
 }
 

@@ -436,6 +436,15 @@ behaviours! {
     exceptions "..++++++++++" Refused,
         "witnesses/globals.bpf.o" "names_callback"
         "A program may name an exception callback."
+    timers_under_rcu "--...+++++++" Accepted,
+        "witnesses/timers.bpf.o" "acquires"
+        "The callback of a timer is an RCU section, in sleepable programs too."
+    kfuncs_want_trust "--....+.++++" Refused,
+        "witnesses/trusting.bpf.o" "copies_to_null"
+        "All kfuncs want trusted arguments (else: those with a flag)."
+    flexible_arrays_untrusted "--....+....." Accepted,
+        "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
+        "Pointers in the elements of a flexible array are not trusted."
     rcu_outlives_section "...........+" Accepted,
         "witnesses/objects.bpf.o" "used_after_section"
         "The end of an RCU section has no effect in programs that run under RCU."

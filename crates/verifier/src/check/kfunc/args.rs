@@ -69,9 +69,10 @@ impl Env<'_> {
             reject!(EINVAL, KfuncFault::ArgKind { nth, ty: type_str(t) });
         }
         let reg = self.reg(regno);
-        let wants = meta.callee.wants_trusted_args() || meta.callee.has(KfuncFlags::RCU);
+        let wants = meta.callee.wants_trusted_args || meta.callee.has(KfuncFlags::RCU);
         let maybe_null = reg.is_null() || reg.ty.may_be_null();
-        if wants && maybe_null && !has_suffix(param, "__nullable") {
+        let takes_null = has_suffix(param, "__nullable") || has_suffix(param, "__opt");
+        if wants && maybe_null && !takes_null {
             reject!(EACCES, KfuncFault::MaybeNull { nth });
         }
         self.note_reference(meta, &reg, regno)?;

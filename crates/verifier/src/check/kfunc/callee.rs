@@ -178,6 +178,8 @@ pub(crate) struct Callee<'a> {
     pub(crate) row: Option<&'static Kfunc>,
     /// Whether the program may call it; false if nothing is known about it.
     pub(crate) allowed: bool,
+    /// Whether pointers must be trusted, and not NULL.
+    pub(crate) wants_trusted_args: bool,
     pub(crate) special: Special,
 }
 
@@ -191,17 +193,16 @@ impl<'a> Callee<'a> {
         let name = func.name();
         let row = Kfunc::find(name);
         let allowed = row.is_some_and(|row| row.allowed(hook, rules)) && may_be_kfunc(func);
-        Some(Callee { id, name, proto: func.target(), row, allowed, special: Special::of(name) })
+        // Implied for kfuncs that release.
+        let asks = KfuncFlags::TRUSTED_ARGS.union(KfuncFlags::RELEASE);
+        let wants_trusted_args =
+            rules.kfuncs_want_trust || row.is_some_and(|row| row.flags.intersects(asks));
+        let (proto, special) = (func.target(), Special::of(name));
+        Some(Callee { id, name, proto, row, allowed, wants_trusted_args, special })
     }
 
     pub(crate) fn has(&self, flag: KfuncFlags) -> bool {
         self.row.is_some_and(|row| row.flags.contains(flag))
-    }
-    /// Whether pointers to kernel objects must be trusted. Implied for kfuncs that release.
-    pub(crate) fn wants_trusted_args(&self) -> bool {
-        self.row.is_some_and(|r| {
-            r.flags.intersects(KfuncFlags::TRUSTED_ARGS.union(KfuncFlags::RELEASE))
-        })
     }
     pub(crate) fn is_iter(&self) -> bool {
         let any = KfuncFlags::ITER_NEW | KfuncFlags::ITER_NEXT | KfuncFlags::ITER_DESTROY;

@@ -4,11 +4,10 @@
 
 use super::callee::Special;
 use super::meta::Meta;
-use crate::check::mem::btf_trust::in_rcu_cs;
+use crate::check::mem::btf_trust::{in_rcu_cs, runs_under_rcu};
 use crate::env::Env;
 use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg_type::TypeFlag;
-use skep_uapi::ProgFlags;
 use skep_uapi::kfunc::KfuncFlags;
 
 impl Env<'_> {
@@ -65,7 +64,7 @@ impl Env<'_> {
             return Ok(());
         }
         if unlock {
-            let stays = self.facts.rules().rcu_outlives_section && self.runs_under_rcu();
+            let stays = self.facts.rules().rcu_outlives_section && runs_under_rcu(self);
             self.for_each_reg(|reg| {
                 let rcu = reg.ty.has(TypeFlag::MEM_RCU);
                 if stays {
@@ -87,12 +86,6 @@ impl Env<'_> {
             reject!(EACCES, KfuncFault::SleepsInRcu { name: name.into() });
         }
         Ok(())
-    }
-
-    /// Whether the whole program runs in such a section because it is not sleepable.
-    fn runs_under_rcu(&self) -> bool {
-        !(self.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
-            || self.walk.cur.meta.in_sleepable)
     }
 
     /// Invalidates iterators that were created in the section.

@@ -40,7 +40,7 @@ impl Env<'_> {
     /// Checks that the pointer in R`regno` is as trusted as the kfunc requires.
     pub(super) fn check_trust(&self, meta: &Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let rcu = meta.callee.has(KfuncFlags::RCU);
-        if (!rcu && !meta.callee.wants_trusted_args()) || reg.is_trusted() {
+        if (!rcu && !meta.callee.wants_trusted_args) || reg.is_trusted() {
             return Ok(());
         }
         if !rcu {

@@ -9,7 +9,7 @@ use crate::env::{Env, Facts, Store};
 use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
-use skep_btf::{Btf, Kind, PtrTag, Type, TypeId, Walk, WalkError};
+use skep_btf::{Btf, Kind, PtrTag, Type, TypeId, Walk, WalkError, WalkRules};
 use skep_program::MapDef;
 use skep_uapi::MapType;
 use skep_uapi::is_gpl_compatible;
@@ -158,10 +158,16 @@ fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
 }
 
 fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
-    let unions = env.facts.rules().unions_run_on;
+    let rules = env.facts.rules();
+    let (unions_run_on, flexible_arrays_trusted) =
+        (rules.unions_run_on, !rules.flexible_arrays_untrusted);
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
-    match btf.struct_access_by(unions, id, (off as u32, size as u32)) {
+    match btf.struct_access_by(
+        WalkRules { unions_run_on, flexible_arrays_trusted },
+        id,
+        (off as u32, size as u32),
+    ) {
         Err(why @ WalkError::NoField(_)) => reject!(EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar) if !env.facts.rules().numbers_at_the_end && is_beyond() => {
@@ -172,14 +178,14 @@ fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> C
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) if !env.facts.rules().void_fields_read => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) => Ok(Found::Mem),
-        Ok(Walk::Ptr { to, tag, via_union, field }) => {
+        Ok(Walk::Ptr { to, tag, untrusted, field }) => {
             let mut flags = match tag {
                 Some(PtrTag::User) => TypeFlag::MEM_USER,
                 Some(PtrTag::Percpu) => TypeFlag::MEM_PERCPU,
                 Some(PtrTag::Rcu) => TypeFlag::MEM_RCU,
                 None => TypeFlag::empty(),
             };
-            if via_union {
+            if untrusted {
                 flags |= TypeFlag::PTR_UNTRUSTED;
             }
             Ok(Found::Ptr { to, flags, field: field.to_string() })

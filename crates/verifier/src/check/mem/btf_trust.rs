@@ -17,8 +17,14 @@ use skep_uapi::ProgFlags;
 pub(crate) fn in_rcu_cs(env: &Env<'_>) -> bool {
     env.walk.cur.refs.active_rcu_locks > 0
         || env.walk.cur.refs.active_locks > 0
-        || !(env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
-            || env.walk.cur.meta.in_sleepable)
+        || runs_under_rcu(env)
+}
+
+/// Whether the whole program, or the callback of a timer, is in such a section because it cannot
+/// sleep.
+pub(crate) fn runs_under_rcu(env: &Env<'_>) -> bool {
+    let program_sleeps = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+    !(env.walk.cur.meta.in_sleepable || program_sleeps && !env.facts.rules().timers_under_rcu)
 }
 
 /// Flags of the pointer read from field `field` (a pointer to `to`, tagged `tag`) of the struct
