@@ -70,6 +70,9 @@ impl Ours {
             Verdict::Unsupported(why) if why.contains("before the exception callback") => {
                 Some("functions removed before the exception callback")
             }
+            Verdict::Unsupported(why) if why.contains("that the kernel has freed") => {
+                Some("a freed state is read")
+            }
             _ => None,
         }
     }

@@ -445,6 +445,9 @@ behaviours! {
     flexible_arrays_untrusted "--....+....." Accepted,
         "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
         "Pointers in the elements of a flexible array are not trusted."
+    syscall_helpers_sleep "--+...+...++" Refused,
+        "witnesses/syscalls.bpf.o" "closes"
+        "The helpers for system calls and for finding types sleep."
     rcu_outlives_section "...........+" Accepted,
         "witnesses/objects.bpf.o" "used_after_section"
         "The end of an RCU section has no effect in programs that run under RCU."

@@ -7,7 +7,7 @@ use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
 use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
-use skep_uapi::{ProgType, helper_changes_pkt_data};
+use skep_uapi::{Behaviours, ProgType, helper_changes_pkt_data};
 
 /// The helpers and kfuncs that one program may call.
 pub(crate) struct Callable<'a> {
@@ -20,8 +20,8 @@ pub(crate) struct Callable<'a> {
     privileges: Privileges,
     /// What the program attaches to.
     target: String,
-    /// Whether tracing programs may also write to user memory.
-    writes_user_memory: bool,
+    /// The kernel's rules.
+    rules: Behaviours,
 }
 
 impl<'a> Callable<'a> {
@@ -31,8 +31,8 @@ impl<'a> Callable<'a> {
         let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
         let privileges = config.privileges;
         let helpers = HelperRow::find(&key);
-        let writes_user_memory = config.profile.behaviours.writes_user_memory;
-        Callable { prog, helpers, kfuncs, privileges, target, writes_user_memory }
+        let rules = config.profile.behaviours;
+        Callable { prog, helpers, kfuncs, privileges, target, rules }
     }
 
     /// The prototype of helper `id`, if this program type has the helper and its loader may use it.
@@ -47,7 +47,7 @@ impl<'a> Callable<'a> {
                 HelperUse::CannotUse
             }
             (Some(HelperId::ProbeWriteUser), Some(row))
-                if self.writes_user_memory && traces(self.prog.prog_type) =>
+                if self.rules.writes_user_memory && traces(self.prog.prog_type) =>
             {
                 match row.helper(HelperId::ProbeReadUser) {
                     HelperUse::CannotUse => HelperUse::CannotUse,
@@ -135,7 +135,7 @@ impl Callees for Callable<'_> {
             num_params: Some(proto.arg_count() as u8),
             is_void: proto.ret.base == RetBase::Void,
             fastcall: proto.allow_fastcall(),
-            might_sleep: proto.might_sleep(),
+            might_sleep: proto.might_sleep(&self.rules),
             changes_pkt_data,
             ..callbacks
         }

@@ -7,7 +7,7 @@ use crate::verification::{EINVAL, Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
 use skep_program::Program;
-use skep_uapi::helper::{HelperId, HookKey, default_proto};
+use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
 use skep_uapi::{AttachType, ProgType, asked_around, not_yet, since};
@@ -183,7 +183,7 @@ impl Kernel {
         let Item::Helper(id) = need.item else { return None };
         let Needs { prog_type, attach_type, may_sleep, .. } = *needs;
         // Kernels were asked with programs that may not sleep.
-        if may_sleep && default_proto(id).might_sleep() {
+        if may_sleep && default_proto(id).flags.contains(ProtoFlags::MIGHT_SLEEP) {
             return None;
         }
         // Members of struct_ops were not asked: what programs for packets may not call yet, they

@@ -2,6 +2,7 @@
 
 use super::arg_type::{ArgBase, ArgType, RetType};
 use super::id::HelperId;
+use crate::Behaviours;
 use crate::limits::MAX_BPF_FUNC_REG_ARGS;
 
 /// Prototype of a helper.
@@ -51,8 +52,10 @@ impl HelperProto {
     }
 
     /// Whether the helper is only for sleepable programs.
-    pub const fn might_sleep(&self) -> bool {
-        self.flags.contains(ProtoFlags::MIGHT_SLEEP)
+    pub const fn might_sleep(&self, rules: &Behaviours) -> bool {
+        let of_syscalls =
+            matches!(self.id, HelperId::SysBpf | HelperId::BtfFindByNameKind | HelperId::SysClose);
+        self.flags.contains(ProtoFlags::MIGHT_SLEEP) || of_syscalls && rules.syscall_helpers_sleep
     }
 
     /// Whether callers may rely on `r1` to `r5` being preserved.

@@ -76,6 +76,9 @@ impl Env<'_> {
                 self.store.arena.release(frame);
             }
         }
+        if self.store.sccs.num_backedges == 0 {
+            self.store.ckpts.reuse_gone();
+        }
         Ok(())
     }
 
@@ -124,7 +127,7 @@ impl Env<'_> {
                 }
                 for edge in backedges.iter().rev() {
                     let curframe = edge.state.frames.len() as u32 - 1;
-                    self.mark_all_scalars_precise(edge.state.meta.parent, curframe);
+                    self.mark_all_scalars_precise(edge.state.meta.parent, curframe)?;
                 }
                 return Ok(());
             }

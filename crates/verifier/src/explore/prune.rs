@@ -425,7 +425,8 @@ impl Env<'_> {
     fn maybe_free(&mut self, id: CkptId) {
         let hot = self.store.ckpts.hot(id);
         if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) {
-            self.store.ckpts.remove(id, &mut self.store.arena);
+            let edges_pending = self.store.sccs.num_backedges > 0;
+            self.store.ckpts.remove(id, edges_pending, &mut self.store.arena);
             self.store.free_list_size -= 1;
         }
     }

@@ -6,7 +6,7 @@ use super::backtrack::{ALWAYS, concerns};
 use crate::env::{Env, Facts, Walk};
 use crate::log::verbose;
 use crate::precision::backtrack_state::{BacktrackError, RegMask, SlotMask};
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
@@ -132,6 +132,7 @@ impl Env<'_> {
                 return Ok(changed);
             }
             let Some(id) = parent else { break };
+            self.refuse_gone(id)?;
             changed |= self.mark_checkpoint(id);
             if self.walk.bt.is_empty() {
                 return Ok(changed);
@@ -160,7 +161,7 @@ impl Env<'_> {
             walked = result?;
         }
         if !self.walk.bt.is_empty() && self.facts.rules().precision_crosses_calls {
-            self.mark_all_scalars_precise(origin.parent, origin.curframe);
+            self.mark_all_scalars_precise(origin.parent, origin.curframe)?;
             self.walk.bt.reset();
         }
         Ok(changed)
@@ -219,7 +220,7 @@ impl Env<'_> {
                     Ok(()) => {}
                     Err(BacktrackError::NotSupported) => {
                         let from = self.give_up_from(origin.parent, here);
-                        self.mark_all_scalars_precise(from, origin.curframe);
+                        self.mark_all_scalars_precise(from, origin.curframe)?;
                         self.walk.bt.reset();
                         return Ok(Walked::Done { marked: false });
                     }
@@ -343,7 +344,11 @@ impl Env<'_> {
     }
 
     /// Fallback: marks every scalar of every checkpoint from `parent` back as precise.
-    pub(crate) fn mark_all_scalars_precise(&mut self, parent: Option<CkptId>, curframe: u32) {
+    pub(crate) fn mark_all_scalars_precise(
+        &mut self,
+        parent: Option<CkptId>,
+        curframe: u32,
+    ) -> Check {
         let log = self.trace.log.traces_all();
         if log {
             verbose!(
@@ -353,6 +358,7 @@ impl Env<'_> {
         }
         let mut next = parent;
         while let Some(id) = next {
+            self.refuse_gone(id)?;
             let ckpt = self.store.ckpts.get_mut(id);
             next = ckpt.state.meta.parent;
             for (fr, &frame_id) in ckpt.state.frames.iter().enumerate() {
@@ -385,6 +391,16 @@ impl Env<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The path of a back-edge leads through a state that 6.18 has freed by then, and reads
+    /// nevertheless: between the entry of a component and a later entry within the same callback.
+    fn refuse_gone(&self, id: CkptId) -> Check {
+        if self.store.ckpts.hot(id).gone {
+            return unsupported("a loop entered again behind a state that the kernel has freed");
+        }
+        Ok(())
     }
 
     /// Propagates the precision marks of checkpoint `old` to the state that it covers: the current

@@ -10,6 +10,8 @@
 //!    frame f is a scalar whose value affected a decision; `precise_stack` likewise by slot.
 //! 3. `in_free_list` checkpoints are in no list any more, and are freed when `branches` becomes 0.
 //! 4. Hints stay true until the checkpoint is freed.
+//! 5. The place of a `gone` checkpoint is not reused before the pending back-edges are propagated,
+//!    whose paths may lead through it.
 //!
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
 
@@ -69,6 +71,8 @@ pub(crate) struct Hot {
     /// The next older checkpoint in the list.
     pub(crate) older: Option<CkptId>,
     pub(crate) in_free_list: bool,
+    /// Freed while back-edges were pending.
+    pub(crate) gone: bool,
     /// Dead registers and slots have been removed.
     pub(crate) cleaned: bool,
     /// The last frame belongs to an async callback.
@@ -103,6 +107,7 @@ pub(crate) struct Checkpoints {
     hot: Vec<Hot>,
     store: Store,
     free: Vec<u32>,
+    gone: Vec<CkptId>,
     own_history: u64,
     own_history_peak: u64,
 }
@@ -118,6 +123,7 @@ impl Checkpoints {
             hot: Vec::new(),
             store,
             free: Vec::new(),
+            gone: Vec::new(),
             own_history: 0,
             own_history_peak: 0,
         }
@@ -191,8 +197,8 @@ impl Checkpoints {
         self.get_mut(id).state.own_history = Some(Box::new(history));
     }
 
-    /// Removes a checkpoint that nothing refers to any more.
-    pub(crate) fn remove(&mut self, id: CkptId, arena: &mut Arena) {
+    /// Removes a checkpoint that nothing refers to any more, except perhaps pending back-edges.
+    pub(crate) fn remove(&mut self, id: CkptId, edges_pending: bool, arena: &mut Arena) {
         let state = &mut self.get_mut(id).state;
         let (own, frames) = (state.own_history.take(), std::mem::take(&mut state.frames));
         self.own_history -= own.map_or(0, |history| history.bytes());
@@ -202,7 +208,20 @@ impl Checkpoints {
         for frame in frames {
             arena.release(frame);
         }
-        self.free.push(id.place());
+        if edges_pending {
+            self.hot_mut(id).gone = true;
+            self.gone.push(id);
+        } else {
+            self.free.push(id.place());
+        }
+    }
+
+    /// No back-edges are pending any more.
+    pub(crate) fn reuse_gone(&mut self) {
+        while let Some(id) = self.gone.pop() {
+            self.hot_mut(id).gone = false;
+            self.free.push(id.place());
+        }
     }
 
     /// Bytes allocated.
@@ -214,12 +233,13 @@ impl Checkpoints {
                 capacity_bytes(items) + (items.len() * size_of::<Checkpoint>()) as u64
             }
         };
-        store + capacity_bytes(&self.hot) + capacity_bytes(&self.free)
+        let ids = capacity_bytes(&self.free) + capacity_bytes(&self.gone);
+        store + capacity_bytes(&self.hot) + ids
     }
 
     /// Bytes in use, of those allocated.
     pub(crate) fn bytes_in_use(&self) -> u64 {
-        let in_use = self.hot.len() - self.free.len();
+        let in_use = self.hot.len() - self.free.len() - self.gone.len();
         (in_use * (size_of::<Hot>() + size_of::<Checkpoint>())) as u64
     }
 

@@ -23,10 +23,15 @@ use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
 /// Walks a call of a helper.
 pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     let proto = find_proto(env)?;
-    check_may_sleep(&env.walk, proto)?;
+    let might_sleep = proto.might_sleep(env.facts.rules());
+    if might_sleep {
+        check_may_sleep(&env.walk, proto)?;
+    }
     let mut meta = CallMeta::new(proto);
     meta.changes_data = helper_changes_pkt_data(proto.id);
-    check_sections(&env.walk, proto)?;
+    if might_sleep {
+        check_sections(&env.walk, proto)?;
+    }
     for arg in 0..proto.args.len() {
         helper_args::check_func_arg(env, &mut meta, arg)?;
     }
@@ -114,7 +119,7 @@ fn find_proto(env: &Env<'_>) -> Check<&'static HelperProto> {
 }
 
 fn check_may_sleep(walk: &Walk, proto: &HelperProto) -> Check {
-    if proto.might_sleep() && !walk.cur.meta.in_sleepable {
+    if !walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
         reject!(EINVAL, CallFault::HelperMightSleep { helper });
     }
@@ -123,9 +128,6 @@ fn check_may_sleep(walk: &Walk, proto: &HelperProto) -> Check {
 
 /// Refuses helpers that may sleep in sections where that is not allowed.
 fn check_sections(walk: &Walk, proto: &HelperProto) -> Check {
-    if !proto.might_sleep() {
-        return Ok(());
-    }
     let section = if walk.cur.refs.active_rcu_locks > 0 {
         "rcu_read_lock"
     } else if walk.cur.refs.active_preempt_locks > 0 {
