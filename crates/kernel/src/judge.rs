@@ -214,8 +214,8 @@ fn replaced(program: &Program) -> Result<Option<(OwnedFd, u32)>, NotJudged> {
     }
 }
 
-/// Whether a log says nothing about the program: it is empty, or only has the statistics of no walk,
-/// as where a kernel's policy forbids iterators over map elements.
+/// Whether a log says nothing about the program: it is empty, or only has the statistics of no
+/// walk, as where a kernel's policy forbids iterators over map elements.
 fn gives_no_reason(log: &str) -> bool {
     const STATISTICS: [&str; 3] = ["verification time ", "stack depth ", "processed 0 insns "];
     log.lines().all(|line| STATISTICS.iter().any(|it| line.starts_with(it)))
