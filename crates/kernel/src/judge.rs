@@ -156,7 +156,12 @@ impl<'a> Prepared<'a> {
     /// Loads the program at `log_level` (1 or 2, + 4 for statistics), and closes it again.
     pub fn load(&self, log_level: u32) -> Answer {
         let loaded = self.load_open(log_level);
-        if let (Err(errno), true) = (&loaded.result, log_level != 0 && gives_no_reason(&loaded.log))
+        let no_reason = |errno: &Errno| match errno.errno {
+            libc::EPERM => gives_no_reason(&loaded.log),
+            _ => loaded.log.is_empty(),
+        };
+        if let Some(errno) =
+            loaded.result.as_ref().err().filter(|it| log_level != 0 && no_reason(it))
         {
             let (reason, detail) = (refused_without_log(*errno), String::new());
             return Answer::NotJudged { reason, detail };

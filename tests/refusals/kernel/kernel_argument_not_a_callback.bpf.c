@@ -23,7 +23,7 @@ int refused(struct __sk_buff *ctx)
 	if (!item)
 		return 0;
 	spin_lock(&lock);
-	bpf_rbtree_add_impl(&tree, &item->node, 0, 0, 0);
+	bpf_rbtree_add_impl(&tree, &item->node, (void *)&tree, 0, 0);
 	spin_unlock(&lock);
 	return 0;
 }
