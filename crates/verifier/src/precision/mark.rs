@@ -132,7 +132,10 @@ impl Env<'_> {
                 return Ok(changed);
             }
             let Some(id) = parent else { break };
-            self.refuse_gone(id)?;
+            // Never gone on the current path: there are branches left.
+            if start.is_some() {
+                self.refuse_gone(id)?;
+            }
             changed |= self.mark_checkpoint(id);
             if self.walk.bt.is_empty() {
                 return Ok(changed);
