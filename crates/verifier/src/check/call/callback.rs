@@ -100,7 +100,11 @@ fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
     }
     let flag_is_zero = env.reg(4).is_null();
     if flag_is_zero {
-        env.mark_chain_precision(4)?;
+        match env.mark_chain_precision(4) {
+            // The kernel reports its bug and continues: whether the flags are zero has no error.
+            Err(Stop::Reject(refused)) => env.trace.refused(&refused),
+            marked => marked?,
+        }
     }
     let same = known == LoopInline::Unknown || known == LoopInline::Fits(subprogno);
     let fits = if flag_is_zero && same { LoopInline::Fits(subprogno) } else { LoopInline::Differs };
