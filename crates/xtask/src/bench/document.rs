@@ -1,4 +1,4 @@
-//! `cargo xtask bench document FILE...`: renews every table of a document.
+//! `cargo xtask bench document [FILE...]`: measures the tables of docs/bench again.
 //!
 //! A table is between `<!-- skep-bench ARGUMENTS -->` and `<!-- end -->`: the output of that
 //! command in a release build, with rbpf and sbpf as peers where engines are compared.
@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 /// Options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Markdown files
-    #[arg(default_value = "docs/performance.md")]
+    /// Markdown files [default: those in docs/bench]
     files: Vec<PathBuf>,
 }
 
@@ -34,12 +33,23 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             false => Err(format!("skep-bench {}: {}", words.join(" "), output.status)),
         }
     };
-    for path in &args.files {
-        let path = crate::root().join(path);
+    let files = match args.files.is_empty() {
+        false => args.files.clone(),
+        true => pages()?,
+    };
+    for path in files {
         let text = std::fs::read_to_string(&path)?;
         std::fs::write(&path, renewed(&text, &mut measure)?)?;
     }
     Ok(Ended::Passed)
+}
+
+/// The files in docs/bench, by name.
+fn pages() -> std::io::Result<Vec<PathBuf>> {
+    let folder = std::fs::read_dir(crate::root().join("docs/bench"))?;
+    let mut pages = folder.map(|file| Ok(file?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    pages.sort();
+    Ok(pages)
 }
 
 /// The text with the output of `measure` for each command.
