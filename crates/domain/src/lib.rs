@@ -19,6 +19,7 @@ mod arc;
 mod bounds;
 mod branch;
 mod coerce;
+mod deduction;
 mod division;
 mod older;
 mod refine;
@@ -32,8 +33,9 @@ mod wrapped_ops;
 
 pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
+pub use deduction::Deduction;
 pub use division::{Division, divide};
-pub use older::{Deduction, add_unsynced, alu_by, find_anew, refine_branches_by};
+pub use older::{add_unsynced, alu_by, find_anew, refine_branches_by};
 pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
 pub use scalar::{Scalar, ScalarAt};

@@ -5,39 +5,9 @@
 
 use crate::alu::{arithmetic, shift};
 use crate::bounds::Bounds;
+use crate::deduction::Deduction;
 use crate::sync::Views;
 use crate::{AluOp, JmpOp, ScalarAt, refine};
-
-/// What a kernel deduces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deduction {
-    /// A signed 64-bit range that crosses zero is narrowed by an unsigned range that misses one
-    /// side.
-    pub wide_across_signs: bool,
-    /// The same for the low half.
-    pub half_across_signs: bool,
-    /// A register is constant if the bits and bounds together leave one value.
-    pub single_values: bool,
-    /// Sums and differences keep their bounds where both ends overflow.
-    pub both_overflow: bool,
-    /// Products of possibly negative operands have bounds.
-    pub signed_products: bool,
-    /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
-    /// the latter were narrower.
-    pub halves_replace: bool,
-}
-
-impl Deduction {
-    /// All that Linux 6.18.44 deduces.
-    pub const REFERENCE: Deduction = Deduction {
-        wide_across_signs: true,
-        half_across_signs: true,
-        single_values: true,
-        both_overflow: true,
-        signed_products: true,
-        halves_replace: true,
-    };
-}
 
 /// `out`, the bounds of a sum, difference or product, as computed by kernels that deduce less.
 fn weaken<const B: u32>(

@@ -4,7 +4,7 @@
 //! (6.18).
 
 use crate::bounds::Bounds;
-use crate::older::Deduction;
+use crate::deduction::Deduction;
 use crate::{ScalarAt, Tnum};
 
 /// Rounds of deduction: what one round deduces about the half can narrow the whole in the next.
