@@ -271,6 +271,9 @@ behaviours! {
     argument_tags "..++++++++++" Accepted,
         "witnesses/globals.bpf.o" "gives_what_is_there"
         "BTF tags describe the arguments of global functions."
+    untrusted_arguments "....++++++++" Accepted,
+        "witnesses/arguments.bpf.o" "gives_no_memory"
+        "A BTF tag allows anything as an argument of a global function, which may only load from it."
     static_calls_under_lock "..++++++++++" Accepted,
         "witnesses/maps.bpf.o" "calls_under_lock"
         "Static functions may be called, and may return, while a lock is held."

@@ -112,7 +112,7 @@ fn read_tags(facts: &Facts<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
         tags |= match tag {
             "ctx" => Tags::CTX,
             "trusted" => Tags::TRUSTED,
-            "untrusted" => Tags::UNTRUSTED,
+            "untrusted" if facts.rules().untrusted_arguments => Tags::UNTRUSTED,
             "nonnull" => Tags::NONNULL,
             "nullable" => Tags::NULLABLE,
             "arena" => Tags::ARENA,

@@ -81,6 +81,12 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
     let regno = i + 1;
     let reg = env.reg(regno);
     match arg {
+        // Loads through it cannot fail, whatever it is.
+        SubArg::Mem { flags, .. } | SubArg::Btf { flags, .. }
+            if flags.contains(F::PTR_UNTRUSTED) =>
+        {
+            Ok(())
+        }
         SubArg::Scalar => {
             if !reg.is_scalar() {
                 reject!(EINVAL, FuncFault::ArgNotScalar { regno: Regno(regno) });
@@ -96,9 +102,6 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
         }
         SubArg::Mem { size, flags } => {
             check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
-            if flags.contains(F::PTR_UNTRUSTED) {
-                return Ok(());
-            }
             check_mem_reg(env, regno, size).map_err(|stop| stop.with_errno(errno::EINVAL))?;
             if !flags.contains(F::PTR_MAYBE_NULL) && reg.ty.may_be_null() {
                 reject!(EINVAL, FuncFault::ArgMaybeNull { i });
@@ -124,9 +127,6 @@ fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
     let reg = env.reg(regno);
     if reg.is_null() && flags.contains(F::PTR_MAYBE_NULL) {
         return Ok(());
-    }
-    if flags.contains(F::PTR_UNTRUSTED) {
-        return unsupported("functions with untrusted arguments");
     }
     let ignored = if flags.contains(F::PTR_MAYBE_NULL) { F::PTR_MAYBE_NULL } else { F::empty() };
     let ty = reg.ty.without(ignored);
