@@ -17,7 +17,7 @@ pub use skep_verifier::trace::Apart;
 
 use crate::verification::Counts;
 use call_path::CallPaths;
-use kept_apart::{Place, Reasons};
+use kept_apart::Reasons;
 use skep_program::Program;
 use skep_verifier::trace::{Event, Listener};
 
@@ -37,7 +37,6 @@ pub struct Profile {
     last: u32,
     /// Reported before the insn that it is about.
     pending: Cost,
-    total: u64,
     stopped_at: Option<(u32, u32)>,
 }
 
@@ -50,7 +49,6 @@ impl Profile {
             waiting: Vec::new(),
             last: 0,
             pending: Cost::default(),
-            total: 0,
             stopped_at: None,
         }
     }
@@ -79,7 +77,7 @@ impl Profile {
 
     /// Verification is over. The kernel also counts an insn that ended it before it was processed.
     pub(crate) fn finish(&mut self, counts: &Counts) {
-        let left = counts.insns_processed.saturating_sub(self.total);
+        let left = counts.insns_processed.saturating_sub(self.total().insns.into());
         if left > 0 {
             let (insn_idx, frame) = self.stopped_at.unwrap_or((self.last, 0));
             self.pending.insns += u32::try_from(left - 1).unwrap_or(u32::MAX);
@@ -87,13 +85,15 @@ impl Profile {
         }
     }
 
-    #[inline]
-    fn count(&mut self, insn_idx: u32, frame: u32, mut cost: Cost) {
-        cost += std::mem::take(&mut self.pending);
-        self.total += u64::from(cost.insns);
+    #[inline(always)] // Called for each insn.
+    fn count(&mut self, insn_idx: u32, frame: u32, cost: Cost) {
         let path = self.paths.enter(self.current, self.last, (frame, insn_idx));
-        self.paths.add(path, insn_idx, cost);
         self.current = Some(path);
+        let sum = self.paths.at(path, insn_idx);
+        *sum += cost;
+        if self.pending != Cost::default() {
+            *sum += std::mem::take(&mut self.pending);
+        }
     }
 
     /// Consecutive insns.
@@ -101,33 +101,20 @@ impl Profile {
         self.count(first, frame, Cost { insns: 1, ..Cost::default() });
         if let Some(path) = self.current {
             self.paths.add_run(path, first + 1, insns - 1);
-            self.total += u64::from(insns - 1);
         }
         self.last = first + insns - 1;
     }
-}
 
-impl Listener for Profile {
-    fn tell(&mut self, event: Event<'_>) {
+    #[inline(never)]
+    fn tell_rare(&mut self, event: Event<'_>) {
         match event {
             Event::Function { .. } => {
                 self.current = None;
                 self.waiting.clear();
             }
-            Event::Insn { insn_idx, frame } => {
-                self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
-                self.last = insn_idx;
-            }
-            Event::Run { first, insns, frame } => self.count_run(first, insns, frame),
             Event::Pruned { insn_idx, frame } => {
                 self.count(insn_idx, frame, Cost { insns: 1, covered: 1, ..Cost::default() });
             }
-            Event::Waits { .. } => self.waiting.push(self.current),
-            Event::GoesOn { from, .. } => {
-                self.current = self.waiting.pop().flatten();
-                self.last = from;
-            }
-            Event::Saved { .. } => self.pending.states += 1,
             Event::KeptApart { insn_idx, why, times, values } => {
                 self.pending.apart += times;
                 self.reasons.add((insn_idx, why), times, &values);
@@ -135,11 +122,30 @@ impl Listener for Profile {
             Event::Precise { insn_idx, by, frame, regs, slots } => {
                 // The current insn was reported already, or is reported only if the path continues.
                 let is_direct = by == self.last;
-                let places = Place::all(frame, (regs, slots));
-                self.reasons.matter((insn_idx, places), (by, is_direct));
+                self.reasons.matter((insn_idx, frame, regs, slots), (by, is_direct));
             }
             Event::Refused { insn_idx, frame, .. } => self.stopped_at = Some((insn_idx, frame)),
             _ => {}
+        }
+    }
+}
+
+impl Listener for Profile {
+    // What is told for most insns stands here; the rest would make each call slower.
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Insn { insn_idx, frame } => {
+                self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
+                self.last = insn_idx;
+            }
+            Event::Run { first, insns, frame } => self.count_run(first, insns, frame),
+            Event::Waits { .. } => self.waiting.push(self.current),
+            Event::GoesOn { from, .. } => {
+                self.current = self.waiting.pop().flatten();
+                self.last = from;
+            }
+            Event::Saved { .. } => self.pending.states += 1,
+            rare => self.tell_rare(rare),
         }
     }
 

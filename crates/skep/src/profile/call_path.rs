@@ -24,6 +24,16 @@ pub struct CallPath {
     costs: Vec<Cost>,
 }
 
+impl CallPath {
+    /// Makes room for the costs of the insn at `at` and the others; says for how many.
+    #[cold]
+    fn grow(&mut self, at: usize) -> usize {
+        let before = self.costs.len();
+        self.costs.resize(self.insns.len().max(at + 1), Cost::default());
+        self.costs.len() - before
+    }
+}
+
 /// All call paths of a program.
 #[derive(Debug, Clone)]
 pub(super) struct CallPaths {
@@ -64,7 +74,7 @@ impl CallPaths {
     }
 
     /// The path of an insn that follows `last` on `current`.
-    #[inline]
+    #[inline(always)] // Called for each insn.
     pub(super) fn enter(
         &mut self,
         current: Option<u32>,
@@ -77,6 +87,7 @@ impl CallPaths {
         }
     }
 
+    #[inline(always)] // As for `enter`.
     fn is_at(&self, path: u32, (frame, insn_idx): (u32, u32)) -> bool {
         let path = &self.paths[path as usize];
         path.frame == frame && path.insns.contains(&(insn_idx as usize))
@@ -123,16 +134,15 @@ impl CallPaths {
         number
     }
 
-    #[inline]
-    pub(super) fn add(&mut self, path: u32, insn_idx: u32, cost: Cost) {
+    /// The cost of an insn so far.
+    #[inline(always)] // Called for each insn.
+    pub(super) fn at(&mut self, path: u32, insn_idx: u32) -> &mut Cost {
         let path = &mut self.paths[path as usize];
         let at = (insn_idx as usize).saturating_sub(path.insns.start);
         if at >= path.costs.len() {
-            let len = path.insns.len().max(at + 1);
-            self.cells_left = self.cells_left.saturating_sub(len - path.costs.len());
-            path.costs.resize(len, Cost::default());
+            self.cells_left = self.cells_left.saturating_sub(path.grow(at));
         }
-        path.costs[at] += cost;
+        &mut path.costs[at]
     }
 
     /// Counts `insns` once more; no function ends among them.

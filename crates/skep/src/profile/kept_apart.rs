@@ -56,9 +56,18 @@ fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
 #[derive(Debug, Clone)]
 struct Found {
     why: Apart,
+    /// Index of its values.
+    values: u32,
     times: u64,
-    saved: Option<String>,
-    current: Option<String>,
+}
+
+/// The registers and slots of a frame of states before an insn for which it is known what needs
+/// them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Explained {
+    frame: u32,
+    regs: u16,
+    slots: u64,
 }
 
 /// All reported reasons.
@@ -66,8 +75,12 @@ struct Found {
 pub(super) struct Reasons {
     /// By insn; each has few.
     found: Vec<Vec<Found>>,
+    /// In the saved state and on the path, the first time.
+    values: Vec<[Option<String>; 2]>,
     /// What first made a place of the states before an insn matter.
     needed_by: FxHashMap<(u32, Place), u32>,
+    /// By insn; the frame asked for last.
+    explained: Vec<Explained>,
 }
 
 impl Reasons {
@@ -83,26 +96,60 @@ impl Reasons {
         if self.found.len() <= at {
             self.found.resize_with(at + 1, Vec::new);
         }
-        let (saved, current) = (values.saved(), values.current());
-        self.found[at].push(Found { why, times: times.into(), saved, current });
+        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
+        self.values.push([values.saved(), values.current()]);
+        self.found[at].push(Found { why, values: number, times: times.into() });
     }
 
-    /// `places` of the states before `insn_idx` matter, because of `by`: the insn that needs them,
-    /// or one whose state covers a path and to which they already mattered.
+    /// `regs` and `slots` of a frame of the states before `insn_idx` matter, because of `by`: the
+    /// insn that needs them, or one whose state covers a path and to which they already mattered.
+    #[inline]
     pub(super) fn matter(
         &mut self,
-        (insn_idx, places): (u32, impl Iterator<Item = Place>),
+        (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
         (by, is_direct): (u32, bool),
     ) {
-        for place in places {
+        let known = self.explained.get(insn_idx as usize);
+        let is_known = known.is_some_and(|known| {
+            known.frame == frame && regs & !known.regs == 0 && slots & !known.slots == 0
+        });
+        if !is_known {
+            self.explain((insn_idx, frame, regs, slots), (by, is_direct));
+        }
+    }
+
+    #[cold]
+    fn explain(
+        &mut self,
+        (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
+        (by, is_direct): (u32, bool),
+    ) {
+        let mut all_are_known = true;
+        for place in Place::all(frame, (regs, slots)) {
             let needed_by = match is_direct {
                 true => Some(by),
                 false => self.needed_by.get(&(by, place)).copied(),
             };
-            if let Some(needed_by) = needed_by {
-                self.needed_by.entry((insn_idx, place)).or_insert(needed_by);
+            match needed_by {
+                Some(needed_by) => {
+                    self.needed_by.entry((insn_idx, place)).or_insert(needed_by);
+                }
+                None => all_are_known &= self.needed_by.contains_key(&(insn_idx, place)),
             }
         }
+        if !all_are_known {
+            return;
+        }
+        let at = insn_idx as usize;
+        if self.explained.len() <= at {
+            self.explained.resize(at + 1, Explained::default());
+        }
+        let known = &mut self.explained[at];
+        if known.frame != frame {
+            *known = Explained { frame, ..Explained::default() };
+        }
+        known.regs |= regs;
+        known.slots |= slots;
     }
 
     pub(super) fn sorted(&self) -> Vec<KeptApart> {
@@ -113,8 +160,8 @@ impl Reasons {
                 insn_idx,
                 why: found.why,
                 times: found.times,
-                saved: found.saved.clone(),
-                current: found.current.clone(),
+                saved: self.value(found, 0),
+                current: self.value(found, 1),
                 needed_by: Place::of(found.why)
                     .and_then(|place| self.needed_by.get(&(insn_idx as u32, place)))
                     .map(|&by| by as usize),
@@ -123,5 +170,9 @@ impl Reasons {
         let place = |reason: &KeptApart| Place::of(reason.why).map(|p| (p.frame, p.is_reg, p.at));
         all.sort_by_key(|reason| (std::cmp::Reverse(reason.times), reason.insn_idx, place(reason)));
         all
+    }
+
+    fn value(&self, found: &Found, side: usize) -> Option<String> {
+        self.values.get(found.values as usize)?[side].clone()
     }
 }
