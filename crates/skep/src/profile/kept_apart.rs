@@ -53,7 +53,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
     })
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Found {
     why: Apart,
     /// Index of its values.
@@ -70,35 +70,65 @@ struct Explained {
     slots: u64,
 }
 
+/// What was told of the states before an insn. The first reason stands in it: most insns have one.
+#[derive(Debug, Clone, Default)]
+struct Before {
+    first: Option<Found>,
+    others: Vec<Found>,
+    /// In the frame told of last.
+    explained: Explained,
+}
+
+impl Before {
+    fn found(&self) -> impl Iterator<Item = &Found> {
+        self.first.iter().chain(&self.others)
+    }
+
+    #[inline]
+    fn find(&mut self, why: Apart) -> Option<&mut Found> {
+        match &mut self.first {
+            Some(first) if first.why == why => Some(first),
+            _ => self.others.iter_mut().find(|found| found.why == why),
+        }
+    }
+
+    fn add(&mut self, found: Found) {
+        match self.first {
+            None => self.first = Some(found),
+            Some(_) => self.others.push(found),
+        }
+    }
+}
+
 /// All reported reasons.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reasons {
-    /// By insn; each has few.
-    found: Vec<Vec<Found>>,
+    /// By insn.
+    before: Vec<Before>,
     /// In the saved state and on the path, the first time.
     values: Vec<[Option<String>; 2]>,
     /// What first made a place of the states before an insn matter.
     needed_by: FxHashMap<(u32, Place), u32>,
-    /// By insn; the frame asked for last.
-    explained: Vec<Explained>,
 }
 
 impl Reasons {
     #[inline]
     pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), times: u32, values: &Sides<'_>) {
         let at = insn_idx as usize;
-        if let Some(found) = self.found.get_mut(at)
-            && let Some(known) = found.iter_mut().find(|found| found.why == why)
-        {
+        if let Some(known) = self.before.get_mut(at).and_then(|before| before.find(why)) {
             known.times += u64::from(times);
             return;
         }
-        if self.found.len() <= at {
-            self.found.resize_with(at + 1, Vec::new);
-        }
         let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         self.values.push([values.saved(), values.current()]);
-        self.found[at].push(Found { why, values: number, times: times.into() });
+        self.before_mut(at).add(Found { why, values: number, times: times.into() });
+    }
+
+    fn before_mut(&mut self, at: usize) -> &mut Before {
+        if self.before.len() <= at {
+            self.before.resize_with(at + 1, Before::default);
+        }
+        &mut self.before[at]
     }
 
     /// `regs` and `slots` of a frame of the states before `insn_idx` matter, because of `by`: the
@@ -109,8 +139,8 @@ impl Reasons {
         (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
         (by, is_direct): (u32, bool),
     ) {
-        let known = self.explained.get(insn_idx as usize);
-        let is_known = known.is_some_and(|known| {
+        let before = self.before.get(insn_idx as usize);
+        let is_known = before.is_some_and(|Before { explained: known, .. }| {
             known.frame == frame && regs & !known.regs == 0 && slots & !known.slots == 0
         });
         if !is_known {
@@ -140,11 +170,7 @@ impl Reasons {
         if !all_are_known {
             return;
         }
-        let at = insn_idx as usize;
-        if self.explained.len() <= at {
-            self.explained.resize(at + 1, Explained::default());
-        }
-        let known = &mut self.explained[at];
+        let known = &mut self.before_mut(insn_idx as usize).explained;
         if known.frame != frame {
             *known = Explained { frame, ..Explained::default() };
         }
@@ -153,8 +179,9 @@ impl Reasons {
     }
 
     pub(super) fn sorted(&self) -> Vec<KeptApart> {
-        let told = self.found.iter().enumerate();
-        let told = told.flat_map(|(insn_idx, all)| all.iter().map(move |found| (insn_idx, found)));
+        let told = self.before.iter().enumerate();
+        let told =
+            told.flat_map(|(insn_idx, before)| before.found().map(move |found| (insn_idx, found)));
         let mut all: Vec<KeptApart> = told
             .map(|(insn_idx, found)| KeptApart {
                 insn_idx,
