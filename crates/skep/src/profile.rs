@@ -16,7 +16,7 @@ pub use kept_apart::KeptApart;
 pub use skep_verifier::trace::Apart;
 
 use crate::verification::Counts;
-use call_path::CallPaths;
+use call_path::{CallPaths, NO_PATH};
 use kept_apart::Reasons;
 use skep_program::Program;
 use skep_verifier::trace::{Event, Listener};
@@ -29,13 +29,13 @@ const CELLS_MAX: usize = 8 << 20;
 pub struct Profile {
     paths: CallPaths,
     reasons: Reasons,
-    /// The current path.
-    current: Option<u32>,
+    /// The current path; `NO_PATH` if there is none yet.
+    current: u32,
     /// What pending branches need.
-    waiting: Vec<Option<u32>>,
+    waiting: Vec<u32>,
     /// The insn processed last, or the one that branched.
     last: u32,
-    /// Reported before the insn that it is about.
+    /// The cost of the next insn: itself, and what was reported before it.
     pending: Cost,
     stopped_at: Option<(u32, u32)>,
 }
@@ -45,10 +45,10 @@ impl Profile {
         Profile {
             paths: CallPaths::new(program, CELLS_MAX),
             reasons: Reasons::default(),
-            current: None,
+            current: NO_PATH,
             waiting: Vec::new(),
             last: 0,
-            pending: Cost::default(),
+            pending: Cost::WALKED,
             stopped_at: None,
         }
     }
@@ -80,27 +80,34 @@ impl Profile {
         let left = counts.insns_processed.saturating_sub(self.total().insns.into());
         if left > 0 {
             let (insn_idx, frame) = self.stopped_at.unwrap_or((self.last, 0));
-            self.pending.insns += u32::try_from(left - 1).unwrap_or(u32::MAX);
-            self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
+            self.pending.insns = u32::try_from(left).unwrap_or(u32::MAX);
+            self.count(insn_idx, frame);
         }
     }
 
     #[inline(always)] // Called for each insn.
-    fn count(&mut self, insn_idx: u32, frame: u32, cost: Cost) {
-        let path = self.paths.enter(self.current, self.last, (frame, insn_idx));
-        self.current = Some(path);
-        let sum = self.paths.at(path, insn_idx);
-        *sum += cost;
-        if self.pending != Cost::default() {
-            *sum += std::mem::take(&mut self.pending);
+    fn count(&mut self, insn_idx: u32, frame: u32) {
+        match self.paths.cost(self.current, (frame, insn_idx)) {
+            Some(cost) => *cost += self.pending,
+            None => self.enter(insn_idx, frame),
+        }
+        self.pending = Cost::WALKED;
+    }
+
+    /// Counts an insn that is not on the current path, or the first one on it.
+    #[cold]
+    fn enter(&mut self, insn_idx: u32, frame: u32) {
+        self.current = self.paths.enter(self.current, self.last, (frame, insn_idx));
+        if let Some(cost) = self.paths.cost(self.current, (frame, insn_idx)) {
+            *cost += self.pending;
         }
     }
 
     /// Consecutive insns.
     fn count_run(&mut self, first: u32, insns: u32, frame: u32) {
-        self.count(first, frame, Cost { insns: 1, ..Cost::default() });
-        if let Some(path) = self.current {
-            self.paths.add_run(path, first + 1, insns - 1);
+        self.count(first, frame);
+        if insns > 1 {
+            self.paths.add_run(self.current, first + 1, insns - 1);
         }
         self.last = first + insns - 1;
     }
@@ -109,11 +116,8 @@ impl Profile {
     fn tell_rare(&mut self, event: Event<'_>) {
         match event {
             Event::Function { .. } => {
-                self.current = None;
+                self.current = NO_PATH;
                 self.waiting.clear();
-            }
-            Event::Pruned { insn_idx, frame } => {
-                self.count(insn_idx, frame, Cost { insns: 1, covered: 1, ..Cost::default() });
             }
             Event::KeptApart { insn_idx, why, times, values } => {
                 self.pending.apart += times;
@@ -135,13 +139,17 @@ impl Listener for Profile {
     fn tell(&mut self, event: Event<'_>) {
         match event {
             Event::Insn { insn_idx, frame } => {
-                self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
+                self.count(insn_idx, frame);
                 self.last = insn_idx;
+            }
+            Event::Pruned { insn_idx, frame } => {
+                self.pending.covered = 1;
+                self.count(insn_idx, frame);
             }
             Event::Run { first, insns, frame } => self.count_run(first, insns, frame),
             Event::Waits { .. } => self.waiting.push(self.current),
             Event::GoesOn { from, .. } => {
-                self.current = self.waiting.pop().flatten();
+                self.current = self.waiting.pop().unwrap_or(NO_PATH);
                 self.last = from;
             }
             Event::Saved { .. } => self.pending.states += 1,

@@ -6,6 +6,9 @@ use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep_program::Program;
 use std::ops::Range;
 
+/// Not the number of a path.
+pub(super) const NO_PATH: u32 = u32::MAX;
+
 /// A function, and the calls that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallPath {
@@ -26,7 +29,6 @@ pub struct CallPath {
 
 impl CallPath {
     /// Makes room for the costs of the insn at `at` and the others; says for how many.
-    #[cold]
     fn grow(&mut self, at: usize) -> usize {
         let before = self.costs.len();
         self.costs.resize(self.insns.len().max(at + 1), Cost::default());
@@ -73,27 +75,29 @@ impl CallPaths {
         })
     }
 
-    /// The path of an insn that follows `last` on `current`.
+    /// The cost so far of an insn on `path`; `None` if it is not on that path, or the path has none.
     #[inline(always)] // Called for each insn.
-    pub(super) fn enter(
-        &mut self,
-        current: Option<u32>,
-        last: u32,
-        (frame, insn_idx): (u32, u32),
-    ) -> u32 {
-        match current {
-            Some(at) if self.is_at(at, (frame, insn_idx)) => at,
-            _ => self.find(current, last, (frame, insn_idx)),
-        }
+    pub(super) fn cost(&mut self, path: u32, (frame, insn_idx): (u32, u32)) -> Option<&mut Cost> {
+        let path = self.paths.get_mut(path as usize).filter(|path| path.frame == frame)?;
+        path.costs.get_mut((insn_idx as usize).wrapping_sub(path.insns.start))
     }
 
-    #[inline(always)] // As for `enter`.
+    /// The path of an insn that follows `last` on `current`, with room for the insn's cost.
+    pub(super) fn enter(&mut self, current: u32, last: u32, at: (u32, u32)) -> u32 {
+        let number = self.find(Some(current).filter(|&path| path != NO_PATH), last, at);
+        let path = &mut self.paths[number as usize];
+        let at = (at.1 as usize).saturating_sub(path.insns.start);
+        if at >= path.costs.len() {
+            self.cells_left = self.cells_left.saturating_sub(path.grow(at));
+        }
+        number
+    }
+
     fn is_at(&self, path: u32, (frame, insn_idx): (u32, u32)) -> bool {
         let path = &self.paths[path as usize];
         path.frame == frame && path.insns.contains(&(insn_idx as usize))
     }
 
-    #[cold]
     fn find(&mut self, current: Option<u32>, last: u32, at: (u32, u32)) -> u32 {
         let is_call = current.is_some_and(|path| self.paths[path as usize].frame < at.0);
         let mut caller = current.filter(|_| !is_call);
@@ -132,17 +136,6 @@ impl CallPaths {
         self.known.insert(key, number);
         self.cells_left = self.cells_left.saturating_sub(1);
         number
-    }
-
-    /// The cost of an insn so far.
-    #[inline(always)] // Called for each insn.
-    pub(super) fn at(&mut self, path: u32, insn_idx: u32) -> &mut Cost {
-        let path = &mut self.paths[path as usize];
-        let at = (insn_idx as usize).saturating_sub(path.insns.start);
-        if at >= path.costs.len() {
-            self.cells_left = self.cells_left.saturating_sub(path.grow(at));
-        }
-        &mut path.costs[at]
     }
 
     /// Counts `insns` once more; no function ends among them.
