@@ -17,7 +17,7 @@ pub(crate) mod sinks;
 pub(crate) mod telling;
 mod traced;
 
-pub use sides::Sides;
+pub use sides::{SideValue, Sides};
 pub use traced::verify_traced;
 
 use crate::rejection::RejectKind;

@@ -1,7 +1,7 @@
 //! Why states were not pruned: which register or slot differed, and which insn made it matter.
 
 use rustc_hash::FxHashMap;
-use skep_verifier::trace::{Apart, Sides};
+use skep_verifier::trace::{Apart, SideValue, Sides};
 
 /// Why states before an insn were not pruned, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub(super) struct Reasons {
     /// By insn.
     before: Vec<Before>,
     /// In the saved state and on the path, the first time.
-    values: Vec<[Option<String>; 2]>,
+    values: Vec<[Option<SideValue>; 2]>,
     /// What first made a place of the states before an insn matter.
     needed_by: FxHashMap<(u32, Place), u32>,
 }
@@ -200,6 +200,6 @@ impl Reasons {
     }
 
     fn value(&self, found: &Found, side: usize) -> Option<String> {
-        self.values.get(found.values as usize)?[side].clone()
+        self.values.get(found.values as usize)?[side].as_ref().map(ToString::to_string)
     }
 }

@@ -1,6 +1,6 @@
 //! Reports events of the walk to its consumers.
 
-use super::sides::{Side, Sides};
+use super::sides::{Form, Side, SideValue, Sides};
 use super::{Apart, Event, Registers};
 use crate::env::Env;
 use crate::log::state_line::slot_char;
@@ -224,7 +224,7 @@ impl Env<'_> {
     fn tell_first_apart(&mut self, id: CkptId, why: Apart) {
         let insn_idx = self.store.ckpts.hot(id).insn_idx;
         let Some(listener) = self.trace.listener.take() else { return };
-        let value = |side| self.side_text(id, why, side);
+        let value = |side| self.side_value(id, why, side).map(SideValue);
         listener.tell(Event::KeptApart {
             insn_idx,
             why,
@@ -263,7 +263,7 @@ impl Env<'_> {
     }
 
     /// The value of one state at the place where two states differ.
-    fn side_text(&self, id: CkptId, why: Apart, side: Side) -> Option<String> {
+    fn side_value(&self, id: CkptId, why: Apart, side: Side) -> Option<Form> {
         let (frame, reg) = match why {
             Apart::Register { frame, regno } => {
                 (frame, self.side_regs(id, frame, side)?[usize::from(regno)])
@@ -272,14 +272,22 @@ impl Env<'_> {
                 let slot = self.side_slot(id, (frame, spi), side);
                 match slot.filter(Slot::is_spilled) {
                     Some(slot) => (frame, slot.spill),
-                    None => return Some(slot.map_or(String::new(), |slot| types_text(&slot))),
+                    None => {
+                        return Some(Form::Text(
+                            slot.map_or(String::new(), |slot| types_text(&slot)),
+                        ));
+                    }
                 }
             }
             Apart::State | Apart::Unfinished => return None,
         };
+        let reg = self.store.arena.reg(reg);
+        if reg.is_scalar() {
+            return Some(Form::Number(reg));
+        }
         let mut text = String::new();
-        self.facts.write_reg(&mut text, &self.store.arena.reg(reg), frame.into(), false);
-        Some(text)
+        self.facts.write_reg(&mut text, &reg, frame.into(), false);
+        Some(Form::Text(text))
     }
 
     fn side_regs(&self, id: CkptId, frame: u8, side: Side) -> Option<[PackedReg; 11]> {
