@@ -1,6 +1,7 @@
 //! Notes about a rejection besides registers: the section that determined the program type, and the
 //! branch by which the path left.
 
+use crate::declared::body_of;
 use crate::dump::names::source_spot;
 use crate::history::insn::{read_registers, written_register};
 use skep::insn::Insn;
@@ -109,8 +110,20 @@ fn header(program: &Program) -> Option<usize> {
 
 /// Where to look if the target is at fault, which is found at the first insn.
 pub(crate) fn target(refusal: &Refusal, program: &Program) -> Option<usize> {
-    let is_of_target = refusal.kind.starts_with("attach-target-");
-    header(program).filter(|_| is_of_target && refusal.insn_idx == Some(0))
+    header(program).filter(|_| is_of_target(refusal))
+}
+
+/// The same if no line is that of the declaration.
+pub(crate) fn without_target(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let has_line = source_spot(program, 0).is_some();
+    let is_missing = has_line && is_of_target(refusal) && header(program).is_none();
+    is_missing.then(|| body_of(&program.name))
+}
+
+fn is_of_target(refusal: &Refusal) -> bool {
+    let kind = &*refusal.kind;
+    let is_of_target = kind.starts_with("attach-target-") || kind == "lsm-hook-disabled";
+    is_of_target && refusal.insn_idx == Some(0)
 }
 
 /// Why an insn is not reached: what stands before it does not go on there.
