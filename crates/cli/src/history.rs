@@ -1,5 +1,6 @@
 //! The known values of registers, and their origins, from the path to a rejection.
 
+mod given;
 pub(crate) mod insn;
 pub(crate) mod names;
 pub(crate) mod words;
@@ -197,6 +198,9 @@ impl<'p> History<'p> {
             let at = (self.frame, reg);
             let gone = self.gone.get(&at);
             if let Some(known) = self.known.get(&at) {
+            if gone.is_none() && !self.known.contains_key(&at) {
+                notes.extend(self.never_passed((refusal, reg), program, describe));
+            }
                 let source = self.before_copy.get(&at);
                 let lost = match (gone, source) {
                     (Some(_), _) => None,
