@@ -321,6 +321,7 @@ impl Subject<'_> {
         let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
+        notes.extend(notes::map_type(refusal));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);

@@ -7,6 +7,7 @@ use crate::history::insn::{read_registers, written_register};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use skep::program::Program;
+use skep::uapi::MapType;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
 
@@ -139,6 +140,17 @@ pub(crate) fn not_reached(
     tells
         .then(|| since("no jump leads to it, and execution does not go on after", before, describe))
 }
+
+/// The name of the map type of which a message has the number.
+pub(crate) fn map_type(refusal: &Refusal) -> Option<Note> {
+    let (_, rest) = refusal.message.split_once(OF_MAP_TYPE)?;
+    let number = rest.split(' ').next()?.parse().ok()?;
+    let name = MapType::from_number(number)?;
+    Some(Note { text: format!("map_type {number} is {name}"), at: None })
+}
+
+/// The words of a message before the number of a map type that a function does not accept.
+pub(crate) const OF_MAP_TYPE: &str = "cannot pass map_type ";
 
 /// The licence, if another one would help.
 pub(crate) fn of_license(refusal: &Refusal, program: &Program) -> Option<Note> {
