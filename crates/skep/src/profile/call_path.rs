@@ -75,7 +75,8 @@ impl CallPaths {
         })
     }
 
-    /// The cost so far of an insn on `path`; `None` if it is not on that path, or the path has none.
+    /// The cost so far of an insn on `path`; `None` if it is not on that path, or the path has no
+    /// costs yet.
     #[inline(always)] // Called for each insn.
     pub(super) fn cost(&mut self, path: u32, (frame, insn_idx): (u32, u32)) -> Option<&mut Cost> {
         let path = self.paths.get_mut(path as usize).filter(|path| path.frame == frame)?;

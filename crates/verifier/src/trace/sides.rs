@@ -1,6 +1,5 @@
 //! The differences between two states, to explain why a path was not pruned.
 
-use crate::log::reg_text::write_scalar;
 use crate::state::reg::Reg;
 use std::fmt;
 
@@ -43,18 +42,18 @@ pub struct SideValue(pub(super) Form);
 
 #[derive(Clone)]
 pub(super) enum Form {
-    /// A number, nearly always. Its text takes longer than the comparison it is about, and is read
-    /// for the most frequent ones only.
-    Number(Reg),
+    /// A number, nearly always, and what writes it. Its text takes longer than the comparison that
+    /// it is about, and is read for the most frequent ones only.
+    Number(Reg, fn(&mut String, &Reg)),
     Text(String),
 }
 
 impl fmt::Display for SideValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Form::Number(reg) => {
+            Form::Number(reg, write) => {
                 let mut text = String::new();
-                write_scalar(&mut text, reg);
+                write(&mut text, reg);
                 f.write_str(&text)
             }
             Form::Text(text) => f.write_str(text),

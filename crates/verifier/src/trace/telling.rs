@@ -3,6 +3,7 @@
 use super::sides::{Form, Side, SideValue, Sides};
 use super::{Apart, Event, Registers};
 use crate::env::Env;
+use crate::log::reg_text::write_scalar;
 use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
@@ -283,7 +284,7 @@ impl Env<'_> {
         };
         let reg = self.store.arena.reg(reg);
         if reg.is_scalar() {
-            return Some(Form::Number(reg));
+            return Some(Form::Number(reg, write_scalar));
         }
         let mut text = String::new();
         self.facts.write_reg(&mut text, &reg, frame.into(), false);
