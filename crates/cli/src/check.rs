@@ -2,6 +2,7 @@
 
 use crate::budget;
 use crate::choice::{read_filters, read_presets};
+use crate::declared;
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -280,17 +281,20 @@ fn unloaded(
     let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
     // A misspelled name is no reason to suggest another loader.
     let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
+    let at = error.place().map(spot_of);
+    let prog = &judged.entry.name;
+    let declared = declared::note(refusal, prog, at.as_ref());
     Diagnostic {
         severity: Severity::Error,
         advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
-        prog: judged.entry.name.clone(),
+        prog: prog.clone(),
         insn_idx: None,
         insn: None,
-        at: error.place().map(spot_of),
-        notes: near.into_iter().chain(hint).collect(),
+        at,
+        notes: declared.into_iter().chain(near).chain(hint).collect(),
     }
 }
 
@@ -315,7 +319,9 @@ impl Subject<'_> {
         // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
+        notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
+        notes.extend(notes::map_type(refusal));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);

@@ -1,5 +1,6 @@
 //! The known values of registers, and their origins, from the path to a rejection.
 
+mod given;
 pub(crate) mod insn;
 pub(crate) mod names;
 pub(crate) mod words;
@@ -186,6 +187,7 @@ impl<'p> History<'p> {
         let mut regs = refusal.registers.clone();
         regs.extend(named_register(refusal, self.because).filter(|_| regs.is_empty()));
         regs.extend(insn.into_iter().flat_map(read_registers));
+        regs.extend(self.passed_map(&refusal.message));
         let mut seen = 0u32;
         regs.retain(|&reg| {
             let first_time = seen & 1 << reg == 0;
@@ -196,6 +198,9 @@ impl<'p> History<'p> {
         for reg in regs.into_iter().take(REGS_MAX) {
             let at = (self.frame, reg);
             let gone = self.gone.get(&at);
+            if gone.is_none() && !self.known.contains_key(&at) {
+                notes.extend(self.never_passed((refusal, reg), program, describe));
+            }
             if let Some(known) = self.known.get(&at) {
                 let source = self.before_copy.get(&at);
                 let lost = match (gone, source) {
@@ -212,6 +217,15 @@ impl<'p> History<'p> {
             }));
         }
         notes
+    }
+
+    /// The argument that is the map, if a message is about its type.
+    fn passed_map(&self, message: &str) -> Option<u8> {
+        let is_map = |regno: &u8| {
+            let known = self.known.get(&(self.frame, *regno));
+            known.is_some_and(|known| known.now.value.starts_with("map_ptr"))
+        };
+        message.contains(notes::OF_MAP_TYPE).then(|| (1..=2).find(is_map))?
     }
 
     /// The old and current value of a register; only the old one if the register is invalid now.

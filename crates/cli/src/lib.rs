@@ -14,6 +14,7 @@ mod budget;
 mod check;
 mod choice;
 mod dataflow;
+mod declared;
 mod digits;
 mod dump;
 mod exit;

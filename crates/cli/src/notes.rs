@@ -1,11 +1,13 @@
 //! Notes about a rejection besides registers: the section that determined the program type, and the
 //! branch by which the path left.
 
+use crate::declared::body_of;
 use crate::dump::names::source_spot;
 use crate::history::insn::{read_registers, written_register};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use skep::program::Program;
+use skep::uapi::MapType;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
 
@@ -109,8 +111,20 @@ fn header(program: &Program) -> Option<usize> {
 
 /// Where to look if the target is at fault, which is found at the first insn.
 pub(crate) fn target(refusal: &Refusal, program: &Program) -> Option<usize> {
-    let is_of_target = refusal.kind.starts_with("attach-target-");
-    header(program).filter(|_| is_of_target && refusal.insn_idx == Some(0))
+    header(program).filter(|_| is_of_target(refusal))
+}
+
+/// The same if no line is that of the declaration.
+pub(crate) fn without_target(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let has_line = source_spot(program, 0).is_some();
+    let is_missing = has_line && is_of_target(refusal) && header(program).is_none();
+    is_missing.then(|| body_of(&program.name))
+}
+
+fn is_of_target(refusal: &Refusal) -> bool {
+    let kind = &*refusal.kind;
+    let is_of_target = kind.starts_with("attach-target-") || kind == "lsm-hook-disabled";
+    is_of_target && refusal.insn_idx == Some(0)
 }
 
 /// Why an insn is not reached: what stands before it does not go on there.
@@ -126,6 +140,17 @@ pub(crate) fn not_reached(
     tells
         .then(|| since("no jump leads to it, and execution does not go on after", before, describe))
 }
+
+/// The name of the map type of which a message has the number.
+pub(crate) fn map_type(refusal: &Refusal) -> Option<Note> {
+    let (_, rest) = refusal.message.split_once(OF_MAP_TYPE)?;
+    let number = rest.split(' ').next()?.parse().ok()?;
+    let name = MapType::from_number(number)?;
+    Some(Note { text: format!("map_type {number} is {name}"), at: None })
+}
+
+/// The words of a message before the number of a map type that a function does not accept.
+pub(crate) const OF_MAP_TYPE: &str = "cannot pass map_type ";
 
 /// The licence, if another one would help.
 pub(crate) fn of_license(refusal: &Refusal, program: &Program) -> Option<Note> {

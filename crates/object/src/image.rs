@@ -4,7 +4,7 @@ use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, SourcePlace};
 use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
-use crate::functions::{Function, Functions};
+use crate::functions::Functions;
 use crate::maps::Maps;
 use crate::options::OpenOptions;
 use crate::sections::SectionKind;
@@ -49,13 +49,34 @@ impl<'a> Image<'a> {
 
     /// The line of a function that has its name; if no insn belongs to that, the first one.
     pub(crate) fn header(&self, function: usize) -> Option<SourcePlace> {
-        let Function { name, section, range, .. } = self.functions.list.get(function)?;
-        let lines = &self.info.get(*section)?.lines;
-        let bytes = (range.start * INSN_BYTES) as u64..(range.end * INSN_BYTES) as u64;
-        let rows = || lines.iter().filter(|row| bytes.contains(&u64::from(row.insn_off)));
-        let mut places = rows().filter_map(|row| self.place_of(row));
-        let named = places.find(|place| has_word(&place.text, name));
-        named.or_else(|| self.place_of(rows().next()?))
+        let name = &self.functions.list.get(function)?.name;
+        self.named_in(function, name).or_else(|| self.places(function).next())
+    }
+
+    /// The first line with a name in the function that has the insn at a byte of a section.
+    pub(crate) fn named_beside(
+        &self,
+        section: usize,
+        offset: u64,
+        name: &str,
+    ) -> Option<SourcePlace> {
+        let slot = usize::try_from(offset).ok()? / INSN_BYTES;
+        self.named_in(self.functions.find(section, slot)?, name)
+    }
+
+    fn named_in(&self, function: usize, name: &str) -> Option<SourcePlace> {
+        self.places(function).find(|place| has_word(&place.text, name))
+    }
+
+    /// The lines of a function, in the order of its insns.
+    fn places(&self, function: usize) -> impl Iterator<Item = SourcePlace> {
+        let function = self.functions.list.get(function);
+        let lines = function.and_then(|it| Some((&it.range, &self.info.get(it.section)?.lines)));
+        lines.into_iter().flat_map(|(range, lines)| {
+            let bytes = (range.start * INSN_BYTES) as u64..(range.end * INSN_BYTES) as u64;
+            let rows = lines.iter().filter(move |row| bytes.contains(&u64::from(row.insn_off)));
+            rows.filter_map(|row| self.place_of(row))
+        })
     }
 
     fn place_of(&self, row: &LineInfo) -> Option<SourcePlace> {

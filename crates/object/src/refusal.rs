@@ -89,14 +89,12 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     }
     check_datasecs(image)?;
     check_calls(image)?;
-    let unknown = image.externs.list.iter().find(|e| e.kind == ExternKind::Unknown);
-    match unknown {
-        Some(external) => refuse(format!(
-            "extern {}: libbpf only supports externs in .kconfig and .ksyms with BTF",
-            external.name
-        )),
-        None => Ok(()),
-    }
+    let mut externs = image.externs.list.iter().enumerate();
+    externs.find(|(_, it)| it.kind == ExternKind::Unknown).map_or(Ok(()), |(index, it)| {
+        let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";
+        refuse(format!("extern {}: {text}", it.name))
+            .map_err(|error| error.placed(use_of_extern(image, index)))
+    })
 }
 
 fn refuse(text: String) -> Result<()> {
@@ -198,23 +196,33 @@ fn check_externs(image: &Image<'_>) -> Result<()> {
 
 /// The first source line that uses an extern, since there is no line for its declaration.
 fn use_of_extern(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
-    first_use(image, |symbol| image.externs.of_symbol(symbol) == Some(index))
+    let name = image.externs.list.get(index).map_or("", |it| &it.name);
+    first_use(image, name, |symbol| image.externs.of_symbol(symbol) == Some(index))
 }
 
 /// The same for a map.
 fn use_of_map(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
-    first_use(image, |symbol| {
+    let name = image.maps.defs.get(index).map_or("", |it| &it.name);
+    first_use(image, name, |symbol| {
         let symbol = image.elf.symbols.get(symbol);
         let map = symbol.and_then(|it| image.maps.of_variable(it.section?, it.value));
         map.is_some_and(|map| map.0 as usize == index)
     })
 }
 
-/// The first source line with a relocation against a symbol.
-fn first_use(image: &Image<'_>, is_symbol: impl Fn(usize) -> bool) -> Option<SourcePlace> {
+/// The first source line with a relocation against a symbol. Compilers move the insn that loads an
+/// address to the front: a line of the same function that has the `name` is preferred.
+fn first_use(
+    image: &Image<'_>,
+    name: &str,
+    is_symbol: impl Fn(usize) -> bool,
+) -> Option<SourcePlace> {
     let sections = image.elf.sections.iter().zip(&image.kinds);
     let code = sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|it| it.0);
     code.flat_map(|section| section.relocations.iter().map(|at| (section.index, at)))
         .filter(|(_, at)| is_symbol(at.symbol))
-        .find_map(|(section, at)| image.place(section, at.offset))
+        .find_map(|(section, at)| {
+            let place = image.place(section, at.offset)?;
+            image.named_beside(section, at.offset, name).or(Some(place))
+        })
 }

@@ -16,8 +16,8 @@ pub use kept_apart::KeptApart;
 pub use skep_verifier::trace::Apart;
 
 use crate::verification::Counts;
-use call_path::CallPaths;
-use kept_apart::{Place, Reasons};
+use call_path::{CallPaths, NO_PATH};
+use kept_apart::Reasons;
 use skep_program::Program;
 use skep_verifier::trace::{Event, Listener};
 
@@ -29,15 +29,14 @@ const CELLS_MAX: usize = 8 << 20;
 pub struct Profile {
     paths: CallPaths,
     reasons: Reasons,
-    /// The current path.
-    current: Option<u32>,
+    /// The current path; `NO_PATH` if there is none yet.
+    current: u32,
     /// What pending branches need.
-    waiting: Vec<Option<u32>>,
+    waiting: Vec<u32>,
     /// The insn processed last, or the one that branched.
     last: u32,
-    /// Reported before the insn that it is about.
+    /// The cost of the next insn: itself, and what was reported before it.
     pending: Cost,
-    total: u64,
     stopped_at: Option<(u32, u32)>,
 }
 
@@ -46,11 +45,10 @@ impl Profile {
         Profile {
             paths: CallPaths::new(program, CELLS_MAX),
             reasons: Reasons::default(),
-            current: None,
+            current: NO_PATH,
             waiting: Vec::new(),
             last: 0,
-            pending: Cost::default(),
-            total: 0,
+            pending: Cost::WALKED,
             stopped_at: None,
         }
     }
@@ -79,55 +77,48 @@ impl Profile {
 
     /// Verification is over. The kernel also counts an insn that ended it before it was processed.
     pub(crate) fn finish(&mut self, counts: &Counts) {
-        let left = counts.insns_processed.saturating_sub(self.total);
+        let left = counts.insns_processed.saturating_sub(self.total().insns.into());
         if left > 0 {
             let (insn_idx, frame) = self.stopped_at.unwrap_or((self.last, 0));
-            self.pending.insns += u32::try_from(left - 1).unwrap_or(u32::MAX);
-            self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
+            self.pending.insns = u32::try_from(left).unwrap_or(u32::MAX);
+            self.count(insn_idx, frame);
         }
     }
 
-    #[inline]
-    fn count(&mut self, insn_idx: u32, frame: u32, mut cost: Cost) {
-        cost += std::mem::take(&mut self.pending);
-        self.total += u64::from(cost.insns);
-        let path = self.paths.enter(self.current, self.last, (frame, insn_idx));
-        self.paths.add(path, insn_idx, cost);
-        self.current = Some(path);
+    #[inline(always)] // Called for each insn.
+    fn count(&mut self, insn_idx: u32, frame: u32) {
+        match self.paths.cost(self.current, (frame, insn_idx)) {
+            Some(cost) => *cost += self.pending,
+            None => self.enter(insn_idx, frame),
+        }
+        self.pending = Cost::WALKED;
+    }
+
+    /// Counts an insn that is not on the current path, or the first one on it.
+    #[cold]
+    fn enter(&mut self, insn_idx: u32, frame: u32) {
+        self.current = self.paths.enter(self.current, self.last, (frame, insn_idx));
+        if let Some(cost) = self.paths.cost(self.current, (frame, insn_idx)) {
+            *cost += self.pending;
+        }
     }
 
     /// Consecutive insns.
     fn count_run(&mut self, first: u32, insns: u32, frame: u32) {
-        self.count(first, frame, Cost { insns: 1, ..Cost::default() });
-        if let Some(path) = self.current {
-            self.paths.add_run(path, first + 1, insns - 1);
-            self.total += u64::from(insns - 1);
+        self.count(first, frame);
+        if insns > 1 {
+            self.paths.add_run(self.current, first + 1, insns - 1);
         }
         self.last = first + insns - 1;
     }
-}
 
-impl Listener for Profile {
-    fn tell(&mut self, event: Event<'_>) {
+    #[inline(never)]
+    fn tell_rare(&mut self, event: Event<'_>) {
         match event {
             Event::Function { .. } => {
-                self.current = None;
+                self.current = NO_PATH;
                 self.waiting.clear();
             }
-            Event::Insn { insn_idx, frame } => {
-                self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
-                self.last = insn_idx;
-            }
-            Event::Run { first, insns, frame } => self.count_run(first, insns, frame),
-            Event::Pruned { insn_idx, frame } => {
-                self.count(insn_idx, frame, Cost { insns: 1, covered: 1, ..Cost::default() });
-            }
-            Event::Waits { .. } => self.waiting.push(self.current),
-            Event::GoesOn { from, .. } => {
-                self.current = self.waiting.pop().flatten();
-                self.last = from;
-            }
-            Event::Saved { .. } => self.pending.states += 1,
             Event::KeptApart { insn_idx, why, times, values } => {
                 self.pending.apart += times;
                 self.reasons.add((insn_idx, why), times, &values);
@@ -135,11 +126,34 @@ impl Listener for Profile {
             Event::Precise { insn_idx, by, frame, regs, slots } => {
                 // The current insn was reported already, or is reported only if the path continues.
                 let is_direct = by == self.last;
-                let places = Place::all(frame, (regs, slots));
-                self.reasons.matter((insn_idx, places), (by, is_direct));
+                self.reasons.matter((insn_idx, frame, regs, slots), (by, is_direct));
             }
             Event::Refused { insn_idx, frame, .. } => self.stopped_at = Some((insn_idx, frame)),
             _ => {}
+        }
+    }
+}
+
+impl Listener for Profile {
+    // What is told for most insns stands here; the rest would make each call slower.
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Insn { insn_idx, frame } => {
+                self.count(insn_idx, frame);
+                self.last = insn_idx;
+            }
+            Event::Pruned { insn_idx, frame } => {
+                self.pending.covered = 1;
+                self.count(insn_idx, frame);
+            }
+            Event::Run { first, insns, frame } => self.count_run(first, insns, frame),
+            Event::Waits { .. } => self.waiting.push(self.current),
+            Event::GoesOn { from, .. } => {
+                self.current = self.waiting.pop().unwrap_or(NO_PATH);
+                self.last = from;
+            }
+            Event::Saved { .. } => self.pending.states += 1,
+            rare => self.tell_rare(rare),
         }
     }
 

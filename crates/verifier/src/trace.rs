@@ -17,7 +17,7 @@ pub(crate) mod sinks;
 pub(crate) mod telling;
 mod traced;
 
-pub use sides::Sides;
+pub use sides::{SideValue, Sides};
 pub use traced::verify_traced;
 
 use crate::rejection::RejectKind;
@@ -87,7 +87,8 @@ pub enum Event<'e> {
         why: Apart,
         /// Number of states.
         times: u32,
-        /// The differing values; `None` if the reason is the same as in the previous event.
+        /// The differing values; `None` if the reason is the same as in the previous such event of
+        /// the insn.
         values: Sides<'e>,
     },
     /// Registers or slots of a saved state became precise: only equal values are covered from now

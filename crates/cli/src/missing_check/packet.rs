@@ -22,43 +22,43 @@ pub(super) fn note(
 ) -> Option<Note> {
     let regno = refusal.registers.first()?;
     let id = *dataflow.regs.get(&(dataflow.frame, *regno))?;
-    let here = dataflow.with_end(id, program);
-    let Some((check, relation)) = here else {
-        let told = dataflow.values[id].told.unwrap_or_default();
-        let with = match told.starts_with("pkt_meta") {
-            true => "`data`, where the metadata ends,",
-            false => "the packet's end",
-        };
-        let text = format!("it is not compared with {with} on this path");
+    let area = Area::of(&dataflow.values[id]);
+    let (end, comma) = (area.end(), if area == Area::Metadata { "," } else { "" });
+    let Some((check, relation)) = dataflow.with_end(id, area, program) else {
+        let text = format!("it is not compared with {end}{comma} on this path");
         return Some(Note { text, at: None });
     };
     let told = dataflow.values[id].told.unwrap_or_default();
-    let short = too_short(*regno, refusal).filter(|_| proves(check, dataflow, program));
+    let short = too_short(*regno, refusal).filter(|_| proves(check, area, dataflow, program));
     if let (Relation::Same, Some((range, needed))) = (relation, short) {
         let says = format!(
-            "the access needs {needed} bytes, but only {range} were compared with the packet's \
-             end, at"
+            "the access needs {needed} bytes, but only {range} were compared with {end}, at"
         );
         return Some(since(&says, check.insn_idx, describe));
     }
     let says = match relation {
         Relation::Difference => {
-            "only the difference of the two pointers was compared, which bounds neither, at"
+            "only the difference of the two pointers was compared, which bounds neither, at".into()
         }
         Relation::Equality => {
-            "it was only compared with the end for equality, which bounds neither, at"
+            "it was only compared with the end for equality, which bounds neither, at".into()
         }
-        Relation::ReadAnew => "it was read again after another copy was compared with the end, at",
-        Relation::Same if !proves(check, dataflow, program) => {
-            "this branch does not prove that the access is inside the packet: the comparison at"
+        Relation::ReadAnew => {
+            "it was read again after another copy was compared with the end, at".into()
         }
-        Relation::Same if !told.contains("r=0") => "it was compared with the packet's end at",
+        Relation::Same if !proves(check, area, dataflow, program) => {
+            let inside = area.name();
+            format!(
+                "this branch does not prove that the access is inside {inside}: the comparison at"
+            )
+        }
+        Relation::Same if !told.contains("r=0") => format!("it was compared with {end}{comma} at"),
         Relation::Same if furthest(told) > PACKET_OFF_MAX => {
-            "its offset may be too large for a comparison to count; there is one at"
+            "its offset may be too large for a comparison to count; there is one at".into()
         }
-        Relation::Same => "another pointer was compared with the packet's end, at",
+        Relation::Same => format!("another pointer was compared with {end}, at"),
     };
-    Some(since(says, check.insn_idx, describe))
+    Some(since(&says, check.insn_idx, describe))
 }
 
 /// How many bytes are known to be in the packet, and how many the access needs, if that is more:
@@ -82,17 +82,55 @@ enum Relation {
     Equality,
 }
 
-fn is_packet(value: &Value<'_>) -> bool {
-    value.told.is_some_and(|told| told.starts_with("pkt") && !is_end(value))
+/// What a pointer points into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Area {
+    Packet,
+    /// It ends where the packet begins.
+    Metadata,
 }
 
-fn is_end(value: &Value<'_>) -> bool {
-    value.told.is_some_and(|told| told.starts_with("pkt_end"))
+impl Area {
+    fn of(value: &Value<'_>) -> Area {
+        match value.told.is_some_and(|told| told.starts_with("pkt_meta")) {
+            true => Area::Metadata,
+            false => Area::Packet,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Area::Packet => "the packet",
+            Area::Metadata => "the metadata",
+        }
+    }
+
+    fn end(self) -> &'static str {
+        match self {
+            Area::Packet => "the packet's end",
+            Area::Metadata => "`data`, where the metadata ends",
+        }
+    }
+
+    fn has(self, value: &Value<'_>) -> bool {
+        let told = value.told.unwrap_or_default();
+        told.starts_with("pkt") && Area::of(value) == self && !self.ends_at(value)
+    }
+
+    fn ends_at(self, value: &Value<'_>) -> bool {
+        let told = value.told.unwrap_or_default();
+        match self {
+            Area::Packet => told.starts_with("pkt_end"),
+            Area::Metadata => told.starts_with("pkt("),
+        }
+    }
 }
 
 impl Dataflow<'_> {
     /// The last comparison that was probably meant for a pointer.
-    fn with_end(&self, id: Id, program: &Program) -> Option<(&Check, Relation)> {
+    fn with_end(&self, id: Id, area: Area, program: &Program) -> Option<(&Check, Relation)> {
+        let is_packet = |value: &Value<'_>| area.has(value);
+        let is_end = |value: &Value<'_>| area.ends_at(value);
         let family = self.ancestors(id, is_packet);
         let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
         let relation = |check: &Check| {
@@ -130,9 +168,9 @@ impl Dataflow<'_> {
 }
 
 /// Whether the branch that was taken implies that the pointer is not beyond the end.
-fn proves(check: &Check, dataflow: &Dataflow<'_>, program: &Program) -> bool {
+fn proves(check: &Check, area: Area, dataflow: &Dataflow<'_>, program: &Program) -> bool {
     let Some(insn) = program.insns.get(check.insn_idx) else { return false };
-    let end_is_src = check.src.is_some_and(|id| is_end(&dataflow.values[id]));
+    let end_is_src = check.src.is_some_and(|id| area.ends_at(&dataflow.values[id]));
     let taken = |insn: &Insn| match insn.op() {
         BPF_JGT | BPF_JGE => Some(!end_is_src),
         BPF_JLT | BPF_JLE => Some(end_is_src),

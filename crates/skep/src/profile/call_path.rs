@@ -6,6 +6,9 @@ use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep_program::Program;
 use std::ops::Range;
 
+/// Not the number of a path.
+pub(super) const NO_PATH: u32 = u32::MAX;
+
 /// A function, and the calls that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallPath {
@@ -22,6 +25,15 @@ pub struct CallPath {
     frame: u32,
     /// Costs from the function's first insn on, as far as there are any.
     costs: Vec<Cost>,
+}
+
+impl CallPath {
+    /// Makes room for the costs of the insn at `at` and the others; says for how many.
+    fn grow(&mut self, at: usize) -> usize {
+        let before = self.costs.len();
+        self.costs.resize(self.insns.len().max(at + 1), Cost::default());
+        self.costs.len() - before
+    }
 }
 
 /// All call paths of a program.
@@ -63,18 +75,23 @@ impl CallPaths {
         })
     }
 
-    /// The path of an insn that follows `last` on `current`.
-    #[inline]
-    pub(super) fn enter(
-        &mut self,
-        current: Option<u32>,
-        last: u32,
-        (frame, insn_idx): (u32, u32),
-    ) -> u32 {
-        match current {
-            Some(at) if self.is_at(at, (frame, insn_idx)) => at,
-            _ => self.find(current, last, (frame, insn_idx)),
+    /// The cost so far of an insn on `path`; `None` if it is not on that path, or the path has no
+    /// costs yet.
+    #[inline(always)] // Called for each insn.
+    pub(super) fn cost(&mut self, path: u32, (frame, insn_idx): (u32, u32)) -> Option<&mut Cost> {
+        let path = self.paths.get_mut(path as usize).filter(|path| path.frame == frame)?;
+        path.costs.get_mut((insn_idx as usize).wrapping_sub(path.insns.start))
+    }
+
+    /// The path of an insn that follows `last` on `current`, with room for the insn's cost.
+    pub(super) fn enter(&mut self, current: u32, last: u32, at: (u32, u32)) -> u32 {
+        let number = self.find(Some(current).filter(|&path| path != NO_PATH), last, at);
+        let path = &mut self.paths[number as usize];
+        let at = (at.1 as usize).saturating_sub(path.insns.start);
+        if at >= path.costs.len() {
+            self.cells_left = self.cells_left.saturating_sub(path.grow(at));
         }
+        number
     }
 
     fn is_at(&self, path: u32, (frame, insn_idx): (u32, u32)) -> bool {
@@ -82,7 +99,6 @@ impl CallPaths {
         path.frame == frame && path.insns.contains(&(insn_idx as usize))
     }
 
-    #[cold]
     fn find(&mut self, current: Option<u32>, last: u32, at: (u32, u32)) -> u32 {
         let is_call = current.is_some_and(|path| self.paths[path as usize].frame < at.0);
         let mut caller = current.filter(|_| !is_call);
@@ -121,18 +137,6 @@ impl CallPaths {
         self.known.insert(key, number);
         self.cells_left = self.cells_left.saturating_sub(1);
         number
-    }
-
-    #[inline]
-    pub(super) fn add(&mut self, path: u32, insn_idx: u32, cost: Cost) {
-        let path = &mut self.paths[path as usize];
-        let at = (insn_idx as usize).saturating_sub(path.insns.start);
-        if at >= path.costs.len() {
-            let len = path.insns.len().max(at + 1);
-            self.cells_left = self.cells_left.saturating_sub(len - path.costs.len());
-            path.costs.resize(len, Cost::default());
-        }
-        path.costs[at] += cost;
     }
 
     /// Counts `insns` once more; no function ends among them.

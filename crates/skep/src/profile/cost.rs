@@ -24,6 +24,11 @@ pub struct CostAt {
     pub cost: Cost,
 }
 
+impl Cost {
+    /// An insn that was walked once.
+    pub(super) const WALKED: Cost = Cost { insns: 1, states: 0, covered: 0, apart: 0 };
+}
+
 impl std::ops::AddAssign for Cost {
     fn add_assign(&mut self, other: Cost) {
         self.insns += other.insns;

@@ -1,7 +1,7 @@
 //! Why states were not pruned: which register or slot differed, and which insn made it matter.
 
 use rustc_hash::FxHashMap;
-use skep_verifier::trace::{Apart, Sides};
+use skep_verifier::trace::{Apart, SideValue, Sides};
 
 /// Why states before an insn were not pruned, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,19 +53,60 @@ fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
     })
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Found {
     why: Apart,
+    /// Index of its values.
+    values: u32,
     times: u64,
-    saved: Option<String>,
-    current: Option<String>,
+}
+
+/// The registers and slots of a frame of states before an insn for which it is known what needs
+/// them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Explained {
+    frame: u32,
+    regs: u16,
+    slots: u64,
+}
+
+/// What was told of the states before an insn. The first reason stands in it: most insns have one.
+#[derive(Debug, Clone, Default)]
+struct Before {
+    first: Option<Found>,
+    others: Vec<Found>,
+    /// In the frame told of last.
+    explained: Explained,
+}
+
+impl Before {
+    fn found(&self) -> impl Iterator<Item = &Found> {
+        self.first.iter().chain(&self.others)
+    }
+
+    #[inline]
+    fn find(&mut self, why: Apart) -> Option<&mut Found> {
+        match &mut self.first {
+            Some(first) if first.why == why => Some(first),
+            _ => self.others.iter_mut().find(|found| found.why == why),
+        }
+    }
+
+    fn add(&mut self, found: Found) {
+        match self.first {
+            None => self.first = Some(found),
+            Some(_) => self.others.push(found),
+        }
+    }
 }
 
 /// All reported reasons.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reasons {
-    /// By insn; each has few.
-    found: Vec<Vec<Found>>,
+    /// By insn.
+    before: Vec<Before>,
+    /// In the saved state and on the path, the first time.
+    values: Vec<[Option<SideValue>; 2]>,
     /// What first made a place of the states before an insn matter.
     needed_by: FxHashMap<(u32, Place), u32>,
 }
@@ -74,47 +115,80 @@ impl Reasons {
     #[inline]
     pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), times: u32, values: &Sides<'_>) {
         let at = insn_idx as usize;
-        if let Some(found) = self.found.get_mut(at)
-            && let Some(known) = found.iter_mut().find(|found| found.why == why)
-        {
+        if let Some(known) = self.before.get_mut(at).and_then(|before| before.find(why)) {
             known.times += u64::from(times);
             return;
         }
-        if self.found.len() <= at {
-            self.found.resize_with(at + 1, Vec::new);
-        }
-        let (saved, current) = (values.saved(), values.current());
-        self.found[at].push(Found { why, times: times.into(), saved, current });
+        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
+        self.values.push([values.saved(), values.current()]);
+        self.before_mut(at).add(Found { why, values: number, times: times.into() });
     }
 
-    /// `places` of the states before `insn_idx` matter, because of `by`: the insn that needs them,
-    /// or one whose state covers a path and to which they already mattered.
+    fn before_mut(&mut self, at: usize) -> &mut Before {
+        if self.before.len() <= at {
+            self.before.resize_with(at + 1, Before::default);
+        }
+        &mut self.before[at]
+    }
+
+    /// `regs` and `slots` of a frame of the states before `insn_idx` matter, because of `by`: the
+    /// insn that needs them, or one whose state covers a path and to which they already mattered.
+    #[inline]
     pub(super) fn matter(
         &mut self,
-        (insn_idx, places): (u32, impl Iterator<Item = Place>),
+        (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
         (by, is_direct): (u32, bool),
     ) {
-        for place in places {
+        let before = self.before.get(insn_idx as usize);
+        let is_known = before.is_some_and(|Before { explained: known, .. }| {
+            known.frame == frame && regs & !known.regs == 0 && slots & !known.slots == 0
+        });
+        if !is_known {
+            self.explain((insn_idx, frame, regs, slots), (by, is_direct));
+        }
+    }
+
+    #[cold]
+    fn explain(
+        &mut self,
+        (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
+        (by, is_direct): (u32, bool),
+    ) {
+        let mut all_are_known = true;
+        for place in Place::all(frame, (regs, slots)) {
             let needed_by = match is_direct {
                 true => Some(by),
                 false => self.needed_by.get(&(by, place)).copied(),
             };
-            if let Some(needed_by) = needed_by {
-                self.needed_by.entry((insn_idx, place)).or_insert(needed_by);
+            match needed_by {
+                Some(needed_by) => {
+                    self.needed_by.entry((insn_idx, place)).or_insert(needed_by);
+                }
+                None => all_are_known &= self.needed_by.contains_key(&(insn_idx, place)),
             }
         }
+        if !all_are_known {
+            return;
+        }
+        let known = &mut self.before_mut(insn_idx as usize).explained;
+        if known.frame != frame {
+            *known = Explained { frame, ..Explained::default() };
+        }
+        known.regs |= regs;
+        known.slots |= slots;
     }
 
     pub(super) fn sorted(&self) -> Vec<KeptApart> {
-        let told = self.found.iter().enumerate();
-        let told = told.flat_map(|(insn_idx, all)| all.iter().map(move |found| (insn_idx, found)));
+        let told = self.before.iter().enumerate();
+        let told =
+            told.flat_map(|(insn_idx, before)| before.found().map(move |found| (insn_idx, found)));
         let mut all: Vec<KeptApart> = told
             .map(|(insn_idx, found)| KeptApart {
                 insn_idx,
                 why: found.why,
                 times: found.times,
-                saved: found.saved.clone(),
-                current: found.current.clone(),
+                saved: self.value(found, 0),
+                current: self.value(found, 1),
                 needed_by: Place::of(found.why)
                     .and_then(|place| self.needed_by.get(&(insn_idx as u32, place)))
                     .map(|&by| by as usize),
@@ -123,5 +197,9 @@ impl Reasons {
         let place = |reason: &KeptApart| Place::of(reason.why).map(|p| (p.frame, p.is_reg, p.at));
         all.sort_by_key(|reason| (std::cmp::Reverse(reason.times), reason.insn_idx, place(reason)));
         all
+    }
+
+    fn value(&self, found: &Found, side: usize) -> Option<String> {
+        self.values.get(found.values as usize)?[side].as_ref().map(ToString::to_string)
     }
 }

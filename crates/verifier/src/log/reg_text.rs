@@ -130,10 +130,7 @@ impl Facts<'_> {
             if precise {
                 out.push('P');
             }
-            if reg.val.is_const() {
-                let _ = write!(out, "{}", Snum(reg.val.var_off.value as i64));
-                return;
-            }
+            return write_scalar(out, reg);
         }
         out.push_str(&type_str(reg.ty));
         if reg.ty.is(Base::Arena) {
@@ -156,33 +153,20 @@ impl Facts<'_> {
         }
         out.push('(');
         let mut parts = Parts { out, any: false };
-        self.write_identity(&mut parts, reg);
+        write_identity(&mut parts, reg);
+        self.write_object(&mut parts, reg);
         if let Some(value) = reg.val.const_value() {
             if value != 0 {
                 parts.add(format_args!("imm={}", Snum(value as i64)));
             }
         } else {
-            write_ranges(&mut parts, &reg.val);
-            if !reg.val.var_off.is_unknown() {
-                parts.add(format_args!("var_off={}", tnum_text(reg.val.var_off)));
-            }
+            write_value(&mut parts, &reg.val);
         }
         out.push(')');
     }
 
-    fn write_identity(&self, parts: &mut Parts<'_>, reg: &Reg) {
-        if reg.id != 0 {
-            parts.add(format_args!("id={}", reg.id & !BPF_ADD_CONST));
-        }
-        if reg.id & BPF_ADD_CONST != 0 {
-            let _ = write!(parts.out, "{:+}", reg.off);
-        }
-        if reg.ref_obj_id != 0 {
-            parts.add(format_args!("ref_obj_id={}", reg.ref_obj_id));
-        }
-        if reg.ty.has(TypeFlag::NON_OWN_REF) {
-            parts.add(format_args!("non_own_ref"));
-        }
+    /// What a pointer points to.
+    fn write_object(&self, parts: &mut Parts<'_>, reg: &Reg) {
         let is_map = matches!(reg.ty.base, Base::ConstMapPtr | Base::MapKey | Base::MapValue);
         if let Some(map) = reg.map().filter(|_| is_map) {
             let def = self.maps[map as usize].def;
@@ -192,7 +176,7 @@ impl Facts<'_> {
             }
             parts.add(format_args!("ks={},vs={}", def.key_size, def.value_size));
         }
-        if !reg.is_scalar() && reg.off != 0 {
+        if reg.off != 0 {
             parts.add(format_args!("off={}", Snum(i64::from(reg.off))));
         }
         if reg.ty.is_packet() {
@@ -204,6 +188,43 @@ impl Facts<'_> {
         if let (Base::ConstDynptr, Extra::Dynptr { kind, .. }) = (reg.ty.base, reg.extra) {
             parts.add(format_args!("type={}", dynptr_str(kind)));
         }
+    }
+}
+
+/// A scalar as the log shows it, in any frame of any program.
+pub(crate) fn write_scalar(out: &mut String, reg: &Reg) {
+    if reg.val.is_const() {
+        let _ = write!(out, "{}", Snum(reg.val.var_off.value as i64));
+        return;
+    }
+    out.push_str(&type_str(reg.ty));
+    out.push('(');
+    let mut parts = Parts { out, any: false };
+    write_identity(&mut parts, reg);
+    write_value(&mut parts, &reg.val);
+    out.push(')');
+}
+
+fn write_identity(parts: &mut Parts<'_>, reg: &Reg) {
+    if reg.id != 0 {
+        parts.add(format_args!("id={}", reg.id & !BPF_ADD_CONST));
+    }
+    if reg.id & BPF_ADD_CONST != 0 {
+        let _ = write!(parts.out, "{:+}", reg.off);
+    }
+    if reg.ref_obj_id != 0 {
+        parts.add(format_args!("ref_obj_id={}", reg.ref_obj_id));
+    }
+    if reg.ty.has(TypeFlag::NON_OWN_REF) {
+        parts.add(format_args!("non_own_ref"));
+    }
+}
+
+/// A value that is not constant.
+fn write_value(parts: &mut Parts<'_>, value: &Scalar) {
+    write_ranges(parts, value);
+    if !value.var_off.is_unknown() {
+        parts.add(format_args!("var_off={}", tnum_text(value.var_off)));
     }
 }
 

@@ -1,10 +1,13 @@
 //! The differences between two states, to explain why a path was not pruned.
 
-/// The values in two states of the register or slot in which they differ, in the notation of the
-/// kernel's log. The text is only produced on request.
+use crate::state::reg::Reg;
+use std::fmt;
+
+/// The values in two states of the register or slot in which they differ. They are only looked up
+/// on request.
 #[derive(Clone, Copy)]
 pub struct Sides<'e> {
-    pub(super) value: &'e dyn Fn(Side) -> Option<String>,
+    pub(super) value: &'e dyn Fn(Side) -> Option<SideValue>,
 }
 
 /// One of two states.
@@ -16,19 +19,50 @@ pub(super) enum Side {
 
 impl Sides<'_> {
     /// The value in the saved state; `None` if they do not differ in a register or slot.
-    pub fn saved(&self) -> Option<String> {
+    pub fn saved(&self) -> Option<SideValue> {
         (self.value)(Side::Saved)
     }
 
     /// The value in the current state.
-    pub fn current(&self) -> Option<String> {
+    pub fn current(&self) -> Option<SideValue> {
         (self.value)(Side::Current)
     }
 }
 
-impl std::fmt::Debug for Sides<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Sides<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (saved, current) = (self.saved(), self.current());
         f.debug_struct("Sides").field("saved", &saved).field("current", &current).finish()
+    }
+}
+
+/// A value in one of two states; displayed in the notation of the kernel's log.
+#[derive(Clone)]
+pub struct SideValue(pub(super) Form);
+
+#[derive(Clone)]
+pub(super) enum Form {
+    /// A number, nearly always, and what writes it. Its text takes longer than the comparison that
+    /// it is about, and is read for the most frequent ones only.
+    Number(Reg, fn(&mut String, &Reg)),
+    Text(String),
+}
+
+impl fmt::Display for SideValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Form::Number(reg, write) => {
+                let mut text = String::new();
+                write(&mut text, reg);
+                f.write_str(&text)
+            }
+            Form::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for SideValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
     }
 }

@@ -1,6 +1,6 @@
 //! The consumers of a walk's events.
 
-use super::{Event, Listener};
+use super::{Apart, Event, Listener};
 use crate::Config;
 use crate::log::position::LogPosition;
 use crate::log::{Log, verbose_to};
@@ -22,6 +22,8 @@ pub(crate) struct Trace<'a> {
     pub(super) tells_registers: bool,
     /// Whether insns on scalars may be reported as one run.
     tells_runs: bool,
+    /// By insn: the reason last reported why states were kept apart.
+    last_apart: Vec<Option<Apart>>,
 }
 
 impl<'a> Trace<'a> {
@@ -37,6 +39,7 @@ impl<'a> Trace<'a> {
             listener: None,
             tells_registers: false,
             tells_runs: false,
+            last_apart: Vec::new(),
         }
     }
 
@@ -71,6 +74,7 @@ impl<'a> Trace<'a> {
             recorder: self.recorder,
             tells_registers: self.tells_registers,
             tells_runs: self.tells_runs,
+            last_apart: self.last_apart,
         }
     }
 
@@ -87,6 +91,22 @@ impl<'a> Trace<'a> {
     #[inline(always)]
     pub(crate) fn wants_each_insn(&self) -> bool {
         self.is_followed && !self.tells_runs
+    }
+
+    /// Whether the reason is not that last reported of the insn; then it is from now on.
+    #[inline(always)] // Called for most searches.
+    pub(super) fn is_news(&mut self, insn_idx: u32, why: Apart) -> bool {
+        let last = self.last_apart.get(insn_idx as usize);
+        last != Some(&Some(why)) && self.note_reason(insn_idx as usize, why)
+    }
+
+    #[cold]
+    fn note_reason(&mut self, at: usize, why: Apart) -> bool {
+        if self.last_apart.len() <= at {
+            self.last_apart.resize(at + 1, None);
+        }
+        self.last_apart[at] = Some(why);
+        true
     }
 
     /// Reports an event to the listener, if any.

@@ -1,8 +1,9 @@
 //! Reports events of the walk to its consumers.
 
-use super::sides::{Side, Sides};
+use super::sides::{Form, Side, SideValue, Sides};
 use super::{Apart, Event, Registers};
 use crate::env::Env;
+use crate::log::reg_text::write_scalar;
 use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
@@ -14,11 +15,13 @@ use crate::state::reg_type::Base;
 use crate::state::stack::Slot;
 use crate::watch::{Covered, Matters};
 
-/// Consecutive saved states of a list that did not cover the current one for the same reason. The
-/// first is reported at once, the rest together.
+/// Consecutive saved states of a list that did not cover the current one for the same reason. They
+/// are reported together; the first at once if the reason is not that last reported of the insn.
 #[derive(Default)]
 pub(crate) struct ApartRun {
     why: Option<Apart>,
+    /// The register, if the last state differed in the constant in a register.
+    constant: Option<u8>,
     untold: u32,
 }
 
@@ -46,12 +49,15 @@ impl Env<'_> {
         }
     }
 
+    #[inline(always)] // A call per insn is measurable in profiles.
     fn tell_insn_to_all(&mut self, do_print_state: &mut bool) {
         let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
         if let Some(recorder) = &mut self.trace.recorder {
             recorder.insn(&self.walk.cur, &self.store.arena, insn_idx);
         }
-        if self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0 {
+        if self.trace.tells_registers
+            && (self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0)
+        {
             self.tell_registers(Some(self.walk.prev_insn_idx).filter(|&prev| prev != u32::MAX));
         }
         self.trace.tell(Event::Insn { insn_idx, frame });
@@ -135,9 +141,6 @@ impl Env<'_> {
 
     /// Reports registers that changed since the last report.
     fn tell_registers(&mut self, by: Option<u32>) {
-        if !self.trace.tells_registers {
-            return;
-        }
         let Some(listener) = self.trace.listener.take() else { return };
         let frame = self.walk.cur.frame();
         let is_known = |regno: &u8| self.reg(*regno).ty.base != Base::NotInit;
@@ -179,7 +182,9 @@ impl Env<'_> {
     #[inline(always)]
     pub(crate) fn tell_branch_state(&mut self) {
         if self.trace.is_followed {
-            self.tell_registers(Some(self.walk.insn_idx));
+            if self.trace.tells_registers {
+                self.tell_registers(Some(self.walk.insn_idx));
+            }
             if self.trace.log.traces() {
                 self.print_insn_state();
             }
@@ -189,21 +194,38 @@ impl Env<'_> {
     /// Reports why a checkpoint does not cover the current state.
     #[inline(always)] // Most calls only add to a run.
     pub(crate) fn tell_apart(&mut self, id: CkptId, mismatch: Mismatch, run: &mut ApartRun) {
-        let why = apart(mismatch, self.store.ckpts.hot(id).hints, self.walk.cur.curframe() as u8);
-        if run.why == Some(why) {
+        let hints = self.store.ckpts.hot(id).hints;
+        let constant = hints.constant.filter(|_| mismatch == Mismatch::Constant);
+        let constant = constant.map(|(regno, _)| regno);
+        // Nearly all runs are of constants in one register.
+        if constant.is_some() && constant == run.constant {
             run.untold += 1;
-        } else {
-            self.tell_first_apart(id, why, run);
+            return;
         }
+        run.constant = constant;
+        self.tell_other_apart(id, mismatch, run);
+    }
+
+    #[inline(never)] // Inlined, it costs searches 6 % without a listener.
+    fn tell_other_apart(&mut self, id: CkptId, mismatch: Mismatch, run: &mut ApartRun) {
+        let hints = self.store.ckpts.hot(id).hints;
+        let why = apart(mismatch, hints, self.walk.cur.curframe() as u8);
+        if run.why != Some(why) {
+            let insn_idx = self.store.ckpts.hot(id).insn_idx;
+            self.tell_rest(insn_idx, run);
+            run.why = Some(why);
+            if self.trace.is_news(insn_idx, why) {
+                return self.tell_first_apart(id, why);
+            }
+        }
+        run.untold += 1;
     }
 
     #[cold]
-    fn tell_first_apart(&mut self, id: CkptId, why: Apart, run: &mut ApartRun) {
+    fn tell_first_apart(&mut self, id: CkptId, why: Apart) {
         let insn_idx = self.store.ckpts.hot(id).insn_idx;
-        self.tell_rest(insn_idx, run);
-        run.why = Some(why);
         let Some(listener) = self.trace.listener.take() else { return };
-        let value = |side| self.side_text(id, why, side);
+        let value = |side| self.side_value(id, why, side).map(SideValue);
         listener.tell(Event::KeptApart {
             insn_idx,
             why,
@@ -213,11 +235,18 @@ impl Env<'_> {
         self.trace.listener = Some(listener);
     }
 
-    /// Reports the rest of a run.
-    #[inline]
+    /// Reports a run.
+    #[inline(always)]
     pub(crate) fn tell_rest(&mut self, insn_idx: u32, run: &mut ApartRun) {
+        if run.untold > 0 {
+            self.tell_run_apart(insn_idx, run);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_run_apart(&mut self, insn_idx: u32, run: &mut ApartRun) {
         let times = std::mem::take(&mut run.untold);
-        if let Some(why) = run.why.filter(|_| times > 0) {
+        if let Some(why) = run.why {
             let values = Sides { value: &|_| None };
             self.trace.tell(Event::KeptApart { insn_idx, why, times, values });
         }
@@ -235,7 +264,7 @@ impl Env<'_> {
     }
 
     /// The value of one state at the place where two states differ.
-    fn side_text(&self, id: CkptId, why: Apart, side: Side) -> Option<String> {
+    fn side_value(&self, id: CkptId, why: Apart, side: Side) -> Option<Form> {
         let (frame, reg) = match why {
             Apart::Register { frame, regno } => {
                 (frame, self.side_regs(id, frame, side)?[usize::from(regno)])
@@ -244,14 +273,22 @@ impl Env<'_> {
                 let slot = self.side_slot(id, (frame, spi), side);
                 match slot.filter(Slot::is_spilled) {
                     Some(slot) => (frame, slot.spill),
-                    None => return Some(slot.map_or(String::new(), |slot| types_text(&slot))),
+                    None => {
+                        return Some(Form::Text(
+                            slot.map_or(String::new(), |slot| types_text(&slot)),
+                        ));
+                    }
                 }
             }
             Apart::State | Apart::Unfinished => return None,
         };
+        let reg = self.store.arena.reg(reg);
+        if reg.is_scalar() {
+            return Some(Form::Number(reg, write_scalar));
+        }
         let mut text = String::new();
-        self.facts.write_reg(&mut text, &self.store.arena.reg(reg), frame.into(), false);
-        Some(text)
+        self.facts.write_reg(&mut text, &reg, frame.into(), false);
+        Some(Form::Text(text))
     }
 
     fn side_regs(&self, id: CkptId, frame: u8, side: Side) -> Option<[PackedReg; 11]> {
