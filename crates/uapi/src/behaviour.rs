@@ -304,6 +304,27 @@ behaviours! {
     cpu_ids_bounded "..++++++++++" Accepted,
         "witnesses/numbers.bpf.o" "cpu_below_limit"
         "The result of `bpf_get_smp_processor_id` is bounded by the number of possible CPUs."
+    kptr_fields ".+**********" Accepted,
+        "witnesses/kptrs.bpf.o" "reads_kernel"
+        "A map value may hold pointers to objects of the kernel."
+    timer_fields ".+++++++++++" Refused,
+        "witnesses/members.bpf.o" "stores_timer"
+        "A bpf_timer in a map value is a timer, not data."
+    graph_fields "..++++++++++" Refused,
+        "witnesses/members.bpf.o" "stores_count"
+        "Lists, trees and reference counts in a map value are not data."
+    workqueue_fields "..++++++++++" Refused,
+        "witnesses/members.bpf.o" "stores_wq"
+        "A bpf_wq in a map value is a work queue, not data."
+    uptr_fields "-..+++++++++" Accepted,
+        "witnesses/members.bpf.o" "reads_user"
+        "A value of a task's storage may hold pointers to user memory."
+    res_lock_fields "...+++++++++" Refused,
+        "witnesses/members.bpf.o" "stores_res"
+        "A bpf_res_spin_lock in a map value is a lock, not data."
+    task_work_fields ".....+++++++" Refused,
+        "witnesses/members.bpf.o" "stores_work"
+        "A bpf_task_work in a map value is task work, not data."
     untrusted_kptr_tag "..++++++++++" Refused,
         "witnesses/objects.bpf.o" "stores_task"
         "Pointers in maps are referenced unless tagged as untrusted."

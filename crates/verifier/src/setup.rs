@@ -344,17 +344,28 @@ fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p
 /// The fields that the kernel recognises. Kernels without the tag for untrusted kptrs treat every
 /// `kptr` as unreferenced.
 fn known(mut fields: Vec<SpecialField>, rules: &Behaviours) -> Vec<SpecialField> {
-    if rules.untrusted_kptr_tag {
-        return fields;
+    use FieldKind::*;
+    let is_known = |kind| match kind {
+        SpinLock => true,
+        ResSpinLock => rules.res_lock_fields,
+        Timer => rules.timer_fields,
+        Workqueue => rules.workqueue_fields,
+        TaskWork => rules.task_work_fields,
+        KptrRef => rules.kptr_fields,
+        KptrUnref | KptrPercpu => rules.untrusted_kptr_tag,
+        Uptr => rules.uptr_fields,
+        ListHead | ListNode | RbRoot | RbNode | Refcount => rules.graph_fields,
+    };
+    // If one pointer is not recognised, none is; later kernels then recognise nothing in the value.
+    let foreign = |field: &SpecialField| field.kind.is_pointer() && !is_known(field.kind);
+    if fields.iter().any(foreign) {
+        fields.retain(|field| !rules.untrusted_kptr_tag && !field.kind.is_pointer());
     }
-    // If one pointer is not recognised, none is.
-    let unknown =
-        |kind| matches!(kind, FieldKind::KptrUnref | FieldKind::KptrPercpu | FieldKind::Uptr);
-    if fields.iter().any(|field| unknown(field.kind)) {
-        fields.retain(|field| !unknown(field.kind) && field.kind != FieldKind::KptrRef);
-    }
-    for field in fields.iter_mut().filter(|field| field.kind == FieldKind::KptrRef) {
-        field.kind = FieldKind::KptrUnref;
+    fields.retain(|field| is_known(field.kind));
+    if !rules.untrusted_kptr_tag {
+        for field in fields.iter_mut().filter(|field| field.kind == KptrRef) {
+            field.kind = KptrUnref;
+        }
     }
     fields
 }
