@@ -39,11 +39,7 @@ const CHECKS: [Check; 4] = [
     Check { targets: &["x86_64-unknown-linux-gnu"], packages: WITHOUT_RUNTIME },
     Check { targets: &[ARM], packages: EVERYTHING },
     Check {
-        targets: &[
-            "aarch64-unknown-linux-musl",
-            "aarch64-apple-darwin",
-            "x86_64-pc-windows-msvc",
-        ],
+        targets: &["aarch64-unknown-linux-musl", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"],
         packages: CLI,
     },
     Check { targets: &[WASM], packages: LIBRARY },
