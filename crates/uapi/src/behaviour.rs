@@ -317,7 +317,7 @@ behaviours! {
         "witnesses/members.bpf.o" "stores_wq"
         "A bpf_wq in a map value is a work queue, not data."
     uptr_fields "-..+++++++++" Accepted,
-        "witnesses/members.bpf.o" "reads_user"
+        "witnesses/uptrs.bpf.o" "reads_user"
         "A value of a task's storage may hold pointers to user memory."
     res_lock_fields "...+++++++++" Refused,
         "witnesses/members.bpf.o" "stores_res"

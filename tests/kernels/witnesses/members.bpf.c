@@ -5,25 +5,11 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define TAG(name) __attribute__((btf_type_tag(name)))
-
-static void *(*const task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
-static void *(*const get_current_task_btf)(void) = (void *)158;
-
-struct user { u64 a; } user; // complete in BTF
-struct of_user { struct user TAG("uptr") *p; };
 struct bpf_refcount { u32 a; };
 struct bpf_wq { u64 a, b; };
 struct bpf_task_work { u64 a; };
 struct bpf_res_spin_lock { u32 a; };
 struct bpf_timer { u64 a, b; };
-
-struct {
-	UINT(type, 29);
-	UINT(map_flags, MAP_F_NO_PREALLOC);
-	TYPE(key, int);
-	TYPE(value, struct of_user);
-} users SEC(".maps");
 
 #define MAP(map, v)                    \
 	struct {                       \
@@ -43,15 +29,6 @@ struct of_timer { struct bpf_timer x; };
 MAP(timers, struct of_timer);
 struct of_count { struct bpf_refcount x; };
 MAP(counts, struct of_count);
-
-SEC("syscall") int reads_user(void *ctx)
-{
-	void *task = get_current_task_btf();
-	struct of_user *v = task_storage_get(&users, task, 0, 0);
-	if (!v || !v->p)
-		return 0;
-	return v->p->a;
-}
 
 #define STORES(name, map, type)                                   \
 	SEC("tc") int name(struct __sk_buff *skb)                 \
