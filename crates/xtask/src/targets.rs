@@ -34,12 +34,17 @@ const WITHOUT_RUNTIME: &[&str] =
 const ARM: &str = "aarch64-unknown-linux-gnu";
 const WASM: &str = "wasm32-unknown-unknown";
 
-/// x86_64-unknown-linux-musl is compiled by `cargo xtask dist`.
 const CHECKS: [Check; 4] = [
     Check { targets: &["x86_64-unknown-linux-gnu"], packages: WITHOUT_RUNTIME },
     Check { targets: &[ARM], packages: EVERYTHING },
     Check {
-        targets: &["aarch64-unknown-linux-musl", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"],
+        targets: &[
+            "x86_64-unknown-linux-musl",
+            "aarch64-unknown-linux-musl",
+            "aarch64-apple-darwin",
+            "x86_64-pc-windows-gnu",
+            "x86_64-pc-windows-msvc",
+        ],
         packages: CLI,
     },
     Check { targets: &[WASM], packages: LIBRARY },
