@@ -38,6 +38,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         true => pages()?,
     };
     for path in files {
+        let path = crate::root().join(path);
         let text = std::fs::read_to_string(&path)?;
         std::fs::write(&path, renewed(&text, &mut measure)?)?;
     }
