@@ -42,23 +42,10 @@ pub struct SideValue(pub(super) Form);
 
 #[derive(Clone)]
 pub(super) enum Form {
-    /// A number, nearly always, and what writes it. Its text takes longer than the comparison that
-    /// it is about, and is read for the most frequent ones only.
-    Number(Reg, fn(&mut String, &Reg)),
+    /// A number, nearly always. Its text takes longer than the comparison that it is about, and is
+    /// read for the most frequent ones only.
+    Number(Reg),
     Text(String),
-}
-
-impl fmt::Display for SideValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Form::Number(reg, write) => {
-                let mut text = String::new();
-                write(&mut text, reg);
-                f.write_str(&text)
-            }
-            Form::Text(text) => f.write_str(text),
-        }
-    }
 }
 
 impl fmt::Debug for SideValue {

@@ -14,6 +14,7 @@ use crate::state::ids::CkptId;
 use crate::state::reg_type::Base;
 use crate::state::stack::Slot;
 use crate::watch::{Covered, Matters};
+use std::fmt;
 
 /// Consecutive saved states of a list that did not cover the current one for the same reason. They
 /// are reported together; the first at once if the reason is not that last reported of the insn.
@@ -37,6 +38,19 @@ fn apart(mismatch: Mismatch, hints: Hints, last_frame: u8) -> Apart {
             LinkedReg { frameno: frame, at, .. } => Apart::Slot { frame, spi: at },
         },
         _ => Apart::State,
+    }
+}
+
+impl fmt::Display for SideValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Form::Number(reg) => {
+                let mut text = String::new();
+                write_scalar(&mut text, reg);
+                f.write_str(&text)
+            }
+            Form::Text(text) => f.write_str(text),
+        }
     }
 }
 
@@ -284,7 +298,7 @@ impl Env<'_> {
         };
         let reg = self.store.arena.reg(reg);
         if reg.is_scalar() {
-            return Some(Form::Number(reg, write_scalar));
+            return Some(Form::Number(reg));
         }
         let mut text = String::new();
         self.facts.write_reg(&mut text, &reg, frame.into(), false);
