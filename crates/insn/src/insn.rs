@@ -91,6 +91,10 @@ impl Insn {
         let off = if is_long { self.imm as isize } else { isize::from(self.off) };
         at.checked_add(1)?.checked_add_signed(off)
     }
+    /// Whether this calls a function of the program.
+    pub fn is_pseudo_call(self) -> bool {
+        self.code == BPF_JMP | BPF_CALL && self.src == BPF_PSEUDO_CALL
+    }
     /// Whether this is the first slot of `ld_imm64`.
     pub fn is_ld_imm64(self) -> bool {
         self.code == BPF_LD | BPF_IMM | BPF_DW

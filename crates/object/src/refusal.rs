@@ -12,7 +12,6 @@ use crate::map_creation;
 use crate::sections::{SectionKind, TEXT};
 use rustc_hash::FxHashSet;
 use skep_btf::Kind;
-use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep_insn::{Endian, INSN_BYTES};
 use skep_program::{MapDef, MapIdx, Pinning, Program};
 
@@ -157,9 +156,7 @@ fn check_calls(image: &Image<'_>) -> Result<()> {
         let insns = image.functions.insns.get(section.index).map_or(&[][..], |insns| insns);
         for relocation in &section.relocations {
             let slot = relocation.offset as usize / INSN_BYTES;
-            let calls = insns
-                .get(slot)
-                .is_some_and(|insn| insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL);
+            let calls = insns.get(slot).is_some_and(|insn| insn.is_pseudo_call());
             let symbol = image.elf.symbols.get(relocation.symbol).filter(|_| calls);
             let Some((symbol, of)) = symbol.and_then(|it| Some((it, it.section?))) else {
                 continue;

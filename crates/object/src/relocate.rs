@@ -135,7 +135,7 @@ fn local_calls(
     (out, relocated): (&mut Relocated, &[bool]),
 ) -> Result<()> {
     for (slot, insn) in out.insns.iter().enumerate() {
-        let call = insn.code == CALL && insn.src == BPF_PSEUDO_CALL;
+        let call = insn.is_pseudo_call();
         let address = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
         if relocated[slot] || !(call || address) {
             continue;

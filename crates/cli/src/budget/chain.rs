@@ -2,7 +2,6 @@
 
 use crate::notes::{Described, since};
 use crate::profile::function_name;
-use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep::program::Program;
 use skep::verifier::ChainFrame;
 use skep::{Step, WalkedPath};
@@ -46,10 +45,8 @@ pub(super) fn recursive(program: &Program, message: &str) -> Option<usize> {
     let starts: Vec<usize> = program.func_info.iter().map(|row| row.insn_off.index()).collect();
     let is_call = |idx: &usize| {
         let insn = &program.insns[*idx];
-        let is_call =
-            insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL;
         let target = usize::try_from(*idx as i64 + 1 + i64::from(insn.imm));
-        let target = target.ok().filter(|target| is_call && starts.contains(target));
+        let target = target.ok().filter(|target| insn.is_pseudo_call() && starts.contains(target));
         let within = starts.iter().rev().find(|&start| start <= idx);
         let is_named = |start: usize, name: &str| function_name(program, start) == name;
         within.is_some_and(|&start| is_named(start, from))

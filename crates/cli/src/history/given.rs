@@ -2,7 +2,6 @@
 
 use super::History;
 use crate::notes::{self, Described};
-use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep::program::Program;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::Note;
@@ -30,7 +29,9 @@ impl History<'_> {
             last => format!("only R1 to R{last} are set"),
         };
         let text = match (call, &self.global) {
-            (Some(call), _) if is_static_call(program, call) => {
+            (Some(call), _)
+                if program.insns.get(call).is_some_and(|insn| insn.is_pseudo_call()) =>
+            {
                 return Some(notes::since(&format!("R{regno} is not set before"), call, describe));
             }
             (Some(call), _) => {
@@ -70,10 +71,4 @@ impl History<'_> {
         }
         (call, passed)
     }
-}
-
-fn is_static_call(program: &Program, idx: usize) -> bool {
-    program.insns.get(idx).is_some_and(|insn| {
-        insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL
-    })
 }

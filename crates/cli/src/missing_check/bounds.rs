@@ -202,9 +202,7 @@ impl Dataflow<'_> {
             let whence = if given { "; it is an argument of this function" } else { "" };
             return Note { text: format!("{NEVER}{whence}"), at: None };
         };
-        let calls_own = program.insns.get(by).is_some_and(|insn| {
-            insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL
-        });
+        let calls_own = program.insns.get(by).is_some_and(|insn| insn.is_pseudo_call());
         match calls_own {
             true => since("it is the unknown result of a global function, called at", by, describe),
             // That insn has already been named.

@@ -2,8 +2,8 @@
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_CALL,
-    BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
+    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
 };
 use skep_program::Program;
 use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
@@ -135,8 +135,7 @@ impl CalledBack {
         let takes_address = |insn: &Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
         let at = program.insns.iter().position(takes_address)?;
         let calls = |(at, insn): (usize, &Insn)| {
-            let calls = insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL;
-            calls.then(|| at as i64 + 1 + i64::from(insn.imm))
+            insn.is_pseudo_call().then(|| at as i64 + 1 + i64::from(insn.imm))
         };
         let called: BTreeSet<i64> = program.insns.iter().enumerate().filter_map(calls).collect();
         let counted = called.len() + 1;

@@ -2,7 +2,7 @@
 
 use super::cost::{Cost, CostAt};
 use rustc_hash::FxHashMap;
-use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
+use skep_insn::code::BPF_PSEUDO_FUNC;
 use skep_program::Program;
 use std::ops::Range;
 
@@ -153,8 +153,7 @@ impl CallPaths {
 fn function_starts(program: &Program) -> Vec<u32> {
     let mut starts = vec![0];
     for (at, insn) in program.insns.iter().enumerate() {
-        let calls = insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL;
-        if calls || (insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC) {
+        if insn.is_pseudo_call() || (insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC) {
             let to = at as i64 + 1 + i64::from(insn.imm);
             starts.extend(u32::try_from(to).ok().filter(|&to| (to as usize) < program.insns.len()));
         }

@@ -4,7 +4,7 @@ use super::options::{FuncOptions, MapOptions, Options};
 use skep::btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId};
 use skep::insn::InsnIdx;
 use skep::insn::asm::Assembly;
-use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
+use skep::insn::code::BPF_PSEUDO_FUNC;
 use skep::program::FuncInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ fn subprogs(options: &Options, assembly: &Assembly) -> Vec<(u32, String)> {
         starts.extend(label.map(|label| label.insn.0));
     }
     for (at, insn) in (0i64..).zip(&assembly.insns) {
-        let call = insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL;
+        let call = insn.is_pseudo_call();
         let func = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
         if call || func {
             starts.push((at + 1 + i64::from(insn.imm)) as u32);

@@ -58,7 +58,7 @@ pub(crate) fn is_helper_call(insn: &Insn) -> bool {
 
 /// Whether `insn` calls a subprog. Kernel: `bpf_pseudo_call`.
 pub(crate) fn is_pseudo_call(insn: &Insn) -> bool {
-    insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL
+    insn.is_pseudo_call()
 }
 
 /// Whether `insn` calls a kfunc. Kernel: `bpf_pseudo_kfunc_call`.

@@ -166,8 +166,3 @@ pub(super) fn origin(
         _ => None,
     }
 }
-
-/// Whether it calls a function of the program.
-pub(super) fn is_call_of_function(insn: Insn) -> bool {
-    insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL
-}

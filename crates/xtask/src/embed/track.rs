@@ -241,7 +241,7 @@ impl Tracker {
                 .nodes
                 .get(at.child as usize)
                 .is_some_and(|it| it.depth > at.depth);
-            let steps = !(effect.branches || enters && flow::is_call_of_function(insn));
+            let steps = !(effect.branches || enters && insn.is_pseudo_call());
             if steps {
                 flow::step(insn, effect, (&mut level.places, self.addr));
             }
