@@ -77,13 +77,19 @@ impl std::error::Error for WalkError {}
 pub struct WalkRules {
     /// Inside a union, an access may extend into the next member.
     pub unions_run_on: bool,
-    /// Pointers in the elements of flexible arrays are trusted like others.
-    pub flexible_arrays_trusted: bool,
+    /// Pointers in the elements of flexible arrays are not trusted.
+    pub flexible_arrays_untrusted: bool,
+    /// Inside an element of a flexible array that is not trusted, too.
+    pub flexible_arrays_run_on: bool,
 }
 
 impl Default for WalkRules {
     fn default() -> WalkRules {
-        WalkRules { unions_run_on: true, flexible_arrays_trusted: true }
+        WalkRules {
+            unions_run_on: true,
+            flexible_arrays_untrusted: false,
+            flexible_arrays_run_on: false,
+        }
     }
 }
 
@@ -291,8 +297,10 @@ impl<'a> At<'a> {
         if !elem.kind().is_composite() || bytes == 0 {
             return Err(beyond());
         }
-        let untrusted = self.untrusted || !self.rules.flexible_arrays_trusted;
-        Ok(Found::Inside(At { t: elem, off: (self.off - start) % bytes, untrusted, ..self }))
+        let mut rules = self.rules;
+        rules.unions_run_on &= self.untrusted || rules.flexible_arrays_run_on;
+        let untrusted = self.untrusted || rules.flexible_arrays_untrusted;
+        Ok(Found::Inside(At { t: elem, off: (self.off - start) % bytes, untrusted, rules, ..self }))
     }
 }
 

@@ -30,7 +30,8 @@ fn the_running_kernel_answers_as_its_release() {
         return;
     }
     for rule in BEHAVIOURS {
-        if let Some(holds) = answers.holds(rule.name) {
+        let builds_agree = !rule.differs_between_builds(kernel.release());
+        if let Some(holds) = answers.holds(rule.name).filter(|_| builds_agree) {
             assert_eq!(holds, rule.holds_on(kernel.release()), "{}", rule.name);
         }
     }

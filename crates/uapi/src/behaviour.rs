@@ -80,12 +80,23 @@ impl Behaviour {
     /// Whether the witness shows the rule there: on some kernels it is a different program, because
     /// of their types.
     pub fn is_shown_on(&self, release: &str) -> bool {
-        matches!(self.marks.as_bytes()[column_of(release)], b'+' | b'.')
+        !matches!(self.marks.as_bytes()[column_of(release)], b'*' | b'-')
+    }
+
+    /// Whether builds of this release differ in it, so that only the kernel itself can tell.
+    pub fn differs_between_builds(&self, release: &str) -> bool {
+        let mark = self.marks.as_bytes()[column_of(release)];
+        matches!(mark, SOME_BUILDS_REFUSE | SOME_BUILDS_ACCEPT)
     }
 }
 
+/// Marks of rules that some builds of a release have and others lack. Unless the kernel itself is
+/// asked, the rule that refuses more is used.
+const SOME_BUILDS_REFUSE: u8 = b'~';
+const SOME_BUILDS_ACCEPT: u8 = b'?';
+
 const fn holds(marks: &str, column: usize) -> bool {
-    matches!(marks.as_bytes()[column], b'+' | b'*')
+    matches!(marks.as_bytes()[column], b'+' | b'*' | SOME_BUILDS_REFUSE)
 }
 
 /// The column of the release, or of the one before it.
@@ -194,8 +205,9 @@ impl Default for Behaviours {
 }
 
 // One mark a kernel: `+` if it holds, `.` if not; `*` and `-` are the same where the witness does
-// not show it. The kernels: 5.10, 6.1, 6.12, 6.16, 6.17, 6.18.15, 6.18.44, 6.19, 7.0, 7.1, 7.2,
-// 7.3. Then what the witness shows, and the witness.
+// not show it; `~` and `?` if only some builds have it, which then refuse or accept more. The
+// kernels: 5.10, 6.1, 6.12, 6.16, 6.17, 6.18.15, 6.18.44, 6.19, 7.0, 7.1, 7.2, 7.3. Then what the
+// witness shows, and the witness.
 #[rustfmt::skip]
 behaviours! {
     sockmaps_changed_by_packets "+++++++++++." Accepted,
@@ -463,13 +475,16 @@ behaviours! {
     timers_under_rcu "--...+++++++" Accepted,
         "witnesses/timers.bpf.o" "acquires"
         "The callback of a timer is an RCU section, in sleepable programs too."
-    kfuncs_want_trust "--....+.++++" Refused,
+    kfuncs_want_trust "--....~.++++" Refused,
         "witnesses/trusting.bpf.o" "copies_to_null"
         "All kfuncs want trusted arguments (else: those with a flag)."
-    flexible_arrays_untrusted "--....+....." Accepted,
+    flexible_arrays_untrusted "--....~....." Accepted,
         "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
         "Pointers in the elements of a flexible array are not trusted."
-    syscall_helpers_sleep "--+...+...++" Refused,
+    flexible_arrays_run_on "--....?....." Accepted,
+        "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
+        "A load inside such an element may extend into the next member."
+    syscall_helpers_sleep "--+...~...++" Refused,
         "witnesses/syscalls.bpf.o" "closes"
         "The helpers for system calls and for finding types sleep."
     rcu_outlives_section "...........+" Accepted,
@@ -647,12 +662,8 @@ mod tests {
     fn every_row_has_a_mark_for_each_kernel() {
         for row in BEHAVIOURS {
             assert_eq!(row.marks.len(), COLUMNS.len(), "{}", row.name);
-            let both = row.marks.contains('+') && row.marks.contains('.');
-            assert!(
-                both && row.marks.bytes().all(|it| matches!(it, b'+' | b'.' | b'-' | b'*')),
-                "{}",
-                row.name
-            );
+            let both = row.marks.contains(['+', '~', '?']) && row.marks.contains('.');
+            assert!(both && row.marks.bytes().all(|it| b"+.-*~?".contains(&it)), "{}", row.name);
         }
     }
 

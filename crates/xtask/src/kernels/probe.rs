@@ -4,6 +4,7 @@
 use super::Machine;
 use super::folder::{config, folder};
 use super::guest::Guest;
+use crate::objects;
 use crate::outcome::Ended;
 use skep::Kernel;
 use skep::btf::LATER_KINDS;
@@ -29,23 +30,12 @@ pub(crate) struct Args {
 /// Time limit for loading a small program.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Statistics, and the message of a refusal.
-const LOG_LEVEL: u32 = 4;
-
 /// The guest kernel's result for a program.
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
-    let load = match Load::new(program, LOG_LEVEL) {
-        Ok(load) => load,
-        Err(message) => return Ok(Judged { message, ..Judged::default() }),
-    };
-    let told = guest.load(load, program.btf.as_ref(), LIMIT)?;
-    Ok(Judged {
-        judged: told.judged,
-        accepted: told.accepted,
-        with_btf: told.with_btf,
-        insns: told.insns(),
-        message: told.message(),
-    })
+    match Load::new(program, objects::MESSAGE_AND_STATISTICS) {
+        Ok(load) => Ok(objects::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
+        Err(message) => Ok(objects::not_judged(message)),
+    }
 }
 
 /// Kinds of BTF that the kernel refuses: a program with such a type is loaded without its BTF.

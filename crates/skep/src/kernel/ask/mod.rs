@@ -17,8 +17,9 @@ pub use questions::{Calls, Question, calls, insns_named, questions};
 pub use witnesses::packed as witnesses_packed;
 
 use super::Kernel;
+use crate::Host;
 use skep_program::Program;
-use skep_uapi::{Behaviour, Shows};
+use skep_uapi::{BEHAVIOURS, Behaviour, Shows};
 
 /// The kernel's result for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,18 @@ impl Judged {
 const NOT_PERMITTED: &str =
     "not permitted (root, or CAP_BPF with CAP_PERFMON and CAP_NET_ADMIN; before 5.11 ulimit -l)";
 
+impl Host {
+    /// The running kernel, with the rules in which builds of its release differ as it answers them;
+    /// `judge` loads into it. Rules for which it gives no answer stay.
+    pub fn of_this_build(mut self, release: &str, judge: &mut Judge<'_>) -> Host {
+        let mut answers = Answers::default();
+        let differ = BEHAVIOURS.iter().filter(|row| row.differs_between_builds(release));
+        witnesses::ask(&self, &differ.collect::<Vec<_>>(), &mut answers, judge);
+        answers.correct(&mut self.behaviours);
+        self
+    }
+}
+
 impl Kernel {
     /// The kernel, with the results of probing it; `judge` loads into that kernel.
     ///
@@ -87,7 +100,8 @@ impl Kernel {
         for asked in calls(btf) {
             answers.calls(asked, judge);
         }
-        witnesses::ask(&self, &mut answers, judge);
+        let shown = BEHAVIOURS.iter().filter(|row| row.is_shown_on(&self.release));
+        witnesses::ask(&self.host(), &shown.collect::<Vec<_>>(), &mut answers, judge);
         Ok(Kernel { answers: Some(answers.into()), ..self })
     }
 
@@ -107,8 +121,9 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KernelBtf;
     use crate::kernel::Item;
-    use skep_uapi::{BEHAVIOURS, ProgType};
+    use skep_uapi::{Behaviours, ProgType};
 
     fn asked(judge: &mut Judge<'_>) -> Result<Kernel, String> {
         Kernel::open("6.12").expect("a kernel").asked(judge)
@@ -116,6 +131,36 @@ mod tests {
 
     fn accepted() -> Judged {
         Judged { judged: true, accepted: true, with_btf: true, ..Judged::default() }
+    }
+
+    #[test]
+    fn a_build_is_asked_only_what_differs_between_builds() {
+        const RELEASE: &str = "6.18.44-any";
+        // The witnesses need a kernel's BTF: with that of 6.18, all of them are asked.
+        let host = Host::read(&KernelBtf::Running).expect("this machine");
+        let (is_6_18, rules) = (host.kernel_version >> 8 == 0x612, Behaviours::of_release(RELEASE));
+        let host = Host { behaviours: rules, ..host };
+        let mut asked = Vec::new();
+        let older = host.clone().of_this_build(RELEASE, &mut |program| {
+            asked.push(program.name.clone());
+            accepted()
+        });
+        let differ = BEHAVIOURS.iter().filter(|row| row.differs_between_builds(RELEASE));
+        let mut count = 0;
+        for row in differ {
+            count += 1;
+            let holds = match asked.iter().any(|name| *name == row.witness.1) {
+                true => row.shows == Shows::Accepted,
+                false => row.holds_on(RELEASE),
+            };
+            assert_eq!(older.behaviours.get(row.name), Some(holds), "{}", row.name);
+        }
+        assert_eq!(count, 4);
+        assert!(asked.len() == count || !is_6_18 || host.kernel_btf.is_none(), "{asked:?}");
+        // What is not answered is the rule that refuses more.
+        let silent = host.of_this_build(RELEASE, &mut |_| Judged::default()).behaviours;
+        assert_eq!(silent, rules);
+        assert!(silent.syscall_helpers_sleep && !silent.flexible_arrays_run_on);
     }
 
     #[test]

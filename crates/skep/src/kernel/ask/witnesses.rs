@@ -4,12 +4,12 @@
 //! Written by `cargo xtask kernels probe --write-witnesses`; a test compares it with those objects.
 
 use super::{Answers, Judge};
-use crate::kernel::Kernel;
+use crate::Host;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use skep_object::Object;
-use skep_uapi::BEHAVIOURS;
+use skep_uapi::Behaviour;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -44,14 +44,16 @@ fn unpacked() -> BTreeMap<String, Vec<u8>> {
     objects
 }
 
-/// Probes the rules whose witness is conclusive on such a kernel.
-pub(super) fn ask(kernel: &Kernel, answers: &mut Answers, judge: &mut Judge<'_>) {
-    let host = kernel.host();
+/// Probes these rules by their witnesses, opened for this host.
+pub(super) fn ask(host: &Host, rules: &[&Behaviour], answers: &mut Answers, judge: &mut Judge<'_>) {
     for (name, bytes) in unpacked() {
+        let of_object: Vec<_> = rules.iter().filter(|row| row.witness.0 == name).collect();
+        if of_object.is_empty() {
+            continue;
+        }
         let options = host.open_options(Path::new(&name));
         let Ok(object) = Object::open(&bytes, &options) else { continue };
-        let of_object = BEHAVIOURS.iter().filter(|row| row.witness.0 == name);
-        for row in of_object.filter(|row| row.is_shown_on(&kernel.release)) {
+        for row in of_object {
             let entry = object.programs.iter().find(|entry| entry.name == row.witness.1);
             let Some(Ok(program)) = entry.map(|entry| &entry.program) else { continue };
             let told = judge(program);
@@ -65,6 +67,7 @@ pub(super) fn ask(kernel: &Kernel, answers: &mut Answers, judge: &mut Judge<'_>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_uapi::BEHAVIOURS;
 
     #[test]
     fn every_object_that_is_packed_has_a_witness_in_it() {

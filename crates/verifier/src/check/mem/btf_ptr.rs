@@ -159,15 +159,14 @@ fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
 
 fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
     let rules = env.facts.rules();
-    let (unions_run_on, flexible_arrays_trusted) =
-        (rules.unions_run_on, !rules.flexible_arrays_untrusted);
+    let walk_rules = WalkRules {
+        unions_run_on: rules.unions_run_on,
+        flexible_arrays_untrusted: rules.flexible_arrays_untrusted,
+        flexible_arrays_run_on: rules.flexible_arrays_run_on,
+    };
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
-    match btf.struct_access_by(
-        WalkRules { unions_run_on, flexible_arrays_trusted },
-        id,
-        (off as u32, size as u32),
-    ) {
+    match btf.struct_access_by(walk_rules, id, (off as u32, size as u32)) {
         Err(why @ WalkError::NoField(_)) => reject!(EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar) if !env.facts.rules().numbers_at_the_end && is_beyond() => {
