@@ -1,5 +1,6 @@
 //! Our verifier for comparisons: it always returns a result, even after a panic.
 
+use crate::judge;
 use skep::kernel::{Needs, Refused};
 use skep::program::Program;
 use skep::uapi::KernelProfile;
@@ -85,7 +86,7 @@ pub fn verify(program: &Program, log_level: u32) -> Ours {
 
 /// As [`verify`], for a loader with these privileges.
 pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)) -> Ours {
-    verify_on(HOST.get_or_init(skep::host_facts), program, (log_level, privileges))
+    verify_on(judged_by(), program, (log_level, privileges))
 }
 
 /// As [`verify_with`] without a log, for a walk of at most `insns_max` insns: longer ones are
@@ -93,11 +94,8 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
 pub fn verify_within(program: &Program, privileges: Privileges, insns_max: u64) -> Ours {
     let insns_max = u32::try_from(insns_max).unwrap_or(u32::MAX);
     let profile = KernelProfile { insns_max, ..KernelProfile::v6_18() };
-    let config = HOST.get_or_init(skep::host_facts).configure(Config {
-        log_level: 4,
-        privileges,
-        ..Config::privileged(profile)
-    });
+    let config =
+        judged_by().configure(Config { log_level: 4, privileges, ..Config::privileged(profile) });
     contained(|| Ours::from(skep_verifier::verify(program, &config)))
 }
 
@@ -175,7 +173,7 @@ fn contained(verify: impl FnOnce() -> Ours) -> Ours {
 /// The verified program; an error if it does not verify.
 pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
     use skep_verifier::Verdict as V;
-    let host = HOST.get_or_init(skep::host_facts);
+    let host = judged_by();
     let config = host.configure(Config::privileged(KernelProfile::v6_18()));
     match skep_verifier::verify(program, &config).verdict {
         V::Accepted(verified) => Ok(*verified),
@@ -186,8 +184,14 @@ pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
     }
 }
 
-/// The host, whose kernel is compared with.
-static HOST: OnceLock<Host> = OnceLock::new();
+/// The host, whose kernel is compared with; without BTF, which the programs bring.
+fn judged_by() -> &'static Host {
+    static HOST: OnceLock<Host> = OnceLock::new();
+    HOST.get_or_init(|| Host {
+        kernel_btf: None,
+        ..judge::host().unwrap_or_else(|_| skep::host_facts())
+    })
+}
 
 /// Maximum length of a compared log: the kernel's maximum.
 const LOG_BYTES_MAX: usize = 1 << 30;

@@ -1,11 +1,7 @@
 //! Finding object files for a command, and opening them for this host.
 
-use skep::kernel::Judged;
 use skep::object::{Object, OpenOptions};
-use skep::uapi::KernelProfile;
-use skep::{Host, KernelBtf, Loader};
-use skep_kernel::wire::{Load, LoadResult};
-use skep_kernel::{bpf, reference};
+use skep::{Host, Loader};
 use std::path::{Path, PathBuf};
 
 /// Files as given, and for folders all `*.o` below them, following links; sorted, so that results
@@ -44,36 +40,9 @@ pub(crate) fn open(path: &Path, host: &Host) -> Result<Object, String> {
     Object::open(&bytes, &options).map_err(|e| e.to_string())
 }
 
-/// The running machine, as objects are loaded against it. Where builds of the same release differ,
-/// its kernel is asked.
+/// The running machine, as objects are loaded against it.
 pub(crate) fn host() -> Result<Host, String> {
-    let host = Host::read(&KernelBtf::Running).map_err(|e| e.to_string())?;
-    if reference::answers(&KernelProfile::v6_18()).is_err() {
-        return Ok(host);
-    }
-    Ok(host.of_this_build(&bpf::release(), &mut |program| {
-        let load = Load::new(program, MESSAGE_AND_STATISTICS);
-        load.map_or_else(not_judged, |load| judged(&load.load_here()))
-    }))
-}
-
-/// The log level for the message of a refusal, and statistics.
-pub(crate) const MESSAGE_AND_STATISTICS: u32 = 4;
-
-/// What a kernel that was loaded into told.
-pub(crate) fn judged(told: &LoadResult) -> Judged {
-    Judged {
-        judged: told.judged,
-        accepted: told.accepted,
-        with_btf: told.with_btf,
-        insns: told.insns(),
-        message: told.message(),
-    }
-}
-
-/// A program that cannot be handed to a kernel, and why.
-pub(crate) fn not_judged(message: String) -> Judged {
-    Judged { message, ..Judged::default() }
+    skep_testkit::judge::host().map_err(|e| e.to_string())
 }
 
 /// The last two parts of a path: `v3/loop1.bpf.o`, the name of an object in tables and baselines.

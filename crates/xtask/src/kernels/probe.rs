@@ -4,7 +4,6 @@
 use super::Machine;
 use super::folder::{config, folder};
 use super::guest::Guest;
-use crate::objects;
 use crate::outcome::Ended;
 use skep::Kernel;
 use skep::btf::LATER_KINDS;
@@ -14,6 +13,7 @@ use skep::program::Program;
 use skep::uapi::helper::HookKey;
 use skep::uapi::{BEHAVIOURS, nearest_asked, not_yet};
 use skep_kernel::wire::Load;
+use skep_testkit::judge;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -32,9 +32,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// The guest kernel's result for a program.
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
-    match Load::new(program, objects::MESSAGE_AND_STATISTICS) {
-        Ok(load) => Ok(objects::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
-        Err(message) => Ok(objects::not_judged(message)),
+    match Load::new(program, judge::MESSAGE_AND_STATISTICS) {
+        Ok(load) => Ok(judge::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
+        Err(message) => Ok(judge::not_judged(message)),
     }
 }
 
