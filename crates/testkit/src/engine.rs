@@ -1,6 +1,6 @@
 //! Our verifier for comparisons: it always returns a result, even after a panic.
 
-use crate::judge;
+use crate::host;
 use skep::kernel::{Needs, Refused};
 use skep::program::Program;
 use skep::uapi::KernelProfile;
@@ -189,7 +189,7 @@ fn judged_by() -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| Host {
         kernel_btf: None,
-        ..judge::host().unwrap_or_else(|_| skep::host_facts())
+        ..host::here().unwrap_or_else(|_| skep::host_facts())
     })
 }
 

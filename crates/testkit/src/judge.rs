@@ -6,12 +6,9 @@
 
 use crate::suite::{self, Case};
 use skep::btf::{Btf, BtfBuilder};
-use skep::kernel::Judged;
 use skep::uapi::KernelProfile;
 use skep::{Host, KernelBtf};
-use skep_kernel::bpf;
 use skep_kernel::reference::{self, Absent};
-use skep_kernel::wire::{Load, LoadResult};
 use std::sync::Arc;
 
 /// Names of kernel structs that a module has too, with a different size: a lookup of the kernel's
@@ -28,42 +25,6 @@ pub struct Judge {
     pub answers: Result<(), Absent>,
     /// Its BTF, or the reason why there is none.
     pub btf: Result<Arc<Btf>, String>,
-}
-
-/// The running machine. Where builds of the kernel's release differ, the kernel is asked which of
-/// their rules it has; without access to bpf(2) it has those that refuse more.
-///
-/// # Errors
-///
-/// The kernel's BTF is malformed.
-pub fn host() -> Result<Host, skep::Error> {
-    let host = Host::read(&KernelBtf::Running)?;
-    if reference::answers(&KernelProfile::v6_18()).is_err() {
-        return Ok(host);
-    }
-    Ok(host.of_this_build(&bpf::release(), &mut |program| {
-        let load = Load::new(program, MESSAGE_AND_STATISTICS);
-        load.map_or_else(not_judged, |load| judged(&load.load_here()))
-    }))
-}
-
-/// The log level for the message of a refusal, and statistics.
-pub const MESSAGE_AND_STATISTICS: u32 = 4;
-
-/// The result of loading a program, as probes take it.
-pub fn judged(told: &LoadResult) -> Judged {
-    Judged {
-        judged: told.judged,
-        accepted: told.accepted,
-        with_btf: told.with_btf,
-        insns: told.insns(),
-        message: told.message(),
-    }
-}
-
-/// The same for a program that cannot be handed to a kernel, for this reason.
-pub fn not_judged(message: String) -> Judged {
-    Judged { message, ..Judged::default() }
 }
 
 impl Judge {

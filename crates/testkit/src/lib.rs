@@ -9,6 +9,7 @@
 pub mod engine;
 pub mod exec;
 pub mod forked;
+pub mod host;
 pub mod judge;
 pub mod rng;
 pub mod suite;

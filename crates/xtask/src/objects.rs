@@ -42,7 +42,7 @@ pub(crate) fn open(path: &Path, host: &Host) -> Result<Object, String> {
 
 /// The running machine, as objects are loaded against it.
 pub(crate) fn host() -> Result<Host, String> {
-    skep_testkit::judge::host().map_err(|e| e.to_string())
+    skep_testkit::host::here().map_err(|e| e.to_string())
 }
 
 /// The last two parts of a path: `v3/loop1.bpf.o`, the name of an object in tables and baselines.

@@ -1,7 +1,9 @@
 //! `cargo xtask bench guard`: compares callgrind's instruction counts of the stress and hostile
 //! programs with those in `tests/callgrind.toml`.
 //!
-//! Counts are the same in every run of one binary on one machine, so this does not measure time.
+//! Counted is the build of the tests: its counts are a fifth above those of a release, grow with
+//! them, and nothing has to be compiled for it. Counts are the same in every run of one binary on
+//! one machine, so this does not measure time.
 //! They depend on the compiler, whose version is recorded; with another version the check is
 //! skipped. They depend slightly on the C library, which selects its memory functions by CPU
 //! features, and on valgrind, which emulates a CPU. These are recorded too, but do not excuse a
@@ -138,22 +140,33 @@ fn compare(stored: &Record, now: &Record) -> usize {
     worse
 }
 
-/// Builds skep and counts its instructions.
+/// Counts the instructions, of each shape in a process of its own.
 fn count() -> Result<BTreeMap<String, u64>, Box<dyn std::error::Error>> {
-    let mut command = Command::new(super::release::skep_bench_in_release()?);
-    command.current_dir(crate::root());
-    command.args(["verify", "--btf=none", "--callgrind", "--json"]).args(SHAPES);
-    let output = command.stderr(std::process::Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err("skep-bench verify --callgrind failed".into());
-    }
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let programs = answer["programs"].as_array().cloned().unwrap_or_default();
-    let count = |program: &serde_json::Value| {
-        let name = program["program"].as_str()?.to_owned();
-        Some((name, program["sides"][0]["instructions"].as_u64()?))
+    let binary = super::release::skep_bench_of_tests()?;
+    let of_shape = |shape| {
+        let mut command = Command::new(&binary);
+        command.current_dir(crate::root());
+        command.args(["verify", "--btf=none", "--callgrind", "--json", shape]);
+        command.stderr(std::process::Stdio::inherit()).output()
     };
-    Ok(programs.iter().filter_map(count).collect())
+    let outputs = std::thread::scope(|scope| {
+        let started = SHAPES.map(|shape| scope.spawn(move || of_shape(shape)));
+        started.map(|it| it.join().unwrap_or_else(|_| Err(std::io::Error::other("it panicked"))))
+    });
+    let mut counts = BTreeMap::new();
+    for output in outputs {
+        let output = output?;
+        if !output.status.success() {
+            return Err("skep-bench verify --callgrind failed".into());
+        }
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let programs = answer["programs"].as_array().into_iter().flatten();
+        counts.extend(programs.filter_map(|program| {
+            let name = program["program"].as_str()?.to_owned();
+            Some((name, program["sides"][0]["instructions"].as_u64()?))
+        }));
+    }
+    Ok(counts)
 }
 
 /// `rustc 1.95.0 x86_64`.

@@ -1,4 +1,4 @@
-//! Building the binaries that are measured, in release mode.
+//! Building the binaries that are measured: in release mode, or as the tests are built.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -20,10 +20,20 @@ pub(super) fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Err
     in_release("skep-bench")
 }
 
+/// The binary `skep-bench`, as `cargo test` of the workspace has built it.
+pub(super) fn skep_bench_of_tests() -> Result<PathBuf, Box<dyn std::error::Error>> {
+    built(&["--workspace", "--bin=skep-bench"])
+}
+
 /// The binary of a package.
 fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    built(&["--release", "-p", package])
+}
+
+/// The binary that cargo builds with these arguments.
+fn built(arguments: &[&str]) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let mut build = cargo();
-    build.args(["build", "--release", "-p", package, "--message-format=json"]);
+    build.args(["build", "--locked", "--message-format=json"]).args(arguments);
     let output = build.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8(output.stdout)?;
     let executable = |line: &str| {

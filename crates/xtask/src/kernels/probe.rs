@@ -13,7 +13,7 @@ use skep::program::Program;
 use skep::uapi::helper::HookKey;
 use skep::uapi::{BEHAVIOURS, nearest_asked, not_yet};
 use skep_kernel::wire::Load;
-use skep_testkit::judge;
+use skep_testkit::host;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -32,9 +32,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// The guest kernel's result for a program.
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
-    match Load::new(program, judge::MESSAGE_AND_STATISTICS) {
-        Ok(load) => Ok(judge::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
-        Err(message) => Ok(judge::not_judged(message)),
+    match Load::new(program, host::MESSAGE_AND_STATISTICS) {
+        Ok(load) => Ok(host::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
+        Err(message) => Ok(host::not_judged(message)),
     }
 }
 
