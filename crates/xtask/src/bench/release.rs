@@ -22,23 +22,25 @@ pub(super) fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Err
 
 /// The binary `skep-bench`, as `cargo test` of the workspace has built it.
 pub(super) fn skep_bench_of_tests() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    built(&["--workspace", "--bin=skep-bench"])
+    built("skep-bench", &["test", "--no-run", "--workspace"])
 }
 
 /// The binary of a package.
 fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    built(&["--release", "-p", package])
+    let binary = if package == "skep-cli" { "skep" } else { package };
+    built(binary, &["build", "--release", "-p", package])
 }
 
-/// The binary that cargo builds with these arguments.
-fn built(arguments: &[&str]) -> Result<PathBuf, Box<dyn std::error::Error>> {
+/// The binary of this name that cargo builds with these arguments.
+fn built(name: &str, arguments: &[&str]) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let mut build = cargo();
-    build.args(["build", "--locked", "--message-format=json"]).args(arguments);
+    build.args(arguments).args(["--locked", "--message-format=json"]);
     let output = build.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8(output.stdout)?;
     let executable = |line: &str| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        message["executable"].as_str().map(PathBuf::from)
+        let is_it = message["target"]["name"] == name && message["profile"]["test"] == false;
+        message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
     };
     Ok(text.lines().rev().find_map(executable).ok_or("cargo built no binary")?)
 }
