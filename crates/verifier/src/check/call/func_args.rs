@@ -184,8 +184,7 @@ fn describe_untrusted(facts: &Facts<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
     if tags != Tags::UNTRUSTED {
         reject!(EINVAL, FuncFault::UntrustedTagCombined { i });
     }
-    let primitive = matches!(to.kind(), Kind::Void | Kind::Int) || to.kind().is_any_enum();
-    if primitive {
+    if is_primitive(to) {
         return Ok(SubArg::Mem { size: 0, flags: F::MEM_RDONLY | F::PTR_UNTRUSTED });
     }
     let id = kernel_type(facts, i, to)?;
@@ -197,6 +196,20 @@ fn describe_untrusted(facts: &Facts<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
         reject!(EINVAL, FuncFault::UntrustedTarget { i, kind: kind.into(), name: name.into() });
     }
     Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
+}
+
+/// Whether any memory may be passed as such. An integer with fewer bits than its bytes hold is looked
+/// for among the kernel's types, like a struct.
+fn is_primitive(ty: Type<'_>) -> bool {
+    let is_whole = || {
+        let bytes = ty.stated_size().unwrap_or(0);
+        let is_whole = bytes.checked_mul(8) == Some(ty.int_bits().into());
+        is_whole && ty.int_bit_offset() == 0 && bytes.is_power_of_two() && bytes <= 16
+    };
+    match ty.kind() {
+        Kind::Int => is_whole(),
+        kind => kind == Kind::Void || kind.is_any_enum(),
+    }
 }
 
 /// The kernel type of that name, without the flavour after `___`; a module's type only if the
@@ -290,4 +303,28 @@ fn validate_ctx_type(facts: &Facts<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
         reject!(EINVAL, FuncFault::CtxOtherStruct { i, ctx: ctx.into() });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BTF with one `INT u64` of 8 bytes and this data word: encoding, bit offset, bits.
+    fn u64_with(data: u32) -> Btf {
+        let strings = b"\0u64\0";
+        let types = [1, (Kind::Int as u32) << 24, 8, data];
+        let header = [1 << 16 | 0xeb9f, 24, 0, 16, 16, strings.len() as u32];
+        let words = header.into_iter().chain(types).flat_map(u32::to_ne_bytes);
+        let bytes: Vec<u8> = words.chain(strings.iter().copied()).collect();
+        Btf::parse(&bytes).expect("a type")
+    }
+
+    #[test]
+    fn an_integer_with_fewer_bits_than_bytes_is_no_memory() {
+        // 3 bits of 8 bytes: found by mutants, refused by 6.18.44 as a type that it does not have.
+        for (data, primitive) in [(64, true), (3, false), (1 << 16 | 64, false), (63, false)] {
+            assert_eq!(is_primitive(u64_with(data).ty(TypeId(1))), primitive, "{data:#x}");
+        }
+        assert!(is_primitive(u64_with(64).ty(TypeId::VOID)));
+    }
 }
