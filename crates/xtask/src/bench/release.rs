@@ -35,6 +35,8 @@ fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
 fn built(name: &str, arguments: &[&str]) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let mut build = cargo();
     build.args(arguments).args(["--locked", "--message-format=json"]);
+    // Incremental builds are divided differently, which changes instruction counts.
+    build.env("CARGO_INCREMENTAL", "0");
     let output = build.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8(output.stdout)?;
     let executable = |line: &str| {

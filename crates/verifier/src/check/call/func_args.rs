@@ -198,8 +198,8 @@ fn describe_untrusted(facts: &Facts<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
     Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
 }
 
-/// Whether any memory may be passed as such. An integer with fewer bits than its bytes hold is looked
-/// for among the kernel's types, like a struct.
+/// Whether any memory may be passed as such. An integer with fewer bits than its bytes hold is
+/// looked for among the kernel's types, like a struct.
 fn is_primitive(ty: Type<'_>) -> bool {
     let is_whole = || {
         let bytes = ty.stated_size().unwrap_or(0);
