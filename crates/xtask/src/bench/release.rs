@@ -12,23 +12,17 @@ pub(super) fn cargo() -> Command {
 
 /// The binary `skep`, built in release mode.
 pub(super) fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    in_release("skep-cli")
+    built("skep", &["build", "--release", "-p", "skep-cli"])
 }
 
 /// The binary `skep-bench`, built in release mode.
 pub(super) fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
-    in_release("skep-bench")
+    built("skep-bench", &["build", "--release", "-p", "skep-bench"])
 }
 
 /// The binary `skep-bench`, as `cargo test` of the workspace has built it.
 pub(super) fn skep_bench_of_tests() -> Result<PathBuf, Box<dyn std::error::Error>> {
     built("skep-bench", &["test", "--no-run", "--workspace"])
-}
-
-/// The binary of a package.
-fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let binary = if package == "skep-cli" { "skep" } else { package };
-    built(binary, &["build", "--release", "-p", package])
 }
 
 /// The binary of this name that cargo builds with these arguments.
