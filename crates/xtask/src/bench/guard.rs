@@ -1,8 +1,8 @@
 //! `cargo xtask bench guard`: compares callgrind's instruction counts of the stress and hostile
 //! programs with those in `tests/callgrind.toml`.
 //!
-//! Counted is the build of the tests, for which nothing has to be compiled: its counts are 16 to 62 %
-//! above those of a release. Counts are the same in every run of one binary on
+//! Counted is the build of the tests, for which nothing has to be compiled: its counts are 16 to 62
+//! % above those of a release. Counts are the same in every run of one binary on
 //! one machine, so this does not measure time.
 //! They depend on the compiler, whose version is recorded; with another version the check is
 //! skipped. They depend slightly on the C library, which selects its memory functions by CPU
