@@ -196,8 +196,9 @@ fn is_iterator(func: Type<'_>) -> bool {
         && btf.skip_modifiers(ptr.target_id()).name() == "bpf_iter_meta"
 }
 
-/// A tracing program with an attach type of LSM programs is rejected, but only after the walk.
-pub(crate) fn check_attach_of_walked(facts: &Facts<'_>) -> Check {
+/// A tracing program with an attach type of LSM programs has no rule for its result: it is rejected
+/// where it first ends.
+pub(crate) fn check_attach_of_result(facts: &Facts<'_>) -> Check {
     let attach = facts.prog.attach_type();
     let lsm = matches!(attach, Some(AttachType::LsmMac | AttachType::LsmCgroup));
     if facts.prog.prog_type == ProgType::Tracing && lsm {

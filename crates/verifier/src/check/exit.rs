@@ -6,6 +6,7 @@
 use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
 use super::struct_ops::Target;
+use crate::check::attach::check_attach_of_result;
 use crate::check::fields::check_fields;
 use crate::env::{Env, Facts, InsnFlags};
 use crate::explore::next::Next;
@@ -178,6 +179,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         }
         return Ok(());
     }
+    check_attach_of_result(env.facts)?;
     let (range, is_32bit) = match retval_rule(prog_type, env.facts.prog.expected_attach_type) {
         _ if prog_type == ProgType::StructOps && returned_type.is_some() => {
             (RetRange { min: 0, max: 0 }, false)

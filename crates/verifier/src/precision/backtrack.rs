@@ -6,7 +6,7 @@ use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
 use crate::precision::backtrack_state::{BacktrackError, BacktrackState, RegMask, SlotMask};
-use crate::rejection::{CallFault, Stop, Word, errno};
+use crate::rejection::{CallFault, Word};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -202,18 +202,17 @@ impl Env<'_> {
 /// Registers that should have been found already are still looked for: a callback ended in a tail
 /// call or a legacy packet load, and the way back did not enter it as it does at an `exit`.
 fn unexpected(what: Word, regs: u16) -> BacktrackError {
-    let kind = CallFault::CallbackRegs { what, regs };
-    BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind))
+    BacktrackError::refuse(CallFault::CallbackRegs { what, regs })
 }
 
 /// When backtracking leaves a frame, only arguments may still be tracked in it.
-fn check_left_over(bt: &BacktrackState, what: &str) -> Result<(), BacktrackError> {
+fn check_left_over(bt: &BacktrackState, what: Word) -> Result<(), BacktrackError> {
     let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
     if regs & !ARGS != 0 {
-        return Err(BacktrackError::bug(format!("{what} unexpected regs {regs:x}")));
+        return Err(unexpected(what, regs));
     }
     if slots != 0 {
-        return Err(BacktrackError::bug(format!("{what} leftover stack slots {slots:x}")));
+        return Err(BacktrackError::refuse(CallFault::CallbackSlots { what, slots }));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The registers and slots being tracked back, and how the log prints them.
 
-use crate::rejection::Stop;
+use crate::rejection::{CallFault, Stop, errno};
 use crate::state::history::JmpEntry;
 use std::fmt;
 
@@ -45,7 +45,8 @@ impl BacktrackState {
     #[inline]
     pub(super) fn enter_subprog(&mut self) -> Result<(), BacktrackError> {
         if self.frame == 7 {
-            return Err(BacktrackError::bug("subprog enter from frame 7".to_string()));
+            let frame = self.frame;
+            return Err(BacktrackError::refuse(CallFault::CallbackFrame { to: "enter", frame }));
         }
         self.frame += 1;
         Ok(())
@@ -53,7 +54,8 @@ impl BacktrackState {
     #[inline]
     pub(super) fn exit_subprog(&mut self) -> Result<(), BacktrackError> {
         if self.frame == 0 {
-            return Err(BacktrackError::bug("subprog exit from frame 0".to_string()));
+            let frame = self.frame;
+            return Err(BacktrackError::refuse(CallFault::CallbackFrame { to: "exit", frame }));
         }
         self.frame -= 1;
         Ok(())
@@ -88,6 +90,12 @@ pub(crate) enum BacktrackError {
 }
 
 impl BacktrackError {
+    /// The kernel, too, finds that it does not know the way back.
+    #[cold]
+    pub(crate) fn refuse(kind: CallFault) -> BacktrackError {
+        BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind))
+    }
+
     pub(crate) fn bug(message: String) -> BacktrackError {
         BacktrackError::Stop(Stop::Bug(format!("backtracking: {message}")))
     }

@@ -80,6 +80,10 @@ kinds! {
             "verifier bug: backtracking misuse";
         CallbackRegs { what: Word, regs: u16 } "callback-leaves-registers"
             "verifier bug: {what} unexpected regs {regs:x}";
+        CallbackSlots { what: Word, slots: u64 } "callback-leaves-slots"
+            "verifier bug: {what} leftover stack slots {slots:x}";
+        CallbackFrame { to: Word, frame: usize } "callback-leaves-frame"
+            "verifier bug: subprog {to} from frame {frame}";
         MapWithoutCallback "callback-not-for-map"
             "callback function not allowed for map";
         TooManyAsync { waiting: usize } "too-many-waiting-branches"

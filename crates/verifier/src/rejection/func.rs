@@ -34,6 +34,8 @@ kinds! {
             "arg#{i} has type {kind} '{name}', but only struct or primitive types are allowed";
         NoKernelType { i: u32, kind: Name, name: Name } "parameter-type-not-in-kernel"
             "arg#{i} reference type('{kind} {name}') has no matches";
+        NamelessKernelType { i: u32, kind: Name } "parameter-type-without-name"
+            "arg#{i} reference type('{kind} (anon)') candidate matching error: -22";
         AmbiguousKernelType { i: u32, kind: Name, name: Name } "parameter-type-ambiguous-in-kernel"
             "arg#{i} reference type('{kind} {name}') is ambiguous";
         CtxWithoutName { i: u32 } "context-parameter-without-name"
