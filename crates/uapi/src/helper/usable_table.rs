@@ -16,7 +16,7 @@ const ALL: AttachSet = AttachSet(u64::MAX);
 
 /// Sorted by program type; within one, rows with a target come first.
 #[rustfmt::skip]
-pub(super) static HELPER_ROWS: [HelperRow; 46] = [
+pub(super) static HELPER_ROWS: [HelperRow; 47] = [
     HelperRow {
         prog_type: ProgType::SocketFilter,
         attach: ALL,
@@ -338,6 +338,15 @@ pub(super) static HELPER_ROWS: [HelperRow; 46] = [
         target: "",
         usable: HelperSet([0x008064280a43d1fe, 0xeb6fbe0063810008, 0x9077be3476783f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
+        judged: true,
+    },
+    HelperRow {
+        prog_type: ProgType::Tracing,
+        attach: AttachSet(0x80008000000),
+        target: "",
+        usable: HelperSet([0x008064280a43d1fe, 0x2b6fbe0063810008, 0x9077be3476383f7c, 0x00000000000f0ffc]),
+        not_in_probe: HelperSet([0x0000000000000000, 0x0000180000000000, 0x0000000000080000, 0x0000000000000000]),
         variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: true,
     },
