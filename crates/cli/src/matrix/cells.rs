@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
 use crate::memory_gate::over_limit;
 use skep::btf::Kind;
-use skep::kernel::Needs;
+use skep::kernel::{NEEDS_BTF, Needs};
 use skep::object::Error as LoadError;
 use skep::program::Program;
 use skep::{Kernel, Refusal, Verdict, Verification};
@@ -68,15 +68,9 @@ pub(super) fn cells<'k>(
             let refused = refused_at.map(|idx| Needs::of_insn(program, idx));
             let newest = needs.as_ref().or(refused.as_ref()).and_then(Needs::newest);
             let here = format!("{}: program '{}'", judged.file, judged.entry.name);
-            let cell = |kernel: &Arc<Kernel>| {
-                let verdict = match &needs {
-                    Some(needs) => kernel.verdict_on(needs),
-                    None => kernel.verdict(program, verification),
-                };
-                match verdict {
-                    Some(verdict) => walked(&verdict, (program, verification), &here),
-                    None => walked(&verification.verdict, (program, verification), &here),
-                }
+            let cell = |kernel: &Arc<Kernel>| match kernel.verdict(program, verification) {
+                Some(verdict) => walked(&verdict, (program, verification), &here),
+                None => walked(&verification.verdict, (program, verification), &here),
             };
             (kernels.map(cell).collect(), newest.map(|(item, _)| item.to_string()))
         }
@@ -116,8 +110,6 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
         }
     }
 }
-
-const NEEDS_BTF: &str = "needs the kernel's BTF (skep kernel import makes a kernel file with it)";
 
 /// Whether the object reads the kernel version.
 pub(super) fn asks_version(judged: &Judged<'_>) -> bool {
