@@ -60,6 +60,8 @@ fn is_accepted(verdict: &Verdict) -> Option<bool> {
 /// What a search may cost: verifications, and insns processed by all of them.
 const VERIFICATIONS_MAX: u32 = 64;
 const INSNS_MAX: u64 = 2_000_000;
+/// Memory for each of the verifications that only explain.
+const MEM_BYTES_MAX: u64 = 256 << 20;
 /// A program that takes more is not searched.
 const PROGRAM_INSNS_MAX: u64 = 100_000;
 
@@ -99,15 +101,20 @@ impl Session {
         Verification { verdict, both: Some(Box::new(both)), ..later }
     }
 
-    /// The rule that decides that a program is rejected under this host's rules, while it is
-    /// accepted under those of the newest tested kernel, or else of 6.18. `None` if neither
-    /// accepts it, or no single rule decides, or the search would take too long.
-    pub fn deciding_rule(&self, program: &Program) -> Option<&'static Behaviour> {
-        let rules = &self.host.behaviours;
-        let mut search = Search::new(self, program, VerifyOptions::default());
-        let newer = [Behaviours::newest(), Behaviours::reference()];
-        let accepted = newer.iter().find(|it| search.accepts(it) == Some(true))?;
-        search.rule(search.insns, [rules, accepted])
+    /// The rule that decides that a program is rejected under this host's rules, after that many
+    /// insns, while it is accepted under those of the newest tested kernel. `None` if it is not, or
+    /// no single rule decides, or the search would take too long.
+    #[doc(hidden)]
+    pub fn deciding_rule(&self, program: &Program, insns: u64) -> Option<&'static Behaviour> {
+        let (rules, newest) = (&self.host.behaviours, &Behaviours::newest());
+        if rules == newest || insns > PROGRAM_INSNS_MAX {
+            return None;
+        }
+        let mem_bytes_max = Some(MEM_BYTES_MAX);
+        let options = VerifyOptions { mem_bytes_max, ..VerifyOptions::default() };
+        let mut search = Search::new(self, program, options);
+        let accepts = search.accepts(newest)?;
+        accepts.then(|| search.rule(search.insns, [rules, newest]))?
     }
 
     /// Verifies the program under other rules.

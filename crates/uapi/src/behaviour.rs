@@ -52,12 +52,13 @@ impl Behaviour {
         (here == there && !standing.is_beyond()).then_some(here)
     }
 
-    /// The tested kernels between which it began or ceased to hold, seen from the rules of a
-    /// release: the last one with the value used for it, and the next one.
-    pub fn changed_after(&self, release: &str) -> Option<[&'static str; 2]> {
+    /// The tested kernels between which it began, or ceased, to hold after a release on which it
+    /// does not, or does, as `here` says: the last one that is like it, and the next one.
+    pub fn changed_after(&self, release: &str, here: bool) -> Option<[&'static str; 2]> {
         let [_, from] = Standing::of(release).columns();
-        let here = holds(self.marks, from);
-        let next = (from..COLUMNS.len()).find(|&at| holds(self.marks, at) != here)?;
+        let is_like = holds(self.marks, from) == here;
+        let later = is_like.then_some(from..COLUMNS.len())?;
+        let next = later.into_iter().find(|&at| holds(self.marks, at) != here)?;
         Some([next - 1, next].map(|at| COLUMNS[at].exact_name()))
     }
 
@@ -670,9 +671,9 @@ mod tests {
     fn a_rule_tells_since_when_it_holds() {
         let row = |name: &str| BEHAVIOURS.iter().find(|row| row.name == name).expect("a row");
         let exact = Some(["6.1.0-56", "6.12.117"]);
-        assert_eq!(row("jumps_trim_edges").changed_after("5.10.0-46-cloud-amd64"), exact);
-        assert_eq!(row("jumps_trim_edges").changed_after("6.6"), None, "6.12 has it");
-        assert_eq!(row("tracing_sleeps").changed_after("6.1.0-56-cloud-amd64"), exact);
+        assert_eq!(row("jumps_trim_edges").changed_after("5.10.0-46-cloud-amd64", false), exact);
+        assert_eq!(row("jumps_trim_edges").changed_after("6.6", false), None, "6.12 has it");
+        assert_eq!(row("tracing_sleeps").changed_after("6.1.0-56-cloud-amd64", true), exact);
     }
 
     /// Rules are quoted one at a time.

@@ -48,18 +48,21 @@ impl Kernel {
 
     /// How reliable "accepted" is for this kernel; must be reported with every result.
     pub fn promise(&self) -> String {
-        const MAY: &str = "it may reject what is accepted here";
+        let may = match RulesOf::release(&self.release) {
+            RulesOf::Oldest(_) | RulesOf::Newest(_) => "it may decide differently",
+            _ => "it may reject what is accepted here",
+        };
         let rules = self.rules();
         match (self.source, self.agreement()) {
             (_, Some(agreement)) => format!("{rules}: {agreement}"),
             (Source::Asked, None) => format!("{rules}: its verdicts were not compared"),
-            (Source::Table, None) => format!("from the table, not tested; {rules}: {MAY}"),
+            (Source::Table, None) => format!("from the table, not tested; {rules}: {may}"),
             (Source::File, None) => match self.answers() {
                 Some(answers) => {
                     let (probed, of) = (answers.counts()[2], BEHAVIOURS.len());
-                    format!("probed, with {probed} of {of} rules; {rules}: {MAY}")
+                    format!("probed, with {probed} of {of} rules; {rules}: {may}")
                 }
-                None => format!("not tested; {rules}: {MAY}"),
+                None => format!("not tested; {rules}: {may}"),
             },
         }
     }

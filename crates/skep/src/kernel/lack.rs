@@ -46,7 +46,7 @@ impl Lack {
         Verdict::Rejected(Refusal {
             insn_idx: self.insn_idx,
             load: None,
-            kind: "not-on-this-kernel".to_owned(),
+            kind: NOT_ON_THIS_KERNEL.to_owned(),
             registers: Vec::new(),
             errno: EINVAL,
             message: self.to_string(),
@@ -84,9 +84,11 @@ impl Kernel {
                 let lack = self.lacks_refused(program, &refused);
                 lack.map(|lack| lack.verdict()).or_else(|| self.verdict_not_known(refusal))
             }
-            Verdict::Unsupported(what) => {
-                let is_for_btf = self.btf.is_none() && what.contains("kernel's BTF");
-                return is_for_btf.then(needs_btf);
+            Verdict::Unsupported(what) if self.btf.is_none() => {
+                let is_for_btf = attaches_to_kernel(program) || what.contains("kernel's BTF");
+                let lack =
+                    is_for_btf.then(|| self.lacks(&Needs::at(program, std::iter::empty())))?;
+                Some(lack.map_or_else(needs_btf, |lack| lack.verdict()))
             }
             _ => return None,
         };
@@ -274,6 +276,10 @@ impl Kernel {
         Some(values.any(|it| it.value == u64::from(number)))
     }
 }
+
+/// The code of a rejection for something that the kernel does not have.
+#[doc(hidden)]
+pub const NOT_ON_THIS_KERNEL: &str = "not-on-this-kernel";
 
 /// Why a program has no verdict on a kernel without BTF.
 pub const NEEDS_BTF: &str =
