@@ -7,7 +7,7 @@
 //!
 //! Source: the results of the kernels; the witness of each row, and its log.
 
-use crate::column::{COLUMNS, REFERENCE, Standing, column_of};
+use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of};
 
 /// What a kernel reports for a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +56,11 @@ impl Behaviour {
     /// does not, or does, as `here` says: the last one that is like it, and the next one.
     pub fn changed_after(&self, release: &str, here: bool) -> Option<[&'static str; 2]> {
         let [_, from] = Standing::of(release).columns();
-        let is_like = holds(self.marks, from) == here;
-        let later = is_like.then_some(from..COLUMNS.len())?;
-        let next = later.into_iter().find(|&at| holds(self.marks, at) != here)?;
-        Some([next - 1, next].map(|at| COLUMNS[at].exact_name()))
+        let is_like = |at: usize| holds(self.marks, at) == here;
+        let mut after = COLUMNS.iter().enumerate().skip(from).filter(|_| is_like(from));
+        let (next, to) = after.find(|(at, _)| !is_like(*at))?;
+        let last = COLUMNS.get(next.checked_sub(1)?)?;
+        Some([last, to].map(Column::exact_name))
     }
 
     /// Whether the witness shows the rule there: on some kernels it is a different program, because
