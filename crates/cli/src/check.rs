@@ -15,6 +15,7 @@ use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
 use crate::near;
 use crate::notes;
+use crate::rule;
 use crate::sources::SourceTree;
 use crate::streams::{KeptLines, Streams};
 use skep::catalogue::is_of_declaration;
@@ -322,6 +323,7 @@ impl Subject<'_> {
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::map_type(refusal));
+        notes.extend(rule::note(&self.plan.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);

@@ -151,11 +151,15 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     for kind in KINDS {
         absent(kernel, kind, streams)?;
     }
-    let known = BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count();
-    let of = BEHAVIOURS.len();
-    match known == of {
-        true => writeln!(streams.out, "rules known    all")?,
-        false => writeln!(streams.out, "rules known    {known} of {of}; the others are 6.18's")?,
+    let (of, out) = (BEHAVIOURS.len(), &mut *streams.out);
+    match kernel.rules_known() {
+        (known, None) if known == of => writeln!(out, "rules known    all")?,
+        (known, Some(whose)) if known == of => writeln!(out, "rules known    all; {whose}")?,
+        (0, Some(whose)) => writeln!(out, "rules known    none; {whose}")?,
+        (known, whose) => {
+            let whose = whose.unwrap_or_default();
+            writeln!(out, "rules known    {known} of {of}; otherwise {whose}")?;
+        }
     }
     writeln!(streams.out, "accepted       {}", kernel.promise())?;
     Ok(Exit::Success)

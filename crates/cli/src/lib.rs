@@ -39,6 +39,7 @@ mod process;
 mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod prog;
+mod rule;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod run;
 mod sources;

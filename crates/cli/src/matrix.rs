@@ -47,6 +47,8 @@ struct Judge {
     groups: Vec<Group>,
     /// The same, each kernel alone.
     singles: Vec<Group>,
+    /// Whether to look for the rules that decide.
+    explains: bool,
 }
 
 /// Whether `skep check` should print a table of kernels: for a single kernel in text format,
@@ -210,7 +212,9 @@ impl Judge {
                 None => groups.push(Group { plan: plan()?, columns: vec![at] }),
             }
         }
-        Ok(Judge { kernels, groups, singles })
+        let is_read = matches!(flags.format, CheckFormat::Text | CheckFormat::Json)
+            || flags.format == CheckFormat::Markdown;
+        Ok(Judge { kernels, groups, singles, explains: is_read && !flags.min_kernel })
     }
 
     fn file(&self, input: &Input) -> FileAnswers<Part> {
@@ -231,7 +235,8 @@ impl Judge {
 
     fn part(&self, group: &Group, judged: Judged<'_>) -> Part {
         let kernels = group.columns.iter().map(|&at| &self.kernels[at]);
-        let (cells, newest) = cells(&judged, kernels);
+        let session = self.explains.then_some(&group.plan.session);
+        let (cells, newest) = cells(&judged, kernels, session);
         Part {
             object: judged.file.to_owned(),
             prog: judged.entry.name.clone(),

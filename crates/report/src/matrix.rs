@@ -1,6 +1,6 @@
 //! `Matrix`: programs by kernels: which kernel accepts which program, and why not.
 
-use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
+use crate::diagnostic::{Diagnostic, Note, Severity, SourceSpot};
 
 /// A column: a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,33 @@ pub struct CellReason {
     pub insn_idx: Option<usize>,
     /// Its source line.
     pub at: Option<SourceSpot>,
+    /// The verifier rule that decides, if a newer kernel accepts the program.
+    pub decided_by: Option<DecidingRule>,
+}
+
+/// A verifier rule of newer kernels that accept what an older one rejects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecidingRule {
+    /// Its stable name.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+    /// Whether the older kernel has it, and the newer one does not.
+    pub ceased: bool,
+    /// Since when, or until when, in words.
+    pub when: Option<String>,
+}
+
+impl DecidingRule {
+    /// As a sentence.
+    pub fn line(&self) -> String {
+        let (what, of) = match self.ceased {
+            false => ("does not know this rule", "since"),
+            true => ("has a rule that newer ones do not have", "until"),
+        };
+        let when = self.when.as_ref().map(|when| format!(" ({of} {when})")).unwrap_or_default();
+        format!("the kernel {what}: \"{}\"{when}", self.text.trim_end_matches('.'))
+    }
 }
 
 /// A program on a kernel.
@@ -94,14 +121,22 @@ pub struct Matrix {
 }
 
 impl CellReason {
-    /// The first line of the message, with its source location.
+    /// The first line of the message, with its source location and the rule that decides.
     pub fn line(&self) -> String {
-        let message = self.message.lines().next().unwrap_or_default();
-        match &self.at {
-            Some(at) => format!("{message} ({}:{})", at.file.trim_start_matches("./"), at.line),
-            None => message.to_owned(),
+        let mut line = self.message.lines().next().unwrap_or_default().to_owned();
+        if let Some(at) = &self.at {
+            line += &format!(" ({}:{})", at.file.trim_start_matches("./"), at.line);
         }
+        if let Some(rule) = &self.decided_by {
+            line = format!("{line}; {}", rule.line());
+        }
+        line
     }
+}
+
+fn rule_note(reason: &CellReason) -> Vec<Note> {
+    let note = |rule: &DecidingRule| Note { text: rule.line(), at: None };
+    reason.decided_by.iter().map(note).collect()
 }
 
 impl MatrixRow {
@@ -162,7 +197,7 @@ impl Matrix {
                     insn_idx: reason.insn_idx,
                     insn: None,
                     at: reason.at.clone(),
-                    notes: Vec::new(),
+                    notes: rule_note(reason),
                     advice: None,
                 }
             };

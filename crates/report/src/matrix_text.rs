@@ -3,7 +3,7 @@
 use crate::escape::printable;
 use crate::json_text::{JsonForm, write_json_text};
 use crate::markdown::{escaped, write_line};
-use crate::matrix::{CellVerdict, Matrix, MatrixCell, MatrixRow};
+use crate::matrix::{CellVerdict, DecidingRule, Matrix, MatrixCell, MatrixRow};
 use serde_json::{Map, Value as Json, json};
 use std::io::{self, Write};
 
@@ -149,7 +149,13 @@ fn cell_json(cell: &MatrixCell) -> Json {
         "message": reason.message.trim_end(),
         "insn_idx": reason.insn_idx,
         "at": at,
+        "rule": reason.decided_by.as_ref().map(rule_json),
     })
+}
+
+fn rule_json(rule: &DecidingRule) -> Json {
+    let (since, until) = if rule.ceased { (None, &rule.when) } else { (Some(&rule.when), &None) };
+    json!({ "name": rule.name, "text": rule.text, "since": since, "until": until })
 }
 
 #[cfg(test)]
@@ -173,6 +179,7 @@ mod tests {
                 message: message.into(),
                 insn_idx: Some(1),
                 at: Some(SourceSpot { file: "./a.c".into(), line: 7, column: 1, text: "".into() }),
+                decided_by: None,
             }),
         };
         let row = |prog: &str, cells| MatrixRow {
@@ -231,6 +238,36 @@ not known        0        1        0
         assert_eq!(json["kernels"][1]["promise"], "half of it");
         assert_eq!(json["programs"][1]["kernels"]["6.1"]["verdict"], "not known");
         assert_eq!(json["programs"][0]["kernels"]["5.10"]["at"]["line"], 7);
+    }
+
+    #[test]
+    fn a_reason_names_the_rule_that_decides() {
+        let mut matrix = matrix();
+        let rule = |ceased| DecidingRule {
+            name: "links".into(),
+            text: "Copies are linked.".into(),
+            ceased,
+            when: Some("a release after 6.1 and up to 6.12".into()),
+        };
+        let reason = |cell: &mut MatrixCell, ceased| {
+            cell.reason.iter_mut().for_each(|it| it.decided_by = Some(rule(ceased)));
+        };
+        matrix.rows[0].cells[..2].iter_mut().for_each(|cell| reason(cell, false));
+        reason(&mut matrix.rows[1].cells[0], true);
+        let text = written(|out| write_matrix(out, &matrix, false));
+        let line = "no|way (a.c:7); the kernel does not know this rule: \"Copies are linked\" \
+                    (since a release after 6.1 and up to 6.12)";
+        assert!(text.contains(line), "{text}");
+        assert!(
+            text.contains("has a rule that newer ones do not have: \"Copies are linked\" (until")
+        );
+        let json: Json =
+            serde_json::from_str(&written(|out| write_matrix_json(out, &matrix))).unwrap();
+        let rule = |row: usize| json["programs"][row]["kernels"]["5.10"]["rule"].clone();
+        assert_eq!(rule(0)["since"], "a release after 6.1 and up to 6.12");
+        assert_eq!((&rule(0)["name"], &rule(0)["until"]), (&"links".into(), &Json::Null));
+        assert_eq!(rule(1)["since"], Json::Null);
+        assert!(json["programs"][1]["kernels"]["6.1"]["rule"].is_null());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
 use skep_uapi::since::Release;
 use skep_uapi::words::Words;
-use skep_uapi::{Behaviours, KernelProfile};
+use skep_uapi::{Behaviours, KernelProfile, Neighbours};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
 use std::io::Read;
@@ -60,6 +60,9 @@ pub struct Host {
     pub absent_btf_kinds: Arc<[Kind]>,
     /// The rules of its verifier; by default those of Linux 6.18.
     pub behaviours: Behaviours,
+    /// For a release between two tested kernels: both, where their rules differ. `behaviours` are
+    /// those of the later one.
+    pub neighbours: Option<Arc<Neighbours>>,
     /// Its texts.
     pub words: Words,
     /// The context fields that it has, of those that not every kernel has.
@@ -102,6 +105,7 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
             behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
+            neighbours: Neighbours::of_release(&text("release").unwrap_or_default()).map(Arc::new),
             ctx_fields,
             words: Words::of_release(&text("release").unwrap_or_default()),
             helpers_end: version.map(skep_uapi::since::helpers_end),
@@ -138,6 +142,7 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: Arc::default(),
             behaviours: Behaviours::default(),
+            neighbours: None,
             ctx_fields: CtxFields::all(),
             words: Words::default(),
             helpers_end: None,

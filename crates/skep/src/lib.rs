@@ -80,6 +80,7 @@
 
 #![forbid(unsafe_code)]
 
+mod both;
 pub mod catalogue;
 mod error;
 mod error_injection;

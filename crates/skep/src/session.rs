@@ -137,7 +137,8 @@ impl Session {
                 Some(path) => verify_traced(program, &config, path),
             };
             let verification = Verification::new(program, outcome, started.elapsed());
-            self.for_its_kernel(program, Verification { path, ..verification })
+            let verification = Verification { path, ..verification };
+            self.for_its_kernel((program, options), verification)
         });
         judged.unwrap_or_else(|panic| Verification::broken(program, panic, started.elapsed()))
     }
@@ -151,7 +152,7 @@ impl Session {
             let outcome = verify_traced(program, &config, &mut profile);
             let verification = Verification::new(program, outcome, started.elapsed());
             profile.finish(&verification.counts);
-            (self.for_its_kernel(program, verification), profile)
+            (self.for_its_kernel((program, options), verification), profile)
         });
         judged.unwrap_or_else(|panic| {
             (Verification::broken(program, panic, started.elapsed()), Profile::new(program))
@@ -159,12 +160,19 @@ impl Session {
     }
 
     /// The verification, with the verdict for the session's kernel.
-    fn for_its_kernel(&self, program: &Program, verification: Verification) -> Verification {
-        let verdict =
-            self.kernel.as_ref().and_then(|kernel| kernel.verdict(program, &verification));
-        match verdict {
-            Some(verdict) => Verification { verdict, ..verification },
+    fn for_its_kernel(
+        &self,
+        (program, options): (&Program, &VerifyOptions),
+        verification: Verification,
+    ) -> Verification {
+        let verification = match &self.host.neighbours {
+            Some(of) => self.under_both((program, options), verification, of),
             None => verification,
+        };
+        let Some(kernel) = &self.kernel else { return verification };
+        match kernel.verdict(program, &verification) {
+            Some(verdict) => Verification { verdict, both: None, ..verification },
+            None => Verification { both: None, ..verification },
         }
     }
 

@@ -3,6 +3,7 @@
 //! The verifier itself uses no clock; time is measured here. If the verifier panics, only this
 //! program gets [`Verdict::Bug`].
 
+use crate::both::Both;
 use crate::catalogue::{code_of, load_code};
 use crate::error::Error;
 use crate::path::WalkedPath;
@@ -224,6 +225,8 @@ pub struct Verification {
     pub because: Option<String>,
     /// Wall time of the verification alone.
     pub duration: Duration,
+    /// The verdicts under the rules of both neighbours, until the kernel is known.
+    pub(crate) both: Option<Box<Both>>,
 }
 
 impl Verification {
@@ -268,6 +271,7 @@ impl Verification {
             call_chain,
             because,
             duration,
+            both: None,
         }
     }
 
@@ -283,6 +287,7 @@ impl Verification {
             call_chain: Vec::new(),
             because: None,
             duration,
+            both: None,
         }
     }
 

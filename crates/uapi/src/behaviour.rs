@@ -7,34 +7,7 @@
 //!
 //! Source: the results of the kernels; the witness of each row, and its log.
 
-/// A tested kernel: the prefix of its release, and the first numbers for which it stands.
-struct Column {
-    release: &'static str,
-    from: [u32; 3],
-}
-
-const fn column(release: &'static str, major: u32, minor: u32, patch: u32) -> Column {
-    Column { release, from: [major, minor, patch] }
-}
-
-/// The kernels, in the order of the rows' marks.
-const COLUMNS: [Column; 12] = [
-    column("5.10.0-46-", 5, 10, 0),
-    column("6.1.0-56-", 6, 1, 0),
-    column("6.12.117+", 6, 12, 0),
-    column("6.16.12+", 6, 16, 0),
-    column("6.17.13+", 6, 17, 0),
-    column("6.18.15+", 6, 18, 0),
-    column("6.18.44", 6, 18, 44),
-    column("6.19.14+", 6, 19, 0),
-    column("7.0.13+", 7, 0, 0),
-    column("7.1.13+", 7, 1, 0),
-    column("7.2.12+", 7, 2, 0),
-    column("7.3.4+", 7, 3, 0),
-];
-
-/// The column of 6.18.44, the reference for all other tables.
-pub(crate) const REFERENCE: usize = 6;
+use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of};
 
 /// What a kernel reports for a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +44,23 @@ impl Behaviour {
         holds(self.marks, column_of(release))
     }
 
-    /// The same, on releases for which it is known: a tested kernel, or one between two that agree.
+    /// The same, on releases for which it is known: a tested kernel or another of its series, or
+    /// one between two that agree.
     pub fn known_on(&self, release: &str) -> Option<bool> {
-        let [here, there] = columns_around(release).map(|at| holds(self.marks, at));
-        (here == there).then_some(here)
+        let standing = Standing::of(release);
+        let [here, there] = standing.columns().map(|at| holds(self.marks, at));
+        (here == there && !standing.is_beyond()).then_some(here)
+    }
+
+    /// The tested kernels between which it began, or ceased, to hold after a release on which it
+    /// does not, or does, as `here` says: the last one that is like it, and the next one.
+    pub fn changed_after(&self, release: &str, here: bool) -> Option<[&'static str; 2]> {
+        let [_, from] = Standing::of(release).columns();
+        let is_like = |at: usize| holds(self.marks, at) == here;
+        let mut after = COLUMNS.iter().enumerate().skip(from).filter(|_| is_like(from));
+        let (next, to) = after.find(|(at, _)| !is_like(*at))?;
+        let last = COLUMNS.get(next.checked_sub(1)?)?;
+        Some([last, to].map(Column::exact_name))
     }
 
     /// Whether the witness shows the rule there: on some kernels it is a different program, because
@@ -97,39 +83,6 @@ const SOME_BUILDS_ACCEPT: u8 = b'?';
 
 const fn holds(marks: &str, column: usize) -> bool {
     matches!(marks.as_bytes()[column], b'+' | b'*' | SOME_BUILDS_REFUSE)
-}
-
-/// The column of the release, or of the one before it.
-pub(crate) fn column_of(release: &str) -> usize {
-    if let Some(at) = COLUMNS.iter().position(|it| release.starts_with(it.release)) {
-        return at;
-    }
-    let numbers = numbers(release);
-    COLUMNS.iter().rposition(|it| it.from <= numbers).unwrap_or(0)
-}
-
-/// The prefixes of the tested releases before and after this one: the same one twice if it was
-/// tested itself, `None` where there is none on that side.
-pub fn asked_around(release: &str) -> [&'static str; 2] {
-    columns_around(release).map(|at| COLUMNS[at].release)
-}
-
-fn columns_around(release: &str) -> [usize; 2] {
-    let at = column_of(release);
-    let was_asked = release.starts_with(COLUMNS[at].release);
-    let is_older = numbers(release) < COLUMNS[at].from;
-    let after = if was_asked || is_older { at } else { (at + 1).min(COLUMNS.len() - 1) };
-    [at, after]
-}
-
-fn numbers(release: &str) -> [u32; 3] {
-    let mut parts = release.split(|c: char| !c.is_ascii_digit());
-    std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
-}
-
-/// The prefix of the tested release whose rules are used for `release`.
-pub fn nearest_asked(release: &str) -> &'static str {
-    COLUMNS[column_of(release)].release
 }
 
 macro_rules! behaviours {
@@ -171,14 +124,6 @@ macro_rules! behaviours {
                     _ => {}
                 }
             }
-
-            /// The value on which both agree; otherwise that of 6.18.44.
-            fn between(one: &Behaviours, other: &Behaviours) -> Behaviours {
-                let known = Behaviours::reference();
-                Behaviours {
-                    $($name: if one.$name == other.$name { one.$name } else { known.$name },)*
-                }
-            }
         }
     };
 }
@@ -189,12 +134,41 @@ impl Behaviours {
         Behaviours::of_column(REFERENCE)
     }
 
-    /// The rules of a release (`uname -r`). For one that was not tested, only the values on which
-    /// its tested neighbours agree are known; the rest is as on 6.18.44. Releases before the oldest
-    /// tested one are treated like it.
+    /// Those of the newest tested kernel.
+    pub const fn newest() -> Behaviours {
+        Behaviours::of_column(COLUMNS.len() - 1)
+    }
+
+    /// The rules of a release (`uname -r`): those of the tested kernel of its series; or of the
+    /// next tested kernel ([`Neighbours`] has those of the one before); or of the oldest or newest
+    /// one, for a release beyond it.
     pub fn of_release(release: &str) -> Behaviours {
-        let [before, after] = columns_around(release).map(Behaviours::of_column);
-        Behaviours::between(&before, &after)
+        let [_, after] = Standing::of(release).columns();
+        Behaviours::of_column(after)
+    }
+
+    /// The rules that hold for one and not for the other.
+    pub fn differing(&self, other: &Behaviours) -> impl Iterator<Item = &'static Behaviour> {
+        BEHAVIOURS.iter().filter(|row| self.get(row.name) != other.get(row.name))
+    }
+}
+
+/// The tested kernels before and after a release, whose rules differ: which of them the release
+/// has is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    /// Their names: `6.1` and `6.12`.
+    pub names: [&'static str; 2],
+    /// Their rules.
+    pub rules: [Behaviours; 2],
+}
+
+impl Neighbours {
+    /// Those of a release between two tested ones.
+    pub fn of_release(release: &str) -> Option<Neighbours> {
+        let Standing::Between(columns) = Standing::of(release) else { return None };
+        let names = columns.map(|at| COLUMNS[at].name());
+        Some(Neighbours { names, rules: columns.map(Behaviours::of_column) })
     }
 }
 
@@ -294,7 +268,7 @@ behaviours! {
         "A value that compares equal to a non-NULL pointer is not NULL."
     any_pointer_teaches_not_null "...+++++++.." Accepted,
         "witnesses/equal.bpf.o" "equals_context"
-        "That holds for every pointer not marked as possibly NULL, not only for types never NULL."
+        "A value that equals any pointer not marked as possibly NULL is not NULL (else: of some types)."
     jumps_trim_edges "..++++++++++" Accepted,
         "witnesses/numbers.bpf.o" "not_the_edge"
         "A value not equal to the end of its range has a smaller range."
@@ -444,7 +418,7 @@ behaviours! {
         "Unused fields are checked in unreachable insns, too."
     store_fields_checked_first "+........+++" Refused,
         "witnesses/insns.bpf.o" "unreached_store_field"
-        "The same for insns that store a register."
+        "Unused fields of insns that store a register are checked in unreachable insns, too."
     bits_decide_jumps "..+.++++++++" Accepted,
         "witnesses/scalars.bpf.o" "disjoint_bits"
         "Two values whose known bits differ are not equal."
@@ -453,7 +427,7 @@ behaviours! {
         "Signed bounds that cross zero are refined by unsigned ones that exclude one of the sides."
     half_bounds_cross_signs "..+...++++++" Accepted,
         "witnesses/numbers.bpf.o" "positive_overlap_of_half"
-        "The same for the 32-bit bounds."
+        "Signed 32-bit bounds that cross zero are refined by unsigned ones, too."
     callbacks_converge "-.++++++++++" Refused,
         "witnesses/walks.bpf.o" "callback_sets"
         "A callback is explored until its states repeat, and zero times (else: once)."
@@ -483,7 +457,7 @@ behaviours! {
         "Pointers in the elements of a flexible array are not trusted."
     flexible_arrays_run_on "--....?....." Accepted,
         "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
-        "A load inside such an element may extend into the next member."
+        "A load inside an element of a flexible array may extend into the next member."
     syscall_helpers_sleep "--+...~...++" Refused,
         "witnesses/syscalls.bpf.o" "closes"
         "The helpers for system calls and for finding types sleep."
@@ -573,7 +547,7 @@ behaviours! {
         "Maps, memory and trusted objects are known not to be NULL, like map values and sockets."
     halves_of_pointers_decide "++.+++++++.." Accepted,
         "witnesses/null.bpf.o" "half_of_map_value"
-        "A comparison of the lower half of such a pointer with zero is decided."
+        "A comparison of the lower half of a pointer that is not NULL with zero is decided."
     allocations_fit "...........+" Refused,
         "witnesses/pointers.bpf.o" "reserved_negative"
         "The size of a ring buffer reservation has 32 bits."
@@ -668,20 +642,47 @@ mod tests {
     }
 
     #[test]
-    fn a_release_has_the_rules_of_the_one_before_it() {
-        let release = |name: &str| COLUMNS[column_of(name)].release;
-        assert_eq!(release("6.18.15+deb13-cloud-amd64"), "6.18.15+");
-        assert_eq!(release("6.18.50"), "6.18.44");
-        assert_eq!(release("6.18.0"), "6.18.15+");
-        assert_eq!(release("6.8.0-31-generic"), "6.1.0-56-");
-        assert_eq!(release("5.4"), "5.10.0-46-");
-        assert_eq!(release("8.1.2"), "7.3.4+");
+    fn a_release_between_two_has_the_rules_of_neither() {
         assert_eq!(Behaviours::of_release("6.18.44"), Behaviours::reference());
-        let between = Behaviours::of_release("5.15.0-100-generic");
-        assert!(between.kfuncs, "not known, as on 6.18");
-        assert!(!between.ranges_decide_jumps, "neither 5.10 nor 6.1 does so");
+        assert_eq!(Neighbours::of_release("6.18.44"), None);
+        let between = Neighbours::of_release("5.15.0-100-generic").expect("between two");
+        assert_eq!(between.names, ["5.10", "6.1"]);
+        let kfuncs = between.rules.map(|rules| rules.kfuncs);
+        assert_eq!(kfuncs, [false, true], "no value of a third kernel");
+        let row = BEHAVIOURS.iter().find(|row| row.name == "kfuncs").expect("a row");
+        assert_eq!(row.known_on("5.15"), None);
+        assert!(!Behaviours::of_release("5.15").ranges_decide_jumps, "neither does so");
+        let same = Neighbours::of_release("6.18.20").expect("between two of one series");
+        assert_eq!(same.names, ["6.18.15", "6.18.44"]);
+    }
+
+    #[test]
+    fn rules_beyond_the_tested_kernels_are_not_known() {
+        for release in ["5.4", "4.19.0-1", "7.4.1", "8.0"] {
+            assert!(BEHAVIOURS.iter().all(|row| row.known_on(release).is_none()), "{release}");
+            assert_eq!(Neighbours::of_release(release), None);
+        }
         assert_eq!(Behaviours::of_release("5.4"), Behaviours::of_column(0));
-        assert_eq!(asked_around("5.4"), ["5.10.0-46-"; 2]);
-        assert_eq!(asked_around("6.8.0-31-generic"), ["6.1.0-56-", "6.12.117+"]);
+        assert_eq!(Behaviours::of_release("8.0"), Behaviours::newest());
+        let known = |release| BEHAVIOURS.iter().all(|row| row.known_on(release).is_some());
+        assert!(known("6.12.50-generic") && known("7.3.4+deb13"));
+    }
+
+    #[test]
+    fn a_rule_tells_since_when_it_holds() {
+        let row = |name: &str| BEHAVIOURS.iter().find(|row| row.name == name).expect("a row");
+        let exact = Some(["6.1.0-56", "6.12.117"]);
+        assert_eq!(row("jumps_trim_edges").changed_after("5.10.0-46-cloud-amd64", false), exact);
+        assert_eq!(row("jumps_trim_edges").changed_after("6.6", false), None, "6.12 has it");
+        assert_eq!(row("tracing_sleeps").changed_after("6.1.0-56-cloud-amd64", true), exact);
+    }
+
+    /// Rules are quoted one at a time.
+    #[test]
+    fn no_rule_refers_to_the_one_before_it() {
+        for row in BEHAVIOURS {
+            let refers = ["The same for", "That ", "It "].iter().any(|it| row.text.starts_with(it));
+            assert!(!refers && !row.text.contains(" such a"), "{}: {}", row.name, row.text);
+        }
     }
 }

@@ -11,6 +11,7 @@ mod attach_rule;
 mod attach_type;
 mod behaviour;
 pub mod bprintf;
+mod column;
 pub mod ctx;
 mod flags;
 pub mod helper;
@@ -34,7 +35,8 @@ pub mod words;
 
 pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf, takes_any_attach};
 pub use attach_type::AttachType;
-pub use behaviour::{BEHAVIOURS, Behaviour, Behaviours, Shows, asked_around, nearest_asked};
+pub use behaviour::{BEHAVIOURS, Behaviour, Behaviours, Neighbours, Shows};
+pub use column::{RulesOf, asked_around, nearest_asked};
 pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use license::is_gpl_compatible;
 pub use map_compat::map_func_compatible;

@@ -7,7 +7,7 @@
 //!
 //! Source: the last messages of the tested kernels.
 
-use crate::behaviour::{REFERENCE, column_of};
+use crate::column::{REFERENCE, column_of};
 
 /// One text, or part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,14 @@ use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
 use crate::memory_gate::over_limit;
+use crate::rule;
 use skep::btf::Kind;
-use skep::kernel::Needs;
+use skep::kernel::{NEEDS_BTF, Needs};
 use skep::object::Error as LoadError;
 use skep::program::Program;
-use skep::{Kernel, Refusal, Verdict, Verification};
+use skep::{Kernel, Refusal, Session, Verdict, Verification};
 use skep_report::{CellReason, CellVerdict};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A verdict, and the resulting exit code.
@@ -34,7 +36,13 @@ impl Cell {
     }
 
     fn not_known(rule: &str, message: String) -> Cell {
-        let reason = CellReason { rule: rule.to_owned(), message, insn_idx: None, at: None };
+        let reason = CellReason {
+            rule: rule.to_owned(),
+            message,
+            insn_idx: None,
+            at: None,
+            decided_by: None,
+        };
         let verdict = CellVerdict::NotKnown;
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
     }
@@ -46,6 +54,7 @@ impl Cell {
             message: refusal.message.trim_end().to_owned(),
             insn_idx: refusal.insn_idx,
             at,
+            decided_by: None,
         };
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }
@@ -56,6 +65,7 @@ impl Cell {
 pub(super) fn cells<'k>(
     judged: &Judged<'_>,
     kernels: impl Iterator<Item = &'k Arc<Kernel>>,
+    explained: Option<&Session>,
 ) -> (Vec<Cell>, Option<String>) {
     match &judged.result {
         Err(e) => (kernels.map(|kernel| unloaded(e, kernel)).collect(), None),
@@ -68,15 +78,19 @@ pub(super) fn cells<'k>(
             let refused = refused_at.map(|idx| Needs::of_insn(program, idx));
             let newest = needs.as_ref().or(refused.as_ref()).and_then(Needs::newest);
             let here = format!("{}: program '{}'", judged.file, judged.entry.name);
+            let deciding = OnceCell::new();
             let cell = |kernel: &Arc<Kernel>| {
-                let verdict = match &needs {
-                    Some(needs) => kernel.verdict_on(needs),
-                    None => kernel.verdict(program, verification),
-                };
-                match verdict {
-                    Some(verdict) => walked(&verdict, (program, verification), &here),
-                    None => walked(&verification.verdict, (program, verification), &here),
+                let its = kernel.verdict(program, verification);
+                let verdict = its.as_ref().unwrap_or(&verification.verdict);
+                let mut cell = walked(verdict, (program, verification), &here);
+                let session = explained.filter(|_| rule::may_decide(verdict));
+                if let (Some(session), Some(reason)) = (session, &mut cell.reason) {
+                    let insns = verification.counts.insns_processed;
+                    let find = || session.deciding_rule(program, insns);
+                    let found = deciding.get_or_init(find).as_ref();
+                    reason.decided_by = found.map(|found| rule::told(found, (kernel, session)));
                 }
+                cell
             };
             (kernels.map(cell).collect(), newest.map(|(item, _)| item.to_string()))
         }
@@ -116,8 +130,6 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
         }
     }
 }
-
-const NEEDS_BTF: &str = "needs the kernel's BTF (skep kernel import makes a kernel file with it)";
 
 /// Whether the object reads the kernel version.
 pub(super) fn asks_version(judged: &Judged<'_>) -> bool {

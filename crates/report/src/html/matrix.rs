@@ -46,10 +46,14 @@ fn reasons(matrix: &Matrix, row: &MatrixRow) -> Option<Block> {
         .map(|(reason, columns)| {
             let at = reason.at.as_ref().map(super::block::place_of);
             let line = reason.at.as_ref().map_or("", |at| at.text.trim());
+            let mut message = reason.message.clone();
+            if let Some(rule) = &reason.decided_by {
+                message = format!("{}; {}", message.trim_end(), rule.line());
+            }
             vec![
                 matrix.names(&columns).as_str().into(),
                 reason.rule.as_str().into(),
-                reason.message.as_str().into(),
+                message.as_str().into(),
                 at.as_deref().unwrap_or_default().into(),
                 line.into(),
             ]

@@ -76,8 +76,13 @@ fn profile(name: &str) -> ProgProfile {
 }
 
 fn matrix(name: &str) -> Matrix {
-    let reason =
-        CellReason { rule: "r".into(), message: name.into(), insn_idx: None, at: Some(spot(1)) };
+    let reason = CellReason {
+        rule: "r".into(),
+        message: name.into(),
+        insn_idx: None,
+        at: Some(spot(1)),
+        decided_by: None,
+    };
     let cell = MatrixCell { verdict: CellVerdict::Refused, reason: Some(reason) };
     let [kernel, release, promise] = [name; 3].map(str::to_owned);
     Matrix {

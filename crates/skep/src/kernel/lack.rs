@@ -2,15 +2,16 @@
 
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source};
+use crate::both::Settled;
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
-use skep_program::Program;
+use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{AttachType, ProgType, asked_around, not_yet, since};
+use skep_uapi::{AttachType, ProgType, asked_around, attaches_to_btf, not_yet, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -45,7 +46,7 @@ impl Lack {
         Verdict::Rejected(Refusal {
             insn_idx: self.insn_idx,
             load: None,
-            kind: "not-on-this-kernel".to_owned(),
+            kind: NOT_ON_THIS_KERNEL.to_owned(),
             registers: Vec::new(),
             errno: EINVAL,
             message: self.to_string(),
@@ -63,15 +64,39 @@ impl Kernel {
     /// The verdict for this kernel, if it differs from that for the session's host: the kernel
     /// lacks something, or the rejection depends on something unknown.
     pub fn verdict(&self, program: &Program, verification: &Verification) -> Option<Verdict> {
-        match &verification.verdict {
+        let Some(both) = &verification.both else {
+            return self.verdict_for(program, &verification.verdict);
+        };
+        let found = both.verdicts.each_ref().map(|it| self.verdict_for(program, it));
+        let [earlier, later] = [0, 1].map(|at| found[at].as_ref().unwrap_or(&both.verdicts[at]));
+        match both.settle([earlier, later]) {
+            Settled::Later => Some(later.clone()),
+            Settled::Earlier => Some(earlier.clone()),
+            Settled::NotKnown(why) => Some(Verdict::Unsupported(why)),
+        }
+    }
+
+    fn verdict_for(&self, program: &Program, verdict: &Verdict) -> Option<Verdict> {
+        let found = match verdict {
             Verdict::Accepted(verified) => self.verdict_on(&Needs::of(verified)),
             Verdict::Rejected(refusal) => {
                 let refused = Refused { insn_idx: refusal.insn_idx, kind: &refusal.kind };
                 let lack = self.lacks_refused(program, &refused);
                 lack.map(|lack| lack.verdict()).or_else(|| self.verdict_not_known(refusal))
             }
-            _ => None,
-        }
+            Verdict::Unsupported(what) if self.btf.is_none() => {
+                let is_for_btf = attaches_to_kernel(program) || what.contains("kernel's BTF");
+                let lack =
+                    is_for_btf.then(|| self.lacks(&Needs::at(program, std::iter::empty())))?;
+                Some(lack.map_or_else(needs_btf, |lack| lack.verdict()))
+            }
+            _ => return None,
+        };
+        // What it attaches to decides its arguments, its result, and whether it loads at all; what
+        // the kernel lacks is refused in any case.
+        let is_refused = matches!(found, Some(Verdict::Rejected(_)));
+        let is_missed = !is_refused && self.btf.is_none() && attaches_to_kernel(program);
+        if is_missed { Some(needs_btf()) } else { found }
     }
 
     /// The first number that no helper of the kernel has, if known.
@@ -96,7 +121,6 @@ impl Kernel {
     /// A rejection that depends on the kernel's BTF, configuration or symbols is meaningless if
     /// they are unknown.
     pub fn verdict_not_known(&self, refusal: &Refusal) -> Option<Verdict> {
-        const NEEDS_BTF: [&str; 1] = ["struct-ops-without-struct"];
         let has_btf = self.btf.is_some();
         let is_known = match refusal.load {
             Some(LoadClass::Extern) => {
@@ -105,7 +129,7 @@ impl Kernel {
                 by_config || (has_btf && names_core_kfunc(&refusal.message))
             }
             Some(LoadClass::Core) => has_btf,
-            _ => has_btf || !NEEDS_BTF.contains(&refusal.kind.as_str()),
+            _ => true,
         };
         let what = if has_btf { "symbols and modules are" } else { "BTF is" };
         let message = refusal.message.trim_end();
@@ -251,6 +275,25 @@ impl Kernel {
         let mut values = list.enumerators().filter(|it| !counts(it.name));
         Some(values.any(|it| it.value == u64::from(number)))
     }
+}
+
+/// The code of a rejection for something that the kernel does not have.
+#[doc(hidden)]
+pub const NOT_ON_THIS_KERNEL: &str = "not-on-this-kernel";
+
+/// Why a program has no verdict on a kernel without BTF.
+pub const NEEDS_BTF: &str =
+    "needs the kernel's BTF (skep kernel import makes a kernel file with it)";
+
+fn needs_btf() -> Verdict {
+    Verdict::Unsupported(NEEDS_BTF.to_owned())
+}
+
+/// Whether its load names a type of the kernel (`attach_btf_id`).
+fn attaches_to_kernel(program: &Program) -> bool {
+    let is_replacement = program.prog_type == ProgType::Ext;
+    let of_program = matches!(program.attach, AttachTarget::Function(_));
+    attaches_to_btf(program.prog_type) && !is_replacement && !of_program
 }
 
 /// The program types whose calls are not rejected.

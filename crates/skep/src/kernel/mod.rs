@@ -3,7 +3,8 @@
 //!
 //! Verifier rules are those of 6.18 except for those in `uapi::Behaviours`. A program rejected
 //! because a feature is missing is rejected by that kernel; one that is accepted may still be
-//! rejected by it ([`Kernel::promise`]).
+//! rejected by it ([`Kernel::promise`]). A release between two tested kernels has a verdict if
+//! the rules of both give the same one.
 //!
 //! # Invariants
 //! 1. If the BTF is known, it determines which helpers and types exist; otherwise the table of
@@ -22,16 +23,18 @@ mod probe;
 pub use agreement::Agreement;
 pub use ask::{Answers, Judged};
 pub use item::{Item, Need, Needs};
-pub use lack::{Lack, Refused};
+#[doc(hidden)]
+pub use lack::NOT_ON_THIS_KERNEL;
+pub use lack::{Lack, NEEDS_BTF, Refused};
 pub use probe::Probed;
 
 use crate::error::Error;
 use crate::host::Host;
 use skep_btf::{Btf, Kind};
-use skep_uapi::Behaviours;
 use skep_uapi::ctx::CtxFields;
 use skep_uapi::since::Release;
 use skep_uapi::words::Words;
+use skep_uapi::{Behaviours, Neighbours};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -152,6 +155,7 @@ impl Kernel {
             && self.kconfig == other.kconfig
             && one.absent_btf_kinds == other.absent_btf_kinds
             && one.behaviours == other.behaviours
+            && one.neighbours == other.neighbours
             && one.ctx_fields == other.ctx_fields
             && one.words == other.words
             && one.helpers_end == other.helpers_end
@@ -217,9 +221,12 @@ impl Kernel {
             };
         let absent = BTF_KINDS.into_iter().filter(is_absent);
         let mut behaviours = Behaviours::of_release(&self.release);
+        let mut neighbours = Neighbours::of_release(&self.release);
         if let Some(answers) = answers {
             answers.correct(&mut behaviours);
+            neighbours.iter_mut().flat_map(|it| &mut it.rules).for_each(|it| answers.correct(it));
         }
+        let neighbours = neighbours.filter(|Neighbours { rules: [one, other], .. }| one != other);
         let Release { major, minor } = self.version;
         Host {
             kernel_btf: self.btf.clone(),
@@ -229,6 +236,7 @@ impl Kernel {
             is_partial: true,
             absent_btf_kinds: absent.map(|(kind, _)| kind).collect(),
             behaviours,
+            neighbours: neighbours.map(Arc::new),
             ctx_fields: CtxFields::those(|field| {
                 self.knows(Item::Field(*field)).is_none_or(|(is_there, _)| is_there)
             }),

@@ -110,8 +110,8 @@ impl Kernel {
         self.answers.as_deref()
     }
 
-    /// Whether a verifier rule applies: as probed, or as known for the release. If neither is
-    /// known, the rule of 6.18 is used.
+    /// Whether a verifier rule applies: as probed, or as known for the release. `None` if neither
+    /// is known; see [`Kernel::rules_known`].
     pub fn holds(&self, rule: &Behaviour) -> Option<bool> {
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
         answered.or_else(|| rule.known_on(&self.release))

@@ -1,0 +1,216 @@
+//! The verdict for a release between two tested kernels: the one on which the rules of both agree.
+//!
+//! Where they do not agree, it is not known, and the rule that decides is looked for.
+//!
+//! # Invariants
+//! 1. A program is accepted, or rejected, only if it is so under the rules of both.
+//! 2. The search changes what is said, never the verdict.
+
+use crate::session::{Session, contain_panic};
+use crate::verification::{Verdict, Verification, VerifyOptions};
+use skep_program::Program;
+use skep_uapi::{Behaviour, Behaviours, Neighbours};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The verdicts of a program under the rules of both neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Both {
+    /// The earlier one first.
+    pub(crate) verdicts: [Verdict; 2],
+    names: [&'static str; 2],
+    /// What the rule that decides says.
+    rule: Option<&'static str>,
+}
+
+/// Which of two verdicts stands.
+pub(crate) enum Settled {
+    Later,
+    Earlier,
+    NotKnown(String),
+}
+
+impl Both {
+    /// Settles the verdicts, the earlier one first. If both reject, the reason is the later one's.
+    pub(crate) fn settle(&self, verdicts: [&Verdict; 2]) -> Settled {
+        let [one, other] = &self.names;
+        match verdicts.map(is_accepted) {
+            [_, None] => Settled::Later,
+            [None, _] => Settled::Earlier,
+            [Some(earlier), Some(later)] if earlier == later => Settled::Later,
+            [Some(is_earlier), _] => {
+                let (accepts, refuses) = if is_earlier { (one, other) } else { (other, one) };
+                let rule = self.rule.map(|text| format!(": \"{text}\"")).unwrap_or_default();
+                let why = format!("not known: {refuses} refuses, {accepts} accepts{rule}");
+                Settled::NotKnown(why)
+            }
+        }
+    }
+}
+
+/// Whether it is accepted; `None` if there is no verdict.
+fn is_accepted(verdict: &Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Accepted(_) => Some(true),
+        Verdict::Rejected(_) => Some(false),
+        Verdict::Unsupported(_) | Verdict::OutOfMemory | Verdict::Bug(_) => None,
+    }
+}
+
+/// What a search may cost: verifications, and insns processed by all of them.
+const VERIFICATIONS_MAX: u32 = 64;
+const INSNS_MAX: u64 = 2_000_000;
+/// Memory for each of the verifications that only explain.
+const MEM_BYTES_MAX: u64 = 256 << 20;
+/// A program that takes more is not searched.
+const PROGRAM_INSNS_MAX: u64 = 100_000;
+
+impl Session {
+    /// Verifies the program under the rules of the earlier neighbour too; `later` is its
+    /// verification under those of the later one.
+    pub(crate) fn under_both(
+        &self,
+        (program, options): (&Program, &VerifyOptions),
+        later: Verification,
+        of: &Arc<Neighbours>,
+    ) -> Verification {
+        let options = VerifyOptions { log_level: 0, path_bytes_max: None, ..*options };
+        let [rules, _] = &of.rules;
+        let earlier = self.under((program, &options), rules);
+        let verdicts = [&earlier.verdict, &later.verdict];
+        let mut both = Both { verdicts: verdicts.map(Verdict::clone), names: of.names, rule: None };
+        let settled = both.settle(verdicts);
+        let verdict = match settled {
+            Settled::Later => later.verdict,
+            Settled::Earlier => earlier.verdict,
+            Settled::NotKnown(_) => {
+                let [accepted, refused] = match verdicts.map(is_accepted) {
+                    [Some(true), _] => [(&earlier, &of.rules[0]), (&later, &of.rules[1])],
+                    _ => [(&later, &of.rules[1]), (&earlier, &of.rules[0])],
+                };
+                let insns = accepted.0.counts.insns_processed.max(refused.0.counts.insns_processed);
+                let mut search = Search::new(self, program, options);
+                let rule = search.rule(insns, [refused.1, accepted.1]);
+                both.rule = rule.map(|rule| rule.text);
+                match both.settle(verdicts) {
+                    Settled::NotKnown(why) => Verdict::Unsupported(why),
+                    _ => later.verdict,
+                }
+            }
+        };
+        Verification { verdict, both: Some(Box::new(both)), ..later }
+    }
+
+    /// The rule that decides that a program is rejected under this host's rules, after that many
+    /// insns, while it is accepted under those of the newest tested kernel. `None` if it is not, or
+    /// no single rule decides, or the search would take too long.
+    #[doc(hidden)]
+    pub fn deciding_rule(&self, program: &Program, insns: u64) -> Option<&'static Behaviour> {
+        let (rules, newest) = (&self.host.behaviours, &Behaviours::newest());
+        if rules == newest || insns > PROGRAM_INSNS_MAX {
+            return None;
+        }
+        let mem_bytes_max = Some(MEM_BYTES_MAX);
+        let options = VerifyOptions { mem_bytes_max, ..VerifyOptions::default() };
+        let mut search = Search::new(self, program, options);
+        let accepts = search.accepts(newest)?;
+        accepts.then(|| search.rule(search.insns, [rules, newest]))?
+    }
+
+    /// Verifies the program under other rules.
+    fn under(
+        &self,
+        (program, options): (&Program, &VerifyOptions),
+        rules: &Behaviours,
+    ) -> Verification {
+        let mut config = self.config(options);
+        config.profile.behaviours = *rules;
+        let outcome = skep_verifier::verify(program, &config);
+        Verification::new(program, outcome, Duration::ZERO)
+    }
+}
+
+/// Looks for the rule that decides.
+struct Search<'a> {
+    session: &'a Session,
+    program: &'a Program,
+    options: VerifyOptions,
+    verifications: u32,
+    insns: u64,
+}
+
+impl<'a> Search<'a> {
+    fn new(session: &'a Session, program: &'a Program, options: VerifyOptions) -> Search<'a> {
+        Search { session, program, options, verifications: 0, insns: 0 }
+    }
+
+    /// Whether the program is accepted under these rules; `None` if there is no verdict, or no
+    /// more verifications are allowed.
+    fn accepts(&mut self, rules: &Behaviours) -> Option<bool> {
+        if self.verifications == VERIFICATIONS_MAX || self.insns > INSNS_MAX {
+            return None;
+        }
+        self.verifications += 1;
+        // No kernel has these rules: what they do is no bug.
+        let verify = || self.session.under((self.program, &self.options), rules);
+        let verification = contain_panic(verify).ok()?;
+        self.insns += verification.counts.insns_processed;
+        is_accepted(&verification.verdict)
+    }
+
+    /// The rule that decides between a set that rejects the program and one that accepts it.
+    fn rule(
+        &mut self,
+        insns: u64,
+        [refused, accepted]: [&Behaviours; 2],
+    ) -> Option<&'static Behaviour> {
+        if insns > PROGRAM_INSNS_MAX {
+            return None;
+        }
+        let differing: Vec<&'static Behaviour> = refused.differing(accepted).collect();
+        if let Some(rule) = self.between(&differing, [refused, accepted])
+            && self.decides(rule, [refused, accepted])
+        {
+            return Some(rule);
+        }
+        let alone = |rule: &&&Behaviour| self.accepts(&flipped(refused, rule)) == Some(true);
+        differing.iter().find(alone).copied()
+    }
+
+    /// Changes one rule after the other from the rejecting set to the accepting one, and finds,
+    /// by bisection, one with which the verdict changes.
+    fn between(
+        &mut self,
+        differing: &[&'static Behaviour],
+        [refused, _]: [&Behaviours; 2],
+    ) -> Option<&'static Behaviour> {
+        let (mut rejects, mut accepts) = (0, differing.len());
+        while accepts - rejects > 1 {
+            let middle = rejects.midpoint(accepts);
+            let mut rules = *refused;
+            differing[..middle].iter().for_each(|rule| flip(&mut rules, rule));
+            match self.accepts(&rules)? {
+                true => accepts = middle,
+                false => rejects = middle,
+            }
+        }
+        differing.get(rejects).copied()
+    }
+
+    /// Whether the rule alone turns one of the verdicts into the other.
+    fn decides(&mut self, rule: &'static Behaviour, [refused, accepted]: [&Behaviours; 2]) -> bool {
+        self.accepts(&flipped(refused, rule)) == Some(true)
+            || self.accepts(&flipped(accepted, rule)) == Some(false)
+    }
+}
+
+fn flipped(rules: &Behaviours, rule: &Behaviour) -> Behaviours {
+    let mut rules = *rules;
+    flip(&mut rules, rule);
+    rules
+}
+
+fn flip(rules: &mut Behaviours, rule: &Behaviour) {
+    let holds = rules.get(rule.name).unwrap_or_default();
+    rules.set(rule.name, !holds);
+}

@@ -1,0 +1,113 @@
+//! Verdicts for kernels that were not tested, and for kernels whose BTF is missing.
+//!
+//! The programs are the witnesses of the verifier's rules.
+
+use skep::kernel::NEEDS_BTF;
+use skep::program::Program;
+use skep::uapi::attaches_to_btf;
+use skep::{Kernel, Session, Verdict, VerifyOptions};
+use std::path::{Path, PathBuf};
+
+fn witnesses() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels/witnesses");
+    let files = std::fs::read_dir(folder).expect("the witnesses").flatten();
+    let mut objects: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    objects.retain(|path| path.extension().is_some_and(|it| it == "o"));
+    objects.sort();
+    objects
+}
+
+fn programs(session: &Session, path: &Path) -> Vec<Program> {
+    let object = session.open_file(path).expect("a witness opens");
+    object.programs.into_iter().filter_map(|it| it.program.ok()).collect()
+}
+
+fn verdict(session: &Session, program: &Program) -> Verdict {
+    session.verify(program, &VerifyOptions::default()).verdict
+}
+
+/// `None` if there is none.
+fn is_accepted(verdict: &Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Accepted(_) => Some(true),
+        Verdict::Rejected(_) => Some(false),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_kernel_between_two_has_a_verdict_if_the_rules_of_both_give_it() {
+    for (name, differ_min, named_min) in [("5.15", 2, 1), ("6.6", 20, 15), ("6.8", 20, 15)] {
+        let session = Session::for_kernel(Kernel::open(name).expect("a kernel"));
+        let of = session.host.neighbours.clone().expect("between two");
+        let under = of.rules.map(|rules| {
+            let mut only = session.clone();
+            (only.host.behaviours, only.host.neighbours) = (rules, None);
+            only
+        });
+        let (mut differ, mut named) = (0, 0);
+        for program in witnesses().iter().flat_map(|path| programs(&session, path)) {
+            let here = format!("{name}: {}", program.name);
+            let found = verdict(&session, &program);
+            match under.each_ref().map(|it| is_accepted(&verdict(it, &program))) {
+                [Some(one), Some(other)] if one == other => {
+                    assert_eq!(is_accepted(&found), Some(one), "{here}");
+                }
+                [Some(one), Some(_)] => {
+                    let Verdict::Unsupported(why) = found else { panic!("{here}: {found:?}") };
+                    let names = if one { [of.names[1], of.names[0]] } else { of.names };
+                    let said = format!("not known: {} refuses, {} accepts", names[0], names[1]);
+                    assert!(why.starts_with(&said), "{here}: {why}");
+                    differ += 1;
+                    named += usize::from(why.ends_with('"'));
+                }
+                _ => assert_eq!(is_accepted(&found), None, "{here}"),
+            }
+        }
+        assert!(differ >= differ_min && named >= named_min, "{name}: {named} of {differ}");
+    }
+}
+
+#[test]
+fn what_attaches_by_btf_has_no_verdict_without_it() {
+    let mut seen = 0;
+    for kernel in Kernel::all() {
+        let session = Session::for_kernel(kernel.clone());
+        for program in witnesses().iter().flat_map(|path| programs(&session, path)) {
+            let found = verdict(&session, &program);
+            let here = format!("{}: {}: {found:?}", kernel.name(), program.name);
+            if let Verdict::Unsupported(why) = &found {
+                assert!(!why.contains("kernel's BTF") || why == NEEDS_BTF, "{here}");
+            }
+            if !attaches_to_btf(program.prog_type) {
+                continue;
+            }
+            seen += 1;
+            match found {
+                Verdict::Rejected(refusal) => assert_eq!(refusal.kind, "not-on-this-kernel"),
+                Verdict::Unsupported(why) => {
+                    assert!(why == NEEDS_BTF || why.contains("not known whether"), "{here}");
+                }
+                _ => panic!("{here}"),
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn a_rejection_is_traced_to_the_rule_that_decides() {
+    let is_it = |path: &&PathBuf| path.ends_with("numbers.bpf.o");
+    let numbers = witnesses().iter().find(is_it).expect("the object").clone();
+    let found = |name: &str| {
+        let session = Session::for_kernel(Kernel::open(name).expect("a kernel"));
+        let programs = programs(&session, &numbers);
+        let program = programs.iter().find(|it| it.name == "half_of_spilled").expect("a program");
+        let rule = session.deciding_rule(program, 0)?;
+        Some((rule.name, rule.changed_after(session.kernel.as_ref()?.release(), false)))
+    };
+    let since = Some(["6.1.0-56", "6.12.117"]);
+    assert_eq!(found("5.10"), Some(("narrow_fills_keep_ranges", since)));
+    assert_eq!(found("6.1"), Some(("narrow_fills_keep_ranges", since)));
+    assert_eq!(found("7.3"), None, "it is accepted");
+}
