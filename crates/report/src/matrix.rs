@@ -11,8 +11,29 @@ pub struct MatrixKernel {
     pub release: String,
     /// The source of its features: `asked`, `table` or `file`.
     pub source: &'static str,
+    /// Whether it was tested itself; otherwise its heading is marked.
+    pub is_tested: bool,
     /// How reliable "accepted" is.
     pub promise: String,
+}
+
+/// The mark of kernels that were not tested; the line below the table says it in words.
+const NOT_TESTED: &str = "*";
+
+impl MatrixKernel {
+    /// Its name, with a mark if it was not tested.
+    pub fn heading(&self) -> String {
+        format!("{}{}", self.name, self.mark())
+    }
+
+    /// What results for it are worth, in one line.
+    pub fn line(&self) -> String {
+        format!("{}{}: {}", self.release, self.mark(), self.promise)
+    }
+
+    fn mark(&self) -> &'static str {
+        if self.is_tested { "" } else { NOT_TESTED }
+    }
 }
 
 /// A cell's verdict.
@@ -94,13 +115,22 @@ pub struct Matrix {
 }
 
 impl CellReason {
-    /// The first line of the message, with its source location.
+    /// The first line of the message that says something, or the rule; with its source location.
     pub fn line(&self) -> String {
-        let message = self.message.lines().next().unwrap_or_default();
+        let message = self.message.lines().find(|line| !line.trim().is_empty());
+        let message = message.unwrap_or(&self.rule);
         match &self.at {
             Some(at) => format!("{message} ({}:{})", at.file.trim_start_matches("./"), at.line),
             None => message.to_owned(),
         }
+    }
+}
+
+impl CellReason {
+    /// The message, or the rule if there is none.
+    pub(crate) fn text(&self) -> &str {
+        let message = self.message.trim_end();
+        if message.is_empty() { &self.rule } else { message }
     }
 }
 
@@ -137,7 +167,7 @@ impl Matrix {
 
     pub(crate) fn names(&self, columns: &[usize]) -> String {
         let names = columns.iter().filter_map(|&column| self.kernels.get(column));
-        names.map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ")
+        names.map(MatrixKernel::heading).collect::<Vec<_>>().join(", ")
     }
 
     /// How many programs have that verdict on the kernel of a column.
@@ -156,7 +186,7 @@ impl Matrix {
                 Diagnostic {
                     severity: if is_refused { Severity::Error } else { Severity::Warning },
                     rule: reason.rule.clone(),
-                    message: format!("{}: {}", self.names(&columns), reason.message.trim_end()),
+                    message: format!("{}: {}", self.names(&columns), reason.text()),
                     object: row.object.clone(),
                     prog: row.prog.clone(),
                     insn_idx: reason.insn_idx,

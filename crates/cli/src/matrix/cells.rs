@@ -39,17 +39,26 @@ impl Cell {
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
     }
 
-    fn refused(refusal: &Refusal, program: Option<&Program>) -> Cell {
-        let at = refusal.insn_idx.and_then(|idx| source_spot(program?, idx));
+    fn refused(refusal: &Refusal, of: Option<(&Program, &Verification)>) -> Cell {
+        let at = refusal.insn_idx.and_then(|idx| source_spot(of?.0, idx));
+        let because = of.and_then(|(_, verification)| verification.because.as_deref());
         let reason = CellReason {
             rule: refusal.kind.clone(),
-            message: refusal.message.trim_end().to_owned(),
+            message: told(refusal, because),
             insn_idx: refusal.insn_idx,
             at,
         };
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }
     }
+}
+
+/// The message; if the kernel writes none, why it rejects the program, or the title of the code.
+fn told(refusal: &Refusal, because: Option<&str>) -> String {
+    let title = skep::catalogue::section(&refusal.kind).map(|section| section.title);
+    let says = |text: &&str| !text.trim().is_empty();
+    let text = [Some(refusal.message.as_str()), because, title].into_iter().flatten().find(says);
+    text.unwrap_or(&refusal.kind).trim_end().to_owned()
 }
 
 /// The verdicts, and the newest feature that the program needs, if the walk accepts it.
@@ -86,7 +95,7 @@ pub(super) fn cells<'k>(
 fn walked(verdict: &Verdict, of: (&Program, &Verification), here: &str) -> Cell {
     match verdict {
         Verdict::Accepted(_) => Cell::accepted(),
-        Verdict::Rejected(refusal) => Cell::refused(refusal, Some(of.0)),
+        Verdict::Rejected(refusal) => Cell::refused(refusal, Some(of)),
         Verdict::Unsupported(what) => Cell::not_known("unsupported", what.clone()),
         Verdict::OutOfMemory => Cell::not_known("out-of-memory", over_limit(of.1)),
         Verdict::Bug(what) => Cell {
@@ -127,4 +136,34 @@ pub(super) fn asks_version(judged: &Judged<'_>) -> bool {
         EXTERNS.iter().any(|name| btf.find_by_name_kind(name, Kind::Var).is_some())
     };
     program.btf.as_ref().is_some_and(asks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `bpf(2)` says no more than `EINVAL` of some programs, whose log is empty.
+    #[test]
+    fn no_reason_is_empty() {
+        let told = |kind: &str, message: &str, because| {
+            let refusal = Refusal {
+                insn_idx: None,
+                load: None,
+                kind: kind.to_owned(),
+                registers: Vec::new(),
+                errno: 22,
+                message: message.to_owned(),
+            };
+            told(&refusal, because)
+        };
+        assert_eq!(told("leaked-reference", "said\n", Some("why")), "said");
+        assert_eq!(told("leaked-reference", "\n", Some("why")), "why");
+        assert_eq!(told("no-such-code", "", None), "no-such-code");
+        for section in skep::catalogue::sections() {
+            assert!(!section.title.trim().is_empty(), "{:?}", section.codes);
+            for code in &section.codes {
+                assert!(!told(code, "", Some(" ")).is_empty(), "{code}");
+            }
+        }
+    }
 }

@@ -8,12 +8,15 @@ use crate::matrix::{CellVerdict, Matrix, MatrixRow};
 pub fn matrix_page(matrix: &Matrix) -> Page {
     let mut page = Page::new("skep check --kernel");
     for kernel in &matrix.kernels {
-        page.note(&format!("{}: {}", kernel.release, kernel.promise));
+        match kernel.is_tested {
+            true => page.note(&kernel.line()),
+            false => page.warning(&kernel.line()),
+        }
     }
     page.column("Program", ColumnKind::Text, &["prog"]);
     page.column("Taken by", ColumnKind::Verdict, &["verdict"]);
     for kernel in &matrix.kernels {
-        page.column(&kernel.name, ColumnKind::Verdict, &[&kernel.name]);
+        page.column(&kernel.heading(), ColumnKind::Verdict, &[&kernel.name]);
     }
     page.column("Needs", ColumnKind::Text, &["needs"]);
     page.column("File", ColumnKind::Text, &["file"]);
@@ -49,7 +52,7 @@ fn reasons(matrix: &Matrix, row: &MatrixRow) -> Option<Block> {
             vec![
                 matrix.names(&columns).as_str().into(),
                 reason.rule.as_str().into(),
-                reason.message.as_str().into(),
+                reason.text().into(),
                 at.as_deref().unwrap_or_default().into(),
                 line.into(),
             ]
