@@ -11,6 +11,7 @@ use crate::history::words::in_words;
 use crate::history::{History, names};
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
+use crate::kernels;
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
 use crate::near;
@@ -154,7 +155,13 @@ fn judge(
     )?;
     worst.raise(exit);
     let explain = |code: &str| skep::catalogue::section(code).map(|section| section.text);
-    if let Err(message) = html.write(|| check_page(&told, explain)) {
+    let page = || {
+        let mut page = check_page(&told, explain);
+        let kernel = plan.session.kernel.as_ref();
+        kernel.into_iter().for_each(|it| kernels::note_on(&mut page, &kernels::described(it)));
+        page
+    };
+    if let Err(message) = html.write(page) {
         streams.error(&message)?;
         worst.raise(Exit::Input);
     }
@@ -168,7 +175,7 @@ fn judge(
     }
     if let Some(kernel) = &plan.session.kernel {
         // Also with --quiet: a result for a kernel must not be without its warning.
-        writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
+        writeln!(streams.out, "{}", kernels::described(kernel).line())?;
     }
     Ok(worst)
 }

@@ -51,9 +51,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             return Ok(Exit::Input);
         }
     };
-    if matches!(flags.stage, Stage::Xlated | Stage::Jited) {
-        kernels::promise(&session, Some(REWRITTEN_AS), streams)?;
-    }
+    told_kernel(flags, &session, streams)?;
     if let Some(note) = &object.note {
         streams.note(&format!("{}: {note}", flags.file.display()))?;
     }
@@ -99,6 +97,22 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         print(flags, dumped, streams)?;
     }
     Ok(exit)
+}
+
+/// What results for the kernel are worth: on the error stream; at the beginning of the text, too, if
+/// the kernel was not tested.
+fn told_kernel(flags: &DumpFlags, session: &Session, streams: &mut Streams<'_>) -> io::Result<()> {
+    let Some(kernel) = &session.kernel else { return Ok(()) };
+    if matches!(flags.stage, Stage::Xlated | Stage::Jited) {
+        kernels::promise(session, Some(REWRITTEN_AS), streams)?;
+    } else if !kernel.is_tested() {
+        kernels::promise(session, None, streams)?;
+    }
+    if kernel.is_tested() || json_form(flags).is_some() {
+        return Ok(());
+    }
+    let comment = if flags.stage == Stage::Cfg { "//" } else { ";" };
+    writeln!(streams.out, "{comment} {}", kernels::described(kernel).line())
 }
 
 /// The object named by the flags, opened for the requested stage.

@@ -18,7 +18,7 @@ use crate::streams::Streams;
 use cells::{Cell, cells};
 use rayon::prelude::*;
 use skep::{Kernel, Session, VerifyOptions};
-use skep_report::{Matrix, MatrixCell, MatrixKernel, MatrixRow};
+use skep_report::{Matrix, MatrixCell, MatrixRow};
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
@@ -91,7 +91,8 @@ fn judge(
             return Ok(Exit::Input);
         }
     };
-    let mut matrix = Matrix { kernels: judge.kernels.iter().map(column).collect(), rows: vec![] };
+    let mut matrix = Matrix { kernels: vec![], rows: vec![] };
+    matrix.kernels.extend(judge.kernels.iter().map(|it| kernels::described(it)));
     let mut worst = Exit::Success;
     let Some(first) = judge.singles.first() else { return Ok(Exit::Input) };
     let (_, exit) = batch.run_each(
@@ -157,16 +158,6 @@ fn write(
                 false => skep_report::write_github_notice(streams.out, &it.heading(), &it.line()),
             })
         }
-    }
-}
-
-fn column(kernel: &Arc<Kernel>) -> MatrixKernel {
-    MatrixKernel {
-        name: kernel.name().to_owned(),
-        release: kernel.release().to_owned(),
-        source: crate::kernel::source(kernel),
-        is_tested: kernel.is_tested(),
-        promise: kernel.promise(),
     }
 }
 

@@ -66,7 +66,13 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
         return Ok(Exit::Input);
     }
     profiles.sort_by_key(|profile| std::cmp::Reverse(profile.total.insns));
-    if let Err(message) = html.write(|| skep_report::profile_page(&profiles, weight(flags))) {
+    let page = || {
+        let mut page = skep_report::profile_page(&profiles, weight(flags));
+        let kernel = session.kernel.as_ref();
+        kernel.into_iter().for_each(|it| kernels::note_on(&mut page, &kernels::described(it)));
+        page
+    };
+    if let Err(message) = html.write(page) {
         streams.error(&message)?;
         exit.raise(Exit::Input);
     }

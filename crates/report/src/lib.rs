@@ -63,7 +63,9 @@ pub use json_text::{JsonForm, write_json_text};
 pub use lcov::{BranchCoverage, FileCoverage, write_lcov};
 pub use markdown::{write_compare_markdown, write_markdown};
 pub use matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
-pub use matrix_text::{write_matrix, write_matrix_json, write_matrix_markdown};
+pub use matrix_text::{
+    write_kernels_markdown, write_matrix, write_matrix_json, write_matrix_markdown,
+};
 pub use oldest::{Oldest, OldestKernels};
 pub use profile::{
     ApartReason, FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,

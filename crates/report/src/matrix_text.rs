@@ -97,11 +97,17 @@ pub fn write_matrix_markdown(out: &mut dyn Write, matrix: &Matrix) -> io::Result
         let first = [escaped(&row.object), escaped(&row.prog)].into_iter();
         write_line(out, first.chain(cells).chain([whys.join("<br>")]))?;
     }
+    write_kernels_markdown(out, &matrix.kernels)
+}
+
+/// Writes what results for kernels are worth as a Markdown list, to stand below a table.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_kernels_markdown(out: &mut dyn Write, kernels: &[MatrixKernel]) -> io::Result<()> {
     writeln!(out)?;
-    for kernel in &matrix.kernels {
-        writeln!(out, "- {}", escaped(&kernel.line()))?;
-    }
-    Ok(())
+    kernels.iter().try_for_each(|kernel| writeln!(out, "- {}", escaped(&kernel.line())))
 }
 
 /// Writes the matrix as one JSON object: `kernels`, and `programs` with a verdict for each.
