@@ -155,12 +155,7 @@ fn judge(
     )?;
     worst.raise(exit);
     let explain = |code: &str| skep::catalogue::section(code).map(|section| section.text);
-    let page = || {
-        let mut page = check_page(&told, explain);
-        let kernel = plan.session.kernel.as_ref();
-        kernel.into_iter().for_each(|it| kernels::note_on(&mut page, &kernels::described(it)));
-        page
-    };
+    let page = || kernels::noted(check_page(&told, explain), &plan.session);
     if let Err(message) = html.write(page) {
         streams.error(&message)?;
         worst.raise(Exit::Input);
@@ -262,6 +257,14 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     }
 }
 
+/// The message; if the kernel writes none, why it rejects the program, or the title of the code.
+pub(crate) fn said_or_why(refusal: &Refusal, because: Option<&str>) -> String {
+    let title = skep::catalogue::section(&refusal.kind).map(|section| section.title);
+    let says = |text: &&str| !text.trim().is_empty();
+    let text = [Some(refusal.message.as_str()), because, title].into_iter().flatten().find(says);
+    text.unwrap_or(&refusal.kind).trim_end().to_owned()
+}
+
 /// The catalogue's advice for a code. `names` returns the source's name of an object.
 fn advice(
     code: &str,
@@ -357,7 +360,7 @@ impl Subject<'_> {
             severity: Severity::Error,
             advice,
             rule: refusal.kind.clone(),
-            message: refusal.message.trim_end().to_owned(),
+            message: said_or_why(refusal, verification.because.as_deref()),
             object: self.file.to_owned(),
             prog: self.prog.to_owned(),
             insn_idx: at,
@@ -486,5 +489,35 @@ impl Summary {
             write!(streams.out, ", {} without a verdict", self.broken)?;
         }
         writeln!(streams.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `bpf(2)` says no more than `EINVAL` of some programs, whose log is empty.
+    #[test]
+    fn no_reason_is_empty() {
+        let told = |kind: &str, message: &str, because| {
+            let refusal = Refusal {
+                insn_idx: None,
+                load: None,
+                kind: kind.to_owned(),
+                registers: Vec::new(),
+                errno: 22,
+                message: message.to_owned(),
+            };
+            said_or_why(&refusal, because)
+        };
+        assert_eq!(told("leaked-reference", "said\n", Some("why")), "said");
+        assert_eq!(told("leaked-reference", "\n", Some("why")), "why");
+        assert_eq!(told("no-such-code", "", None), "no-such-code");
+        for section in skep::catalogue::sections() {
+            assert!(!section.title.trim().is_empty(), "{:?}", section.codes);
+            for code in &section.codes {
+                assert!(!told(code, "", Some(" ")).is_empty(), "{code}");
+            }
+        }
     }
 }

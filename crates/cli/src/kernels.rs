@@ -83,6 +83,24 @@ pub(crate) fn described(kernel: &Kernel) -> MatrixKernel {
     }
 }
 
+/// Below a text: that its results are those of a kernel that was not tested.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn untested(session: &Session, streams: &mut Streams<'_>) -> io::Result<()> {
+    match session.kernel.as_ref().filter(|kernel| !kernel.is_tested()) {
+        Some(kernel) => writeln!(streams.out, "{}", described(kernel).line()),
+        None => Ok(()),
+    }
+}
+
+/// The page, with what its results are worth if they are those of a kernel.
+pub(crate) fn noted(mut page: Page, session: &Session) -> Page {
+    session.kernel.iter().for_each(|kernel| note_on(&mut page, &described(kernel)));
+    page
+}
+
 /// Puts what results for a kernel are worth on a page.
 pub(crate) fn note_on(page: &mut Page, kernel: &MatrixKernel) {
     match kernel.is_tested {

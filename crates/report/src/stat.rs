@@ -95,8 +95,8 @@ stats! {
     MemInsns, "Insn tables", ["mem_insns"], false, false, "... for per-insn tables";
     MemLog, "Log", ["mem_log"], false, false, "... for the log";
     MemFinalBytes, "Final bytes", ["mem_final"], false, false, "bytes in use when verification ended";
-    Kernel, "Kernel", ["kernel"], true, true, "kernel that the result is for, with --kernel";
-    KernelSource, "Kernel source", ["kernel_source"], true, true, "how that kernel is known: asked, table or file";
+    Kernel, "Kernel", ["kernel"], true, false, "kernel that the result is for, with --kernel";
+    KernelSource, "Kernel source", ["kernel_source"], true, false, "how that kernel is known: asked, table or file";
 }
 
 impl Stat {

@@ -1,5 +1,6 @@
 //! A program's verdict on each of the kernels that share one walk.
 
+use crate::check::said_or_why;
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
@@ -44,21 +45,13 @@ impl Cell {
         let because = of.and_then(|(_, verification)| verification.because.as_deref());
         let reason = CellReason {
             rule: refusal.kind.clone(),
-            message: told(refusal, because),
+            message: said_or_why(refusal, because),
             insn_idx: refusal.insn_idx,
             at,
         };
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }
     }
-}
-
-/// The message; if the kernel writes none, why it rejects the program, or the title of the code.
-fn told(refusal: &Refusal, because: Option<&str>) -> String {
-    let title = skep::catalogue::section(&refusal.kind).map(|section| section.title);
-    let says = |text: &&str| !text.trim().is_empty();
-    let text = [Some(refusal.message.as_str()), because, title].into_iter().flatten().find(says);
-    text.unwrap_or(&refusal.kind).trim_end().to_owned()
 }
 
 /// The verdicts, and the newest feature that the program needs, if the walk accepts it.
@@ -136,34 +129,4 @@ pub(super) fn asks_version(judged: &Judged<'_>) -> bool {
         EXTERNS.iter().any(|name| btf.find_by_name_kind(name, Kind::Var).is_some())
     };
     program.btf.as_ref().is_some_and(asks)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `bpf(2)` says no more than `EINVAL` of some programs, whose log is empty.
-    #[test]
-    fn no_reason_is_empty() {
-        let told = |kind: &str, message: &str, because| {
-            let refusal = Refusal {
-                insn_idx: None,
-                load: None,
-                kind: kind.to_owned(),
-                registers: Vec::new(),
-                errno: 22,
-                message: message.to_owned(),
-            };
-            told(&refusal, because)
-        };
-        assert_eq!(told("leaked-reference", "said\n", Some("why")), "said");
-        assert_eq!(told("leaked-reference", "\n", Some("why")), "why");
-        assert_eq!(told("no-such-code", "", None), "no-such-code");
-        for section in skep::catalogue::sections() {
-            assert!(!section.title.trim().is_empty(), "{:?}", section.codes);
-            for code in &section.codes {
-                assert!(!told(code, "", Some(" ")).is_empty(), "{code}");
-            }
-        }
-    }
 }

@@ -91,7 +91,10 @@ fn of_kernels(stats: &[Stat]) -> Vec<Stat> {
 /// A program that is not in the second file cannot be compared, which is a failure.
 fn gone(pair: &JoinedRow<'_>) -> Option<Breach> {
     let base = pair.base.filter(|_| pair.comp.is_none())?;
-    let why = "the program is missing".to_owned();
+    let why = match base.kernel.as_str() {
+        "" => "the program is missing".to_owned(),
+        kernel => format!("the program is missing for {kernel}"),
+    };
     Some(Breach { file: base.file.clone(), prog: base.prog.clone(), why })
 }
 

@@ -57,9 +57,9 @@ impl Wanted {
         })
     }
 
-    /// Prints rows for kernels that were named, and what results for these are worth: below a table,
-    /// otherwise on the error stream. Several kernels need a column; one that was not tested is
-    /// marked in CSV and JSON by columns.
+    /// Prints rows for kernels that were named, and what results for these are worth: below a
+    /// table, otherwise on the error stream. Several kernels need a column; one that was not tested
+    /// is marked in CSV and JSON by columns.
     pub(super) fn print_of(
         &self,
         kernels: &[MatrixKernel],
