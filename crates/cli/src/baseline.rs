@@ -3,6 +3,7 @@
 use crate::choice::read_gate;
 use crate::exit::Exit;
 use crate::flags::{BaselineCheckFlags, BaselineCommand, BaselineFlags, OutputFormat, StatFlags};
+use crate::kernels;
 use crate::stat::Wanted;
 use crate::stat::live::{Collected, collect};
 use crate::stat::replay::{print_breaches, print_joined, read};
@@ -12,6 +13,8 @@ use std::io;
 
 /// Columns that do not depend on the machine.
 const COLUMNS: [Stat; 4] = [Stat::FileName, Stat::ProgName, Stat::Verdict, Stat::TotalInsns];
+
+const ONE_KERNEL: &str = "a baseline is of one kernel; write one for each (-b FILE)";
 
 /// Runs the command.
 ///
@@ -105,11 +108,16 @@ fn verified(
         quiet: true,
         ..StatFlags::default()
     };
-    let wanted = match Wanted::new(&stat) {
-        Ok(wanted) => wanted,
-        Err(message) => return Ok(Err(message)),
+    let names = &flags.input.kernel;
+    let wanted = match (Wanted::new(&stat), kernels::is_one(names)) {
+        (Ok(wanted), true) => wanted,
+        (_, false) => return Ok(Err(ONE_KERNEL.to_owned())),
+        (Err(message), _) => return Ok(Err(message)),
     };
     let collected = collect(&stat, &wanted, streams)?;
+    if let Ok(Collected { kernels, .. }) = &collected {
+        kernels.iter().try_for_each(|kernel| streams.note(&kernel.line()))?;
+    }
     Ok(collected.map(|mut collected| {
         collected.rows.sort_by(Row::by_key);
         (collected, wanted.filters)

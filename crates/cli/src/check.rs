@@ -11,6 +11,7 @@ use crate::history::words::in_words;
 use crate::history::{History, names};
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
+use crate::kernels;
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
 use crate::near;
@@ -155,7 +156,8 @@ fn judge(
     )?;
     worst.raise(exit);
     let explain = |code: &str| skep::catalogue::section(code).map(|section| section.text);
-    if let Err(message) = html.write(|| check_page(&told, explain)) {
+    let page = || kernels::noted(check_page(&told, explain), &plan.session);
+    if let Err(message) = html.write(page) {
         streams.error(&message)?;
         worst.raise(Exit::Input);
     }
@@ -169,7 +171,7 @@ fn judge(
     }
     if let Some(kernel) = &plan.session.kernel {
         // Also with --quiet: a result for a kernel must not be without its warning.
-        writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
+        writeln!(streams.out, "{}", kernels::described(kernel).line())?;
     }
     Ok(worst)
 }
@@ -254,6 +256,14 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
             Answer { object, prog, insns, diagnostic, trouble, exit }
         }
     }
+}
+
+/// The message; if the kernel writes none, why it rejects the program, or the title of the code.
+pub(crate) fn said_or_why(refusal: &Refusal, because: Option<&str>) -> String {
+    let title = skep::catalogue::section(&refusal.kind).map(|section| section.title);
+    let says = |text: &&str| !text.trim().is_empty();
+    let text = [Some(refusal.message.as_str()), because, title].into_iter().flatten().find(says);
+    text.unwrap_or(&refusal.kind).trim_end().to_owned()
 }
 
 /// The catalogue's advice for a code. `names` returns the source's name of an object.
@@ -352,7 +362,7 @@ impl Subject<'_> {
             severity: Severity::Error,
             advice,
             rule: refusal.kind.clone(),
-            message: refusal.message.trim_end().to_owned(),
+            message: said_or_why(refusal, verification.because.as_deref()),
             object: self.file.to_owned(),
             prog: self.prog.to_owned(),
             insn_idx: at,
@@ -481,5 +491,35 @@ impl Summary {
             write!(streams.out, ", {} without a verdict", self.broken)?;
         }
         writeln!(streams.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `bpf(2)` says no more than `EINVAL` of some programs, whose log is empty.
+    #[test]
+    fn no_reason_is_empty() {
+        let told = |kind: &str, message: &str, because| {
+            let refusal = Refusal {
+                insn_idx: None,
+                load: None,
+                kind: kind.to_owned(),
+                registers: Vec::new(),
+                errno: 22,
+                message: message.to_owned(),
+            };
+            said_or_why(&refusal, because)
+        };
+        assert_eq!(told("leaked-reference", "said\n", Some("why")), "said");
+        assert_eq!(told("leaked-reference", "\n", Some("why")), "why");
+        assert_eq!(told("no-such-code", "", None), "no-such-code");
+        for section in skep::catalogue::sections() {
+            assert!(!section.title.trim().is_empty(), "{:?}", section.codes);
+            for code in &section.codes {
+                assert!(!told(code, "", Some(" ")).is_empty(), "{code}");
+            }
+        }
     }
 }

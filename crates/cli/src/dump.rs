@@ -51,9 +51,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             return Ok(Exit::Input);
         }
     };
-    if matches!(flags.stage, Stage::Xlated | Stage::Jited) {
-        kernels::promise(&session, Some(REWRITTEN_AS), streams)?;
-    }
+    told_kernel(flags, &session, streams)?;
     if let Some(note) = &object.note {
         streams.note(&format!("{}: {note}", flags.file.display()))?;
     }
@@ -99,6 +97,23 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         print(flags, dumped, streams)?;
     }
     Ok(exit)
+}
+
+/// What results for the kernel are worth: as a comment of the text if the kernel was not tested,
+/// else on the error stream, like what is not that kernel's.
+fn told_kernel(flags: &DumpFlags, session: &Session, streams: &mut Streams<'_>) -> io::Result<()> {
+    let Some(kernel) = &session.kernel else { return Ok(()) };
+    let is_verified = matches!(flags.stage, Stage::Xlated | Stage::Jited);
+    let others = is_verified.then_some(REWRITTEN_AS);
+    if kernel.is_tested() || json_form(flags).is_some() {
+        return match is_verified {
+            true => kernels::promise(session, others, streams),
+            false => Ok(()),
+        };
+    }
+    let comment = if flags.stage == Stage::Cfg { "//" } else { ";" };
+    writeln!(streams.out, "{comment} {}", kernels::described(kernel).line())?;
+    others.map_or(Ok(()), |others| streams.note(&format!("{}: {others}", kernel.release())))
 }
 
 /// The object named by the flags, opened for the requested stage.

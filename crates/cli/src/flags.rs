@@ -107,7 +107,14 @@ accepted, 2 on bad input or if something is not supported yet, 101 after an inte
 const CHECK_NOTES: &str = "\
 Exit status: 0 if all programs are accepted, 1 if any is rejected or cannot be loaded, 2 on bad \
 input or if something is not supported yet, 101 after an internal error. With --kernel: 1 if any \
-of the kernels rejects any program. With --min-kernel: 0 if there is such a kernel for each program.";
+of the kernels rejects any program. With --min-kernel: 0 if there is such a kernel for each program, \
+1 if the newest kernel rejects one, 2 if that is not known.\n\n\
+Kernels with * were not tested; the line below says what is known of them.";
+
+/// `--kernel` of commands that take input files but only one kernel.
+pub fn one_kernel(flag: clap::Arg) -> clap::Arg {
+    flag.help("Another kernel: a name (`skep kernel list`), or a kernel file")
+}
 
 /// Input files, and the kernel and loader they are for.
 #[derive(Debug, Clone, Default, Args)]
@@ -118,7 +125,8 @@ pub struct InputFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<OsString>,
-    /// Other kernels: names (`skep kernel list`), `all`, or kernel files, separated by commas
+    /// Other kernels: names (`skep kernel list`), `all` (the tested ones), or kernel files,
+    /// separated by commas
     #[arg(
         long,
         value_name = "KERNEL",
@@ -234,10 +242,10 @@ pub enum OutputFormat {
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// Verify programs and write their verdicts and insns to the file
-    #[command(after_help = BASELINE_NOTES)]
+    #[command(after_help = BASELINE_NOTES, mut_arg("kernel", one_kernel))]
     Write(BaselineFlags),
     /// Verify programs and compare them with the file
-    #[command(after_help = BASELINE_NOTES)]
+    #[command(after_help = BASELINE_NOTES, mut_arg("kernel", one_kernel))]
     Check(BaselineCheckFlags),
 }
 
@@ -278,7 +286,8 @@ pub struct CheckFlags {
     /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Print the oldest kernel from which on each program is accepted
+    /// Print the oldest kernel from which on each program is accepted: of --kernel, or of all in
+    /// `skep kernel list`, including those that were not tested
     #[arg(long, conflicts_with = "btf")]
     pub min_kernel: bool,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST

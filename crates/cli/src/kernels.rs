@@ -3,6 +3,7 @@
 use crate::flags::LoaderFlag;
 use crate::streams::Streams;
 use skep::{Kernel, Session};
+use skep_report::{MatrixKernel, Page};
 use std::io;
 use std::sync::Arc;
 
@@ -40,14 +41,71 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, String> {
 ///
 /// One line: it is not known, or there are several.
 pub(crate) fn only(names: &[String], loader: LoaderFlag) -> Result<Option<Session>, String> {
-    let mut kernels = named(names)?;
-    match (kernels.pop(), kernels.is_empty()) {
-        (None, _) => Ok(None),
-        (Some(kernel), true) => {
-            let session = Session::for_kernel(Kernel::clone(&kernel));
-            Ok(Some(Session { loader: loader.into(), ..session }))
+    let mut sessions = sessions(names, loader)?;
+    match (sessions.pop(), sessions.is_empty()) {
+        (only, true) => Ok(only),
+        (_, false) => {
+            Err("only one kernel at a time; skep check and skep stat accept several".to_owned())
         }
-        (Some(_), false) => Err("only one kernel at a time; skep check accepts several".to_owned()),
+    }
+}
+
+/// Whether the flag names at most one kernel.
+pub(crate) fn is_one(names: &[String]) -> bool {
+    match names {
+        [] => true,
+        [only] => only != ALL,
+        _ => false,
+    }
+}
+
+/// A session for each of the kernels named by the flag.
+///
+/// # Errors
+///
+/// One line: one is not known.
+pub(crate) fn sessions(names: &[String], loader: LoaderFlag) -> Result<Vec<Session>, String> {
+    let of = |kernel: Arc<Kernel>| {
+        let session = Session::for_kernel(Kernel::clone(&kernel));
+        Session { loader: loader.into(), ..session }
+    };
+    Ok(named(names)?.into_iter().map(of).collect())
+}
+
+/// What is said of a kernel wherever there are results for it.
+pub(crate) fn described(kernel: &Kernel) -> MatrixKernel {
+    MatrixKernel {
+        name: kernel.name().to_owned(),
+        release: kernel.release().to_owned(),
+        source: crate::kernel::source(kernel),
+        is_tested: kernel.is_tested(),
+        promise: kernel.promise(),
+    }
+}
+
+/// Below a text: that its results are those of a kernel that was not tested.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn untested(session: &Session, streams: &mut Streams<'_>) -> io::Result<()> {
+    match session.kernel.as_ref().filter(|kernel| !kernel.is_tested()) {
+        Some(kernel) => writeln!(streams.out, "{}", described(kernel).line()),
+        None => Ok(()),
+    }
+}
+
+/// The page, with what its results are worth if they are those of a kernel.
+pub(crate) fn noted(mut page: Page, session: &Session) -> Page {
+    session.kernel.iter().for_each(|kernel| note_on(&mut page, &described(kernel)));
+    page
+}
+
+/// Puts what results for a kernel are worth on a page.
+pub(crate) fn note_on(page: &mut Page, kernel: &MatrixKernel) {
+    match kernel.is_tested {
+        true => page.note(&kernel.line()),
+        false => page.warning(&kernel.line()),
     }
 }
 
@@ -64,7 +122,7 @@ pub(crate) fn promise(
 ) -> io::Result<()> {
     let Some(kernel) = &session.kernel else { return Ok(()) };
     let release = kernel.release();
-    streams.note(&format!("{release}: {}", kernel.promise()))?;
+    streams.note(&described(kernel).line())?;
     match others {
         Some(others) => streams.note(&format!("{release}: {others}")),
         None => Ok(()),

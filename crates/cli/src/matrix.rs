@@ -18,7 +18,7 @@ use crate::streams::Streams;
 use cells::{Cell, cells};
 use rayon::prelude::*;
 use skep::{Kernel, Session, VerifyOptions};
-use skep_report::{Matrix, MatrixCell, MatrixKernel, MatrixRow};
+use skep_report::{Matrix, MatrixCell, MatrixRow};
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
@@ -77,6 +77,10 @@ fn judge(
         streams.error("no file given")?;
         return Ok(Exit::Input);
     }
+    if flags.min_kernel && flags.format == CheckFormat::Sarif {
+        streams.error(oldest::NO_SARIF)?;
+        return Ok(Exit::Input);
+    }
     let (batch, judge) = Batch::beside(&flags.input, || Judge::new(flags));
     let ready = judge.and_then(|judge| {
         let sources = SourceTree::new(flags.source_root.as_deref())?;
@@ -89,7 +93,8 @@ fn judge(
             return Ok(Exit::Input);
         }
     };
-    let mut matrix = Matrix { kernels: judge.kernels.iter().map(column).collect(), rows: vec![] };
+    let mut matrix = Matrix { kernels: vec![], rows: vec![] };
+    matrix.kernels.extend(judge.kernels.iter().map(|it| kernels::described(it)));
     let mut worst = Exit::Success;
     let Some(first) = judge.singles.first() else { return Ok(Exit::Input) };
     let (_, exit) = batch.run_each(
@@ -114,19 +119,18 @@ fn judge(
         worst.raise(Exit::Input);
     }
     if flags.min_kernel {
-        let mut oldest = oldest::write(flags, &matrix, streams)?;
+        let mut oldest = oldest::write(flags, (&matrix, &sources), streams)?;
         oldest.raise(exit);
         return Ok(oldest);
     }
     worst.raise(exit);
-    let log = String::from_utf8_lossy(&log.borrow()).into_owned();
-    write(flags, (&matrix, &sources, &log), streams)?;
+    write(flags, (&matrix, &sources, log), streams)?;
     Ok(worst)
 }
 
 fn write(
     flags: &CheckFlags,
-    (matrix, sources, log): (&Matrix, &SourceTree, &str),
+    (matrix, sources, log): (&Matrix, &SourceTree, &RefCell<Vec<u8>>),
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let named = || {
@@ -134,42 +138,28 @@ fn write(
         diagnostics.iter_mut().for_each(|it| sources.name_from_here(it));
         diagnostics
     };
+    // Also with --quiet: no result for a kernel is without what it is worth.
     match flags.format {
-        CheckFormat::Text => skep_report::write_matrix(streams.out, matrix, flags.quiet)?,
-        CheckFormat::Json => return skep_report::write_matrix_json(streams.out, matrix),
-        CheckFormat::Markdown => return skep_report::write_matrix_markdown(streams.out, matrix),
+        CheckFormat::Text => {
+            skep_report::write_matrix(streams.out, matrix, flags.quiet)?;
+            writeln!(streams.out)?;
+            matrix.kernels.iter().try_for_each(|it| writeln!(streams.out, "{}", it.line()))
+        }
+        CheckFormat::Json => skep_report::write_matrix_json(streams.out, matrix),
+        CheckFormat::Markdown => skep_report::write_matrix_markdown(streams.out, matrix),
         CheckFormat::Sarif => {
-            write_sarif(streams.out, &named(), log)?;
+            // First: what is printed there is part of the document.
+            matrix.kernels.iter().try_for_each(|it| streams.note(&it.line()))?;
+            let log = String::from_utf8_lossy(&log.borrow()).into_owned();
+            write_sarif(streams.out, &named(), &log)
         }
-        CheckFormat::Github => skep_report::write_github(streams.out, &named())?,
-    }
-    // Also with --quiet: a result for a kernel that is not modelled must not be without this.
-    promises(flags, matrix, streams)
-}
-
-/// The reliability of each column: below the table, or on the error stream for formats without a
-/// place for it.
-fn promises(flags: &CheckFlags, matrix: &Matrix, streams: &mut Streams<'_>) -> io::Result<()> {
-    let is_text = flags.format == CheckFormat::Text;
-    if is_text {
-        writeln!(streams.out)?;
-    }
-    for kernel in &matrix.kernels {
-        let line = format!("{}: {}", kernel.release, kernel.promise);
-        match is_text {
-            true => writeln!(streams.out, "{line}")?,
-            false => streams.note(&line)?,
+        CheckFormat::Github => {
+            skep_report::write_github(streams.out, &named())?;
+            matrix.kernels.iter().try_for_each(|it| match it.is_tested {
+                true => streams.note(&it.line()),
+                false => skep_report::write_github_notice(streams.out, &it.heading(), &it.line()),
+            })
         }
-    }
-    Ok(())
-}
-
-fn column(kernel: &Arc<Kernel>) -> MatrixKernel {
-    MatrixKernel {
-        name: kernel.name().to_owned(),
-        release: kernel.release().to_owned(),
-        source: crate::kernel::source(kernel),
-        promise: kernel.promise(),
     }
 }
 

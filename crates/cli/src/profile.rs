@@ -66,11 +66,15 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
         return Ok(Exit::Input);
     }
     profiles.sort_by_key(|profile| std::cmp::Reverse(profile.total.insns));
-    if let Err(message) = html.write(|| skep_report::profile_page(&profiles, weight(flags))) {
+    let page = || kernels::noted(skep_report::profile_page(&profiles, weight(flags)), &session);
+    if let Err(message) = html.write(page) {
         streams.error(&message)?;
         exit.raise(Exit::Input);
     }
     print(flags, &profiles, streams)?;
+    if flags.output_format == ProfileFormat::Table {
+        kernels::untested(&session, streams)?;
+    }
     Ok(exit)
 }
 

@@ -28,6 +28,18 @@ impl Plan {
         with_target(session, target).map_err(|why| format!("--target: {why}"))
     }
 
+    /// The sessions specified by the flags of `stat`: one for each kernel.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Plan::session_of`], but for the number of kernels.
+    pub(crate) fn sessions_of(flags: &InputFlags) -> Result<Vec<Session>, String> {
+        match kernels::is_one(&flags.kernel) || flags.target.is_some() {
+            true => Ok(vec![Plan::session_of(flags)?]),
+            false => kernels::sessions(&flags.kernel, flags.loader),
+        }
+    }
+
     /// The session specified by the flags of commands with one object.
     ///
     /// # Errors

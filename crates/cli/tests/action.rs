@@ -74,6 +74,27 @@ fn a_program_that_has_grown_fails_the_job_and_is_an_annotation() {
     assert_eq!(code, Some(2));
 }
 
+/// The table of all programs and the baseline are of one kernel, whatever kernels are checked.
+#[test]
+fn kernels_are_checked_and_the_baseline_stays_that_of_one() {
+    let dir = checkout("");
+    let object = root().join("tests/programs/loops.bpf.o");
+    std::fs::copy(object, dir.path().join("build/loops.bpf.o")).expect("an object");
+    let kernels = [("KERNELS", "5.10, 5.15,6.1"), ("OPTIONS", "")];
+    let (code, said, summary) = job(dir.path(), &kernels);
+    assert_eq!(code, Some(1), "{said}{summary}");
+    let refused = "title=not-on-this-kernel::loop_callback: 5.10, 5.15*: bpf_loop: helper since";
+    assert!(said.contains(refused), "{said}");
+    assert!(said.contains("::notice title=5.15*::5.15*: from the table, not tested"), "{said}");
+    assert!(!said.contains("skep baseline::calls"), "{said}");
+    let matrix = "| build/loops.bpf.o | loop\\_callback | refused | refused | ok |";
+    assert!(summary.contains(matrix), "{summary}");
+    assert!(summary.contains("| loops.bpf.o | loop\\_callback | success |"), "{summary}");
+    let (code, said, summary) = job(dir.path(), &[("KERNELS", "6.1"), ("OPTIONS", "")]);
+    assert_eq!(code, Some(0), "{said}{summary}");
+    assert!(said.contains("loops.bpf.o/loop_callback: new, not in the baseline"), "{said}");
+}
+
 #[test]
 fn without_a_baseline_programs_are_verified_alone() {
     let dir = checkout("1");

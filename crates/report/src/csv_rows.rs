@@ -66,6 +66,8 @@ fn row_of(stats: &[Stat], record: &csv::StringRecord) -> Result<Row, Error> {
             Stat::ProgName => row.prog = field.to_owned(),
             Stat::ProgType => row.prog_type = field.to_owned(),
             Stat::AttachType => row.attach_type = field.to_owned(),
+            Stat::Kernel => row.kernel = field.to_owned(),
+            Stat::KernelSource => row.kernel_source = field.to_owned(),
             Stat::Verdict => row.verdict = verdict_of(field)?,
             number => {
                 let parsed = field.trim().parse::<i64>().map_err(|_| {

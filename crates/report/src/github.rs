@@ -10,27 +10,41 @@ use std::io::{self, Write};
 ///
 /// Only those of `out`.
 pub fn write_github(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Result<()> {
-    for diagnostic in diagnostics {
-        let command = diagnostic.severity.text();
-        write!(out, "::{command} ")?;
-        match &diagnostic.at {
-            Some(at) => {
-                let file = at.file.strip_prefix("./").unwrap_or(&at.file);
-                write!(out, "file={},line={}", property(file), at.line)?;
-                if at.column > 0 {
-                    write!(out, ",col={}", at.column)?;
-                }
+    diagnostics.iter().try_for_each(|it| write_github_at(out, it.severity.text(), it))
+}
+
+/// Writes a command of any severity (`notice`).
+pub(crate) fn write_github_at(
+    out: &mut dyn Write,
+    command: &str,
+    diagnostic: &Diagnostic,
+) -> io::Result<()> {
+    write!(out, "::{command} ")?;
+    match &diagnostic.at {
+        Some(at) => {
+            let file = at.file.strip_prefix("./").unwrap_or(&at.file);
+            write!(out, "file={},line={}", property(file), at.line)?;
+            if at.column > 0 {
+                write!(out, ",col={}", at.column)?;
             }
-            None => write!(out, "file={}", property(&diagnostic.object))?,
         }
-        let mut text = diagnostic.headline();
-        for line in diagnostic.details() {
-            text.push('\n');
-            text.push_str(&line);
-        }
-        writeln!(out, ",title={}::{}", property(&diagnostic.rule), data(&text))?;
+        None => write!(out, "file={}", property(&diagnostic.object))?,
     }
-    Ok(())
+    let mut text = diagnostic.headline();
+    for line in diagnostic.details() {
+        text.push('\n');
+        text.push_str(&line);
+    }
+    writeln!(out, ",title={}::{}", property(&diagnostic.rule), data(&text))
+}
+
+/// Writes a notice about no file and no line.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_github_notice(out: &mut dyn Write, title: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "::notice title={}::{}", property(title), data(text))
 }
 
 /// The command's text: a newline would end it. Other control characters are escaped, too, because

@@ -67,6 +67,7 @@ pub struct Page {
     title: String,
     what: &'static str,
     notes: Vec<String>,
+    notes_open: bool,
     columns: Vec<Column>,
     strings: Once,
     blocks: Once,
@@ -80,6 +81,7 @@ impl Page {
             title: shown(title),
             what: "programs",
             notes: Vec::new(),
+            notes_open: false,
             columns: Vec::new(),
             strings: Once::default(),
             blocks: Once::default(),
@@ -95,6 +97,12 @@ impl Page {
     /// Adds a line that applies to all programs.
     pub fn note(&mut self, text: &str) {
         self.notes.push(shown(text));
+    }
+
+    /// Adds a line that nobody may overlook: the lines are shown without being asked for.
+    pub fn warning(&mut self, text: &str) {
+        self.note(text);
+        self.notes_open = true;
     }
 
     /// Adds a column; before the first row.
@@ -131,6 +139,7 @@ impl Page {
             title: &'a str,
             what: &'a str,
             notes: &'a [String],
+            notes_open: bool,
             columns: &'a [Column],
             strings: &'a [String],
             details: &'a [Vec<usize>],
@@ -139,6 +148,7 @@ impl Page {
             title: &self.title,
             what: self.what,
             notes: &self.notes,
+            notes_open: self.notes_open,
             columns: &self.columns,
             strings: self.strings.all(),
             details: &self.details,

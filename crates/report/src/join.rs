@@ -14,11 +14,18 @@ pub struct JoinedRow<'a> {
 }
 
 /// Joins by file and program; the result is in that order. Programs of the same name in one file
-/// are paired in their order of appearance.
+/// are paired in their order of appearance; those of several kernels by kernel, if both sets have
+/// several.
 pub fn join<'a>(base: &'a [Row], comp: &'a [Row]) -> Vec<JoinedRow<'a>> {
+    let has_several = |rows: &[Row]| rows.windows(2).any(|pair| pair[0].kernel != pair[1].kernel);
+    let by_kernel = has_several(base) && has_several(comp);
+    let order = |a: &Row, b: &Row| match by_kernel {
+        true => a.by_key(b).then_with(|| a.kernel.cmp(&b.kernel)),
+        false => a.by_key(b),
+    };
     let sorted = |rows: &'a [Row]| {
         let mut refs: Vec<&Row> = rows.iter().collect();
-        refs.sort_by(|a, b| a.by_key(b));
+        refs.sort_by(|a, b| order(a, b));
         refs
     };
     let (base, comp) = (sorted(base), sorted(comp));
@@ -29,7 +36,7 @@ pub fn join<'a>(base: &'a [Row], comp: &'a [Row]) -> Vec<JoinedRow<'a>> {
             (None, None) => return joined,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(x), Some(y)) => x.by_key(y),
+            (Some(x), Some(y)) => order(x, y),
         };
         joined.push(JoinedRow {
             base: if order.is_le() { b.next().copied() } else { None },
@@ -82,6 +89,27 @@ mod tests {
         let sides: Vec<(bool, bool)> =
             joined.iter().map(|j| (j.base.is_some(), j.comp.is_some())).collect();
         assert_eq!(sides, [(true, true), (true, false), (false, true)]);
+    }
+
+    /// Two kernels can be compared with each other, and lists of them kernel by kernel.
+    #[test]
+    fn several_kernels_are_paired_by_kernel() {
+        let row = |kernel: &str| {
+            let mut row = Row::new("a.o", "p", Verdict::Success);
+            row.kernel = kernel.into();
+            row
+        };
+        let pairs = |base: &[&str], comp: &[&str]| {
+            let rows = |kernels: &[&str]| kernels.iter().map(|it| row(it)).collect::<Vec<_>>();
+            let (base, comp) = (rows(base), rows(comp));
+            let name = |row: Option<&Row>| row.map_or(String::new(), |row| row.kernel.clone());
+            let joined = join(&base, &comp);
+            joined.iter().map(|it| (name(it.base), name(it.comp))).collect::<Vec<_>>()
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(pairs(&["5.15"], &["6.6"]), [pair("5.15", "6.6")]);
+        let crossed = pairs(&["5.10", "6.1"], &["6.6", "6.1"]);
+        assert_eq!(crossed, [pair("5.10", ""), pair("6.1", "6.1"), pair("", "6.6")]);
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod lcov;
 mod markdown;
 mod matrix;
 mod matrix_text;
+mod oldest;
 mod profile;
 mod prog;
 mod rendered;
@@ -49,7 +50,7 @@ pub use executed::{ExecutedLine, write_executed};
 pub use filter::{Filters, glob_matches};
 pub use flame::{Weight, write_flame_graph, write_folded};
 pub use gate::{Breach, Gate};
-pub use github::write_github;
+pub use github::{write_github, write_github_notice};
 pub use globals::{GlobalRow, write_globals};
 pub use grid::Grid;
 pub use html::{
@@ -64,7 +65,10 @@ pub use markdown::{write_compare_markdown, write_markdown};
 pub use matrix::{
     CellReason, CellVerdict, DecidingRule, Matrix, MatrixCell, MatrixKernel, MatrixRow,
 };
-pub use matrix_text::{write_matrix, write_matrix_json, write_matrix_markdown};
+pub use matrix_text::{
+    write_kernels_markdown, write_matrix, write_matrix_json, write_matrix_markdown,
+};
+pub use oldest::{Oldest, OldestKernels};
 pub use profile::{
     ApartReason, FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
     write_profile, write_profiles_json,

@@ -11,8 +11,29 @@ pub struct MatrixKernel {
     pub release: String,
     /// The source of its features: `asked`, `table` or `file`.
     pub source: &'static str,
+    /// Whether it was tested itself; otherwise its heading is marked.
+    pub is_tested: bool,
     /// How reliable "accepted" is.
     pub promise: String,
+}
+
+/// The mark of kernels that were not tested; the line below the table says it in words.
+const NOT_TESTED: &str = "*";
+
+impl MatrixKernel {
+    /// Its name, with a mark if it was not tested.
+    pub fn heading(&self) -> String {
+        format!("{}{}", self.name, self.mark())
+    }
+
+    /// What results for it are worth, in one line.
+    pub fn line(&self) -> String {
+        format!("{}{}: {}", self.release, self.mark(), self.promise)
+    }
+
+    fn mark(&self) -> &'static str {
+        if self.is_tested { "" } else { NOT_TESTED }
+    }
 }
 
 /// A cell's verdict.
@@ -121,9 +142,11 @@ pub struct Matrix {
 }
 
 impl CellReason {
-    /// The first line of the message, with its source location and the rule that decides.
+    /// The first line of the message that says something, or the rule; with its source location
+    /// and the rule that decides.
     pub fn line(&self) -> String {
-        let mut line = self.message.lines().next().unwrap_or_default().to_owned();
+        let message = self.message.lines().find(|line| !line.trim().is_empty());
+        let mut line = message.unwrap_or(&self.rule).to_owned();
         if let Some(at) = &self.at {
             line += &format!(" ({}:{})", at.file.trim_start_matches("./"), at.line);
         }
@@ -137,6 +160,14 @@ impl CellReason {
 fn rule_note(reason: &CellReason) -> Vec<Note> {
     let note = |rule: &DecidingRule| Note { text: rule.line(), at: None };
     reason.decided_by.iter().map(note).collect()
+}
+
+impl CellReason {
+    /// The message, or the rule if there is none.
+    pub(crate) fn text(&self) -> &str {
+        let message = self.message.trim_end();
+        if message.is_empty() { &self.rule } else { message }
+    }
 }
 
 impl MatrixRow {
@@ -172,7 +203,7 @@ impl Matrix {
 
     pub(crate) fn names(&self, columns: &[usize]) -> String {
         let names = columns.iter().filter_map(|&column| self.kernels.get(column));
-        names.map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ")
+        names.map(MatrixKernel::heading).collect::<Vec<_>>().join(", ")
     }
 
     /// How many programs have that verdict on the kernel of a column.
@@ -191,7 +222,7 @@ impl Matrix {
                 Diagnostic {
                     severity: if is_refused { Severity::Error } else { Severity::Warning },
                     rule: reason.rule.clone(),
-                    message: format!("{}: {}", self.names(&columns), reason.message.trim_end()),
+                    message: format!("{}: {}", self.names(&columns), reason.text()),
                     object: row.object.clone(),
                     prog: row.prog.clone(),
                     insn_idx: reason.insn_idx,

@@ -3,7 +3,7 @@
 use crate::escape::printable;
 use crate::json_text::{JsonForm, write_json_text};
 use crate::markdown::{escaped, write_line};
-use crate::matrix::{CellVerdict, DecidingRule, Matrix, MatrixCell, MatrixRow};
+use crate::matrix::{CellVerdict, DecidingRule, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 use serde_json::{Map, Value as Json, json};
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ impl Layout {
         let refused = CellVerdict::Refused.text().len();
         Layout {
             name_width: rows.iter().map(name).chain([heading]).max().unwrap_or_default(),
-            widths: matrix.kernels.iter().map(|it| it.name.len().max(refused)).collect(),
+            widths: matrix.kernels.iter().map(|it| it.heading().len().max(refused)).collect(),
         }
     }
 
@@ -52,7 +52,7 @@ pub fn write_matrix(out: &mut dyn Write, matrix: &Matrix, only_refused: bool) ->
     let has_several = rows.windows(2).any(|pair| pair[0].object != pair[1].object);
     let indent = if has_several { "  " } else { "" };
     let layout = Layout::of(matrix, &rows, indent);
-    let names = matrix.kernels.iter().map(|kernel| kernel.name.clone());
+    let names = matrix.kernels.iter().map(MatrixKernel::heading);
     writeln!(out, "{}", layout.line(PROGRAM, names, ""))?;
     let mut object = None;
     for row in rows {
@@ -88,7 +88,7 @@ pub fn write_matrix(out: &mut dyn Write, matrix: &Matrix, only_refused: bool) ->
 pub fn write_matrix_markdown(out: &mut dyn Write, matrix: &Matrix) -> io::Result<()> {
     let named =
         |cells: Vec<String>| ["Object".to_owned(), "Program".to_owned()].into_iter().chain(cells);
-    let names = matrix.kernels.iter().map(|kernel| escaped(&kernel.name));
+    let names = matrix.kernels.iter().map(|kernel| escaped(&kernel.heading()));
     write_line(out, named(names.chain(["Why not".to_owned()]).collect()))?;
     write_line(out, std::iter::repeat_n(":--".to_owned(), matrix.kernels.len() + 3))?;
     for row in &matrix.rows {
@@ -97,11 +97,17 @@ pub fn write_matrix_markdown(out: &mut dyn Write, matrix: &Matrix) -> io::Result
         let first = [escaped(&row.object), escaped(&row.prog)].into_iter();
         write_line(out, first.chain(cells).chain([whys.join("<br>")]))?;
     }
+    write_kernels_markdown(out, &matrix.kernels)
+}
+
+/// Writes what results for kernels are worth as a Markdown list, to stand below a table.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_kernels_markdown(out: &mut dyn Write, kernels: &[MatrixKernel]) -> io::Result<()> {
     writeln!(out)?;
-    for kernel in &matrix.kernels {
-        writeln!(out, "- {}: {}", escaped(&kernel.release), escaped(&kernel.promise))?;
-    }
-    Ok(())
+    kernels.iter().try_for_each(|kernel| writeln!(out, "- {}", escaped(&kernel.line())))
 }
 
 /// Writes the matrix as one JSON object: `kernels`, and `programs` with a verdict for each.
@@ -110,14 +116,7 @@ pub fn write_matrix_markdown(out: &mut dyn Write, matrix: &Matrix) -> io::Result
 ///
 /// Only those of `out`.
 pub fn write_matrix_json(out: &mut dyn Write, matrix: &Matrix) -> io::Result<()> {
-    let kernels = matrix.kernels.iter().map(|kernel| {
-        json!({
-            "name": kernel.name,
-            "release": kernel.release,
-            "source": kernel.source,
-            "promise": kernel.promise,
-        })
-    });
+    let kernels = matrix.kernels.iter().map(kernel_json);
     let program = |row: &MatrixRow| {
         let cells = matrix.kernels.iter().zip(&row.cells);
         let verdicts: Map<String, Json> =
@@ -138,7 +137,16 @@ pub fn write_matrix_json(out: &mut dyn Write, matrix: &Matrix) -> io::Result<()>
     writeln!(out)
 }
 
-fn cell_json(cell: &MatrixCell) -> Json {
+pub(crate) fn kernel_json(kernel: &MatrixKernel) -> Json {
+    json!({
+        "name": kernel.name,
+        "release": kernel.release,
+        "source": kernel.source,
+        "promise": kernel.promise,
+    })
+}
+
+pub(crate) fn cell_json(cell: &MatrixCell) -> Json {
     let Some(reason) = &cell.reason else { return json!({ "verdict": cell.verdict.name() }) };
     let at = reason.at.as_ref().map(
         |at| json!({ "file": at.file, "line": at.line, "column": at.column, "text": at.text }),
@@ -146,7 +154,7 @@ fn cell_json(cell: &MatrixCell) -> Json {
     json!({
         "verdict": cell.verdict.name(),
         "code": reason.rule,
-        "message": reason.message.trim_end(),
+        "message": reason.text(),
         "insn_idx": reason.insn_idx,
         "at": at,
         "rule": reason.decided_by.as_ref().map(rule_json),
@@ -162,7 +170,7 @@ fn rule_json(rule: &DecidingRule) -> Json {
 mod tests {
     use super::*;
     use crate::diagnostic::{Severity, SourceSpot};
-    use crate::matrix::{CellReason, MatrixKernel};
+    use crate::matrix::CellReason;
 
     fn matrix() -> Matrix {
         use CellVerdict::{Accepted, NotKnown, Refused};
@@ -170,6 +178,7 @@ mod tests {
             name: name.into(),
             release: format!("{name}.0"),
             source: "asked",
+            is_tested: true,
             promise: "half of it".into(),
         };
         let cell = |verdict, message: &str| MatrixCell {
@@ -268,6 +277,32 @@ not known        0        1        0
         assert_eq!((&rule(0)["name"], &rule(0)["until"]), (&"links".into(), &Json::Null));
         assert_eq!(rule(1)["since"], Json::Null);
         assert!(json["programs"][1]["kernels"]["6.1"]["rule"].is_null());
+    }
+
+    #[test]
+    fn a_kernel_that_was_not_tested_is_marked_wherever_it_is_named() {
+        let mut matrix = matrix();
+        matrix.kernels[1].is_tested = false;
+        let text = written(|out| write_matrix(out, &matrix, false));
+        assert!(text.starts_with("program       5.10     6.1*     6.12\n"), "{text}");
+        assert!(text.contains("   6.1*: b (a.c:7)\n"), "{text}");
+        let text = written(|out| write_matrix_markdown(out, &matrix));
+        assert!(text.starts_with("| Object | Program | 5.10 | 6.1\\* | 6.12 |"), "{text}");
+        assert!(text.contains("\n- 6.1.0\\*: half of it\n"), "{text}");
+        assert_eq!(matrix.diagnostics()[0].message, "5.10, 6.1*: no|way");
+    }
+
+    #[test]
+    fn a_reason_without_a_message_is_its_rule() {
+        let mut matrix = matrix();
+        for cell in matrix.rows.iter_mut().flat_map(|row| &mut row.cells) {
+            cell.reason.iter_mut().for_each(|reason| reason.message = "\n".into());
+        }
+        let text = written(|out| write_matrix(out, &matrix, true));
+        assert_eq!(text.matches("   rule (a.c:7)\n").count(), 2, "{text}");
+        assert_eq!(matrix.diagnostics()[0].message, "5.10, 6.1: rule");
+        let json = written(|out| write_matrix_json(out, &matrix));
+        assert!(json.contains("\"message\": \"rule\""), "{json}");
     }
 
     #[test]

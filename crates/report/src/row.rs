@@ -45,6 +45,10 @@ pub struct Row {
     pub prog_type: String,
     /// Expected attach type, as libbpf names it; `unspec` if there is none.
     pub attach_type: String,
+    /// The kernel, if it was named.
+    pub kernel: String,
+    /// How that kernel is known.
+    pub kernel_source: String,
     /// Why it is not `success`: the last line of the verifier's log, or what is not modelled. Not a
     /// column; included in JSON.
     pub reason: Option<String>,
@@ -69,6 +73,8 @@ impl Row {
             verdict,
             prog_type: String::new(),
             attach_type: String::new(),
+            kernel: String::new(),
+            kernel_source: String::new(),
             reason: None,
             numbers: [0; Stat::COUNT],
         }
@@ -96,6 +102,8 @@ impl Row {
             Stat::Verdict => Value::Text(self.verdict.text()),
             Stat::ProgType => Value::Text(&self.prog_type),
             Stat::AttachType => Value::Text(&self.attach_type),
+            Stat::Kernel => Value::Text(&self.kernel),
+            Stat::KernelSource => Value::Text(&self.kernel_source),
             _ => Value::Number(self.numbers[stat as usize]),
         }
     }

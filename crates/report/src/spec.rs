@@ -75,6 +75,15 @@ impl EmitSpec {
         EmitSpec { stats: Stat::CSV_DEFAULT.to_vec() }
     }
 
+    /// Adds columns at the end, except those that are there.
+    pub fn extend(&mut self, stats: &[Stat]) {
+        for stat in stats {
+            if !self.stats.contains(stat) {
+                self.stats.push(*stat);
+            }
+        }
+    }
+
     /// Reads a comma-separated list of statistics.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ pub enum Stat {
     MemInsns,
     MemLog,
     MemFinalBytes,
+    Kernel,
+    KernelSource,
 }
 
 /// The properties of a statistic.
@@ -93,6 +95,8 @@ stats! {
     MemInsns, "Insn tables", ["mem_insns"], false, false, "... for per-insn tables";
     MemLog, "Log", ["mem_log"], false, false, "... for the log";
     MemFinalBytes, "Final bytes", ["mem_final"], false, false, "bytes in use when verification ended";
+    Kernel, "Kernel", ["kernel"], true, false, "kernel that the result is for, with --kernel";
+    KernelSource, "Kernel source", ["kernel_source"], true, false, "how that kernel is known: asked, table or file";
 }
 
 impl Stat {
@@ -148,7 +152,14 @@ impl Stat {
 
     /// Whether its value is text and not a number.
     pub fn is_text(self) -> bool {
-        self.is_key() || matches!(self, Stat::Verdict | Stat::ProgType | Stat::AttachType)
+        self.is_key()
+            || self.is_of_kernel()
+            || matches!(self, Stat::Verdict | Stat::ProgType | Stat::AttachType)
+    }
+
+    /// Whether it says which kernel a row is for.
+    pub fn is_of_kernel(self) -> bool {
+        matches!(self, Stat::Kernel | Stat::KernelSource)
     }
 }
 

@@ -14,6 +14,7 @@ mod rejects;
 mod sizes;
 mod sources;
 mod tree;
+mod versions;
 mod wrap;
 
 use std::path::Path;
@@ -60,6 +61,7 @@ fn check(root: &Path, files: &[File]) -> Breaches {
     crates::check_internal(files, &mut breaches);
     manifests::check(files, &mut breaches);
     sources::check(files, &mut breaches);
+    versions::check(files, &mut breaches);
     sizes::check(root, files, &mut breaches);
     documents::check(root, files, &mut breaches);
     rejects::check(root, files, &mut breaches);

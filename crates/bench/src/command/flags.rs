@@ -1,7 +1,7 @@
 //! Options of `skep-bench`.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use skep_cli::flags::InputFlags;
+use skep_cli::flags::{InputFlags, one_kernel};
 use std::path::PathBuf;
 
 /// Benchmarks of verification, execution and live patching.
@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// Compare verification cost: two engine settings, or skep and the host kernel
-    #[command(after_help = verify_notes())]
+    #[command(after_help = verify_notes(), mut_arg("kernel", one_kernel))]
     Verify(VerifyFlags),
     /// Compare execution speed: native code, skep, other engines and the kernel
     Run(RunFlags),

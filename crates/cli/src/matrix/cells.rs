@@ -1,5 +1,6 @@
 //! A program's verdict on each of the kernels that share one walk.
 
+use crate::check::said_or_why;
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
@@ -47,11 +48,12 @@ impl Cell {
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
     }
 
-    fn refused(refusal: &Refusal, program: Option<&Program>) -> Cell {
-        let at = refusal.insn_idx.and_then(|idx| source_spot(program?, idx));
+    fn refused(refusal: &Refusal, of: Option<(&Program, &Verification)>) -> Cell {
+        let at = refusal.insn_idx.and_then(|idx| source_spot(of?.0, idx));
+        let because = of.and_then(|(_, verification)| verification.because.as_deref());
         let reason = CellReason {
             rule: refusal.kind.clone(),
-            message: refusal.message.trim_end().to_owned(),
+            message: said_or_why(refusal, because),
             insn_idx: refusal.insn_idx,
             at,
             decided_by: None,
@@ -100,7 +102,7 @@ pub(super) fn cells<'k>(
 fn walked(verdict: &Verdict, of: (&Program, &Verification), here: &str) -> Cell {
     match verdict {
         Verdict::Accepted(_) => Cell::accepted(),
-        Verdict::Rejected(refusal) => Cell::refused(refusal, Some(of.0)),
+        Verdict::Rejected(refusal) => Cell::refused(refusal, Some(of)),
         Verdict::Unsupported(what) => Cell::not_known("unsupported", what.clone()),
         Verdict::OutOfMemory => Cell::not_known("out-of-memory", over_limit(of.1)),
         Verdict::Bug(what) => Cell {

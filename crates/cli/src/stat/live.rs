@@ -15,7 +15,8 @@ use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{Verdict, Verification, VerifyOptions};
-use skep_report::{Row, Stat, Tally, Verdict as Shown, printable};
+use skep_report::{MatrixKernel, Row, Stat, Tally, Verdict as Shown, printable};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
@@ -56,11 +57,13 @@ impl crate::in_order::Weigh for Answer {
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
-    let Collected { rows, tally, mut exit, worst } = match collect(flags, wanted, streams)? {
+    let Collected { rows, tally, mut exit, worst, kernels } = match collect(flags, wanted, streams)?
+    {
         Ok(collected) => collected,
         Err(message) => return Ok(Err(message)),
     };
-    exit.raise(wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?);
+    let tally = Some(tally).filter(|_| !flags.quiet);
+    exit.raise(wanted.print_of(&kernels, streams, rows, tally)?);
     if wanted.format == OutputFormat::Table && !flags.quiet {
         worst.print(streams)?;
     }
@@ -75,6 +78,8 @@ pub(crate) struct Collected {
     pub(crate) exit: Exit,
     /// The most expensive result, if there are several combinations of globals.
     pub(crate) worst: Worst,
+    /// The kernels that were named.
+    pub(crate) kernels: Vec<MatrixKernel>,
 }
 
 /// Verifies the programs that the flags name; prints everything but the rows.
@@ -86,37 +91,76 @@ pub(crate) fn collect(
     if flags.input.files.is_empty() {
         return Ok(Err("no file given".to_owned()));
     }
-    let (batch, plan) = Batch::beside(&flags.input, || plan(flags, wanted));
-    let (mut plan, combinations) = match plan {
-        Ok(plan) => plan,
+    let (batch, plans) = Batch::beside(&flags.input, || plans(flags, wanted));
+    let (plans, combinations) = match plans {
+        Ok(plans) => plans,
         Err(message) => return Ok(Err(message)),
     };
-    kernels::promise(&plan.session, None, streams)?;
+    let has_several = plans.len() > 1;
+    let sets = if combinations.len() > 1 { combinations.len() * plans.len() } else { 1 };
     let mut collected = Collected {
         rows: Vec::new(),
         tally: Tally::default(),
         exit: Exit::Success,
-        worst: Worst::of(combinations.len()),
+        worst: Worst::of(sets),
+        kernels: Vec::new(),
     };
-    for (turn, combination) in combinations.into_iter().enumerate() {
-        plan.presets = combination.presets;
-        let talks = !flags.quiet && wanted.format == OutputFormat::Table && turn == 0;
-        let turn = Turn { flags, talks, label: combination.label };
-        // An error in a file is the same for each combination.
-        if collect_turn((&batch, &plan), &turn, streams, &mut collected)? != Exit::Success {
-            break;
+    let mut talks = !flags.quiet && wanted.format == OutputFormat::Table;
+    let mut told = BTreeSet::new();
+    for mut plan in plans {
+        let kernel = plan.session.kernel.as_ref().map(|kernel| kernels::described(kernel));
+        let mut errors = Vec::new();
+        for combination in &combinations {
+            plan.presets = combination.presets.clone();
+            let label = combination.label.as_str();
+            let turn = Turn { flags, talks, label, kernel: kernel.as_ref(), has_several };
+            talks = false;
+            let by = (&batch, &plan);
+            let exit = match has_several {
+                true => {
+                    let Streams { style, progress, .. } = *streams;
+                    let (out, err) = (&mut *streams.out, &mut errors);
+                    let mut kept = Streams { out, err, style, progress };
+                    collect_turn(by, &turn, &mut kept, &mut collected)?
+                }
+                false => collect_turn(by, &turn, streams, &mut collected)?,
+            };
+            // An error in a file is the same for each combination.
+            if exit != Exit::Success {
+                break;
+            }
         }
+        // And for each kernel.
+        for line in String::from_utf8_lossy(&errors).lines() {
+            if told.insert(line.to_owned()) {
+                writeln!(streams.err, "{line}")?;
+            }
+        }
+        collected.kernels.extend(kernel);
     }
     Ok(Ok(collected))
 }
 
-/// One combination of global variables.
+/// One kernel, and one combination of global variables.
 struct Turn<'a> {
     flags: &'a StatFlags,
     /// Whether the names of files are printed as they are read.
     talks: bool,
     /// Distinguishes it from the other combinations.
-    label: String,
+    label: &'a str,
+    /// The kernel, if it was named.
+    kernel: Option<&'a MatrixKernel>,
+    /// Whether there are others.
+    has_several: bool,
+}
+
+impl Turn<'_> {
+    /// Distinguishes it from the turns of other kernels, too.
+    fn name(&self) -> String {
+        let kernel = self.kernel.filter(|_| self.has_several).map(MatrixKernel::heading);
+        let parts = [kernel.as_deref(), Some(self.label).filter(|label| !label.is_empty())];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Errors in files determine the result.
@@ -126,8 +170,9 @@ fn collect_turn(
     streams: &mut Streams<'_>,
     collected: &mut Collected,
 ) -> io::Result<Exit> {
-    let make = |judged: Judged<'_>| answer(turn.flags, judged, &turn.label);
-    let Collected { rows, tally, exit: worst_exit, worst } = collected;
+    let make = |judged: Judged<'_>| answer(turn, judged);
+    let Collected { rows, tally, exit: worst_exit, worst, .. } = collected;
+    let name = turn.name();
     let (counted, exit) = batch.run(plan, streams, make, |streams, file| {
         if turn.talks && file.tally.files_processed > 0 {
             writeln!(streams.out, "Processing '{}'...", printable(base_name(&file.file)))?;
@@ -143,9 +188,13 @@ fn collect_turn(
                 streams.failure(line, answer.exit)?;
             }
             plan.gate.keep(ROW_BYTES);
-            worst.add(&answer.row, &turn.label);
+            worst.add(&answer.row, &name);
             if !turn.label.is_empty() {
                 answer.row.prog = format!("{} [{}]", answer.row.prog, turn.label);
+            }
+            if let Some(kernel) = turn.kernel {
+                answer.row.kernel = kernel.name.clone();
+                answer.row.kernel_source = kernel.source.to_owned();
             }
             rows.push(answer.row);
         }
@@ -157,7 +206,7 @@ fn collect_turn(
     Ok(exit)
 }
 
-fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), String> {
+fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combination>), String> {
     let combinations_max = flags.combinations.unwrap_or(COMBINATIONS_MAX);
     let sweep = read_sweep(&flags.set_global_vars, combinations_max)?;
     let mut prog_flags = ProgFlags::empty();
@@ -168,10 +217,10 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), 
         (None, true) => flags.log_level.unwrap_or(1),
         (None, false) => flags.log_level.unwrap_or(0),
     };
-    let session = Plan::session_of(&flags.input)?;
+    let sessions = Plan::sessions_of(&flags.input)?;
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
     let gate = Arc::new(MemoryGate::new(&flags.input, kept)?);
-    let plan = Plan {
+    let plan = |session| Plan {
         session,
         filters: wanted.filters.clone(),
         presets: Vec::new(),
@@ -188,22 +237,22 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), 
         },
         prog_flags,
         scan: flags.input.scan,
-        gate,
+        gate: Arc::clone(&gate),
         is_compiled: wanted.emit.stats.contains(&Stat::JitedSize)
             || flags.sort.is_some()
             || !flags.filter.is_empty(),
     };
-    Ok((plan, sweep.combinations()))
+    Ok((sessions.into_iter().map(plan).collect(), sweep.combinations()))
 }
 
-fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
+fn answer(turn: &Turn<'_>, judged: Judged<'_>) -> Answer {
     let exit = match exit_of(&judged.result) {
         // As in veristat, a rejection is a result.
         Exit::Refused => Exit::Success,
         other => other,
     };
     let (file, prog) = (base_name(judged.file), judged.entry.name.as_str());
-    let with = if label.is_empty() { String::new() } else { format!(" [{label}]") };
+    let with = if turn.label.is_empty() { String::new() } else { format!(" [{}]", turn.label) };
     let here = format!("{}: program '{prog}'{with}", judged.file);
     match judged.result {
         Err(e) => {
@@ -226,7 +275,11 @@ fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
                 Verdict::Accepted(_) | Verdict::Rejected(_) => None,
             };
             let log = std::mem::take(&mut verification.log);
-            let text = talk(flags, (file, prog), &verification, log);
+            let name = match turn.name() {
+                name if turn.has_several => &format!("{prog} [{name}]"),
+                _ => prog,
+            };
+            let text = talk(turn.flags, (file, name), &verification, log);
             Answer { row, text, trouble, exit }
         }
     }

@@ -17,15 +17,20 @@ pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'
     let [path] = flags.input.files.as_slice() else {
         return Ok(Err("replay mode (-R) takes exactly one CSV file".to_owned()));
     };
-    let mut rows = match read(path) {
-        Ok(csv) => csv.rows,
+    let CsvRows { mut rows, stats } = match read(path) {
+        Ok(csv) => csv,
         Err(message) => return Ok(Err(message)),
     };
     rows.retain(|row| wanted.filters.wants(&row.file, Some(&row.prog)));
     if rows.is_empty() && wanted.filters.name_something() {
         return Ok(Err(NO_MATCH.to_owned()));
     }
-    Ok(Ok(wanted.print(streams, rows, None)?))
+    let mut shown = wanted.clone();
+    if flags.emit.is_none() {
+        shown.emit.extend(&of_kernels(&stats));
+        shown.html_emit.extend(&of_kernels(&stats));
+    }
+    Ok(Ok(shown.print(streams, rows, None)?))
 }
 
 /// Prints two result files side by side.
@@ -38,6 +43,9 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
         (Err(message), _) | (_, Err(message)) => return Ok(Err(message)),
     };
     let mut emit = wanted.emit.clone();
+    if flags.emit.is_none() {
+        emit.extend(&of_kernels(&base.stats));
+    }
     let in_both = |stat: &Stat| base.stats.contains(stat) && comp.stats.contains(stat);
     match emit.stats.iter().find(|stat| !in_both(stat)) {
         // Statistics requested by name must be in the file; of the defaults, those in the file are
@@ -75,10 +83,18 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
     Ok(Ok(exit))
 }
 
+/// The columns that say which kernel a result is for: of all defaults, only these may be missing.
+fn of_kernels(stats: &[Stat]) -> Vec<Stat> {
+    stats.iter().copied().filter(|stat| stat.is_of_kernel()).collect()
+}
+
 /// A program that is not in the second file cannot be compared, which is a failure.
 fn gone(pair: &JoinedRow<'_>) -> Option<Breach> {
     let base = pair.base.filter(|_| pair.comp.is_none())?;
-    let why = "the program is missing".to_owned();
+    let why = match base.kernel.as_str() {
+        "" => "the program is missing".to_owned(),
+        kernel => format!("the program is missing for {kernel}"),
+    };
     Some(Breach { file: base.file.clone(), prog: base.prog.clone(), why })
 }
 

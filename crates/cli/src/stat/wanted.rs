@@ -4,12 +4,18 @@ use crate::choice::{read_filters, read_gate};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::html_file::HtmlFile;
+use crate::kernels;
 use crate::streams::Streams;
 use skep::verifier::Tuning;
-use skep_report::{EmitSpec, Filters, Gate, Row, SortSpec, Tally};
+use skep_report::{EmitSpec, Filters, Gate, MatrixKernel, Row, SortSpec, Stat, Tally};
+use std::borrow::Cow;
 use std::io;
 
+/// The columns of results for named kernels.
+const KERNEL: &[Stat] = &[Stat::Kernel, Stat::KernelSource];
+
 /// What to print and how, read from the flags.
+#[derive(Clone)]
 pub(crate) struct Wanted {
     pub(super) emit: EmitSpec,
     /// A page has room for all columns of CSV.
@@ -51,9 +57,60 @@ impl Wanted {
         })
     }
 
+    /// Prints rows for kernels that were named, and what results for these are worth: below a
+    /// table, otherwise on the error stream. Several kernels need a column; one that was not tested
+    /// is marked in CSV and JSON by columns.
+    pub(super) fn print_of(
+        &self,
+        kernels: &[MatrixKernel],
+        streams: &mut Streams<'_>,
+        mut rows: Vec<Row>,
+        tally: Option<Tally>,
+    ) -> io::Result<Exit> {
+        let are_tested = kernels.iter().all(|kernel| kernel.is_tested);
+        let has_several = kernels.len() > 1;
+        let is_table = matches!(self.format, OutputFormat::Table | OutputFormat::Markdown);
+        let heading = |name: &str| kernels.iter().find(|it| it.name == name).map(|it| it.heading());
+        if is_table {
+            let kernels = rows.iter_mut().map(|row| &mut row.kernel);
+            kernels.for_each(|name| *name = heading(name).unwrap_or_default());
+        }
+        let mut shown = Cow::Borrowed(self);
+        if has_several || !are_tested {
+            let with = shown.to_mut();
+            with.emit.extend(match (is_table, has_several) {
+                (true, false) => &[],
+                (true, true) => &KERNEL[..1],
+                (false, _) => KERNEL,
+            });
+            with.html_emit.extend(KERNEL);
+        }
+        let is_below = is_table && (has_several || !are_tested);
+        if !is_below {
+            kernels.iter().try_for_each(|kernel| streams.note(&kernel.line()))?;
+        }
+        let exit = shown.print_with(kernels, streams, rows, tally)?;
+        if is_below && self.format == OutputFormat::Markdown {
+            skep_report::write_kernels_markdown(streams.out, kernels)?;
+        } else if is_below {
+            kernels.iter().try_for_each(|it| writeln!(streams.out, "{}", it.line()))?;
+        }
+        Ok(exit)
+    }
+
     /// Filters, sorts, cuts and prints rows.
     pub(super) fn print(
         &self,
+        streams: &mut Streams<'_>,
+        rows: Vec<Row>,
+        tally: Option<Tally>,
+    ) -> io::Result<Exit> {
+        self.print_with(&[], streams, rows, tally)
+    }
+
+    fn print_with(
+        &self,
+        kernels: &[MatrixKernel],
         streams: &mut Streams<'_>,
         mut rows: Vec<Row>,
         tally: Option<Tally>,
@@ -67,7 +124,12 @@ impl Wanted {
             OutputFormat::Json => skep_report::write_json(streams.out, &rows, &self.emit),
             OutputFormat::Markdown => skep_report::write_markdown(streams.out, &rows, &self.emit),
         }?;
-        match self.html.write(|| skep_report::stat_page(&rows, &self.html_emit)) {
+        let page = || {
+            let mut page = skep_report::stat_page(&rows, &self.html_emit);
+            kernels.iter().for_each(|kernel| kernels::note_on(&mut page, kernel));
+            page
+        };
+        match self.html.write(page) {
             Ok(()) => Ok(Exit::Success),
             Err(message) => streams.error(&message).map(|()| Exit::Input),
         }

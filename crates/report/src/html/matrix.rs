@@ -8,12 +8,15 @@ use crate::matrix::{CellVerdict, Matrix, MatrixRow};
 pub fn matrix_page(matrix: &Matrix) -> Page {
     let mut page = Page::new("skep check --kernel");
     for kernel in &matrix.kernels {
-        page.note(&format!("{}: {}", kernel.release, kernel.promise));
+        match kernel.is_tested {
+            true => page.note(&kernel.line()),
+            false => page.warning(&kernel.line()),
+        }
     }
     page.column("Program", ColumnKind::Text, &["prog"]);
     page.column("Taken by", ColumnKind::Verdict, &["verdict"]);
     for kernel in &matrix.kernels {
-        page.column(&kernel.name, ColumnKind::Verdict, &[&kernel.name]);
+        page.column(&kernel.heading(), ColumnKind::Verdict, &[&kernel.name]);
     }
     page.column("Needs", ColumnKind::Text, &["needs"]);
     page.column("File", ColumnKind::Text, &["file"]);
@@ -46,7 +49,7 @@ fn reasons(matrix: &Matrix, row: &MatrixRow) -> Option<Block> {
         .map(|(reason, columns)| {
             let at = reason.at.as_ref().map(super::block::place_of);
             let line = reason.at.as_ref().map_or("", |at| at.text.trim());
-            let mut message = reason.message.clone();
+            let mut message = reason.text().to_owned();
             if let Some(rule) = &reason.decided_by {
                 message = format!("{}; {}", message.trim_end(), rule.line());
             }

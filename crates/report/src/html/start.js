@@ -58,6 +58,7 @@ if (verdicts) {
 const notes = document.getElementById("notes");
 if (data.head.notes.length === 0) notes.remove();
 else notes.append(make("ul", {}, ...data.head.notes.map((note) => make("li", {}, note))));
+notes.open = data.head.notes_open;
 buildList();
 refresh();
 follow();

@@ -86,7 +86,13 @@ fn matrix(name: &str) -> Matrix {
     let cell = MatrixCell { verdict: CellVerdict::Refused, reason: Some(reason) };
     let [kernel, release, promise] = [name; 3].map(str::to_owned);
     Matrix {
-        kernels: vec![MatrixKernel { name: kernel, release, source: "asked", promise }],
+        kernels: vec![MatrixKernel {
+            name: kernel,
+            release,
+            source: "table",
+            is_tested: false,
+            promise,
+        }],
         rows: vec![MatrixRow {
             object: name.into(),
             prog: name.into(),
@@ -94,6 +100,20 @@ fn matrix(name: &str) -> Matrix {
             cells: vec![cell],
         }],
     }
+}
+
+#[test]
+fn a_kernel_that_was_not_tested_is_marked_where_nobody_overlooks_it() {
+    let head = |matrix: &Matrix| data(&written(&matrix_page(matrix)))["head"].clone();
+    let mut matrix = matrix("6.6");
+    let marked = head(&matrix);
+    assert_eq!(marked["notes_open"], true);
+    assert_eq!(marked["notes"][0], "6.6*: 6.6");
+    assert_eq!(marked["columns"][2]["heading"], "6.6*");
+    matrix.kernels[0].is_tested = true;
+    let plain = head(&matrix);
+    assert_eq!(plain["notes_open"], false);
+    assert_eq!(plain["columns"][2]["heading"], "6.6");
 }
 
 fn coverage(name: &str) -> BTreeMap<String, FileCoverage> {

@@ -48,47 +48,19 @@ impl Kernel {
 
     /// How reliable "accepted" is for this kernel; must be reported with every result.
     pub fn promise(&self) -> String {
-        let may = match RulesOf::release(&self.release) {
-            RulesOf::Oldest(_) | RulesOf::Newest(_) => "it may decide differently",
-            _ => "it may reject what is accepted here",
-        };
-        let rules = self.rules();
-        match (self.source, self.agreement()) {
-            (_, Some(agreement)) => format!("{rules}: {agreement}"),
-            (Source::Asked, None) => format!("{rules}: its verdicts were not compared"),
-            (Source::Table, None) => format!("from the table, not tested; {rules}: {may}"),
-            (Source::File, None) => match self.answers() {
-                Some(answers) => {
-                    let (probed, of) = (answers.counts()[2], BEHAVIOURS.len());
-                    format!("probed, with {probed} of {of} rules; {rules}: {may}")
-                }
-                None => format!("not tested; {rules}: {may}"),
-            },
-        }
-    }
-
-    /// Whose verifier rules are used for it.
-    fn rules(&self) -> String {
-        let others =
-            if self.answers().is_some() { "other verifier rules" } else { "verifier rules" };
-        match RulesOf::release(&self.release) {
-            RulesOf::Itself => {
-                "verifier rules as tested on this kernel, otherwise those of 6.18".to_owned()
+        match (self.source, self.answers()) {
+            (Source::Asked, _) => format!("tested: {}; {}", self.rules_tested(), self.compared()),
+            (Source::Table, _) => {
+                format!("from the table, not tested: {}; {MAY_REJECT}", self.rules_between())
             }
-            RulesOf::Series(name) => {
-                format!("{others} as tested on {name}, of the same series, otherwise those of 6.18")
+            (Source::File, Some(answers)) => {
+                let (rules, of) = (answers.counts()[2], BEHAVIOURS.len());
+                let others = "the others are those of the release";
+                format!("probed: {rules} of {of} rules shown by it, {others}; {MAY_REJECT}")
             }
-            RulesOf::Both([one, other]) => {
-                format!(
-                    "{others} as tested on {one} and {other}, no verdict where they decide \
-                         differently, otherwise those of 6.18"
-                )
-            }
-            RulesOf::Oldest(name) => {
-                format!("{others} not known, those of {name}, the oldest kernel that was tested")
-            }
-            RulesOf::Newest(name) => {
-                format!("{others} not known, those of {name}, the newest kernel that was tested")
+            (Source::File, None) => {
+                let how = "imported, or probed without privileges; not tested";
+                format!("{how}: {}, backports are not known; {MAY_REJECT}", self.rules_between())
             }
         }
     }
@@ -111,7 +83,50 @@ impl Kernel {
         };
         (known, others)
     }
+
+    /// Whether its own verifier was asked: a kernel of this release was tested, or it was probed.
+    /// Results for others are marked.
+    pub fn is_tested(&self) -> bool {
+        self.was_asked() || self.answers().is_some()
+    }
+
+    fn compared(&self) -> String {
+        match self.agreement() {
+            Some(agreement) => agreement.to_string(),
+            None => format!("its verdicts were not compared, so {MAY_REJECT}"),
+        }
+    }
+
+    /// The rules of a kernel that was tested.
+    fn rules_tested(&self) -> String {
+        match (self.rules_known().0, BEHAVIOURS.len()) {
+            (known, of) if known == of => "all rules known".to_owned(),
+            (known, of) => format!("{known} of {of} rules known, the others as on 6.18"),
+        }
+    }
+
+    /// The rules of a kernel that was not tested.
+    fn rules_between(&self) -> String {
+        let (known, of) = (self.rules_known().0, BEHAVIOURS.len());
+        match RulesOf::release(&self.release) {
+            RulesOf::Itself => "rules as tested on this release".to_owned(),
+            RulesOf::Series(name) => format!("rules as tested on {name}, of the same series"),
+            RulesOf::Both([before, after]) => format!(
+                "{known} of {of} rules known, on which {before} and {after} agree; where they \
+                 differ, both are tried"
+            ),
+            RulesOf::Oldest(name) => {
+                format!("rules not known, those of {name}, the oldest tested kernel, are used")
+            }
+            RulesOf::Newest(name) => {
+                format!("rules not known, those of {name}, the newest tested kernel, are used")
+            }
+        }
+    }
 }
+
+/// Of a kernel that was not compared.
+const MAY_REJECT: &str = "that kernel may reject what is accepted here";
 
 #[cfg(test)]
 mod tests {
@@ -121,9 +136,10 @@ mod tests {
     fn every_answer_says_what_it_is_worth() {
         for kernel in Kernel::all() {
             let (promise, agreement) = (kernel.promise(), kernel.agreement());
-            let is_old = kernel.name() == "5.4";
-            assert!(promise.contains(if is_old { "not known" } else { "6.18" }), "{promise}");
             assert!(agreement.is_none_or(|it| it.same <= it.judged), "{promise}");
+            assert_eq!(promise.starts_with("from the table, not tested: "), !kernel.is_tested());
+            let is_counted = kernel.was_asked() && agreement.is_some();
+            assert_eq!(promise.contains(" may reject "), !is_counted, "{promise}");
         }
         let old = Kernel::open("5.10").expect("asked").agreement().expect("compared");
         assert!(old.judged > 2_000 && old.false_accepts < old.judged - old.same + 1);
@@ -140,7 +156,7 @@ mod tests {
         assert!(some > 0 && some < BEHAVIOURS.len(), "{some}");
         assert!(others.is_some_and(|it| it.starts_with("those of 6.1 and 6.12")));
         let promise = |name| Kernel::open(name).expect("a kernel").promise();
-        assert!(promise("5.4").contains("not known, those of 5.10, the oldest"));
-        assert!(promise("6.6").contains("6.1 and 6.12, no verdict where they decide differently"));
+        assert!(promise("5.4").contains("rules not known, those of 5.10, the oldest"));
+        assert!(promise("6.6").contains("6.1 and 6.12 agree; where they differ, both are tried"));
     }
 }

@@ -28,14 +28,35 @@ by `skep kernel show` and `skep kernel diff`.
 
 ```console
 $ skep check --kernel 5.10,6.1,6.12 build/     # which kernel accepts which program, and why not
-$ skep check --kernel all --format markdown x.bpf.o
-$ skep check --min-kernel build/               # the oldest kernel from which on each program loads
+$ skep check --kernel all --format markdown x.bpf.o    # all tested kernels
+$ skep check --min-kernel build/               # the oldest kernel from which on each program loads, of all built-in ones
+$ skep stat --kernel 5.10,6.12 build/          # what verification costs on each
 $ skep kernel diff 5.15 6.1                    # differences between two kernels
 $ skep kernel probe -o mine.kernel             # create a kernel file for the running kernel
 $ skep kernel import linux-image-6.1.deb -o k  # or from a package, vmlinuz, vmlinux or BTF
 ```
 
+For example, a kernel of Debian, and a program that must load on it:
+
+```console
+$ apt-get download linux-image-6.1.0-50-amd64
+$ skep kernel import linux-image-6.1.0-50-amd64_*.deb -o debian.kernel
+$ skep kernel show debian.kernel               # what is known of it
+$ skep check --kernel 5.10,debian.kernel,6.12,7.3 x.bpf.o
+$ skep check --kernel debian.kernel x.bpf.o    # why it is rejected there, with the source line
+```
+
+The [tour](tour.md#other-kernels) goes on from there.
+
+A name with `*` (`6.6*`) is a kernel that was not tested; the line below the result says how its rules are known. Of the rules
+that differ between kernels, those on which the tested kernels before and after it agree are its own, too; where these
+differ, both are tried, and a program that they judge differently is \"not known\".
+
 ## Kernels of other distributions
+
+Kernels of Ubuntu, RHEL, COS, Amazon Linux and Android are not built in. They carry backports of their own, so that their release
+does not tell their rules, and they could not be asked: the kernels that were asked are packages of Debian, booted in a guest
+(`tests/kernels/asked`). A kernel file of such a kernel says what is known of it.
 
 Other kernels are described by kernel files, which every command with `--kernel` accepts:
 `skep check --kernel 6.12,mine.kernel x.bpf.o`.

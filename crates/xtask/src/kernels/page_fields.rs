@@ -33,7 +33,9 @@ Functions of the kernel itself (no module's) that programs may call, and which p
 asked for them and has it: `tracing` are all that trace but kprobes, `lwt` and `cgroup` all of that name, with
 `sock_ops`. `sleeps`: the program must be able to sleep, as the kernel answered. The other flags are those of 6.18;
 where there are none but a dash, skep does not know the function, and says so of programs that call it.
+";
 
+const KFUNC_HEADINGS: &str = "
 | kfunc | flags | programs | asked: not on | on |
 |---|---|---|--:|--:|
 ";
@@ -147,10 +149,22 @@ pub(super) fn tables() -> Result<String, Box<dyn Error>> {
     for ((flag, [without, with, _]), whose) in asked.grouped("map") {
         let _ = writeln!(text, "| `{flag}` | {} | {without} | {with} |", code(&whose));
     }
-    text.push_str(KFUNCS);
     let is_kfunc = |key: &&Key| key.0 == "kfunc";
-    let with_kfuncs = asked.0.into_iter().filter(|it| it.1.keys().any(|key| is_kfunc(&key)));
-    let asked = Asked(with_kfuncs.collect());
+    let (with_kfuncs, others): (Vec<_>, Vec<_>) =
+        asked.0.into_iter().partition(|it| it.1.keys().any(|key| is_kfunc(&key)));
+    text.push_str(KFUNCS);
+    let names = |kernels: &[(String, _)]| {
+        kernels.iter().map(|it| it.0.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(
+        text,
+        "\nKfuncs were asked on {} only: the last two columns say nothing of {}, where a kfunc is there if\nthe \
+         kernel's BTF lists it.",
+        names(&with_kfuncs),
+        names(&others)
+    );
+    text.push_str(KFUNC_HEADINGS);
+    let asked = Asked(with_kfuncs);
     let kfuncs: BTreeSet<&Key> = asked.0.iter().flat_map(|it| it.1.keys()).collect();
     for key in kfuncs.into_iter().filter(is_kfunc) {
         let (name, [without, with, said]) = (&key.1, asked.of(key));
