@@ -48,6 +48,8 @@ struct Differences {
     only_other: Vec<Feature>,
     /// Number of features for which it is not known whether one of the two kernels has them.
     not_known: usize,
+    /// These features.
+    unknown: Vec<Feature>,
 }
 
 /// A feature that a kernel has or lacks.
@@ -98,13 +100,13 @@ pub(super) fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exi
 }
 
 pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let (mut only_one, mut only_other, mut not_known) = (Vec::new(), Vec::new(), 0);
+    let (mut only_one, mut only_other, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for item in Item::all() {
         match (one.has(item), other.has(item)) {
             (Some(true), Some(false)) => only_one.push(Feature::of(item)),
             (Some(false), Some(true)) => only_other.push(Feature::of(item)),
             (Some(_), Some(_)) => {}
-            _ => not_known += 1,
+            _ => unknown.push(Feature::of(item)),
         }
     }
     for rule in BEHAVIOURS {
@@ -112,11 +114,14 @@ pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> i
             (Some(true), Some(false)) => only_one.push(Feature::of_rule(rule)),
             (Some(false), Some(true)) => only_other.push(Feature::of_rule(rule)),
             (Some(_), Some(_)) => {}
-            _ => not_known += 1,
+            _ => unknown.push(Feature::of_rule(rule)),
         }
     }
     let (one, other) = (Named::of(one), Named::of(other));
-    print(&Differences { version: 1, one, other, only_one, only_other, not_known }, streams)
+    let not_known = unknown.len();
+    let differences =
+        Differences { version: 1, one, other, only_one, only_other, not_known, unknown };
+    print(&differences, streams)
 }
 
 fn print(document: &impl Serialize, streams: &mut Streams<'_>) -> io::Result<Exit> {
