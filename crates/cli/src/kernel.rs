@@ -8,12 +8,12 @@ mod probe;
 
 pub(crate) use self::facts::source;
 
-use self::facts::{KINDS, lacking, options};
+use self::facts::{KINDS, lacking, options, unclear};
 use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
 use skep::Kernel;
-use skep::kernel::{Item, Source};
+use skep::kernel::{ASKED, Item, Source};
 use skep::uapi::BEHAVIOURS;
 use std::fs::File;
 use std::io::{self, Read};
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
         }
         KernelCommand::Import(flags) => match import(flags) {
             Ok(kernel) => {
-                newer(&kernel).map_or(Ok(()), |note| streams.note(&note))?;
+                oddity(&kernel).map_or(Ok(()), |note| streams.note(&note))?;
                 write(&kernel, &flags.output)
             }
             Err(why) => Err(why),
@@ -109,6 +109,17 @@ fn import(flags: &KernelImportFlags) -> Result<Kernel, String> {
 
 /// As many names are given.
 const NAMES_MAX: usize = 5;
+
+/// What is odd about a kernel's BTF: it is not that of the tested kernel of its release, or has what
+/// came after it.
+fn oddity(kernel: &Kernel) -> Option<String> {
+    let release = kernel.release();
+    let claims = ASKED.iter().any(|(_, asked)| *asked == release) && !kernel.was_asked();
+    let other = claims.then(|| {
+        format!("{release}: a kernel of this release was tested, but it has other BTF than this")
+    });
+    newer(kernel).or_else(|| other.filter(|_| kernel.btf().is_some()))
+}
 
 /// What a kernel's BTF has although its release is older.
 fn newer(kernel: &Kernel) -> Option<String> {
@@ -191,15 +202,12 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
         absent(kernel, kind, streams)?;
     }
     writeln!(streams.out, "rules known    {}", rules_known(kernel))?;
-    let answers = kernel.answers();
-    let is_unfit = |name| answers.is_some_and(|answers| answers.is_unfit(name));
-    let unfit: Vec<&str> =
-        BEHAVIOURS.iter().map(|rule| rule.name).filter(|name| is_unfit(*name)).collect();
-    if !unfit.is_empty() {
-        let list = unfit.join(", ");
+    let unclear = unclear(kernel);
+    if !unclear.is_empty() {
+        let list = unclear.join(", ");
         writeln!(streams.out, "rules unclear  {list}: the answers fit no known value")?;
     }
-    if let Some(note) = newer(kernel) {
+    if let Some(note) = oddity(kernel) {
         writeln!(streams.out, "note           {note}")?;
     }
     writeln!(streams.out, "accepted       {}", kernel.promise())?;

@@ -54,6 +54,25 @@ fn without_loading_its_facts_are_kept() {
     assert!(said.contains("not known: modules"), "{said}");
 }
 
+fn skep(args: &[&str]) -> (bool, String) {
+    let output = Command::new(SKEP).args(args).output().expect("skep");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn differences_name_what_is_not_known() {
+    let (_, few) = skep(&["kernel", "diff", "6.6", "6.12"]);
+    let count = few.lines().find_map(|line| line.strip_prefix("rules unknown for one of them: "));
+    let (count, hint) = count.and_then(|it| it.split_once(' ')).expect("not all are known");
+    assert_eq!(hint, "(--unknown lists them)");
+    let (_, all) = skep(&["kernel", "diff", "6.6", "6.12", "--unknown"]);
+    let named = all.lines().filter(|line| line.starts_with("unknown: rule: ")).count();
+    assert_eq!(named.to_string(), count);
+    let (_, json) = skep(&["kernel", "diff", "6.6", "6.12", "-o", "json"]);
+    assert!(json.contains("\"unknown\": ["), "{json}");
+}
+
 /// What both kernels answer must be the same.
 fn assert_no_other_answer(whole: &Answers, part: &Answers) {
     for item in Item::all().filter(|item| part.has(*item).is_some()) {
@@ -107,11 +126,6 @@ fn btf_gets_no_credit_for_a_name() {
     const BTF: &str = "/sys/kernel/btf/vmlinux";
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("any.kernel");
-    let skep = |args: &[&str]| {
-        let output = Command::new(SKEP).args(args).output().expect("skep");
-        let text = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
-    };
     if !Path::new(BTF).exists() || !cfg!(target_arch = "x86_64") {
         return;
     }

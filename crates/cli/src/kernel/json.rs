@@ -1,6 +1,6 @@
 //! `skep kernel ... -o json`: the same as the text; the schemas are `docs/schema/kernel-*.v1.json`.
 
-use super::facts::{KINDS, lacking, options, source};
+use super::facts::{KINDS, lacking, options, source, unclear};
 use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
@@ -37,6 +37,18 @@ struct Shown {
     config_options: Option<usize>,
     /// Names of the features of 6.18 that this kernel lacks, by kind.
     absent: BTreeMap<&'static str, Vec<&'static str>>,
+    rules: Rules,
+}
+
+/// How many rules are known, and from where.
+#[derive(Serialize)]
+struct Rules {
+    all: usize,
+    known: usize,
+    /// Those that the kernel itself answered.
+    probed: usize,
+    /// Those whose answers fit no known value.
+    unclear: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -95,6 +107,12 @@ pub(super) fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exi
         btf_types: kernel.btf().map(|btf| btf.len()),
         config_options: options(kernel),
         absent: KINDS.map(|kind| (kind, lacking(kernel, kind))).into(),
+        rules: Rules {
+            all: BEHAVIOURS.len(),
+            known: BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count(),
+            probed: kernel.answers().map_or(0, |answers| answers.counts()[2]),
+            unclear: unclear(kernel),
+        },
     };
     print(&shown, streams)
 }
