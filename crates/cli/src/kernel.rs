@@ -92,19 +92,14 @@ fn import(flags: &KernelImportFlags) -> Result<Kernel, String> {
     let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
     read.map_err(|e| here(skep::io_text(&e)))?;
     let found = image::unpacked(bytes).map_err(here)?;
-    let kernel = match (flags.release.as_deref(), found.release.as_deref()) {
-        (Some(release), _) => Kernel::of_image(path, &found.image, Some(release)),
-        // What the image states is better than the name of its file.
-        (None, named) => Kernel::of_image(path, &found.image, None).or_else(|e| match named {
-            Some(_) => Kernel::of_image(path, &found.image, named),
-            None => Err(e),
-        }),
+    let release = match (flags.release.as_deref(), found.release.as_deref()) {
+        (Some(release), Some(named)) if release != named => {
+            return Err(here(format!("it is the BTF of {named}, not that of --release")));
+        }
+        (release, named) => release.or(named),
     };
-    let kernel = kernel.map_err(|e| e.to_string())?;
-    match found.release.filter(|named| flags.release.is_some() && named != kernel.release()) {
-        Some(named) => Err(here(format!("it has the kernel {named}, not that of --release"))),
-        None => Ok(kernel.with_kconfig(found.kconfig.as_deref())),
-    }
+    let kernel = Kernel::of_image(path, &found.image, release).map_err(|e| e.to_string())?;
+    Ok(kernel.with_kconfig(found.kconfig.as_deref()))
 }
 
 /// As many names are given.

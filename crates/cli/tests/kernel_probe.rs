@@ -140,4 +140,17 @@ fn btf_gets_no_credit_for_a_name() {
         let (is_done, said) = skep(&["kernel", "import", BTF, "--release", hostile, "-o", &path]);
         assert!(!is_done && said.contains("letters, digits"), "{said}");
     }
+    // An archive like BTFHub's: the file's name states the release.
+    let (bare, archive) = (folder.path().join("5.4.0-1-x.btf"), folder.path().join("any.tar"));
+    std::fs::copy(BTF, bare).expect("a copy");
+    let mut tar = Command::new("tar");
+    tar.arg("-C").arg(folder.path()).arg("-cf").arg(&archive).arg("5.4.0-1-x.btf");
+    if !tar.status().is_ok_and(|status| status.success()) {
+        return;
+    }
+    let archive = archive.to_string_lossy();
+    let (is_done, said) = skep(&["kernel", "import", &archive, "-o", &path]);
+    assert!(is_done && said.contains("5.4.0-1-x: its BTF has what came"), "{said}");
+    let (is_done, said) = skep(&["kernel", "import", &archive, "--release", "6.1", "-o", &path]);
+    assert!(!is_done && said.contains("it is the BTF of 5.4.0-1-x, not that of"), "{said}");
 }

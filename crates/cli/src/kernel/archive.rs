@@ -4,6 +4,7 @@
 //! Sources: `ar(5)`, `deb(5)`, POSIX `ustar`, `cpio(5)` ("new ASCII"), the RPM file format of
 //! rpm.org's reference manual (lead, signature, header, payload).
 
+use skep::uapi::since::Release;
 use std::borrow::Cow;
 use std::io::{self, Read};
 
@@ -69,7 +70,7 @@ pub(super) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// A kernel, its configuration if that precedes it, and the release in the file's name.
+/// A kernel, its configuration if that precedes it, and the release in the name of a file of BTF.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) image: Vec<u8>,
@@ -188,13 +189,11 @@ fn role(name: &[u8]) -> Role {
     }
 }
 
-/// `6.1.0` of `./boot/vmlinuz-6.1.0` and of `6.1.0.btf`.
+/// `6.1.0` of `6.1.0.btf`. Images state it themselves.
 fn release(name: &[u8]) -> Option<String> {
     let name = file_name(name);
-    let file = name.rsplit('/').next()?;
-    let starts = ["vmlinuz-", "vmlinux-"];
-    let named = starts.iter().find_map(|start| file.strip_prefix(start));
-    named.or_else(|| file.strip_suffix(".btf")).map(str::to_owned)
+    let named = name.rsplit('/').next()?.strip_suffix(".btf")?;
+    named.parse::<Release>().is_ok().then(|| named.to_owned())
 }
 
 /// Up to the zero that ends it.

@@ -304,12 +304,11 @@ mod tests {
         // BTFHub's: an archive of BTF, compressed with xz.
         let btf = tar("4.18.0-80.el8.x86_64.btf", b"\x9f\xeb\x01 and what follows");
         assert!(unpacked(gzip(&btf)).is_ok_and(|it| it.starts_with(b"\x9f\xeb")));
-        // The names of files state releases.
+        // BTF states no release, but its name does.
         let stated = |archive| super::unpacked(archive).expect("a kernel").release;
         assert_eq!(stated(btf).as_deref(), Some("4.18.0-80.el8.x86_64"));
-        let archive = tar("./boot/vmlinuz-6.8.0-31-generic", &elf);
-        assert_eq!(stated(archive).as_deref(), Some("6.8.0-31-generic"));
-        assert_eq!(stated(tar("./lib/modules/6.8.0/vmlinuz", &elf)), None);
+        assert_eq!(stated(tar("vmlinux.btf", b"\x9f\xeb\x01")), None);
+        assert_eq!(stated(tar("./boot/vmlinuz-6.8.0-31-generic", &elf)), None);
     }
 
     #[test]

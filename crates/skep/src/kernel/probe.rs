@@ -2,7 +2,7 @@
 //! results of loading small programs ([`Kernel::asked`]).
 
 use super::ask::{Answers, Judge, MAPS, PROGS};
-use super::{Item, Kernel, release as named};
+use super::{Item, Kernel, fit, release as named};
 use crate::host::release;
 use crate::{Error, Host, KernelBtf};
 use skep_uapi::{BEHAVIOURS, Behaviour};
@@ -25,13 +25,15 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// The kernel's release is unknown, or its BTF is malformed.
+    /// The kernel's release is unknown, its BTF is malformed, or it is not an x86-64 kernel's.
     pub fn probe(judge: Option<&mut Judge<'_>>) -> Result<Probed, Error> {
         const RELEASE: &str = "/proc/sys/kernel/osrelease";
         let told = release().ok_or_else(|| Error::new(Path::new(RELEASE), STEP, "not told"))?;
         let version =
             named::parse(&told).map_err(|why| Error::new(Path::new(RELEASE), STEP, why))?;
         let host = Host::read(&KernelBtf::Running)?;
+        let fits = host.kernel_btf.as_ref().map_or(Ok(()), |btf| fit::check(btf, version));
+        fits.map_err(|why| Error::new(Path::new(RELEASE), STEP, why))?;
         let kernel = Kernel::new(&told, host.kernel_btf, version);
         Ok(probed(Kernel { kconfig: host.kconfig, ..kernel }, judge))
     }
