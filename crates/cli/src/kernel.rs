@@ -222,16 +222,18 @@ fn rules_known(kernel: &Kernel) -> String {
     let of = BEHAVIOURS.len();
     let known = BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count();
     let probed = kernel.answers().map_or(0, |answers| answers.counts()[2]);
-    match kernel.source() {
-        Source::Asked | Source::Table if known == of => "all".to_owned(),
-        Source::Asked | Source::Table => format!("{known} of {of}; the others are 6.18's"),
-        Source::File if probed >= of => "all, probed".to_owned(),
-        Source::File => {
+    let is_plain = kernel.answers().is_none() && kernel.source() != Source::File;
+    let from = match kernel.source() {
+        Source::Asked => "as tested on this kernel",
+        Source::Table | Source::File => "as on tested kernels around its release",
+    };
+    match is_plain {
+        true if known == of => "all".to_owned(),
+        true => format!("{known} of {of}; the others are 6.18's"),
+        false if probed >= of => "all, probed".to_owned(),
+        false => {
             let (by_release, others) = (known.saturating_sub(probed), of - known);
-            format!(
-                "{probed} of {of} probed; {by_release} as on tested kernels around its release, \
-                 {others} as on 6.18"
-            )
+            format!("{probed} of {of} probed; {by_release} {from}, {others} as on 6.18")
         }
     }
 }
