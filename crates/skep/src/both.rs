@@ -40,7 +40,10 @@ impl Both {
             [Some(earlier), Some(later)] if earlier == later => Settled::Later,
             [Some(is_earlier), _] => {
                 let (accepts, refuses) = if is_earlier { (one, other) } else { (other, one) };
-                let rule = self.rule.map(|text| format!(": \"{text}\"")).unwrap_or_default();
+                let rule = self
+                    .rule
+                    .map(|text| format!(": \"{}\"", text.trim_end_matches('.')))
+                    .unwrap_or_default();
                 let why = format!("not known: {refuses} refuses, {accepts} accepts{rule}");
                 Settled::NotKnown(why)
             }

@@ -114,7 +114,8 @@ impl Kernel {
     /// is known; see [`Kernel::rules_known`].
     pub fn holds(&self, rule: &Behaviour) -> Option<bool> {
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
-        answered.or_else(|| rule.known_on(&self.release))
+        let known = || rule.known_on(&self.release).or_else(|| self.holds_by_helper(rule));
+        answered.or_else(known)
     }
 }
 
