@@ -7,55 +7,11 @@
 //! 2. The search changes what is said, never the verdict.
 
 use crate::session::{Session, contain_panic};
-use crate::verification::{Verdict, Verification, VerifyOptions};
+use crate::verification::{Both, Settled, Verdict, Verification, VerifyOptions, is_accepted};
 use skep_program::Program;
 use skep_uapi::{Behaviour, Behaviours, Neighbours};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The verdicts of a program under the rules of both neighbours.
-#[derive(Clone, Debug)]
-pub(crate) struct Both {
-    /// The earlier one first.
-    pub(crate) verdicts: [Verdict; 2],
-    names: [&'static str; 2],
-    /// What the rule that decides says.
-    rule: Option<&'static str>,
-}
-
-/// Which of two verdicts stands.
-pub(crate) enum Settled {
-    Later,
-    Earlier,
-    NotKnown(String),
-}
-
-impl Both {
-    /// Settles the verdicts, the earlier one first. If both reject, the reason is the later one's.
-    pub(crate) fn settle(&self, verdicts: [&Verdict; 2]) -> Settled {
-        let [one, other] = &self.names;
-        match verdicts.map(is_accepted) {
-            [_, None] => Settled::Later,
-            [None, _] => Settled::Earlier,
-            [Some(earlier), Some(later)] if earlier == later => Settled::Later,
-            [Some(is_earlier), _] => {
-                let (accepts, refuses) = if is_earlier { (one, other) } else { (other, one) };
-                let rule = self.rule.map(|text| format!(": \"{text}\"")).unwrap_or_default();
-                let why = format!("not known: {refuses} refuses, {accepts} accepts{rule}");
-                Settled::NotKnown(why)
-            }
-        }
-    }
-}
-
-/// Whether it is accepted; `None` if there is no verdict.
-fn is_accepted(verdict: &Verdict) -> Option<bool> {
-    match verdict {
-        Verdict::Accepted(_) => Some(true),
-        Verdict::Rejected(_) => Some(false),
-        Verdict::Unsupported(_) | Verdict::OutOfMemory | Verdict::Bug(_) => None,
-    }
-}
 
 /// What a search may cost: verifications, and insns processed by all of them.
 const VERIFICATIONS_MAX: u32 = 64;

@@ -3,7 +3,6 @@
 //! The verifier itself uses no clock; time is measured here. If the verifier panics, only this
 //! program gets [`Verdict::Bug`].
 
-use crate::both::Both;
 use crate::catalogue::{code_of, load_code};
 use crate::error::Error;
 use crate::path::WalkedPath;
@@ -318,5 +317,52 @@ impl Verification {
             Verdict::Bug(what) => Reason::Bug(what),
         };
         Err(NotAccepted { program: self.program, reason })
+    }
+}
+
+/// The verdicts of a program under the rules of both neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Both {
+    /// The earlier one first.
+    pub(crate) verdicts: [Verdict; 2],
+    pub(crate) names: [&'static str; 2],
+    /// What the rule that decides says.
+    pub(crate) rule: Option<&'static str>,
+}
+
+/// Which of two verdicts stands.
+pub(crate) enum Settled {
+    Later,
+    Earlier,
+    NotKnown(String),
+}
+
+impl Both {
+    /// Settles the verdicts, the earlier one first. If both reject, the reason is the later one's.
+    pub(crate) fn settle(&self, verdicts: [&Verdict; 2]) -> Settled {
+        let [one, other] = &self.names;
+        match verdicts.map(is_accepted) {
+            [_, None] => Settled::Later,
+            [None, _] => Settled::Earlier,
+            [Some(earlier), Some(later)] if earlier == later => Settled::Later,
+            [Some(is_earlier), _] => {
+                let (accepts, refuses) = if is_earlier { (one, other) } else { (other, one) };
+                let rule = self
+                    .rule
+                    .map(|text| format!(": \"{}\"", text.trim_end_matches('.')))
+                    .unwrap_or_default();
+                let why = format!("not known: {refuses} refuses, {accepts} accepts{rule}");
+                Settled::NotKnown(why)
+            }
+        }
+    }
+}
+
+/// Whether it is accepted; `None` if there is no verdict.
+pub(crate) fn is_accepted(verdict: &Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Accepted(_) => Some(true),
+        Verdict::Rejected(_) => Some(false),
+        Verdict::Unsupported(_) | Verdict::OutOfMemory | Verdict::Bug(_) => None,
     }
 }

@@ -2,9 +2,8 @@
 
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source, fit};
-use crate::both::Settled;
 use crate::host::has_field;
-use crate::verification::{EINVAL, Refusal, Verdict, Verification};
+use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};

@@ -35,9 +35,10 @@ use crate::error::Error;
 use crate::host::Host;
 use skep_btf::{Btf, Kind};
 use skep_uapi::ctx::CtxFields;
+use skep_uapi::helper::HelperId;
 use skep_uapi::since::Release;
 use skep_uapi::words::Words;
-use skep_uapi::{Behaviours, Neighbours};
+use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbours};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -234,13 +235,7 @@ impl Kernel {
                 _ => *since > self.version,
             };
         let absent = BTF_KINDS.into_iter().filter(is_absent);
-        let mut behaviours = Behaviours::of_release(&self.release);
-        let mut neighbours = Neighbours::of_release(&self.release);
-        if let Some(answers) = answers {
-            answers.correct(&mut behaviours);
-            neighbours.iter_mut().flat_map(|it| &mut it.rules).for_each(|it| answers.correct(it));
-        }
-        let neighbours = neighbours.filter(|Neighbours { rules: [one, other], .. }| one != other);
+        let (behaviours, neighbours) = self.behaviours();
         let Release { major, minor } = self.version;
         Host {
             kernel_btf: self.btf.clone(),
@@ -262,6 +257,38 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// Its rules; for a kernel between two tested ones the later one's, and those of both.
+    fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
+        let mut behaviours = Behaviours::of_release(&self.release);
+        let mut neighbours = Neighbours::of_release(&self.release);
+        if neighbours.is_none() && self.answers.is_none() {
+            return (behaviours, None);
+        }
+        let of_both = neighbours.iter_mut().flat_map(|it| &mut it.rules);
+        for rules in of_both.chain([&mut behaviours]) {
+            for row in BEHAVIOURS {
+                if let Some(holds) = self.holds(row) {
+                    rules.set(row.name, holds);
+                }
+            }
+        }
+        let differ = |Neighbours { rules: [one, other], .. }: &Neighbours| one != other;
+        (behaviours, neighbours.filter(differ))
+    }
+
+    /// The same for a rule that came with a helper: the kernel has both, or neither.
+    fn holds_by_helper(&self, rule: &Behaviour) -> Option<bool> {
+        let (_, helper) = WITH_HELPER.iter().find(|(name, _)| *name == rule.name)?;
+        let is_between = Neighbours::of_release(&self.release).is_some();
+        is_between.then(|| self.has(Item::Helper(*helper)))?
+    }
+}
+
+/// Rules about fields of map values that came in one release with the helpers for them.
+const WITH_HELPER: [(&str, HelperId); 2] =
+    [("timer_fields", HelperId::TimerInit), ("kptr_fields", HelperId::KptrXchg)];
+
 const STEP: &str = "looking for the kernel";
 
 fn of_release(release: &str) -> Result<Release, Error> {
@@ -271,6 +298,20 @@ fn of_release(release: &str) -> Result<Release, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rule_that_came_with_a_helper_is_known_from_it() {
+        let kernel = Kernel::open("5.15").expect("a kernel");
+        let rules = kernel.host().neighbours.expect("between two").rules;
+        assert_eq!(rules.map(|it| (it.timer_fields, it.kptr_fields)), [(true, false); 2]);
+        for kernel in Kernel::all_asked() {
+            for (name, helper) in WITH_HELPER {
+                let row = BEHAVIOURS.iter().find(|row| row.name == name).expect("a rule");
+                let holds = kernel.holds(row);
+                assert_eq!(holds, kernel.has(Item::Helper(helper)), "{} {name}", kernel.name());
+            }
+        }
+    }
 
     #[test]
     fn an_older_kernel_knows_fewer_kinds_of_btf() {

@@ -145,7 +145,8 @@ impl Kernel {
             return None;
         }
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
-        answered.or_else(|| rule.known_on(&self.release))
+        let known = || rule.known_on(&self.release).or_else(|| self.holds_by_helper(rule));
+        answered.or_else(known)
     }
 }
 
