@@ -41,9 +41,9 @@ impl fmt::Display for Agreement {
 }
 
 impl Kernel {
-    /// The agreement of verdicts, if a kernel of this release judged programs.
+    /// The agreement of verdicts, if this kernel judged programs.
     pub fn agreement(&self) -> Option<Agreement> {
-        Agreement::of(&self.release)
+        Agreement::of(&self.release).filter(|_| self.was_asked())
     }
 
     /// How reliable "accepted" is for this kernel; must be reported with every result.
@@ -73,6 +73,24 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::ASKED;
+    use crate::kernel::fit::tests::fitting;
+    use std::sync::Arc;
+
+    #[test]
+    fn only_the_kernel_that_agreed_gets_the_credit() {
+        let claims = |release: &str, btf| {
+            let version = release.parse().expect("a release");
+            let kernel = Kernel::new(release, btf, version);
+            assert_eq!((kernel.agreement(), kernel.name()), (None, release));
+            assert!(!kernel.promise().contains("agreed"), "{}", kernel.promise());
+        };
+        let btf = fitting(211).build().map(Arc::new).expect("valid");
+        for (_, release) in ASKED {
+            claims(release, Some(btf.clone()));
+            claims(release, None);
+        }
+    }
 
     #[test]
     fn every_answer_says_what_it_is_worth() {

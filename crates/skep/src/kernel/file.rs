@@ -4,29 +4,36 @@
 //! the configuration and the BTF verbatim, with their sizes:
 //!
 //! ```text
-//! skep kernel 2
+//! skep kernel 3
 //! release: 6.12.117+deb12-cloud-amd64
 //! answers: 10212
 //! config: 251023
 //! btf: 5432101
 //! ```
 //!
-//! Files of version 1 have no results.
+//! Files of version 1 have no results, those of version 2 none that fit no known value.
+//!
+//! # Invariants
+//! 1. A file claims nothing that its BTF contradicts: the release is plain text, and the BTF is that
+//!    of an x86-64 kernel of this release (`fit`).
 
-use super::{Answers, Kernel, parse};
+use super::{Answers, Kernel, fit, release};
 use crate::error::Error;
 use crate::host::read_bounded;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use skep_btf::{Btf, Endian, Kind};
+use skep_btf::{Btf, Endian};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-const MAGIC: &str = "skep kernel 2";
+const MAGIC: &str = "skep kernel 3";
+const WITH_ANSWERS: &str = "skep kernel 2";
 const WITHOUT_ANSWERS: &str = "skep kernel 1";
 const MAGIC_START: &[u8] = b"skep kernel ";
+/// As much of an unknown first line is quoted.
+const VERSION_CHARS_MAX: usize = 24;
 /// A `vmlinux` with debug information has several hundred megabytes.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 /// The BTF of a kernel is under 10.
@@ -37,7 +44,7 @@ const IMPORT: &str = "importing a kernel";
 const DAMAGED: &str = "the file is cut short or damaged";
 
 pub(super) fn bytes(kernel: &Kernel) -> Vec<u8> {
-    let btf = kernel.btf.as_ref().map_or(Vec::new(), |btf| btf.to_bytes(Endian::NATIVE));
+    let btf = kernel.btf.as_ref().map_or(Vec::new(), |btf| btf.to_bytes(Endian::Little));
     let kconfig = kernel.kconfig.as_deref().unwrap_or_default();
     let answers = kernel.answers().map_or(String::new(), Answers::to_text);
     let lens = [answers.len(), kconfig.len(), btf.len()];
@@ -74,12 +81,13 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
         Some(text)
     };
     let magic = line().unwrap_or_default();
-    if magic != MAGIC && magic != WITHOUT_ANSWERS {
-        return Err(format!("a kernel file of another version of skep: '{magic}'"));
+    if ![MAGIC, WITH_ANSWERS, WITHOUT_ANSWERS].contains(&magic) {
+        let version: String = magic.escape_default().take(VERSION_CHARS_MAX).collect();
+        return Err(format!("a kernel file of another version of skep: '{version}'"));
     }
     let release = line().and_then(|line| line.strip_prefix("release: ")).ok_or(NOT_ONE)?;
     let mut count = |name: &str| line()?.strip_prefix(name)?.parse::<usize>().ok();
-    let answers_len = if magic == MAGIC { count("answers: ") } else { Some(0) };
+    let answers_len = if magic == WITHOUT_ANSWERS { Some(0) } else { count("answers: ") };
     let (config_len, btf_len) = (count("config: "), count("btf: "));
     let (answers, rest) = answers_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
     let (kconfig, rest) = config_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
@@ -88,9 +96,14 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
     }
     let kconfig = std::str::from_utf8(kconfig).map_err(|_| DAMAGED)?;
     let kconfig = Some(kconfig).filter(|text| !text.is_empty()).map(Arc::from);
+    let version = release::parse(release)?;
     let btf = match rest {
         [] => None,
-        bytes => Some(Arc::new(Btf::parse(bytes).map_err(|e| e.to_string())?)),
+        bytes => {
+            let btf = Btf::parse(bytes).map_err(|e| e.to_string())?;
+            fit::check(&btf, version)?;
+            Some(Arc::new(btf))
+        }
     };
     let answers = match answers {
         [] => None,
@@ -99,7 +112,6 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
             Some(Arc::new(Answers::parse(text).ok_or(DAMAGED)?))
         }
     };
-    let version = parse(release).map_err(|e| e.to_string())?;
     Ok(Kernel { kconfig, answers, ..Kernel::new(release, btf, version) })
 }
 
@@ -110,17 +122,30 @@ pub(super) fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error
 
 pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
     let made = match bytes.get(..4) {
-        Some(b"\x7fELF") => vmlinux(bytes).map(|(btf, told)| (btf, release.or(told))),
+        Some(b"\x7fELF") => {
+            vmlinux(bytes).and_then(|(btf, told)| Ok((btf, agreed(told, release)?)))
+        }
         _ => refuse_others(bytes).map(|()| (bytes, release)),
     };
-    let (btf, release) = made.map_err(|why| Error::new(path, IMPORT, why))?;
+    let here = |why: String| Error::new(path, IMPORT, why);
+    let (btf, release) = made.map_err(here)?;
     let btf = Btf::parse(btf).map_err(|e| Error::of(path, IMPORT, e))?;
     let why = "BTF does not contain the kernel's release; use --release";
-    let release = release.ok_or_else(|| Error::new(path, IMPORT, why))?;
-    if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {
-        return Err(Error::new(path, IMPORT, "this is not a kernel's BTF: it has no task_struct"));
+    let release = release.ok_or_else(|| here(why.to_owned()))?;
+    let version = release::parse(release).map_err(|why| here(why.to_owned()))?;
+    fit::check(&btf, version).map_err(here)?;
+    Ok(Kernel::new(release, Some(Arc::new(btf)), version))
+}
+
+/// The release that the image states, which the user may repeat.
+fn agreed<'a>(told: Option<&'a str>, release: Option<&'a str>) -> Result<Option<&'a str>, String> {
+    match (told, release) {
+        (Some(told), Some(release)) if told != release => {
+            Err(format!("it is the kernel {}, not that of --release", told.escape_default()))
+        }
+        (Some(told), _) => Ok(Some(told)),
+        (None, release) => Ok(release),
     }
-    Ok(Kernel::new(release, Some(Arc::new(btf)), parse(release)?))
 }
 
 /// Other formats of kernels, and how to get BTF from them.
@@ -187,13 +212,12 @@ fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_btf::{BtfBuilder, IntEncoding};
+    use crate::kernel::fit::tests::fitting;
+    use skep_btf::BtfBuilder;
 
     fn kernel() -> Kernel {
-        let mut btf = BtfBuilder::new();
-        btf.int("int", 4, IntEncoding::SIGNED);
-        let btf = btf.build().expect("valid");
-        let version = parse("6.12").expect("a release");
+        let btf = fitting(211).build().expect("valid");
+        let version = release::parse("6.12").expect("a release");
         let kernel = Kernel::new("6.12.1-x", Some(Arc::new(btf)), version);
         let answers = Answers::parse("-\tinsn\tmay_goto\n").map(Arc::new);
         Kernel { kconfig: Some("CONFIG_HZ=250\n".into()), answers, ..kernel }
@@ -207,7 +231,8 @@ mod tests {
         assert_eq!(read.release(), "6.12.1-x");
         assert_eq!(read.kconfig().map(|text| &**text), Some("CONFIG_HZ=250\n"));
         assert_eq!(read.answers(), kernel().answers());
-        assert!(read.btf().is_some_and(|btf| btf.len() == 2 || btf.len() == 1));
+        let lens = [&read, &kernel()].map(|kernel| kernel.btf().map(|btf| btf.len()));
+        assert!(lens[0].is_some() && lens[0] == lens[1], "{lens:?}");
     }
 
     #[test]
@@ -221,8 +246,8 @@ mod tests {
             packed.write_all(text.as_bytes()).expect("memory");
             packed.finish().expect("memory")
         };
-        let other = decode(&pack("skep kernel 3\n")).expect_err("of another version");
-        assert!(other.contains("another version"), "{other}");
+        let other = decode(&pack("skep kernel 4\u{1b}[31m\n")).expect_err("of another version");
+        assert!(other.contains("another version") && !other.contains('\u{1b}'), "{other}");
         let lines = |release: &str, config: &str, btf: &str| {
             pack(&format!("skep kernel 1\nrelease: {release}\nconfig: {config}\nbtf: {btf}\nx"))
         };
@@ -233,6 +258,7 @@ mod tests {
             ("6.1", "18446744073709551615", "2"),
             ("six", "1", "0"),
             ("6.1", "-1", "2"),
+            ("6.1\u{1b}[31m", "1", "0"),
         ] {
             assert!(decode(&lines(release, config, btf)).is_err(), "{release} {config} {btf}");
         }
@@ -244,6 +270,65 @@ mod tests {
         assert!(answers("+\trule\tof another time\n").is_ok());
         assert!(answers("+ no tab\n").is_err());
         assert!(decode(b"hello").is_err());
+    }
+
+    #[test]
+    fn a_file_claims_no_release_that_its_btf_is_not_of() {
+        let bytes_of = |btf: &BtfBuilder, version: &str| {
+            let btf = btf.build().map(Arc::new).expect("valid");
+            let version = release::parse(version).expect("a release");
+            bytes(&Kernel::new("6.1.0-56-cloud-amd64", Some(btf), version))
+        };
+        let read = decode(&bytes_of(&fitting(211), "6.1")).expect("it has all helpers");
+        assert!(!read.was_asked(), "it is not the BTF of the tested kernel");
+        assert_eq!(read.newer_items().len(), 2);
+        let older = decode(&bytes_of(&fitting(180), "6.1")).expect_err("too few helpers");
+        assert!(older.contains("it lacks bpf_loop"), "{older}");
+        let none = decode(&bytes_of(&BtfBuilder::new(), "6.1")).expect_err("no kernel");
+        assert!(none.contains("task_struct"), "{none}");
+    }
+
+    #[test]
+    fn an_image_is_imported_as_what_it_states() {
+        let path = Path::new("vmlinux");
+        let import = |bytes: &[u8], release| match of_image(path, bytes, release) {
+            Ok(kernel) => kernel.release().to_owned(),
+            Err(e) => e.to_string(),
+        };
+        let image = elf(&fitting(211).to_bytes(Endian::Little), b"x\0Linux version 6.1.0-9 (gcc)");
+        assert_eq!(import(&image, None), "6.1.0-9");
+        assert_eq!(import(&image, Some("6.1.0-9")), "6.1.0-9");
+        let other = import(&image, Some("6.12.117+deb12-cloud-amd64"));
+        assert!(other.ends_with("it is the kernel 6.1.0-9, not that of --release"), "{other}");
+        let silent = elf(&fitting(211).to_bytes(Endian::Little), b"");
+        assert_eq!(import(&silent, Some("6.1.0-7")), "6.1.0-7");
+        let injected = import(&silent, Some("6.1\nconfig: 3"));
+        assert!(injected.contains("letters, digits") && !injected.contains('\n'), "{injected}");
+        let foreign = import(&elf(&fitting(211).to_bytes(Endian::Big), b""), Some("6.1"));
+        assert!(foreign.contains("big-endian"), "{foreign}");
+    }
+
+    /// An x86-64 ELF image with these sections `.BTF` and `.rodata`.
+    fn elf(btf: &[u8], data: &[u8]) -> Vec<u8> {
+        const NAMES: &[u8] = b"\0.BTF\0.rodata\0";
+        let mut bytes = vec![0; 0x40];
+        bytes[..4].copy_from_slice(b"\x7fELF");
+        bytes[0x12] = 62;
+        let mut headers = Vec::new();
+        for (name, part) in [(1u32, btf), (6, data), (0, NAMES)] {
+            headers.extend(name.to_le_bytes());
+            headers.extend([0; 0x14]);
+            headers.extend([bytes.len() as u64, part.len() as u64].map(u64::to_le_bytes).concat());
+            headers.extend([0; 0x18]);
+            bytes.extend(part);
+        }
+        let table = bytes.len() as u64;
+        bytes[0x28..0x30].copy_from_slice(&table.to_le_bytes());
+        for (at, value) in [(0x3a, 0x40), (0x3c, 3), (0x3e, 2)] {
+            bytes[at] = value;
+        }
+        bytes.extend(headers);
+        bytes
     }
 
     #[test]

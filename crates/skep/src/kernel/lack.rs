@@ -1,10 +1,9 @@
 //! What a program needs that a kernel does not have, and what is unknown about it.
 
 use super::item::field_needed;
-use super::{Item, Kernel, Need, Needs, Source};
+use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Verdict, Verification};
-use skep_btf::Kind;
 use skep_object::LoadClass;
 use skep_program::Program;
 use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
@@ -223,13 +222,18 @@ impl Kernel {
         self.knows(item).filter(|(_, is_sure)| *is_sure).map(|(is_there, _)| is_there)
     }
 
+    /// Whether its BTF lists the item, if it lists such items.
+    fn lists(&self, item: Item) -> Option<bool> {
+        fit::lists(self.btf.as_ref()?, item.listed()?)
+    }
+
     /// Whether the kernel has an item, and whether that is certain.
     pub(super) fn knows(&self, item: Item) -> Option<(bool, bool)> {
         let since = item.since()?;
         if let Some(is_there) = self.answers().and_then(|answers| answers.has(item)) {
             return Some((is_there, true));
         }
-        if let Some(is_there) = item.listed().and_then(|it| self.lists(it)) {
+        if let Some(is_there) = self.lists(item) {
             return Some((is_there, true));
         }
         if let (Item::Field(field), Some(btf)) = (item, &self.btf)
@@ -240,16 +244,6 @@ impl Kernel {
         let is_backported = since::BACKPORTED.contains(&(self.release.as_str(), item.name()));
         let is_there = since <= self.version || is_backported;
         Some((is_there, is_there || self.source != Source::File))
-    }
-
-    /// Whether an enum in the kernel's BTF has this value; `None` if there is no such enum. The
-    /// last value but one is the number of values.
-    fn lists(&self, (list, number): (&str, u32)) -> Option<bool> {
-        let btf = self.btf.as_ref()?;
-        let list = btf.ty(btf.find_by_name_kind(list, Kind::Enum)?);
-        let counts = |name: &str| name.starts_with("__");
-        let mut values = list.enumerators().filter(|it| !counts(it.name));
-        Some(values.any(|it| it.value == u64::from(number)))
     }
 }
 

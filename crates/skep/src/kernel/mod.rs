@@ -15,9 +15,12 @@ mod agreement;
 #[doc(hidden)]
 pub mod ask;
 mod file;
+mod fit;
 mod item;
 mod lack;
+mod names;
 mod probe;
+mod release;
 
 pub use agreement::Agreement;
 pub use ask::{Answers, Judged};
@@ -50,7 +53,7 @@ pub struct Kernel {
 /// The source of a kernel's features, where its BTF does not list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A kernel of this exact release was tested.
+    /// This kernel was tested: it is built in, or its BTF is that of the tested kernel.
     Asked,
     /// The upstream kernel of this release, from the table of releases.
     Table,
@@ -93,19 +96,22 @@ impl Kernel {
     pub fn open(name: &str) -> Result<Kernel, Error> {
         let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
         match asked {
-            Some((short, release)) => Ok(Kernel::new(release, None, parse(short)?)),
-            None if FROM_TABLE.contains(&name) => {
-                let kernel = Kernel::new(name, None, parse(name)?);
-                Ok(Kernel { source: Source::Table, ..kernel })
-            }
+            Some((short, release)) => Kernel::built_in((short, release), Source::Asked),
+            None if FROM_TABLE.contains(&name) => Kernel::built_in((name, name), Source::Table),
             None if Path::new(name).exists() => file::read(Path::new(name)),
-            None => Err(unknown(name)),
+            None => Err(names::unknown(name)),
         }
     }
 
+    fn built_in((short, release): (&str, &str), source: Source) -> Result<Kernel, Error> {
+        let kernel = Kernel::new(release, None, of_release(short)?);
+        Ok(Kernel { source, ..kernel })
+    }
+
+    /// One that is described by a file, or running.
     fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
-        let asked = ASKED.iter().any(|(_, asked)| *asked == release);
-        let source = if asked { Source::Asked } else { Source::File };
+        let is_asked = btf.as_ref().is_some_and(|btf| fit::is_asked(release, btf));
+        let source = if is_asked { Source::Asked } else { Source::File };
         let release = release.to_owned();
         Kernel { release, version, btf, kconfig: None, source, answers: None }
     }
@@ -125,7 +131,8 @@ impl Kernel {
 
     /// `6.12` if it has such a name, else its release.
     pub fn name(&self) -> &str {
-        let named = ASKED.iter().find(|(_, release)| *release == self.release);
+        let mut named = ASKED.iter().filter(|_| self.was_asked());
+        let named = named.find(|(_, release)| *release == self.release);
         named.map_or(&self.release, |(name, _)| name)
     }
 
@@ -163,7 +170,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, has no readable BTF, or the release is unknown.
+    /// The file cannot be read, has no readable BTF, the release is unknown or contradicts the file,
+    /// or the BTF is not that of an x86-64 kernel of this release.
     pub fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
         file::import(path, release)
     }
@@ -202,7 +210,13 @@ impl Kernel {
         self.btf.as_ref()
     }
 
-    /// Whether a kernel of this exact release was tested.
+    /// What its BTF lists although it came after the release: backports, or the BTF is not that of
+    /// the release.
+    pub fn newer_items(&self) -> Vec<Item> {
+        self.btf.as_ref().map_or(Vec::new(), |btf| fit::newer(btf, self.version))
+    }
+
+    /// Whether this kernel was tested.
     pub fn was_asked(&self) -> bool {
         self.source == Source::Asked
     }
@@ -240,45 +254,15 @@ impl Kernel {
     }
 }
 
-fn parse(release: &str) -> Result<Release, Error> {
-    let why = "a release begins with two numbers, such as 6.12";
-    release.parse().map_err(|_| Error::new(Path::new(release), STEP, why))
-}
-
 const STEP: &str = "looking for the kernel";
 
-/// The most similar names: those spelled similarly, else those of the same major version.
-fn unknown(name: &str) -> Error {
-    let all = Kernel::all();
-    let alike = |kernel: &&Kernel| strsim::damerau_levenshtein(kernel.name(), name) == 1;
-    let meant: Vec<&str> = all.iter().filter(alike).map(Kernel::name).collect();
-    if !meant.is_empty() && name.parse::<Release>().is_err() {
-        let why = format!("no such kernel; did you mean {}?", meant.join(" or "));
-        return Error::new(Path::new(name), STEP, why);
-    }
-    let major = name.split('.').next().and_then(|number| number.parse().ok());
-    let near = |kernel: &&Kernel| Some(kernel.version.major) == major;
-    let mut known: Vec<&str> = all.iter().filter(near).map(Kernel::name).collect();
-    if known.is_empty() {
-        known = all.iter().map(Kernel::name).collect();
-    }
-    let known = known.join(", ");
-    let why = format!("no such file or kernel; known kernels: {known} (skep kernel list)");
-    Error::new(Path::new(name), STEP, why)
+fn of_release(release: &str) -> Result<Release, Error> {
+    release::parse(release).map_err(|why| Error::new(Path::new(release), STEP, why))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_unknown_kernel_is_told_its_neighbours() {
-        let told = |name| Kernel::open(name).expect_err("unknown").to_string();
-        assert!(told("6.13").contains("known kernels: 6.1, 6.6, 6.8, 6.12"), "{}", told("6.13"));
-        assert!(told("v6.12").ends_with("did you mean 6.12?"), "{}", told("v6.12"));
-        assert!(told("612").ends_with("did you mean 6.12?"), "{}", told("612"));
-        assert!(told("4.4").contains("known kernels: 5.4, 5.10, 5.15"), "{}", told("4.4"));
-    }
 
     #[test]
     fn an_older_kernel_knows_fewer_kinds_of_btf() {

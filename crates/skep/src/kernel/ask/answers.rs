@@ -5,9 +5,12 @@
 //! + helper bpf_loop
 //! - insn may_goto
 //! + rule half_of_map_value
+//! ? rule kfuncs
 //! - BTF kind enum64
 //! calls kprobe bpf_d_path bpf_loop
 //! ```
+//!
+//! `?` is an answer that fits no known value: whether the rule holds there is not known.
 
 use super::Judge;
 use super::questions::{Asked, Calls, Question, hook_name};
@@ -23,13 +26,20 @@ use std::fmt::Write as _;
 pub struct Answers {
     /// By kind and name.
     is_there: BTreeMap<(String, String), bool>,
+    /// Rules whose witness gets an answer that fits no known value.
+    unfit: BTreeSet<String>,
     /// Helpers that a program type may not call, though it may on 6.18.
     refused: BTreeMap<String, BTreeSet<String>>,
 }
 
+/// Helpers that the kernel keeps from programs of a loader without CAP_SYS_ADMIN: a refusal says
+/// nothing about the kernel.
+const OF_THE_ASKER: [HelperId; 1] = [HelperId::ProbeWriteUser];
+
 const RULE: &str = "rule";
 const BTF_KIND: &str = "BTF kind";
 const CALLS: &str = "calls";
+const UNFIT: &str = "?";
 
 impl Answers {
     fn get(&self, kind: &str, name: &str) -> Option<bool> {
@@ -45,9 +55,14 @@ impl Answers {
         self.get(item.kind(), item.name())
     }
 
-    /// Whether a rule applies, if its witness was loaded.
+    /// Whether a rule applies, if its witness was loaded and the answer fits a known value.
     pub fn holds(&self, rule: &str) -> Option<bool> {
         self.get(RULE, rule)
+    }
+
+    /// Whether the answer of a rule's witness fits no known value.
+    pub fn is_unfit(&self, rule: &str) -> bool {
+        self.unfit.contains(rule)
     }
 
     /// Whether it knows a BTF kind, if probed.
@@ -88,8 +103,12 @@ impl Answers {
         }
     }
 
-    pub(super) fn say_rule(&mut self, rule: &str, holds: bool) {
-        self.put(RULE, rule, holds);
+    /// `None` is an answer that fits no known value.
+    pub(super) fn say_rule(&mut self, rule: &str, holds: Option<bool>) {
+        match holds {
+            Some(holds) => self.put(RULE, rule, holds),
+            None => drop(self.unfit.insert(rule.to_owned())),
+        }
     }
 
     /// Probes each helper that a program type may call on 6.18.
@@ -99,7 +118,7 @@ impl Answers {
         for id in calls.helpers() {
             let told = judge(&calls.program(id));
             was_judged |= told.judged;
-            if Calls::is_refused(&told) {
+            if Calls::is_refused(&told) && !OF_THE_ASKER.contains(&id) {
                 refused.insert(id.name().to_owned());
             }
         }
@@ -114,6 +133,9 @@ impl Answers {
         for ((kind, name), is_there) in &self.is_there {
             let sign = if *is_there { '+' } else { '-' };
             let _ = writeln!(text, "{sign}\t{kind}\t{name}");
+        }
+        for rule in &self.unfit {
+            let _ = writeln!(text, "{UNFIT}\t{RULE}\t{rule}");
         }
         for (hook, names) in &self.refused {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -130,6 +152,7 @@ impl Answers {
             let (kind, name) = rest.split_once('\t')?;
             match sign {
                 "+" | "-" => answers.put(kind, name, sign == "+"),
+                UNFIT if kind == RULE => drop(answers.unfit.insert(name.to_owned())),
                 CALLS => {
                     let names = name.split_whitespace().map(str::to_owned).collect();
                     answers.refused.insert(kind.to_owned(), names);
@@ -147,11 +170,13 @@ mod tests {
 
     #[test]
     fn answers_are_read_as_they_were_written() {
-        let text = "-\tinsn\tmay_goto\n+\trule\tkfuncs\ncalls\tkprobe\tbpf_d_path bpf_loop\n";
+        let text = "-\tinsn\tmay_goto\n+\trule\tkfuncs\n?\trule\tfastcall\n\
+                    calls\tkprobe\tbpf_d_path bpf_loop\n";
         let answers = Answers::parse(text).expect("ours");
         assert_eq!(answers.to_text(), text);
         assert_eq!(answers.counts(), [1, 1, 1]);
         assert_eq!(answers.holds("kfuncs"), Some(true));
+        assert_eq!((answers.holds("fastcall"), answers.is_unfit("fastcall")), (None, true));
         for broken in ["x", "+\tinsn", "?\tinsn\tmay_goto", "\t\t\n\n"] {
             assert_eq!(Answers::parse(broken), None, "{broken:?}");
         }

@@ -5,15 +5,18 @@
 //! 1. A rejection for unrelated reasons (privilege, lockdown, memory) is not a result: the feature
 //!    stays as it was known before.
 //! 2. Rules are probed by their witnesses where these are available; the others are those of the
-//!    release.
+//!    release. An answer that fits no known value is kept as such (`known`).
+//! 3. What the loader may not ask is not known; what it may is asked all the same ([`Privilege`]).
 
 mod answers;
+mod known;
 mod questions;
 mod shapes;
 mod witnesses;
 
 pub use answers::Answers;
 pub use questions::{Calls, Question, calls, insns_named, questions};
+pub(super) use shapes::{MAPS, PROGS};
 pub use witnesses::packed as witnesses_packed;
 
 use super::Kernel;
@@ -42,7 +45,8 @@ pub type Judge<'a> = dyn FnMut(&Program) -> Judged + 'a;
 impl Judged {
     /// Whether the reason for not judging it is unrelated to the program.
     fn says_nothing(&self) -> bool {
-        const OWN: [&str; 5] = ["EPERM", "ENOMEM", "EAGAIN", "ENOSYS", "EACCES"];
+        const OWN: [&str; 7] =
+            ["EPERM", "ENOMEM", "EAGAIN", "ENOSYS", "EACCES", "EMFILE", "ENFILE"];
         !self.judged && OWN.iter().any(|errno| self.message.contains(errno))
     }
 
@@ -60,6 +64,33 @@ impl Judged {
 const NOT_PERMITTED: &str =
     "not permitted (root, or CAP_BPF with CAP_PERFMON and CAP_NET_ADMIN; before 5.11 ulimit -l)";
 
+/// What the loader may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Privilege {
+    /// Everything, as far as the types of programs go that it may load.
+    All,
+    /// What exists. Without CAP_PERFMON the verifier has stricter rules, and fewer helpers.
+    Items,
+}
+
+impl Privilege {
+    fn find(judge: &mut Judge<'_>) -> Result<Privilege, String> {
+        if questions::tracing().iter().any(|program| judge(program).accepted) {
+            return Ok(Privilege::All);
+        }
+        let told = judge(&questions::with_function());
+        match (told.accepted, told.judged) {
+            (true, _) => Ok(Privilege::Items),
+            // Refused to those without privileges, by the verifier.
+            (false, true) => Err(NOT_PERMITTED.to_owned()),
+            (false, false) if told.says_nothing() => Err(NOT_PERMITTED.to_owned()),
+            (false, false) => {
+                Err(format!("programs with functions are rejected: {}", told.message.trim()))
+            }
+        }
+    }
+}
+
 impl Host {
     /// The running kernel, with the rules in which builds of its release differ as it answers them;
     /// `judge` loads into it. Rules for which it gives no answer stay.
@@ -73,35 +104,32 @@ impl Host {
 }
 
 impl Kernel {
-    /// The kernel, with the results of probing it; `judge` loads into that kernel.
+    /// The kernel, with the results of probing it; `judge` loads into that kernel. What it does not
+    /// permit is left out.
     ///
     /// # Errors
     ///
     /// One line: why it answers nothing.
     pub fn asked(self, judge: &mut Judge<'_>) -> Result<Kernel, String> {
-        for program in questions::privileged() {
-            let told = judge(&program);
-            if !told.accepted {
-                let what = program.prog_type.name();
-                return Err(match told.says_nothing() {
-                    true => format!("{what} programs: {NOT_PERMITTED}"),
-                    false => format!("{what} programs are rejected: {}", told.message.trim()),
-                });
-            }
-        }
+        let privilege = Privilege::find(judge)?;
         let btf = self.btf.as_ref();
         let mut answers = Answers::default();
-        for question in questions(btf) {
-            let told = judge(&question.program);
+        for question in questions(btf).iter().filter(|it| it.can_be_asked()) {
+            let mut told = judge(&question.program);
+            if let Some(program) = question.with_less_privilege().filter(|_| told.says_nothing()) {
+                told = judge(&program);
+            }
             if let Some(is_there) = question.answer(&told) {
-                answers.say(&question, is_there);
+                answers.say(question, is_there);
             }
         }
-        for asked in calls(btf) {
-            answers.calls(asked, judge);
+        if privilege == Privilege::All {
+            for asked in calls(btf) {
+                answers.calls(asked, judge);
+            }
+            let shown = BEHAVIOURS.iter().filter(|row| row.is_shown_on(&self.release));
+            witnesses::ask(&self.host(), &shown.collect::<Vec<_>>(), &mut answers, judge);
         }
-        let shown = BEHAVIOURS.iter().filter(|row| row.is_shown_on(&self.release));
-        witnesses::ask(&self.host(), &shown.collect::<Vec<_>>(), &mut answers, judge);
         Ok(Kernel { answers: Some(answers.into()), ..self })
     }
 
@@ -111,8 +139,11 @@ impl Kernel {
     }
 
     /// Whether a verifier rule applies: as probed, or as known for the release. If neither is
-    /// known, the rule of 6.18 is used.
+    /// known, or the kernel's answer fits no known value, the rule of 6.18 is used.
     pub fn holds(&self, rule: &Behaviour) -> Option<bool> {
+        if self.answers().is_some_and(|answers| answers.is_unfit(rule.name)) {
+            return None;
+        }
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
         answered.or_else(|| rule.known_on(&self.release))
     }
@@ -123,7 +154,8 @@ mod tests {
     use super::*;
     use crate::KernelBtf;
     use crate::kernel::Item;
-    use skep_uapi::{Behaviours, ProgType};
+    use skep_program::AttachTarget;
+    use skep_uapi::{Behaviours, MapType, ProgType};
 
     fn asked(judge: &mut Judge<'_>) -> Result<Kernel, String> {
         Kernel::open("6.12").expect("a kernel").asked(judge)
@@ -170,18 +202,80 @@ mod tests {
         assert!(why.expect_err("nothing").contains("CAP_BPF"));
     }
 
+    fn refused(message: &str) -> Judged {
+        Judged { message: message.to_owned(), ..Judged::default() }
+    }
+
+    /// Root without CAP_NET_ADMIN and CAP_SYS_ADMIN.
+    #[test]
+    fn what_may_be_asked_is_asked() {
+        let kernel = asked(&mut |program| match program.prog_type {
+            ProgType::SchedCls | ProgType::Xdp => refused("EPERM without log"),
+            _ => accepted(),
+        });
+        let answers = kernel.expect("it answers").answers().expect("asked").clone();
+        assert_eq!(answers.has(Item::Prog(ProgType::SchedCls)), None);
+        assert_eq!(answers.has(Item::Prog(ProgType::CgroupSkb)), Some(true));
+        assert_eq!(answers.has(Item::Map(MapType::Hash)), Some(true), "with another program");
+        let [_, callers, rules] = answers.counts();
+        assert!(callers > 20 && rules > 0, "{callers} {rules}");
+    }
+
+    #[test]
+    fn without_the_privileges_of_tracing_only_what_exists_is_asked() {
+        let kernel = asked(&mut |program| {
+            let tracing = questions::tracing().map(|it| it.prog_type);
+            match tracing.contains(&program.prog_type) {
+                true => refused("EPERM without log"),
+                false => accepted(),
+            }
+        });
+        let answers = kernel.expect("it answers").answers().expect("asked").clone();
+        let [things, callers, rules] = answers.counts();
+        assert!(things > 200 && (callers, rules) == (0, 0), "{things} {callers} {rules}");
+    }
+
+    #[test]
+    fn what_attaches_to_unknown_types_is_not_asked() {
+        let kernel = asked(&mut |program| match program.attach {
+            AttachTarget::Unresolved(_) => refused("no such function"),
+            _ => accepted(),
+        });
+        let kernel = kernel.expect("it answers");
+        let answers = kernel.answers().expect("asked");
+        assert!(kernel.btf().is_none());
+        for of in [ProgType::Tracing, ProgType::Lsm] {
+            assert_eq!(answers.has(Item::Prog(of)), None, "{of}");
+        }
+        assert_eq!(answers.has(Item::Prog(ProgType::Kprobe)), Some(true));
+    }
+
+    #[test]
+    fn an_answer_that_fits_nothing_is_not_a_rule() {
+        const RULE: &str = "array_lookups_not_null";
+        let row = BEHAVIOURS.iter().find(|row| row.name == RULE).expect("a rule");
+        let kernel = asked(&mut |program| match program.name == row.witness.1 {
+            true => Judged { judged: true, ..refused("R1 has a disease") },
+            false => accepted(),
+        });
+        let kernel = kernel.expect("it answers");
+        let answers = kernel.answers().expect("asked");
+        assert_eq!((answers.holds(RULE), answers.is_unfit(RULE)), (None, true));
+        assert_eq!((row.known_on(kernel.release()), kernel.holds(row)), (Some(false), None));
+    }
+
     #[test]
     fn what_is_answered_is_known_and_what_is_not_permitted_is_as_before() {
         let kernel = asked(&mut |program| match program.prog_type {
-            ProgType::Tracing => Judged { message: "EPERM".to_owned(), ..Judged::default() },
-            ProgType::LircMode2 => Judged { message: "EINVAL".to_owned(), ..Judged::default() },
+            ProgType::Xdp => refused("EPERM"),
+            ProgType::LircMode2 => refused("EINVAL"),
             _ => accepted(),
         });
         let kernel = kernel.expect("it answers");
         let answers = kernel.answers().expect("asked");
         assert_eq!(answers.has(Item::Prog(ProgType::LircMode2)), Some(false));
-        assert_eq!(answers.has(Item::Prog(ProgType::Tracing)), None);
-        assert_eq!(kernel.has(Item::Prog(ProgType::Tracing)), Some(true), "by the release");
+        assert_eq!(answers.has(Item::Prog(ProgType::Xdp)), None);
+        assert_eq!(kernel.has(Item::Prog(ProgType::Xdp)), Some(true), "by the release");
         let [things, callers, rules] = answers.counts();
         assert!(things > 250 && callers > 40 && rules > 0, "{things} {callers} {rules}");
         let shown = BEHAVIOURS.iter().find(|row| answers.holds(row.name).is_some());

@@ -52,11 +52,32 @@ impl Question {
         };
         (!told.says_nothing()).then_some(is_there)
     }
+
+    /// Whether the program can be loaded at all: what it attaches to is known.
+    pub(super) fn can_be_asked(&self) -> bool {
+        !matches!(self.program.attach, AttachTarget::Unresolved(_))
+    }
+
+    /// For a map: the same with a program that needs fewer privileges.
+    pub(super) fn with_less_privilege(&self) -> Option<Program> {
+        let is_map = matches!(self.asked, Asked::Item(Item::Map(_)));
+        is_map.then(|| Program { prog_type: ProgType::SocketFilter, ..self.program.clone() })
+    }
 }
 
-/// Program types that need more privileges than all the others.
-pub(super) fn privileged() -> [Program; 2] {
-    [ProgType::Kprobe, ProgType::SchedCls].map(|of_type| of(of_type, vec![ZERO, EXIT]))
+/// Programs that trace, which only a loader with CAP_PERFMON may load: then the verifier judges all
+/// programs as it does root's. Not every kernel has each of these types.
+pub(super) fn tracing() -> [Program; 4] {
+    let types =
+        [ProgType::Kprobe, ProgType::Tracepoint, ProgType::RawTracepoint, ProgType::PerfEvent];
+    types.map(|of_type| of(of_type, vec![ZERO, EXIT]))
+}
+
+/// A program that only a loader with CAP_BPF may load, of a type that everybody may: it calls a
+/// function.
+pub(super) fn with_function() -> Program {
+    let call = Insn { code: BPF_JMP | BPF_CALL, src: BPF_PSEUDO_CALL, imm: 1, ..Insn::default() };
+    of(ProgType::SocketFilter, vec![call, EXIT, ZERO, EXIT])
 }
 
 /// All but calls.

@@ -31,7 +31,7 @@ pub(super) const INSNS: [(&str, &[Insn]); 13] = [
 
 /// Program types that load on their own, or with a function that every kernel has; and their attach
 /// types.
-pub(super) const PROGS: [(ProgType, u32); 31] = [
+pub(in crate::kernel) const PROGS: [(ProgType, u32); 31] = [
     (ProgType::SocketFilter, 0),
     (ProgType::Kprobe, 0),
     (ProgType::SchedCls, 0),
@@ -66,14 +66,14 @@ pub(super) const PROGS: [(ProgType, u32); 31] = [
 ];
 
 /// Sizes of key and value, entries, flags.
-pub(super) type Shape = (u32, u32, u32, MapFlags);
+pub(in crate::kernel) type Shape = (u32, u32, u32, MapFlags);
 
 const PLAIN: Shape = (4, 8, 1, MapFlags::empty());
 const SLOTS: Shape = (4, 4, 1, MapFlags::empty());
 const STORAGE: Shape = (4, 8, 0, MapFlags::NO_PREALLOC);
 const RING: Shape = (0, 0, 4096, MapFlags::empty());
 
-pub(super) const MAPS: [(MapType, Shape); 32] = [
+pub(in crate::kernel) const MAPS: [(MapType, Shape); 32] = [
     (MapType::Hash, PLAIN),
     (MapType::Array, PLAIN),
     (MapType::ProgArray, SLOTS),

@@ -1,0 +1,166 @@
+//! Whether BTF is that of an x86-64 kernel of the release that is claimed for it.
+//!
+//! Bare BTF states no release, and `--release` can say anything. What can be seen: the byte order,
+//! the registers, and the enums of helpers and types, which only ever grow.
+
+use super::{ASKED, Item};
+use skep_btf::{Btf, Endian, Kind};
+use skep_uapi::since::Release;
+
+/// Hashes of the BTF of tested kernels, in the order of [`ASKED`]: of what `skep kernel import`
+/// finds in their Debian packages.
+const HASHES: [u64; ASKED.len()] = [
+    0x0e70_2c97_d6a6_2cf2,
+    0xa9db_0bf2_5719_588a,
+    0xde13_9f21_a0cf_1b27,
+    0x00c9_2ce0_dd95_de29,
+    0xc368_1a2e_e7b2_ac70,
+    0x9757_17d0_f970_d30a,
+    0x145c_bed0_d4dd_444d,
+    0xe2fb_5ebd_6f91_3893,
+    0x9b2f_f36e_325b_cf1b,
+    0x3855_54f7_2b9b_9df3,
+    0xb280_dd82_0d77_fa1c,
+];
+
+/// Registers that only x86-64 has under these names.
+const REGISTERS: [&str; 4] = ["r15", "di", "orig_ax", "sp"];
+
+/// Whether this is the BTF of the tested kernel of that release.
+pub(super) fn is_asked(release: &str, btf: &Btf) -> bool {
+    let at = ASKED.iter().position(|(_, asked)| *asked == release);
+    at.is_some_and(|at| HASHES[at] == hash(btf))
+}
+
+/// FNV-1a of the section: only equal or different matters, and nobody gains from a collision.
+fn hash(btf: &Btf) -> u64 {
+    btf.to_bytes(Endian::Little).iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Checks that BTF can be that of a kernel of this release.
+///
+/// # Errors
+///
+/// One line: why not.
+pub(super) fn check(btf: &Btf, version: Release) -> Result<(), String> {
+    if btf.endian() != Endian::Little {
+        return Err("not supported yet: BTF of a big-endian machine; only x86-64 is".to_owned());
+    }
+    if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {
+        return Err("this is not a kernel's BTF: it has no task_struct".to_owned());
+    }
+    let regs = btf.find_by_name_kind("pt_regs", Kind::Struct).map(|id| btf.ty(id));
+    let has = |name: &str| regs.is_some_and(|regs| regs.members().any(|it| it.name() == name));
+    if !REGISTERS.iter().all(|name| has(name)) {
+        return Err("not supported yet: BTF of another architecture, whose struct pt_regs is not \
+                    that of x86-64"
+            .to_owned());
+    }
+    let due = Item::all().filter(|item| item.since().is_some_and(|since| since <= version));
+    for item in due {
+        match item.listed().and_then(|it| lists(btf, it)) {
+            Some(false) => {
+                return Err(format!("this is not the BTF of a kernel {version}: it lacks {item}"));
+            }
+            None if matches!(item, Item::Helper(_)) => {
+                return Err("this is not the BTF of a kernel with BPF: it has no enum bpf_func_id"
+                    .to_owned());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What BTF has that came after the release: backports, or the BTF is that of another kernel.
+pub(super) fn newer(btf: &Btf, version: Release) -> Vec<Item> {
+    let later = Item::all().filter(|item| item.since().is_some_and(|since| since > version));
+    later.filter(|item| item.listed().and_then(|it| lists(btf, it)) == Some(true)).collect()
+}
+
+/// Whether an enum has this value; `None` if there is no such enum. The last value but one is the
+/// number of values.
+pub(super) fn lists(btf: &Btf, (list, number): (&str, u32)) -> Option<bool> {
+    let list = btf.ty(btf.find_by_name_kind(list, Kind::Enum)?);
+    let counts = |name: &str| name.starts_with("__");
+    let mut values = list.enumerators().filter(|it| !counts(it.name));
+    Some(values.any(|it| it.value == u64::from(number)))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use skep_btf::{BtfBuilder, IntEncoding, MemberDef};
+    use std::sync::Arc;
+
+    const V6_1: Release = Release { major: 6, minor: 1 };
+
+    /// BTF that fits an x86-64 kernel with helpers up to this number.
+    pub(in crate::kernel) fn fitting(helpers: i32) -> BtfBuilder {
+        with_registers(&REGISTERS, helpers)
+    }
+
+    fn with_registers(names: &[&str], helpers: i32) -> BtfBuilder {
+        let mut btf = BtfBuilder::new();
+        let long = btf.int("long", 8, IntEncoding::SIGNED);
+        let member = |(at, name)| MemberDef::new(name, long, 64u32 * at);
+        let members: Vec<_> = (0..).zip(names.iter().copied()).map(member).collect();
+        btf.struct_("pt_regs", 8 * members.len() as u32, &members);
+        btf.struct_("task_struct", 8, &members[..1]);
+        let names: Vec<String> = (0..=helpers).map(|at| format!("BPF_FUNC_{at}")).collect();
+        let values = names.iter().map(String::as_str).zip(0..);
+        let values: Vec<(&str, i32)> = values.chain([("__BPF_FUNC_MAX_ID", helpers + 1)]).collect();
+        btf.enum_("bpf_func_id", 4, &values);
+        btf
+    }
+
+    fn told(bytes: &[u8]) -> Result<(), String> {
+        check(&Btf::parse(bytes).expect("BTF"), V6_1)
+    }
+
+    #[test]
+    fn each_asked_kernel_has_a_hash() {
+        assert!(HASHES.iter().all(|hash| *hash != 0));
+        let mut distinct = HASHES.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), ASKED.len());
+    }
+
+    #[test]
+    fn btf_of_another_machine_is_refused() {
+        let whole = fitting(209);
+        assert_eq!(told(&whole.to_bytes(Endian::Little)), Ok(()));
+        let big = told(&whole.to_bytes(Endian::Big)).expect_err("big-endian");
+        assert!(big.contains("big-endian"), "{big}");
+        let arm = with_registers(&["regs", "sp", "pc", "pstate", "orig_x0"], 209);
+        let arm = told(&arm.to_bytes(Endian::Little)).expect_err("arm64");
+        assert!(arm.contains("another architecture"), "{arm}");
+    }
+
+    #[test]
+    fn a_kernel_has_the_helpers_of_its_release() {
+        let told = |helpers| told(&fitting(helpers).to_bytes(Endian::Little));
+        assert_eq!(told(211), Ok(()), "backports");
+        let older = told(180).expect_err("too old");
+        assert!(older.contains("bpf_loop: helper since 5.17"), "{older}");
+        let btf = fitting(211).build().expect("valid");
+        let newer: Vec<_> = newer(&btf, V6_1).into_iter().map(Item::name).collect();
+        assert_eq!(newer, ["bpf_cgrp_storage_get", "bpf_cgrp_storage_delete"]);
+        let mut other = BtfBuilder::new();
+        let int = other.int("int", 4, IntEncoding::SIGNED);
+        let members = REGISTERS.map(|name| MemberDef::new(name, int, 0));
+        other.struct_("task_struct", 4, &members[..1]);
+        other.struct_("pt_regs", 4, &members);
+        let none = check(&other.build().expect("valid"), V6_1).expect_err("no helpers");
+        assert!(none.contains("no enum bpf_func_id"), "{none}");
+    }
+
+    #[test]
+    fn other_btf_is_not_the_asked_kernels() {
+        let btf = Arc::new(fitting(211).build().expect("valid"));
+        assert!(ASKED.iter().all(|(_, release)| !is_asked(release, &btf)));
+    }
+}
