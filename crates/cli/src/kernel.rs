@@ -8,12 +8,12 @@ mod probe;
 
 pub(crate) use self::facts::source;
 
-use self::facts::{KINDS, lacking, options};
+use self::facts::{KINDS, lacking, options, unclear};
 use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
 use skep::Kernel;
-use skep::kernel::{Item, Source};
+use skep::kernel::{ASKED, Item, Source};
 use skep::uapi::BEHAVIOURS;
 use std::fs::File;
 use std::io::{self, Read};
@@ -37,16 +37,22 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
             Ok(kernel) => return show(&kernel, streams),
             Err(e) => Err(e.to_string()),
         },
-        KernelCommand::Diff { one, other, format } => {
+        KernelCommand::Diff { one, other, unknown, format } => {
             match (Kernel::open(one), Kernel::open(other)) {
                 (Ok(one), Ok(other)) if format.is_json() => {
                     return json::diff(&one, &other, streams);
                 }
-                (Ok(one), Ok(other)) => return diff(&one, &other, streams),
+                (Ok(one), Ok(other)) => return diff(&one, &other, *unknown, streams),
                 (Err(e), _) | (_, Err(e)) => Err(e.to_string()),
             }
         }
-        KernelCommand::Import(flags) => import(flags),
+        KernelCommand::Import(flags) => match import(flags) {
+            Ok(kernel) => {
+                oddity(&kernel).map_or(Ok(()), |note| streams.note(&note))?;
+                write(&kernel, &flags.output)
+            }
+            Err(why) => Err(why),
+        },
         KernelCommand::Probe { output, facts_only } => match probe::run(*facts_only) {
             Ok(probed) => {
                 let said = probed.kernel.answers().map(probe::said);
@@ -79,16 +85,49 @@ fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
 /// Maximum size of a file with an image.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
-fn import(flags: &KernelImportFlags) -> Result<(), String> {
+fn import(flags: &KernelImportFlags) -> Result<Kernel, String> {
     let path = &flags.file;
     let here = |why: String| format!("{}: while importing a kernel: {why}", path.display());
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
     read.map_err(|e| here(skep::io_text(&e)))?;
     let found = image::unpacked(bytes).map_err(here)?;
-    let kernel = Kernel::of_image(path, &found.image, flags.release.as_deref());
-    let kernel = kernel.map_err(|e| e.to_string())?;
-    write(&kernel.with_kconfig(found.kconfig.as_deref()), &flags.output)
+    let release = match (flags.release.as_deref(), found.release.as_deref()) {
+        (Some(release), Some(named)) if release != named => {
+            return Err(here(format!("it is the BTF of {named}, not that of --release")));
+        }
+        (release, named) => release.or(named),
+    };
+    let kernel = Kernel::of_image(path, &found.image, release).map_err(|e| e.to_string())?;
+    Ok(kernel.with_kconfig(found.kconfig.as_deref()))
+}
+
+/// As many names are given.
+const NAMES_MAX: usize = 5;
+
+/// What is odd about a kernel's BTF: it is not that of the tested kernel of its release, or has what
+/// came after it.
+fn oddity(kernel: &Kernel) -> Option<String> {
+    let release = kernel.release();
+    let claims = ASKED.iter().any(|(_, asked)| *asked == release) && !kernel.was_asked();
+    let other = claims.then(|| {
+        format!("{release}: a kernel of this release was tested, but it has other BTF than this")
+    });
+    newer(kernel).or_else(|| other.filter(|_| kernel.btf().is_some()))
+}
+
+/// What a kernel's BTF has although its release is older.
+fn newer(kernel: &Kernel) -> Option<String> {
+    let items = kernel.newer_items();
+    let first: Vec<String> = items.iter().take(NAMES_MAX).map(Item::to_string).collect();
+    let more = items.len() - first.len();
+    let and = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let (release, list) = (kernel.release(), first.join(", "));
+    let note = format!(
+        "{release}: its BTF has what came after this release: {list}{and}; either the kernel has \
+         backports, or this is the BTF of another one"
+    );
+    (!items.is_empty()).then_some(note)
 }
 
 fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
@@ -96,35 +135,41 @@ fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {}", output.display(), skep::io_text(&e)))
 }
 
-/// Differences between two kernels, and facts known about one of them only.
-fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let mut not_known = 0;
-    for item in Item::all() {
-        match (one.has(item), other.has(item)) {
-            (Some(true), Some(false)) => writeln!(streams.out, "only {}: {item}", one.name())?,
-            (Some(false), Some(true)) => writeln!(streams.out, "only {}: {item}", other.name())?,
+/// Differences between two kernels, and what is not known about one of them.
+fn diff(
+    one: &Kernel,
+    other: &Kernel,
+    names_unknown: bool,
+    streams: &mut Streams<'_>,
+) -> io::Result<Exit> {
+    let items = Item::all().map(|item| (item.to_string(), one.has(item), other.has(item)));
+    let rules = BEHAVIOURS.iter();
+    let rules =
+        rules.map(|rule| (format!("rule: {}", rule.text), one.holds(rule), other.holds(rule)));
+    let (mut items_unknown, mut rules_unknown) = (Vec::new(), Vec::new());
+    for (is_rule, (text, one_has, other_has)) in
+        items.map(|it| (false, it)).chain(rules.map(|it| (true, it)))
+    {
+        match (one_has, other_has) {
+            (Some(true), Some(false)) => writeln!(streams.out, "only {}: {text}", one.name())?,
+            (Some(false), Some(true)) => writeln!(streams.out, "only {}: {text}", other.name())?,
             (Some(_), Some(_)) => {}
-            _ => not_known += 1,
+            _ if is_rule => rules_unknown.push(text),
+            _ => items_unknown.push(text),
         }
     }
-    if not_known > 0 {
-        writeln!(streams.out, "unknown for one of them: {not_known}")?;
-    }
-    let mut not_known = 0;
-    for rule in BEHAVIOURS {
-        match (one.holds(rule), other.holds(rule)) {
-            (Some(true), Some(false)) => {
-                writeln!(streams.out, "only {}: rule: {}", one.name(), rule.text)?;
+    let unknown = [("unknown", items_unknown), ("rules unknown", rules_unknown)].into_iter();
+    for (what, texts) in unknown.filter(|(_, texts)| !texts.is_empty()) {
+        let count = texts.len();
+        match names_unknown {
+            true => writeln!(streams.out, "{what} for one of them: {count}")?,
+            false => {
+                writeln!(streams.out, "{what} for one of them: {count} (--unknown lists them)")?;
             }
-            (Some(false), Some(true)) => {
-                writeln!(streams.out, "only {}: rule: {}", other.name(), rule.text)?;
-            }
-            (Some(_), Some(_)) => {}
-            _ => not_known += 1,
         }
-    }
-    if not_known > 0 {
-        writeln!(streams.out, "rules unknown for one of them: {not_known}")?;
+        for text in texts.iter().filter(|_| names_unknown) {
+            writeln!(streams.out, "unknown: {text}")?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -133,9 +178,9 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let out = &mut *streams.out;
     writeln!(out, "release        {}", kernel.release())?;
     let asked = match kernel.source() {
-        Source::Asked => "determined on a kernel of this release",
-        Source::Table => "from the table of upstream releases, not tested",
-        Source::File => "from its BTF, and from the table of upstream releases",
+        Source::Asked => "determined on a kernel of this release".to_owned(),
+        Source::Table => "from the table of upstream releases, not tested".to_owned(),
+        Source::File => surface(kernel),
     };
     writeln!(out, "surface        {asked}")?;
     if let Some(answers) = kernel.answers() {
@@ -151,14 +196,46 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     for kind in KINDS {
         absent(kernel, kind, streams)?;
     }
-    let known = BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count();
-    let of = BEHAVIOURS.len();
-    match known == of {
-        true => writeln!(streams.out, "rules known    all")?,
-        false => writeln!(streams.out, "rules known    {known} of {of}; the others are 6.18's")?,
+    writeln!(streams.out, "rules known    {}", rules_known(kernel))?;
+    let unclear = unclear(kernel);
+    if !unclear.is_empty() {
+        let list = unclear.join(", ");
+        writeln!(streams.out, "rules unclear  {list}: the answers fit no known value")?;
+    }
+    if let Some(note) = oddity(kernel) {
+        writeln!(streams.out, "note           {note}")?;
     }
     writeln!(streams.out, "accepted       {}", kernel.promise())?;
     Ok(Exit::Success)
+}
+
+/// Where the features of a kernel that was not tested here are from.
+fn surface(kernel: &Kernel) -> String {
+    let probed = kernel.answers().map(|_| "probed, otherwise ").unwrap_or_default();
+    let btf = kernel.btf().map(|_| "from its BTF, and ").unwrap_or_default();
+    format!("{probed}{btf}from the table of upstream releases")
+}
+
+/// How many rules are known, and from where: the kernel itself is asked about rules only when it is
+/// probed, or was tested.
+fn rules_known(kernel: &Kernel) -> String {
+    let of = BEHAVIOURS.len();
+    let known = BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count();
+    let probed = kernel.answers().map_or(0, |answers| answers.counts()[2]);
+    let is_plain = kernel.answers().is_none() && kernel.source() != Source::File;
+    let from = match kernel.source() {
+        Source::Asked => "as tested on this kernel",
+        Source::Table | Source::File => "as on tested kernels around its release",
+    };
+    match is_plain {
+        true if known == of => "all".to_owned(),
+        true => format!("{known} of {of}; the others are 6.18's"),
+        false if probed >= of => "all, probed".to_owned(),
+        false => {
+            let (by_release, others) = (known.saturating_sub(probed), of - known);
+            format!("{probed} of {of} probed; {by_release} {from}, {others} as on 6.18")
+        }
+    }
 }
 
 /// Features of 6.18 that this kernel lacks.

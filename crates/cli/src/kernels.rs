@@ -25,7 +25,10 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, String> {
             name => vec![Kernel::open(name).map_err(|e| e.to_string())?],
         };
         for kernel in opened {
-            let is_new = |known: &Arc<Kernel>| known.release() != kernel.release();
+            // A file may say anything of a release that has a name.
+            let is_new = |known: &Arc<Kernel>| {
+                (known.release(), known.source()) != (kernel.release(), kernel.source())
+            };
             if kernels.iter().all(is_new) {
                 kernels.push(Arc::new(kernel));
             }

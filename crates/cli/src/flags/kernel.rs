@@ -30,6 +30,9 @@ pub enum KernelCommand {
         /// Another name or kernel file
         #[arg(value_name = "B")]
         other: String,
+        /// List what is not known about one of them
+        #[arg(long)]
+        unknown: bool,
         /// Output format.
         #[command(flatten)]
         format: FormatFlag,
@@ -53,7 +56,7 @@ pub enum KernelCommand {
 pub struct KernelImportFlags {
     /// A package (deb, rpm), vmlinuz, vmlinux or BTF, compressed or not
     pub file: PathBuf,
-    /// The kernel's `uname -r`; not needed for a vmlinux, which contains it
+    /// The kernel's `uname -r`; not needed for a vmlinux or a package, which state it
     #[arg(long, value_name = "RELEASE")]
     pub release: Option<String>,
     /// The kernel file to write

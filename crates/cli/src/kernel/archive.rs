@@ -4,6 +4,8 @@
 //! Sources: `ar(5)`, `deb(5)`, POSIX `ustar`, `cpio(5)` ("new ASCII"), the RPM file format of
 //! rpm.org's reference manual (lead, signature, header, payload).
 
+use skep::uapi::since::Release;
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 /// An image with debug information has several hundred megabytes.
@@ -68,11 +70,12 @@ pub(super) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// A kernel, and its configuration if that precedes it.
+/// A kernel, its configuration if that precedes it, and the release in the name of a file of BTF.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) image: Vec<u8>,
     pub(super) kconfig: Option<String>,
+    pub(super) release: Option<String>,
 }
 
 /// What files are by their names.
@@ -93,7 +96,10 @@ pub(super) fn in_tar(archive: Plain<'_>) -> Result<Found, String> {
         let is_file = matches!(header[156], b'0' | 0);
         let role = if is_file { role(&header[..100]) } else { Role::Other };
         match role {
-            Role::Image => return Ok(Found { image: file(&mut archive, size)?, kconfig }),
+            Role::Image => {
+                let release = release(&header[..100]);
+                return Ok(Found { image: file(&mut archive, size)?, kconfig, release });
+            }
             Role::Config => kconfig = Some(text(file(&mut archive, size)?)),
             Role::Other => {}
         }
@@ -130,7 +136,10 @@ pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
         let is_file = mode & 0o170_000 == IS_FILE && size > 0;
         let role = if is_file { role(&name) } else { Role::Other };
         match role {
-            Role::Image => return Ok(Found { image: file(&mut archive, size)?, kconfig }),
+            Role::Image => {
+                let release = release(&name);
+                return Ok(Found { image: file(&mut archive, size)?, kconfig, release });
+            }
             Role::Config => kconfig = Some(text(file(&mut archive, size)?)),
             Role::Other => {}
         }
@@ -168,8 +177,7 @@ fn text(bytes: Vec<u8>) -> String {
 /// `./boot/vmlinuz-6.1.0`, `usr/lib/debug/boot/vmlinux-6.1.0`, `lib/modules/6.12.0/vmlinuz`,
 /// `5.4.0-42-generic.btf`; `boot/config-6.1.0`, `lib/modules/6.12.0/config`.
 fn role(name: &[u8]) -> Role {
-    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-    let name = String::from_utf8_lossy(&name[..end]);
+    let name = file_name(name);
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", &name));
     let is =
         |of: &str| file.strip_prefix(of).is_some_and(|it| it.is_empty() || it.starts_with('-'));
@@ -179,4 +187,17 @@ fn role(name: &[u8]) -> Role {
         () if has_kernels && is("config") => Role::Config,
         () => Role::Other,
     }
+}
+
+/// `6.1.0` of `6.1.0.btf`. Images state it themselves.
+fn release(name: &[u8]) -> Option<String> {
+    let name = file_name(name);
+    let named = name.rsplit('/').next()?.strip_suffix(".btf")?;
+    named.parse::<Release>().is_ok().then(|| named.to_owned())
+}
+
+/// Up to the zero that ends it.
+fn file_name(name: &[u8]) -> Cow<'_, str> {
+    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end])
 }

@@ -2,6 +2,7 @@
 
 use skep::Kernel;
 use skep::kernel::{Item, Source};
+use skep::uapi::BEHAVIOURS;
 
 /// Kinds of features, as in `Item::kind`.
 pub(super) const KINDS: [&str; 5] = ["helper", "map type", "program type", "attach type", "insn"];
@@ -25,4 +26,11 @@ pub(super) fn options(kernel: &Kernel) -> Option<usize> {
 pub(super) fn lacking(kernel: &Kernel, kind: &str) -> Vec<&'static str> {
     let lacks = |item: &Item| item.kind() == kind && kernel.has(*item) == Some(false);
     Item::all().filter(lacks).map(Item::name).collect()
+}
+
+/// Names of the rules whose answers fit no known value.
+pub(super) fn unclear(kernel: &Kernel) -> Vec<&'static str> {
+    let answers = kernel.answers();
+    let is_unfit = |name: &&str| answers.is_some_and(|answers| answers.is_unfit(name));
+    BEHAVIOURS.iter().map(|rule| rule.name).filter(is_unfit).collect()
 }

@@ -35,13 +35,14 @@ const ELF: &[u8] = b"\x7fELF";
 ///
 /// One line: what is damaged, too large, or missing.
 pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
-    let (mut bytes, mut kconfig) = (bytes, None);
+    let (mut bytes, mut kconfig, mut release) = (bytes, None, None);
     for _ in 0..LAYERS_MAX {
         if bytes.starts_with(ELF) {
-            return Ok(Found { image: bytes, kconfig });
+            return Ok(Found { image: bytes, kconfig, release });
         }
         if let Some(found) = archived(&bytes)? {
-            (bytes, kconfig) = (found.image, found.kconfig.or(kconfig));
+            bytes = found.image;
+            (kconfig, release) = (found.kconfig.or(kconfig), found.release.or(release));
             continue;
         }
         bytes = if let Some(payload) = boot_payload(&bytes)? {
@@ -55,7 +56,7 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
                 "not supported yet: bzip2 or lzo compression; decompress it first".to_owned()
             );
         } else {
-            return Ok(Found { image: bytes, kconfig });
+            return Ok(Found { image: bytes, kconfig, release });
         };
     }
     Err("too many layers of compression".to_owned())
@@ -303,6 +304,11 @@ mod tests {
         // BTFHub's: an archive of BTF, compressed with xz.
         let btf = tar("4.18.0-80.el8.x86_64.btf", b"\x9f\xeb\x01 and what follows");
         assert!(unpacked(gzip(&btf)).is_ok_and(|it| it.starts_with(b"\x9f\xeb")));
+        // BTF states no release, but its name does.
+        let stated = |archive| super::unpacked(archive).expect("a kernel").release;
+        assert_eq!(stated(btf).as_deref(), Some("4.18.0-80.el8.x86_64"));
+        assert_eq!(stated(tar("vmlinux.btf", b"\x9f\xeb\x01")), None);
+        assert_eq!(stated(tar("./boot/vmlinuz-6.8.0-31-generic", &elf)), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `skep kernel ... -o json`: the same as the text; the schemas are `docs/schema/kernel-*.v1.json`.
 
-use super::facts::{KINDS, lacking, options, source};
+use super::facts::{KINDS, lacking, options, source, unclear};
 use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
@@ -37,6 +37,18 @@ struct Shown {
     config_options: Option<usize>,
     /// Names of the features of 6.18 that this kernel lacks, by kind.
     absent: BTreeMap<&'static str, Vec<&'static str>>,
+    rules: Rules,
+}
+
+/// How many rules are known, and from where.
+#[derive(Serialize)]
+struct Rules {
+    all: usize,
+    known: usize,
+    /// Those that the kernel itself answered.
+    probed: usize,
+    /// Those whose answers fit no known value.
+    unclear: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -48,6 +60,8 @@ struct Differences {
     only_other: Vec<Feature>,
     /// Number of features for which it is not known whether one of the two kernels has them.
     not_known: usize,
+    /// These features.
+    unknown: Vec<Feature>,
 }
 
 /// A feature that a kernel has or lacks.
@@ -93,18 +107,24 @@ pub(super) fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exi
         btf_types: kernel.btf().map(|btf| btf.len()),
         config_options: options(kernel),
         absent: KINDS.map(|kind| (kind, lacking(kernel, kind))).into(),
+        rules: Rules {
+            all: BEHAVIOURS.len(),
+            known: BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count(),
+            probed: kernel.answers().map_or(0, |answers| answers.counts()[2]),
+            unclear: unclear(kernel),
+        },
     };
     print(&shown, streams)
 }
 
 pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let (mut only_one, mut only_other, mut not_known) = (Vec::new(), Vec::new(), 0);
+    let (mut only_one, mut only_other, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for item in Item::all() {
         match (one.has(item), other.has(item)) {
             (Some(true), Some(false)) => only_one.push(Feature::of(item)),
             (Some(false), Some(true)) => only_other.push(Feature::of(item)),
             (Some(_), Some(_)) => {}
-            _ => not_known += 1,
+            _ => unknown.push(Feature::of(item)),
         }
     }
     for rule in BEHAVIOURS {
@@ -112,11 +132,14 @@ pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> i
             (Some(true), Some(false)) => only_one.push(Feature::of_rule(rule)),
             (Some(false), Some(true)) => only_other.push(Feature::of_rule(rule)),
             (Some(_), Some(_)) => {}
-            _ => not_known += 1,
+            _ => unknown.push(Feature::of_rule(rule)),
         }
     }
     let (one, other) = (Named::of(one), Named::of(other));
-    print(&Differences { version: 1, one, other, only_one, only_other, not_known }, streams)
+    let not_known = unknown.len();
+    let differences =
+        Differences { version: 1, one, other, only_one, only_other, not_known, unknown };
+    print(&differences, streams)
 }
 
 fn print(document: &impl Serialize, streams: &mut Streams<'_>) -> io::Result<Exit> {

@@ -43,12 +43,16 @@ Other kernels are described by kernel files, which every command with `--kernel`
 `skep kernel probe`, as root on a machine that runs the kernel, gives the most accurate file: it loads some 6,000 small programs in
 about a second, attaches none, and records which helpers (for which program types), map types, program types, insns and
 kinds of BTF exist, and which verifier rules apply: each rule has a test program. Where a kernel gives no answer, the rule is that
-of the upstream release (`skep kernel show` counts them). Anything that may not be tested is reported as not known: without
-root, or with `--facts-only`, nothing is loaded, and only the BTF and the configuration are recorded; the same holds for program
-types that a locked-down kernel does not allow. Modules are not included.
+of the upstream release; where it gives an answer that no tested kernel gave, the rule is not known (`skep kernel show` tells them
+apart). Anything that may not be tested is reported as not known: without root, or with `--facts-only`, nothing is loaded, and only
+the BTF and the configuration are recorded. A loader with some capabilities asks what they permit: without CAP_NET_ADMIN no
+programs for packets, without CAP_PERFMON only what exists. The same holds for program types that a locked-down kernel does not
+allow, and without BTF for those that attach to functions. Modules are not included.
 
 `skep kernel import` does not need a running machine. BTF tells which helpers and types exist, backports included, but nothing
 about insns: those that the release is too old for are \"not known\" instead of rejected. Backported verifier rules are not known.
+The BTF must be that of an x86-64 kernel with all helpers of its release; if it has newer ones, a note says so. What a tested kernel is
+worth ('... verdicts agreed') is said only of a file with the BTF of that very kernel, whatever its release says.
 
 | distribution | file to import |
 |---|---|
@@ -56,8 +60,8 @@ about insns: those that the release is too old for are \"not known\" instead of 
 | Ubuntu | `linux-image-unsigned-*.deb` or `linux-image-*.deb`, or the `vmlinuz` in it |
 | RHEL, CentOS, Rocky, Fedora | `kernel-core-*.rpm` |
 | Amazon Linux | `kernel-*.rpm`, `kernel6.12-*.rpm` |
-| COS, Android, others | a copy of `/sys/kernel/btf/vmlinux` from a machine, with `--release \"$(uname -r)\"` |
-| kernels without BTF of their own | an archive of BTFHub (`*.btf.tar.xz`), with `--release` |
+| COS, others | a copy of `/sys/kernel/btf/vmlinux` from a machine, with `--release \"$(uname -r)\"` |
+| kernels without BTF of their own | an archive of BTFHub (`*.btf.tar.xz`), whose file names state the release |
 
 ## Supporting an older kernel
 
