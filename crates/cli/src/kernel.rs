@@ -105,8 +105,8 @@ fn import(flags: &KernelImportFlags) -> Result<Kernel, String> {
 /// As many names are given.
 const NAMES_MAX: usize = 5;
 
-/// What is odd about a kernel's BTF: it is not that of the tested kernel of its release, or has what
-/// came after it.
+/// What is odd about a kernel's BTF: it is not that of the tested kernel of its release, or has
+/// what came after it.
 fn oddity(kernel: &Kernel) -> Option<String> {
     let release = kernel.release();
     let claims = ASKED.iter().any(|(_, asked)| *asked == release) && !kernel.was_asked();

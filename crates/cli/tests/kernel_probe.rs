@@ -85,8 +85,8 @@ fn assert_no_other_answer(whole: &Answers, part: &Answers) {
     }
 }
 
-/// Root in a container: without CAP_NET_ADMIN and CAP_SYS_ADMIN, or without CAP_PERFMON. What may be
-/// asked is asked, with the same answers.
+/// Root in a container: without CAP_NET_ADMIN and CAP_SYS_ADMIN, or without CAP_PERFMON. What may
+/// be asked is asked, with the same answers.
 #[test]
 fn what_the_loader_may_not_ask_is_not_known() {
     let (whole, said) = probe(&[]);

@@ -14,8 +14,8 @@
 //! Files of version 1 have no results, those of version 2 none that fit no known value.
 //!
 //! # Invariants
-//! 1. A file claims nothing that its BTF contradicts: the release is plain text, and the BTF is that
-//!    of an x86-64 kernel of this release (`fit`).
+//! 1. A file claims nothing that its BTF contradicts: the release is plain text, and the BTF is
+//!    that of an x86-64 kernel of this release (`fit`).
 
 use super::{Answers, Kernel, fit, release};
 use crate::error::Error;

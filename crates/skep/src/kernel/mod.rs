@@ -175,8 +175,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, has no readable BTF, the release is unknown or contradicts the file,
-    /// or the BTF is not that of an x86-64 kernel of this release.
+    /// The file cannot be read, has no readable BTF, the release is unknown or contradicts the
+    /// file, or the BTF is not that of an x86-64 kernel of this release.
     pub fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
         file::import(path, release)
     }
