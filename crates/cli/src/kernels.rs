@@ -86,16 +86,9 @@ pub(crate) fn described(kernel: &Kernel) -> MatrixKernel {
     }
 }
 
-/// Below a text: that its results are those of a kernel that was not tested.
-///
-/// # Errors
-///
-/// Only those of the streams.
-pub(crate) fn untested(session: &Session, streams: &mut Streams<'_>) -> io::Result<()> {
-    match session.kernel.as_ref().filter(|kernel| !kernel.is_tested()) {
-        Some(kernel) => writeln!(streams.out, "{}", described(kernel).line()),
-        None => Ok(()),
-    }
+/// Whether results are those of a kernel that was not tested.
+pub(crate) fn is_untested(session: &Session) -> bool {
+    session.kernel.as_ref().is_some_and(|kernel| !kernel.is_tested())
 }
 
 /// The page, with what its results are worth if they are those of a kernel.

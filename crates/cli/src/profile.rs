@@ -33,7 +33,10 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
             return Ok(Exit::Input);
         }
     };
-    kernels::promise(&session, None, streams)?;
+    let is_below = flags.output_format == ProfileFormat::Table && kernels::is_untested(&session);
+    if !is_below {
+        kernels::promise(&session, None, streams)?;
+    }
     let file = flags.file.display().to_string();
     let mut exit = Exit::Success;
     let mut profiles = Vec::new();
@@ -72,8 +75,8 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
         exit.raise(Exit::Input);
     }
     print(flags, &profiles, streams)?;
-    if flags.output_format == ProfileFormat::Table {
-        kernels::untested(&session, streams)?;
+    if let Some(kernel) = session.kernel.as_ref().filter(|_| is_below) {
+        writeln!(streams.out, "{}", kernels::described(kernel).line())?;
     }
     Ok(exit)
 }
