@@ -67,7 +67,7 @@ where
             block()?;
             all += 1;
         }
-        Ok((ns, all))
+        Ok::<_, String>((ns, all))
     };
     thread::scope(|scope| {
         let run = &run;

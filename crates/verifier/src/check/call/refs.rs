@@ -46,10 +46,7 @@ pub(crate) fn dead_reg(facts: &Facts<'_>) -> Reg {
 
 /// Releases the argument that the prototype marks as released.
 pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
-    let regno = meta.release_regno;
-    if regno == 0 {
-        return Ok(());
-    }
+    let Some(regno) = meta.release_regno else { return Ok(()) };
     if meta.proto.args[regno as usize - 1].base == ArgBase::Dynptr {
         return env.unmark_stack_slots_dynptr(&env.reg(regno));
     }

@@ -164,7 +164,7 @@ fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> C
     };
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
-    match btf.struct_access_by(walk_rules, id, (off as u32, size as u32)) {
+    match btf.struct_access_by(walk_rules, id, off as u32, size as u32) {
         Err(why @ WalkError::NoField(_)) => reject!(EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar) if !env.facts.rules().numbers_at_the_end && is_beyond() => {
