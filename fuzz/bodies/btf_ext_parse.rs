@@ -3,7 +3,7 @@
 //! The input: a length byte `n`, `n` relocations of 4 bytes (type, kind, insn, length of the
 //! access string), their access strings, and then a BTF.ext.
 
-use skep_btf::core::{Relocator, relocate};
+use skep_btf::core::Relocator;
 use skep_btf::{Btf, BtfBuilder, BtfExt, CoreRelo, IntEncoding, Kind, MemberDef, TypeId};
 use skep_insn::{Insn, code};
 
@@ -37,7 +37,9 @@ pub(crate) fn run(data: &[u8]) {
     let mut insns = program();
     for relo in ext.core_relos.iter().flat_map(|section| &section.records) {
         apply(
-            |insns| relocate(insns, relo.insn_off as usize / 8, relo, (&local, &[&target])),
+            |insns| {
+                Relocator::new(&local, &[&target]).relocate(insns, relo.insn_off as usize / 8, relo)
+            },
             &mut insns,
         );
     }

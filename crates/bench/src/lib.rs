@@ -19,6 +19,7 @@ pub mod poke;
 mod ratio;
 pub mod run;
 mod saturate;
+mod threads;
 pub mod verification;
 
 pub use cost::{Centre, Cost, METRICS, Metric, MetricDef, Unit};

@@ -109,6 +109,26 @@ fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
     assert!(controls.len() == 5 && controls.iter().all(|row| row["has_failed"] == true));
 }
 
+/// A host that denies threads is an error; one that denies sleeping is none.
+#[test]
+fn bench_poke_ends_where_threads_or_sleeping_are_denied() {
+    const CLONES: &[libc::c_long] = &[libc::SYS_clone, libc::SYS_clone3];
+    const SLEEPS: &[libc::c_long] = &[libc::SYS_clock_nanosleep, libc::SYS_nanosleep];
+    for only in ["toggles", "library", "sharing", "checked"] {
+        for (calls, status) in [(CLONES, 2), (SLEEPS, 0)] {
+            let mut command = skep_bench();
+            command.args(["poke", "--sites=16", "--threads=2", "--time=0.01", "--rounds=3"]);
+            command.args(["--checked=1000", "--only", only]);
+            // SAFETY: between fork and exec the child makes system calls only.
+            unsafe { command.pre_exec(|| calls.iter().try_for_each(|call| refuse(*call))) };
+            let output = command.output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(status), "{only}: {err}");
+            assert_eq!(err.contains("while starting a thread"), status != 0, "{only}: {err}");
+        }
+    }
+}
+
 /// Where a filter refuses what patching needs, `skep-bench poke` says once that it uses flags, and
 /// why, and measures what it can.
 #[test]

@@ -120,7 +120,7 @@ impl Btf {
 
     /// Continues through nested structs until data or a pointer is found; never [`Walk::Struct`].
     pub fn struct_access(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        self.struct_access_by(WalkRules::default(), id, (off, size))
+        self.struct_access_by(WalkRules::default(), id, off, size)
     }
 
     /// The same by the rules of another kernel.
@@ -128,7 +128,8 @@ impl Btf {
         &self,
         rules: WalkRules,
         id: TypeId,
-        (off, size): (u32, u32),
+        off: u32,
+        size: u32,
     ) -> Result<Walk<'_>, WalkError> {
         let (mut id, mut off, mut untrusted) = (id, off, false);
         for _ in 0..DEPTH_MAX {

@@ -188,7 +188,7 @@ fn relocate_everything(btf: &Btf) {
             for access_str_off in [0, t.name_off()] {
                 let relo = CoreRelo { insn_off: 0, type_id: t.id(), access_str_off, kind };
                 let mut insns = [skep_insn::Insn::default(); 2];
-                let _ = core::relocate(&mut insns, 0, &relo, (btf, &[btf]));
+                let _ = core::Relocator::new(btf, &[btf]).relocate(&mut insns, 0, &relo);
             }
         }
     }

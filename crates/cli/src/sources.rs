@@ -131,7 +131,12 @@ mod tests {
     use skep_report::Severity;
 
     fn of(file: &str, text: &str) -> Diagnostic {
-        let at = SourceSpot { file: file.into(), line: 2, column: 1, text: text.into() };
+        let at = SourceSpot {
+            file: file.into(),
+            line: 2,
+            column: std::num::NonZeroU32::new(1),
+            text: text.into(),
+        };
         Diagnostic {
             severity: Severity::Error,
             rule: "r".into(),

@@ -83,7 +83,8 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 /// The result of an insn before its views are synced.
 fn combine_by<const W: u32, const H: u32>(
     how: Deduction,
-    (op, wide): (AluOp, bool),
+    op: AluOp,
+    wide: bool,
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) {
@@ -104,7 +105,8 @@ fn combine_by<const W: u32, const H: u32>(
 /// [`crate::alu`] by other rules.
 pub fn alu_by<const W: u32, const H: u32>(
     how: Deduction,
-    (op, wide): (AluOp, bool),
+    op: AluOp,
+    wide: bool,
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) -> bool {
@@ -115,7 +117,7 @@ pub fn alu_by<const W: u32, const H: u32>(
     if dst.exact_value().is_some() && src.exact_value().is_some() {
         return crate::alu(op, wide, dst, src);
     }
-    combine_by(how, (op, wide), dst, src);
+    combine_by(how, op, wide, dst, src);
     dst.sync_by(how);
     true
 }
@@ -127,13 +129,14 @@ pub fn add_unsynced<const W: u32, const H: u32>(
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) {
-    combine_by(how, (AluOp::Add, wide), dst, src);
+    combine_by(how, AluOp::Add, wide, dst, src);
 }
 
 /// [`crate::refine_branches`] by other rules.
 pub fn refine_branches_by<const W: u32, const H: u32>(
     how: Deduction,
-    (op, is_jmp32): (JmpOp, bool),
+    op: JmpOp,
+    is_jmp32: bool,
     a: &mut ScalarAt<W, H>,
     b: &mut ScalarAt<W, H>,
 ) {
@@ -227,7 +230,7 @@ mod tests {
         high.umin = 1 << 63;
         high.sync();
         let (mut less, mut more) = (high, high);
-        assert!(alu_by(LESS, (AluOp::Add, true), &mut less, &high));
+        assert!(alu_by(LESS, AluOp::Add, true, &mut less, &high));
         assert!(crate::alu(AluOp::Add, true, &mut more, &high));
         assert_eq!((less.umax, more.umax), (u64::MAX, u64::MAX - 1));
 
@@ -235,7 +238,7 @@ mod tests {
         (small.smin, small.smax) = (-4, 11);
         small.sync();
         let (mut less, mut more, by) = (small, small, Scalar::constant(3));
-        assert!(alu_by(LESS, (AluOp::Mul, true), &mut less, &by));
+        assert!(alu_by(LESS, AluOp::Mul, true, &mut less, &by));
         assert!(crate::alu(AluOp::Mul, true, &mut more, &by));
         assert_eq!((less.smin, less.smax), (i64::MIN, i64::MAX));
         assert_eq!((more.smin, more.smax), (-12, 33));

@@ -29,13 +29,14 @@ impl<const B: u32> Side<B> {
 
 /// [`is_branch_taken`] where ranges wrap: a side on which an operand has no possible value is dead.
 pub fn is_taken_wrapped<const W: u32, const H: u32>(
-    (a, b): (&ScalarAt<W, H>, &ScalarAt<W, H>),
+    a: &ScalarAt<W, H>,
+    b: &ScalarAt<W, H>,
     op: JmpOp,
     is_jmp32: bool,
 ) -> Option<bool> {
     let dead = |op: JmpOp| {
         let (mut x, mut y) = (*a, *b);
-        refine_wrapped((op, is_jmp32), &mut x, &mut y);
+        refine_wrapped(op, is_jmp32, &mut x, &mut y);
         x.violated_rule().is_some() || y.violated_rule().is_some()
     };
     match is_branch_taken(a, b, op, is_jmp32) {
@@ -47,7 +48,8 @@ pub fn is_taken_wrapped<const W: u32, const H: u32>(
 
 /// [`crate::refine_branches`] where ranges wrap.
 pub fn refine_wrapped<const W: u32, const H: u32>(
-    (op, is_jmp32): (JmpOp, bool),
+    op: JmpOp,
+    is_jmp32: bool,
     a: &mut ScalarAt<W, H>,
     b: &mut ScalarAt<W, H>,
 ) {

@@ -9,7 +9,8 @@ use crate::{AluOp, ByteOrder, Scalar, ScalarAt, Wrapped};
 
 /// [`crate::alu`] where ranges wrap.
 pub fn alu_wrapped<const W: u32, const H: u32>(
-    (op, wide): (AluOp, bool),
+    op: AluOp,
+    wide: bool,
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) -> bool {
@@ -73,7 +74,7 @@ fn sum_of_arcs<const W: u32, const H: u32>(
 pub fn neg_wrapped<const W: u32, const H: u32>(wide: bool, dst: &mut ScalarAt<W, H>) {
     let src = *dst;
     *dst = ScalarAt::constant(0);
-    alu_wrapped((AluOp::Sub, wide), dst, &src);
+    alu_wrapped(AluOp::Sub, wide, dst, &src);
 }
 
 /// [`crate::divide`] where ranges wrap.

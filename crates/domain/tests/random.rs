@@ -140,7 +140,7 @@ fn wrapped() -> impl Strategy<Value = (u64, Scalar)> {
             let mut s = Scalar { var_off: Tnum { value: v & !mask, mask }, ..Scalar::unknown() };
             s.sync_wrapped();
             narrow_wrapped(v, &mut s, &before);
-            alu_wrapped((AluOp::Add, wide), &mut s, &Scalar::constant(moved));
+            alu_wrapped(AluOp::Add, wide, &mut s, &Scalar::constant(moved));
             let v = concrete_alu(AluOp::Add, v, moved, if wide { 64 } else { 32 });
             assert!(s.contains_wrapped(v), "{v:#x}: {s:x?}");
             narrow_wrapped(v, &mut s, &after);
@@ -153,8 +153,8 @@ fn narrow_wrapped(v: u64, s: &mut Scalar, branches: &[Narrowing]) {
     for &(op, is_jmp32, number) in branches {
         let op = if holds(JMP[op], is_jmp32, v, number) { JMP[op] } else { JMP[op].negated() };
         let by = Scalar::constant(number);
-        assert_ne!(is_taken_wrapped((s, &by), op, is_jmp32), Some(false));
-        refine_wrapped((op, is_jmp32), s, &mut by.clone());
+        assert_ne!(is_taken_wrapped(s, &by, op, is_jmp32), Some(false));
+        refine_wrapped(op, is_jmp32, s, &mut by.clone());
         assert!(s.contains_wrapped(v), "{op:?} {number:#x} loses {v:#x}: {s:x?}");
     }
 }
@@ -165,7 +165,7 @@ fn wrapped_alu_holds_the_result() {
         let op = ALU[op];
         for (wide, bits) in [(true, 64), (false, 32)] {
             let (mut got, result) = (a, concrete_alu(op, x, y, bits));
-            alu_wrapped((op, wide), &mut got, &b);
+            alu_wrapped(op, wide, &mut got, &b);
             assert!(got.contains_wrapped(result), "{op:?} {wide} {x:#x} {y:#x}: {got:x?}");
             let (mut sum, result) = (a, concrete_alu(AluOp::Add, x, y, bits));
             add_wrapped_unsynced(wide, &mut sum, &b);
@@ -179,10 +179,10 @@ fn wrapped_branches_hold_both_operands() {
     check((wrapped(), wrapped(), 0..JMP.len()), |((x, a), (y, b), op)| {
         for is_jmp32 in [false, true] {
             let taken = holds(JMP[op], is_jmp32, x, y);
-            assert_ne!(is_taken_wrapped((&a, &b), JMP[op], is_jmp32), Some(!taken));
+            assert_ne!(is_taken_wrapped(&a, &b, JMP[op], is_jmp32), Some(!taken));
             let op = if taken { JMP[op] } else { JMP[op].negated() };
             let (mut p, mut q) = (a, b);
-            refine_wrapped((op, is_jmp32), &mut p, &mut q);
+            refine_wrapped(op, is_jmp32, &mut p, &mut q);
             let holds = p.contains_wrapped(x) && q.contains_wrapped(y);
             assert!(holds, "{op:?} {x:#x} {y:#x}: {p:x?} {q:x?}");
         }

@@ -140,7 +140,7 @@ fn computed(dst: Scalar, src: Scalar, wide: bool, op: &str) -> Option<Scalar> {
     if let Some((ones, _)) = fork_sign_mask(op, &out, &src) {
         out = ones;
     }
-    alu_wrapped((op, wide), &mut out, &src);
+    alu_wrapped(op, wide, &mut out, &src);
     Some(out)
 }
 
@@ -155,7 +155,7 @@ fn jump(regs: &mut Regs, text: &[&str], [falls, jumps]: [&str; 2]) -> Result<boo
         (_, "-") => Some(false),
         _ => None,
     };
-    let ours = is_taken_wrapped((&a, &b), op, !wide);
+    let ours = is_taken_wrapped(&a, &b, op, !wide);
     if ours != walked {
         return Err(format!("taken: ours {ours:?}"));
     }
@@ -164,7 +164,7 @@ fn jump(regs: &mut Regs, text: &[&str], [falls, jumps]: [&str; 2]) -> Result<boo
     }
     let side = |op: JmpOp, want: &str| {
         let (mut x, mut y) = (a, b);
-        refine_wrapped((op, !wide), &mut x, &mut y);
+        refine_wrapped(op, !wide, &mut x, &mut y);
         let mut after = regs.clone();
         after.insert(l, sane(x));
         if let Some((_, r)) = register(right) {

@@ -1,11 +1,10 @@
-//! init of a machine whose kernel is asked about programs (`cargo xtask kernels`): mounts what says
-//! something of the kernel, loads the modules that came with it, and then answers requests until
-//! it is told to turn the machine off.
+//! The init process of a virtual machine whose kernel judges programs (`cargo xtask kernels`).
 //!
-//! It never runs a program and attaches none: it loads and closes. It prints to the console what it
-//! could not do, and goes on.
+//! It mounts the file systems that describe the kernel, loads the modules that were packed with it,
+//! and answers requests until one of them is to turn the machine off. Programs are loaded and
+//! closed, never run or attached. Steps that fail are reported on the console and skipped.
 //!
-//! Tests: `skep_kernel::wire` has those of the messages; the rest is a machine.
+//! Tests: the messages are tested in `skep_kernel::wire`; the rest needs a machine.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
@@ -21,7 +20,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// File system, and where it is mounted; a folder is made where there is none.
+/// File systems and their mount points, which are created if they do not exist.
 const MOUNTS: [(&str, &str); 6] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -31,11 +30,11 @@ const MOUNTS: [(&str, &str); 6] = [
     ("tracefs", "/sys/kernel/tracing"),
 ];
 
-/// Settings: addresses of symbols are shown, programs are compiled.
+/// Settings: show the addresses of symbols, compile programs.
 const SETTINGS: [(&str, &str); 2] =
     [("/proc/sys/kernel/kptr_restrict", "0"), ("/proc/sys/net/core/bpf_jit_enable", "1")];
 
-/// The line to whoever asks: the first port of the virtio console.
+/// Where requests arrive: the first port of the virtio console.
 const PORT: &str = "/dev/vport0p1";
 
 fn main() {

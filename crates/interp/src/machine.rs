@@ -73,7 +73,7 @@ pub fn run(
     ctx: u64,
     limits: Limits,
 ) -> Result<Exit, Fault> {
-    call((program, 0), host, [ctx, 0, 0, 0, 0], limits)
+    call(program, 0, host, [ctx, 0, 0, 0, 0], limits)
 }
 
 /// Runs one function of a program, given the index of its first insn, for callbacks that outlive
@@ -83,7 +83,8 @@ pub fn run(
 ///
 /// Where and why it stopped.
 pub fn call(
-    (program, start): (&Arc<Linked>, u32),
+    program: &Arc<Linked>,
+    start: u32,
     host: &dyn Host,
     args: [u64; 5],
     limits: Limits,

@@ -4,6 +4,7 @@
 
 use crate::loader::LoadClass;
 use std::fmt;
+use std::num::NonZeroU32;
 
 /// Why an object, or one of its programs, cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +18,8 @@ pub struct SourcePlace {
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// Column, from 1; 0 if unknown.
-    pub column: u32,
+    /// Column, from 1, if known.
+    pub column: Option<NonZeroU32>,
     /// The text of the line; may be empty.
     pub text: String,
 }

@@ -11,6 +11,7 @@ use crate::sections::SectionKind;
 use crate::struct_ops::StructOpsLinks;
 use skep_btf::{Btf, LineInfo};
 use skep_insn::INSN_BYTES;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// An object file, read but not yet relocated.
@@ -84,7 +85,7 @@ impl<'a> Image<'a> {
         Some(SourcePlace {
             file: btf.try_str(row.file_name_off)?.to_owned(),
             line: row.line(),
-            column: row.column(),
+            column: NonZeroU32::new(row.column()),
             text: btf.try_str(row.line_off)?.to_owned(),
         })
     }

@@ -2,6 +2,7 @@
 //! format.
 
 use crate::escape::printable;
+use std::num::NonZeroU32;
 
 /// The severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +30,17 @@ pub struct SourceSpot {
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// Column, from 1; 0 if unknown.
-    pub column: u32,
+    /// Column, from 1, if known.
+    pub column: Option<NonZeroU32>,
     /// The text of the line; may be empty.
     pub text: String,
+}
+
+impl SourceSpot {
+    /// The column as JSON has it: 0 if unknown.
+    pub(crate) fn column_or_zero(&self) -> u32 {
+        self.column.map_or(0, NonZeroU32::get)
+    }
 }
 
 /// A note under the message.

@@ -24,8 +24,8 @@ pub(crate) fn write_github_at(
         Some(at) => {
             let file = at.file.strip_prefix("./").unwrap_or(&at.file);
             write!(out, "file={},line={}", property(file), at.line)?;
-            if at.column > 0 {
-                write!(out, ",col={}", at.column)?;
+            if let Some(column) = at.column {
+                write!(out, ",col={column}")?;
             }
         }
         None => write!(out, "file={}", property(&diagnostic.object))?,
@@ -77,7 +77,12 @@ mod tests {
             notes: vec![],
             advice: None,
         };
-        let at = SourceSpot { file: "./x.c".into(), line: 3, column: 2, text: String::new() };
+        let at = SourceSpot {
+            file: "./x.c".into(),
+            line: 3,
+            column: std::num::NonZeroU32::new(2),
+            text: String::new(),
+        };
         let placed = Diagnostic { message: "m".into(), at: Some(at), ..refused.clone() };
         let mut out = Vec::new();
         write_github(&mut out, &[refused, placed]).unwrap();

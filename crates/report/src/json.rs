@@ -26,7 +26,7 @@ pub fn write_json(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Res
 pub fn write_diagnostics_json(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Result<()> {
     let spot = |at: &Option<SourceSpot>| {
         at.as_ref().map(
-            |at| json!({ "file": at.file, "line": at.line, "column": at.column, "text": at.text }),
+            |at| json!({ "file": at.file, "line": at.line, "column": at.column_or_zero(), "text": at.text }),
         )
     };
     let object = |d: &Diagnostic| {

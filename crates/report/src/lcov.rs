@@ -13,8 +13,19 @@ pub struct FileCoverage {
     pub lines: BTreeMap<u32, u64>,
     /// Call counts by line and function name.
     pub functions: BTreeMap<(u32, String), u64>,
-    /// By the line of the branch, its function, and its index among those.
-    pub branches: BTreeMap<(u32, String, u32), BranchCoverage>,
+    /// Its branches.
+    pub branches: BTreeMap<BranchKey, BranchCoverage>,
+}
+
+/// Which branch of a file. Sorted by line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BranchKey {
+    /// The line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+    /// Among the branches of both.
+    pub index: u32,
 }
 
 /// How often a branch was executed, and how often it was taken.
@@ -62,7 +73,7 @@ fn write_functions(out: &mut dyn Write, file: &FileCoverage) -> io::Result<()> {
 /// executed.
 fn write_branches(out: &mut dyn Write, file: &FileCoverage) -> io::Result<()> {
     let (mut line_before, mut block, mut hit) = (0, 0, 0);
-    for ((line, ..), BranchCoverage { runs, taken }) in &file.branches {
+    for (BranchKey { line, .. }, BranchCoverage { runs, taken }) in &file.branches {
         block = if *line == line_before { block + 1 } else { 0 };
         line_before = *line;
         for (way, count) in [*taken, runs.saturating_sub(*taken)].into_iter().enumerate() {
@@ -86,7 +97,7 @@ mod tests {
         let mut file = FileCoverage::default();
         file.lines.extend([(12, 3), (13, 0)]);
         file.functions.extend([((12, "main".to_owned()), 3), ((30, "cold\n".to_owned()), 0)]);
-        let branch = |at: u32, number| (at, "main".to_owned(), number);
+        let branch = |line, index| BranchKey { line, function: "main".to_owned(), index };
         let ran = BranchCoverage { runs: 3, taken: 3 };
         file.branches.extend([
             (branch(12, 0), ran),

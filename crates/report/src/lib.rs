@@ -60,7 +60,7 @@ pub use html::{
 pub use join::{JoinedRow, join};
 pub use json::{write_diagnostics_json, write_json};
 pub use json_text::{JsonForm, write_json_text};
-pub use lcov::{BranchCoverage, FileCoverage, write_lcov};
+pub use lcov::{BranchCoverage, BranchKey, FileCoverage, write_lcov};
 pub use markdown::{write_compare_markdown, write_markdown};
 pub use matrix::{
     CellReason, CellVerdict, DecidingRule, Matrix, MatrixCell, MatrixKernel, MatrixRow,

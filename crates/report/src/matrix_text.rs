@@ -149,7 +149,7 @@ pub(crate) fn kernel_json(kernel: &MatrixKernel) -> Json {
 pub(crate) fn cell_json(cell: &MatrixCell) -> Json {
     let Some(reason) = &cell.reason else { return json!({ "verdict": cell.verdict.name() }) };
     let at = reason.at.as_ref().map(
-        |at| json!({ "file": at.file, "line": at.line, "column": at.column, "text": at.text }),
+        |at| json!({ "file": at.file, "line": at.line, "column": at.column_or_zero(), "text": at.text }),
     );
     json!({
         "verdict": cell.verdict.name(),
@@ -187,7 +187,12 @@ mod tests {
                 rule: "rule".into(),
                 message: message.into(),
                 insn_idx: Some(1),
-                at: Some(SourceSpot { file: "./a.c".into(), line: 7, column: 1, text: "".into() }),
+                at: Some(SourceSpot {
+                    file: "./a.c".into(),
+                    line: 7,
+                    column: std::num::NonZeroU32::new(1),
+                    text: "".into(),
+                }),
                 decided_by: None,
             }),
         };

@@ -102,7 +102,7 @@ fn snippet(spot: &SourceSpot, label: Option<String>) -> Snippet<'static, Mark> {
     let shown = |text: &str| text.split('\t').map(printable).collect::<Vec<_>>().join("\t");
     let text = shown(spot.text.trim_end());
     let indent = text.len() - text.trim_start().len();
-    let before = (spot.column as usize).checked_sub(1).and_then(|bytes| spot.text.get(..bytes));
+    let before = spot.column.and_then(|column| spot.text.get(..column.get() as usize - 1));
     let column = before.map_or(0, |before| shown(before).len());
     let start = if column > indent && column < text.len() { column } else { indent };
     let span = start..text.len();
@@ -120,7 +120,7 @@ mod tests {
         let spot = |line, text: &str| SourceSpot {
             file: "refused.bpf.c".into(),
             line,
-            column: 9,
+            column: std::num::NonZeroU32::new(9),
             text: text.into(),
         };
         Diagnostic {

@@ -93,8 +93,8 @@ fn result(diagnostic: &Diagnostic) -> Value {
 
 fn physical_location(spot: &SourceSpot) -> Value {
     let mut region = json!({ "startLine": spot.line.max(1) });
-    if spot.column > 0 {
-        region["startColumn"] = json!(spot.column);
+    if let Some(column) = spot.column {
+        region["startColumn"] = json!(column);
     }
     if !spot.text.is_empty() {
         region["snippet"] = json!({ "text": spot.text });
@@ -124,7 +124,12 @@ mod tests {
 
     #[test]
     fn places_and_rules() {
-        let spot = SourceSpot { file: "./a b.c".into(), line: 7, column: 3, text: "x".into() };
+        let spot = SourceSpot {
+            file: "./a b.c".into(),
+            line: 7,
+            column: std::num::NonZeroU32::new(3),
+            text: "x".into(),
+        };
         let refused = Diagnostic {
             severity: Severity::Error,
             rule: "not-a-pointer-to-memory".into(),

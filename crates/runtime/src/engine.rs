@@ -86,7 +86,7 @@ fn interpret_in(
     let (maps, target) = (RefCell::new(Vec::new()), RefCell::new(None));
     let host = Memory { current, maps, running, target };
     let limits = Limits { fuel: fuel.unwrap_or(u64::MAX) };
-    skep_interp::call((program, start), &host, args, limits).map_err(|fault| {
+    skep_interp::call(program, start, &host, args, limits).map_err(|fault| {
         let text = fault.to_string();
         match fault.kind {
             FaultKind::OutOfFuel | FaultKind::Stopped(_) => Error::stopped(text),

@@ -75,7 +75,8 @@ pub fn jitdump_header(moment: Moment) -> Vec<u8> {
 pub fn jitdump_records(
     code: &MachineCode,
     program: &str,
-    (moment, first_index): (Moment, u64),
+    moment: Moment,
+    first_index: u64,
 ) -> Vec<u8> {
     let all = code.bytes();
     let mut records = Vec::new();

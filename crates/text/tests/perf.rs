@@ -48,7 +48,7 @@ fn jitdump_records_hold_the_code() {
     assert_eq!((word(&header, 0), word(&header, 4)), (0x4a69_5444, 1));
     assert_eq!((word(&header, 8) as usize, word(&header, 12)), (header.len(), 62));
     assert_eq!((word(&header, 20), long(&header, 24)), (10, 12));
-    let records = jitdump_records(&code, "main", (moment, 5));
+    let records = jitdump_records(&code, "main", moment, 5);
     let (mut at, mut functions) = (0, 0);
     while at < records.len() {
         let record = &records[at..at + word(&records, at + 4) as usize];

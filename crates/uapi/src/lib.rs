@@ -20,6 +20,7 @@ mod license;
 pub mod limits;
 mod map_compat;
 mod map_creation;
+mod map_facts;
 mod map_rule;
 mod map_type;
 mod not_yet;

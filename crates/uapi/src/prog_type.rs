@@ -44,3 +44,16 @@ abi_enum_spelled! {
         Netfilter = 32, "netfilter", "BPF_PROG_TYPE_NETFILTER";
     }
 }
+
+impl ProgType {
+    /// Whether probes and events run such programs, in whatever context they find: their maps may
+    /// not have locks, for example.
+    pub const fn runs_in_any_context(self) -> bool {
+        let by_probe = matches!(self, ProgType::Kprobe | ProgType::PerfEvent);
+        let by_tracepoint = matches!(
+            self,
+            ProgType::Tracepoint | ProgType::RawTracepoint | ProgType::RawTracepointWritable
+        );
+        by_probe || by_tracepoint
+    }
+}

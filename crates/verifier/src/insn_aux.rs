@@ -68,8 +68,8 @@ pub(crate) enum Found {
     LoopInline(LoopInline),
     /// The type of the object that a call creates, `u32::MAX` if it differs between paths.
     LocalType(u32),
-    /// Masking of an addition against speculation: `BPF_ALU_*` bits (0: none) and limit.
-    Alu { state: u32, limit: u32 },
+    /// What an addition or subtraction needs against speculation.
+    Mask(Mask),
 }
 
 impl InsnAux {
@@ -123,4 +123,20 @@ pub(crate) enum LoopInline {
     Fits(u32),
     /// Flags or callback differed.
     Differs,
+}
+
+/// The end of an object towards which a pointer moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Towards {
+    Start,
+    End,
+}
+
+/// What an insn needs against speculation; all paths must agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mask {
+    /// Both operands are numbers.
+    Nothing,
+    /// The number must not exceed `reach`.
+    Number { towards: Towards, by_constant: bool, ptr_in_dst: bool, reach: u32 },
 }

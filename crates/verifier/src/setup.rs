@@ -29,7 +29,7 @@ use crate::rejection::{Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_program::Program;
-use skep_uapi::{Behaviours, MapType, ProgFlags};
+use skep_uapi::{Behaviours, ProgFlags};
 
 /// Whether every access must be aligned.
 fn is_strict(flags: ProgFlags) -> bool {
@@ -327,7 +327,7 @@ fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p
     let view = |def| MapView { def, inner: None, fields: Vec::new() };
     let mut maps: Vec<MapView<'p>> = prog.maps.iter().map(view).collect();
     for i in 0..prog.maps.len() {
-        let is_outer = matches!(maps[i].def.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
+        let is_outer = maps[i].def.map_type.holds_maps();
         if let Some(inner) = maps[i].def.inner.as_deref().filter(|_| is_outer) {
             maps[i].inner = Some(maps.len() as u32);
             maps.push(view(inner));

@@ -12,6 +12,7 @@ use crate::poke::library::library;
 use crate::poke::off::off;
 use crate::poke::sharing::counted;
 use crate::poke::{ALL_KINDS, Kind, Mechanism, checked, toggled};
+use crate::threads::pause;
 use answer::{Answer, Controlled};
 use clap::ValueEnum;
 use skep::runtime::PokeMode;
@@ -20,7 +21,6 @@ use skep_cli::Streams;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Sites and threads of the long run.
@@ -191,7 +191,7 @@ fn controlled(control: Control) -> Result<Controlled, String> {
             child.kill().map_err(wrong)?;
             break;
         }
-        thread::sleep(Duration::from_millis(5));
+        pause(Duration::from_millis(5));
     }
     let output = child.wait_with_output().map_err(wrong)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();

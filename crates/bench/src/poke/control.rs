@@ -2,10 +2,10 @@
 //! child process, which is expected to crash or to see a wrong execution.
 
 use super::code::{STATES, Shape, Sites};
+use crate::threads::beside;
 use nix::sys::resource::{Resource, setrlimit};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// A way to patch incorrectly.
@@ -88,7 +88,7 @@ const LINE: u64 = 64;
 ///
 /// # Errors
 ///
-/// The host provides no memory for code.
+/// The host provides no memory for code, or no threads.
 pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
     // It is meant to crash, so no core dump.
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
@@ -99,24 +99,22 @@ pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
         (0..sites.len() - 1).filter(|n| control.is_chosen(place(*n))).collect();
     let done = AtomicBool::new(false);
     let (executions, wrong) = (AtomicU64::new(0), AtomicU64::new(0));
-    thread::scope(|scope| {
-        let run = || {
-            while !done.load(Ordering::Relaxed) {
-                let is_wrong = |n: &&usize| sites.call(**n) > sites.mask(**n);
-                let count = chosen.iter().filter(is_wrong).count();
-                executions.fetch_add(chosen.len() as u64, Ordering::Relaxed);
-                wrong.fetch_add(count as u64, Ordering::Relaxed);
-            }
-        };
-        scope.spawn(run);
-        scope.spawn(run);
+    let run = || {
+        while !done.load(Ordering::Relaxed) {
+            let is_wrong = |n: &&usize| sites.call(**n) > sites.mask(**n);
+            let count = chosen.iter().filter(is_wrong).count();
+            executions.fetch_add(chosen.len() as u64, Ordering::Relaxed);
+            wrong.fetch_add(count as u64, Ordering::Relaxed);
+        }
+    };
+    beside((2, &done), run, || {
         let started = Instant::now();
         let mut state = 0;
         while started.elapsed() < time && wrong.load(Ordering::Relaxed) == 0 {
             state = (state + 1) % STATES;
             chosen.iter().for_each(|&n| control.patch(&sites, n, state));
         }
-        done.store(true, Ordering::Relaxed);
-    });
+        Ok(())
+    })?;
     Ok((executions.into_inner(), wrong.into_inner()))
 }

@@ -10,6 +10,7 @@ use super::load::{Apart, Seen, percentile};
 use crate::Spread;
 use crate::run::objects::verify;
 use crate::run::udp_packet;
+use crate::threads::{beside, pause};
 use serde::Serialize;
 use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
@@ -19,7 +20,6 @@ use skep_runtime::{Ctx, Instance, LoadOptions, Options, Runtime, StatsOptions};
 use skep_uapi::{MapType, ProgType};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Maximum number of statistics sites in a program: its entry, and each tail call.
@@ -210,7 +210,7 @@ fn timed<T>(
     number: &AtomicU64,
     call: impl FnOnce() -> Result<T, String>,
 ) -> Result<(T, f64), String> {
-    thread::sleep(PAUSE);
+    pause(PAUSE);
     number.fetch_add(1, Ordering::SeqCst);
     let started = Instant::now();
     let made = call();
@@ -264,29 +264,23 @@ pub fn library((sites, threads): (u32, u32), time: Duration) -> Result<Library, 
     let mut loaded = Loaded::new((programs, sites_each), threads)?;
     let callers = loaded.callers.clone();
     let shared = Shared::default();
-    let (mut by_call, ran) = thread::scope(|scope| {
-        let runners: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| run_programs(&callers, &shared))).collect();
+    let run = || run_programs(&callers, &shared);
+    let (mut by_call, runs) = beside((threads, &shared.done.0), run, || {
         let started = Instant::now();
         let mut by_call = vec![Vec::new(); CALLS.len()];
-        let mut work = || {
-            while by_call[0].is_empty() || started.elapsed() < time {
-                let round = round(&mut loaded, &shared)?;
-                by_call.iter_mut().zip(round).for_each(|(all, us)| all.push(us));
-            }
-            Ok::<_, String>(())
-        };
-        let result = work();
-        shared.done.0.store(true, Ordering::Relaxed);
-        let mut all = Ran::default();
-        for runner in runners {
-            let ran = runner.join().map_err(|_| "a thread panicked")??;
-            all.seen.add(&ran.seen);
-            all.least += ran.least;
-            all.most += ran.most;
+        while by_call[0].is_empty() || started.elapsed() < time {
+            let round = round(&mut loaded, &shared)?;
+            by_call.iter_mut().zip(round).for_each(|(all, us)| all.push(us));
         }
-        result.map(|()| (by_call, all))
+        Ok(by_call)
     })?;
+    let mut ran = Ran::default();
+    for one in runs {
+        let one = one?;
+        ran.seen.add(&one.seen);
+        ran.least += one.least;
+        ran.most += one.most;
+    }
     // Calls that do not apply without a tail call.
     by_call.retain(|all| !all.is_empty());
     let called = |(call, us): (&&'static str, &Vec<f64>)| Called {

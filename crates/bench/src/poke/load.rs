@@ -9,9 +9,9 @@
 use super::code::STATES;
 use super::mechanism::{Kind, Mechanism, Switched, Switcher};
 use crate::Spread;
+use crate::threads::{beside, pause};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Executions between two reads of the sequence number.
@@ -131,18 +131,11 @@ fn under_load<T>(
 ) -> Result<(T, Seen), String> {
     let shared = Shared::default();
     let (sites, mut switcher) = switched.split();
-    thread::scope(|scope| {
-        let runners: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| run_sites(sites, &shared))).collect();
-        let result = work(&mut switcher, &shared);
-        shared.done.0.store(true, Ordering::Relaxed);
-        let mut all = Seen::default();
-        for runner in runners {
-            let seen = runner.join().map_err(|_| "a thread panicked")?;
-            all.add(&seen);
-        }
-        result.map(|result| (result, all))
-    })
+    let run = || run_sites(sites, &shared);
+    let (result, seen) = beside((threads, &shared.done.0), run, || work(&mut switcher, &shared))?;
+    let mut all = Seen::default();
+    seen.iter().for_each(|seen| all.add(seen));
+    Ok((result, all))
 }
 
 /// Measures one mechanism for about this long.
@@ -166,7 +159,7 @@ pub fn toggled(
             let before = shared.executions.0.load(Ordering::Relaxed);
             let mut first = true;
             while first || started.elapsed() < phase {
-                thread::sleep(PAUSE);
+                pause(PAUSE);
                 if switching {
                     latencies.push(toggle(switcher, shared)?);
                 }
@@ -288,7 +281,7 @@ mod tests {
             // Executions before that may be right.
             let before = shared.executions.0.load(Ordering::Relaxed);
             while shared.executions.0.load(Ordering::Relaxed) < before + 100_000 {
-                thread::yield_now();
+                std::thread::yield_now();
             }
             Ok(())
         })

@@ -5,6 +5,7 @@
 //! Each begins at a random depth of its stack: some times change by a fifth if the stack and the
 //! measured data have the same offset in their pages.
 
+use crate::threads::{CountOnDrop, join, start};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
@@ -24,7 +25,7 @@ use std::thread;
 ///
 /// # Errors
 ///
-/// The first error of `make` or of a block.
+/// The first error of `make` or of a block; or the host has no thread.
 pub(super) fn together<F>(
     (threads, blocks): (u32, u32),
     make: impl Fn(u32) -> Result<F, String> + Sync,
@@ -42,9 +43,11 @@ where
                 .set(cpus[number as usize])
                 .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
         }
+        // Counted even after an error: the others wait for this thread.
+        let is_done = CountOnDrop { counter: &done, by: 1 };
+        let is_ready = CountOnDrop { counter: &ready, by: 1 };
         let made = make(number);
-        // Even after an error: the others wait for this thread.
-        ready.fetch_add(1, Ordering::AcqRel);
+        drop(is_ready);
         while ready.load(Ordering::Acquire) < threads {
             thread::yield_now();
         }
@@ -57,23 +60,30 @@ where
             let ns = deep(depth(), &mut measure)?;
             Ok((ns, block))
         });
-        done.fetch_add(1, Ordering::AcqRel);
+        drop(is_done);
         let (ns, mut block) = measured?;
         let mut all = u64::from(blocks);
         while done.load(Ordering::Relaxed) < threads {
             block()?;
             all += 1;
         }
-        Ok((ns, all))
+        Ok::<_, String>((ns, all))
     };
     thread::scope(|scope| {
         let run = &run;
-        let runners: Vec<_> = (0..threads).map(|number| scope.spawn(move || run(number))).collect();
+        let mut runners = Vec::new();
+        for number in 0..threads {
+            let runner = start(scope, move || run(number)).inspect_err(|_| {
+                // Nobody waits for threads that there will not be.
+                for counter in [&ready, &done] {
+                    drop(CountOnDrop { counter, by: threads - number });
+                }
+            })?;
+            runners.push(runner);
+        }
         let mut all = (0.0f64, 0);
         for runner in runners {
-            let result: Result<(f64, u64), String> =
-                runner.join().map_err(|_| "a thread panicked")?;
-            let (ns, blocks) = result?;
+            let (ns, blocks): (f64, u64) = join(runner)??;
             all = (all.0 + ns / f64::from(threads), all.1 + blocks);
         }
         Ok(all)

@@ -200,16 +200,6 @@ impl<'a> Relocator<'a> {
     }
 }
 
-/// Applies a single relocation; see [`Relocator::relocate`] for those of a whole object.
-pub fn relocate(
-    insns: &mut [Insn],
-    insn_idx: usize,
-    relo: &CoreRelo,
-    (local, targets): (&Btf, &[&Btf]),
-) -> Result<CoreOutcome, Error> {
-    Relocator::new(local, targets).relocate(insns, insn_idx, relo)
-}
-
 /// Types of the same essential name and kind: those of the kernel if it has any, else of all
 /// modules.
 fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf, TypeId)>, Error> {

@@ -45,7 +45,7 @@ impl Try {
         let local = self.local.build().unwrap();
         let (type_id, kind) = (self.root, self.kind as u32);
         let relo = CoreRelo { insn_off: 0, type_id, access_str_off, kind };
-        relocate(insns, 0, &relo, (&local, targets))
+        Relocator::new(&local, targets).relocate(insns, 0, &relo)
     }
 }
 
@@ -387,7 +387,7 @@ fn hostile_relocations_are_errors() {
     let local = btf;
     for (type_id, access_str_off, kind) in [(9, 0, 8), (1, 999, 8), (1, 0, 13)] {
         let relo = CoreRelo { insn_off: 0, type_id: TypeId(type_id), access_str_off, kind };
-        assert!(relocate(&mut mov(0), 0, &relo, (&local, &[&local])).is_err());
+        assert!(Relocator::new(&local, &[&local]).relocate(&mut mov(0), 0, &relo).is_err());
     }
     assert!(type_try(ReloKind::TypeExists, foo).on(&mut [], &[&local]).is_err());
     assert!(type_try(ReloKind::TypeIdLocal, foo).on(&mut imm64(0)[..1], &[]).is_err());

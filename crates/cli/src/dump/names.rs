@@ -8,6 +8,7 @@ use skep::program::{LineInfo, MapIdx, Program};
 use skep::uapi::helper::HelperId;
 use skep::verifier::OwnHelper;
 use skep_report::SourceSpot;
+use std::num::NonZeroU32;
 
 /// Names for the printer.
 struct Names<'a>(&'a Program);
@@ -90,7 +91,7 @@ pub(crate) fn source_spot(program: &Program, idx: usize) -> Option<SourceSpot> {
     Some(SourceSpot {
         file: file.strip_prefix("./").unwrap_or(file).to_owned(),
         line: row.line(),
-        column: row.col(),
+        column: NonZeroU32::new(row.col()),
         text: btf.try_str(row.line_off)?.to_owned(),
     })
 }

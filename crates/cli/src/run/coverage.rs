@@ -8,7 +8,7 @@ use crate::dump::names::{insn_with_map, source_spot};
 use skep::btf::TypeId;
 use skep::program::Program;
 use skep::runtime::{Coverage, Instance};
-use skep_report::{ExecutedLine, FileCoverage, Page, ProfiledLine, coverage_page};
+use skep_report::{BranchKey, ExecutedLine, FileCoverage, Page, ProfiledLine, coverage_page};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -181,7 +181,8 @@ fn add_branches(
         *next += 1;
         let Some((runs, taken)) = found.get(&idx) else { continue };
         let branches = &mut files.entry(file).or_default().branches;
-        let branch = branches.entry((line, names.name(function), number)).or_default();
+        let key = BranchKey { line, function: names.name(function), index: number };
+        let branch = branches.entry(key).or_default();
         branch.runs = branch.runs.saturating_add(*runs);
         branch.taken = branch.taken.saturating_add(*taken);
     }

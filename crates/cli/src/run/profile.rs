@@ -61,7 +61,7 @@ fn jitdump<'a>(
     let mut index = 0;
     for instance in instances {
         let Some(code) = instance.machine_code() else { continue };
-        file.write_all(&jitdump_records(code, instance.name(), (moment, index)))?;
+        file.write_all(&jitdump_records(code, instance.name(), moment, index))?;
         index += code.symbols().len() as u64;
     }
     JitdumpMarker::new(&file)

@@ -2,7 +2,7 @@
 
 use super::block::{Block, Cell, SourceLine, TableCell};
 use super::{ColumnKind, Page};
-use crate::lcov::{BranchCoverage, FileCoverage};
+use crate::lcov::{BranchCoverage, BranchKey, FileCoverage};
 use std::collections::BTreeMap;
 
 /// The number of items, and of those executed.
@@ -86,10 +86,10 @@ fn branches(path: &str, file: &FileCoverage) -> Block {
     let way = |branch: &BranchCoverage, count: u64| -> TableCell {
         if branch.runs > 0 { count.into() } else { "-".into() }
     };
-    let row = |((line, function, _), branch): (&(u32, String, u32), &BranchCoverage)| {
-        let place = place(path, *line).as_str().into();
+    let row = |(key, branch): (&BranchKey, &BranchCoverage)| {
+        let place = place(path, key.line).as_str().into();
         let went_on = branch.runs.saturating_sub(branch.taken);
-        vec![place, function.as_str().into(), way(branch, branch.taken), way(branch, went_on)]
+        vec![place, key.function.as_str().into(), way(branch, branch.taken), way(branch, went_on)]
     };
     Block::Table {
         heading: "Branches".to_owned(),
@@ -105,7 +105,7 @@ fn source<'t>(
     text: &impl Fn(&str, u32) -> Option<&'t str>,
 ) -> Block {
     let line = |(&line, &runs): (&u32, &u64)| {
-        let branches = file.branches.iter().filter(|((at, _, _), _)| *at == line);
+        let branches = file.branches.iter().filter(|(key, _)| key.line == line);
         let ways = Share::ways(branches.map(|(_, branch)| branch));
         let numbers = [runs, ways.all as u64, ways.ran as u64].map(number).to_vec();
         let text = text(path, line).unwrap_or_default().to_owned();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
-use crate::lcov::{BranchCoverage, FileCoverage};
+use crate::lcov::{BranchCoverage, BranchKey, FileCoverage};
 use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 use crate::profile::{
     FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
@@ -30,7 +30,12 @@ fn data(html: &str) -> Value {
 
 fn spot(line: u32) -> SourceSpot {
     let file = format!("dir/{HOSTILE}.c");
-    SourceSpot { file, line, column: 3, text: format!("\tx = {HOSTILE};") }
+    SourceSpot {
+        file,
+        line,
+        column: std::num::NonZeroU32::new(3),
+        text: format!("\tx = {HOSTILE};"),
+    }
 }
 
 fn refused(name: &str, insn_idx: usize) -> CheckedProgram {
@@ -122,8 +127,8 @@ fn coverage(name: &str) -> BTreeMap<String, FileCoverage> {
         lines: [(3, 4), (5, 0)].into(),
         functions: [((3, name.to_owned()), 4)].into(),
         branches: [
-            ((3, name.to_owned(), 0), branch),
-            ((5, name.to_owned(), 0), BranchCoverage::default()),
+            (BranchKey { line: 3, function: name.to_owned(), index: 0 }, branch),
+            (BranchKey { line: 5, function: name.to_owned(), index: 0 }, BranchCoverage::default()),
         ]
         .into(),
     };

@@ -32,6 +32,14 @@ bitflags::bitflags! {
         const MIGHT_SLEEP = 4;
         /// `allow_fastcall`: callers may rely on `r1` to `r5` being preserved.
         const ALLOW_FASTCALL = 8;
+        /// The result is a reference that must be released.
+        const ACQUIRE = 0x10;
+        /// The result is the socket of the argument, as another type.
+        const PTR_CAST = 0x20;
+        /// The kernel may replace the call by the function of its map, if that is always the same.
+        const MAP_CALL = 0x40;
+        /// Changes a map, which must not be read-only.
+        const MAP_WRITE = 0x80;
     }
 }
 
@@ -61,5 +69,15 @@ impl HelperProto {
     /// Whether callers may rely on `r1` to `r5` being preserved.
     pub const fn allow_fastcall(&self) -> bool {
         self.flags.contains(ProtoFlags::ALLOW_FASTCALL)
+    }
+
+    /// Whether the result must be released, whatever the arguments.
+    pub const fn acquires(&self) -> bool {
+        self.flags.contains(ProtoFlags::ACQUIRE)
+    }
+
+    /// Whether the result is the argument, as another type.
+    pub const fn casts(&self) -> bool {
+        self.flags.contains(ProtoFlags::PTR_CAST)
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Kernel: `check_alu_op`, `adjust_reg_min_max_vals`, `adjust_scalar_min_max_vals` (6.18).
 
-use super::ptr_arith;
 use super::reg_arg::Operand;
 use super::scalar_insn::{remember_moved_pointer, step_alu};
 use super::scalar_rules;
+use super::{ptr_arith, ptr_mask};
 use crate::check::alu_rules::{
     BPF_ALU_STRING, assign_scalar_id, divides_by_zero, is_made_anew, linked_sum, note_large_sum,
     shifts_too_far,
@@ -62,9 +62,6 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
         return env.check_reg_arg(insn.dst, Operand::Dst);
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
-    if !env.facts.bypass_spec_v1 && insn.op() == BPF_NEG {
-        ptr_arith::sanitize_val_alu(env, insn)?;
-    }
     let mut dst = env.reg_mut(insn.dst);
     if insn.op() == BPF_NEG {
         scalar_rules::neg(rules, insn.class() == BPF_ALU64, &mut dst.val);
@@ -216,9 +213,8 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let Some(op) = AluOp::from_code(insn.op()) else {
         reject!(EINVAL, InsnFault::AluOpcode { op: insn.op() });
     };
-    let sanitized = matches!(insn.op(), BPF_ADD | BPF_SUB) && !env.facts.bypass_spec_v1;
-    if sanitized {
-        ptr_arith::sanitize_val_alu(env, insn)?;
+    if matches!(insn.op(), BPF_ADD | BPF_SUB) {
+        ptr_mask::is_for_numbers(env, insn)?;
     }
     if env.facts.rules().masks_are_forked {
         fork_sign_mask(env, insn, op, src)?;

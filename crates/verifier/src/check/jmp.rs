@@ -268,13 +268,13 @@ fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) ->
     let (goto, fall) = (target(env, insn), env.walk.insn_idx + 1);
     let (next, other) = if taken { (goto, fall) } else { (fall, goto) };
     if !env.facts.bypass_spec_v1 {
-        sanitize_speculative_path(env, insn, other)?;
+        walk_mispredicted_path(env, insn, other)?;
     }
     env.tell_branch_state();
     Ok(Next::Insn(next))
 }
 
-fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
+fn walk_mispredicted_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
     let frameno = env.walk.cur.curframe() as u8;
     let mut patch = Patch::default();
     patch.set(LinkedReg { frameno, is_reg: true, at: insn.dst }, Reg::unknown());
@@ -457,7 +457,7 @@ pub(crate) fn mark_ptr_not_null(facts: &Facts<'_>, reg: &mut Reg) {
     let base = match map.def.map_type {
         _ if map.inner.is_some() => Base::ConstMapPtr,
         MapType::Xskmap => Base::XdpSock,
-        MapType::Sockmap | MapType::Sockhash => Base::Socket,
+        map_type if map_type.holds_sockets() => Base::Socket,
         _ => Base::MapValue,
     };
     reg.ty = RegType::of(base);

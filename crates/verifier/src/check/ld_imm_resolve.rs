@@ -102,7 +102,7 @@ impl Resolver<'_> {
         let has = |kinds: &[FieldKind]| map.fields.iter().any(|f| kinds.contains(&f.kind));
         let locks = has(&[FieldKind::SpinLock, FieldKind::ResSpinLock]);
         let prog_type = loaded_type(self.prog);
-        if is_tracing_prog_type(prog_type) {
+        if prog_type.runs_in_any_context() {
             let timers = self.rules.timers_in_tracing;
             let refused = [
                 (has(&[FieldKind::ListHead, FieldKind::RbRoot]), "bpf_{list_head,rb_root}"),
@@ -136,7 +136,7 @@ impl Resolver<'_> {
 
     fn may_be_used_sleeping(&self, map_type: MapType) -> bool {
         let plain = matches!(map_type, MapType::Hash | MapType::LruHash | MapType::Array);
-        plain || self.rules.any_map_while_sleeping && may_be_used_sleeping(map_type)
+        plain || self.rules.any_map_while_sleeping && map_type.is_usable_sleeping()
     }
 
     fn used_of_type(&self, map_type: MapType) -> Option<u32> {
@@ -179,40 +179,4 @@ impl Resolver<'_> {
 
 fn refuse(errno: i32, kind: impl Into<RejectKind>) -> Refused {
     Err((errno, kind.into()))
-}
-
-/// Kernel: `is_tracing_prog_type` (6.18).
-fn is_tracing_prog_type(prog_type: ProgType) -> bool {
-    matches!(
-        prog_type,
-        ProgType::Kprobe
-            | ProgType::Tracepoint
-            | ProgType::PerfEvent
-            | ProgType::RawTracepoint
-            | ProgType::RawTracepointWritable
-    )
-}
-
-/// Tested on 6.18 with a sleepable uprobe and a map of each type.
-fn may_be_used_sleeping(map_type: MapType) -> bool {
-    matches!(
-        map_type,
-        MapType::Hash
-            | MapType::LruHash
-            | MapType::Array
-            | MapType::PercpuHash
-            | MapType::PercpuArray
-            | MapType::LruPercpuHash
-            | MapType::ArrayOfMaps
-            | MapType::HashOfMaps
-            | MapType::Ringbuf
-            | MapType::UserRingbuf
-            | MapType::InodeStorage
-            | MapType::SkStorage
-            | MapType::TaskStorage
-            | MapType::CgrpStorage
-            | MapType::Queue
-            | MapType::Stack
-            | MapType::Arena
-    )
 }

@@ -23,6 +23,7 @@ pub(crate) mod linked_regs;
 pub(crate) mod mem;
 pub(crate) mod patch;
 pub(crate) mod ptr_arith;
+pub(crate) mod ptr_mask;
 pub(crate) mod reg_arg;
 pub(crate) mod replaced;
 pub(crate) mod scalar_insn;

@@ -1,41 +1,19 @@
-//! Pointer arithmetic, and its masking against speculative execution.
+//! Pointer arithmetic: which pointers may be moved by what, and where they then point.
 //!
-//! Kernel: `adjust_ptr_min_max_vals`, `sanitize_ptr_alu`, `sanitize_val_alu`,
-//! `sanitize_check_bounds` (6.18).
+//! Kernel: `adjust_ptr_min_max_vals` (6.18). `ptr_mask` has what unprivileged programs need
+//! besides.
 
 use crate::check::alu_rules::BPF_ALU_STRING;
-use crate::env::{Env, Facts, Found, Store};
-use crate::insn_aux::InsnFlags;
+use crate::check::ptr_mask::{self, Move};
+use crate::env::{Env, Facts, Store};
 use crate::kernel_hole::HoleKind;
-use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
+use crate::rejection::{Check, InsnFault, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
-
-const BPF_ALU_SANITIZE_SRC: u32 = 1;
-const BPF_ALU_SANITIZE_DST: u32 = 2;
-const BPF_ALU_NEG_VALUE: u32 = 4;
-const BPF_ALU_NON_POINTER: u32 = 8;
-const BPF_ALU_IMMEDIATE: u32 = 16;
-
-/// Why an operation cannot be sanitized.
-enum Reason {
-    Bounds,
-    Type,
-    Paths,
-    Limit,
-}
-
-/// What the first sanitizing step found, for the second.
-#[derive(Default)]
-struct Sanitize {
-    alu_state: u32,
-    alu_limit: u32,
-    mask_to_left: bool,
-}
+use skep_uapi::limits::BPF_MAX_VAR_OFF;
 
 /// `dst = ptr op off`; one of the two operands is in `dst`.
 pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
@@ -73,28 +51,20 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     check_sane_offset(off, ptr.ty)?;
     check_sane_pointer(env.facts, ptr, ptr.ty)?;
 
-    let ptr_is_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
-    let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
-    let ptr = &if ptr_is_dst { *ptr } else { taken_over(env, insn, ptr) };
+    let ptr_in_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
+    let ptr_in_dst = ptr_in_dst && !env.reg(insn.dst).is_scalar();
+    let ptr = &if ptr_in_dst { *ptr } else { taken_over(env, insn, ptr) };
     let mut dst = *ptr;
     dst.val.mark_unbounded32();
-    let mut info = Sanitize::default();
-    let is_masked = matches!(insn.op(), BPF_ADD | BPF_SUB);
-    let is_masked = is_masked && !can_skip_sanitation(env, insn);
-    if is_masked {
-        let result = sanitize_ptr_alu(env, insn, (ptr, off), ptr_is_dst, &mut info)?;
-        sanitize_err(insn, ptr_is_dst, result)?;
-    }
-    compute(env, insn, (ptr, off), &mut dst)?;
+    let the_move = Move { insn, ptr, by: off, ptr_in_dst };
+    let moves = matches!(insn.op(), BPF_ADD | BPF_SUB);
+    let mask = if moves { the_move.begin(env)? } else { None };
+    compute(env, &the_move, &mut dst)?;
     check_sane_pointer(env.facts, &dst, ptr.ty)?;
     super::scalar_rules::sync(env.facts.rules(), &mut dst.val);
     env.set_reg(regno, dst);
-    sanitize_check_bounds(env, regno)?;
-    if is_masked {
-        let result = commit_window(env, &dst, off, &info);
-        sanitize_err(insn, ptr_is_dst, result)?;
-    }
-    Ok(())
+    ptr_mask::result_must_be_inside(env, regno)?;
+    mask.map_or(Ok(()), |mask| the_move.finish(env, &mask, &dst))
 }
 
 /// The attributes that `scalar += pointer` copies from the pointer. The kernel bugs handled here:
@@ -173,7 +143,7 @@ fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
 }
 
 /// The new offset: constant if possible.
-fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Reg) -> Check {
+fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &mut Reg) -> Check {
     let known = off.val.is_const();
     let regno = insn.dst;
     match insn.op() {
@@ -182,7 +152,7 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
             if known && i32::try_from(sum).is_ok() {
                 set_fixed(dst, ptr, sum as i32);
             } else {
-                add_variable(&mut env.store, (ptr, off), dst);
+                add_variable(&mut env.store, ptr, off, dst);
             }
         }
         BPF_SUB => {
@@ -196,7 +166,7 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
             if known && i32::try_from(diff).is_ok() {
                 set_fixed(dst, ptr, diff as i32);
             } else {
-                sub_variable(&mut env.store, (ptr, off), dst);
+                sub_variable(&mut env.store, ptr, off, dst);
             }
         }
         BPF_AND | BPF_OR | BPF_XOR => {
@@ -219,7 +189,7 @@ fn set_fixed(dst: &mut Reg, ptr: &Reg, off: i32) {
     dst.extra = ptr.extra;
 }
 
-fn add_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
+fn add_variable(store: &mut Store, ptr: &Reg, off: &Reg, dst: &mut Reg) {
     let (p, o) = (ptr.val, off.val);
     (dst.val.smin, dst.val.smax) = match (p.smin.checked_add(o.smin), p.smax.checked_add(o.smax)) {
         (Some(min), Some(max)) => (min, max),
@@ -238,7 +208,7 @@ fn add_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     }
 }
 
-fn sub_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
+fn sub_variable(store: &mut Store, ptr: &Reg, off: &Reg, dst: &mut Reg) {
     let (p, o) = (ptr.val, off.val);
     (dst.val.smin, dst.val.smax) = match (p.smin.checked_sub(o.smax), p.smax.checked_sub(o.smin)) {
         (Some(min), Some(max)) => (min, max),
@@ -258,155 +228,4 @@ fn sub_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
             dst.extra = Extra::Range(0);
         }
     }
-}
-
-/// Whether sanitizing is unnecessary: for privileged programs, for constant operands, and for insns
-/// preceded by a barrier because a speculative path through them failed.
-///
-/// Kernel: `can_skip_alu_sanitation` (6.18).
-fn can_skip_sanitation(env: &Env<'_>, insn: Insn) -> bool {
-    env.facts.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)
-}
-
-/// Marks the insn as needing no sanitizing; refuses if another path does need it.
-pub(crate) fn sanitize_val_alu(env: &mut Env<'_>, insn: Insn) -> Check {
-    if can_skip_sanitation(env, insn) {
-        return Ok(());
-    }
-    let result = update_alu_state(env, BPF_ALU_NON_POINTER, 0);
-    sanitize_err(insn, true, result)
-}
-
-fn update_alu_state(env: &mut Env<'_>, alu_state: u32, alu_limit: u32) -> Result<(), Reason> {
-    let aux = env.aux_mut();
-    if let Found::Alu { state, limit } = aux.found
-        && state != 0
-        && (state, limit) != (alu_state, alu_limit)
-    {
-        return Err(Reason::Paths);
-    }
-    aux.found = Found::Alu { state: alu_state, limit: alu_limit };
-    Ok(())
-}
-
-/// First step: computes the limit, and walks the path with the masked value speculatively.
-fn sanitize_ptr_alu(
-    env: &mut Env<'_>,
-    insn: Insn,
-    (ptr, off): (&Reg, &Reg),
-    ptr_is_dst: bool,
-    info: &mut Sanitize,
-) -> Check<Result<(), Reason>> {
-    let off_is_imm = off.val.is_const();
-    let off_is_neg = off.val.smin < 0;
-    if !env.walk.cur.meta.speculative {
-        if !off_is_imm && off_is_neg != (off.val.smax < 0) {
-            return Ok(Err(Reason::Bounds));
-        }
-        info.mask_to_left = (insn.op() == BPF_ADD) == off_is_neg;
-        match ptr_limit(env.facts, ptr, info.mask_to_left) {
-            Ok(limit) => info.alu_limit = limit,
-            Err(reason) => return Ok(Err(reason)),
-        }
-        info.alu_state = if off_is_neg { BPF_ALU_NEG_VALUE } else { 0 }
-            | if off_is_imm { BPF_ALU_IMMEDIATE } else { 0 }
-            | if ptr_is_dst { BPF_ALU_SANITIZE_SRC } else { BPF_ALU_SANITIZE_DST };
-        if !off_is_imm {
-            env.learned.explore_alu_limits = true;
-        }
-    }
-    if off_is_imm {
-        return Ok(Ok(()));
-    }
-    let dst = env.reg(insn.dst);
-    let mut masked = *ptr;
-    if ptr_is_dst {
-        // At this point the kernel has dropped the pointer's 32-bit bounds; the speculative path
-        // sees that.
-        masked.val.mark_unbounded32();
-    }
-    env.set_reg(insn.dst, masked);
-    env.push_stack(env.walk.insn_idx + 1, env.walk.insn_idx, true)?;
-    env.set_reg(insn.dst, dst);
-    Ok(Ok(()))
-}
-
-/// Second step: narrows the limit by the distance that the pointer moved.
-fn commit_window(env: &mut Env<'_>, dst: &Reg, off: &Reg, info: &Sanitize) -> Result<(), Reason> {
-    let _ = off;
-    if env.walk.cur.meta.speculative {
-        return Ok(());
-    }
-    let limit = ptr_limit(env.facts, dst, info.mask_to_left)?;
-    update_alu_state(env, info.alu_state, info.alu_limit.abs_diff(limit))
-}
-
-/// Kernel: `retrieve_ptr_limit` (6.18).
-fn ptr_limit(facts: &Facts<'_>, ptr: &Reg, mask_to_left: bool) -> Result<u32, Reason> {
-    let off = i64::from(ptr.off);
-    let (max, limit) = match ptr.ty.base {
-        Base::Stack => {
-            (MAX_BPF_STACK_BYTES + u32::from(mask_to_left), -(ptr.val.var_off.value as i64 + off))
-        }
-        Base::MapValue => {
-            let size = ptr.map().map_or(0, |m| facts.maps[m as usize].def.value_size);
-            let at = if mask_to_left { ptr.val.smin } else { ptr.val.umax as i64 };
-            (size, at.wrapping_add(off))
-        }
-        _ => return Err(Reason::Type),
-    };
-    let limit = limit as u32;
-    if limit >= max { Err(Reason::Limit) } else { Ok(limit) }
-}
-
-fn sanitize_err(insn: Insn, ptr_is_dst: bool, result: Result<(), Reason>) -> Check {
-    let Err(reason) = result else { return Ok(()) };
-    let err = "pointer arithmetic with it prohibited for !root";
-    let op = if insn.op() == BPF_ADD { "add" } else { "sub" };
-    let (dst, src) = (insn.dst, insn.src);
-    let (ptr_reg, off_reg) = if ptr_is_dst { (dst, src) } else { (src, dst) };
-    match reason {
-        Reason::Bounds => {
-            reject!(EACCES, InsnFault::MixedSigns { off_reg: Regno(off_reg), err })
-        }
-        Reason::Type => {
-            reject!(EACCES, InsnFault::UnsanitizableType { ptr_reg: Regno(ptr_reg), err })
-        }
-        Reason::Paths => {
-            reject!(EACCES, InsnFault::PathsDiffer { dst: Regno(dst), op, err })
-        }
-        Reason::Limit => {
-            reject!(EACCES, InsnFault::BeyondLimit { dst: Regno(dst), op, err })
-        }
-    }
-}
-
-/// For unprivileged programs, the result must be in bounds already.
-fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
-    if env.facts.bypass_spec_v1 {
-        return Ok(());
-    }
-    let reg = env.reg(regno);
-    if reg.ty.is(Base::Stack) {
-        if !reg.val.is_const() {
-            let var_off = reg.val.var_off;
-            let (off, regno) = (reg.off.wrapping_add(var_off.value as i32), Regno(regno));
-            reject!(EACCES, InsnFault::VariableStack { regno, var_off, off });
-        }
-        let off = i64::from(reg.off) + reg.val.var_off.value as i64;
-        if off >= 0 || off < -i64::from(MAX_BPF_STACK_BYTES) {
-            reject!(EACCES, InsnFault::StackOutOfRange { regno: Regno(regno), off });
-        }
-    } else if reg.ty.is(Base::MapValue)
-        && let Err(stop) = super::mem::check_map_access(env, regno, reg.off, 1)
-    {
-        return match stop {
-            Stop::Reject(refused) => {
-                env.trace.refused(&refused);
-                reject!(EACCES, InsnFault::MapValueOutOfRange { regno: Regno(regno) })
-            }
-            other => Err(other),
-        };
-    }
-    Ok(())
 }

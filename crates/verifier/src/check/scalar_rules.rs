@@ -51,8 +51,8 @@ pub(super) fn alu(
 ) -> bool {
     match domain(rules) {
         Domain::Reference => skep_domain::alu(op, wide, dst, src),
-        Domain::Less(how) => skep_domain::alu_by(how, (op, wide), dst, src),
-        Domain::Wrapped => skep_domain::alu_wrapped((op, wide), dst, src),
+        Domain::Less(how) => skep_domain::alu_by(how, op, wide, dst, src),
+        Domain::Wrapped => skep_domain::alu_wrapped(op, wide, dst, src),
     }
 }
 
@@ -105,15 +105,15 @@ pub(super) fn refine(
     }
     match domain(rules) {
         Domain::Reference => skep_domain::refine_branches(op, is_jmp32, a, b),
-        Domain::Less(how) => skep_domain::refine_branches_by(how, (op, is_jmp32), a, b),
-        Domain::Wrapped => skep_domain::refine_wrapped((op, is_jmp32), a, b),
+        Domain::Less(how) => skep_domain::refine_branches_by(how, op, is_jmp32, a, b),
+        Domain::Wrapped => skep_domain::refine_wrapped(op, is_jmp32, a, b),
     }
 }
 
 /// Narrows a scalar that is compared with itself.
 pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar) {
     match rules.ranges_wrap {
-        true => skep_domain::refine_wrapped((op, is_jmp32), a, &mut a.clone()),
+        true => skep_domain::refine_wrapped(op, is_jmp32, a, &mut a.clone()),
         false => skep_domain::refine_same(op, is_jmp32, a),
     }
 }
@@ -126,7 +126,7 @@ fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar
     let how = deduction(rules);
     let (a_known, b_known) = (is_known(a, is_jmp32), is_known(b, is_jmp32));
     if op != JmpOp::Ne || rules.jumps_trim_edges {
-        skep_domain::refine_branches_by(how, (op, is_jmp32), a, b);
+        skep_domain::refine_branches_by(how, op, is_jmp32, a, b);
     }
     match (a_known, b_known) {
         (_, true) => skep_domain::find_anew(how, is_jmp32, a),

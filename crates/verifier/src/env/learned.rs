@@ -34,8 +34,9 @@ pub(crate) struct Learned {
     pub(crate) live_stack: LiveStack,
     /// Spill-call-fill patterns that may be removed.
     pub(crate) fastcall: Fastcall,
-    /// Pointer arithmetic limits are being explored: scalars must be equal to prune.
-    pub(crate) explore_alu_limits: bool,
+    /// A pointer whose moves get masks was moved by a variable: scalars must be equal to prune,
+    /// because the masks depend on them.
+    pub(crate) moves_by_variable: bool,
     pub(crate) seen_direct_write: bool,
     /// Number of bytes of the context that callees receive as memory.
     pub(crate) ctx_mem_end: u32,

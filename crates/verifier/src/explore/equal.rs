@@ -46,7 +46,7 @@ pub(crate) struct Compare<'a> {
     /// All scalars count as precise: programs without `CAP_BPF`.
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
-    pub(crate) explore_alu_limits: bool,
+    pub(crate) moves_by_variable: bool,
     /// An equal register is covered regardless of earlier id pairs.
     pub(crate) equals_cover: bool,
     /// A pointer to an object covers only a pointer to the same object.
@@ -188,12 +188,12 @@ impl Compare<'_> {
     /// Whether imprecise scalars cover every scalar.
     #[inline]
     fn skips_imprecise(&self) -> bool {
-        self.exact == Exactness::Covered && !self.all_precise && !self.explore_alu_limits
+        self.exact == Exactness::Covered && !self.all_precise && !self.moves_by_variable
     }
 
     #[inline(always)] // As for `is_apart`.
     fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
-        if old == cur && self.is_covered_by_itself(old) && !self.explore_alu_limits {
+        if old == cur && self.is_covered_by_itself(old) && !self.moves_by_variable {
             return true;
         }
         if !precise
@@ -241,7 +241,7 @@ impl Compare<'_> {
     }
 
     fn scalar_safe(&mut self, (o, oid): (&Reg, u32), precise: bool, (c, cid): (&Reg, u32)) -> bool {
-        if self.explore_alu_limits {
+        if self.moves_by_variable {
             return o.off == c.off && o.val == c.val && self.sums_alike(oid, cid);
         }
         if !precise && !self.all_precise && self.exact == Exactness::Covered {
@@ -337,7 +337,7 @@ impl Compare<'_> {
             true => PageIds::Scalars,
             false => PageIds::None,
         };
-        !self.explore_alu_limits && ids.is_some_and(|ids| ids <= most)
+        !self.moves_by_variable && ids.is_some_and(|ids| ids <= most)
     }
 
     fn slot_covered(&mut self, spi: usize, o: &Slot, marks: Marks, cur: &Frame) -> bool {

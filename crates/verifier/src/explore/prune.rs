@@ -314,7 +314,7 @@ impl Env<'_> {
             exact,
             all_precise: !self.facts.bpf_capable,
             allow_uninit_stack: self.facts.allow_uninit_stack,
-            explore_alu_limits: self.learned.explore_alu_limits,
+            moves_by_variable: self.learned.moves_by_variable,
             equals_cover: !rules.equal_ids_are_paired,
             same_objects: !rules.objects_are_paired,
             linked_are_apart: rules.linked_are_apart,

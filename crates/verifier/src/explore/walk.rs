@@ -243,8 +243,8 @@ impl Env<'_> {
                 }
                 let aux = self.aux_mut();
                 aux.flags |= InsnFlags::NOSPEC;
-                if let Found::Alu { state, .. } = &mut aux.found {
-                    *state = 0;
+                if matches!(aux.found, Found::Mask(_)) {
+                    aux.found = Found::Nothing;
                 }
                 Ok(true)
             }

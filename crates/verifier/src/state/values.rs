@@ -457,7 +457,7 @@ mod tests {
         let mut values = Values::new();
         let left_out = |n: u64| {
             let mut reg = Reg::unknown();
-            refine_wrapped((JmpOp::Ne, false), &mut reg.val, &mut Scalar::constant(n));
+            refine_wrapped(JmpOp::Ne, false, &mut reg.val, &mut Scalar::constant(n));
             reg
         };
         let names: Vec<u32> = (1..50_000).map(|n| values.pack(&left_out(n)).val).collect();

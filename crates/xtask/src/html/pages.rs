@@ -95,7 +95,7 @@ fn refused(name: &str, at: usize) -> CheckedProgram {
     let spot = |line: usize| SourceSpot {
         file: format!("{name}.c"),
         line: u32::try_from(line).unwrap_or(1),
-        column: 0,
+        column: None,
         text: format!("\tdo_something({name});"),
     };
     let diagnostic = Diagnostic {

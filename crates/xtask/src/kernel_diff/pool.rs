@@ -40,10 +40,18 @@ impl Pool<'_> {
         std::thread::scope(|scope| {
             let start = |sender: mpsc::Sender<_>| {
                 let (next, progress) = (&next, &progress);
-                scope.spawn(move || self.job(next, &sender, progress))
+                let job = move || self.job(next, &sender, progress);
+                std::thread::Builder::new().spawn_scoped(scope, job)
             };
-            let jobs = self.jobs.min(self.files.len());
-            let jobs: Vec<_> = (0..jobs).map(|_| start(sender.clone())).collect();
+            // Fewer if the host has no more; without any, there is an error.
+            let mut jobs = Vec::new();
+            while jobs.len() < self.jobs.min(self.files.len()) {
+                match start(sender.clone()) {
+                    Ok(job) => jobs.push(job),
+                    Err(_) if !jobs.is_empty() => break,
+                    Err(e) => return Err(e),
+                }
+            }
             drop(sender);
             in_turn(receiver, |rows| progress.suspend(|| sink(rows)))?;
             jobs.into_iter().try_for_each(|job| {

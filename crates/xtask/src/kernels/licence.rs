@@ -1,7 +1,7 @@
-//! `cargo xtask kernels licence`: what a kernel keeps from programs whose licence is not compatible
-//! with the GPL, and which licences it takes to be: a small program a question.
+//! `cargo xtask kernels licence`: what a kernel does not offer to programs whose licence is not
+//! compatible with the GPL, and which licences it considers compatible. One small program each.
 //!
-//! What skep says of the same programs by that kernel's rules is compared, and told.
+//! skep judges the same programs by that kernel's rules; differences are reported.
 
 use super::fields::{EXIT, Row, ZERO, caller, difference};
 use super::folder::{folder, kernel};

@@ -225,7 +225,7 @@ fn extends(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
 
 /// `alu_wrapped`, for the first two ghosts; the third is the result.
 pub(super) fn combines(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let [_, Value::Ref(a), Value::Ref(b)] = args else { return Err("no operands".to_owned()) };
+    let [_, _, Value::Ref(a), Value::Ref(b)] = args else { return Err("no operands".to_owned()) };
     let [x, y, r, ..] = *run.ghosts.as_slice() else { return Err("three ghosts".to_owned()) };
     let (a, b, place) = (run.read(a)?, run.read(b)?, a);
     let new = run.like(&a)?;
@@ -271,8 +271,7 @@ pub(super) fn narrows_sides(run: &mut Run<'_>, args: &[Value]) -> Result<Value> 
 
 /// `refine_wrapped`.
 pub(super) fn refines(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let [Value::Tuple(how), a, b] = args else { return Err("not two registers".to_owned()) };
-    let [Value::Variant(_, op), Value::Bool(jmp32)] = how.as_slice() else {
+    let [Value::Variant(_, op), Value::Bool(jmp32), a, b] = args else {
         return Err("no comparison".to_owned());
     };
     let width = if run.t.known_bool(*jmp32) == Some(true) { 32 } else { 64 };

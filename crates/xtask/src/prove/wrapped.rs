@@ -172,8 +172,8 @@ fn arithmetic(goals: &mut Goals) {
             }
             wrapped_in_place(run, a, r, |run, a| {
                 let (b, wide) = (run.place(b), run.truth(wide));
-                let how = Value::Tuple(vec![variant("AluOp", op), wide]);
-                run.call("alu_wrapped", Known::default(), vec![how, a, b]).map(drop)
+                let args = vec![variant("AluOp", op), wide, a, b];
+                run.call("alu_wrapped", Known::default(), args).map(drop)
             })
         });
     }
@@ -220,8 +220,8 @@ fn branches(goals: &mut Goals) {
             run.contracts.insert("narrow_sides", narrows_sides);
             let was = [run.settled(x, &a)?, run.settled(y, &b)?];
             let (a, b) = (run.place(a), run.place(b));
-            let how = Value::Tuple(vec![variant("JmpOp", op), run.truth(width == 32)]);
-            let args = vec![how, a.clone(), b.clone()];
+            let is_jmp32 = run.truth(width == 32);
+            let args = vec![variant("JmpOp", op), is_jmp32, a.clone(), b.clone()];
             run.call("refine_wrapped", Known::default(), args)?;
             let (a, b) = (run.value(a)?, run.value(b)?);
             let (in_a, in_b) = (run.has(x, &a)?, run.has(y, &b)?);
@@ -242,8 +242,8 @@ fn branches(goals: &mut Goals) {
             run.contracts.insert("is_branch_taken", decides);
             run.contracts.insert("refine_wrapped", refines);
             run.contracts.insert("ScalarAt::violated_rule", has_no_violation);
-            let operands = Value::Tuple(vec![run.place(a), run.place(b)]);
-            let args = vec![operands, variant("JmpOp", op), run.truth(width == 32)];
+            let (a, b) = (run.place(a), run.place(b));
+            let args = vec![a, b, variant("JmpOp", op), run.truth(width == 32)];
             match run.call("is_taken_wrapped", Known::default(), args)? {
                 Value::Option(some, Some(taken)) => {
                     let holds = run.holds(op, width, x, y);

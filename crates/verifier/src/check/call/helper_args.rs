@@ -67,7 +67,7 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
         let helper = meta.proto.id.name().into();
         reject!(EINVAL, CallFault::ReleaseOfUnreferenced { regno: Regno(regno), helper });
     }
-    meta.release_regno = regno;
+    meta.release_regno = Some(regno);
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::rejection::{CallFault, Check, Stop, errno, reject};
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_program::{AttachTarget, MapDef};
-use skep_uapi::helper::{ArgBase, ArgType, HelperId, HookKey};
+use skep_uapi::helper::{ArgBase, ArgType, HelperId, HookKey, ProtoFlags};
 use skep_uapi::{MapFlags, MapType, TypeFlag, map_func_compatible};
 
 /// Definition of the map argument.
@@ -26,7 +26,7 @@ pub(crate) fn resolve_value_type(facts: &Facts<'_>, meta: &CallMeta, ty: &mut Ar
         reject!(EACCES, CallFault::NoMapForArg);
     };
     match def.map_type {
-        MapType::Sockmap | MapType::Sockhash => {
+        holder if holder.holds_sockets() => {
             if !ty.flags.is_empty() {
                 reject!(EINVAL, CallFault::SockmapArg);
             }
@@ -105,30 +105,12 @@ pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty:
 
 /// Records which map the call uses, so that it can be inlined if that is always the same.
 pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
-    let recorded = matches!(
-        meta.func,
-        HelperId::TailCall
-            | HelperId::MapLookupElem
-            | HelperId::MapUpdateElem
-            | HelperId::MapDeleteElem
-            | HelperId::MapPushElem
-            | HelperId::MapPopElem
-            | HelperId::MapPeekElem
-            | HelperId::ForEachMapElem
-            | HelperId::RedirectMap
-            | HelperId::MapLookupPercpuElem
-    );
-    let (Some(map), Some(def)) = (meta.map.filter(|_| recorded), map_def(env.facts, meta)) else {
+    let flags = meta.proto.flags;
+    let map = meta.map.filter(|_| flags.contains(ProtoFlags::MAP_CALL));
+    let (Some(map), Some(def)) = (map, map_def(env.facts, meta)) else {
         return Ok(());
     };
-    let writes = matches!(
-        meta.func,
-        HelperId::MapDeleteElem
-            | HelperId::MapUpdateElem
-            | HelperId::MapPushElem
-            | HelperId::MapPopElem
-    );
-    if writes && def.is_rdonly_prog() {
+    if flags.contains(ProtoFlags::MAP_WRITE) && def.is_rdonly_prog() {
         reject!(EACCES, CallFault::MapReadOnly);
     }
     let aux = env.aux_mut();
@@ -174,7 +156,7 @@ pub(crate) fn check_map_func_compatibility(facts: &Facts<'_>, meta: &CallMeta) -
     let map_func_compatible = |map, func, hook| map_func_compatible(map, func, hook, rules);
     if !map_func_compatible(def.map_type, meta.func, &hook) {
         let (ty, name) = (def.map_type.number(), meta.name());
-        let sockmap = matches!(def.map_type, MapType::Sockmap | MapType::Sockhash);
+        let sockmap = def.map_type.holds_sockets();
         let changes = matches!(meta.func, HelperId::MapUpdateElem | HelperId::MapDeleteElem);
         if sockmap && changes {
             reject!(EINVAL, CallFault::SockmapUpdate { ty, name: name.into() });

@@ -27,8 +27,8 @@ pub(crate) struct CallMeta {
     pub(crate) raw_mode: bool,
     /// Stack that the helper fills.
     pub(crate) raw: Option<RawRange>,
-    /// Argument register that the call releases, 0 for none.
-    pub(crate) release_regno: u8,
+    /// Argument register that the call releases.
+    pub(crate) release_regno: Option<u8>,
     pub(crate) ref_obj_id: u32,
     /// Size of the memory that the call returns.
     pub(crate) mem_size: u32,
@@ -55,7 +55,7 @@ impl CallMeta {
             map: None,
             raw_mode: false,
             raw: None,
-            release_regno: 0,
+            release_regno: None,
             ref_obj_id: 0,
             mem_size: 0,
             msize_max: 0,

@@ -11,7 +11,6 @@ use crate::rejection::{CallFault, Check, reject};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
-use skep_uapi::MapType;
 use skep_uapi::helper::{ArgBase, HelperId};
 
 /// Acquires a reference at this insn; returns its id.
@@ -47,10 +46,7 @@ pub(crate) fn dead_reg(facts: &Facts<'_>) -> Reg {
 
 /// Releases the argument that the prototype marks as released.
 pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
-    let regno = meta.release_regno;
-    if regno == 0 {
-        return Ok(());
-    }
+    let Some(regno) = meta.release_regno else { return Ok(()) };
     if meta.proto.args[regno as usize - 1].base == ArgBase::Dynptr {
         return env.unmark_stack_slots_dynptr(&env.reg(regno));
     }
@@ -128,37 +124,9 @@ pub(crate) fn invalidate_non_owning_refs(env: &mut Env<'_>) {
     });
 }
 
-/// Helpers whose result must be released.
-///
-/// Kernel: `is_acquire_function` (6.18).
-pub(crate) fn is_acquire_function(facts: &Facts<'_>, meta: &CallMeta) -> bool {
-    match meta.func {
-        HelperId::SkLookupTcp
-        | HelperId::SkLookupUdp
-        | HelperId::SkcLookupTcp
-        | HelperId::RingbufReserve
-        | HelperId::KptrXchg => true,
-        HelperId::MapLookupElem => {
-            let def = meta.map.and_then(|m| facts.maps.get(m.map as usize)).map(|v| v.def);
-            def.is_some_and(|d| matches!(d.map_type, MapType::Sockmap | MapType::Sockhash))
-        }
-        _ => false,
-    }
-}
-
-/// Helpers that return their argument as another type.
-///
-/// Kernel: `is_ptr_cast_function` (6.18).
-pub(crate) fn is_ptr_cast_function(func: HelperId) -> bool {
-    matches!(
-        func,
-        HelperId::TcpSock
-            | HelperId::SkFullsock
-            | HelperId::SkcToTcpSock
-            | HelperId::SkcToTcp6Sock
-            | HelperId::SkcToUdp6Sock
-            | HelperId::SkcToMptcpSock
-            | HelperId::SkcToTcpTimewaitSock
-            | HelperId::SkcToTcpRequestSock
-    )
+/// Whether the result must be released: so say the prototype or, for a lookup, the map.
+pub(crate) fn acquires(facts: &Facts<'_>, meta: &CallMeta) -> bool {
+    let def = || meta.map.and_then(|m| facts.maps.get(m.map as usize)).map(|v| v.def);
+    let looks_up = meta.func == HelperId::MapLookupElem;
+    meta.proto.acquires() || looks_up && def().is_some_and(|d| d.map_type.holds_sockets())
 }

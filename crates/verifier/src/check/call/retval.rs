@@ -4,7 +4,7 @@
 
 use super::map_args::can_elide_value_nullness;
 use super::meta::CallMeta;
-use super::refs::{acquire_reference, is_acquire_function, is_ptr_cast_function};
+use super::refs::{acquire_reference, acquires};
 use crate::env::{Env, Facts, Found};
 use crate::rejection::{CallFault, Check, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
@@ -43,9 +43,9 @@ pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if meta.func == HelperId::DynptrData {
         r0.extra = Extra::Mem { size: meta.mem_size, dynptr_id: meta.dynptr_id };
         r0.ref_obj_id = meta.ref_obj_id;
-    } else if is_ptr_cast_function(meta.func) {
+    } else if meta.proto.casts() {
         r0.ref_obj_id = meta.ref_obj_id;
-    } else if is_acquire_function(env.facts, meta) {
+    } else if acquires(env.facts, meta) {
         let id = acquire_reference(env);
         r0.id = id;
         r0.ref_obj_id = id;

@@ -18,6 +18,7 @@ use skep_btf::{FieldKind, Kind, Param, Type, TypeId};
 use skep_uapi::ProgType;
 use skep_uapi::helper::ArgBase;
 use skep_uapi::kfunc::KfuncFlags;
+use std::num::NonZeroU32;
 
 /// Registers available for arguments. Kernel: `MAX_BPF_FUNC_REG_ARGS`.
 const ARGS_MAX: usize = 5;
@@ -34,7 +35,7 @@ impl Env<'_> {
         while nth < params.len() {
             nth += self.check_kfunc_arg(meta, &params, nth)?;
         }
-        if meta.callee.has(KfuncFlags::RELEASE) && meta.release_regno == 0 {
+        if meta.callee.has(KfuncFlags::RELEASE) && meta.release_regno.is_none() {
             let name = meta.callee.name;
             reject!(EINVAL, KfuncFault::ReleaseUnreferenced { name: name.into() });
         }
@@ -111,7 +112,7 @@ impl Env<'_> {
         }
         meta.ref_obj_id = reg.ref_obj_id;
         if releases {
-            meta.release_regno = regno;
+            meta.release_regno = Some(regno);
         }
         Ok(())
     }
@@ -138,13 +139,13 @@ impl Env<'_> {
             _ => false,
         };
         if is_size {
-            if meta.r0_size != 0 {
+            if meta.r0_size.is_some() {
                 reject!(EINVAL, KfuncFault::TwoBufSizes);
             }
             let Some(value) = reg.const_value() else {
                 reject!(EINVAL, KfuncFault::BufSizeNotConst { regno: Regno(regno) });
             };
-            meta.r0_size = value as u32;
+            meta.r0_size = NonZeroU32::new(value as u32);
             self.mark_chain_precision(regno)?;
         }
         Ok(())

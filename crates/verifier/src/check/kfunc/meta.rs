@@ -6,6 +6,7 @@ use super::callee::Callee;
 use super::slots::Slots;
 use crate::state::reg::DynptrKind;
 use skep_btf::SpecialField;
+use std::num::NonZeroU32;
 
 /// A map argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +38,12 @@ pub(super) struct Meta<'a> {
     pub(super) callee: Callee<'a>,
     /// Reference held by an argument.
     pub(super) ref_obj_id: u32,
-    /// Argument register that the call releases, 0 for none.
-    pub(super) release_regno: u8,
+    /// Argument register that the call releases.
+    pub(super) release_regno: Option<u8>,
     /// Callback.
     pub(super) subprogno: u32,
-    /// Size of the returned memory, 0 if unknown.
-    pub(super) r0_size: u32,
+    /// Size of the returned memory, if an argument says it.
+    pub(super) r0_size: Option<NonZeroU32>,
     pub(super) r0_rdonly: bool,
     /// Type returned by `bpf_cast_to_kern_ctx`.
     pub(super) ret_btf_id: u32,
@@ -66,9 +67,9 @@ impl<'a> Meta<'a> {
         Meta {
             callee,
             ref_obj_id: 0,
-            release_regno: 0,
+            release_regno: None,
             subprogno: 0,
-            r0_size: 0,
+            r0_size: None,
             r0_rdonly: false,
             ret_btf_id: 0,
             arg_constant: None,

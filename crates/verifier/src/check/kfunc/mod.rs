@@ -29,6 +29,7 @@ use callee::{Callee, Special};
 use meta::Meta;
 use skep_insn::InsnNames;
 use skep_uapi::kfunc::KfuncFlags;
+use std::num::NonZeroU32;
 
 /// Largest errno.
 const MAX_ERRNO: i32 = 4095;
@@ -56,7 +57,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     env.check_kfunc_args(&mut meta)?;
     env.run_callback(&meta)?;
     if callee.special == Special::SessionCookie {
-        meta.r0_size = 8;
+        meta.r0_size = NonZeroU32::new(8);
         meta.r0_rdonly = false;
     }
     env.check_sections(&meta)?;
@@ -171,10 +172,8 @@ impl Env<'_> {
 
     /// Releases the argument that carries a reference, if the kfunc releases one.
     fn release_argument(&mut self, meta: &Meta<'_>) -> Check {
-        if meta.release_regno == 0 {
-            return Ok(());
-        }
-        let reg = self.reg(meta.release_regno);
+        let Some(regno) = meta.release_regno else { return Ok(()) };
+        let reg = self.reg(regno);
         if meta.dynptr.is_some_and(|d| d.ref_obj_id != 0) {
             return self.unmark_stack_slots_dynptr(&reg);
         }

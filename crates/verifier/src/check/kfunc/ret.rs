@@ -14,6 +14,7 @@ use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
 use skep_uapi::kfunc::KfuncFlags;
 use skep_uapi::may_write_packet;
+use std::num::NonZeroU32;
 
 /// Largest per-CPU object. Kernel: `BPF_GLOBAL_PERCPU_MA_MAX_SIZE`.
 const PERCPU_OBJ_SIZE_MAX: u32 = 512;
@@ -87,8 +88,8 @@ impl Env<'_> {
         }
         if to.kind() != Kind::Struct {
             let (size, rdonly) = match (meta.r0_size, to.btf().size_of(to.id())) {
-                (0, Ok(size)) => (size, true),
-                (size, _) => (size, meta.r0_rdonly),
+                (None, Ok(size)) => (size, true),
+                (size, _) => (size.map_or(0, NonZeroU32::get), meta.r0_rdonly),
             };
             if size == 0 {
                 let (name, kind, to) = (meta.callee.name, type_str(to), to.name());

@@ -10,8 +10,6 @@ use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, reject, unsuppo
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, Type, TypeId, Walk, WalkError, WalkRules};
-use skep_program::MapDef;
-use skep_uapi::MapType;
 use skep_uapi::is_gpl_compatible;
 use std::sync::Arc;
 
@@ -166,7 +164,7 @@ fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> C
     };
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
-    match btf.struct_access_by(walk_rules, id, (off as u32, size as u32)) {
+    match btf.struct_access_by(walk_rules, id, off as u32, size as u32) {
         Err(why @ WalkError::NoField(_)) => reject!(EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar) if !env.facts.rules().numbers_at_the_end && is_beyond() => {
@@ -198,7 +196,7 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let Some(btf) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("loads through map pointers, without the kernel's BTF");
     };
-    let name = map_struct(def);
+    let name = def.map_type.kernel_struct();
     let Some(id) = btf.find_by_name_kind(name, Kind::Struct) else {
         let number = def.map_type.number();
         reject!(ENOTSUPP, MemFault::OpaqueMap { number });
@@ -222,40 +220,4 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     };
     env.set_reg(value, loaded);
     Ok(())
-}
-
-/// The kernel struct of a map. Kernel: `map_btf_id` of the map's operations.
-fn map_struct(def: &MapDef) -> &'static str {
-    match def.map_type {
-        MapType::Array
-        | MapType::PercpuArray
-        | MapType::ProgArray
-        | MapType::PerfEventArray
-        | MapType::CgroupArray
-        | MapType::ArrayOfMaps => "bpf_array",
-        MapType::Hash
-        | MapType::PercpuHash
-        | MapType::LruHash
-        | MapType::LruPercpuHash
-        | MapType::HashOfMaps => "bpf_htab",
-        MapType::StackTrace => "bpf_stack_map",
-        MapType::LpmTrie => "lpm_trie",
-        MapType::Devmap | MapType::DevmapHash => "bpf_dtab",
-        MapType::Sockmap => "bpf_stab",
-        MapType::Cpumap => "bpf_cpu_map",
-        MapType::Xskmap => "xsk_map",
-        MapType::Sockhash => "bpf_shtab",
-        MapType::CgroupStorage | MapType::PercpuCgroupStorage => "bpf_cgroup_storage_map",
-        MapType::ReuseportSockarray => "reuseport_array",
-        MapType::Queue | MapType::Stack => "bpf_queue_stack",
-        MapType::SkStorage
-        | MapType::InodeStorage
-        | MapType::TaskStorage
-        | MapType::CgrpStorage => "bpf_local_storage_map",
-        MapType::StructOps => "bpf_struct_ops_map",
-        MapType::Ringbuf | MapType::UserRingbuf => "bpf_ringbuf_map",
-        MapType::BloomFilter => "bpf_bloom_filter",
-        MapType::Arena => "bpf_arena",
-        MapType::Unspec => "",
-    }
 }
