@@ -5,6 +5,7 @@ use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
 use super::wanted::Wanted;
 use crate::choice::read_sweep;
+use crate::dump::names::source_spot;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};
@@ -14,7 +15,7 @@ use crate::streams::Streams;
 use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Verdict, Verification, VerifyOptions};
+use skep::{Refusal, Verdict, Verification, VerifyOptions};
 use skep_report::{Row, Stat, Tally, Verdict as Shown, printable};
 use std::io;
 use std::sync::Arc;
@@ -56,10 +57,11 @@ impl crate::in_order::Weigh for Answer {
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
-    let Collected { rows, tally, mut exit, worst } = match collect(flags, wanted, streams)? {
+    let Collected { mut rows, tally, mut exit, worst } = match collect(flags, wanted, streams)? {
         Ok(collected) => collected,
         Err(message) => return Ok(Err(message)),
     };
+    worst.mark(&mut rows);
     exit.raise(wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?);
     if wanted.format == OutputFormat::Table && !flags.quiet {
         worst.print(streams)?;
@@ -98,10 +100,18 @@ pub(crate) fn collect(
         exit: Exit::Success,
         worst: Worst::of(combinations.len()),
     };
+    if flags.verbose {
+        for path in &batch.inputs.passed_over {
+            let path = path.display().to_string();
+            let path = printable(&path);
+            writeln!(streams.out, "Skipping '{path}' as it's not a BPF object file...")?;
+        }
+    }
     for (turn, combination) in combinations.into_iter().enumerate() {
         plan.presets = combination.presets;
         let talks = !flags.quiet && wanted.format == OutputFormat::Table && turn == 0;
-        let turn = Turn { flags, talks, label: combination.label };
+        let Combination { label, globals, .. } = combination;
+        let turn = Turn { flags, talks, label, globals };
         // An error in a file is the same for each combination.
         if collect_turn((&batch, &plan), &turn, streams, &mut collected)? != Exit::Success {
             break;
@@ -117,6 +127,7 @@ struct Turn<'a> {
     talks: bool,
     /// Distinguishes it from the other combinations.
     label: String,
+    globals: Vec<(String, String)>,
 }
 
 /// Errors in files determine the result.
@@ -132,6 +143,9 @@ fn collect_turn(
         if turn.talks && file.tally.files_processed > 0 {
             writeln!(streams.out, "Processing '{}'...", printable(base_name(&file.file)))?;
         }
+        if file.is_filtered && turn.flags.verbose {
+            writeln!(streams.out, "Skipping '{}' due to filters...", printable(&file.file))?;
+        }
         if turn.flags.debug {
             let (name, progs) = (printable(&file.file), file.answers.len());
             writeln!(streams.err, "debug: {name}: {progs} programs wanted")?;
@@ -146,6 +160,7 @@ fn collect_turn(
             worst.add(&answer.row, &turn.label);
             if !turn.label.is_empty() {
                 answer.row.prog = format!("{} [{}]", answer.row.prog, turn.label);
+                answer.row.globals.clone_from(&turn.globals);
             }
             rows.push(answer.row);
         }
@@ -213,6 +228,8 @@ fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
             let why = not_loaded(&e);
             let trouble = Some(format!("{here}: {why}"));
             row.reason = Some(why);
+            row.code = Some(Refusal::of_load(&e).map_or("unsupported".to_owned(), |it| it.kind));
+            row.at = e.place().map(|at| (at.file.clone(), at.line));
             Answer { row, text: String::new(), trouble, exit }
         }
         Ok((program, mut verification)) => {
@@ -295,14 +312,19 @@ fn printable_lines(mut log: String) -> String {
 }
 
 fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
-    let (verdict, reason) = match &verification.verdict {
+    let told = |code: &str, reason: String| Some((code.to_owned(), reason));
+    let (verdict, told) = match &verification.verdict {
         Verdict::Accepted(_) => (Shown::Success, None),
-        Verdict::Rejected(refusal) => (Shown::Failure, Some(refusal.message.clone())),
-        Verdict::Unsupported(what) => {
-            (Shown::Unsupported, Some(format!("not supported yet: {what}")))
+        Verdict::Rejected(refusal) => {
+            (Shown::Failure, told(&refusal.kind, refusal.message.clone()))
         }
-        Verdict::OutOfMemory => (Shown::Error, Some(over_limit(verification))),
-        Verdict::Bug(what) => (Shown::Error, Some(format!("internal error: {what}"))),
+        Verdict::Unsupported(what) => {
+            (Shown::Unsupported, told("unsupported", format!("not supported yet: {what}")))
+        }
+        Verdict::OutOfMemory => (Shown::Error, told("out-of-memory", over_limit(verification))),
+        Verdict::Bug(what) => {
+            (Shown::Error, told("internal-error", format!("internal error: {what}")))
+        }
     };
     let counts = &verification.counts;
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
@@ -323,7 +345,10 @@ fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -
     }
     row.prog_type = program.prog_type.name().to_owned();
     row.attach_type = program.attach_type().map_or("unspec", |attach| attach.name()).to_owned();
-    row.reason = reason;
+    (row.code, row.reason) = told.unzip();
+    if let Verdict::Rejected(Refusal { insn_idx: Some(idx), .. }) = &verification.verdict {
+        row.at = source_spot(program, *idx).map(|at| (at.file, at.line));
+    }
     row
 }
 
