@@ -1,6 +1,6 @@
 //! `Matrix`: programs by kernels: which kernel accepts which program, and why not.
 
-use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
+use crate::diagnostic::{Advice, Diagnostic, Severity, SourceSpot};
 
 /// A column: a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct CellReason {
     pub insn_idx: Option<usize>,
     /// Its source line.
     pub at: Option<SourceSpot>,
+    /// The meaning and the advice, from the catalogue of rejections.
+    pub advice: Option<Advice>,
 }
 
 /// A program on a kernel.
@@ -163,7 +165,7 @@ impl Matrix {
                     insn: None,
                     at: reason.at.clone(),
                     notes: Vec::new(),
-                    advice: None,
+                    advice: reason.advice.clone(),
                 }
             };
             row.reasons().into_iter().map(of).collect::<Vec<_>>()

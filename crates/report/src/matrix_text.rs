@@ -146,6 +146,8 @@ fn cell_json(cell: &MatrixCell) -> Json {
     json!({
         "verdict": cell.verdict.name(),
         "code": reason.rule,
+        "title": reason.advice.as_ref().map(|advice| &advice.title),
+        "help": reason.advice.as_ref().map(|advice| &advice.help),
         "message": reason.message.trim_end(),
         "insn_idx": reason.insn_idx,
         "at": at,
@@ -155,7 +157,7 @@ fn cell_json(cell: &MatrixCell) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Severity, SourceSpot};
+    use crate::diagnostic::{Advice, Severity, SourceSpot};
     use crate::matrix::{CellReason, MatrixKernel};
 
     fn matrix() -> Matrix {
@@ -173,6 +175,7 @@ mod tests {
                 message: message.into(),
                 insn_idx: Some(1),
                 at: Some(SourceSpot { file: "./a.c".into(), line: 7, column: 1, text: "".into() }),
+                advice: Some(Advice { title: "Title".into(), help: "Do it.".into() }),
             }),
         };
         let row = |prog: &str, cells| MatrixRow {
@@ -231,6 +234,8 @@ not known        0        1        0
         assert_eq!(json["kernels"][1]["promise"], "half of it");
         assert_eq!(json["programs"][1]["kernels"]["6.1"]["verdict"], "not known");
         assert_eq!(json["programs"][0]["kernels"]["5.10"]["at"]["line"], 7);
+        assert_eq!(json["programs"][0]["kernels"]["5.10"]["title"], "Title");
+        assert_eq!(json["programs"][0]["kernels"]["5.10"]["help"], "Do it.");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A program's verdict on each of the kernels that share one walk.
 
+use crate::check::advice;
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
@@ -34,7 +35,9 @@ impl Cell {
     }
 
     fn not_known(rule: &str, message: String) -> Cell {
-        let reason = CellReason { rule: rule.to_owned(), message, insn_idx: None, at: None };
+        let advice = advice(rule, (&message, &[]), |_| None);
+        let reason =
+            CellReason { rule: rule.to_owned(), message, insn_idx: None, at: None, advice };
         let verdict = CellVerdict::NotKnown;
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
     }
@@ -46,6 +49,7 @@ impl Cell {
             message: refusal.message.trim_end().to_owned(),
             insn_idx: refusal.insn_idx,
             at,
+            advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
         };
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }

@@ -2,6 +2,7 @@
 
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source};
+use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Verdict, Verification};
 use skep_btf::Kind;
@@ -45,7 +46,7 @@ impl Lack {
         Verdict::Rejected(Refusal {
             insn_idx: self.insn_idx,
             load: None,
-            kind: "not-on-this-kernel".to_owned(),
+            kind: NOT_ON_THIS_KERNEL.to_owned(),
             registers: Vec::new(),
             errno: EINVAL,
             message: self.to_string(),
