@@ -10,7 +10,7 @@ use crate::held::{Held, Missed};
 use crate::history::words::in_words;
 use crate::history::{History, names};
 use crate::html_file::HtmlFile;
-use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
+use crate::judge_files::{Batch, JudgeError, Judged, Plan, Unopened, exit_of};
 use crate::kernels;
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
@@ -32,6 +32,8 @@ use std::sync::Arc;
 
 /// Prefix of the rules of load errors.
 const LOAD_ERROR: &str = "load_error_";
+/// Prefix of the messages about what is not modelled.
+const NOT_YET: &str = "not supported yet: ";
 /// Maximum size of the recorded path to a rejection.
 const PATH_BYTES: usize = 16 << 20;
 
@@ -43,6 +45,8 @@ struct Answer {
     diagnostic: Option<Diagnostic>,
     /// A line for the error stream.
     trouble: Option<String>,
+    /// Whether the error stream says what the diagnostic does, so text output does not.
+    is_told: bool,
     exit: Exit,
 }
 
@@ -53,19 +57,17 @@ impl Answer {
     fn verdict(&self) -> &'static str {
         match (self.exit, &self.diagnostic) {
             (Exit::Success, _) => "accepted",
+            _ if self.prog.is_empty() => "not opened",
             (Exit::Refused, Some(d)) if d.rule.starts_with(LOAD_ERROR) => "not loaded",
             (Exit::Refused, _) => "refused",
-            (Exit::Input, Some(_)) => "not supported yet",
+            (Exit::Input, Some(d)) if d.message.starts_with(NOT_YET) => "not supported yet",
             _ => "without a verdict",
         }
     }
 
     /// Its representation on the page.
     fn told(&self) -> CheckedProgram {
-        let why = match (&self.diagnostic, &self.trouble) {
-            (None, Some(line)) => Err(line.clone()),
-            (diagnostic, _) => Ok(diagnostic.clone()),
-        };
+        let why = self.diagnostic.clone();
         let (object, prog) = (self.object.clone(), self.prog.clone());
         CheckedProgram { object, prog, verdict: self.verdict(), insns: self.insns, why }
     }
@@ -78,6 +80,7 @@ struct Summary {
     refused: usize,
     not_loaded: usize,
     unsupported: usize,
+    unopened: usize,
     broken: usize,
 }
 
@@ -114,7 +117,8 @@ fn judge(
         streams.error("--format markdown needs --kernel")?;
         return Ok(Exit::Input);
     }
-    let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
+    let (mut batch, plan) = Batch::beside(&flags.input, || plan(flags));
+    batch.explains_unopened = flags.format == CheckFormat::Text;
     let ready = plan.and_then(|plan| {
         let sources = SourceTree::new(flags.source_root.as_deref())?;
         Ok((plan, HtmlFile::new(&flags.html.html)?, sources))
@@ -134,7 +138,8 @@ fn judge(
         streams,
         |judged| answer(judged, &plan),
         |streams, file| {
-            for mut answer in file.answers {
+            let unopened = file.problems.into_iter().filter_map(Answer::of_problem);
+            for mut answer in file.answers.into_iter().chain(unopened) {
                 worst.raise(answer.exit);
                 summary.count(&answer);
                 if let Some(diagnostic) = &mut answer.diagnostic {
@@ -144,17 +149,21 @@ fn judge(
                 if let Some(line) = &answer.trouble {
                     streams.failure(line, answer.exit)?;
                 }
-                match answer.diagnostic {
-                    Some(diagnostic) if flags.format == CheckFormat::Text => {
+                match (flags.format, answer.diagnostic) {
+                    (CheckFormat::Text, Some(diagnostic)) if !answer.is_told => {
                         writeln!(streams.out, "{}\n", render_text(&diagnostic, streams.style))?;
                     }
-                    other => diagnostics.extend(other),
+                    (CheckFormat::Text, _) => {}
+                    (_, other) => diagnostics.extend(other),
                 }
             }
             Ok(())
         },
     )?;
     worst.raise(exit);
+    if let Some(line) = sources.missing().filter(|_| !flags.quiet) {
+        streams.note(&line)?;
+    }
     let explain = |code: &str| skep::catalogue::section(code).map(|section| section.text);
     let page = || kernels::noted(check_page(&told, explain), &plan.session);
     if let Err(message) = html.write(page) {
@@ -234,27 +243,78 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     let exit = exit_of(&judged.result);
     let (object, prog) = (judged.file.to_owned(), judged.entry.name.clone());
     let here = format!("{object}: program '{prog}'");
-    match &judged.result {
-        Err(e) => {
-            let diagnostic =
-                Refusal::of_load(e).map(|refusal| unloaded(&judged, (&refusal, e), plan));
-            let trouble = diagnostic.is_none().then(|| format!("{here}: {}", not_loaded(e)));
-            Answer { object, prog, insns: 0, diagnostic, trouble, exit }
-        }
+    let (diagnostic, trouble, insns) = match &judged.result {
+        Err(e) => (Some(unloaded(&judged, e, plan)), None, 0),
         Ok((program, verification)) => {
             let subject = Subject { file: judged.file, prog: &judged.entry.name, program, plan };
+            let without = |code, message: &str| {
+                let diagnostic = without_verdict(code, message, &object, &prog);
+                (Some(diagnostic), Some(format!("{here}: {message}")))
+            };
             let (diagnostic, trouble) = match &verification.verdict {
                 Verdict::Accepted(_) => (None, None),
                 Verdict::Rejected(refusal) => (Some(subject.refused(refusal, verification)), None),
-                Verdict::Unsupported(what) => (Some(subject.unsupported(what)), None),
-                Verdict::OutOfMemory => {
-                    (None, Some(format!("{here}: {}", over_limit(verification))))
+                Verdict::Unsupported(what) => {
+                    let what = format!("{NOT_YET}{what}");
+                    (Some(without_verdict("unsupported", &what, &object, &prog)), None)
                 }
-                Verdict::Bug(what) => (None, Some(format!("{here}: {what}"))),
+                Verdict::OutOfMemory => without("out-of-memory", &over_limit(verification)),
+                Verdict::Bug(what) => without("internal-error", what),
             };
-            let insns = verification.counts.insns_processed;
-            Answer { object, prog, insns, diagnostic, trouble, exit }
+            (diagnostic, trouble, verification.counts.insns_processed)
         }
+    };
+    let is_told = trouble.is_some();
+    Answer { object, prog, insns, diagnostic, trouble, is_told, exit }
+}
+
+impl Answer {
+    /// For a file without programs; none for what is not about a file.
+    fn of_problem(problem: JudgeError) -> Option<Answer> {
+        let (object, diagnostic, exit) = match problem {
+            JudgeError::Unopened(it) => {
+                let object = it.object.clone();
+                (object, unopened(it), Exit::Input)
+            }
+            JudgeError::Bug(line) => {
+                let object = line.split(": ").next().unwrap_or_default().to_owned();
+                let diagnostic = without_verdict("internal-error", &line, &object, "");
+                (object, diagnostic, Exit::Bug)
+            }
+            JudgeError::Input(_) | JudgeError::Note(_) => return None,
+        };
+        let is_told = !diagnostic.rule.starts_with(LOAD_ERROR);
+        let (prog, diagnostic) = (String::new(), Some(diagnostic));
+        Some(Answer { object, prog, insns: 0, diagnostic, trouble: None, is_told, exit })
+    }
+}
+
+/// A file without programs.
+fn unopened(Unopened { object, line, error }: Unopened) -> Diagnostic {
+    let Some(refusal) = error.as_ref().and_then(Refusal::of_load) else {
+        let start = format!("{object}: ");
+        let message = line.strip_prefix(&start).unwrap_or(&line);
+        let diagnostic = without_verdict("not-opened", message, &object, "");
+        return Diagnostic { severity: Severity::Error, ..diagnostic };
+    };
+    let at = error.as_ref().and_then(LoadError::place).map(spot_of);
+    let diagnostic = without_verdict(&refusal.kind, &refusal.message, &object, "");
+    Diagnostic { severity: Severity::Error, at, ..diagnostic }
+}
+
+/// There is no verdict about a program, or about all of an object.
+fn without_verdict(code: &str, message: &str, object: &str, prog: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        advice: advice(code, (message, &[]), |_| None),
+        rule: code.to_owned(),
+        message: message.to_owned(),
+        object: object.to_owned(),
+        prog: prog.to_owned(),
+        insn_idx: None,
+        insn: None,
+        at: None,
+        notes: Vec::new(),
     }
 }
 
@@ -267,7 +327,7 @@ pub(crate) fn said_or_why(refusal: &Refusal, because: Option<&str>) -> String {
 }
 
 /// The catalogue's advice for a code. `names` returns the source's name of an object.
-fn advice(
+pub(crate) fn advice(
     code: &str,
     (message, notes): (&str, &[Note]),
     names: impl Fn(&str) -> Option<String>,
@@ -281,23 +341,28 @@ fn advice(
     Some(Advice { title: section.title.to_owned(), help })
 }
 
-/// A program that fails before the verifier.
-fn unloaded(
-    judged: &Judged<'_>,
-    (refusal, error): (&Refusal, &LoadError),
-    plan: &Plan,
-) -> Diagnostic {
+/// A program that fails before the verifier; a warning if too little is known of the kernel.
+fn unloaded(judged: &Judged<'_>, error: &LoadError, plan: &Plan) -> Diagnostic {
+    let prog = &judged.entry.name;
+    let Some(refusal) = &Refusal::of_load(error) else {
+        let message = error.to_string();
+        let message = message.strip_prefix(&format!("program {prog}: ")).unwrap_or(&message);
+        let at = error.place().map(spot_of);
+        return Diagnostic { at, ..without_verdict("unsupported", message, judged.file, prog) };
+    };
+    let advice = advice(&refusal.kind, (&refusal.message, &[]), |_| None);
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
+    let is_advised = advice.as_ref().is_some_and(|it| it.help.contains("--loader any"));
     let hint = "--loader any opens objects made for other loaders".to_owned();
     let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
     // A misspelled name is no reason to suggest another loader.
-    let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
+    let is_hint = other && !is_advised && near.is_none();
+    let hint = is_hint.then_some(Note { text: hint, at: None });
     let at = error.place().map(spot_of);
-    let prog = &judged.entry.name;
     let declared = declared::note(refusal, prog, at.as_ref());
     Diagnostic {
         severity: Severity::Error,
-        advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
+        advice,
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
@@ -450,21 +515,6 @@ impl Subject<'_> {
         }
         (notes, at)
     }
-
-    fn unsupported(&self, what: &str) -> Diagnostic {
-        Diagnostic {
-            severity: Severity::Warning,
-            advice: None,
-            rule: "unsupported".to_owned(),
-            message: format!("not supported yet: {what}"),
-            object: self.file.to_owned(),
-            prog: self.prog.to_owned(),
-            insn_idx: None,
-            insn: None,
-            at: None,
-            notes: Vec::new(),
-        }
-    }
 }
 
 impl Summary {
@@ -474,6 +524,7 @@ impl Summary {
             "not loaded" => &mut self.not_loaded,
             "refused" => &mut self.refused,
             "not supported yet" => &mut self.unsupported,
+            "not opened" => &mut self.unopened,
             _ => &mut self.broken,
         };
         *of += 1;
@@ -486,6 +537,10 @@ impl Summary {
         }
         if self.unsupported > 0 {
             write!(streams.out, ", {} not supported yet", self.unsupported)?;
+        }
+        if self.unopened > 0 {
+            let files = if self.unopened == 1 { "file" } else { "files" };
+            write!(streams.out, ", {} {files} not opened", self.unopened)?;
         }
         if self.broken > 0 {
             write!(streams.out, ", {} without a verdict", self.broken)?;

@@ -24,7 +24,7 @@ pub struct Inputs {
     /// Files, in the order of the arguments; those of a folder by name.
     pub files: Vec<Input>,
     /// Files in directories that are not BPF objects.
-    pub passed_over: usize,
+    pub passed_over: Vec<PathBuf>,
     /// Arguments that match nothing, one line each.
     pub errors: Vec<String>,
 }
@@ -119,7 +119,7 @@ impl Inputs {
                 Ok(entry) if any_file || is_bpf_object(entry.path()) => {
                     self.files.push(Input { path: entry.into_path(), named: false });
                 }
-                Ok(_) => self.passed_over += 1,
+                Ok(entry) => self.passed_over.push(entry.into_path()),
                 Err(e) => {
                     let path = e.path().unwrap_or(folder).display();
                     let cause = e.io_error().map_or_else(|| e.to_string(), skep::io_text);
@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(inputs.errors, [] as [String; 0]);
             let name = |input: &Input| input.path.strip_prefix(dir.path()).unwrap().to_owned();
             let names: Vec<PathBuf> = inputs.files.iter().map(name).collect();
-            (names, inputs.passed_over)
+            (names, inputs.passed_over.len())
         };
         let arg = |text: &str| [at(text).into_os_string()];
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();

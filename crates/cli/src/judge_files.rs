@@ -69,27 +69,54 @@ pub struct Loaded<'a> {
 /// Why there are no results for a file, or part of it; one line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JudgeError {
-    /// The file or an argument is wrong.
+    /// An argument is wrong.
     Input(String),
+    /// A file has no program, or cannot be opened.
+    Unopened(Unopened),
     /// A bug in skep: something panicked.
     Bug(String),
     /// No error, but useful to know.
     Note(String),
 }
 
+/// A file without programs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unopened {
+    /// The file, as the user named it; with the place inside it if it was found by scanning.
+    pub object: String,
+    /// Why, in one line that names the file.
+    pub line: String,
+    /// The loader's reason, if it is that.
+    pub error: Option<LoadError>,
+}
+
 impl JudgeError {
     /// Runs `work` for `file`: a panic is an internal error, confined to this file.
-    fn contain<T>(file: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, JudgeError> {
-        match skep::contain_panic(work) {
-            Ok(done) => done.map_err(JudgeError::Input),
-            Err(panic) => Err(JudgeError::Bug(format!("{file}: {panic}"))),
-        }
+    fn contain<T>(
+        file: &str,
+        work: impl FnOnce() -> Result<T, JudgeError>,
+    ) -> Result<T, JudgeError> {
+        skep::contain_panic(work)
+            .unwrap_or_else(|panic| Err(JudgeError::Bug(format!("{file}: {panic}"))))
+    }
+
+    /// No program in `object`.
+    fn unopened(object: &str, line: String) -> JudgeError {
+        JudgeError::Unopened(Unopened { object: object.to_owned(), line, error: None })
+    }
+
+    /// Whether the file is an object that the loader rejects.
+    fn is_of_loader(&self) -> bool {
+        let JudgeError::Unopened(Unopened { error, .. }) = self else { return false };
+        error.as_ref().is_some_and(|error| error.class().is_some())
     }
 
     /// Prints the line.
     fn print(&self, streams: &mut Streams<'_>) -> io::Result<Exit> {
         let (line, exit) = match self {
-            JudgeError::Input(line) => (line, Exit::Input),
+            JudgeError::Input(line) | JudgeError::Unopened(Unopened { line, .. }) => {
+                (line, Exit::Input)
+            }
             JudgeError::Bug(line) => (line, Exit::Bug),
             JudgeError::Note(line) => return streams.note(line).map(|()| Exit::Success),
         };
@@ -107,6 +134,8 @@ pub struct FileAnswers<T> {
     pub problems: Vec<JudgeError>,
     /// Counts for the closing line.
     pub tally: Tally,
+    /// Whether the filters do not want the file.
+    pub(crate) is_filtered: bool,
 }
 
 impl Plan {
@@ -227,6 +256,7 @@ impl Plan {
         let mut answers = FileAnswers::new(input.path.display().to_string());
         if !self.filters.wants(base_name(&answers.file), None) {
             answers.tally.files_skipped = 1;
+            answers.is_filtered = true;
             return answers;
         }
         let bytes = match self.gate.admits(&input.path) {
@@ -236,7 +266,8 @@ impl Plan {
         match bytes {
             Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
-                answers.problems.push(JudgeError::Input(e));
+                let unopened = JudgeError::unopened(&answers.file, e);
+                answers.problems.push(unopened);
                 answers.tally.files_skipped = 1;
             }
         }
@@ -258,7 +289,7 @@ impl Plan {
             answers.tally.files_skipped = 1;
             if input.named {
                 let line = format!("{}: no BPF object inside", answers.file);
-                answers.problems.push(JudgeError::Input(line));
+                answers.problems.push(JudgeError::unopened(&answers.file, line));
             }
             return;
         }
@@ -267,14 +298,14 @@ impl Plan {
             let name = image_name(&answers.file, &image, bytes.len());
             // Cannot be out of range: ensured by scan.
             let image = bytes.get(image).unwrap_or_default();
-            match self.open(input, image) {
+            match self.open((input, &name), image) {
                 Ok(object) => {
                     opened += 1;
                     let note = object.note.as_ref().map(|note| format!("{name}: {note}"));
                     answers.problems.extend(note.map(JudgeError::Note));
                     if object.programs.is_empty() && input.named {
                         let line = format!("{name}: no BPF program inside");
-                        answers.problems.push(JudgeError::Input(line));
+                        answers.problems.push(JudgeError::unopened(&name, line));
                     }
                     self.load_object((&name, bytes.len()), &object, make, answers);
                 }
@@ -285,13 +316,18 @@ impl Plan {
         answers.tally.files_skipped = 1 - opened.min(1);
     }
 
-    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, JudgeError> {
+    fn open(&self, (input, name): (&Input, &str), image: &[u8]) -> Result<Object, JudgeError> {
         let file = input.path.display().to_string();
+        let unopened = |e: skep::Error| {
+            let error = std::error::Error::source(&e).and_then(|cause| cause.downcast_ref());
+            let (object, error) = (name.to_owned(), error.cloned());
+            JudgeError::Unopened(Unopened { object, line: e.to_string(), error })
+        };
         let open = || {
-            let mut object = self.session.open(&input.path, image).map_err(|e| e.to_string())?;
+            let mut object = self.session.open(&input.path, image).map_err(unopened)?;
             for preset in &self.presets {
                 let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
-                preset.apply(&mut object).map_err(setting)?;
+                preset.apply(&mut object).map_err(setting).map_err(JudgeError::Input)?;
             }
             Ok(object)
         };
@@ -325,7 +361,13 @@ impl Plan {
 impl<T> FileAnswers<T> {
     /// None yet.
     pub(crate) fn new(file: String) -> FileAnswers<T> {
-        FileAnswers { file, answers: Vec::new(), problems: Vec::new(), tally: Tally::default() }
+        FileAnswers {
+            file,
+            answers: Vec::new(),
+            problems: Vec::new(),
+            tally: Tally::default(),
+            is_filtered: false,
+        }
     }
 }
 
@@ -333,6 +375,8 @@ impl<T> FileAnswers<T> {
 pub struct Batch {
     /// What to read.
     pub inputs: Inputs,
+    /// Whether `sink` reports files that the loader does not open, so no line is printed.
+    pub(crate) explains_unopened: bool,
 }
 
 impl<T: Weigh> Weigh for FileAnswers<T> {
@@ -344,7 +388,7 @@ impl<T: Weigh> Weigh for FileAnswers<T> {
 impl Batch {
     /// Expands the arguments.
     pub fn new(flags: &InputFlags) -> Batch {
-        Batch { inputs: expand(&flags.files, flags.scan) }
+        Batch { inputs: expand(&flags.files, flags.scan), explains_unopened: false }
     }
 
     /// Expands the arguments while `plan` reads the host, in parallel if there is more than one
@@ -402,7 +446,7 @@ impl Batch {
             exit.raise(Exit::Input);
         }
         let files = &self.inputs.files;
-        let mut tally = Tally { files_skipped: self.inputs.passed_over, ..Tally::default() };
+        let mut tally = Tally { files_skipped: self.inputs.passed_over.len(), ..Tally::default() };
         let bar = progress_bar(streams, files.len());
         let judge = |index: usize| judge(&files[index]);
         let flow =
@@ -412,7 +456,11 @@ impl Batch {
             add(&mut tally, answers.tally);
             bar.suspend(|| {
                 for trouble in &answers.problems {
-                    exit.raise(trouble.print(streams)?);
+                    let is_explained = self.explains_unopened && trouble.is_of_loader();
+                    exit.raise(match is_explained {
+                        true => Exit::Input,
+                        false => trouble.print(streams)?,
+                    });
                 }
                 sink(streams, answers)
             })
@@ -511,7 +559,7 @@ mod tests {
     fn run(make: impl Fn(Judged<'_>) -> Named + Sync) -> (Vec<Vec<String>>, String, Exit) {
         let files =
             ["loops.bpf.o", "xdp_count.bpf.o"].map(|name| format!("{PROGRAMS}{name}").into());
-        let batch = Batch { inputs: expand(&files, false) };
+        let batch = Batch { inputs: expand(&files, false), explains_unopened: false };
         let (mut out, mut err, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         let mut streams =
             Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
@@ -542,9 +590,9 @@ mod tests {
 
     #[test]
     fn a_panic_and_an_error_are_not_mixed() {
-        let panics = || -> Result<(), String> { panic!("here") };
+        let panics = || -> Result<(), JudgeError> { panic!("here") };
         assert_eq!(JudgeError::contain("f", panics), Err(JudgeError::Bug("f: panic: here".into())));
-        let fails = || -> Result<(), String> { Err("there".into()) };
+        let fails = || -> Result<(), JudgeError> { Err(JudgeError::Input("there".into())) };
         assert_eq!(JudgeError::contain("f", fails), Err(JudgeError::Input("there".into())));
     }
 }

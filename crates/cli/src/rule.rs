@@ -8,7 +8,7 @@ use skep_report::{DecidingRule, Note};
 /// Whether a rule can be the reason: the verifier rejects it, not because something is missing.
 pub(crate) fn may_decide(verdict: &Verdict) -> bool {
     let Verdict::Rejected(refusal) = verdict else { return false };
-    refusal.load.is_none() && refusal.kind != skep::kernel::NOT_ON_THIS_KERNEL
+    refusal.load.is_none() && refusal.kind != skep::catalogue::NOT_ON_THIS_KERNEL
 }
 
 /// The rule as a report has it.

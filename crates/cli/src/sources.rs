@@ -2,10 +2,11 @@
 //! them, and whether they have changed since the object was built.
 //!
 //! The line shown is always from the object, so a changed source never gives a wrong one. Objects
-//! may contain arbitrary paths: only files inside the tree are opened.
+//! may contain arbitrary paths: outside the tree, only regular files whose names are those of
+//! sources are opened, and nothing of them is shown.
 
 use skep_report::{Diagnostic, Note, SourceSpot};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -25,6 +26,8 @@ pub(crate) struct SourceTree {
     is_named: bool,
     /// Lines by file name; `None` if the file does not exist.
     files: HashMap<PathBuf, Option<Vec<String>>>,
+    /// Names of files that do not exist and have no note in a diagnostic.
+    missing: BTreeSet<String>,
 }
 
 impl SourceTree {
@@ -43,7 +46,7 @@ impl SourceTree {
         });
         let is_named = named.is_some();
         let root = named.unwrap_or_else(|| Ok(here.clone()))?;
-        Ok(SourceTree { root, here, is_named, files: HashMap::new() })
+        Ok(SourceTree { root, here, is_named, files: HashMap::new(), missing: BTreeSet::new() })
     }
 
     /// Adds notes about the source of the line that a diagnostic shows.
@@ -55,18 +58,27 @@ impl SourceTree {
     }
 
     fn remark(&mut self, spot: &SourceSpot) -> Option<String> {
-        let path = inside(&self.root, &spot.file)?;
+        let path = folded(&self.root.join(&spot.file));
+        let is_inside = path.starts_with(&self.root) && path != self.root;
+        if !is_inside && !is_source_name(&path) {
+            return None;
+        }
         if self.files.len() >= FILES_MAX {
             self.files.clear();
         }
-        let root = &self.root;
+        let root = is_inside.then_some(self.root.as_path());
         let lines = self.files.entry(path).or_insert_with_key(|path| lines(root, path));
         let (file, line) = (&spot.file, spot.line as usize);
         match lines {
-            None if self.is_named => {
+            None if self.is_named && is_inside => {
                 Some(format!("{file} is not in the source tree: the line shown is from the object"))
             }
-            None => None,
+            None => {
+                if self.missing.len() < FILES_MAX {
+                    self.missing.insert(file.clone());
+                }
+                None
+            }
             Some(lines) => {
                 let now = line.checked_sub(1).and_then(|at| lines.get(at));
                 let is_same = now.is_some_and(|now| now.trim() == spot.text.trim());
@@ -75,6 +87,18 @@ impl SourceTree {
                 })
             }
         }
+    }
+
+    /// A line about the sources that were not found: one for the whole run.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let first = self.missing.first()?;
+        let what = match self.missing.len() {
+            1 => format!("source {first} not found"),
+            FILES_MAX.. => format!("sources not found ({first} and many others)"),
+            n => format!("{n} sources not found ({first}, ...)"),
+        };
+        let hint = if self.is_named { "" } else { " (--source-root names their folder)" };
+        Some(format!("{what}: lines shown are from the object{hint}"))
     }
 
     /// Makes names relative to the current directory, or absolute if they are outside it.
@@ -92,10 +116,10 @@ impl SourceTree {
     }
 }
 
-/// The path of a file by its name, if it is inside the root.
-fn inside(root: &Path, name: &str) -> Option<PathBuf> {
-    let path = folded(&root.join(name));
-    (path.starts_with(root) && path != root).then_some(path)
+/// Whether a file outside the tree may be read: that of a source, by its name.
+fn is_source_name(path: &Path) -> bool {
+    const ENDINGS: [&str; 10] = ["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "inc", "rs", "zig"];
+    path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
 }
 
 /// A path without `.` and `..`, ignoring links.
@@ -113,9 +137,14 @@ fn folded(path: &Path) -> PathBuf {
     done
 }
 
-/// The lines of a source; `None` if it does not exist, or a link leads out of the root.
-fn lines(root: &Path, path: &Path) -> Option<Vec<String>> {
-    let path = fs::canonicalize(path).ok().filter(|path| path.starts_with(root))?;
+/// The lines of a source; `None` if it does not exist, a link leads out of the root, or, without a
+/// root, to what is no source.
+fn lines(root: Option<&Path>, path: &Path) -> Option<Vec<String>> {
+    let may_be_read = |path: &PathBuf| match root {
+        Some(root) => path.starts_with(root),
+        None => is_source_name(path),
+    };
+    let path = fs::canonicalize(path).ok().filter(may_be_read)?;
     let about = fs::metadata(&path).ok()?;
     if !about.is_file() || about.len() > SOURCE_BYTES_MAX {
         return None;
@@ -171,10 +200,30 @@ mod tests {
         assert!(said("a.c", "return y;").starts_with("a.c has changed since"));
         assert!(said("b.c", "x").starts_with("b.c is not in the source tree"));
         assert!(said("link.c", "x").starts_with("link.c is not in the source tree"));
+        fs::write(dir.path().join("beside.c"), "a\nb\n").unwrap();
+        std::os::unix::fs::symlink("secret", dir.path().join("outside.c")).unwrap();
+        assert_eq!(said("../beside.c", "b"), "");
+        assert!(said("../beside.c", "x").starts_with("../beside.c has changed since"));
+        assert_eq!(said("../outside.c", "x"), "", "a link to what is no source");
         assert_eq!(said("../secret", "x"), "");
         assert_eq!(said("/dev/zero", "x"), "");
         assert_eq!(said("a.c", " "), "", "no line, nothing to compare");
         assert!(SourceTree::new(Some(&root.join("a.c"))).is_err());
+    }
+
+    /// Without `--source-root`, once for all.
+    #[test]
+    fn sources_that_are_not_there_are_said_in_one_line() {
+        let mut tree = SourceTree::new(None).unwrap();
+        assert_eq!(tree.missing(), None);
+        for _ in 0..2 {
+            tree.compare(&mut of("no_such.c", "x"));
+        }
+        let hint = "lines shown are from the object (--source-root names their folder)";
+        assert_eq!(tree.missing().unwrap(), format!("source no_such.c not found: {hint}"));
+        tree.compare(&mut of("/no/such/either.c", "x"));
+        let said = tree.missing().unwrap();
+        assert_eq!(said, format!("2 sources not found (/no/such/either.c, ...): {hint}"));
     }
 
     #[test]

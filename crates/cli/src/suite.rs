@@ -1,6 +1,7 @@
 //! `skep test`: tests of programs, kept next to them.
 //!
-//! Reading order: `file` (parses a test file), `value` (keys and values of maps), `case` (one test:
+//! Reading order: `file` (parses a test file), `markdown` (its blocks),
+//! `value` (keys and values of maps), `case` (one test:
 //! verification, run and comparison), `done` (its result), `bless` (updates the file), `junit` and
 //! `json` (machine-readable results).
 
@@ -10,6 +11,7 @@ mod done;
 mod file;
 mod json;
 mod junit;
+mod markdown;
 mod value;
 
 use crate::exit::Exit;
@@ -25,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 /// What directories are searched for.
-const SUFFIX: &str = ".test.toml";
+const SUFFIXES: [&str; 2] = [".test.toml", ".test.md"];
 
 /// Runs the command.
 ///
@@ -101,14 +103,17 @@ fn found(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<String>> {
             }
         }
         if paths.len() == before {
-            wrong.push(format!("{}: no *{SUFFIX} inside", path.display()));
+            let [toml, markdown] = SUFFIXES;
+            let inside = format!("no *{toml} or *{markdown} inside");
+            wrong.push(format!("{}: {inside}", path.display()));
         }
     }
     if wrong.is_empty() { Ok(paths) } else { Err(wrong) }
 }
 
 fn is_test_file(path: &Path) -> bool {
-    path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(SUFFIX))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.is_file() && SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
 fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {

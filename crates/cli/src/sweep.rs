@@ -22,6 +22,8 @@ pub(crate) struct Combination {
     pub(crate) presets: Vec<Preset>,
     /// The variables with several values, such as `x=1 y=2`; empty if there are none.
     pub(crate) label: String,
+    /// The same, as names and values.
+    pub(crate) globals: Vec<(String, String)>,
 }
 
 impl Sweep {
@@ -55,6 +57,8 @@ impl Sweep {
                     let text: String = preset.text().split_whitespace().collect();
                     let gap = if next.label.is_empty() { "" } else { " " };
                     next.label.extend([gap, &text]);
+                    let (name, value) = text.split_once('=').unwrap_or((&text, ""));
+                    next.globals.push((name.to_owned(), value.to_owned()));
                 }
                 next.presets.push(preset.clone());
                 next
@@ -68,7 +72,7 @@ impl Sweep {
     }
 }
 
-/// The most expensive combination of a program, and a rejected one.
+/// The most expensive combination of a program, and the rejected ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Worst {
     combinations: usize,
@@ -79,13 +83,27 @@ pub(crate) struct Worst {
 /// Of one program.
 #[derive(Debug, Clone, Default)]
 struct Of {
+    accepted: usize,
     /// Insns if accepted, and the combination.
     most: Option<(i64, String)>,
     fewest: i64,
-    refused: usize,
-    /// The first rejection, and the combination.
-    refusal: Option<(String, String)>,
+    /// By code and place, in the order of the combinations.
+    refused: Vec<Refused>,
 }
+
+/// Combinations that are rejected with the same code at the same line.
+#[derive(Debug, Clone)]
+struct Refused {
+    code: Option<String>,
+    at: Option<(String, u32)>,
+    count: usize,
+    /// The first one, and its reason.
+    first: String,
+    reason: String,
+}
+
+/// Maximum number of lines about rejections of a program.
+const REFUSED_MAX: usize = 8;
 
 impl Worst {
     /// Of so many combinations.
@@ -93,20 +111,18 @@ impl Worst {
         Worst { combinations, programs: BTreeMap::new() }
     }
 
+    /// `row` is of the program, without a combination in its name.
     pub(crate) fn add(&mut self, row: &Row, label: &str) {
         if self.combinations < 2 {
             return;
         }
         let of = self.programs.entry((row.file.clone(), row.prog.clone())).or_default();
         if row.verdict != Verdict::Success {
-            of.refused += 1;
-            of.refusal.get_or_insert_with(|| {
-                let reason = row.reason.as_deref().unwrap_or("no verdict");
-                (reason.lines().next().unwrap_or_default().to_owned(), label.to_owned())
-            });
+            of.refuse(row, label);
             return;
         }
         let Value::Number(insns) = row.get(Stat::TotalInsns) else { return };
+        of.accepted += 1;
         match &of.most {
             Some((most, _)) if insns <= *most => of.fewest = of.fewest.min(insns),
             Some(_) => of.most = Some((insns, label.to_owned())),
@@ -114,27 +130,79 @@ impl Worst {
         }
     }
 
-    /// A line or two for each program.
+    /// Marks the most expensive rows.
+    pub(crate) fn mark(&self, rows: &mut [Row]) {
+        for row in rows.iter_mut().filter(|row| !row.globals.is_empty()) {
+            let prog = row.prog.rsplit_once(" [").map_or(&*row.prog, |(prog, _)| prog);
+            let of = self.programs.get(&(row.file.clone(), prog.to_owned()));
+            let most = of.and_then(|of| of.most.as_ref()).map(|(insns, _)| *insns);
+            let insns = match row.get(Stat::TotalInsns) {
+                Value::Number(insns) => Some(insns),
+                Value::Text(_) => None,
+            };
+            row.is_worst = row.verdict == Verdict::Success && insns == most;
+        }
+    }
+
+    /// A few lines for each program.
     pub(crate) fn print(&self, streams: &mut Streams<'_>) -> io::Result<()> {
         for ((file, prog), of) in &self.programs {
-            let (file, prog) = (printable(file), printable(prog));
-            if let Some((most, label)) = &of.most {
-                let (label, fewest) = (printable(label), of.fewest);
-                writeln!(
-                    streams.out,
-                    "{file}/{prog}: {fewest} to {most} insns, most with {label}"
-                )?;
+            let here = format!("{}/{}", printable(file), printable(prog));
+            if let Some(line) = of.cost(self.combinations) {
+                writeln!(streams.out, "{here}: {line}")?;
             }
-            if let Some((reason, label)) = &of.refusal {
-                let (refused, all, label) = (of.refused, self.combinations, printable(label));
-                let reason = printable(reason);
-                writeln!(
-                    streams.out,
-                    "{file}/{prog}: {refused} of {all} not accepted, first with {label}: {reason}"
-                )?;
+            for refused in of.refused.iter().take(REFUSED_MAX) {
+                let line = refused.line(self.combinations);
+                writeln!(streams.out, "{here}: {line}")?;
+            }
+            if let Some(more) = of.refused.len().checked_sub(REFUSED_MAX).filter(|more| *more > 0) {
+                writeln!(streams.out, "{here}: {more} more reasons")?;
             }
         }
         Ok(())
+    }
+}
+
+impl Of {
+    fn refuse(&mut self, row: &Row, label: &str) {
+        let is_same = |it: &&mut Refused| it.code == row.code && it.at == row.at;
+        if let Some(known) = self.refused.iter_mut().find(is_same) {
+            known.count += 1;
+            return;
+        }
+        let reason = row.reason.as_deref().unwrap_or("no verdict");
+        self.refused.push(Refused {
+            code: row.code.clone(),
+            at: row.at.clone(),
+            count: 1,
+            first: label.to_owned(),
+            reason: reason.lines().next().unwrap_or_default().to_owned(),
+        });
+    }
+
+    /// Insns of the accepted combinations.
+    fn cost(&self, combinations: usize) -> Option<String> {
+        let (most, label) = self.most.as_ref()?;
+        let (label, fewest) = (printable(label), self.fewest);
+        Some(match (fewest == *most, self.accepted) {
+            (true, 1) => format!("{most} insns with {label}"),
+            (true, n) if n == combinations => format!("{most} insns with each combination"),
+            (true, _) => format!("{most} insns with each accepted combination"),
+            (false, _) => format!("{fewest} to {most} insns, most with {label}"),
+        })
+    }
+}
+
+impl Refused {
+    fn line(&self, combinations: usize) -> String {
+        let code = self.code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+        let at = match &self.at {
+            Some((file, line)) => format!(" at {}:{line}", printable(file)),
+            None => String::new(),
+        };
+        let (first, reason) = (printable(&self.first), printable(&self.reason));
+        let count = self.count;
+        format!("{count} of {combinations} not accepted{code}{at}, first with {first}: {reason}")
     }
 }
 
@@ -211,6 +279,39 @@ mod tests {
         assert_eq!(labels(&["a = 1..2", "a = 3"]), twice);
         let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
         assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));
+    }
+
+    #[test]
+    fn equal_costs_have_no_most() {
+        let cost = |all: &[(i64, bool)]| {
+            let mut worst = Worst::of(all.len());
+            for (n, (insns, is_accepted)) in all.iter().enumerate() {
+                let verdict = if *is_accepted { Verdict::Success } else { Verdict::Failure };
+                let row = Row::new("f", "p", verdict).with(Stat::TotalInsns, *insns);
+                worst.add(&row, &format!("a={n}"));
+            }
+            worst.programs.values().next().and_then(|of| of.cost(all.len())).unwrap_or_default()
+        };
+        assert_eq!(cost(&[(45, true), (45, true)]), "45 insns with each combination");
+        let with_refused = cost(&[(45, true), (1, false), (45, true)]);
+        assert_eq!(with_refused, "45 insns with each accepted combination");
+        assert_eq!(cost(&[(9, false), (45, true)]), "45 insns with a=1");
+        assert_eq!(cost(&[(44, true), (45, true)]), "44 to 45 insns, most with a=1");
+    }
+
+    #[test]
+    fn refusals_are_told_by_code_and_line() {
+        let mut worst = Worst::of(3);
+        for (n, line) in [7, 9, 7].into_iter().enumerate() {
+            let mut row = Row::new("f", "p", Verdict::Failure);
+            (row.code, row.at) = (Some("back-edge".into()), Some(("a.c".into(), line)));
+            row.reason = Some("back-edge\nmore".into());
+            worst.add(&row, &format!("a={n}"));
+        }
+        let of = worst.programs.values().next().unwrap();
+        let lines: Vec<_> = of.refused.iter().map(|refused| refused.line(3)).collect();
+        let first = "2 of 3 not accepted (back-edge) at a.c:7, first with a=0: back-edge";
+        assert_eq!((lines.len(), lines[0].as_str()), (2, first));
     }
 
     #[test]

@@ -99,7 +99,26 @@ fn row(variable: &GlobalVariable) -> GlobalRow {
         ty: variable.ty.clone(),
         section: variable.section.clone(),
         value,
+        set: settable(variable).map_or("", |(_, words)| words),
         size: variable.size,
+    }
+}
+
+/// How `-G` sets a variable, as a word and for people; `None` if it cannot.
+fn settable(variable: &GlobalVariable) -> Option<(&'static str, &'static str)> {
+    let ty = variable.ty.trim_start_matches("const ").trim_start_matches("volatile ");
+    let is_text = ty.starts_with("char[") && ty.matches('[').count() == 1;
+    match variable.value.as_ref()? {
+        GlobalValue::Enumerator(..) => Some(("number", "a number or name")),
+        GlobalValue::Number(_) if ty.starts_with("enum ") => Some(("number", "a number or name")),
+        GlobalValue::Number(_) => Some(("number", "a number")),
+        GlobalValue::Text(_) => Some(("text", "a text")),
+        GlobalValue::Bytes(_) if is_text => Some(("text", "a text")),
+        GlobalValue::Bytes(_) if ty.ends_with(']') => Some(("elements", "NAME[i]")),
+        GlobalValue::Bytes(_) if ty.starts_with("struct ") || ty.starts_with("union ") => {
+            Some(("members", "NAME.member"))
+        }
+        GlobalValue::Bytes(_) => None,
     }
 }
 
@@ -118,6 +137,7 @@ fn json(variable: &GlobalVariable) -> serde_json::Value {
         "type": variable.ty,
         "size": variable.size,
         "section": variable.section,
+        "set": settable(variable).map(|(word, _)| word),
     });
     let (key, value) = match &variable.value {
         None => ("value", serde_json::Value::Null),

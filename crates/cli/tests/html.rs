@@ -91,6 +91,22 @@ fn a_refusal_has_its_story() {
     assert!(details.iter().any(|blocks| blocks.as_array().is_some_and(Vec::is_empty)));
 }
 
+/// Objects and programs without a verdict, too.
+#[test]
+fn what_cannot_be_opened_is_on_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("page.html");
+    let html = format!("--html={}", page.display());
+    let objects = ["tests/cli/story/no_btf.bpf.o", "tests/object/outer_map.bpf.o"];
+    run(&["check", "--btf=none", "--loader=any", objects[0], objects[1], &html]);
+    let html = std::fs::read_to_string(&page).expect("a page");
+    for word in ["no_btf.bpf.o", "load_error_open", "not opened", "unsupported"] {
+        assert!(html.contains(word), "{word}");
+    }
+    let data = data(&page);
+    assert_eq!(data["head"]["details"].as_array().expect("details").len(), 3);
+}
+
 #[test]
 fn a_file_that_cannot_be_written_is_an_error_and_what_is_there_stays() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -112,6 +112,10 @@ fn printed(args: &[&str]) -> Value {
 const COMMANDS: &[(&str, &str)] = &[
     ("stat", "stat --btf none tests/programs/refused.bpf.o tests/programs/xdp_count.bpf.o -o json"),
     ("stat", "stat -R tests/cli/base.csv -o json"),
+    (
+        "stat",
+        "stat --btf none tests/programs/globals/budget.bpf.o -G mode={QUIET,LOUD} -G rounds=9..10 -o json",
+    ),
     ("compare", "stat -C tests/cli/base.csv tests/cli/comp.csv -o json"),
     (
         "compare",
@@ -202,7 +206,9 @@ fn the_schema_of_stat_knows_every_statistic() {
     for def in skep_report::STATS {
         assert!(known.contains_key(def.names[0]), "{}", def.names[0]);
     }
-    assert_eq!(known.len(), skep_report::STATS.len() + 1, "and the reason");
+    let others = ["reason", "code", "at", "globals", "worst"];
+    assert!(others.iter().all(|name| known.contains_key(*name)));
+    assert_eq!(known.len(), skep_report::STATS.len() + others.len());
 }
 
 #[test]

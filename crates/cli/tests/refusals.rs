@@ -65,6 +65,43 @@ fn rows_without_a_program_say_why() {
     assert!(wrong.is_empty(), "a program and a reason, or neither: {wrong:?}");
 }
 
+/// Each is 12 lines at most, its headline is the catalogue's title and not the kernel's message,
+/// which has a line of its own, and nothing stands there twice.
+#[test]
+fn what_is_printed_is_short_and_said_once() {
+    let root = programs().join("../..");
+    let folders =
+        ["tests/refusals", "tests/programs/refused.bpf.o", "tests/cli/story", "tests/object"];
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let style = skep_report::Style::Plain;
+    let mut streams = skep_cli::Streams { out: &mut out, err: &mut err, style, progress: false };
+    let folders = folders.map(|folder| root.join(folder).into_os_string());
+    let args = ["skep", "check", "-q", "--btf", "none"].map(Into::into).into_iter();
+    skep_cli::run(args.chain(folders), &mut streams).expect("memory takes all");
+    let text = String::from_utf8(out).expect("UTF-8");
+    let mut told = 0;
+    for one in text.split("\n\n").filter(|one| !one.trim().is_empty()) {
+        told += 1;
+        assert!(one.lines().count() <= 12, "{one}");
+        let (code, headline) = one.split_once("]: ").expect("a code");
+        let code = code.rsplit('[').next().expect("a code");
+        let title = catalogue::section(code).expect(code).title;
+        let headline = headline.lines().next().expect("a line");
+        assert!(headline == title || headline.ends_with(&format!(": {title}")), "{one}");
+        let says =
+            |line: &str| Some(line.trim().strip_prefix("= ")?.split_once(": ")?.1.replace('`', ""));
+        let lines: Vec<String> = one.lines().filter_map(says).collect();
+        let whose = ["= kernel: ", "= loader: ", "= note: "];
+        assert!(whose.iter().any(|who| one.contains(who)), "{one}");
+        for (at, line) in lines.iter().enumerate() {
+            assert!(!headline.contains(line.as_str()), "{one}");
+            let others = lines.iter().enumerate().filter(|(other, _)| *other != at);
+            assert!(others.clone().all(|(_, other)| !other.contains(line.as_str())), "{one}");
+        }
+    }
+    assert!(told >= 150, "{told}");
+}
+
 /// How many there are in a folder, all as they should be.
 fn twins(folder: &str, session: &Session) -> usize {
     let folder = programs().join(folder);

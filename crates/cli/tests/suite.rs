@@ -54,6 +54,24 @@ fn blessing_writes_what_was_found_and_leaves_the_rest() {
 }
 
 #[test]
+fn blessing_markdown_leaves_its_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = root().join("tests/programs").canonicalize().unwrap();
+    let before = fs::read_to_string(root().join("tests/cli/suite/in_markdown.test.md")).unwrap();
+    let before = before.replace("../../programs", programs.to_str().unwrap());
+    let path = folder.path().join("in_markdown.test.md");
+    fs::write(&path, &before).unwrap();
+    let (exit, text) = skep(&[folder.path()]);
+    assert_eq!(exit, Exit::Refused, "{text}");
+    let line = 1 + before.lines().position(|line| line.contains("the wrong code")).unwrap();
+    assert!(text.contains(&format!("in_markdown.test.md:{line})")), "{text}");
+    let (exit, text) = skep(&[&path, Path::new("--bless")]);
+    assert_eq!(exit, Exit::Success, "{text}");
+    let expected = before.replace("\"back-edge\"", "\"not-a-pointer-to-memory\"");
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+}
+
+#[test]
 fn junit_has_every_test_and_why_it_fails() {
     let folder = tempfile::tempdir().unwrap();
     let (path, xml) = (copied(folder.path()), folder.path().join("junit.xml"));

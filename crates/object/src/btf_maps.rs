@@ -5,7 +5,7 @@
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
-use crate::loader::Loader;
+use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
 use crate::maps::{MapSource, Maps, Origin};
 use crate::options::OpenOptions;
@@ -25,7 +25,8 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
         return Ok(());
     };
     let Some(btf) = source.btf else {
-        return Err(Error::at(&section.name, 0, "the object has no BTF that describes it"));
+        let none = Error::at(&section.name, 0, "the object has no BTF that describes it");
+        return Err(none.of_class(LoadClass::Open));
     };
     let Some(datasec) = btf.find_by_name_kind(&section.name, Kind::Datasec) else {
         return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));

@@ -27,7 +27,8 @@ enum Step {
 pub enum Value {
     /// A number, which must fit.
     Number(i128),
-    /// An enumerator of the variable's type; a number as in C; `true` or `false`.
+    /// An enumerator of the variable's type; a number as in C; `true` or `false`; the text of an
+    /// array of `char`, also in quotes.
     Text(String),
 }
 
@@ -112,7 +113,9 @@ impl Object {
         for step in &variable.steps {
             place = descend(&btf, &place, step)?;
         }
-        let value = match value {
+        let text = text_of(&btf, &place, value)?;
+        let number = match value {
+            _ if text.is_some() => 0,
             Value::Number(number) => *number,
             Value::Text(text) => number_of(text, place.ty)?,
         };
@@ -123,7 +126,10 @@ impl Object {
             .find(holds)
             .ok_or_else(|| format!("'{name}' is not in a data section"))?;
         fill(map)?;
-        write_value(&mut map.contents, &place, value)?;
+        match text {
+            Some(bytes) => write_bytes(&mut map.contents, &place, &bytes)?,
+            None => write_value(&mut map.contents, &place, number)?,
+        }
         self.maps = Arc::from(maps);
         for program in self.programs.iter_mut().filter_map(|p| p.program.as_mut().ok()) {
             program.maps = Arc::clone(&self.maps);
@@ -223,6 +229,31 @@ fn find_member<'a>(btf: &'a Btf, ty: Type<'a>, name: &str, depth: u32) -> Option
         }
     }
     None
+}
+
+/// The bytes of a text for an array of `char`, up to the array's end; `None` for other types.
+fn text_of(btf: &Btf, place: &Place<'_>, value: &Value) -> Result<Option<Vec<u8>>, String> {
+    let (Value::Text(text), Some(array)) = (value, place.ty.array()) else { return Ok(None) };
+    let elem = btf.skip_modifiers(array.elem);
+    if elem.kind() != Kind::Int || elem.name() != "char" {
+        return Ok(None);
+    }
+    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let text = quoted.unwrap_or(text).as_bytes();
+    let (len, room) = (text.len(), array.nelems as usize);
+    if len >= room {
+        return Err(format!("a text of {len} bytes and its zero do not fit {room} bytes"));
+    }
+    // A section is not longer than this, however large the array.
+    let room = room.min(ZEROES_MAX as usize);
+    Ok(Some(text.iter().copied().chain(std::iter::repeat(0)).take(room).collect()))
+}
+
+fn write_bytes(contents: &mut [u8], place: &Place<'_>, bytes: &[u8]) -> Result<(), String> {
+    let start = usize::try_from(place.bit_offset / 8).map_err(|_| OUTSIDE)?;
+    let end = start.checked_add(bytes.len()).ok_or(OUTSIDE)?;
+    contents.get_mut(start..end).ok_or(OUTSIDE)?.copy_from_slice(bytes);
+    Ok(())
 }
 
 fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
@@ -380,6 +411,34 @@ mod tests {
         ] {
             assert_eq!(set(&mut object, text), Err(message.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn an_array_of_characters_takes_a_text() {
+        let text = || {
+            of_type(|btf, int| {
+                let char = btf.int("char", 1, IntEncoding::default());
+                btf.array(char, int, 5)
+            })
+        };
+        let mut object = text();
+        for (value, held) in
+            [("v = eth0", "eth0\0"), ("v = \"lo\"", "lo\0\0\0"), ("v = \"\"", "\0\0\0\0\0")]
+        {
+            assert_eq!(set(&mut object, value), Ok(()));
+            assert_eq!(object.maps[0].contents[..5], *held.as_bytes());
+        }
+        let long = Err("a text of 5 bytes and its zero do not fit 5 bytes".to_owned());
+        assert_eq!(set(&mut text(), "v = wlan0"), long);
+        assert_eq!(
+            text().set_global("v", 1).map_err(|e| e.to_string()),
+            Err("not an integer or enum".to_owned())
+        );
+        let mut large = of_type(|btf, int| {
+            let char = btf.int("char", 1, IntEncoding::default());
+            btf.array(char, int, u32::MAX)
+        });
+        assert_eq!(set(&mut large, "v = x"), Err(OUTSIDE.into()));
     }
 
     /// An object whose one variable is `v`, of a type that `make` builds on a 4-byte int.

@@ -16,20 +16,40 @@ pub struct CsvRows {
     pub rows: Vec<Row>,
 }
 
+/// What the column of a global of a sweep begins with: `G:rounds`.
+const OF_GLOBAL: &str = "G:";
+/// The other columns of a sweep.
+const OF_SWEEP: [&str; 4] = ["worst", "code", "line", "reason"];
+
 /// Writes header and rows. Control characters in names are escaped as `\u{..}`, which is not undone
-/// on reading.
+/// on reading. In a sweep there is a column for each of its globals, whether the row is the most
+/// expensive one, and code, line and reason of a refusal; [`read_csv`] ignores these.
 ///
 /// # Errors
 ///
 /// Only those of `out`.
 pub fn write_csv(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Result<()> {
     let mut csv = csv::WriterBuilder::new().from_writer(out);
-    csv.write_record(emit.stats.iter().map(|stat| stat.def().names[0]))?;
+    let globals = rows.first().map_or(&[][..], |row| &row.globals);
+    let stats = emit.stats.iter().map(|stat| stat.def().names[0].to_owned());
+    let of_global = globals.iter().map(|(name, _)| printable(&format!("{OF_GLOBAL}{name}")).into());
+    let of_sweep = OF_SWEEP.iter().filter(|_| !globals.is_empty()).map(|&name| name.to_owned());
+    csv.write_record(stats.chain(of_global).chain(of_sweep))?;
     for row in rows {
-        let field = |&stat: &Stat| printable(&row.get(stat).to_string()).into_owned();
-        csv.write_record(emit.stats.iter().map(field))?;
+        let stats = emit.stats.iter().map(|&stat| row.get(stat).to_string());
+        let fields = stats.chain(if globals.is_empty() { Vec::new() } else { of_a_sweep(row) });
+        csv.write_record(fields.map(|field| printable(&field).into_owned()))?;
     }
     csv.flush()
+}
+
+/// The values of the globals, and the fields of [`OF_SWEEP`].
+fn of_a_sweep(row: &Row) -> Vec<String> {
+    let at = row.at.as_ref().map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
+    let reason = row.reason.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    let code = row.code.clone().unwrap_or_default();
+    let values = row.globals.iter().map(|(_, value)| value.clone());
+    values.chain([row.is_worst.to_string(), code, at, reason.to_owned()]).collect()
 }
 
 /// Reads a file that [`write_csv`] or veristat wrote.
@@ -45,7 +65,11 @@ pub fn read_csv(input: impl Read) -> Result<CsvRows, Error> {
         Stat::by_name(name.trim())
             .ok_or_else(|| Error::new(format!("header: unrecognized column '{name}'")))
     };
-    let stats: Vec<Stat> = header.iter().map(column).collect::<Result<_, _>>()?;
+    let is_read = |name: &str| !name.starts_with(OF_GLOBAL) && !OF_SWEEP.contains(&name);
+    let read: Vec<usize> =
+        header.iter().enumerate().filter(|(_, name)| is_read(name)).map(|(at, _)| at).collect();
+    let stats: Vec<Stat> =
+        read.iter().filter_map(|&at| header.get(at)).map(column).collect::<Result<_, _>>()?;
     if !stats.contains(&Stat::FileName) || !stats.contains(&Stat::ProgName) {
         return Err(Error::new("header: columns file_name and prog_name are missing"));
     }
@@ -53,14 +77,15 @@ pub fn read_csv(input: impl Read) -> Result<CsvRows, Error> {
     for (index, record) in csv.records().enumerate() {
         let at_line = |e: &dyn std::fmt::Display| Error::new(format!("line {}: {e}", index + 2));
         let record = record.map_err(|e| at_line(&e))?;
-        rows.push(row_of(&stats, &record).map_err(|e| at_line(&e))?);
+        let fields = read.iter().filter_map(|&at| record.get(at));
+        rows.push(row_of(&stats, fields).map_err(|e| at_line(&e))?);
     }
     Ok(CsvRows { stats, rows })
 }
 
-fn row_of(stats: &[Stat], record: &csv::StringRecord) -> Result<Row, Error> {
+fn row_of<'a>(stats: &[Stat], fields: impl Iterator<Item = &'a str>) -> Result<Row, Error> {
     let mut row = Row::new("", "", Verdict::Failure);
-    for (&stat, field) in stats.iter().zip(record) {
+    for (&stat, field) in stats.iter().zip(fields) {
         match stat {
             Stat::FileName => row.file = field.to_owned(),
             Stat::ProgName => row.prog = field.to_owned(),
@@ -117,6 +142,23 @@ mod tests {
         }
         assert!(read_csv("file,prog\na,b,c\n".as_bytes()).is_err());
         assert!(read_csv("".as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_sweep_has_its_columns_and_is_read_back_without_them() {
+        let mut row = Row::new("a.o", "p [n=1]", Verdict::Failure).with(Stat::TotalInsns, 3);
+        row.globals = vec![("n".into(), "1".into())];
+        let told = (Some("R1, invalid\nmore".into()), Some("code".into()), Some(("a.c".into(), 7)));
+        (row.reason, row.code, row.at) = told;
+        let mut out = Vec::new();
+        let emit = EmitSpec::parse("file,prog,insns,verdict").unwrap();
+        write_csv(&mut out, &[row], &emit).unwrap();
+        let expected = "file_name,prog_name,total_insns,verdict,G:n,worst,code,line,reason\n\
+            a.o,p [n=1],3,failure,1,false,code,a.c:7,\"R1, invalid\"\n";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+        let back = read_csv(out.as_slice()).unwrap();
+        let plain = Row::new("a.o", "p [n=1]", Verdict::Failure).with(Stat::TotalInsns, 3);
+        assert_eq!((back.stats, back.rows), (emit.stats, vec![plain]));
     }
 
     proptest! {

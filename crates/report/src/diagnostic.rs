@@ -102,6 +102,10 @@ pub struct Advice {
     pub help: String,
 }
 
+/// Codes whose messages are skep's own words, not those of the kernel or the loader.
+const OURS: [&str; 5] =
+    ["unsupported", "not-on-this-kernel", "not-opened", "out-of-memory", "internal-error"];
+
 /// A message about a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -109,11 +113,11 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Stable short name of the kind of rejection (`rule` in SARIF); `unsupported` if not modelled.
     pub rule: String,
-    /// The verifier's words.
+    /// The verifier's words, or the loader's.
     pub message: String,
     /// Object file, as the user named it.
     pub object: String,
-    /// Program name.
+    /// Program name; empty if it is about the whole object.
     pub prog: String,
     /// Index of the offending insn in the program.
     pub insn_idx: Option<usize>,
@@ -128,22 +132,48 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// The message with the program's name, for one-line formats.
+    /// What is wrong, with the program's name: the catalogue's title, or else the first line of the
+    /// message.
     pub(crate) fn headline(&self) -> String {
-        format!("{}: {}", printable(&self.prog), self.message)
+        match self.prog.as_str() {
+            "" => self.title().to_owned(),
+            prog => format!("{}: {}", printable(prog), self.title()),
+        }
     }
 
-    /// The notes and the insn as lines of text, for formats without structure.
+    /// The headline without the program's name.
+    pub(crate) fn title(&self) -> &str {
+        let first = self.message.lines().next().unwrap_or_default();
+        self.advice.as_ref().map_or(first, |advice| &advice.title)
+    }
+
+    /// The message where the headline is another, and who said it.
+    pub(crate) fn said(&self) -> Option<(&'static str, &str)> {
+        let first = self.message.lines().next().unwrap_or_default();
+        if self.title() == first {
+            let others = self.message.get(first.len()..).unwrap_or_default().trim_start();
+            return Some(("note", others)).filter(|_| !others.is_empty());
+        }
+        match (self.message.strip_prefix("load error: "), self.rule.as_str()) {
+            (Some(loaders), _) => Some(("loader", loaders)),
+            (None, rule) if OURS.contains(&rule) => Some(("note", &self.message)),
+            (None, _) => Some(("kernel", &self.message)),
+        }
+    }
+
+    /// The message, the notes and the insn as lines of text, for formats without structure.
     pub(crate) fn details(&self) -> Vec<String> {
         let mut lines = Vec::new();
+        if let Some((who, message)) = self.said() {
+            let mut said = message.lines();
+            lines.extend(said.next().map(|first| format!("{who}: {first}")));
+            lines.extend(said.map(str::to_owned));
+        }
         if let (Some(idx), Some(insn)) = (self.insn_idx, &self.insn) {
             lines.push(format!("at insn {idx}: {insn}"));
         }
         lines.extend(self.notes.iter().map(|note| note.line(self.at.as_ref())));
-        if let Some(advice) = &self.advice {
-            lines.push(format!("why: {}", advice.title));
-            lines.push(format!("help: {}", advice.help));
-        }
+        lines.extend(self.advice.as_ref().map(|advice| format!("help: {}", advice.help)));
         lines
     }
 }

@@ -30,12 +30,16 @@ pub(crate) fn write_github_at(
         }
         None => write!(out, "file={}", property(&diagnostic.object))?,
     }
-    let mut text = diagnostic.headline();
-    for line in diagnostic.details() {
-        text.push('\n');
-        text.push_str(&line);
+    // The title is shown above the text, so the text does not repeat it.
+    let mut lines = diagnostic.details();
+    let first = lines.first_mut();
+    match first {
+        _ if diagnostic.prog.is_empty() => {}
+        Some(first) => *first = format!("{}: {first}", printable(&diagnostic.prog)),
+        None => lines.push(printable(&diagnostic.prog).into_owned()),
     }
-    writeln!(out, ",title={}::{}", property(&diagnostic.rule), data(&text))
+    lines.push(format!("code: {}", diagnostic.rule));
+    writeln!(out, ",title={}::{}", property(diagnostic.title()), data(&lines.join("\n")))
 }
 
 /// Writes a notice about no file and no line.
@@ -61,7 +65,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Severity, SourceSpot};
+    use crate::diagnostic::{Advice, Severity, SourceSpot};
 
     #[test]
     fn one_line_each_and_nothing_escapes() {
@@ -83,12 +87,13 @@ mod tests {
             column: std::num::NonZeroU32::new(2),
             text: String::new(),
         };
-        let placed = Diagnostic { message: "m".into(), at: Some(at), ..refused.clone() };
+        let advice = Some(Advice { title: "It loops:".into(), help: "Do not.".into() });
+        let placed = Diagnostic { message: "m".into(), at: Some(at), advice, ..refused.clone() };
         let mut out = Vec::new();
         write_github(&mut out, &[refused, placed]).unwrap();
         let expected = "\
-::error file=a%2Cb.o,title=back_edge::p\\u{1b}\\u{d}: 100%25%0A::error ::fake%0Aat insn 1: goto pc-1
-::error file=x.c,line=3,col=2,title=back_edge::p\\u{1b}\\u{d}: m%0Aat insn 1: goto pc-1
+::error file=a%2Cb.o,title=100%25::p\\u{1b}\\u{d}: note: ::error ::fake%0Aat insn 1: goto pc-1%0Acode: back_edge
+::error file=x.c,line=3,col=2,title=It loops%3A::p\\u{1b}\\u{d}: kernel: m%0Aat insn 1: goto pc-1%0Ahelp: Do not.%0Acode: back_edge
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

@@ -14,6 +14,8 @@ pub struct GlobalRow {
     pub section: String,
     /// What it holds.
     pub value: String,
+    /// How it can be set.
+    pub set: &'static str,
     /// Its bytes.
     pub size: u32,
 }
@@ -24,15 +26,15 @@ pub struct GlobalRow {
 ///
 /// Only those of `out`.
 pub fn write_globals(out: &mut dyn Write, rows: &[GlobalRow]) -> io::Result<()> {
-    let words = ["Name", "Type", "Section", "Value"];
+    let words = ["Name", "Type", "Section", "Value", "-G takes"];
     let mut columns: Vec<Column> =
         words.map(|header| Column { header, suffix: "", left_aligned: true }).into();
     columns.push(Column { header: "", suffix: "Size", left_aligned: false });
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
-            let words = [&row.name, &row.ty, &row.section, &row.value];
-            words.into_iter().cloned().chain([row.size.to_string()]).collect()
+            let words = [&row.name, &row.ty, &row.section, &row.value, row.set];
+            words.into_iter().map(str::to_owned).chain([row.size.to_string()]).collect()
         })
         .collect();
     write_layout(out, &columns, &cells)

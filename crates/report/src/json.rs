@@ -7,7 +7,9 @@ use crate::spec::EmitSpec;
 use serde_json::{Map, Value as Json, json};
 use std::io::{self, Write};
 
-/// Writes an array with one object per row: the statistics of `emit`, and `reason` if there is one.
+/// Writes an array with one object per row: the statistics of `emit`; the reason, if there is one,
+/// with its code and source line; in a sweep the values of the globals, and whether they are the
+/// most expensive ones.
 ///
 /// # Errors
 ///
@@ -60,6 +62,18 @@ fn object(row: &Row, emit: &EmitSpec) -> Map<String, Json> {
     if let Some(reason) = &row.reason {
         object.insert("reason".to_owned(), Json::from(reason.as_str()));
     }
+    if let Some(code) = &row.code {
+        object.insert("code".to_owned(), Json::from(code.as_str()));
+    }
+    if let Some((file, line)) = &row.at {
+        object.insert("at".to_owned(), json!({ "file": file, "line": line }));
+    }
+    if !row.globals.is_empty() {
+        let value = |text: &str| text.parse::<i64>().map_or_else(|_| text.into(), Json::from);
+        let globals = row.globals.iter().map(|(name, text)| (name.clone(), value(text)));
+        object.insert("globals".to_owned(), Json::Object(globals.collect()));
+        object.insert("worst".to_owned(), Json::from(row.is_worst));
+    }
     object
 }
 
@@ -79,6 +93,24 @@ mod tests {
         let expected = serde_json::json!([
             {"file_name": "a.o", "prog_name": "p\"q", "total_insns": 3, "reason": "R1 invalid"}
         ]);
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn a_sweep_has_its_values_and_a_refusal_its_code_and_line() {
+        let mut row = Row::new("a.o", "p [n=-1 m=ON]", Verdict::Failure);
+        row.globals = vec![("n".into(), "-1".into()), ("m".into(), "ON".into())];
+        (row.code, row.at) = (Some("back-edge".into()), Some(("a.c".into(), 7)));
+        let mut out = Vec::new();
+        write_json(&mut out, &[row], &EmitSpec::parse("verdict").unwrap()).unwrap();
+        let json: Json = serde_json::from_slice(&out).unwrap();
+        let expected = serde_json::json!([{
+            "verdict": "failure",
+            "code": "back-edge",
+            "at": { "file": "a.c", "line": 7 },
+            "globals": { "n": -1, "m": "ON" },
+            "worst": false,
+        }]);
         assert_eq!(json, expected);
     }
 }

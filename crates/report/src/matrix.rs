@@ -1,6 +1,6 @@
 //! `Matrix`: programs by kernels: which kernel accepts which program, and why not.
 
-use crate::diagnostic::{Diagnostic, Note, Severity, SourceSpot};
+use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 
 /// A column: a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +83,8 @@ pub struct CellReason {
     pub at: Option<SourceSpot>,
     /// The verifier rule that decides, if a newer kernel accepts the program.
     pub decided_by: Option<DecidingRule>,
+    /// The meaning and the advice, from the catalogue of rejections.
+    pub advice: Option<Advice>,
 }
 
 /// A verifier rule of newer kernels that accept what an older one rejects.
@@ -229,7 +231,7 @@ impl Matrix {
                     insn: None,
                     at: reason.at.clone(),
                     notes: rule_note(reason),
-                    advice: None,
+                    advice: reason.advice.clone(),
                 }
             };
             row.reasons().into_iter().map(of).collect::<Vec<_>>()

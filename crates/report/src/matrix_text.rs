@@ -154,6 +154,8 @@ pub(crate) fn cell_json(cell: &MatrixCell) -> Json {
     json!({
         "verdict": cell.verdict.name(),
         "code": reason.rule,
+        "title": reason.advice.as_ref().map(|advice| &advice.title),
+        "help": reason.advice.as_ref().map(|advice| &advice.help),
         "message": reason.text(),
         "insn_idx": reason.insn_idx,
         "at": at,
@@ -169,7 +171,7 @@ fn rule_json(rule: &DecidingRule) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Severity, SourceSpot};
+    use crate::diagnostic::{Advice, Severity, SourceSpot};
     use crate::matrix::CellReason;
 
     fn matrix() -> Matrix {
@@ -194,6 +196,7 @@ mod tests {
                     text: "".into(),
                 }),
                 decided_by: None,
+                advice: Some(Advice { title: "Title".into(), help: "Do it.".into() }),
             }),
         };
         let row = |prog: &str, cells| MatrixRow {
@@ -252,6 +255,8 @@ not known        0        1        0
         assert_eq!(json["kernels"][1]["promise"], "half of it");
         assert_eq!(json["programs"][1]["kernels"]["6.1"]["verdict"], "not known");
         assert_eq!(json["programs"][0]["kernels"]["5.10"]["at"]["line"], 7);
+        assert_eq!(json["programs"][0]["kernels"]["5.10"]["title"], "Title");
+        assert_eq!(json["programs"][0]["kernels"]["5.10"]["help"], "Do it.");
     }
 
     #[test]

@@ -43,16 +43,13 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
     renderer.render(&[primary(diagnostic, &diagnostic.notes[hidden..])])
 }
 
-/// The message, its location, these notes, the explanation and the advice.
+/// What is wrong and where, the kernel's words, these notes and the advice.
 fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    // A message of several lines: the first says what is wrong, the others why.
-    let headline = diagnostic.headline();
-    let mut lines = headline.lines();
-    let title = printable(lines.next().unwrap_or("")).into_owned();
+    let title = printable(&diagnostic.headline()).into_owned();
     let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.clone()));
     let insn_label = match (diagnostic.insn_idx, &diagnostic.insn) {
         (Some(idx), Some(insn)) => Some(format!("insn {idx}: {}", printable(insn))),
@@ -73,13 +70,14 @@ fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
             }
         }
     }
-    let notes = notes.iter().map(|note| note.line(diagnostic.at.as_ref()));
-    for line in lines.map(str::to_owned).chain(notes) {
+    if let Some((who, said)) = diagnostic.said() {
+        let said: Vec<_> = said.lines().map(printable).collect();
+        group = group.element(Level::NOTE.with_name(who).message(said.join("\n")));
+    }
+    for line in notes.iter().map(|note| note.line(diagnostic.at.as_ref())) {
         group = group.element(Level::NOTE.message(printable(&line).into_owned()));
     }
-    if let Some(Advice { title, help }) = &diagnostic.advice {
-        let why = Level::NOTE.with_name("why").message(printable(title).into_owned());
-        group = group.element(why);
+    if let Some(Advice { help, .. }) = &diagnostic.advice {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
     }
     group
@@ -140,6 +138,10 @@ mod tests {
         }
     }
 
+    fn advice() -> Advice {
+        Advice { title: "This is no pointer".into(), help: "Check it for NULL.".into() }
+    }
+
     #[test]
     fn shows_the_line_the_insn_and_the_history() {
         let expected = "\
@@ -167,22 +169,23 @@ note: R0 is map_value_or_null since insn 5
             "error[not-a-pointer-to-memory]: no_null_check: invalid access to packet\n"
         ));
         assert!(text.contains("= note: R2 offset is outside of the packet\n"), "{text}");
+        let titled = Diagnostic { message: "one\ntwo".into(), advice: Some(advice()), ..refused() };
+        let text = render_text(&titled, Style::Plain);
+        assert!(text.contains("   = kernel: one\n             two\n"), "{text}");
     }
 
     #[test]
     fn a_long_story_has_a_line_for_each_note() {
-        let advice =
-            Advice { title: "This is no pointer".into(), help: "Check it for NULL.".into() };
-        let mut long = Diagnostic { advice: Some(advice), ..refused() };
+        let mut long = Diagnostic { advice: Some(advice()), ..refused() };
         let expected = "\
-error[not-a-pointer-to-memory]: no_null_check: R0 invalid mem access 'map_value_or_null'
+error[not-a-pointer-to-memory]: no_null_check: This is no pointer
   --> refused.bpf.c:20:9
    |
 20 |     *count += 1;
    |            ^^^^^ insn 6: r1 = *(u64 *)(r0 +0)
   ::: refused.bpf.o
+   = kernel: R0 invalid mem access 'map_value_or_null'
    = note: R0 is map_value_or_null since insn 5 (refused.bpf.c:18)
-   = why: This is no pointer
    = help: Check it for NULL.";
         assert_eq!(render_text(&long, Style::Plain), expected);
         let note = |n: usize| Note { text: format!("note {n}"), at: None };
@@ -198,6 +201,23 @@ error[not-a-pointer-to-memory]: no_null_check: R0 invalid mem access 'map_value_
         let text = render_text(&bare, Style::Plain);
         assert!(text.contains("--> refused.bpf.o"), "{text}");
         assert!(text.contains("at insn 6: r1 = *(u64 *)(r0 +0)"), "{text}");
+    }
+
+    /// The headline is the catalogue's; whoever else said something is named.
+    #[test]
+    fn who_said_it() {
+        let text = |rule: &str, message: &str| {
+            let (rule, message) = (rule.into(), message.into());
+            let of = Diagnostic { rule, message, advice: Some(advice()), ..refused() };
+            render_text(&of, Style::Plain)
+        };
+        let (loaders, ours) = ("load error: no section", "not supported yet: this");
+        assert!(text("load_error_open", loaders).contains("   = loader: no section\n"));
+        assert!(text("unsupported", ours).contains("   = note: not supported yet: this\n"));
+        assert!(text("back-edge", "back-edge").contains("   = kernel: back-edge\n"));
+        let of_object = Diagnostic { prog: String::new(), advice: Some(advice()), ..refused() };
+        let text = render_text(&of_object, Style::Plain);
+        assert!(text.starts_with("error[not-a-pointer-to-memory]: This is no pointer\n"), "{text}");
     }
 
     #[test]

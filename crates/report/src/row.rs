@@ -52,6 +52,14 @@ pub struct Row {
     /// Why it is not `success`: the last line of the verifier's log, or what is not modelled. Not a
     /// column; included in JSON.
     pub reason: Option<String>,
+    /// The code of the reason. Included in JSON, as are the following.
+    pub code: Option<String>,
+    /// File and line of the reason.
+    pub at: Option<(String, u32)>,
+    /// The globals with several values, and those of this row; empty without a sweep.
+    pub globals: Vec<(String, String)>,
+    /// Whether no combination of globals takes more insns.
+    pub is_worst: bool,
     numbers: [i64; Stat::COUNT],
 }
 
@@ -76,6 +84,10 @@ impl Row {
             kernel: String::new(),
             kernel_source: String::new(),
             reason: None,
+            code: None,
+            at: None,
+            globals: Vec::new(),
+            is_worst: false,
             numbers: [0; Stat::COUNT],
         }
     }

@@ -57,11 +57,13 @@ fn rule(id: &str, advice: Option<&Advice>) -> Value {
 }
 
 fn result(diagnostic: &Diagnostic) -> Value {
-    let object = json!({ "artifactLocation": { "uri": uri(&diagnostic.object) } });
-    let physical = diagnostic.at.as_ref().map_or(object, physical_location);
-    let name = match diagnostic.insn_idx {
-        Some(idx) => format!("{}:{}+{idx}", diagnostic.object, diagnostic.prog),
-        None => format!("{}:{}", diagnostic.object, diagnostic.prog),
+    let whole = json!({ "artifactLocation": { "uri": uri(&diagnostic.object) } });
+    let physical = diagnostic.at.as_ref().map_or(whole, physical_location);
+    let (object, prog) = (&diagnostic.object, &diagnostic.prog);
+    let (name, kind) = match diagnostic.insn_idx {
+        _ if prog.is_empty() => (object.clone(), "module"),
+        Some(idx) => (format!("{object}:{prog}+{idx}"), "function"),
+        None => (format!("{object}:{prog}"), "function"),
     };
     let related: Vec<Value> = diagnostic
         .notes
@@ -85,7 +87,7 @@ fn result(diagnostic: &Diagnostic) -> Value {
         "message": { "text": text },
         "locations": [{
             "physicalLocation": physical,
-            "logicalLocations": [{ "fullyQualifiedName": name, "kind": "function" }],
+            "logicalLocations": [{ "fullyQualifiedName": name, "kind": kind }],
         }],
         "relatedLocations": related,
     })
@@ -143,7 +145,8 @@ mod tests {
             advice: Some(Advice { title: "No pointer".into(), help: "Check it.".into() }),
         };
         let mut out = Vec::new();
-        let pair = [refused.clone(), Diagnostic { at: None, ..refused }];
+        let of_object = Diagnostic { prog: String::new(), insn_idx: None, ..refused.clone() };
+        let pair = [refused.clone(), Diagnostic { at: None, ..refused }, of_object];
         let told = "error: b.o: not an ELF file\nnote: c.o: none\n";
         write_sarif(&mut out, &pair, told, "1.2.3").unwrap();
         let log: Value = serde_json::from_slice(&out).unwrap();
@@ -162,6 +165,10 @@ mod tests {
         assert_eq!(run["results"][0]["relatedLocations"][0]["message"]["text"], "created");
         let bare = &run["results"][1]["locations"][0]["physicalLocation"];
         assert_eq!(bare["artifactLocation"]["uri"], "a.bpf.o");
+        let text = run["results"][0]["message"]["text"].as_str().unwrap();
+        assert!(text.starts_with("p: No pointer\nkernel: R0 invalid\n"), "{text}");
+        let whole = &run["results"][2]["locations"][0]["logicalLocations"][0];
+        assert_eq!(whole, &json!({ "fullyQualifiedName": "a.bpf.o", "kind": "module" }));
         let invocation = &run["invocations"][0];
         assert_eq!(invocation["executionSuccessful"], false);
         let told = json!([

@@ -41,8 +41,12 @@ const CHAPTERS: [(&str, &str); 9] = [
     ("Loading", include_str!("catalogue/load.md")),
 ];
 
-/// The code of a program without a verdict.
-const UNSUPPORTED: &str = "unsupported";
+/// The code of a program that needs what the chosen kernel does not have.
+#[doc(hidden)]
+pub const NOT_ON_THIS_KERNEL: &str = "not-on-this-kernel";
+
+/// Codes of programs and files without a verdict.
+const WITHOUT_VERDICT: [&str; 4] = ["not-opened", "out-of-memory", "internal-error", "unsupported"];
 
 /// The explanation of one code, or of several related codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +140,8 @@ pub fn is_of_declaration(code: &str) -> bool {
 pub fn codes() -> Vec<(String, &'static str)> {
     let verifier = RejectKind::rows().map(|row| (row.code.to_owned(), row.text));
     let loader = LoadClass::all().map(|class| (load_code(class), ""));
-    verifier.chain(loader).chain([(UNSUPPORTED.to_owned(), "")]).collect()
+    let others = [NOT_ON_THIS_KERNEL].into_iter().chain(WITHOUT_VERDICT);
+    verifier.chain(loader).chain(others.map(|code| (code.to_owned(), ""))).collect()
 }
 
 /// The code of a load error.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use toml::{Table, Value as Toml};
 
 /// Keys of a test that are compared, or that do not concern runs.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "name",
     "prog",
     "packet",
@@ -30,6 +30,7 @@ const KNOWN: [&str; 15] = [
     "output",
     "expect_maps",
     "refused",
+    "refused_on",
     "kernels",
     "max_insns",
     "max_states",

@@ -39,9 +39,10 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 const FILES: [&str; 3] = [".bpf.c", ".refused.bpf.c", ".mended.bpf.c"];
 
 /// Folders of objects, with their descriptions.
-const FOLDERS: [(&str, &str); 5] = [
+const FOLDERS: [(&str, &str); 6] = [
     ("kernel/", ""),
     ("", ""),
+    ("on-5.10/", " (`--kernel 5.10`)"),
     ("on-6.12/", " (`--kernel 6.12`)"),
     ("on-7.1/", " (`--kernel 7.1`)"),
     ("on-7.3/", " (`--kernel 7.3`)"),

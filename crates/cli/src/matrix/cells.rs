@@ -1,6 +1,6 @@
 //! A program's verdict on each of the kernels that share one walk.
 
-use crate::check::said_or_why;
+use crate::check::{advice, said_or_why};
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
@@ -37,12 +37,14 @@ impl Cell {
     }
 
     fn not_known(rule: &str, message: String) -> Cell {
+        let advice = advice(rule, (&message, &[]), |_| None);
         let reason = CellReason {
             rule: rule.to_owned(),
             message,
             insn_idx: None,
             at: None,
             decided_by: None,
+            advice,
         };
         let verdict = CellVerdict::NotKnown;
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
@@ -57,6 +59,7 @@ impl Cell {
             insn_idx: refusal.insn_idx,
             at,
             decided_by: None,
+            advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
         };
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }

@@ -5,6 +5,7 @@ use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
 use super::wanted::Wanted;
 use crate::choice::read_sweep;
+use crate::dump::names::source_spot;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};
@@ -14,7 +15,7 @@ use crate::streams::Streams;
 use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Verdict, Verification, VerifyOptions};
+use skep::{Refusal, Verdict, Verification, VerifyOptions};
 use skep_report::{MatrixKernel, Row, Stat, Tally, Verdict as Shown, printable};
 use std::collections::BTreeSet;
 use std::io;
@@ -57,11 +58,12 @@ impl crate::in_order::Weigh for Answer {
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
-    let Collected { rows, tally, mut exit, worst, kernels } = match collect(flags, wanted, streams)?
-    {
-        Ok(collected) => collected,
-        Err(message) => return Ok(Err(message)),
-    };
+    let Collected { mut rows, tally, mut exit, worst, kernels } =
+        match collect(flags, wanted, streams)? {
+            Ok(collected) => collected,
+            Err(message) => return Ok(Err(message)),
+        };
+    worst.mark(&mut rows);
     let tally = Some(tally).filter(|_| !flags.quiet);
     exit.raise(wanted.print_of(&kernels, streams, rows, tally)?);
     if wanted.format == OutputFormat::Table && !flags.quiet {
@@ -105,6 +107,13 @@ pub(crate) fn collect(
         worst: Worst::of(sets),
         kernels: Vec::new(),
     };
+    if flags.verbose {
+        for path in &batch.inputs.passed_over {
+            let path = path.display().to_string();
+            let path = printable(&path);
+            writeln!(streams.out, "Skipping '{path}' as it's not a BPF object file...")?;
+        }
+    }
     let mut talks = !flags.quiet && wanted.format == OutputFormat::Table;
     let mut told = BTreeSet::new();
     for mut plan in plans {
@@ -113,7 +122,8 @@ pub(crate) fn collect(
         for combination in &combinations {
             plan.presets = combination.presets.clone();
             let label = combination.label.as_str();
-            let turn = Turn { flags, talks, label, kernel: kernel.as_ref(), has_several };
+            let (kernel, globals) = (kernel.as_ref(), combination.globals.as_slice());
+            let turn = Turn { flags, talks, label, globals, kernel, has_several };
             talks = false;
             let by = (&batch, &plan);
             let exit = match has_several {
@@ -148,6 +158,8 @@ struct Turn<'a> {
     talks: bool,
     /// Distinguishes it from the other combinations.
     label: &'a str,
+    /// The same, as names and values.
+    globals: &'a [(String, String)],
     /// The kernel, if it was named.
     kernel: Option<&'a MatrixKernel>,
     /// Whether there are others.
@@ -177,6 +189,9 @@ fn collect_turn(
         if turn.talks && file.tally.files_processed > 0 {
             writeln!(streams.out, "Processing '{}'...", printable(base_name(&file.file)))?;
         }
+        if file.is_filtered && turn.flags.verbose {
+            writeln!(streams.out, "Skipping '{}' due to filters...", printable(&file.file))?;
+        }
         if turn.flags.debug {
             let (name, progs) = (printable(&file.file), file.answers.len());
             writeln!(streams.err, "debug: {name}: {progs} programs wanted")?;
@@ -191,6 +206,7 @@ fn collect_turn(
             worst.add(&answer.row, &name);
             if !turn.label.is_empty() {
                 answer.row.prog = format!("{} [{}]", answer.row.prog, turn.label);
+                answer.row.globals = turn.globals.to_vec();
             }
             if let Some(kernel) = turn.kernel {
                 answer.row.kernel = kernel.name.clone();
@@ -262,6 +278,8 @@ fn answer(turn: &Turn<'_>, judged: Judged<'_>) -> Answer {
             let why = not_loaded(&e);
             let trouble = Some(format!("{here}: {why}"));
             row.reason = Some(why);
+            row.code = Some(Refusal::of_load(&e).map_or("unsupported".to_owned(), |it| it.kind));
+            row.at = e.place().map(|at| (at.file.clone(), at.line));
             Answer { row, text: String::new(), trouble, exit }
         }
         Ok((program, mut verification)) => {
@@ -348,14 +366,19 @@ fn printable_lines(mut log: String) -> String {
 }
 
 fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
-    let (verdict, reason) = match &verification.verdict {
+    let told = |code: &str, reason: String| Some((code.to_owned(), reason));
+    let (verdict, told) = match &verification.verdict {
         Verdict::Accepted(_) => (Shown::Success, None),
-        Verdict::Rejected(refusal) => (Shown::Failure, Some(refusal.message.clone())),
-        Verdict::Unsupported(what) => {
-            (Shown::Unsupported, Some(format!("not supported yet: {what}")))
+        Verdict::Rejected(refusal) => {
+            (Shown::Failure, told(&refusal.kind, refusal.message.clone()))
         }
-        Verdict::OutOfMemory => (Shown::Error, Some(over_limit(verification))),
-        Verdict::Bug(what) => (Shown::Error, Some(format!("internal error: {what}"))),
+        Verdict::Unsupported(what) => {
+            (Shown::Unsupported, told("unsupported", format!("not supported yet: {what}")))
+        }
+        Verdict::OutOfMemory => (Shown::Error, told("out-of-memory", over_limit(verification))),
+        Verdict::Bug(what) => {
+            (Shown::Error, told("internal-error", format!("internal error: {what}")))
+        }
     };
     let counts = &verification.counts;
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
@@ -376,7 +399,10 @@ fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -
     }
     row.prog_type = program.prog_type.name().to_owned();
     row.attach_type = program.attach_type().map_or("unspec", |attach| attach.name()).to_owned();
-    row.reason = reason;
+    (row.code, row.reason) = told.unzip();
+    if let Verdict::Rejected(Refusal { insn_idx: Some(idx), .. }) = &verification.verdict {
+        row.at = source_spot(program, *idx).map(|at| (at.file, at.line));
+    }
     row
 }
 

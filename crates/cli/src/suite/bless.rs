@@ -2,7 +2,8 @@
 //! including its comments, is unchanged.
 
 use super::case::Change;
-use super::file::Number;
+use super::file::{Number, is_markdown};
+use super::markdown;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Value};
 
@@ -18,7 +19,12 @@ pub(super) fn write<'a>(
     let io = |e| skep::Error::io(path, "writing", e).to_string();
     let text = std::fs::read_to_string(path).map_err(io)?;
     let wrong = |what: &str| format!("{}: {what}", path.display());
-    let mut document: DocumentMut = text.parse().map_err(|_| wrong("changed meanwhile"))?;
+    let is_markdown = is_markdown(path);
+    let toml = match is_markdown {
+        true => markdown::toml_of(&text).map_err(wrong)?,
+        false => text.clone(),
+    };
+    let mut document: DocumentMut = toml.parse().map_err(|_| wrong("changed meanwhile"))?;
     for (number, changes) in changes {
         for change in changes {
             let tests = document.get_mut("test").and_then(Item::as_array_of_tables_mut);
@@ -41,5 +47,7 @@ pub(super) fn write<'a>(
             *value.decor_mut() = decor;
         }
     }
-    std::fs::write(path, document.to_string()).map_err(io)
+    let toml = document.to_string();
+    let text = if is_markdown { markdown::text_of(&toml, &text) } else { toml };
+    std::fs::write(path, text).map_err(io)
 }

@@ -1,5 +1,6 @@
 //! `TestFile`: a parsed file of tests.
 
+use super::markdown;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -105,6 +106,11 @@ pub(super) enum MapInput {
     Entries(Entries),
 }
 
+/// Whether the tests are in blocks of a Markdown file.
+pub(super) fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "md")
+}
+
 impl TestFile {
     /// # Errors
     ///
@@ -116,6 +122,10 @@ impl TestFile {
             return Err(format!("{}: too large for a file of tests ({len} bytes)", path.display()));
         }
         let text = std::fs::read_to_string(path).map_err(io)?;
+        let text = match is_markdown(path) {
+            true => markdown::toml_of(&text).map_err(|e| format!("{}: {e}", path.display()))?,
+            false => text,
+        };
         let whole: Whole = toml::from_str(&text).map_err(|e| {
             let line = e.span().map_or(1, |span| line_at(&text, span.start));
             let what = e.message().lines().collect::<Vec<_>>().join(" ");

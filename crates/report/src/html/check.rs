@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 pub struct CheckedProgram {
     /// Object file, as the user named it.
     pub object: String,
-    /// Program name.
+    /// Program name; empty if it is about the whole object.
     pub prog: String,
     /// `accepted`, `refused` and so on.
     pub verdict: &'static str,
     /// Insns walked.
     pub insns: u64,
-    /// Why it is not accepted; or a line of text, if that is not a diagnostic.
-    pub why: Result<Option<Diagnostic>, String>,
+    /// Why it is not accepted.
+    pub why: Option<Diagnostic>,
 }
 
 /// Creates the page; `explain` gives the catalogue's text of a code.
@@ -34,12 +34,11 @@ pub fn check_page(
     page.column("Message", ColumnKind::Text, &["message"]);
     for program in programs {
         let (code, message, blocks) = match &program.why {
-            Ok(None) => ("", "", Vec::new()),
-            Ok(Some(diagnostic)) => {
+            None => ("", "", Vec::new()),
+            Some(diagnostic) => {
                 let blocks = blocks(diagnostic, &explain);
                 (&*diagnostic.rule, &*diagnostic.message, blocks)
             }
-            Err(line) => ("", &**line, Vec::new()),
         };
         let cells = [
             Cell::Text(&program.prog),

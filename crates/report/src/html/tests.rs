@@ -52,7 +52,7 @@ fn refused(name: &str, insn_idx: usize) -> CheckedProgram {
         advice: Some(Advice { title: "A leak".into(), help: "Release it.".into() }),
     };
     let (object, prog) = (name.to_owned(), name.to_owned());
-    let why = Ok(Some(diagnostic));
+    let why = Some(diagnostic);
     CheckedProgram { object, prog, verdict: "refused", insns: 12, why }
 }
 
@@ -87,6 +87,7 @@ fn matrix(name: &str) -> Matrix {
         insn_idx: None,
         at: Some(spot(1)),
         decided_by: None,
+        advice: None,
     };
     let cell = MatrixCell { verdict: CellVerdict::Refused, reason: Some(reason) };
     let [kernel, release, promise] = [name; 3].map(str::to_owned);

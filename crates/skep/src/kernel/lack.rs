@@ -2,6 +2,7 @@
 
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source, fit};
+use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
 use skep_object::LoadClass;
@@ -269,10 +270,6 @@ impl Kernel {
         Some((is_there, is_there || self.source != Source::File))
     }
 }
-
-/// The code of a rejection for something that the kernel does not have.
-#[doc(hidden)]
-pub const NOT_ON_THIS_KERNEL: &str = "not-on-this-kernel";
 
 /// Why a program has no verdict on a kernel without BTF.
 pub const NEEDS_BTF: &str =

@@ -26,8 +26,6 @@ mod release;
 pub use agreement::Agreement;
 pub use ask::{Answers, Judged};
 pub use item::{Item, Need, Needs};
-#[doc(hidden)]
-pub use lack::NOT_ON_THIS_KERNEL;
 pub use lack::{Lack, NEEDS_BTF, Refused};
 pub use probe::Probed;
 

@@ -115,6 +115,6 @@ fn refused(name: &str, at: usize) -> CheckedProgram {
         prog: name.to_owned(),
         verdict: "refused",
         insns: (at as u64).wrapping_mul(7919) % 100_003,
-        why: Ok(Some(diagnostic)),
+        why: Some(diagnostic),
     }
 }

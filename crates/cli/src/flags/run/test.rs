@@ -15,7 +15,7 @@ yet, 101 after an internal error.";
 /// Flags of `skep test`.
 #[derive(Debug, Clone, Args)]
 pub struct TestFlags {
-    /// Files with tests, or directories to search for *.test.toml
+    /// Files with tests, or directories to search for *.test.toml, *.test.md
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Run only tests whose file or name contains this; may be repeated (any of them)
