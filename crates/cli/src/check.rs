@@ -2,9 +2,11 @@
 
 use crate::budget;
 use crate::choice::{read_filters, read_presets};
+use crate::ctx_field;
 use crate::declared;
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
+use crate::externs;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::held::{Held, Missed};
 use crate::history::words::in_words;
@@ -278,7 +280,9 @@ fn unloaded(
 ) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let hint = "--loader any opens objects made for other loaders".to_owned();
-    let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
+    let kernel_btf = plan.session.host.kernel_btf.as_deref();
+    let near = near::note(&refusal.message, kernel_btf);
+    let externs = externs::notes(&refusal.message, judged.btf, kernel_btf);
     // A misspelled name is no reason to suggest another loader.
     let hint = (other && near.is_none()).then_some(Note { text: hint, at: None });
     let at = error.place().map(spot_of);
@@ -286,7 +290,7 @@ fn unloaded(
     let declared = declared::note(refusal, prog, at.as_ref());
     Diagnostic {
         severity: Severity::Error,
-        advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
+        advice: advice(&refusal.kind, (&refusal.message, &externs), |_| None),
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
@@ -294,7 +298,15 @@ fn unloaded(
         insn_idx: None,
         insn: None,
         at,
-        notes: declared.into_iter().chain(near).chain(hint).collect(),
+        notes: declared.into_iter().chain(externs).chain(near).chain(hint).collect(),
+    }
+}
+
+/// The message; what it is about where the kernel says nothing.
+fn headline<'t>(refusal: &'t Refusal, because: Option<&'t str>) -> &'t str {
+    match refusal.message.trim_end() {
+        "" => because.unwrap_or_default(),
+        message => message,
     }
 }
 
@@ -319,6 +331,7 @@ impl Subject<'_> {
         // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
+        notes.extend(ctx_field::note(refusal, self.program));
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::map_type(refusal));
@@ -350,7 +363,7 @@ impl Subject<'_> {
             severity: Severity::Error,
             advice,
             rule: refusal.kind.clone(),
-            message: refusal.message.trim_end().to_owned(),
+            message: headline(refusal, verification.because.as_deref()).to_owned(),
             object: self.file.to_owned(),
             prog: self.prog.to_owned(),
             insn_idx: at,
@@ -428,7 +441,12 @@ impl Subject<'_> {
         let left = notes::left_by(refusal, path, program, acquired);
         let left = left.filter(|_| !matches!(missed, Some(Missed::Since(_) | Missed::Everywhere)));
         let says = "the last branch on this path is at";
-        notes.extend(left.filter(|_| at != left).map(|idx| notes::since(says, idx, &describe)));
+        let line = |idx| source_spot(program, idx).map(|spot| (spot.file, spot.line));
+        let is_shown = |idx| {
+            at.is_some_and(|at| at == idx || line(at).is_some_and(|it| Some(it) == line(idx)))
+        };
+        let is_told = |idx: &usize| !is_shown(*idx) && !notes::is_end_line(program, *idx);
+        notes.extend(left.filter(is_told).map(|idx| notes::since(says, idx, &describe)));
         notes.extend(history.notes(refusal, shown, program, &describe));
         for check in checks {
             // A comparison that a register's note names, too, is repeated to say what it lacks.

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod packet;
+mod reload;
 mod state_text;
 
 use crate::dataflow::Dataflow;
@@ -25,6 +26,10 @@ pub(crate) fn notes(
             .collect(),
         kind if bounds::CODES.contains(&kind) => {
             bounds::notes(refusal, &Dataflow::of(path, program), program, describe)
+        }
+        kind if reload::CODES.contains(&kind) => {
+            let dataflow = Dataflow::of(path, program);
+            reload::note(refusal, (path, program), &dataflow, describe).into_iter().collect()
         }
         _ => Vec::new(),
     }

@@ -144,9 +144,47 @@ pub(crate) fn load_code(class: LoadClass) -> String {
     format!("load_error_{class}")
 }
 
-/// Codes whose kernel text matches a message, or part of one; the best first.
+/// Words of each load error's message, in the order in which they are looked for.
+const LOAD_WORDS: [(&str, LoadClass); 13] = [
+    ("co-re relocation", LoadClass::Core),
+    ("struct_ops map ", LoadClass::StructOps),
+    ("has no struct_ops ", LoadClass::StructOps),
+    ("struct_ops", LoadClass::StructOps),
+    ("section maps:", LoadClass::Open),
+    ("attach target", LoadClass::Attach),
+    ("program type from section name", LoadClass::Section),
+    ("only supports externs", LoadClass::Open),
+    ("functions in .text", LoadClass::Open),
+    ("extern ", LoadClass::Extern),
+    ("(a weak extern)", LoadClass::Extern),
+    ("cannot be created", LoadClass::Map),
+    ("map ", LoadClass::Map),
+];
+
+/// The code of a load error, by its message.
+fn code_of_load(message: &str) -> Option<&'static str> {
+    let (_, said) = message.split_once("load error: ")?;
+    let class = LOAD_WORDS.iter().find(|(words, _)| said.contains(words));
+    let code = load_code(class.map_or(LoadClass::Open, |(_, class)| *class));
+    let section = section(&code)?;
+    section.codes.iter().find(|known| **known == code).copied()
+}
+
+/// Codes whose kernel text matches a message, or part of one; the best first. The loader's messages
+/// begin with `load error:`; a title finds its codes, too.
 pub fn codes_of_message(message: &str) -> Vec<&'static str> {
     let words = words_of(message);
+    if let Some(code) = code_of_load(&words) {
+        return vec![code];
+    }
+    let titled = sections().iter().find(|section| words_of(section.title) == words);
+    if let Some(section) = titled {
+        return section.codes.clone();
+    }
+    // Any number of such lines come before the text.
+    if words.starts_with(UNRELEASED) && !words.contains("would lead to") {
+        return vec!["leaked-reference"];
+    }
     let mut found: Vec<(usize, &str)> =
         RejectKind::rows().filter_map(|row| Some((score(&words, row.text)?, row.code))).collect();
     found.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
@@ -232,6 +270,9 @@ fn score(message: &str, text: &str) -> Option<usize> {
         (false, is_part) => is_part.then_some(0),
     }
 }
+
+/// The line for each reference of `leaked-reference`.
+const UNRELEASED: &str = "unreleased reference id=";
 
 /// Fewer letters are not significant.
 const LETTERS_MIN: usize = 6;
@@ -345,6 +386,9 @@ mod tests {
             ("back-edge from insn 7 to 3", "back-edge"),
             ("unreachable insn 9", "unreachable-insn"),
             ("R4 !read_ok", "uninitialized-register"),
+            ("Unreleased reference id=2 alloc_insn=5", "leaked-reference"),
+            ("An uninitialised value is used on this path", "uninitialized-register"),
+            ("load error: extern (func ksym) 'f': not found in kernel BTF", "load_error_extern"),
             (
                 "Unreleased reference id=2 alloc_insn=3\nBPF_EXIT instruction in main prog would \
               lead to reference leak",
