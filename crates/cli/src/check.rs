@@ -302,10 +302,11 @@ fn unloaded(
     }
 }
 
-/// The message; what it is about where the kernel says nothing.
+/// The message; where the kernel says nothing, what is wrong.
 fn headline<'t>(refusal: &'t Refusal, because: Option<&'t str>) -> &'t str {
+    let title = || skep::catalogue::section(&refusal.kind).map(|section| section.title);
     match refusal.message.trim_end() {
-        "" => because.unwrap_or_default(),
+        "" => because.or_else(title).unwrap_or_default(),
         message => message,
     }
 }
@@ -381,6 +382,11 @@ impl Subject<'_> {
             "release" => Held::at(refusal, found, self.program, &describe)?.released_by(),
             "range" => notes::allowed_range(&refusal.message),
             "section" => notes::sleepable_section(self.program),
+            "end" => names::end_of(
+                &source_spot(self.program, Held::at(refusal, found, self.program, &describe)?.by)?
+                    .text,
+            ),
+            "accessed" => names::accessed_at(&source_spot(self.program, refusal.insn_idx?)?),
             _ => {
                 let about = (refusal, found.because.as_deref());
                 let path = found.path.as_ref()?;

@@ -141,6 +141,12 @@ impl<'p> Dataflow<'p> {
         self.regs.insert((at.frame, regno), id);
     }
 
+    /// The offset from which a value was read, in what was given to the program or function.
+    pub(crate) fn loaded_from_argument(&self, id: Id) -> Option<i64> {
+        let Place { root, off, bytes } = self.values[id].read_from?;
+        (self.values[root].made == Origin::Given && bytes == 8).then_some(off)
+    }
+
     /// The location to which a value plus an offset points.
     pub(crate) fn place(&self, id: Id, off: i64) -> (Id, i64) {
         let (root, from) = self.values[id].points_to.unwrap_or((id, 0));

@@ -9,9 +9,12 @@
 //!
 //! > What to do, in one line: the `help:` of a message.
 //! > - `words`: what to do instead where the message or a note has these words;
-//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it.
+//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it; `{p|=pointer}`
+//! >   is the same in code.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
+//!
+//! No twin: `words`, `words`: why no test has a program with that help, and one that follows it.
 //!
 //! No program: why `tests/refusals` has none that is refused so.
 //! ```
@@ -63,6 +66,9 @@ pub struct Section {
     pub text: &'static str,
     /// Why `tests/refusals` has no program with this rejection, if it has none.
     pub without_program: Option<String>,
+    /// Words of `special_help` for which no program is followed by a corrected one in the tests, and
+    /// why.
+    pub without_twin: Vec<(&'static str, String)>,
     /// What to do, with gaps for names; that without words is the last.
     templates: Vec<(&'static str, String)>,
 }
@@ -71,7 +77,7 @@ impl Section {
     /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
     /// what the source calls a thing: the `pointer` or `number` that is refused, what was
     /// `acquired`, the functions that `release` it, the allowed `range`, the `section` that would
-    /// help.
+    /// help, the pointer that the refused line has `accessed`, the call that ends what is held.
     pub fn help_for(&self, told: &str, names: impl Fn(&str) -> Option<String>) -> String {
         let template = self.templates.iter().find(|(words, _)| told.contains(words));
         template.map_or(String::new(), |(_, template)| filled(template, names))
@@ -86,8 +92,9 @@ fn filled(template: &str, names: impl Fn(&str) -> Option<String>) -> String {
         && let Some((words, thing)) = gap.split_once('|')
     {
         text += before;
-        match names(thing) {
-            Some(name) => text = text + "`" + &name + "`",
+        let (bare, mark) = thing.strip_prefix('=').map_or((thing, "`"), |bare| (bare, ""));
+        match names(bare) {
+            Some(name) => text = text + mark + &name + mark,
             None => text += words,
         }
         rest = after;
@@ -189,7 +196,8 @@ pub fn codes_of_message(message: &str) -> Vec<&'static str> {
         RejectKind::rows().filter_map(|row| Some((score(&words, row.text)?, row.code))).collect();
     found.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
     let best = found.first().map_or(0, |&(score, _)| score);
-    found.retain(|&(score, _)| score == best);
+    // A letter more is no better match.
+    found.retain(|&(score, _)| score + 1 >= best);
     found.into_iter().map(|(_, code)| code).collect()
 }
 
@@ -218,6 +226,9 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         Some((text, why)) => (text, Some(joined(why))),
         None => (text, None),
     };
+    let mut parts = text.split("No twin: ");
+    let text = parts.next().unwrap_or_default();
+    let without_twin = parts.flat_map(without_twin).collect();
     let mut helps = help.split("\n> - `");
     let help = joined(helps.next().unwrap_or_default());
     let special = |text: &'static str| {
@@ -237,8 +248,15 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         special_help,
         text: text.trim(),
         without_program: without,
+        without_twin,
         templates,
     }
+}
+
+/// The words, each with the reason that comes after them.
+fn without_twin(part: &'static str) -> Vec<(&'static str, String)> {
+    let (words, why) = part.rsplit_once("`: ").unwrap_or((part, ""));
+    words.split('`').skip(1).step_by(2).map(|words| (words, joined(why))).collect()
 }
 
 /// Joins quoted lines.
@@ -267,7 +285,7 @@ fn score(message: &str, text: &str) -> Option<usize> {
     let is_part = part.len() >= LETTERS_MIN && fixed.concat().contains(&part);
     match (in_order, is_part) {
         (true, _) => Some(letters),
-        (false, is_part) => is_part.then_some(0),
+        (false, is_part) => is_part.then_some(part.len()),
     }
 }
 
@@ -297,7 +315,7 @@ fn fixed_parts(text: &str) -> Vec<String> {
             parts.push(String::new());
         }
     }
-    parts.iter().map(|part| part.to_ascii_lowercase()).collect()
+    parts.iter().map(|part| part.to_ascii_lowercase().replace('\n', " ")).collect()
 }
 
 /// Lower case, with single spaces between words.
@@ -358,7 +376,12 @@ mod tests {
         };
         assert!(help(Some("task")).starts_with("Check `task` for NULL"), "{}", help(Some("task")));
         assert!(help(None).starts_with("Check the pointer for NULL"), "{}", help(None));
-        let known = ["pointer", "number", "acquired", "release", "range", "section"];
+        let in_code =
+            |name: Option<&str>| filled("`({p|=accessed} + 1)`", |_| name.map(str::to_owned));
+        assert_eq!(in_code(Some("eth")), "`(eth + 1)`");
+        assert_eq!(in_code(None), "`(p + 1)`");
+        let known =
+            ["pointer", "accessed", "number", "acquired", "release", "range", "section", "end"];
         for section in sections() {
             for (_, template) in &section.templates {
                 filled(template, |thing| {
