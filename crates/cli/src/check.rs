@@ -2,9 +2,11 @@
 
 use crate::budget;
 use crate::choice::{read_filters, read_presets};
+use crate::ctx_field;
 use crate::declared;
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
+use crate::externs;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::held::{Held, Missed};
 use crate::history::words::in_words;
@@ -350,11 +352,13 @@ fn unloaded(judged: &Judged<'_>, error: &LoadError, plan: &Plan) -> Diagnostic {
         let at = error.place().map(spot_of);
         return Diagnostic { at, ..without_verdict("unsupported", message, judged.file, prog) };
     };
-    let advice = advice(&refusal.kind, (&refusal.message, &[]), |_| None);
+    let kernel_btf = plan.session.host.kernel_btf.as_deref();
+    let externs = externs::notes(&refusal.message, judged.btf, kernel_btf);
+    let advice = advice(&refusal.kind, (&refusal.message, &externs), |_| None);
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let is_advised = advice.as_ref().is_some_and(|it| it.help.contains("--loader any"));
     let hint = "--loader any opens objects made for other loaders".to_owned();
-    let near = near::note(&refusal.message, plan.session.host.kernel_btf.as_deref());
+    let near = near::note(&refusal.message, kernel_btf);
     // A misspelled name is no reason to suggest another loader.
     let is_hint = other && !is_advised && near.is_none();
     let hint = is_hint.then_some(Note { text: hint, at: None });
@@ -370,7 +374,7 @@ fn unloaded(judged: &Judged<'_>, error: &LoadError, plan: &Plan) -> Diagnostic {
         insn_idx: None,
         insn: None,
         at,
-        notes: declared.into_iter().chain(near).chain(hint).collect(),
+        notes: declared.into_iter().chain(externs).chain(near).chain(hint).collect(),
     }
 }
 
@@ -395,6 +399,7 @@ impl Subject<'_> {
         // The insn that replaces an unresolved reference is not informative.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = notes::of_section(refusal, self.program).into_iter().collect();
+        notes.extend(ctx_field::note(refusal, self.program));
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::map_type(refusal));
@@ -445,6 +450,11 @@ impl Subject<'_> {
             "release" => Held::at(refusal, found, self.program, &describe)?.released_by(),
             "range" => notes::allowed_range(&refusal.message),
             "section" => notes::sleepable_section(self.program),
+            "end" => names::end_of(
+                &source_spot(self.program, Held::at(refusal, found, self.program, &describe)?.by)?
+                    .text,
+            ),
+            "accessed" => names::accessed_at(&source_spot(self.program, refusal.insn_idx?)?),
             _ => {
                 let about = (refusal, found.because.as_deref());
                 let path = found.path.as_ref()?;
@@ -505,7 +515,12 @@ impl Subject<'_> {
         let left = notes::left_by(refusal, path, program, acquired);
         let left = left.filter(|_| !matches!(missed, Some(Missed::Since(_) | Missed::Everywhere)));
         let says = "the last branch on this path is at";
-        notes.extend(left.filter(|_| at != left).map(|idx| notes::since(says, idx, &describe)));
+        let line = |idx| source_spot(program, idx).map(|spot| (spot.file, spot.line));
+        let is_shown = |idx| {
+            at.is_some_and(|at| at == idx || line(at).is_some_and(|it| Some(it) == line(idx)))
+        };
+        let is_told = |idx: &usize| !is_shown(*idx) && !notes::is_end_line(program, *idx);
+        notes.extend(left.filter(is_told).map(|idx| notes::since(says, idx, &describe)));
         notes.extend(history.notes(refusal, shown, program, &describe));
         for check in checks {
             // A comparison that a register's note names, too, is repeated to say what it lacks.

@@ -51,9 +51,14 @@ pub(crate) struct Value<'p> {
     points_to: Option<(Id, i64)>,
     /// The location from which it was read.
     pub(crate) read_from: Option<Place>,
+    /// The value that was stored there, and the insn that wrote to it since.
+    pub(crate) overwritten: Option<(Id, usize)>,
     /// The last reported value, in the notation of the kernel's log.
     pub(crate) told: Option<&'p str>,
 }
+
+/// A stored value: its size, and number.
+type Stored = (u32, Id);
 
 /// A conditional jump on the path.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +80,9 @@ impl Check {
 pub(crate) struct Dataflow<'p> {
     pub(crate) values: Vec<Value<'p>>,
     pub(crate) regs: HashMap<(u32, u8), Id>,
-    stored: HashMap<(Id, i64), (u32, Id)>,
+    stored: HashMap<(Id, i64), Stored>,
+    /// What was stored, and the insn that wrote to it since.
+    overwritten: HashMap<(Id, i64), (Stored, usize)>,
     /// The address of a map, as one value wherever it is loaded.
     addresses: HashMap<(u8, i32), Id>,
     pub(crate) checks: Vec<Check>,
@@ -113,7 +120,8 @@ impl<'p> Dataflow<'p> {
     }
 
     fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
-        let value = Value { made, by, of, points_to: None, read_from: None, told: None };
+        let value =
+            Value { made, by, of, points_to: None, read_from: None, overwritten: None, told: None };
         self.values.push(value);
         self.values.len() - 1
     }
@@ -133,8 +141,14 @@ impl<'p> Dataflow<'p> {
         self.regs.insert((at.frame, regno), id);
     }
 
+    /// The offset from which a value was read, in what was given to the program or function.
+    pub(crate) fn loaded_from_argument(&self, id: Id) -> Option<i64> {
+        let Place { root, off, bytes } = self.values[id].read_from?;
+        (self.values[root].made == Origin::Given && bytes == 8).then_some(off)
+    }
+
     /// The location to which a value plus an offset points.
-    fn place(&self, id: Id, off: i64) -> (Id, i64) {
+    pub(crate) fn place(&self, id: Id, off: i64) -> (Id, i64) {
         let (root, from) = self.values[id].points_to.unwrap_or((id, 0));
         (root, from.wrapping_add(off))
     }
@@ -206,6 +220,8 @@ impl<'p> Dataflow<'p> {
         let stored = self.stored.get(&(root, off)).filter(|stored| stored.0 == bytes);
         let of = [stored.map(|&(_, id)| id), None];
         let id = self.push(Origin::Loaded, Some(at.idx), of);
+        let before = self.overwritten.get(&(root, off)).filter(|it| it.0.0 == bytes);
+        self.values[id].overwritten = before.map(|&((_, of), by)| (of, by));
         self.values[id].read_from = Some(Place { root, off, bytes });
         self.set(at, insn.dst, id);
     }
@@ -215,12 +231,13 @@ impl<'p> Dataflow<'p> {
         let (root, off) = self.place(base, insn.off.into());
         let bytes = insn.size_bytes();
         let end = off.wrapping_add(bytes.into());
-        self.stored.retain(|&(of, from), (bytes, _)| {
-            of != root || from >= end || from.wrapping_add(i64::from(*bytes)) <= off
+        self.overwrite(at.idx, |(of, from), bytes| {
+            of == root && from < end && from.wrapping_add(bytes.into()) > off
         });
         if insn.class() == BPF_STX && insn.mode() == BPF_MEM {
             let src = self.reg(at.frame, insn.src);
             self.stored.insert((root, off), (bytes, src));
+            self.overwritten.remove(&(root, off));
         }
         if insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC {
             let fetches = insn.imm & BPF_FETCH != 0 && insn.imm != BPF_CMPXCHG;
@@ -231,6 +248,16 @@ impl<'p> Dataflow<'p> {
                 self.set(at, regno, id);
             }
         }
+    }
+
+    /// An insn may have changed those of the stored values.
+    fn overwrite(&mut self, by: usize, those: impl Fn((Id, i64), u32) -> bool) {
+        let overwritten = &mut self.overwritten;
+        self.stored.retain(|&at, &mut stored| {
+            let is_changed = those(at, stored.0);
+            overwritten.extend(is_changed.then_some((at, (stored, by))));
+            !is_changed
+        });
     }
 
     fn call(&mut self, insn: Insn, at: At) {
@@ -246,7 +273,7 @@ impl<'p> Dataflow<'p> {
         } else {
             for id in arguments {
                 let (root, _) = self.place(id, 0);
-                self.stored.retain(|&(of, _), _| of != root);
+                self.overwrite(at.idx, |(of, _), _| of == root);
             }
         }
         self.returned(at);

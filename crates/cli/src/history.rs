@@ -42,6 +42,8 @@ pub(crate) struct History<'p> {
     gone: HashMap<(u32, u8), usize>,
     /// The value of a copy's source, where the copy lost information.
     before_copy: HashMap<(u32, u8), Known<'p>>,
+    /// The insn at which a register that it does not set became a number.
+    lost_by: HashMap<(u32, u8), usize>,
     path: Option<&'p WalkedPath>,
     frame: u32,
     /// Whether to omit the original values of registers, because other notes are more important.
@@ -124,13 +126,20 @@ impl<'p> History<'p> {
             self.before_copy.get(&at).or_else(|| self.known.get(&at))
         });
         let copied = source.copied().filter(|it| made_anew && it.now.value == now.value);
-        // So it does when a branch compares it; only NULL is a number otherwise.
-        let compares = is_of_branch || by.is_some_and(|insn| insn.is_conditional_jump());
-        let refined = self.known.get(&at).filter(|_| compares && &*now.value != "0");
+        // So it does when an insn leaves it as it is: a branch compares it, a copy gives it an id.
+        // Only NULL is a number otherwise.
+        let is_untouched =
+            !made_anew && by.is_none_or(|insn| is_of_branch || !computes(insn, now.regno));
+        let refined = self.known.get(&at).filter(|_| is_untouched && &*now.value != "0");
         let lessened = source.or(refined).copied();
         let lessened = lessened.filter(|source| is_number(now) && !is_number(source.now));
         match lessened {
-            Some(source) => self.before_copy.insert(at, source),
+            Some(source) => {
+                let by_call =
+                    by.is_some_and(|insn| is_untouched && !is_copy(insn) && !is_of_branch);
+                self.lost_by.extend(now.by.filter(|_| by_call).map(|by| (at, by as usize)));
+                self.before_copy.insert(at, source)
+            }
             None if made_anew => self.before_copy.remove(&at),
             None => None,
         };
@@ -298,7 +307,9 @@ impl<'p> History<'p> {
             true => "was invalidated, as all pointers to the packet were, by",
             false => "was invalidated by",
         };
-        match calls.next() {
+        // A callback may invalidate what no call releases by its name.
+        let seen = || self.lost_by.get(&(lost.now.frame, regno));
+        match calls.next().or_else(seen) {
             Some(&idx) => notes::since(&format!("R{regno} {by}"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
@@ -344,7 +355,7 @@ pub(crate) fn is_number_text(value: &str) -> bool {
 
 /// Whether a call may invalidate a pointer such as `value`: it releases the reference, or moves the
 /// packet.
-fn takes_away(value: &str, callee: &str) -> bool {
+pub(crate) fn takes_away(value: &str, callee: &str) -> bool {
     const GIVE_BACK: [&str; 8] =
         ["release", "submit", "discard", "_put", "destroy", "drop", "unlock", "push"];
     let moves = HelperId::from_name(callee).is_some_and(helper_changes_pkt_data);
@@ -352,6 +363,11 @@ fn takes_away(value: &str, callee: &str) -> bool {
         true => GIVE_BACK.iter().any(|word| callee.contains(word)),
         false => moves || callee.contains("unlock"),
     }
+}
+
+/// Whether an insn computes a register's value from what it holds.
+fn computes(insn: &Insn, regno: u8) -> bool {
+    matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() != BPF_MOV && insn.dst == regno
 }
 
 /// Whether an insn adds to a register that may be a pointer.

@@ -12,6 +12,7 @@ use crate::memory_gate::{Kept, MemoryGate, Size};
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use skep::btf::Btf;
 use skep::object::{Error as LoadError, Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
@@ -48,6 +49,8 @@ pub struct Judged<'a> {
     pub file: &'a str,
     /// What is known before relocation.
     pub entry: &'a ObjectProgram,
+    /// The types of the object.
+    pub btf: Option<&'a Btf>,
     /// The program with its verification, or why it could not be loaded.
     pub result: Result<(&'a Program, Verification), LoadError>,
     /// Size of its machine code, if requested and it is accepted and compiles.
@@ -60,6 +63,8 @@ pub struct Loaded<'a> {
     pub file: &'a str,
     /// What is known before relocation.
     pub entry: &'a ObjectProgram,
+    /// The types of the object.
+    pub btf: Option<&'a Btf>,
     /// The program, or why it could not be loaded.
     pub program: Result<Program, LoadError>,
     /// Size of the file.
@@ -178,7 +183,7 @@ impl Plan {
         input: &Input,
         make: &(impl Fn(Judged<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
-        self.load(input, &|Loaded { file, entry, program, file_bytes }| {
+        self.load(input, &|Loaded { file, entry, btf, program, file_bytes }| {
             let (result, bytes_jited) = match &program {
                 Ok(program) => {
                     let (verification, bytes_jited) = self.verify(program, file_bytes);
@@ -186,7 +191,7 @@ impl Plan {
                 }
                 Err(e) => (Err(e.clone()), None),
             };
-            make(Judged { file, entry, result, bytes_jited })
+            make(Judged { file, entry, btf, result, bytes_jited })
         })
     }
 
@@ -351,7 +356,8 @@ impl Plan {
                 program.prog_flags |= self.prog_flags;
                 program
             });
-            make(Loaded { file: name, entry, program, file_bytes })
+            let btf = object.btf.as_deref();
+            make(Loaded { file: name, entry, btf, program, file_bytes })
         };
         // Shared with idle threads.
         answers.answers.par_extend(entries.into_par_iter().map(make_one));

@@ -3,9 +3,11 @@
 
 mod bounds;
 mod packet;
+mod reload;
 mod state_text;
 
 use crate::dataflow::Dataflow;
+use crate::dump::names::source_spot;
 use crate::history::{named_register, names};
 use crate::notes::Described;
 use skep::program::Program;
@@ -25,6 +27,10 @@ pub(crate) fn notes(
             .collect(),
         kind if bounds::CODES.contains(&kind) => {
             bounds::notes(refusal, &Dataflow::of(path, program), program, describe)
+        }
+        kind if reload::CODES.contains(&kind) => {
+            let dataflow = Dataflow::of(path, program);
+            reload::note(refusal, (path, program), &dataflow, describe).into_iter().collect()
         }
         _ => Vec::new(),
     }
@@ -47,5 +53,9 @@ pub(crate) fn name_of(
         "number" => bounds::number(refusal, &dataflow, program)?,
         _ => return None,
     };
-    names::of_value(&dataflow, id, program, describe)
+    let name = names::of_value(&dataflow, id, program, describe);
+    name.or_else(|| {
+        let accesses = thing == "pointer" && refusal.kind == "not-a-pointer-to-memory";
+        names::accessed_at(&source_spot(program, refusal.insn_idx.filter(|_| accesses)?)?)
+    })
 }

@@ -6,6 +6,8 @@ use skep_report::Note;
 
 /// Maximum number of suggestions.
 const SHOWN: usize = 3;
+/// A shorter name is part of too many others.
+const PART_MIN: usize = 4;
 
 /// Names similar to the one that a message reports as missing: of sections, or of types and
 /// functions in `btf`, the kernel's.
@@ -66,11 +68,26 @@ fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String>
         // Two swapped letters count as one error.
         (apart <= most).then(|| strsim::osa_distance(asked, name))
     };
-    let mut found: Vec<(usize, &str)> = names.filter_map(|name| Some((far(name)?, name))).collect();
-    found.retain(|(far, name)| *far <= most && !name.is_empty());
+    let bare = asked.trim_start_matches('_');
+    // The kernel puts underscores before a name that it changes, or a word more.
+    let rank = |name: &str| match name.trim_start_matches('_') {
+        _ if name.is_empty() || name == asked => None,
+        same if same == bare => Some((0, 0)),
+        _ if bare.len() >= PART_MIN && has_part(name, bare) => Some((1, name.len())),
+        _ => Some((2, far(name).filter(|far| *far <= most)?)),
+    };
+    let ranked = names.filter_map(|name| Some((rank(name)?, name)));
+    let mut found: Vec<((u8, usize), &str)> = ranked.collect();
     found.sort_unstable();
     found.dedup();
     found.into_iter().take(SHOWN).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Whether a name has the words of another one, between its underscores.
+fn has_part(name: &str, part: &str) -> bool {
+    let ends = |text: &str| text.is_empty() || text.starts_with('_') || text.ends_with('_');
+    let is_word = |(at, _): (usize, &str)| ends(&name[..at]) && ends(&name[at + part.len()..]);
+    name.match_indices(part).any(is_word)
 }
 
 fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
@@ -95,5 +112,14 @@ mod tests {
         let names = ["do_unlinkat", "do_unlink", "vfs_unlink", ""];
         assert_eq!(nearest("do_unlinkatt", names.into_iter()), ["do_unlinkat", "do_unlink"]);
         assert_eq!(nearest("x", names.into_iter()), [""; 0]);
+    }
+
+    #[test]
+    fn what_the_kernel_put_before_a_name_is_nearest() {
+        let of_task = ["stats", "exit_state", "__state", "static_prio", "estates"];
+        assert_eq!(nearest("state", of_task.into_iter()), ["__state", "exit_state", "stats"]);
+        assert_eq!(nearest("__state", ["state", "__stats"].into_iter()), ["state", "__stats"]);
+        let functions = ["bpf_task_from_pid", "bpf_task_from_vpid", "task"];
+        assert_eq!(nearest("task_from_pid", functions.into_iter()), ["bpf_task_from_pid"]);
     }
 }

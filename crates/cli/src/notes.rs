@@ -255,8 +255,14 @@ pub(crate) fn result_made(
         return None;
     }
     let branch = left_by(refusal, path, program, Some(made));
-    let is_before = branch.is_some_and(|branch| line(branch) != line(made));
+    // Compilers give that branch the place of the function's end, if it leads there.
+    let is_before = branch.is_some_and(|idx| line(idx) != line(made) && !is_end_line(program, idx));
     Some(branch.filter(|_| is_constant && is_before).unwrap_or(made))
+}
+
+/// Whether an insn's line is that of the end of a block: it shows nothing.
+pub(crate) fn is_end_line(program: &Program, idx: usize) -> bool {
+    source_spot(program, idx).is_some_and(|spot| spot.text.trim() == "}")
 }
 
 /// The range in a message that ends in `should have been in [0, 1]`.

@@ -9,9 +9,12 @@
 //!
 //! > What to do, in one line: the `help:` of a message.
 //! > - `words`: what to do instead where the message or a note has these words;
-//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it.
+//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it; `{p|=pointer}`
+//! >   is the same in code.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
+//!
+//! No twin: `words`, `words`: why no test has a program with that help, and one that follows it.
 //!
 //! No program: why `tests/refusals` has none that is refused so.
 //! ```
@@ -67,6 +70,9 @@ pub struct Section {
     pub text: &'static str,
     /// Why `tests/refusals` has no program with this rejection, if it has none.
     pub without_program: Option<String>,
+    /// Words of `special_help` for which no program is followed by a corrected one in the tests, and
+    /// why.
+    pub without_twin: Vec<(&'static str, String)>,
     /// What to do, with gaps for names; that without words is the last.
     templates: Vec<(&'static str, String)>,
 }
@@ -75,7 +81,7 @@ impl Section {
     /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
     /// what the source calls a thing: the `pointer` or `number` that is refused, what was
     /// `acquired`, the functions that `release` it, the allowed `range`, the `section` that would
-    /// help.
+    /// help, the pointer that the refused line has `accessed`, the call that ends what is held.
     pub fn help_for(&self, told: &str, names: impl Fn(&str) -> Option<String>) -> String {
         let template = self.templates.iter().find(|(words, _)| told.contains(words));
         template.map_or(String::new(), |(_, template)| filled(template, names))
@@ -90,8 +96,9 @@ fn filled(template: &str, names: impl Fn(&str) -> Option<String>) -> String {
         && let Some((words, thing)) = gap.split_once('|')
     {
         text += before;
-        match names(thing) {
-            Some(name) => text = text + "`" + &name + "`",
+        let (bare, mark) = thing.strip_prefix('=').map_or((thing, "`"), |bare| (bare, ""));
+        match names(bare) {
+            Some(name) => text = text + mark + &name + mark,
             None => text += words,
         }
         rest = after;
@@ -149,14 +156,53 @@ pub(crate) fn load_code(class: LoadClass) -> String {
     format!("load_error_{class}")
 }
 
-/// Codes whose kernel text matches a message, or part of one; the best first.
+/// Words of each load error's message, in the order in which they are looked for.
+const LOAD_WORDS: [(&str, LoadClass); 13] = [
+    ("co-re relocation", LoadClass::Core),
+    ("struct_ops map ", LoadClass::StructOps),
+    ("has no struct_ops ", LoadClass::StructOps),
+    ("struct_ops", LoadClass::StructOps),
+    ("section maps:", LoadClass::Open),
+    ("attach target", LoadClass::Attach),
+    ("program type from section name", LoadClass::Section),
+    ("only supports externs", LoadClass::Open),
+    ("functions in .text", LoadClass::Open),
+    ("extern ", LoadClass::Extern),
+    ("(a weak extern)", LoadClass::Extern),
+    ("cannot be created", LoadClass::Map),
+    ("map ", LoadClass::Map),
+];
+
+/// The code of a load error, by its message.
+fn code_of_load(message: &str) -> Option<&'static str> {
+    let (_, said) = message.split_once("load error: ")?;
+    let class = LOAD_WORDS.iter().find(|(words, _)| said.contains(words));
+    let code = load_code(class.map_or(LoadClass::Open, |(_, class)| *class));
+    let section = section(&code)?;
+    section.codes.iter().find(|known| **known == code).copied()
+}
+
+/// Codes whose kernel text matches a message, or part of one; the best first. The loader's messages
+/// begin with `load error:`; a title finds its codes, too.
 pub fn codes_of_message(message: &str) -> Vec<&'static str> {
     let words = words_of(message);
+    if let Some(code) = code_of_load(&words) {
+        return vec![code];
+    }
+    let titled = sections().iter().find(|section| words_of(section.title) == words);
+    if let Some(section) = titled {
+        return section.codes.clone();
+    }
+    // Any number of such lines come before the text.
+    if words.starts_with(UNRELEASED) && !words.contains("would lead to") {
+        return vec!["leaked-reference"];
+    }
     let mut found: Vec<(usize, &str)> =
         RejectKind::rows().filter_map(|row| Some((score(&words, row.text)?, row.code))).collect();
     found.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
     let best = found.first().map_or(0, |&(score, _)| score);
-    found.retain(|&(score, _)| score == best);
+    // A letter more is no better match.
+    found.retain(|&(score, _)| score + 1 >= best);
     found.into_iter().map(|(_, code)| code).collect()
 }
 
@@ -185,6 +231,9 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         Some((text, why)) => (text, Some(joined(why))),
         None => (text, None),
     };
+    let mut parts = text.split("No twin: ");
+    let text = parts.next().unwrap_or_default();
+    let without_twin = parts.flat_map(without_twin).collect();
     let mut helps = help.split("\n> - `");
     let help = joined(helps.next().unwrap_or_default());
     let special = |text: &'static str| {
@@ -204,8 +253,15 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         special_help,
         text: text.trim(),
         without_program: without,
+        without_twin,
         templates,
     }
+}
+
+/// The words, each with the reason that comes after them.
+fn without_twin(part: &'static str) -> Vec<(&'static str, String)> {
+    let (words, why) = part.rsplit_once("`: ").unwrap_or((part, ""));
+    words.split('`').skip(1).step_by(2).map(|words| (words, joined(why))).collect()
 }
 
 /// Joins quoted lines.
@@ -234,9 +290,12 @@ fn score(message: &str, text: &str) -> Option<usize> {
     let is_part = part.len() >= LETTERS_MIN && fixed.concat().contains(&part);
     match (in_order, is_part) {
         (true, _) => Some(letters),
-        (false, is_part) => is_part.then_some(0),
+        (false, is_part) => is_part.then_some(part.len()),
     }
 }
+
+/// The line for each reference of `leaked-reference`.
+const UNRELEASED: &str = "unreleased reference id=";
 
 /// Fewer letters are not significant.
 const LETTERS_MIN: usize = 6;
@@ -261,7 +320,7 @@ fn fixed_parts(text: &str) -> Vec<String> {
             parts.push(String::new());
         }
     }
-    parts.iter().map(|part| part.to_ascii_lowercase()).collect()
+    parts.iter().map(|part| part.to_ascii_lowercase().replace('\n', " ")).collect()
 }
 
 /// Lower case, with single spaces between words.
@@ -322,7 +381,12 @@ mod tests {
         };
         assert!(help(Some("task")).starts_with("Check `task` for NULL"), "{}", help(Some("task")));
         assert!(help(None).starts_with("Check the pointer for NULL"), "{}", help(None));
-        let known = ["pointer", "number", "acquired", "release", "range", "section"];
+        let in_code =
+            |name: Option<&str>| filled("`({p|=accessed} + 1)`", |_| name.map(str::to_owned));
+        assert_eq!(in_code(Some("eth")), "`(eth + 1)`");
+        assert_eq!(in_code(None), "`(p + 1)`");
+        let known =
+            ["pointer", "accessed", "number", "acquired", "release", "range", "section", "end"];
         for section in sections() {
             for (_, template) in &section.templates {
                 filled(template, |thing| {
@@ -350,6 +414,9 @@ mod tests {
             ("back-edge from insn 7 to 3", "back-edge"),
             ("unreachable insn 9", "unreachable-insn"),
             ("R4 !read_ok", "uninitialized-register"),
+            ("Unreleased reference id=2 alloc_insn=5", "leaked-reference"),
+            ("An uninitialised value is used on this path", "uninitialized-register"),
+            ("load error: extern (func ksym) 'f': not found in kernel BTF", "load_error_extern"),
             (
                 "Unreleased reference id=2 alloc_insn=3\nBPF_EXIT instruction in main prog would \
               lead to reference leak",

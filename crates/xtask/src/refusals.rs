@@ -63,6 +63,9 @@ fn document(programs: &Path) -> String {
         if !links.is_empty() {
             let _ = writeln!(text, "\nRejected and corrected programs: {}.", links.join(", "));
         }
+        for (words, why) in &section.without_twin {
+            let _ = writeln!(text, "\nNo corrected program for `{words}`: {why}");
+        }
         if let Some(why) = &section.without_program {
             let _ = writeln!(text, "\nNo example program: {why}");
         }

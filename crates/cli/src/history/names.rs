@@ -8,6 +8,7 @@ use crate::dump::names::source_spot;
 use crate::notes::{self, Described};
 use skep::insn::code::*;
 use skep::program::Program;
+use skep_report::SourceSpot;
 
 /// The variable to which a value was assigned.
 pub(crate) fn of_value(
@@ -26,7 +27,9 @@ pub(crate) fn of_value(
         }
         Origin::Returned => of_call(program, by, describe),
         Origin::Loaded if value.of == [None; 2] => {
-            set_by_load(&source_spot(program, by)?.text).map(str::to_owned)
+            let text = source_spot(program, by)?.text;
+            let of_macro = || argument(&text, dataflow.loaded_from_argument(id)?);
+            set_by_load(&text).map(str::to_owned).or_else(of_macro)
         }
         _ => None,
     }
@@ -66,6 +69,55 @@ fn set_by_load(text: &str) -> Option<&str> {
     let is_part = |c: char| is_of_name(c) || "->.[] ".contains(c);
     let is_path = right.chars().all(is_part) && !right.replace("->", "").contains(['-', '>']);
     (steps <= 1 && is_path).then(|| set(left))?
+}
+
+/// The parameter that `BPF_PROG()` or `BPF_KPROBE()` reads from an offset of the context.
+fn argument(text: &str, off: i64) -> Option<String> {
+    /// Those of x86-64 in `struct pt_regs`; other machines have them at its start.
+    const REGS: [i64; 6] = [112, 104, 96, 88, 72, 64];
+    let macros = ["BPF_PROG(", "BPF_KPROBE("];
+    let (_, rest) = macros.iter().find_map(|name| text.split_once(name))?;
+    let at = match REGS.iter().position(|&reg| reg == off) {
+        Some(at) if text.contains("BPF_KPROBE(") => at,
+        _ => usize::try_from(off).ok().filter(|off| off % 8 == 0 && *off < 48)? / 8,
+    };
+    let params = rest.split_once(')')?.0;
+    let param = params.split(',').nth(at + 1)?.trim();
+    let name = param.rsplit(|c: char| !is_of_name(c)).next()?;
+    (!name.is_empty() && name.len() < param.len()).then(|| name.to_owned())
+}
+
+/// The pointer that an access at a place goes through: `eth` of `eth->type`, if it is the only one.
+pub(crate) fn accessed_at(spot: &SourceSpot) -> Option<String> {
+    let at = usize::try_from(spot.column).ok()?.checked_sub(1)?;
+    let (before, after) = spot.text.split_at_checked(at)?;
+    let is_path = |c: char| is_of_name(c) || "->.".contains(c);
+    let start = before.trim_end_matches(is_path).len();
+    let end = before.len() + after.len() - after.trim_start_matches(is_path).len();
+    let path = spot.text.get(start..end)?.trim_matches(['-', '>', '.']);
+    let (name, field) = path.split_once("->")?;
+    let is_name = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+    let is_one = name.chars().all(is_of_name) && !field.contains(['-', '>']);
+    let is_whole = !before[..start].ends_with([']', ')']);
+    (is_name && is_one && is_whole).then(|| name.to_owned())
+}
+
+/// The call that ends what the call in a line begins: `bpf_spin_unlock(&v->lock)`.
+pub(crate) fn end_of(text: &str) -> Option<String> {
+    const ENDS: [(&str, &str); 5] = [
+        ("spin_lock", "spin_unlock"),
+        ("rcu_read_lock", "rcu_read_unlock"),
+        ("preempt_disable", "preempt_enable"),
+        ("local_irq_save", "local_irq_restore"),
+        ("spin_lock_irqsave", "spin_unlock_irqrestore"),
+    ];
+    ENDS.iter().find_map(|(begins, ends)| {
+        let (before, rest) = text.split_once(&format!("{begins}("))?;
+        let (arguments, _) = rest.split_once(')')?;
+        let prefix = &before[before.trim_end_matches(is_of_name).len()..];
+        let is_nested = arguments.contains('(');
+        (!is_nested).then(|| format!("{prefix}{ends}({arguments})"))
+    })
 }
 
 /// Without the trailing cast.
@@ -134,6 +186,58 @@ mod tests {
             ("for (x = a->b; x; x = x->next);", None),
         ] {
             assert_eq!(set_by_load(text), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_parameter_that_a_macro_reads() {
+        let kprobe = "int BPF_KPROBE(wr, unsigned int fd, const char *buf, size_t count)";
+        let traced = "int BPF_PROG(sw, bool preempt, struct task_struct *prev)";
+        for (text, off, name) in [
+            (kprobe, 112, Some("fd")),
+            (kprobe, 104, Some("buf")),
+            (kprobe, 96, Some("count")),
+            (kprobe, 88, None),
+            (kprobe, 100, None),
+            (traced, 8, Some("prev")),
+            (traced, 16, None),
+            ("int BPF_PROG(sw, bool preempt,", 0, None),
+            ("int f(struct pt_regs *ctx)", 112, None),
+        ] {
+            assert_eq!(argument(text, off).as_deref(), name, "{text} {off}");
+        }
+    }
+
+    #[test]
+    fn the_pointer_that_a_line_goes_through() {
+        for (text, column, name) in [
+            ("\tif (eth->h_proto != 8)", 11, Some("eth")),
+            ("\tu16 family = sk->__sk_common.skc_family;", 31, Some("sk")),
+            ("sum += e->d[i];", 8, Some("e")),
+            ("x = a->b->c;", 11, None),
+            ("x = a[3]->c;", 11, None),
+            ("x = f(a)->c;", 11, None),
+            ("x = s.a->c;", 10, None),
+            ("x = *p;", 5, None),
+            ("x = a->b;", 90, None),
+            ("", 0, None),
+        ] {
+            let spot = SourceSpot { file: "f.c".into(), line: 1, column, text: text.into() };
+            assert_eq!(accessed_at(&spot).as_deref(), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_ends_what_a_line_begins() {
+        for (text, ends) in [
+            ("\tbpf_spin_lock(&v->lock);", Some("bpf_spin_unlock(&v->lock)")),
+            ("if (bpf_res_spin_lock(&v->lock))", Some("bpf_res_spin_unlock(&v->lock)")),
+            ("bpf_rcu_read_lock();", Some("bpf_rcu_read_unlock()")),
+            ("bpf_local_irq_save(&flags);", Some("bpf_local_irq_restore(&flags)")),
+            ("bpf_spin_lock(lock_of(v));", None),
+            ("v->a++;", None),
+        ] {
+            assert_eq!(end_of(text).as_deref(), ends, "{text}");
         }
     }
 }

@@ -60,6 +60,8 @@ pub(super) fn notes(
         return notes;
     }
     let compared = dataflow.compared(&family, describe);
+    let divided = dataflow.divided(&family, program, describe);
+    let compared = divided.or(compared);
     notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
     notes
 }
@@ -174,6 +176,33 @@ impl Dataflow<'_> {
             };
             Some(since(says, check.insn_idx, describe))
         })
+    }
+
+    /// A division from which the number was computed, if its result was not compared.
+    fn divided(
+        &self,
+        family: &[Id],
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Option<Note> {
+        let divides = |id: &Id| {
+            let insn = self.values[*id].by.and_then(|by| program.insns.get(by));
+            let divides = insn.is_some_and(|insn| {
+                matches!(insn.class(), BPF_ALU | BPF_ALU64)
+                    && matches!(insn.op(), BPF_DIV | BPF_MOD)
+            });
+            // Later kernels know bounds of some.
+            divides && self.values[*id].told.is_none_or(|told| is_unbounded(Some(told)))
+        };
+        let result = family.iter().copied().find(divides)?;
+        let is_compared = |id: &Id| {
+            *id >= result && self.checks.iter().any(|check| check.operands().any(|of| of == *id))
+        };
+        if family.iter().any(is_compared) {
+            return None;
+        }
+        let says = "a division or remainder has no bounds for the kernel, as that at";
+        Some(since(says, self.values[result].by?, describe))
     }
 
     /// The values from which a number was computed since it was read from memory.

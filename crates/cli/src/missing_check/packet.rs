@@ -36,6 +36,10 @@ pub(super) fn note(
         );
         return Some(since(&says, check.insn_idx, describe));
     }
+    let operand = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
+    let access = refusal.insn_idx.and_then(|idx| program.insns.get(idx));
+    let starts = access.map(|insn| dataflow.place(id, insn.off.into()));
+    let compared = operand.and_then(|operand| dataflow.values[operand].told).unwrap_or_default();
     let says = match relation {
         Relation::Difference => {
             "only the difference of the two pointers was compared, which bounds neither, at".into()
@@ -53,8 +57,13 @@ pub(super) fn note(
             )
         }
         Relation::Same if !told.contains("r=0") => format!("it was compared with {end}{comma} at"),
-        Relation::Same if furthest(told) > PACKET_OFF_MAX => {
+        Relation::Same if furthest(told).max(furthest(compared)) > PACKET_OFF_MAX => {
             "its offset may be too large for a comparison to count; there is one at".into()
+        }
+        Relation::Same if starts == operand.map(|operand| dataflow.place(operand, 0)) => {
+            format!(
+                "a comparison with {end} of the start of the access proves no byte; there is one at"
+            )
         }
         Relation::Same => format!("another pointer was compared with {end}, at"),
     };

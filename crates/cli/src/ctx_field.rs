@@ -1,0 +1,91 @@
+//! A field of the context that exists, but not for this access: read-only, of another attach type or
+//! program type, or accessed together with its neighbour.
+
+use skep::Refusal;
+use skep::insn::code::{BPF_ST, BPF_STX};
+use skep::object::section_names;
+use skep::program::Program;
+use skep::uapi::ctx::{CtxField, CtxLayout, CtxRange, ctx_struct};
+use skep::uapi::{AttachType, ProgType};
+use skep_report::Note;
+
+/// More names would not help.
+const SHOWN: usize = 4;
+
+/// What is known of the field at a refused offset.
+pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let at = accessed(&refusal.message)?;
+    let insn = program.insns.get(refusal.insn_idx?)?;
+    let is_store = matches!(insn.class(), BPF_ST | BPF_STX);
+    let (prog_type, attach) = (program.prog_type, program.expected_attach_type);
+    let of = ctx_struct(prog_type)?;
+    let layout = CtxLayout::find(prog_type, attach)?;
+    let read_only = is_store.then(|| layout.load(at, false)).flatten();
+    let text = read_only.map(|it| read_only_text(of, it.field, layout));
+    let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
+    let text = text.or_else(|| parted(of, at, layout));
+    Some(Note { text: text?, at: None })
+}
+
+/// `invalid bpf_context access off=20 size=4`.
+fn accessed(message: &str) -> Option<CtxRange> {
+    let (_, rest) = message.split_once("invalid bpf_context access off=")?;
+    let (off, size) = rest.trim_end().split_once(" size=")?;
+    Some(CtxRange { off: off.parse().ok()?, size: size.parse().ok()? })
+}
+
+fn read_only_text(of: &str, field: &CtxField, layout: CtxLayout) -> String {
+    let is_writable =
+        |it: &&CtxField| layout.store(CtxRange { off: it.off, size: it.unit }).is_some();
+    let writable: Vec<_> =
+        layout.fields().iter().filter(is_writable).map(|it| format!("`{}`", it.name)).collect();
+    let name = field.name;
+    let others = match writable.is_empty() {
+        true => "; no field of this context can be written".to_owned(),
+        false => format!("; those that can are {}", writable.join(", ")),
+    };
+    format!("`{name}` of struct {of} can be read here, but not written{others}")
+}
+
+/// Where the access would be allowed.
+fn elsewhere(of: &str, at: CtxRange, is_store: bool, prog_type: ProgType) -> Option<String> {
+    let allowed = |ty: ProgType, attach: u32| {
+        let layout = CtxLayout::find(ty, attach)?;
+        let access = if is_store { layout.store(at) } else { layout.load(at, false) };
+        access.map(|access| access.field.name)
+    };
+    let may = if is_store { "written" } else { "read" };
+    let of_attach: Vec<_> = AttachType::all()
+        .filter_map(|attach| Some((allowed(prog_type, attach.number())?, attach.name())))
+        .collect();
+    if let Some((name, _)) = of_attach.first() {
+        let section = |of: &str| section_names().find(|it| it.replace('/', "_") == of);
+        let which = of_attach.iter().take(SHOWN).map(|(_, of)| match section(of) {
+            Some(section) => format!("SEC(\"{section}\")"),
+            None => (*of).to_owned(),
+        });
+        let which = which.collect::<Vec<_>>().join(", ");
+        return Some(format!("`{name}` of struct {of} can only be {may} if attached as {which}"));
+    }
+    let of_types: Vec<_> = ProgType::all()
+        .filter(|&ty| ctx_struct(ty) == Some(of))
+        .filter_map(|ty| Some((allowed(ty, 0)?, ty)))
+        .collect();
+    let (name, _) = of_types.first()?;
+    let types: Vec<_> = of_types.iter().take(SHOWN).map(|(_, ty)| ty.name()).collect();
+    let types = types.join(", ");
+    Some(format!("`{name}` of struct {of} can be {may} by programs of other types: {types}"))
+}
+
+/// The field that is accessed in part, or with its neighbour.
+fn parted(of: &str, at: CtxRange, layout: CtxLayout) -> Option<String> {
+    let end = |off: i32, size: u32| i64::from(off) + i64::from(size);
+    let overlaps = |it: &&CtxField| {
+        i64::from(at.off) < end(it.off, it.size) && i64::from(it.off) < end(at.off, at.size)
+    };
+    let field = layout.fields().iter().find(overlaps)?;
+    let CtxField { name, unit, off, .. } = field;
+    Some(format!(
+        "the access is not that of a whole field: `{name}` of struct {of} has {unit} bytes at {off}"
+    ))
+}

@@ -1,0 +1,95 @@
+//! Externs that the kernel lacks, or declares otherwise: since which release it has a kfunc, and the
+//! two prototypes.
+//!
+//! `externs/kfuncs.csv` has the kfuncs of `docs/kernels.md`: name, newest kernel without it before
+//! the oldest one with it, that one.
+
+use skep::btf::{Btf, Kind};
+use skep::uapi::since::Release;
+use skep_report::Note;
+
+const KFUNCS: &str = include_str!("externs/kfuncs.csv");
+
+/// Notes about the extern that a loader's error names.
+pub(crate) fn notes(message: &str, object: Option<&Btf>, kernel: Option<&Btf>) -> Vec<Note> {
+    let plain = |text: String| Note { text, at: None };
+    if let Some(name) = between(message, "(func ksym) '", "': not found in kernel BTF") {
+        return since(essential(name)).map(plain).into_iter().collect();
+    }
+    let differs = message.contains("': incompatible with the kernel's type ");
+    let Some(name) = between(message, "extern '", "': ").filter(|_| differs) else {
+        return Vec::new();
+    };
+    let ours = object.and_then(|btf| declared(btf, name, name));
+    let theirs = kernel.and_then(|btf| declared(btf, essential(name), name));
+    let sides = [("the program declares", ours), ("the kernel has", theirs)];
+    let told = sides.into_iter().filter_map(|(who, what)| Some(format!("{who} `{}`", what?)));
+    told.map(plain).collect()
+}
+
+/// Since which release a kfunc is there.
+fn since(name: &str) -> Option<String> {
+    let row = KFUNCS.lines().find_map(|row| row.strip_prefix(name)?.strip_prefix(','))?;
+    let (without, with) = row.split_once(',')?;
+    let older = |without: &Release| with.parse().is_ok_and(|with: Release| *without < with);
+    Some(match without.parse::<Release>().ok().filter(older) {
+        Some(without) => format!("Linux {with} has `{name}`, Linux {without} does not have it yet"),
+        None => format!("Linux {with} has `{name}`"),
+    })
+}
+
+/// The prototype, or the type of a variable.
+fn declared(btf: &Btf, name: &str, shown: &str) -> Option<String> {
+    let found =
+        [Kind::Func, Kind::Var].into_iter().find_map(|kind| btf.find_by_name_kind(name, kind));
+    let text = btf.declaration(btf.ty(found?).target_id(), shown);
+    // As libbpf, the loader names parameters that have no name.
+    Some(text.replace(" dummy_ksym", "").replace("dummy_ksym", ""))
+}
+
+/// Without the suffix of a variant.
+fn essential(name: &str) -> &str {
+    name.split_once("___").map_or(name, |(name, _)| name)
+}
+
+fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(before)?;
+    Some(rest.split_once(after)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_that_has_a_kfunc() {
+        let said = |name: &str| {
+            let message = format!("extern (func ksym) '{name}': not found in kernel BTF");
+            notes(&message, None, None).first().map(|note| note.text.clone())
+        };
+        let text = "Linux 7.0 has `bpf_stream_print_stack`, Linux 6.19 does not have it yet";
+        assert_eq!(said("bpf_stream_print_stack").as_deref(), Some(text));
+        assert_eq!(said("bpf_stream_print_stack___v2").as_deref(), Some(text));
+        assert_eq!(said("bpf_stream_print"), None);
+        // One that is gone from later kernels.
+        assert_eq!(
+            said("bpf_kfunc_call_test1").as_deref(),
+            Some("Linux 6.1 has `bpf_kfunc_call_test1`")
+        );
+    }
+
+    #[test]
+    fn the_rows_are_those_of_the_document() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/kernels.md");
+        let Ok(text) = std::fs::read_to_string(path) else { return };
+        let table = text.split("| kfunc | flags |").nth(1).unwrap();
+        let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        let told: Vec<String> = rows
+            .map(|row| {
+                let cells: Vec<_> = row.split('|').map(str::trim).collect();
+                format!("{},{},{}", cells[1].trim_matches('`'), cells[4], cells[5])
+            })
+            .collect();
+        assert_eq!(told.join("\n") + "\n", KFUNCS);
+    }
+}

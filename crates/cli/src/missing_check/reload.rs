@@ -1,0 +1,45 @@
+//! Pointers that were stored, and read back as numbers: which insn took them away.
+
+use crate::dataflow::{Dataflow, Id, Origin};
+use crate::history::{is_number_text, named_register, takes_away};
+use crate::notes::{Described, callee, insn_idx, since};
+use skep::program::Program;
+use skep::{Refusal, WalkedPath};
+use skep_report::Note;
+
+/// Rejections of a number where a pointer is needed.
+pub(super) const CODES: [&str; 2] = ["argument-of-other-type", "not-a-pointer-to-memory"];
+
+/// The insn that wrote to the pointer in memory, or the call that invalidated it there.
+pub(super) fn note(
+    refusal: &Refusal,
+    (path, program): (&WalkedPath, &Program),
+    dataflow: &Dataflow<'_>,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let says_number = ["mem access 'scalar'", "type=scalar "];
+    says_number.iter().find(|words| refusal.message.contains(*words))?;
+    let regno = named_register(refusal, None)?;
+    let id = *dataflow.regs.get(&(dataflow.frame, regno))?;
+    let computed = dataflow.ancestors_by(id, |made, _| made.made != Origin::Loaded);
+    let is_pointer = |id: Id| dataflow.values[id].told.filter(|told| !is_number_text(told));
+    computed.into_iter().find_map(|id| {
+        let loaded = &dataflow.values[id];
+        if let Some((before, by)) = loaded.overwritten {
+            is_pointer(before)?;
+            return Some(since("a pointer was stored there, and overwritten by", by, describe));
+        }
+        let read = loaded.by.filter(|_| loaded.made == Origin::Loaded)?;
+        let told = is_pointer(loaded.of[0]?)?;
+        let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
+        let before = insns.get(..insns.iter().rposition(|&idx| idx == read)?)?;
+        let takes =
+            |idx: usize| callee(program, idx, describe).is_some_and(|it| takes_away(told, &it));
+        let by = before.iter().rev().copied().find(|&idx| takes(idx))?;
+        let whose = match told.starts_with("pkt") {
+            true => "it was invalidated, as all pointers to the packet were, by",
+            false => "it was invalidated by",
+        };
+        Some(since(&format!("a pointer was stored there; {whose}"), by, describe))
+    })
+}

@@ -1,0 +1,150 @@
+//! Each conditional help of the catalogue has a program that is told it, and a twin that does what it
+//! says and is accepted: `refused` and `mended` of `tests/refusals`, or a program of
+//! `tests/cli/story` and the one of the same name in `tests/cli/story/mended`. The others have a
+//! reason in the catalogue (`No twin:`).
+
+use serde_json::Value;
+use skep::Session;
+use skep::catalogue;
+use skep_cli::Streams;
+use skep_report::Style;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The objects of a folder, in order.
+fn objects(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> =
+        paths.filter(|path| path.to_string_lossy().ends_with(".bpf.o")).collect();
+    found.sort();
+    found
+}
+
+/// What `skep check -o json` says of an object.
+fn told(object: &Path, btf: Option<&str>) -> Vec<Value> {
+    let mut args = vec!["skep", "check", "-q", "-o", "json"];
+    args.extend(btf);
+    let object = object.to_string_lossy().into_owned();
+    args.push(&object);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut streams =
+        Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+    skep_cli::run(args.into_iter().map(Into::into), &mut streams).unwrap();
+    serde_json::from_slice(&out).unwrap_or_else(|e| panic!("{object}: {e}"))
+}
+
+/// The code and the words that chose the help of a refusal.
+fn chosen(refusal: &Value) -> Option<(&'static str, &'static str)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut told = text(&refusal["message"]) + "\n" + &text(&refusal["insn"]);
+    for note in refusal["notes"].as_array()? {
+        told = told + "\n" + &text(&note["text"]);
+    }
+    let section = catalogue::section(refusal["code"].as_str()?)?;
+    let (words, _) = section.special_help.iter().find(|(words, _)| told.contains(words))?;
+    Some((section.codes[0], words))
+}
+
+/// The programs of the object with the corrected ones, if all are accepted.
+fn mended(object: &Path) -> BTreeSet<String> {
+    let path = object.parent().unwrap().join("mended").join(object.file_name().unwrap());
+    if !path.exists() {
+        return BTreeSet::new();
+    }
+    assert_eq!(told(&path, Some("--btf=none")), [Value::Null; 0], "{}", path.display());
+    let session = Session::default();
+    let object = session.open(&path, &session.read(&path).unwrap()).unwrap();
+    object.programs.iter().map(|entry| entry.name.clone()).collect()
+}
+
+#[test]
+fn each_help_is_followed_by_a_program_or_says_why_by_none() {
+    let mut followed = BTreeSet::new();
+    for object in objects("tests/refusals") {
+        followed.extend(told(&object, Some("--btf=none")).iter().filter_map(chosen));
+    }
+    let is_host = fs::read_to_string("/proc/sys/kernel/osrelease")
+        .is_ok_and(|release| release.starts_with("6.18.44"));
+    for object in objects("tests/refusals/kernel").iter().filter(|_| is_host) {
+        followed.extend(told(object, None).iter().filter_map(chosen));
+    }
+    for object in objects("tests/cli/story") {
+        let twins = mended(&object);
+        let refused = told(&object, Some("--btf=none"));
+        let with_twin = |it: &&Value| it["prog"].as_str().is_some_and(|prog| twins.contains(prog));
+        followed.extend(refused.iter().filter(with_twin).filter_map(chosen));
+    }
+    let (mut lacking, mut stale) = (Vec::new(), Vec::new());
+    for section in catalogue::sections() {
+        for (words, _) in &section.special_help {
+            let is_followed = followed.contains(&(section.codes[0], *words));
+            let says_why =
+                section.without_twin.iter().any(|(of, why)| of == words && why.len() > 10);
+            match (is_followed, says_why) {
+                (false, false) if is_host => lacking.push((section.codes[0], *words)),
+                (true, true) => stale.push((section.codes[0], *words)),
+                _ => {}
+            }
+        }
+        for (words, _) in &section.without_twin {
+            let is_known = section.special_help.iter().any(|(of, _)| of == words);
+            assert!(is_known, "{:?}: no help for `{words}`", section.codes);
+        }
+    }
+    assert_eq!(lacking, [("", ""); 0], "neither a twin nor a reason");
+    assert_eq!(stale, [("", ""); 0], "a reason, but there is a twin");
+}
+
+/// What `skep check` prints as a headline, `skep explain` knows.
+#[test]
+fn each_headline_is_explained() {
+    let mut wrong = Vec::new();
+    for object in [objects("tests/refusals"), objects("tests/cli/story")].concat() {
+        for refusal in told(&object, Some("--btf=none")) {
+            let message = refusal["message"].as_str().unwrap();
+            let code = refusal["code"].as_str().unwrap();
+            // A mismatch of arguments has a code of its own, which is in a note.
+            let is_because = message.starts_with("Caller passes invalid args into func#");
+            let found = catalogue::codes_of_message(message.lines().next().unwrap_or_default());
+            if !found.contains(&code) && !is_because {
+                wrong.push((code.to_owned(), message.to_owned(), found));
+            }
+        }
+    }
+    assert_eq!(wrong, [], "code, message, and what explains it");
+}
+
+#[test]
+fn a_load_error_of_the_selftests_is_explained() {
+    for (message, code) in [
+        ("attach target 'f': the kernel's BTF has no typedef btf_trace_f", "attach"),
+        ("the section name has no attach target; the loader must set it", "attach"),
+        ("CO-RE relocation <byte_off> of struct s.a[2]: the kernel has no struct s", "core"),
+        ("extern (func ksym) 'f': not found in kernel BTF", "extern"),
+        ("the kernel has no kfunc bpf_nonexistent_kfunc (a weak extern)", "extern"),
+        ("map m (hash) cannot be created: key_size is 0, it must be 1 to 4194254", "map"),
+        (
+            "extern set_output_ctx1: libbpf only supports externs in .kconfig and .ksyms with",
+            "open",
+        ),
+        ("libbpf treats functions in .text as subprograms", "open"),
+        (
+            "section maps: libbpf 1.x rejects map definitions without BTF; other loaders accept",
+            "open",
+        ),
+        ("libbpf cannot derive a program type from section name 'pop_egr'", "section"),
+        (
+            "section .struct_ops.link, offset 0x0: struct_ops map o: the kernel has no struct_ops o",
+            "struct_ops",
+        ),
+    ] {
+        let found = catalogue::codes_of_message(&format!("load error: {message}"));
+        assert_eq!(found, [format!("load_error_{code}")], "{message}");
+    }
+}
