@@ -1,4 +1,5 @@
-//! The second walk, for programs whose first walk relied on an unsound rule of the kernel.
+//! The second walk, for programs whose first walk relied on an unsound rule of the kernel, or on the
+//! rules of another kernel than the reference.
 
 use crate::config::Config;
 use crate::env::{Env, Setup, Trace};
@@ -9,27 +10,71 @@ use crate::verified_program::VerifiedProgram;
 use crate::xlated::{NotSupported, Xlated};
 use skep_insn::InsnIdx;
 use skep_program::Program;
+use skep_uapi::KernelProfile;
+use std::fmt;
 use std::sync::Arc;
 
+/// Why a program that was verified must not be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Unsound {
+    hole: KernelHole,
+    /// What the second walk says.
+    why: Option<Box<str>>,
+}
+
+impl From<KernelHole> for Unsound {
+    fn from(hole: KernelHole) -> Unsound {
+        Unsound { hole, why: None }
+    }
+}
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Some(why) => write!(f, "{}: {why}", self.hole),
+            None => write!(f, "{}", self.hole),
+        }
+    }
+}
+
 impl Doubt {
-    /// The doubt about a program whose walk has been completed.
+    /// The doubt about a program whose walk has been completed: it went by an unsound rule, or by
+    /// rules of another kernel than the reference.
     pub(crate) fn of(config: &Config, hole: Option<KernelHole>) -> Option<Doubt> {
-        let hole = hole?;
+        let behaviours = config.profile.behaviours.to_run();
+        let of_another = behaviours != config.profile.behaviours;
+        let other = KernelHole { insn_idx: InsnIdx(0), kind: HoleKind::OtherRules };
+        let hole = if of_another { other } else { hole? };
         let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..config.tuning };
-        let config = Config { log_level: 0, tuning, ..config.clone() };
-        Some(Doubt { hole, config })
+        let KernelProfile { helpers_end, attach_end, ctx_fields, words, .. } = config.profile;
+        let profile = KernelProfile {
+            behaviours,
+            helpers_end,
+            attach_end,
+            ctx_fields,
+            words,
+            ..KernelProfile::v6_18()
+        };
+        Some(Doubt { hole, config: Config { log_level: 0, tuning, profile, ..config.clone() } })
     }
 
     /// The program as verified by the second walk, or the unsound rule on which it relies.
-    pub(crate) fn walked_again(
-        &self,
-        program: &Program,
-    ) -> Result<Box<VerifiedProgram>, KernelHole> {
+    pub(crate) fn walked_again(&self, program: &Program) -> Result<Box<VerifiedProgram>, Unsound> {
         let setup = Setup::new(program, &self.config, true, Trace::new(&self.config));
-        match judge(setup).0.verdict {
-            Verdict::Accepted(sound) => Ok(sound),
-            _ => Err(self.hole),
-        }
+        let (insn_idx, why) = match judge(setup).0.verdict {
+            Verdict::Accepted(sound) => {
+                return match sound.walked.kernel_hole {
+                    Some(hole) => Err(hole.into()),
+                    None => Ok(sound),
+                };
+            }
+            Verdict::Rejected(refused) => (refused.insn_idx, refused.message),
+            Verdict::Unsupported(what) | Verdict::Bug(what) => (None, what),
+            Verdict::OutOfMemory => (None, "their walk needs more memory".to_owned()),
+        };
+        let HoleKind::OtherRules = self.hole.kind else { return Err(self.hole.into()) };
+        let insn_idx = insn_idx.map_or(InsnIdx(0), InsnIdx);
+        Err(Unsound { hole: KernelHole { insn_idx, ..self.hole }, why: Some(why.into()) })
     }
 }
 
@@ -37,11 +82,23 @@ impl VerifiedProgram {
     /// Why the program must not be run although the kernel accepts it. If the first walk does not
     /// decide this, the first call verifies the program again.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
-        self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
+        self.unsound().map(|unsound| unsound.hole)
+    }
+
+    /// The same for people, with what the second walk says.
+    pub fn why_not_to_run(&self) -> Option<String> {
+        self.unsound().map(|unsound| unsound.to_string())
+    }
+
+    fn unsound(&self) -> Option<Unsound> {
+        if let Some(hole) = self.walked.kernel_hole {
+            return Some(hole.into());
+        }
+        self.sound()?.as_ref().err().cloned()
     }
 
     /// The second walk; `None` if it is not needed.
-    fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, KernelHole>> {
+    fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, Unsound>> {
         let doubt = self.doubt()?;
         if let Some(known) = self.sound.get() {
             return Some(known);
