@@ -106,7 +106,7 @@ impl ProgImage {
             ctx_bytes: xlated.ctx_bytes() as usize,
             ctx_need: CtxNeed::new(xlated.ctx_bytes() as usize),
             linked,
-            code_bytes: code.as_ref().map_or(0, |code| code.bytes().len() as u64),
+            code_bytes: code.as_ref().map_or(0, |code| code.len_bytes() as u64),
             code,
             connected: Vec::new(),
             counters,
