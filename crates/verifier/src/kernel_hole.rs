@@ -97,9 +97,9 @@ impl fmt::Display for KernelHole {
     }
 }
 
-/// Where the walk first used an unsound rule, and the configuration of the walk.
+/// Where the walk first used an unsound rule, if it did, and the configuration of the walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
-    pub(crate) hole: KernelHole,
+    pub(crate) hole: Option<KernelHole>,
     pub(crate) config: Config,
 }

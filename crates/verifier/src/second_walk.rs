@@ -41,40 +41,61 @@ impl Doubt {
     /// The doubt about a program whose walk has been completed: it went by an unsound rule, or by
     /// rules of another kernel than the reference.
     pub(crate) fn of(config: &Config, hole: Option<KernelHole>) -> Option<Doubt> {
-        let behaviours = config.profile.behaviours.to_run();
-        let of_another = behaviours != config.profile.behaviours;
-        let other = KernelHole { insn_idx: InsnIdx(0), kind: HoleKind::OtherRules };
-        let hole = if of_another { other } else { hole? };
         let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..config.tuning };
-        let KernelProfile { helpers_end, attach_end, ctx_fields, words, .. } = config.profile;
+        let config = Config { log_level: 0, tuning, ..config.clone() };
+        let doubt = Doubt { hole, config };
+        (hole.is_some() || doubt.is_of_another_kernel()).then_some(doubt)
+    }
+
+    fn is_of_another_kernel(&self) -> bool {
+        let rules = &self.config.profile.behaviours;
+        rules.to_run() != *rules
+    }
+
+    /// The configuration of the second walk.
+    fn config_to_run(&self) -> Config {
+        let here = &self.config.profile;
         let profile = KernelProfile {
-            behaviours,
-            helpers_end,
-            attach_end,
-            ctx_fields,
-            words,
+            behaviours: here.behaviours.to_run(),
+            helpers_end: here.helpers_end,
+            attach_end: here.attach_end,
+            ctx_fields: here.ctx_fields,
+            words: here.words,
             ..KernelProfile::v6_18()
         };
-        Some(Doubt { hole, config: Config { log_level: 0, tuning, profile, ..config.clone() } })
+        Config { profile, ..self.config.clone() }
     }
 
     /// The program as verified by the second walk, or the unsound rule on which it relies.
     pub(crate) fn walked_again(&self, program: &Program) -> Result<Box<VerifiedProgram>, Unsound> {
-        let setup = Setup::new(program, &self.config, true, Trace::new(&self.config));
-        let (insn_idx, why) = match judge(setup).0.verdict {
-            Verdict::Accepted(sound) => {
+        let (insn_idx, why) = match walk(program, &self.config_to_run()) {
+            Ok(sound) => {
                 return match sound.walked.kernel_hole {
                     Some(hole) => Err(hole.into()),
                     None => Ok(sound),
                 };
             }
-            Verdict::Rejected(refused) => (refused.insn_idx, refused.message),
-            Verdict::Unsupported(what) | Verdict::Bug(what) => (None, what),
-            Verdict::OutOfMemory => (None, "their walk needs more memory".to_owned()),
+            Err(refused) => refused,
         };
-        let HoleKind::OtherRules = self.hole.kind else { return Err(self.hole.into()) };
-        let insn_idx = insn_idx.map_or(InsnIdx(0), InsnIdx);
-        Err(Unsound { hole: KernelHole { insn_idx, ..self.hole }, why: Some(why.into()) })
+        // A third walk tells whose fault it is.
+        if let Some(hole) = self.hole
+            && (!self.is_of_another_kernel() || walk(program, &self.config).is_err())
+        {
+            return Err(hole.into());
+        }
+        let hole = KernelHole { insn_idx, kind: HoleKind::OtherRules };
+        Err(Unsound { hole, why: Some(why.into()) })
+    }
+}
+
+/// A sound walk; or where it ends, and why.
+fn walk(program: &Program, config: &Config) -> Result<Box<VerifiedProgram>, (InsnIdx, String)> {
+    let setup = Setup::new(program, config, true, Trace::new(config));
+    match judge(setup).0.verdict {
+        Verdict::Accepted(sound) => Ok(sound),
+        Verdict::Rejected(it) => Err((InsnIdx(it.insn_idx.unwrap_or(0)), it.message)),
+        Verdict::Unsupported(what) | Verdict::Bug(what) => Err((InsnIdx(0), what)),
+        Verdict::OutOfMemory => Err((InsnIdx(0), "they need more memory".to_owned())),
     }
 }
 

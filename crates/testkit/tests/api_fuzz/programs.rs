@@ -21,6 +21,7 @@ pub(super) struct Source {
 /// Maps that the programs use: name, type, value size and entries.
 const MAPS: &[(&str, MapType, [u32; 3])] = &[
     ("array", MapType::Array, [4, 8, 4]),
+    ("one", MapType::Array, [4, 8, 1]),
     ("hash", MapType::Hash, [4, 8, 8]),
     ("wide", MapType::Hash, [4, 100, 3]),
     ("lru", MapType::LruHash, [4, 8, 4]),
@@ -92,11 +93,11 @@ const UNSAFE_TEXTS: &[(&str, &str)] = &[
         "*(u64 *)(r10 - 8) = 0\nr1 = 1000\nr2 = func[f_round]\nr3 = r10\nr3 += -8\nr4 = 0
         call bpf_loop\nr0 = 0\nexit
         f_round:\nr6 = *(u64 *)(r2 + 0)\nr7 = r6\nr7 += 1073741824\n*(u64 *)(r2 + 0) = r7
-        r1 = map_value[array]+0\nr1 += r6\n*(u64 *)(r1 + 0) = r6\nr0 = 0\nexit",
+        r1 = map_value[one]+0\nr1 += r6\n*(u64 *)(r1 + 0) = r6\nr0 = 0\nexit",
     ),
     (
         "left",
-        "call f_leaves\nr1 = map_value[array]+0\nr1 += r0\n*(u64 *)(r1 + 0) = r0\nr0 = 0\nexit
+        "call f_leaves\nr1 = map_value[one]+0\nr1 += r0\n*(u64 *)(r1 + 0) = r0\nr0 = 0\nexit
         f_leaves:\nr2 = map[jumps]\nr3 = 0\ncall bpf_tail_call\nr0 = 0\nexit",
     ),
     ("far", "r0 = 2147483640\nexit"),
