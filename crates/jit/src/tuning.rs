@@ -35,7 +35,7 @@ pub struct Tuning {
     pub sites: bool,
     /// How sites are implemented.
     pub poke: PokeMode,
-    /// Processor features to use.
+    /// Processor features to use. A runtime uses only those that the host has, too.
     pub cpu: CpuFeatures,
     /// Which passes run.
     pub passes: Passes,
@@ -81,6 +81,12 @@ impl CpuFeatures {
         };
         #[cfg(not(target_arch = "x86_64"))]
         CpuFeatures::default()
+    }
+
+    /// The features that both have.
+    pub fn and(self, other: CpuFeatures) -> CpuFeatures {
+        let (bmi2, movbe) = (self.bmi2 && other.bmi2, self.movbe && other.movbe);
+        CpuFeatures { bmi2, movbe, avx: self.avx && other.avx }
     }
 }
 

@@ -7,7 +7,8 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use crate::registered::Registered;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Functions that are called around `fork`, in the thread that forks.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub struct Hooks {
 }
 
 /// In order of registration: `before` is called in this order, the others in reverse.
-static HOOKS: [AtomicPtr<Hooks>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
+static HOOKS: Registered<Hooks> = Registered::new();
 
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -36,17 +37,9 @@ pub fn lose_code() {
     LOST.store(true, Ordering::Release);
 }
 
-/// Has `hooks` called at every `fork` from now on, unless they already are; there is room for all
-/// of this workspace.
+/// Has `hooks` called at every `fork` from now on, unless they already are.
 pub fn add_hooks(hooks: &'static Hooks) {
-    let this = std::ptr::from_ref(hooks).cast_mut();
-    let is_in = |place: &AtomicPtr<Hooks>| {
-        let set =
-            place.compare_exchange(std::ptr::null_mut(), this, Ordering::AcqRel, Ordering::Acquire);
-        set.is_ok() || set == Err(this)
-    };
-    let found = HOOKS.iter().any(is_in);
-    debug_assert!(found, "a place for all hooks");
+    HOOKS.add(hooks);
     watch();
 }
 
@@ -61,19 +54,14 @@ fn watch() {
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 
-fn hooks() -> impl DoubleEndedIterator<Item = &'static Hooks> {
-    // SAFETY: null, or the argument of an `add_hooks` call.
-    HOOKS.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
-}
-
 extern "C" fn prepare() {
-    hooks().for_each(|hooks| (hooks.before)());
+    HOOKS.iter().for_each(|hooks| (hooks.before)());
 }
 
 extern "C" fn parent() {
-    hooks().rev().for_each(|hooks| (hooks.in_parent)());
+    HOOKS.each_reversed(&mut |hooks| (hooks.in_parent)());
 }
 
 extern "C" fn child() {
-    hooks().rev().for_each(|hooks| (hooks.in_child)());
+    HOOKS.each_reversed(&mut |hooks| (hooks.in_child)());
 }

@@ -16,6 +16,7 @@ pub mod epoch;
 pub mod fork;
 mod mem;
 mod region;
+mod registered;
 pub mod spin;
 pub mod thread_word;
 mod unaligned;

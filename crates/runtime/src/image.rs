@@ -106,7 +106,7 @@ impl ProgImage {
             ctx_bytes: xlated.ctx_bytes() as usize,
             ctx_need: CtxNeed::new(xlated.ctx_bytes() as usize),
             linked,
-            code_bytes: code.as_ref().map_or(0, |code| code.bytes().len() as u64),
+            code_bytes: code.as_ref().map_or(0, |code| code.len_bytes() as u64),
             code,
             connected: Vec::new(),
             counters,
@@ -240,19 +240,30 @@ fn check_cpus(xlated: &Xlated, verified: u32, cpus: u32) -> Result<(), Error> {
     )))
 }
 
+/// The id of a called kfunc, and its index in the table.
+fn find_kfunc(program: &Program, insn: &skep_insn::Insn) -> Result<(u32, u32), Error> {
+    let (btf, id) = (program.kernel_btf.as_deref(), insn.imm as u32);
+    let missing = |what: String| Error::unsupported(format!("kfunc {what}"));
+    let Some(btf) = btf else { return Err(missing(id.to_string())) };
+    let func = skep_btf::TypeId(id);
+    let name = btf.ty(func).name();
+    // Those of modules have ids of their own.
+    let found = helper::find_kfunc(name).filter(|_| insn.off == 0);
+    let place = found.ok_or_else(|| missing(name.to_owned()))?;
+    let here = helper::KFUNCS[place].prototype;
+    // The verifier checked the arguments against the prototype in the BTF.
+    helper::compare_prototype(here, btf, func)
+        .map_err(|there| missing(format!("{name} as '{there}' instead of '{here}'")))?;
+    Ok((id, place as u32))
+}
+
 /// Checks that every called helper and kfunc exists; returns the kfuncs' ids and indices in the
 /// table.
 fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Error> {
     let mut kfuncs = Vec::new();
     for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
         if insn.src == BPF_PSEUDO_KFUNC_CALL {
-            let (btf, id) = (program.kernel_btf.as_deref(), insn.imm as u32);
-            let name = btf.map(|btf| btf.ty(skep_btf::TypeId(id)).name().to_owned());
-            let name = name.unwrap_or_else(|| id.to_string());
-            // Those of modules have ids of their own.
-            let found = helper::find_kfunc(&name).filter(|_| insn.off == 0);
-            let place = found.ok_or_else(|| Error::unsupported(format!("kfunc {name}")))?;
-            kfuncs.push((id, place as u32));
+            kfuncs.push(find_kfunc(program, insn)?);
             continue;
         }
         let engines_own = [HelperId::TailCall as i32, OwnHelper::Throw as i32].contains(&insn.imm);

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::code_view::CodeView;
 use crate::coverage::Coverage;
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
@@ -71,7 +72,13 @@ impl Instance {
     }
 
     /// Its machine code; `None` if it is interpreted.
-    pub fn machine_code(&self) -> Option<&MachineCode> {
+    pub fn machine_code(&self) -> Option<CodeView<'_>> {
+        self.placed_code().map(CodeView::new)
+    }
+
+    /// The same with its addresses, for this repository's tools.
+    #[doc(hidden)]
+    pub fn placed_code(&self) -> Option<&MachineCode> {
         self.image.code.as_ref()
     }
 

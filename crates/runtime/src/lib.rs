@@ -12,6 +12,7 @@
 
 mod atomics;
 mod callback;
+mod code_view;
 mod coverage;
 mod ctx;
 mod current;
@@ -36,6 +37,7 @@ mod stats;
 mod timer;
 mod trace;
 
+pub use code_view::CodeView;
 pub use coverage::{Coverage, FunctionRuns, InsnRuns};
 pub use ctx::{Ctx, Lent, takes_packet};
 pub use engine_choice::Engine;
@@ -49,7 +51,7 @@ pub use observer::Observer;
 pub use prog_info::ProgInfo;
 pub use run::{Interrupter, Redirect, Tunnel};
 pub use runtime::{LoadOptions, Options, Runtime};
-pub use skep_jit::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};
+pub use skep_jit::{CpuFeatures, Passes, PatchKind, PatchSite, PokeMode, Prologue, Symbol, Tuning};
 pub use skep_mem::epoch::THREADS_MAX;
 pub use skep_text::poke;
 pub use stats::{ClockError, ClockSource, HostClock, ProgStats, StatsGuard, StatsOptions};

@@ -15,7 +15,7 @@ use crate::shared::{MTU, Shared};
 use crate::stats::{Clock, ClockSource, Counted, StatsGuard, StatsOptions};
 use crate::{Error, THREADS_MAX};
 use skep_btf::Btf;
-use skep_jit::Tuning;
+use skep_jit::{CpuFeatures, Tuning};
 use skep_mem::Budget;
 use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
@@ -120,7 +120,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The kernel accepts the program although it is unsafe to run
+    /// The kernel accepts the program although it is unsafe to run, or it was verified with the
+    /// rules of another kernel and those of 6.18.44 do not allow it
     /// ([`ErrorKind::Unsafe`](crate::ErrorKind::Unsafe)); it uses a map that could not be created,
     /// belongs to another runtime, or differs from the one it was verified with; one of its prog
     /// arrays contains programs that it cannot call (`EINVAL`); it needs something that is not
@@ -135,10 +136,15 @@ impl Runtime {
         if !maps.is_of(self.registry()) {
             return Err(Error::input("the maps belong to another runtime").context(doing()));
         }
-        if let Some(hole) = program.kernel_hole() {
-            return Err(Error::unsafe_to_run(hole.to_string()).context(doing()));
+        if let Some(why) = program.why_not_to_run() {
+            return Err(Error::unsafe_to_run(why).context(doing()));
         }
-        let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
+        let tuning = Tuning {
+            fuel: options.fuel.is_some(),
+            // Insns that this processor does not have would kill the process.
+            cpu: options.tuning.cpu.and(CpuFeatures::host()),
+            ..options.tuning.clone()
+        };
         let image = || {
             let id = self.id();
             let checked = Checked::new(program, self.options.cpus)?;

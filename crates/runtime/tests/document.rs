@@ -50,6 +50,13 @@ Helpers and features that are only partially implemented:
 - `bpf_throw` works in every program in which the verifier allows it. The exception callback (if the
   program names none, one that returns the cookie) runs in place of the rest of the current main
   program, that is, the target of the last tail call.
+- A program that was verified with another kernel's rules (`Host::behaviours`, `--kernel`) runs if it
+  also passes those of 6.18.44, which the load checks, and runs as it was verified then. Otherwise
+  the load fails (`ErrorKind::Unsafe`): older kernels accept programs that write anywhere.
+- A kfunc is called only if its prototype in the kernel's BTF is the one that skep implements.
+- After `fork` in a process with several threads, a child must not use maps, contexts or runtimes that
+  another thread of the parent may have been using: a lock that was held then is never released, and
+  the child waits for ever. It may call `exec`, or create a `Runtime` of its own.
 - `skep run` gives a map without `max_entries` one element, as veristat does, since its loader would
   have set the size. `Runtime::create_maps` rejects it, as the kernel does.
 - Packets are linear; XDP has no fragments. A socket buffer has no socket, no metadata and no route:

@@ -224,7 +224,7 @@ fn flags_that_are_stale_or_gone_change_nothing() {
     let mut loaded = loaded(&[PLAIN, PLAIN], &options);
     // SAFETY: the runtime keeps the counters alive.
     let switches = |code: &MachineCode| unsafe { code.stats_switches() };
-    let entry = |at: usize| switches(loaded.all[at].machine_code().unwrap()).0.unwrap();
+    let entry = |at: usize| switches(loaded.all[at].placed_code().unwrap()).0.unwrap();
     let (first, second) = (entry(0), entry(1));
     let mut batch = Batch::new();
     batch.add(&first, true);

@@ -3,11 +3,11 @@
 
 pub use skep_runtime::map;
 pub use skep_runtime::{
-    ClockError, ClockSource, Coverage, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind,
+    ClockError, ClockSource, CodeView, Coverage, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind,
     FunctionRuns, HostClock, InsnRuns, Instance, Interrupter, Lent, LoadOptions, ObjectMaps,
-    Observer, Options, Passes, PokeMode, ProgInfo, ProgStats, Prologue, Redirect, RunResult,
-    Runtime, StatsGuard, StatsOptions, THREADS_MAX, Tuning, Tunnel, supported_helpers,
-    supported_kfuncs, takes_packet,
+    Observer, Options, Passes, PatchKind, PatchSite, PokeMode, ProgInfo, ProgStats, Prologue,
+    Redirect, RunResult, Runtime, StatsGuard, StatsOptions, Symbol, THREADS_MAX, Tuning, Tunnel,
+    supported_helpers, supported_kfuncs, takes_packet,
 };
 
 /// How running code is modified on this host.

@@ -61,6 +61,11 @@ impl MachineCode {
         self.image.bytes()
     }
 
+    /// Length of the code in bytes.
+    pub fn len_bytes(&self) -> usize {
+        self.image.text().len as usize
+    }
+
     /// Address of the host's entry point; see [`MachineCode::entry`].
     pub fn entry_address(&self) -> u64 {
         self.image.address() + u64::from(self.info.entry)

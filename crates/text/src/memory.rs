@@ -15,6 +15,8 @@
 //!    streams; if the host refuses that, only while no thread runs code
 //!    ([`epoch::may_replace_code`]).
 
+#![allow(unsafe_code)]
+
 use crate::pool::{Copied, Pool, Region, memfd_is_refused};
 use rustix::io::Errno;
 use skep_mem::fork::Hooks;
@@ -71,7 +73,9 @@ pub(crate) fn reach() -> Result<Range<u64>, Errno> {
 impl Memory {
     /// Before `fork`: a copy of all code, for the child.
     pub(crate) fn copy(&self) -> Result<Vec<Copied>, Errno> {
-        self.pools.iter().map(|share| share.pool.copy(share.fresh)).collect()
+        // SAFETY: `fresh` bytes of the pool were given away; `&self` is behind the text lock.
+        let copy = |share: &Share| unsafe { share.pool.copy(share.fresh) };
+        self.pools.iter().map(copy).collect()
     }
 
     /// In a child: puts its copy in place.

@@ -99,24 +99,31 @@ impl Pool {
         }
         let file = memory_file(len)?;
         let at = region.take(len).ok_or(Errno::NOMEM)?;
-        let writable = map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)?;
-        if let Err(errno) = seal_and_map_executable(&file, at, len) {
+        // SAFETY: at an address that the kernel chooses.
+        let writable = unsafe { map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)? };
+        // SAFETY: addresses of the region that no other pool has.
+        if let Err(errno) = unsafe { seal_and_map_executable(&file, at, len) } {
             // SAFETY: the mapping was made above, and its address is not known to others.
             unsafe { munmap(writable, len)? };
             return Err(errno);
         }
-        seal_mapping(writable, len);
-        seal_mapping(at, len);
+        for mapping in [writable, at] {
+            // SAFETY: made above, never unmapped.
+            unsafe { seal_mapping(mapping, len) };
+        }
         Ok(Pool { has_file, writable: writable.cast(), executable: at.cast(), len })
     }
 
     fn without_file(region: &mut Region, len: usize) -> Result<Pool, Errno> {
         let at = region.take(len).ok_or(Errno::NOMEM)?;
-        let (executable, writable) = map_twice((at, MapFlags::FIXED), len)?;
+        // SAFETY: addresses of the region that no other pool has.
+        let (executable, writable) = unsafe { map_twice((at, MapFlags::FIXED), len)? };
         for mapping in [executable, writable] {
-            // SAFETY: advice on the whole of our own mapping: invariant 3.
-            unsafe { madvise(mapping, len, Advice::LinuxDontFork)? };
-            seal_mapping(mapping, len);
+            // SAFETY: the whole of our own mapping, which is never unmapped. Advice: invariant 3.
+            unsafe {
+                madvise(mapping, len, Advice::LinuxDontFork)?;
+                seal_mapping(mapping, len);
+            }
         }
         let (writable, executable) = (writable.cast(), executable.cast());
         Ok(Pool { has_file: false, writable, executable, len })
@@ -124,15 +131,23 @@ impl Pool {
 
     /// A copy of the first `used` bytes, for a child about to be forked. It is made in advance,
     /// because the child must not see changes that the parent makes while the child starts.
-    pub(crate) fn copy(&self, used: usize) -> Result<Copied, Errno> {
-        // SAFETY: readable, at least `used` bytes long, and the caller holds the text lock, which
+    ///
+    /// # Safety
+    ///
+    /// The pool has that many bytes, and the caller holds the text lock.
+    pub(crate) unsafe fn copy(&self, used: usize) -> Result<Copied, Errno> {
+        // SAFETY: readable, and the caller guarantees the length, and holds the text lock, which
         // excludes writers.
         let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
         if !self.has_file {
             let (at, len) = ((ptr::null_mut(), MapFlags::empty()), self.len);
-            let (executable, writable) = map_twice(at, len)?;
-            // SAFETY: `used` bytes of memory that belongs to no one else.
-            unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used) };
+            // SAFETY: at an address that the kernel chooses. Then `used` bytes of memory that
+            // belongs to no one else.
+            let (executable, writable) = unsafe {
+                let (executable, writable) = map_twice(at, len)?;
+                ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used);
+                (executable, writable)
+            };
             return Ok(Copied::Mapped(Twice { executable, writable, len }));
         }
         let file = memory_file(self.len)?;
@@ -150,8 +165,11 @@ impl Pool {
         claim(executable, self.len)?;
         match copied {
             Copied::File(file) => {
-                map_writable(&file, (writable, MapFlags::FIXED), self.len)?;
-                seal_and_map_executable(&file, executable, self.len)?;
+                // SAFETY: addresses of this pool, reserved above.
+                unsafe {
+                    map_writable(&file, (writable, MapFlags::FIXED), self.len)?;
+                    seal_and_map_executable(&file, executable, self.len)?;
+                }
             }
             Copied::Mapped(twice) => {
                 // It no longer exists when both have been moved.
@@ -167,8 +185,10 @@ impl Pool {
                 }
             }
         }
-        seal_mapping(writable, self.len);
-        seal_mapping(executable, self.len);
+        for mapping in [writable, executable] {
+            // SAFETY: mapped above, never unmapped.
+            unsafe { seal_mapping(mapping, self.len) };
+        }
         Ok(())
     }
 }
@@ -207,26 +227,39 @@ fn memory_file(len: usize) -> Result<OwnedFd, Errno> {
     Ok(file)
 }
 
-fn map_writable(
+/// Maps a file for writing.
+///
+/// # Safety
+///
+/// With `MapFlags::FIXED`, the addresses are reserved for this mapping, and nothing is in them.
+unsafe fn map_writable(
     file: impl AsFd,
     (at, fixed): (*mut c_void, MapFlags),
     len: usize,
 ) -> Result<*mut c_void, Errno> {
     let writes = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new mapping at an address chosen by the kernel, or in place of one of the same
-    // pool.
+    // SAFETY: guaranteed by the caller.
     let at = unsafe { mmap(at, len, writes, MapFlags::SHARED | fixed, file, 0)? };
     // SAFETY: advice on the whole of our own mapping: invariant 3.
     unsafe { madvise(at, len, Advice::LinuxDontFork)? };
     Ok(at)
 }
 
-fn seal_and_map_executable(file: impl AsFd, at: *mut c_void, len: usize) -> Result<(), Errno> {
+/// Maps a file for execution, after which it cannot be mapped for writing.
+///
+/// # Safety
+///
+/// The addresses are reserved for this mapping, and nothing is in them.
+unsafe fn seal_and_map_executable(
+    file: impl AsFd,
+    at: *mut c_void,
+    len: usize,
+) -> Result<(), Errno> {
     let seals = SealFlags::FUTURE_WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
     fcntl_add_seals(&file, seals)?;
     let runs = ProtFlags::READ | ProtFlags::EXEC;
     let flags = MapFlags::SHARED | MapFlags::FIXED;
-    // SAFETY: the addresses belong to the region, where only this pool is.
+    // SAFETY: guaranteed by the caller.
     unsafe { mmap(at, len, runs, flags, &file, 0)? };
     // SAFETY: advice on the whole of our own mapping: invariant 3.
     unsafe { madvise(at, len, Advice::LinuxDontFork) }
@@ -234,23 +267,31 @@ fn seal_and_map_executable(file: impl AsFd, at: *mut c_void, len: usize) -> Resu
 
 /// Seals a mapping that is never unmapped, so that neither its protection nor its contents can be
 /// replaced. Older kernels do not support this, and nothing relies on it.
-fn seal_mapping(at: *mut c_void, len: usize) {
+///
+/// # Safety
+///
+/// The mapping is the caller's own, and lives as long as the process.
+unsafe fn seal_mapping(at: *mut c_void, len: usize) {
     /// The number on all 64-bit machines; the C library's table may be older.
     const MSEAL: libc::c_long = 462;
-    // SAFETY: changes no memory; the mapping is ours, and lives as long as the process.
+    // SAFETY: changes no memory; the rest is guaranteed by the caller.
     unsafe { libc::syscall(MSEAL, at, len, 0) };
 }
 
 /// Memory without a file that is mapped twice, for when `memfd` is denied: executable at `at`, or
 /// anywhere if that is null, and writable elsewhere. In this order, no rule against making memory
 /// executable (`PR_SET_MDWE`) is violated.
-fn map_twice(
+///
+/// # Safety
+///
+/// With `MapFlags::FIXED`, the addresses are reserved for this mapping, and nothing is in them.
+unsafe fn map_twice(
     (at, fixed): (*mut c_void, MapFlags),
     len: usize,
 ) -> Result<(*mut c_void, *mut c_void), Errno> {
     let runs = ProtFlags::READ | ProtFlags::EXEC;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;
-    // SAFETY: a new mapping at an address chosen by the kernel, or in place of our own.
+    // SAFETY: guaranteed by the caller.
     let executable = unsafe { mmap_anonymous(at, len, runs, flags)? };
     // SAFETY: an old length of 0 maps the same memory once more; its address is not known to
     // others.

@@ -172,6 +172,43 @@ impl Neighbours {
     }
 }
 
+/// Rules that do not matter to the memory safety of a run, and why. A runtime takes a program's
+/// word for these; all others must be those of 6.18.44, whose sound counterpart is known.
+#[rustfmt::skip]
+const HARMLESS: &[(&str, &str)] = &[
+    ("lsm_hooks_disabled", "only where a program attaches, and nothing is attached"),
+    ("file_alloc_hook", "only where a program attaches"),
+    ("syscalls_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("lsm_hooks_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("kprobes_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("tracepoints_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("struct_ops_awake", "only where a program attaches; one that sleeps has fewer rights"),
+    ("fmod_ret_tests", "only where a program attaches"),
+    ("targets_checked_first", "only which of two refusals is reported"),
+    ("fields_checked_first", "only which of two refusals is reported, or refuses dead insns"),
+    ("store_fields_checked_first", "only which of two refusals is reported, or refuses dead insns"),
+    ("kfuncs_in_raw_tp", "only who may call kfuncs; their arguments are checked all the same"),
+    ("no_kfuncs_at_tracepoints", "only who may call kfuncs"),
+    ("kfuncs_in_sock_ops", "only who may call kfuncs"),
+    ("keys_for_all", "only who may call kfuncs"),
+    ("scx_kfuncs_by_member", "only who may call kfuncs"),
+    ("scx_slots_by_member", "only who may call kfuncs"),
+];
+
+impl Behaviours {
+    /// The rules under which a program that was verified under these must pass before it is run
+    /// outside the kernel that has them: those of 6.18.44, except what is harmless.
+    pub fn to_run(&self) -> Behaviours {
+        let mut rules = Behaviours::reference();
+        for (name, _) in HARMLESS {
+            if let Some(holds) = self.get(name) {
+                rules.set(name, holds);
+            }
+        }
+        rules
+    }
+}
+
 impl Default for Behaviours {
     fn default() -> Behaviours {
         Behaviours::reference()
@@ -639,6 +676,21 @@ mod tests {
             let both = row.marks.contains(['+', '~', '?']) && row.marks.contains('.');
             assert!(both && row.marks.bytes().all(|it| b"+.-*~?".contains(&it)), "{}", row.name);
         }
+    }
+
+    #[test]
+    fn harmless_rules_exist_and_are_kept() {
+        for (name, why) in HARMLESS {
+            assert!(!why.is_empty(), "{name}");
+            let mut rules = Behaviours::reference();
+            let was = rules.get(name).unwrap_or_else(|| panic!("no rule {name}"));
+            rules.set(name, !was);
+            assert_eq!(rules.to_run(), rules, "{name}");
+        }
+        let mut rules = Behaviours::of_release("6.1.0-56-amd64");
+        assert!(!rules.to_run().no_kfuncs_at_tracepoints == !rules.no_kfuncs_at_tracepoints);
+        rules = rules.to_run();
+        assert!(rules.callbacks_converge && rules.to_run() == rules);
     }
 
     #[test]

@@ -11,6 +11,11 @@
 //! under sound rules (`Facts::sound`). If they refuse it, it relies on the unsound rule. They may
 //! be stricter than necessary, but never too weak. If they accept it, the insns of this second walk
 //! are run: the first walk may have removed insns as dead that a run reaches.
+//!
+//! The rules of other kernels (`Config::profile`) have holes of their own, which are not listed:
+//! 6.1 walks a callback once, 6.12 does not know that a tail call may end a function. A program that
+//! was verified under such rules is walked again under those of the reference
+//! ([`HoleKind::OtherRules`]).
 
 use crate::config::Config;
 use skep_insn::InsnIdx;
@@ -65,6 +70,8 @@ pub enum HoleKind {
     RefcountedObject,
     /// Packet slices of a dynptr argument of a global function stay valid when the packet moves.
     PacketSlice,
+    /// The program passes only under the rules of another kernel than the reference.
+    OtherRules,
 }
 
 impl fmt::Display for KernelHole {
@@ -81,6 +88,7 @@ impl fmt::Display for KernelHole {
             HoleKind::SliceSize => "a slice whose size was not compared",
             HoleKind::DynptrClones => "a clone of a dynptr that is no more",
             HoleKind::RefcountedObject => "an object that may be gone, taken for one that is held",
+            HoleKind::OtherRules => "the rules of Linux 6.18.44 do not allow it",
             HoleKind::PacketSlice => "a slice of a packet that may have moved",
             HoleKind::ForgottenReference => "memory that is held, and used when it no longer is",
             HoleKind::ForgottenFrame => "a stack pointer, taken for one of the entry function's",
@@ -89,9 +97,9 @@ impl fmt::Display for KernelHole {
     }
 }
 
-/// Where the walk first used an unsound rule, and the configuration of the walk.
+/// Where the walk first used an unsound rule, if it did, and the configuration of the walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
-    pub(crate) hole: KernelHole,
+    pub(crate) hole: Option<KernelHole>,
     pub(crate) config: Config,
 }

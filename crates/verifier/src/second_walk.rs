@@ -1,4 +1,5 @@
-//! The second walk, for programs whose first walk relied on an unsound rule of the kernel.
+//! The second walk, for programs whose first walk relied on an unsound rule of the kernel, or on the
+//! rules of another kernel than the reference.
 
 use crate::config::Config;
 use crate::env::{Env, Setup, Trace};
@@ -9,27 +10,92 @@ use crate::verified_program::VerifiedProgram;
 use crate::xlated::{NotSupported, Xlated};
 use skep_insn::InsnIdx;
 use skep_program::Program;
+use skep_uapi::KernelProfile;
+use std::fmt;
 use std::sync::Arc;
 
+/// Why a program that was verified must not be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Unsound {
+    hole: KernelHole,
+    /// What the second walk says.
+    why: Option<Box<str>>,
+}
+
+impl From<KernelHole> for Unsound {
+    fn from(hole: KernelHole) -> Unsound {
+        Unsound { hole, why: None }
+    }
+}
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Some(why) => write!(f, "{}: {why}", self.hole),
+            None => write!(f, "{}", self.hole),
+        }
+    }
+}
+
 impl Doubt {
-    /// The doubt about a program whose walk has been completed.
+    /// The doubt about a program whose walk has been completed: it went by an unsound rule, or by
+    /// rules of another kernel than the reference.
     pub(crate) fn of(config: &Config, hole: Option<KernelHole>) -> Option<Doubt> {
-        let hole = hole?;
         let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..config.tuning };
         let config = Config { log_level: 0, tuning, ..config.clone() };
-        Some(Doubt { hole, config })
+        let doubt = Doubt { hole, config };
+        (hole.is_some() || doubt.is_of_another_kernel()).then_some(doubt)
+    }
+
+    fn is_of_another_kernel(&self) -> bool {
+        let rules = &self.config.profile.behaviours;
+        rules.to_run() != *rules
+    }
+
+    /// The configuration of the second walk.
+    fn config_to_run(&self) -> Config {
+        let here = &self.config.profile;
+        let profile = KernelProfile {
+            behaviours: here.behaviours.to_run(),
+            helpers_end: here.helpers_end,
+            attach_end: here.attach_end,
+            ctx_fields: here.ctx_fields,
+            words: here.words,
+            ..KernelProfile::v6_18()
+        };
+        Config { profile, ..self.config.clone() }
     }
 
     /// The program as verified by the second walk, or the unsound rule on which it relies.
-    pub(crate) fn walked_again(
-        &self,
-        program: &Program,
-    ) -> Result<Box<VerifiedProgram>, KernelHole> {
-        let setup = Setup::new(program, &self.config, true, Trace::new(&self.config));
-        match judge(setup).0.verdict {
-            Verdict::Accepted(sound) => Ok(sound),
-            _ => Err(self.hole),
+    pub(crate) fn walked_again(&self, program: &Program) -> Result<Box<VerifiedProgram>, Unsound> {
+        let (insn_idx, why) = match walk(program, &self.config_to_run()) {
+            Ok(sound) => {
+                return match sound.walked.kernel_hole {
+                    Some(hole) => Err(hole.into()),
+                    None => Ok(sound),
+                };
+            }
+            Err(refused) => refused,
+        };
+        // A third walk tells whose fault it is.
+        if let Some(hole) = self.hole
+            && (!self.is_of_another_kernel() || walk(program, &self.config).is_err())
+        {
+            return Err(hole.into());
         }
+        let hole = KernelHole { insn_idx, kind: HoleKind::OtherRules };
+        Err(Unsound { hole, why: Some(why.into()) })
+    }
+}
+
+/// A sound walk; or where it ends, and why.
+fn walk(program: &Program, config: &Config) -> Result<Box<VerifiedProgram>, (InsnIdx, String)> {
+    let setup = Setup::new(program, config, true, Trace::new(config));
+    match judge(setup).0.verdict {
+        Verdict::Accepted(sound) => Ok(sound),
+        Verdict::Rejected(it) => Err((InsnIdx(it.insn_idx.unwrap_or(0)), it.message)),
+        Verdict::Unsupported(what) | Verdict::Bug(what) => Err((InsnIdx(0), what)),
+        Verdict::OutOfMemory => Err((InsnIdx(0), "they need more memory".to_owned())),
     }
 }
 
@@ -37,11 +103,23 @@ impl VerifiedProgram {
     /// Why the program must not be run although the kernel accepts it. If the first walk does not
     /// decide this, the first call verifies the program again.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
-        self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
+        self.unsound().map(|unsound| unsound.hole)
+    }
+
+    /// The same for people, with what the second walk says.
+    pub fn why_not_to_run(&self) -> Option<String> {
+        self.unsound().map(|unsound| unsound.to_string())
+    }
+
+    fn unsound(&self) -> Option<Unsound> {
+        if let Some(hole) = self.walked.kernel_hole {
+            return Some(hole.into());
+        }
+        self.sound()?.as_ref().err().cloned()
     }
 
     /// The second walk; `None` if it is not needed.
-    fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, KernelHole>> {
+    fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, Unsound>> {
         let doubt = self.doubt()?;
         if let Some(known) = self.sound.get() {
             return Some(known);

@@ -3,9 +3,9 @@
 //! The insns to run are created on demand: a caller that only wants a verdict does not pay for the
 //! rewrites, and a rewrite that is not modelled does not affect the verdict.
 
-use crate::KernelHole;
 use crate::fixup::{Walked, translate};
 use crate::kernel_hole::Doubt;
+use crate::second_walk::Unsound;
 use crate::xlated::{NotSupported, Xlated};
 use skep_program::Program;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ pub struct VerifiedProgram {
     doubt: Option<Doubt>,
     nr_cpu_ids: u32,
     /// The result of the second walk, under sound rules.
-    pub(crate) sound: OnceLock<Result<Box<VerifiedProgram>, KernelHole>>,
+    pub(crate) sound: OnceLock<Result<Box<VerifiedProgram>, Unsound>>,
     xlated: OnceLock<Result<Arc<Xlated>, NotSupported>>,
 }
 

@@ -5,8 +5,10 @@
 //! the root of `skep`, including those of other crates through `pub use`. Each item is described
 //! once, under the first path that leads to it; further paths refer to that one.
 //!
-//! Two rules are checked: no tuple of more than two in a public signature, because its parts would
-//! have no names; and no raw address as an argument or result of a safe function.
+//! Three rules are checked: no tuple of more than two in a public signature, because its parts would
+//! have no names; no raw address as an argument or result of a safe function, or in a field; and no
+//! type of this repository in a signature that has no name in `skep`: it is public all the same, and
+//! what it can do is not seen here.
 //!
 //! Items produced by our own macros are printed as they appear in the macro, with `$` names
 //! (`written`); for other macros, such as `bitflags!`, only the declared types with their members
@@ -91,12 +93,38 @@ mod tests {
     }
 
     #[test]
+    fn types_without_a_name_are_breaches() {
+        let other = "pub struct Code; pub mod a { pub struct B; impl super::Code { } }";
+        for (lib, breach) in [
+            ("pub fn f() -> skep_other::Code {}", Some("Code")),
+            ("pub use skep_other::Code; pub fn f() -> Code {}", None),
+            ("pub use skep_other as o; pub struct S { pub b: Option<skep_other::a::B> }", None),
+            ("pub use skep_other::Code; pub enum E { B(Vec<skep_other::a::B>) }", Some("B")),
+            (
+                "use skep_other::Code; pub struct S; impl S { pub fn f(&self) -> Code {} }",
+                Some("Code"),
+            ),
+            ("use skep_other::Code; pub struct S; impl S { fn f(&self) -> Code {} }", None),
+            ("pub fn f<T>(a: T) -> Vec<u8> {}", None),
+        ] {
+            let found = public(lib, other).breaches;
+            assert_eq!(found.len(), usize::from(breach.is_some()), "{lib}: {found:?}");
+            let named =
+                |f: &String| f.contains(&format!(": {} cannot", breach.unwrap_or_default()));
+            assert!(found.iter().all(named), "{found:?}");
+        }
+    }
+
+    #[test]
     fn long_tuples_and_addresses_are_breaches() {
         for (item, breach) in [
             ("pub fn f(a: (u8, u8)) {}", None),
             ("pub fn f(a: Option<&[(u8, u8, u8)]>) {}", Some("tuple")),
             ("pub struct S { pub a: (u8, u8, u8) }", Some("tuple")),
             ("pub struct S { a: (u8, u8, u8) }", None),
+            ("pub struct S { pub base: u64 }", Some("address")),
+            ("pub struct S { base: u64 }", None),
+            ("pub struct S { pub base: Vec<u8> }", None),
             ("pub trait T { fn f(&self) -> impl Fn((u8, u8, u8)); }", Some("tuple")),
             ("pub type T = Vec<(u8, u8, u8)>;", Some("tuple")),
             ("pub fn f() -> *const u8 {}", Some("address")),

@@ -124,7 +124,7 @@ impl Loaded {
         let targets = (1..SLOT_STATES).map(target).collect::<Result<_, String>>()?;
         let raw = [false, true].map(|on| {
             let mut batch = Batch::new();
-            for code in callers.iter().filter_map(Instance::machine_code) {
+            for code in callers.iter().filter_map(Instance::placed_code) {
                 let (entry, calls) = stats_switches(code);
                 entry.iter().chain(&calls).for_each(|switch| batch.add(switch, on));
             }
@@ -136,7 +136,7 @@ impl Loaded {
 }
 
 fn calls_tail(caller: &Instance) -> bool {
-    caller.machine_code().is_some_and(|code| !code.tail_call_sites().is_empty())
+    caller.placed_code().is_some_and(|code| !code.tail_call_sites().is_empty())
 }
 
 /// State shared by the threads and the caller. A sequence number is odd during a change.

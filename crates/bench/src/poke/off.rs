@@ -106,7 +106,7 @@ fn filler(bytes: u64) -> Result<BareCode, String> {
 
 /// Address of the program after the site.
 fn behind_site(instance: &Instance) -> Option<u64> {
-    Some(instance.machine_code()?.tail_entry().next_multiple_of(LINE))
+    Some(instance.placed_code()?.tail_entry().next_multiple_of(LINE))
 }
 
 /// Loads a program at an address, one line after the start of free space; elsewhere if that fails.

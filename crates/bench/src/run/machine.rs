@@ -175,7 +175,7 @@ fn placed<'a>(
 /// It is interpreted.
 pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, String> {
     let instance = instance.clone();
-    let code = instance.machine_code().ok_or("interpreted")?;
+    let code = instance.placed_code().ok_or("interpreted")?;
     // SAFETY: the program was verified; the runner keeps the instance and so the code (2).
     let entry = unsafe { code.entry() };
     Ok(runner(entry, data_of(kind), instance))

@@ -63,7 +63,7 @@ impl Names {
     pub(super) fn tell<'a>(instances: impl Iterator<Item = &'a Instance>) -> Names {
         let mut names = Names::default();
         for instance in instances {
-            let Some(code) = instance.machine_code() else { continue };
+            let Some(code) = instance.placed_code() else { continue };
             let image = elf_symbols(code, instance.name());
             let entry = Entry {
                 next: null_mut(),

@@ -31,7 +31,7 @@ pub(super) fn announce<'a>(
         let path = format!("/tmp/perf-{}.map", process::id());
         let lines: String = instances
             .clone()
-            .filter_map(|instance| Some(perf_map(instance.machine_code()?, instance.name())))
+            .filter_map(|instance| Some(perf_map(instance.placed_code()?, instance.name())))
             .collect();
         fs::write(&path, lines).map_err(|e| wrong(path.as_ref(), e))?;
     }
@@ -60,7 +60,7 @@ fn jitdump<'a>(
     file.write_all(&jitdump_header(moment))?;
     let mut index = 0;
     for instance in instances {
-        let Some(code) = instance.machine_code() else { continue };
+        let Some(code) = instance.placed_code() else { continue };
         file.write_all(&jitdump_records(code, instance.name(), moment, index))?;
         index += code.symbols().len() as u64;
     }

@@ -30,14 +30,13 @@ pub use retire_list::RetireList;
 
 use crate::barrier;
 use crate::fork::{self, Hooks};
+use crate::registered::Registered;
 use crate::thread_word;
 use protocol::{Epochs, IDLE, Slot};
 use rustix::io::Errno;
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
 use std::cell::Cell;
-use std::sync::atomic::{
-    self, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, fence,
-};
+use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
 /// Maximum number of threads that run programs at the same time, and of CPUs of a runtime.
 pub const THREADS_MAX: usize = 4096;
@@ -136,25 +135,15 @@ impl Watcher {
     };
 }
 
-/// The watchers. Lock-free: a child of `fork` could find a lock held by a thread that does not
-/// exist in it.
-static WATCHERS: [AtomicPtr<Watcher>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
+static WATCHERS: Registered<Watcher> = Registered::new();
 
-/// Adds `watcher`; there is room for all of this workspace.
+/// Adds `watcher`, unless it is there already.
 pub fn add_watcher(watcher: &'static Watcher) {
-    let this = std::ptr::from_ref(watcher).cast_mut();
-    let is_in = |place: &AtomicPtr<Watcher>| {
-        let set =
-            place.compare_exchange(std::ptr::null_mut(), this, Ordering::AcqRel, Ordering::Acquire);
-        set.is_ok() || set == Err(this)
-    };
-    let found = WATCHERS.iter().any(is_in);
-    debug_assert!(found, "a place for each watcher");
+    WATCHERS.add(watcher);
 }
 
 fn watchers() -> impl Iterator<Item = &'static Watcher> {
-    // SAFETY: null, or the argument of an `add_watcher` call.
-    WATCHERS.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
+    WATCHERS.iter()
 }
 
 /// A thread is in a run until this is dropped.

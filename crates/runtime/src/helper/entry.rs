@@ -48,9 +48,8 @@ impl Callbacks for MachineCallbacks {
                 unsafe { call_machine_code(func, args, (env, frames)) }
             };
             let r0 = current.call_back(call);
-            // SAFETY: with fuel, `env` belongs to the run; otherwise it is null.
-            let stopped = unsafe { env.as_ref() }.is_some_and(|env| env.stopped != 0);
-            (!stopped).then_some(r0)
+            // SAFETY: as above.
+            (!unsafe { run::is_stopped(env) }).then_some(r0)
         })?
     }
 }
@@ -251,10 +250,10 @@ macro_rules! own_helpers {
 
 /// Rows of the table of kfuncs.
 macro_rules! kfuncs {
-    ($($name:ident: $how:ident $f:path,)*) => {
+    ($($name:ident $prototype:literal: $how:ident $f:path,)*) => {
         &[$({
             let (body, entry) = $crate::helper::entry::entry!($how $f);
-            Kfunc { name: stringify!($name), body, entry }
+            Kfunc { name: stringify!($name), prototype: $prototype, body, entry }
         },)*]
     };
 }

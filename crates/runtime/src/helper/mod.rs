@@ -26,6 +26,7 @@ mod packet;
 mod packet_dynptr;
 mod printk;
 mod probe;
+mod prototype;
 mod redirect;
 mod ring;
 mod skb;
@@ -43,6 +44,7 @@ mod tunnel;
 pub(crate) use call::call_machine_code;
 pub(crate) use entry::{call_interpreted, direct_lookup, direct_update, release_held};
 
+pub(crate) use prototype::compare as compare_prototype;
 use skep_uapi::helper::HelperId;
 use skep_verifier::{INLINED_HELPERS, OwnHelper};
 use table::Helper;

@@ -216,13 +216,13 @@ pub(crate) trait MapKind: Send + Sync {
 
 /// Values stored contiguously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DirectValues {
+pub(crate) struct DirectValues {
     /// Address of value 0.
-    pub base: u64,
+    pub(crate) base: u64,
     /// Distance between values, in bytes.
-    pub stride: u32,
+    pub(crate) stride: u32,
     /// Number of values.
-    pub count: u32,
+    pub(crate) count: u32,
 }
 
 impl Map {

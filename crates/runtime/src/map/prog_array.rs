@@ -10,6 +10,8 @@
 //!
 //! Kernel: `prog_array_map_ops` (6.18).
 
+#![allow(unsafe_code)]
+
 use super::ctx_need::CtxNeed;
 use super::prog_owner::ProgOwner;
 use super::registry::Registry;
@@ -107,7 +109,9 @@ impl ProgArray {
         is_mine: impl Fn(u32) -> bool,
     ) -> Result<(), poke::Error> {
         let held = |index| self.target(index).and_then(|held| held.tail_target());
-        self.direct().add(code, is_mine, held)
+        // SAFETY: the code is new, and disconnected when it is dropped, which is when no one runs
+        // it. Slots hold compatible programs (`claim`), which are retired when replaced.
+        unsafe { self.direct().add(code, is_mine, held) }
     }
 
     /// Removes the calls of a program that is being freed.
@@ -145,7 +149,8 @@ impl ProgArray {
         }
         let holds_code = held.and_then(|held| held.tail_target()).is_some();
         let target = new.as_ref().and_then(|new| new.tail_target());
-        if let Err(why) = direct.point(index, (holds_code, target.as_ref())) {
+        // SAFETY: the slot holds `held`; `new` is compatible (`claim`), and retired when replaced.
+        if let Err(why) = unsafe { direct.point(index, (holds_code, target.as_ref())) } {
             drop(direct);
             // A thread may be executing it.
             new.into_iter().for_each(|new| self.slots.retire(new));

@@ -117,6 +117,17 @@ pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
     }
 }
 
+/// Whether the run is marked as stopped.
+///
+/// # Safety
+///
+/// `env` belongs to the calling run, or is null.
+pub(crate) unsafe fn is_stopped(env: *const RunEnv) -> bool {
+    // SAFETY: guaranteed by the caller. There is no reference to the whole, since other threads
+    // write `interrupt`.
+    !env.is_null() && unsafe { (*env).stopped } != 0
+}
+
 /// Whether the run was interrupted; if so, it is stopped when the calling helper returns.
 ///
 /// # Safety

@@ -205,7 +205,7 @@ fn storm_of(mode: PokeMode, rounds: u64) {
         runs: (0..rounds + 101).map(|_| AtomicU64::new(0)).collect(),
     };
     let (main, watch) = (&storm.loaded.main, Watch::start());
-    let sites = main.machine_code().unwrap().tail_call_sites().len();
+    let sites = main.placed_code().unwrap().tail_call_sites().len();
     assert_eq!(sites, usize::from(patches));
     let _counted = main.enable_stats(every(3)).unwrap();
     // Programs that are counted from their first run on, and kept.
@@ -755,7 +755,7 @@ mod child {
     fn attacks_without_membarrier() {
         refuse(&[libc::SYS_membarrier]);
         let loaded = Loaded::with(PokeMode::Flag);
-        attack(loaded.main.machine_code().unwrap().address());
+        attack(loaded.main.placed_code().unwrap().address());
         assert_eq!(loaded.run(), 7);
         no_memory_is_writable_and_executable();
     }
@@ -767,7 +767,7 @@ mod child {
     fn attacks_without_memfd() {
         refuse(&[libc::SYS_memfd_create]);
         let loaded = Loaded::with(PokeMode::Flag);
-        let at = loaded.main.machine_code().unwrap().address();
+        let at = loaded.main.placed_code().unwrap().address();
         let attack_all = || {
             assert_eq!(loaded.run(), 7);
             match mseal_is_there() {

@@ -236,7 +236,8 @@ impl Called {
 
     fn calls(&self) -> DirectCalls {
         let mut calls = DirectCalls::default();
-        calls.add(&self.code, |_| true, |_| None).unwrap();
+        // SAFETY: a model: it has no code.
+        unsafe { calls.add(&self.code, |_| true, |_| None) }.unwrap();
         calls
     }
 }
@@ -256,7 +257,8 @@ fn a_call_is_installed_and_removed(install: Install) {
     let mut send = Batch::new();
     send.retarget(&called.code.jump, target);
     match install {
-        Install::Right => calls.point(0, (false, Some(target))).unwrap(),
+        // SAFETY: as above.
+        Install::Right => unsafe { calls.point(0, (false, Some(target))) }.unwrap(),
         Install::OneBatch => {
             flip.retarget(&called.code.jump, target);
             flip.commit().unwrap();
@@ -266,7 +268,8 @@ fn a_call_is_installed_and_removed(install: Install) {
             send.commit().unwrap();
         }
     }
-    calls.point(0, (true, None)).unwrap();
+    // SAFETY: as above.
+    unsafe { calls.point(0, (true, None)) }.unwrap();
     if called.threads.is_free_now() {
         called.programs.free(1);
     }
@@ -289,7 +292,8 @@ fn a_call_is_retargeted(waits: bool) {
         thread::spawn(move || called.run())
     };
     let calls = called.calls();
-    calls.point(0, (true, Some(&called.programs.targets[1]))).unwrap();
+    // SAFETY: as above.
+    unsafe { calls.point(0, (true, Some(&called.programs.targets[1]))) }.unwrap();
     // The incorrect variant frees it without waiting for runs.
     if !waits || called.threads.is_free_now() {
         called.programs.free(0);

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod frames;
+mod other_kernels;
 mod other_maps;
 mod readers;
 

@@ -3,8 +3,9 @@
 use super::maps;
 use super::random::Random;
 use super::world::{RuntimeAndMaps, World, keep, lock, share};
-use skep::runtime::{ClockSource, Ctx, Engine, HostClock, LoadOptions, Options, PokeMode, Runtime};
-use skep::runtime::{StatsOptions, Tuning, supported_helpers, supported_kfuncs, takes_packet};
+use skep::runtime::{ClockSource, CpuFeatures, Ctx, Engine, HostClock, LoadOptions, Options};
+use skep::runtime::{Passes, PokeMode, Prologue, Runtime, StatsOptions, Tuning};
+use skep::runtime::{supported_helpers, supported_kfuncs, takes_packet};
 use skep::uapi::ProgType;
 use skep_testkit::forked::forked;
 use std::cell::RefCell;
@@ -94,6 +95,29 @@ fn new_maps(world: &mut World<'_>) {
     keep(&mut world.random, &mut world.made, RuntimeAndMaps { source, runtime, maps });
 }
 
+/// Any options of a compilation; the processor need not have the features.
+fn tuning(random: &mut Random) -> Tuning {
+    let mut tuning = Tuning::default();
+    if random.one_in(4) {
+        tuning.poke = PokeMode::Flag;
+    }
+    if random.one_in(4) {
+        tuning.prologue = Prologue::Full;
+    }
+    tuning.sites = !random.one_in(4);
+    if random.one_in(2) {
+        tuning.cpu =
+            CpuFeatures { bmi2: random.one_in(2), movbe: random.one_in(2), avx: random.one_in(2) };
+    }
+    let off = [0, 2, 16][random.below(3)];
+    for name in Passes::NAMES {
+        if off > 0 && random.one_in(off) {
+            tuning.passes.by_name(name).into_iter().for_each(|pass| *pass = false);
+        }
+    }
+    tuning
+}
+
 /// Mostly with the maps of the same object and runtime.
 fn load(world: &mut World<'_>) {
     if world.made.is_empty() {
@@ -110,13 +134,9 @@ fn load(world: &mut World<'_>) {
     };
     let Some(program) = world.random.of(&world.sources[source].programs) else { return };
     let random = &mut world.random;
-    let mut tuning = Tuning::default();
-    if random.one_in(4) {
-        tuning.poke = PokeMode::Flag;
-    }
     let options = LoadOptions {
         engine: if random.one_in(3) { Engine::Interpreter } else { Engine::MachineCode },
-        tuning,
+        tuning: tuning(random),
         fuel: (!random.one_in(4)).then(|| random.number().min(1 << 12)),
         coverage: random.one_in(4),
     };
@@ -171,6 +191,7 @@ fn ask(world: &mut World<'_>) {
     if let Some(instance) = world.instance() {
         let _ = (instance.stats(), instance.try_stats(), instance.info(), instance.ctx_bytes());
         let _ = instance.machine_code().map(|code| (code.bytes(), code.patch_sites()));
+        let _ = instance.machine_code().map(|code| (code.symbols(), code.len_bytes()));
         let _ = format!("{instance:?}");
     }
     let Some(runtime) = world.runtime() else { return };

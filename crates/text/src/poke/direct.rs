@@ -33,7 +33,17 @@ struct Call {
 impl DirectCalls {
     /// Adds the calls of a program that has not run, through the maps that `is_mine` picks;
     /// `target` is what a slot holds.
-    pub fn add(
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; none of the calls is added then.
+    ///
+    /// # Safety
+    ///
+    /// No thread runs the program before this returns, nor after it was removed. What `target`
+    /// returns, the program may tail call, and it is what [`DirectCalls::point`] would be given: it
+    /// exists until the slot has been pointed elsewhere and all runs of that time have ended.
+    pub unsafe fn add(
         &mut self,
         code: &MachineCode,
         is_mine: impl Fn(u32) -> bool,
@@ -41,8 +51,8 @@ impl DirectCalls {
     ) -> Result<(), Error> {
         let caller = code.address();
         let mut batch = Batch::new();
-        // SAFETY: calls are vacant, or go to the contents of their slot, which machine code may
-        // tail call and which are kept until no thread can (invariants 1 to 3).
+        // SAFETY: calls are vacant, or go to the contents of their slot: the contracts of this
+        // function and of `point` (invariants 1 to 3).
         let calls = unsafe { code.tail_calls() };
         for TailCall { map, index, vacant, jump } in calls {
             if !is_mine(map) {
@@ -73,7 +83,21 @@ impl DirectCalls {
     /// Sends all calls through a slot, which holds something now if `held`, to `target`. When it
     /// returns no thread calls what the slot holds now, unless it fails: then all calls are as they
     /// were, but a thread may have entered `target`.
-    pub fn point(&self, index: u32, (held, target): (bool, Option<&Target>)) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    ///
+    /// # Safety
+    ///
+    /// `held` is true if the slot holds something. All programs that were added may tail call
+    /// `target`, which exists until the slot has been pointed elsewhere and all runs of that time
+    /// have ended.
+    pub unsafe fn point(
+        &self,
+        index: u32,
+        (held, target): (bool, Option<&Target>),
+    ) -> Result<(), Error> {
         let Some(calls) = self.0.get(&index) else { return Ok(()) };
         let mut batch = Batch::new();
         let Some(target) = target else {

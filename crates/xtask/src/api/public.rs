@@ -7,6 +7,8 @@ use super::{macros, rules};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Fields, ImplItem, Item, ItemImpl, TraitItem, Type, Visibility};
 
+const UNNAMED: &str = "re-export it, or return something else";
+
 /// The lines of the snapshot, in order, and violated rules.
 #[derive(Default)]
 pub(super) struct Public {
@@ -14,14 +16,25 @@ pub(super) struct Public {
     pub(super) breaches: Vec<String>,
 }
 
+/// An `impl` block, and the module that it is in.
+#[derive(Clone)]
+struct Block<'a> {
+    of: &'a ItemImpl,
+    place: Place,
+}
+
 struct Walk<'a> {
     crates: &'a Crates,
     /// The `impl` blocks of types.
-    impls: BTreeMap<(Place, usize), Vec<&'a ItemImpl>>,
+    impls: BTreeMap<(Place, usize), Vec<Block<'a>>>,
     /// Lines for types from macros, to be prefixed with the type's path.
     written: BTreeMap<(Place, usize), Vec<String>>,
     /// The first path to each item and module.
     seen: BTreeMap<Target, String>,
+    /// The module of what is being described.
+    here: Place,
+    /// Types in signatures: where they are, and what they are.
+    used: Vec<(String, Target)>,
     found: Public,
 }
 
@@ -32,6 +45,8 @@ impl Public {
             impls: BTreeMap::new(),
             written: BTreeMap::new(),
             seen: BTreeMap::new(),
+            here: (name.to_owned(), 0),
+            used: Vec::new(),
             found: Public::default(),
         };
         let mut macros = Macros::default();
@@ -44,6 +59,7 @@ impl Public {
             walk.collect_written(name, &macros);
         }
         walk.module(name, &(name.to_owned(), 0));
+        walk.find_unnamed();
         walk.found.lines.sort();
         walk.found.lines.dedup();
         walk.found
@@ -56,13 +72,14 @@ impl Public {
 
 impl<'a> Walk<'a> {
     fn collect_impls(&mut self, name: &str) {
-        for place in self.crates.places(name) {
-            for item in &self.crates.module(&place).items {
+        for from in self.crates.places(name) {
+            for item in &self.crates.module(&from).items {
                 let Item::Impl(block) = item else { continue };
                 let Some(path) = path_of(&block.self_ty) else { continue };
-                for target in self.crates.find(&place, &path, 0) {
+                for target in self.crates.find(&from, &path, 0) {
                     if let Target::Item(place, number) = target {
-                        self.impls.entry((place, number)).or_default().push(block);
+                        let at = self.impls.entry((place, number)).or_default();
+                        at.push(Block { of: block, place: from.clone() });
                     }
                 }
             }
@@ -144,6 +161,7 @@ impl<'a> Walk<'a> {
                 let crates = self.crates;
                 let item = &crates.module(place).items[*number];
                 let impls = self.impls.get(&(place.clone(), *number)).cloned().unwrap_or_default();
+                self.here.clone_from(place);
                 self.item(path, item, &impls);
                 let written = self.written.get(&(place.clone(), *number)).into_iter().flatten();
                 self.found.lines.extend(written.map(|line| format!("{path}{line}")));
@@ -152,7 +170,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn item(&mut self, path: &str, item: &Item, impls: &[&ItemImpl]) {
+    fn item(&mut self, path: &str, item: &Item, blocks: &[Block<'a>]) {
+        let impls: Vec<&ItemImpl> = blocks.iter().map(|block| block.of).collect();
+        let impls = &*impls;
         let mut head = String::new();
         match item {
             Item::Const(item) => self.typed(&format!("{path}: const {}", text(&item.ty)), &item.ty),
@@ -174,10 +194,10 @@ impl<'a> Walk<'a> {
                     format!("{path}{}: enum{}", text(&item.generics), derives(&item.attrs, impls));
                 for variant in &item.variants {
                     if matches!(variant.fields, Fields::Named(_) | Fields::Unnamed(_)) {
-                        variant
-                            .fields
-                            .iter()
-                            .for_each(|field| self.rule(path, rules::of_type(&field.ty)));
+                        variant.fields.iter().for_each(|field| {
+                            self.rule(path, rules::of_type(&field.ty));
+                            self.uses(path, rules::types_of_type(&field.ty));
+                        });
                     }
                     let bare = syn::Variant {
                         attrs: Vec::new(),
@@ -206,10 +226,30 @@ impl<'a> Walk<'a> {
         if !head.is_empty() {
             self.found.lines.push(head);
         }
-        impls
-            .iter()
-            .filter(|block| block.trait_.is_none())
-            .for_each(|block| self.block(path, block));
+        for block in blocks.iter().filter(|block| block.of.trait_.is_none()) {
+            self.here.clone_from(&block.place);
+            self.block(path, block.of);
+        }
+    }
+
+    /// Types that a caller gets, but cannot name.
+    fn find_unnamed(&mut self) {
+        for (at, target) in std::mem::take(&mut self.used) {
+            let Target::Item(place, number) = &target else { continue };
+            let name = name_of(&self.crates.module(place).items[*number]);
+            if let Some(name) = name.filter(|_| !self.seen.contains_key(&target)) {
+                let breach = format!("{at}: {name} cannot be named from here: {UNNAMED}");
+                self.found.breaches.push(breach);
+            }
+        }
+    }
+
+    /// Notes the types in what is being described.
+    fn uses(&mut self, at: &str, paths: Vec<Vec<String>>) {
+        for path in paths {
+            let found = self.crates.find(&self.here, &path, 0);
+            self.used.extend(found.into_iter().map(|target| (at.to_owned(), target)));
+        }
     }
 
     fn trait_member(&mut self, path: &str, member: &TraitItem) {
@@ -258,6 +298,7 @@ impl<'a> Walk<'a> {
             }
             let name = field.ident.as_ref().map_or(number.to_string(), ToString::to_string);
             self.typed(&format!("{path}.{name}: {}", text(&field.ty)), &field.ty);
+            self.rule(&format!("{path}.{name}"), rules::of_field(&name, &field.ty));
         }
         if hidden {
             *head = head.replacen(": struct", ": struct { .. }", 1);
@@ -266,6 +307,7 @@ impl<'a> Walk<'a> {
 
     fn function(&mut self, path: &str, signature: &syn::Signature, name: usize) {
         self.rule(path, rules::of_signature(signature));
+        self.uses(path, rules::types_of_signature(signature));
         let words = text(signature);
         let (before, after) = words.split_once("fn ").unwrap_or(("", &words));
         self.found.lines.push(format!("{path}{} {before}", &after[name..]).trim_end().to_owned());
@@ -273,6 +315,7 @@ impl<'a> Walk<'a> {
 
     fn typed(&mut self, line: &str, ty: &Type) {
         self.rule(line, rules::of_type(ty));
+        self.uses(line, rules::types_of_type(ty));
         self.found.lines.push(line.to_owned());
     }
 

@@ -1,4 +1,4 @@
-//! Rules for public signatures: no long tuples, no raw addresses.
+//! Rules for public signatures: no long tuples, no raw addresses; and the types in them.
 
 use syn::visit::{self, Visit};
 use syn::{FnArg, ReturnType, Signature, Type};
@@ -27,6 +27,36 @@ pub(super) fn of_type(ty: &Type) -> Option<&'static str> {
         (true, _) => Some(LONG_TUPLE),
         (_, true) => Some(ADDRESS),
         _ => None,
+    }
+}
+
+/// The rule that the name and type of a field violate, if any.
+pub(super) fn of_field(name: &str, ty: &Type) -> Option<&'static str> {
+    (says_address(name) && is_number(ty)).then_some(ADDRESS)
+}
+
+/// The paths of the types in a signature.
+pub(super) fn types_of_signature(signature: &Signature) -> Vec<Vec<String>> {
+    let mut seen = Types::default();
+    seen.visit_signature(signature);
+    seen.0
+}
+
+/// The paths of the types in a type.
+pub(super) fn types_of_type(ty: &Type) -> Vec<Vec<String>> {
+    let mut seen = Types::default();
+    seen.visit_type(ty);
+    seen.0
+}
+
+#[derive(Default)]
+struct Types(Vec<Vec<String>>);
+
+impl<'ast> Visit<'ast> for Types {
+    fn visit_type_path(&mut self, ty: &'ast syn::TypePath) {
+        let names = ty.path.segments.iter().map(|segment| segment.ident.to_string());
+        self.0.push(names.collect());
+        visit::visit_type_path(self, ty);
     }
 }
 
@@ -67,7 +97,7 @@ fn is_named_address(name: &str, output: &ReturnType) -> bool {
 }
 
 fn says_address(name: &str) -> bool {
-    name.split('_').any(|word| ["addr", "address", "ptr", "pointer"].contains(&word))
+    name.split('_').any(|word| ["addr", "address", "base", "ptr", "pointer"].contains(&word))
 }
 
 fn is_number(ty: &Type) -> bool {
