@@ -89,7 +89,7 @@ fn argument(text: &str, off: i64) -> Option<String> {
 
 /// The pointer that an access at a place goes through: `eth` of `eth->type`, if it is the only one.
 pub(crate) fn accessed_at(spot: &SourceSpot) -> Option<String> {
-    let at = usize::try_from(spot.column).ok()?.checked_sub(1)?;
+    let at = usize::try_from(spot.column?.get()).ok()?.checked_sub(1)?;
     let (before, after) = spot.text.split_at_checked(at)?;
     let is_path = |c: char| is_of_name(c) || "->.".contains(c);
     let start = before.trim_end_matches(is_path).len();
