@@ -30,7 +30,7 @@ pub(super) fn of_type(ty: &Type) -> Option<&'static str> {
     }
 }
 
-const LONG_TUPLE: &str = "a tuple of more than two: a struct gives its parts names";
+pub(super) const LONG_TUPLE: &str = "a tuple of more than two: a struct gives its parts names";
 const ADDRESS: &str = "a raw address in what is safe to call: a handle, or an `unsafe fn`";
 
 #[derive(Default)]
