@@ -253,7 +253,14 @@ mod tests {
                 rule: "rule".into(),
                 message: "no way".into(),
                 insn_idx: None,
-                at: Some(SourceSpot { file: "a.c".into(), line: 7, column: 1, text: "".into() }),
+                at: Some(SourceSpot {
+                    file: "a.c".into(),
+                    line: 7,
+                    column: std::num::NonZeroU32::new(1),
+                    text: "".into(),
+                }),
+                decided_by: None,
+                advice: None,
             }),
         };
         let row = |&(prog, cells): &(&str, [CellVerdict; 3])| MatrixRow {

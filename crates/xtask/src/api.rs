@@ -6,7 +6,8 @@
 //! once, under the first path that leads to it; further paths refer to that one.
 //!
 //! Three rules are checked: no tuple of more than two in a public signature, because its parts would
-//! have no names; no raw address as an argument or result of a safe function, or in a field; and no
+//! have no names (in all published crates); no raw address as an argument or result of a safe
+//! function, or in a field (in what `skep` hands out: the crates below it deal in addresses); and no
 //! type of this repository in a signature that has no name in `skep`: it is public all the same, and
 //! what it can do is not seen here.
 //!
@@ -38,7 +39,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let public = Public::of("skep", &Crates::read(&crate::root())?);
+    let crates = Crates::read(&crate::root())?;
+    let mut public = Public::of("skep", &crates);
+    public.breaches.extend(long_tuples(&crates)?);
     for breach in &public.breaches {
         println!("{breach}");
     }
@@ -55,6 +58,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         println!("the public API is not what {PAGE} says: `cargo xtask api` writes it anew");
     }
     Ok(if changed.is_empty() { public.breaches.is_empty().into() } else { Ended::Failed })
+}
+
+/// The long tuples of the published crates that `skep` does not hand out.
+fn long_tuples(crates: &Crates) -> std::io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for name in crates.names().filter(|name| *name != "skep") {
+        let folder = name.strip_prefix("skep_").unwrap_or(name);
+        let manifest = crate::root().join("crates").join(folder).join("Cargo.toml");
+        if !std::fs::read_to_string(manifest)?.lines().any(|line| line == "publish = false") {
+            let breaches = Public::of(name, crates).breaches.into_iter();
+            found.extend(breaches.filter(|breach| breach.contains(rules::LONG_TUPLE)));
+        }
+    }
+    Ok(found)
 }
 
 /// Lines of each text that are not in the other.

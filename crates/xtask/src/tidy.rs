@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: checks of the source tree for rules of the house. Also a test.
 //!
 //! Each message says what to do instead. Exceptions for sizes are listed in `tidy-exceptions.toml`,
-//! which may only shrink.
+//! tuple parameters are counted in `tidy-tuples.toml`; both may only shrink.
 
 mod crates;
 mod documents;
@@ -14,6 +14,7 @@ mod rejects;
 mod sizes;
 mod sources;
 mod tree;
+mod tuples;
 mod versions;
 mod wrap;
 
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         sizes::shrink(&root, &files)?;
         rejects::shrink(&root, &files)?;
         layers::shrink(&root, &files)?;
+        tuples::shrink(&root, &files)?;
         generated::write(&root, &files)?;
         files = read_tree(&root)?;
     }
@@ -58,7 +60,7 @@ fn check(root: &Path, files: &[File]) -> Breaches {
     let mut breaches = Breaches::new();
     crates::check(files, &mut breaches);
     crates::check_list(files, &mut breaches);
-    crates::check_internal(files, &mut breaches);
+    crates::check_published(files, &mut breaches);
     manifests::check(files, &mut breaches);
     sources::check(files, &mut breaches);
     versions::check(files, &mut breaches);
@@ -66,6 +68,7 @@ fn check(root: &Path, files: &[File]) -> Breaches {
     documents::check(root, files, &mut breaches);
     rejects::check(root, files, &mut breaches);
     layers::check(root, files, &mut breaches);
+    tuples::check(root, files, &mut breaches);
     generated::check(files, &mut breaches);
     breaches
 }

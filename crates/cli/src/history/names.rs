@@ -222,6 +222,7 @@ mod tests {
             ("x = a->b;", 90, None),
             ("", 0, None),
         ] {
+            let column = std::num::NonZeroU32::new(column);
             let spot = SourceSpot { file: "f.c".into(), line: 1, column, text: text.into() };
             assert_eq!(accessed_at(&spot).as_deref(), name, "{text}");
         }

@@ -60,7 +60,7 @@ impl<'ast> Visit<'ast> for Types {
     }
 }
 
-const LONG_TUPLE: &str = "a tuple of more than two: a struct gives its parts names";
+pub(super) const LONG_TUPLE: &str = "a tuple of more than two: a struct gives its parts names";
 const ADDRESS: &str = "a raw address in what is safe to call: a handle, or an `unsafe fn`";
 
 #[derive(Default)]

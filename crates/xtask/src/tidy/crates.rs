@@ -184,23 +184,32 @@ fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) 
     }
 }
 
-/// ARCHITECTURE.md names exactly the crates that are not published.
-pub(super) fn check_internal(files: &[File], breaches: &mut Breaches) {
-    let mut internal: Vec<&str> = files
-        .iter()
-        .filter(|file| file.text.lines().any(|line| line == "publish = false"))
-        .filter_map(|file| file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml"))
-        .collect();
-    internal.sort_unstable();
+/// ARCHITECTURE.md names exactly the crates that are not published, and exactly those that are
+/// published because `skep` and `cli` need them.
+pub(super) fn check_published(files: &[File], breaches: &mut Breaches) {
+    let manifests = files.iter().filter_map(|file| {
+        let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+        Some((name, file.text.lines().any(|line| line == "publish = false")))
+    });
+    let (mut internal, mut helpers) = (Vec::new(), Vec::new());
+    for (name, is_internal) in manifests.filter(|(name, _)| !["skep", "cli"].contains(name)) {
+        if is_internal { internal.push(name) } else { helpers.push(name) }
+    }
     let Some(document) = files.iter().find(|file| file.path == "ARCHITECTURE.md") else { return };
     let text = document.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = text.split(". ").find(|s| s.contains("are internal (`publish = false`)"));
-    let mut named: Vec<&str> = sentence.unwrap_or_default().split('`').skip(1).step_by(2).collect();
-    named.retain(|name| !name.contains(' '));
-    named.sort_unstable();
-    if named != internal {
-        let (named, internal) = (named.join(", "), internal.join(", "));
-        breaches.push(format!("ARCHITECTURE.md: internal are {internal}, it says {named}"));
+    for (what, says, mut wanted) in [
+        ("internal", "are internal (`publish = false`)", internal),
+        ("published for others", "are published only because", helpers),
+    ] {
+        let sentence = text.split(". ").find(|s| s.contains(says)).unwrap_or_default();
+        let list = sentence.split(says).next().unwrap_or_default();
+        let mut named: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        named.sort_unstable();
+        wanted.sort_unstable();
+        if named != wanted {
+            let (named, wanted) = (named.join(", "), wanted.join(", "));
+            breaches.push(format!("ARCHITECTURE.md: {what} are {wanted}, it says {named}"));
+        }
     }
 }
 
@@ -260,5 +269,25 @@ mod tests {
         let mut gone = Breaches::new();
         check_list(&[], &mut gone);
         assert_eq!(gone.len(), UNSAFE.len());
+    }
+
+    #[test]
+    fn the_document_names_who_is_published() {
+        let manifest = |name: &str, text: &str| {
+            let path = format!("crates/{name}/Cargo.toml");
+            File { path, text: text.to_owned() }
+        };
+        let breaches = |text: &str| {
+            let page = File { path: "ARCHITECTURE.md".to_owned(), text: text.to_owned() };
+            let own = manifest("xtask", "publish = false\n");
+            let mut found = Breaches::new();
+            check_published(&[manifest("btf", ""), manifest("skep", ""), own, page], &mut found);
+            found
+        };
+        let all =
+            "`btf` are published only because of two. `xtask` are internal (`publish = false`). ";
+        assert_eq!(breaches(all), Breaches::new());
+        assert_eq!(breaches(&all.replace("btf", "mem")).len(), 1);
+        assert_eq!(breaches("").len(), 2);
     }
 }

@@ -153,11 +153,11 @@ fn text(table: &Table) -> String {
 }
 
 const HEADER: &str = "\
-# Layers of files inside crates, and circles of imports: checked by `cargo xtask tidy`.
+# Layers of files within crates, and permitted import cycles: checked by `cargo xtask tidy`.
 #
-# `layers`: rooms and files, from the lowest to the highest; a file imports from its own layer and
-# from those below. `circles`: the ones that may be, and `why`; `cargo xtask tidy --shrink` takes out
-# what is gone.
+# `layers`: modules and files, from the lowest layer to the highest; a file may import from its own
+# layer and from lower ones. `circles`: import cycles that are permitted, and `why`;
+# `cargo xtask tidy --shrink` removes those that no longer exist.
 ";
 
 /// The crates that have sources.
