@@ -1,16 +1,16 @@
 //! A program's verdict on each of the kernels that share one walk.
 
-use crate::check::advice;
+use crate::check::{Answer, advice};
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
-use crate::judge_files::{Judged, exit_of, not_loaded};
+use crate::judge_files::{JudgeError, Judged, exit_of, not_loaded};
 use crate::memory_gate::over_limit;
 use skep::btf::Kind;
 use skep::kernel::Needs;
 use skep::object::Error as LoadError;
 use skep::program::Program;
 use skep::{Kernel, Refusal, Verdict, Verification};
-use skep_report::{CellReason, CellVerdict};
+use skep_report::{CellReason, CellVerdict, Diagnostic};
 use std::sync::Arc;
 
 /// A verdict, and the resulting exit code.
@@ -119,6 +119,13 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
             Cell { exit: exit_of(&Err(e.clone())), reason, ..cell }
         }
     }
+}
+
+/// A file without programs, and why.
+pub(super) fn unopened(problem: &JudgeError) -> Option<(String, CellReason)> {
+    let told = Answer::of_problem(problem)?.diagnostic?;
+    let Diagnostic { rule, message, insn_idx, at, advice, .. } = told;
+    Some((told.object, CellReason { rule, message, insn_idx, at, advice }))
 }
 
 const NEEDS_BTF: &str = "needs the kernel's BTF (skep kernel import makes a kernel file with it)";
