@@ -40,11 +40,11 @@ const NOT_YET: &str = "not supported yet: ";
 const PATH_BYTES: usize = 16 << 20;
 
 /// The result for one program.
-struct Answer {
+pub(crate) struct Answer {
     object: String,
     prog: String,
     insns: u64,
-    diagnostic: Option<Diagnostic>,
+    pub(crate) diagnostic: Option<Diagnostic>,
     /// A line for the error stream.
     trouble: Option<String>,
     /// Whether the error stream says what the diagnostic does, so text output does not.
@@ -140,7 +140,7 @@ fn judge(
         streams,
         |judged| answer(judged, &plan),
         |streams, file| {
-            let unopened = file.problems.into_iter().filter_map(Answer::of_problem);
+            let unopened = file.problems.iter().filter_map(Answer::of_problem);
             for mut answer in file.answers.into_iter().chain(unopened) {
                 worst.raise(answer.exit);
                 summary.count(&answer);
@@ -148,16 +148,7 @@ fn judge(
                     sources.compare(diagnostic);
                 }
                 told.extend(html.is_wanted().then(|| answer.told()));
-                if let Some(line) = &answer.trouble {
-                    streams.failure(line, answer.exit)?;
-                }
-                match (flags.format, answer.diagnostic) {
-                    (CheckFormat::Text, Some(diagnostic)) if !answer.is_told => {
-                        writeln!(streams.out, "{}\n", render_text(&diagnostic, streams.style))?;
-                    }
-                    (CheckFormat::Text, _) => {}
-                    (_, other) => diagnostics.extend(other),
-                }
+                answer.tell(flags.format, streams, &mut diagnostics)?;
             }
             Ok(())
         },
@@ -271,16 +262,33 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
 }
 
 impl Answer {
-    /// For a file without programs; none for what is not about a file.
-    fn of_problem(problem: JudgeError) -> Option<Answer> {
-        let (object, diagnostic, exit) = match problem {
-            JudgeError::Unopened(it) => {
-                let object = it.object.clone();
-                (object, unopened(it), Exit::Input)
+    /// Prints the message, or keeps it for a format that has all of them at once.
+    fn tell(
+        self,
+        format: CheckFormat,
+        streams: &mut Streams<'_>,
+        kept: &mut Vec<Diagnostic>,
+    ) -> io::Result<()> {
+        if let Some(line) = &self.trouble {
+            streams.failure(line, self.exit)?;
+        }
+        match (format, self.diagnostic) {
+            (CheckFormat::Text, Some(diagnostic)) if !self.is_told => {
+                writeln!(streams.out, "{}\n", render_text(&diagnostic, streams.style))?;
             }
+            (CheckFormat::Text, _) => {}
+            (_, other) => kept.extend(other),
+        }
+        Ok(())
+    }
+
+    /// For a file without programs; none for what is not about a file.
+    pub(crate) fn of_problem(problem: &JudgeError) -> Option<Answer> {
+        let (object, diagnostic, exit) = match problem {
+            JudgeError::Unopened(it) => (it.object.clone(), unopened(it), Exit::Input),
             JudgeError::Bug(line) => {
                 let object = line.split(": ").next().unwrap_or_default().to_owned();
-                let diagnostic = without_verdict("internal-error", &line, &object, "");
+                let diagnostic = without_verdict("internal-error", line, &object, "");
                 (object, diagnostic, Exit::Bug)
             }
             JudgeError::Input(_) | JudgeError::Note(_) => return None,
@@ -292,15 +300,15 @@ impl Answer {
 }
 
 /// A file without programs.
-fn unopened(Unopened { object, line, error }: Unopened) -> Diagnostic {
+fn unopened(Unopened { object, line, error }: &Unopened) -> Diagnostic {
     let Some(refusal) = error.as_ref().and_then(Refusal::of_load) else {
         let start = format!("{object}: ");
-        let message = line.strip_prefix(&start).unwrap_or(&line);
-        let diagnostic = without_verdict("not-opened", message, &object, "");
+        let message = line.strip_prefix(&start).unwrap_or(line);
+        let diagnostic = without_verdict("not-opened", message, object, "");
         return Diagnostic { severity: Severity::Error, ..diagnostic };
     };
     let at = error.as_ref().and_then(LoadError::place).map(spot_of);
-    let diagnostic = without_verdict(&refusal.kind, &refusal.message, &object, "");
+    let diagnostic = without_verdict(&refusal.kind, &refusal.message, object, "");
     Diagnostic { severity: Severity::Error, at, ..diagnostic }
 }
 

@@ -11,14 +11,14 @@ use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::html_file::HtmlFile;
 use crate::inputs::Input;
-use crate::judge_files::{Batch, FileAnswers, Judged, Plan};
+use crate::judge_files::{Batch, FileAnswers, JudgeError, Judged, Plan};
 use crate::kernels;
 use crate::sources::SourceTree;
 use crate::streams::Streams;
 use cells::{Cell, cells};
 use rayon::prelude::*;
 use skep::{Kernel, Session, VerifyOptions};
-use skep_report::{Matrix, MatrixCell, MatrixRow};
+use skep_report::{CellVerdict, Matrix, MatrixCell, MatrixRow};
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
@@ -102,6 +102,10 @@ fn judge(
         streams,
         |input| judge.file(input),
         |streams, file| {
+            if !flags.min_kernel {
+                let columns = matrix.kernels.len();
+                matrix.rows.extend(file.problems.iter().filter_map(|it| unopened(it, columns)));
+            }
             for part in file.answers {
                 for cell in &part.cells {
                     worst.raise(cell.exit);
@@ -171,6 +175,13 @@ fn row(part: Part) -> MatrixRow {
         newest: part.newest,
         cells: part.cells.into_iter().map(cell).collect(),
     }
+}
+
+/// A file without programs, as a row with an empty name; none for what is not about a file.
+fn unopened(problem: &JudgeError, columns: usize) -> Option<MatrixRow> {
+    let (object, reason) = cells::unopened(problem)?;
+    let cell = MatrixCell { verdict: CellVerdict::NotKnown, reason: Some(reason) };
+    Some(MatrixRow { object, prog: String::new(), newest: None, cells: vec![cell; columns] })
 }
 
 impl Judge {

@@ -156,6 +156,7 @@ impl Diagnostic {
         }
         match (self.message.strip_prefix("load error: "), self.rule.as_str()) {
             (Some(loaders), _) => Some(("loader", loaders)),
+            (None, rule) if rule.starts_with("load_error_") => Some(("loader", &self.message)),
             (None, rule) if OURS.contains(&rule) => Some(("note", &self.message)),
             (None, _) => Some(("kernel", &self.message)),
         }

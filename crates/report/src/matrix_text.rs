@@ -5,6 +5,7 @@ use crate::json_text::{JsonForm, write_json_text};
 use crate::markdown::{escaped, write_line};
 use crate::matrix::{CellVerdict, DecidingRule, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 const PROGRAM: &str = "program";
@@ -18,7 +19,7 @@ struct Layout {
 impl Layout {
     fn of(matrix: &Matrix, rows: &[&MatrixRow], indent: &str) -> Layout {
         let heading = PROGRAM.len().max(CellVerdict::NotKnown.name().len());
-        let name = |row: &&MatrixRow| indent.len() + printable(&row.prog).chars().count();
+        let name = |row: &&MatrixRow| indent.len() + name_of(row).chars().count();
         let refused = CellVerdict::Refused.text().len();
         Layout {
             name_width: rows.iter().map(name).chain([heading]).max().unwrap_or_default(),
@@ -38,6 +39,11 @@ impl Layout {
         text.push_str(&printable(why));
         text.trim_end().to_owned()
     }
+}
+
+/// The program's name; an object that cannot be opened has none.
+fn name_of(row: &MatrixRow) -> Cow<'_, str> {
+    if row.prog.is_empty() { "(not opened)".into() } else { printable(&row.prog) }
 }
 
 /// Writes the matrix as plain text. `only_refused` omits programs that every kernel accepts, and
@@ -62,7 +68,7 @@ pub fn write_matrix(out: &mut dyn Write, matrix: &Matrix, only_refused: bool) ->
         }
         let whys = matrix.whys(row);
         let cells = row.cells.iter().map(|cell| cell.verdict.text().to_owned());
-        let name = format!("{indent}{}", printable(&row.prog));
+        let name = format!("{indent}{}", name_of(row));
         let first = whys.first().map_or("", String::as_str);
         writeln!(out, "{}", layout.line(&name, cells, first))?;
         for why in whys.iter().skip(1) {
@@ -94,7 +100,7 @@ pub fn write_matrix_markdown(out: &mut dyn Write, matrix: &Matrix) -> io::Result
     for row in &matrix.rows {
         let whys: Vec<String> = matrix.whys(row).iter().map(|why| escaped(why)).collect();
         let cells = row.cells.iter().map(|cell| cell.verdict.text().to_owned());
-        let first = [escaped(&row.object), escaped(&row.prog)].into_iter();
+        let first = [escaped(&row.object), escaped(&name_of(row))].into_iter();
         write_line(out, first.chain(cells).chain([whys.join("<br>")]))?;
     }
     write_kernels_markdown(out, &matrix.kernels)

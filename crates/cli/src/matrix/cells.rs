@@ -1,9 +1,9 @@
 //! A program's verdict on each of the kernels that share one walk.
 
-use crate::check::{advice, said_or_why};
+use crate::check::{Answer, advice, said_or_why};
 use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
-use crate::judge_files::{Judged, exit_of, not_loaded};
+use crate::judge_files::{JudgeError, Judged, exit_of, not_loaded};
 use crate::memory_gate::over_limit;
 use crate::rule;
 use skep::btf::Kind;
@@ -11,7 +11,7 @@ use skep::kernel::{NEEDS_BTF, Needs};
 use skep::object::Error as LoadError;
 use skep::program::Program;
 use skep::{Kernel, Refusal, Session, Verdict, Verification};
-use skep_report::{CellReason, CellVerdict};
+use skep_report::{CellReason, CellVerdict, Diagnostic};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -134,6 +134,14 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
             Cell { exit: exit_of(&Err(e.clone())), reason, ..cell }
         }
     }
+}
+
+/// A file without programs, and why.
+pub(super) fn unopened(problem: &JudgeError) -> Option<(String, CellReason)> {
+    let told = Answer::of_problem(problem)?.diagnostic?;
+    let Diagnostic { rule, message, insn_idx, at, advice, .. } = told;
+    let reason = CellReason { rule, message, insn_idx, at, decided_by: None, advice };
+    Some((told.object, reason))
 }
 
 /// Whether the object reads the kernel version.
