@@ -10,7 +10,7 @@
 //! > What to do, in one line: the `help:` of a message.
 //! > - `words`: what to do instead where the message or a note has these words;
 //! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it;
-//! `{p|=pointer}` >   is the same in code.
+//! >   `{p|=pointer}` is the same in code.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
 //!
