@@ -1,5 +1,5 @@
-//! A field of the context that exists, but not for this access: read-only, of another attach type or
-//! program type, or accessed together with its neighbour.
+//! A field of the context that exists, but not for this access: read-only, of another attach type
+//! or program type, or accessed together with its neighbour.
 
 use skep::Refusal;
 use skep::insn::code::{BPF_ST, BPF_STX};

@@ -1,5 +1,5 @@
-//! Externs that the kernel lacks, or declares otherwise: since which release it has a kfunc, and the
-//! two prototypes.
+//! Externs that the kernel lacks, or declares otherwise: since which release it has a kfunc, and
+//! the two prototypes.
 //!
 //! `externs/kfuncs.csv` has the kfuncs of `docs/kernels.md`: name, newest kernel without it before
 //! the oldest one with it, that one.

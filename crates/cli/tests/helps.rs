@@ -1,5 +1,5 @@
-//! Each conditional help of the catalogue has a program that is told it, and a twin that does what it
-//! says and is accepted: `refused` and `mended` of `tests/refusals`, or a program of
+//! Each conditional help of the catalogue has a program that is told it, and a twin that does what
+//! it says and is accepted: `refused` and `mended` of `tests/refusals`, or a program of
 //! `tests/cli/story` and the one of the same name in `tests/cli/story/mended`. The others have a
 //! reason in the catalogue (`No twin:`).
 

@@ -9,8 +9,8 @@
 //!
 //! > What to do, in one line: the `help:` of a message.
 //! > - `words`: what to do instead where the message or a note has these words;
-//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it; `{p|=pointer}`
-//! >   is the same in code.
+//! >   `{the pointer|pointer}` is the pointer, or the name that the source has for it;
+//! >   `{p|=pointer}` is the same in code.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
 //!
@@ -70,8 +70,8 @@ pub struct Section {
     pub text: &'static str,
     /// Why `tests/refusals` has no program with this rejection, if it has none.
     pub without_program: Option<String>,
-    /// Words of `special_help` for which no program is followed by a corrected one in the tests, and
-    /// why.
+    /// Words of `special_help` for which no program is followed by a corrected one in the tests,
+    /// and why.
     pub without_twin: Vec<(&'static str, String)>,
     /// What to do, with gaps for names; that without words is the last.
     templates: Vec<(&'static str, String)>,

@@ -157,7 +157,10 @@ int of_other_types(struct __sk_buff *skb)
 SEC("tc")
 int two_fields(struct __sk_buff *skb)
 {
-	return *(volatile u64 *)&skb->len != 0;
+	u64 value;
+
+	asm volatile("%0 = *(u64 *)(%1 + 0)\n" : "=r"(value) : "r"(skb));
+	return value != 0;
 }
 
 /* A stored pointer, a part of which is overwritten. */

@@ -174,4 +174,28 @@ int nothing_compared(struct xdp_md *ctx)
 	return *(u8 *)(long)ctx->data;
 }
 
+/* A mask that is too wide. */
+SEC("tc")
+int mask_too_wide(struct __sk_buff *skb)
+{
+	u32 at = skb->hash;
+
+	asm volatile("" : "+r"(at));
+	at &= 255;
+	return places[at];
+}
+
+/* Of the number, other bits are compared. */
+SEC("tc")
+int other_bits_compared(struct __sk_buff *skb)
+{
+	u32 raw = skb->hash, other = raw & 127, at = raw & 255;
+
+	if (other >= 64)
+		return 0;
+	asm volatile("" : "+r"(at));
+	at &= 255;
+	return places[at];
+}
+
 LICENSE_GPL;

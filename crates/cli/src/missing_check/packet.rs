@@ -61,9 +61,7 @@ pub(super) fn note(
             "its offset may be too large for a comparison to count; there is one at".into()
         }
         Relation::Same if starts == operand.map(|operand| dataflow.place(operand, 0)) => {
-            format!(
-                "a comparison with {end} of the start of the access proves no byte; there is one at"
-            )
+            format!("the start of the access was compared with {end}, which proves no byte, at")
         }
         Relation::Same => format!("another pointer was compared with {end}, at"),
     };

@@ -157,7 +157,10 @@ int of_other_types(struct __sk_buff *skb)
 SEC("tc")
 int two_fields(struct __sk_buff *skb)
 {
-	return *(volatile u32 *)&skb->len != 0;
+	u64 value;
+
+	asm volatile("%0 = *(u32 *)(%1 + 0)\n" : "=r"(value) : "r"(skb));
+	return value != 0;
 }
 
 SEC("tc")

@@ -182,4 +182,25 @@ int nothing_compared(struct xdp_md *ctx)
 	return *p;
 }
 
+SEC("tc")
+int mask_too_wide(struct __sk_buff *skb)
+{
+	u32 at = skb->hash;
+
+	asm volatile("" : "+r"(at));
+	at &= 63;
+	return places[at];
+}
+
+SEC("tc")
+int other_bits_compared(struct __sk_buff *skb)
+{
+	u32 raw = skb->hash, other = raw & 127, at = raw & 255;
+
+	asm volatile("" : "+r"(at));
+	if (other >= 64 || at >= 64)
+		return 0;
+	return places[at];
+}
+
 LICENSE_GPL;
