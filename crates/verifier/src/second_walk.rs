@@ -69,7 +69,9 @@ fn walk(program: &Program, config: &Config) -> Result<Box<VerifiedProgram>, (Ins
     let setup = Setup::new(program, config, true, Trace::new(config));
     match judge(setup).0.verdict {
         Verdict::Accepted(sound) => Ok(sound),
-        Verdict::Rejected(it) => Err((InsnIdx(it.insn_idx.unwrap_or(0)), it.message)),
+        Verdict::Rejected(it) => {
+            Err((InsnIdx(it.insn_idx.unwrap_or(0)), it.message.replace('\n', "; ")))
+        }
         Verdict::Unsupported(what) | Verdict::Bug(what) => Err((InsnIdx(0), what)),
         Verdict::OutOfMemory => Err((InsnIdx(0), "they need more memory".to_owned())),
     }
