@@ -6,9 +6,9 @@
 //!
 //! The notation is `RESULT (PARAMETER, ...)`. `int` is an integer or enum of any size: those are
 //! passed in a whole register, and the verifier knows nothing about them. `*` points to `void`,
-//! `*4` to four bytes, `*name` to a struct, `*name/8` to a struct of exactly eight bytes, `*fn` to a
-//! function. A parameter ends with the suffix of its name (`__sz`), from which the verifier learns
-//! what it is. `A|B` is either.
+//! `*4` to four bytes, `*name` to a struct, `*name/8` to a struct of exactly eight bytes, `*fn` to
+//! a function. A parameter ends with the suffix of its name (`__sz`), from which the verifier
+//! learns what it is. `A|B` is either.
 
 use skep_btf::{Btf, Kind, TypeId};
 
