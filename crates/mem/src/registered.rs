@@ -1,5 +1,5 @@
-//! `Registered`: values that exist as long as the process and are called at some event; there are only
-//! ever more of them.
+//! `Registered`: values that exist as long as the process and are called at some event. There are
+//! only ever more of them.
 //!
 //! No lock: a child of `fork` could find it held by a thread that does not exist in it.
 

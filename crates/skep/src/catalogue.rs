@@ -127,6 +127,7 @@ pub fn section(code: &str) -> Option<&'static Section> {
 ///
 /// Codes about memory are excluded, since they then refer to what a parameter points to, not to an
 /// access by the program.
+#[doc(hidden)]
 pub fn code_of(rejection: &Rejection) -> &'static str {
     code_because(&rejection.kind, rejection.because.as_ref().map(|because| &because.kind))
 }

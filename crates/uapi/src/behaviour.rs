@@ -688,7 +688,7 @@ mod tests {
             assert_eq!(rules.to_run(), rules, "{name}");
         }
         let mut rules = Behaviours::of_release("6.1.0-56-amd64");
-        assert!(!rules.to_run().no_kfuncs_at_tracepoints == !rules.no_kfuncs_at_tracepoints);
+        assert_eq!(rules.to_run().no_kfuncs_at_tracepoints, rules.no_kfuncs_at_tracepoints);
         rules = rules.to_run();
         assert!(rules.callbacks_converge && rules.to_run() == rules);
     }

@@ -13,8 +13,8 @@
 //! are run: the first walk may have removed insns as dead that a run reaches.
 //!
 //! The rules of other kernels (`Config::profile`) have holes of their own, which are not listed:
-//! 6.1 walks a callback once, 6.12 does not know that a tail call may end a function. A program that
-//! was verified under such rules is walked again under those of the reference
+//! 6.1 walks a callback once, 6.12 does not know that a tail call may end a function. A program
+//! that was verified under such rules is walked again under those of the reference
 //! ([`HoleKind::OtherRules`]).
 
 use crate::config::Config;
@@ -102,4 +102,27 @@ impl fmt::Display for KernelHole {
 pub(crate) struct Doubt {
     pub(crate) hole: Option<KernelHole>,
     pub(crate) config: Config,
+}
+
+/// Why a program that was verified must not be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Unsound {
+    pub(crate) hole: KernelHole,
+    /// What the second walk says.
+    pub(crate) why: Option<Box<str>>,
+}
+
+impl From<KernelHole> for Unsound {
+    fn from(hole: KernelHole) -> Unsound {
+        Unsound { hole, why: None }
+    }
+}
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Some(why) => write!(f, "{}: {why}", self.hole),
+            None => write!(f, "{}", self.hole),
+        }
+    }
 }

@@ -1,41 +1,17 @@
-//! The second walk, for programs whose first walk relied on an unsound rule of the kernel, or on the
-//! rules of another kernel than the reference.
+//! The second walk, for programs whose first walk relied on an unsound rule of the kernel, or on
+//! the rules of another kernel than the reference.
 
 use crate::config::Config;
 use crate::env::{Env, Setup, Trace};
 use crate::judge::{Verdict, judge};
-use crate::kernel_hole::{Doubt, HoleKind, KernelHole};
+use crate::kernel_hole::{Doubt, HoleKind, KernelHole, Unsound};
 use crate::tuning::{BacktrackSkip, Tuning};
 use crate::verified_program::VerifiedProgram;
 use crate::xlated::{NotSupported, Xlated};
 use skep_insn::InsnIdx;
 use skep_program::Program;
 use skep_uapi::KernelProfile;
-use std::fmt;
 use std::sync::Arc;
-
-/// Why a program that was verified must not be run.
-#[derive(Clone, Debug)]
-pub(crate) struct Unsound {
-    hole: KernelHole,
-    /// What the second walk says.
-    why: Option<Box<str>>,
-}
-
-impl From<KernelHole> for Unsound {
-    fn from(hole: KernelHole) -> Unsound {
-        Unsound { hole, why: None }
-    }
-}
-
-impl fmt::Display for Unsound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.why {
-            Some(why) => write!(f, "{}: {why}", self.hole),
-            None => write!(f, "{}", self.hole),
-        }
-    }
-}
 
 impl Doubt {
     /// The doubt about a program whose walk has been completed: it went by an unsound rule, or by
@@ -53,7 +29,7 @@ impl Doubt {
     }
 
     /// The configuration of the second walk.
-    fn config_to_run(&self) -> Config {
+    pub(crate) fn config_to_run(&self) -> Config {
         let here = &self.config.profile;
         let profile = KernelProfile {
             behaviours: here.behaviours.to_run(),
@@ -93,7 +69,9 @@ fn walk(program: &Program, config: &Config) -> Result<Box<VerifiedProgram>, (Ins
     let setup = Setup::new(program, config, true, Trace::new(config));
     match judge(setup).0.verdict {
         Verdict::Accepted(sound) => Ok(sound),
-        Verdict::Rejected(it) => Err((InsnIdx(it.insn_idx.unwrap_or(0)), it.message)),
+        Verdict::Rejected(it) => {
+            Err((InsnIdx(it.insn_idx.unwrap_or(0)), it.message.replace('\n', "; ")))
+        }
         Verdict::Unsupported(what) | Verdict::Bug(what) => Err((InsnIdx(0), what)),
         Verdict::OutOfMemory => Err((InsnIdx(0), "they need more memory".to_owned())),
     }

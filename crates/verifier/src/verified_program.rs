@@ -4,8 +4,7 @@
 //! rewrites, and a rewrite that is not modelled does not affect the verdict.
 
 use crate::fixup::{Walked, translate};
-use crate::kernel_hole::Doubt;
-use crate::second_walk::Unsound;
+use crate::kernel_hole::{Doubt, Unsound};
 use crate::xlated::{NotSupported, Xlated};
 use skep_program::Program;
 use std::sync::{Arc, OnceLock};

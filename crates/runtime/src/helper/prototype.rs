@@ -1,14 +1,14 @@
 //! Prototypes of kfuncs: what our functions take, compared with what the verifier assumed.
 //!
-//! The verifier goes by the prototype in the kernel's BTF, which may be any file. A function that is
-//! called by its name although its prototype differs would take a number for an address, or write
-//! an iterator that is larger than the one on the program's stack.
+//! The verifier goes by the prototype in the kernel's BTF, which may be any file. A function that
+//! is called by its name although its prototype differs would take a number for an address, or
+//! write an iterator that is larger than the one on the program's stack.
 //!
 //! The notation is `RESULT (PARAMETER, ...)`. `int` is an integer or enum of any size: those are
-//! passed in a whole register, and the verifier knows nothing about them. `*` points to `void`, `*4`
-//! to four bytes, `*name` to a struct, `*name/8` to a struct of exactly eight bytes, `*fn` to a
-//! function. A parameter ends with the suffix of its name (`__sz`), from which the verifier learns
-//! what it is. `A|B` is either.
+//! passed in a whole register, and the verifier knows nothing about them. `*` points to `void`,
+//! `*4` to four bytes, `*name` to a struct, `*name/8` to a struct of exactly eight bytes, `*fn` to
+//! a function. A parameter ends with the suffix of its name (`__sz`), from which the verifier
+//! learns what it is. `A|B` is either.
 
 use skep_btf::{Btf, Kind, TypeId};
 

@@ -39,7 +39,7 @@ pub(crate) mod user_ringbuf;
 mod value;
 pub(crate) mod verified_as;
 
-pub use handle::{MapHandle, TypedMap, UpdateFlags};
+pub use handle::{Entries, MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
 
 use crate::{Errno, Error};

@@ -13,14 +13,15 @@ pub(crate) use recorder::{Covered, Recorder};
 use crate::config::Config;
 use crate::env::{Setup, Trace};
 use crate::judge::{Outcome, Verdict, judge};
+use crate::kernel_hole::Doubt;
 use skep_program::Program;
 
 /// Verifies `program` and records the walk that decides whether it may run: the second one, if the
-/// first relied on an unsound rule of the kernel.
+/// first relied on an unsound rule of the kernel, or on those of another kernel.
 pub fn verify_watched(program: &Program, config: &Config) -> (Outcome, Graph) {
     let first = walk_watched(program, config, false);
     let doubt = match &first.0.verdict {
-        Verdict::Accepted(verified) => verified.doubt().map(|doubt| doubt.config.clone()),
+        Verdict::Accepted(verified) => verified.doubt().map(Doubt::config_to_run),
         _ => None,
     };
     match doubt {

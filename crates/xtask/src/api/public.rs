@@ -236,7 +236,9 @@ impl<'a> Walk<'a> {
     fn find_unnamed(&mut self) {
         for (at, target) in std::mem::take(&mut self.used) {
             let Target::Item(place, number) = &target else { continue };
-            let name = name_of(&self.crates.module(place).items[*number]);
+            let item = &self.crates.module(place).items[*number];
+            // What an alias stands for need not have this name.
+            let name = name_of(item).filter(|_| !matches!(item, Item::Type(_)));
             if let Some(name) = name.filter(|_| !self.seen.contains_key(&target)) {
                 let breach = format!("{at}: {name} cannot be named from here: {UNNAMED}");
                 self.found.breaches.push(breach);
