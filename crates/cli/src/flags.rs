@@ -125,8 +125,7 @@ pub struct InputFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<OsString>,
-    /// Other kernels: names (`skep kernel list`), `all` (the tested ones), or kernel files,
-    /// separated by commas
+    /// Other kernels: names (`skep kernel list`), `all` tested ones, or files, separated by commas
     #[arg(
         long,
         value_name = "KERNEL",

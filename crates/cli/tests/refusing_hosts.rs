@@ -93,7 +93,7 @@ fn unread(args: &[&str]) -> (Option<i32>, String) {
 fn the_exit_status_is_the_verdicts_though_nobody_reads() {
     let files = ["tests/programs/refused.bpf.o", "tests/programs/xdp_count.bpf.o"];
     for format in ["text", "sarif", "json", "github"] {
-        let check = |file| unread(&["check", "--btf=none", "--format", format, file]);
+        let check = |file| unread(&["check", "-q", "--btf=none", "--format", format, file]);
         assert_eq!(check(files[0]), (Some(1), String::new()), "{format}");
         assert_eq!(check(files[1]), (Some(0), String::new()), "{format}");
     }

@@ -152,7 +152,12 @@ impl Diagnostic {
         let first = self.message.lines().next().unwrap_or_default();
         if self.title() == first {
             let others = self.message.get(first.len()..).unwrap_or_default().trim_start();
-            return Some(("note", others)).filter(|_| !others.is_empty());
+            let is_kernels = self.advice.is_some() && !OURS.contains(&self.rule.as_str());
+            return match others {
+                // The message is the title where the kernel writes none.
+                "" => is_kernels.then_some(("kernel", "(no message)")),
+                others => Some(("note", others)),
+            };
         }
         match (self.message.strip_prefix("load error: "), self.rule.as_str()) {
             (Some(loaders), _) => Some(("loader", loaders)),

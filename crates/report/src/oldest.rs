@@ -321,10 +321,10 @@ all programs: none
         assert!(text.contains("| a.o | late | 6.6\\* | 5.10: no way (a.c:7) |\n"), "{text}");
         let text = written(|out| oldest.write_github(out, |_| {}));
         let expected = "\
-::notice file=a.c,line=7,col=1,title=rule::late: oldest kernel 6.6*; 5.10: no way (a.c:7)
-::notice file=a.c,line=7,col=1,title=rule::later: oldest kernel 7.3; 6.6* (not known): no way (a.c:7)
-::error file=a.c,line=7,col=1,title=rule::never: 7.3: no way (a.c:7)
-::warning file=a.c,line=7,col=1,title=rule::open: 7.3 (not known): no way (a.c:7)
+::notice file=a.c,line=7,col=1,title=oldest kernel 6.6*; 5.10%3A no way (a.c%3A7)::late%0Acode: rule
+::notice file=a.c,line=7,col=1,title=oldest kernel 7.3; 6.6* (not known)%3A no way (a.c%3A7)::later%0Acode: rule
+::error file=a.c,line=7,col=1,title=7.3%3A no way (a.c%3A7)::never%0Acode: rule
+::warning file=a.c,line=7,col=1,title=7.3 (not known)%3A no way (a.c%3A7)::open%0Acode: rule
 ::notice title=oldest kernel::all programs: none
 ::notice title=6.6*::6.6.0*: half of it
 ";

@@ -5,11 +5,11 @@
 //! the root of `skep`, including those of other crates through `pub use`. Each item is described
 //! once, under the first path that leads to it; further paths refer to that one.
 //!
-//! Three rules are checked: no tuple of more than two in a public signature, because its parts would
-//! have no names (in all published crates); no raw address as an argument or result of a safe
-//! function, or in a field (in what `skep` hands out: the crates below it deal in addresses); and no
-//! type of this repository in a signature that has no name in `skep`: it is public all the same, and
-//! what it can do is not seen here.
+//! Three rules are checked: no tuple of more than two in a public signature, because its parts
+//! would have no names (in all published crates); no raw address as an argument or result of a safe
+//! function, or in a field (in what `skep` hands out: the crates below it deal in addresses); and
+//! no type of this repository in a signature that has no name in `skep`: it is public all the same,
+//! and what it can do is not seen here.
 //!
 //! Items produced by our own macros are printed as they appear in the macro, with `$` names
 //! (`written`); for other macros, such as `bitflags!`, only the declared types with their members

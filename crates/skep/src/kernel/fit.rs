@@ -3,7 +3,8 @@
 //! Bare BTF states no release, and `--release` can say anything. What can be seen: the byte order,
 //! the registers, and the enums of helpers and types, which only ever grow.
 
-use super::{ASKED, Item};
+use super::asked::ASKED;
+use super::item::Item;
 use skep_btf::{Btf, Endian, Kind};
 use skep_uapi::since::Release;
 

@@ -15,6 +15,7 @@
 mod agreement;
 #[doc(hidden)]
 pub mod ask;
+mod asked;
 mod file;
 mod fit;
 mod item;
@@ -25,6 +26,7 @@ mod release;
 
 pub use agreement::Agreement;
 pub use ask::{Answers, Judged};
+pub use asked::{ASKED, FROM_TABLE};
 pub use item::{Item, Need, Needs};
 pub use lack::{Lack, NEEDS_BTF, Refused};
 pub use probe::Probed;
@@ -63,24 +65,6 @@ pub enum Source {
     File,
 }
 
-/// The tested kernels (Debian packages): the name and the exact release.
-pub const ASKED: [(&str, &str); 11] = [
-    ("5.10", "5.10.0-46-cloud-amd64"),
-    ("6.1", "6.1.0-56-cloud-amd64"),
-    ("6.12", "6.12.117+deb12-cloud-amd64"),
-    ("6.16", "6.16.12+deb13-cloud-amd64"),
-    ("6.17", "6.17.13+deb13-cloud-amd64"),
-    ("6.18", "6.18.15+deb13-cloud-amd64"),
-    ("6.19", "6.19.14+deb13-cloud-amd64"),
-    ("7.0", "7.0.13+deb13-cloud-amd64"),
-    ("7.1", "7.1.13+deb13-cloud-amd64"),
-    ("7.2", "7.2.12+deb13-cloud-amd64"),
-    ("7.3", "7.3.4+deb13-cloud-amd64"),
-];
-
-/// Kernels that could not be tested: upstream long-term releases, or those of distributions.
-pub const FROM_TABLE: [&str; 4] = ["5.4", "5.15", "6.6", "6.8"];
-
 /// BTF kinds, and since when kernels know them.
 const BTF_KINDS: [(Kind, Release); 4] = [
     (Kind::Float, Release { major: 5, minor: 13 }),
@@ -101,7 +85,7 @@ impl Kernel {
             Some((short, release)) => Kernel::built_in((short, release), Source::Asked),
             None if FROM_TABLE.contains(&name) => Kernel::built_in((name, name), Source::Table),
             None if Path::new(name).exists() => file::read(Path::new(name)),
-            None => Err(names::unknown(name)),
+            None => Err(Error::new(Path::new(name), STEP, names::unknown(name))),
         }
     }
 

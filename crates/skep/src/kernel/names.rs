@@ -1,9 +1,7 @@
 //! What is said of a name that is neither that of a kernel nor a file.
 
-use super::{Kernel, STEP};
-use crate::error::Error;
+use super::asked::{ASKED, FROM_TABLE};
 use skep_uapi::since::Release;
-use std::path::Path;
 
 /// Kernels of distributions have backports: no name stands for one of them.
 const NOT_BUILT_IN: &str = "no such file or kernel; kernels of distributions are not built in: skep \
@@ -13,19 +11,27 @@ const NOT_BUILT_IN: &str = "no such file or kernel; kernels of distributions are
 
 /// The most similar names: those spelled similarly, else those of the same major version. There are
 /// none for a file, or a kernel of a distribution.
-pub(super) fn unknown(name: &str) -> Error {
-    let why = match () {
-        () if name.contains('/') || name.ends_with(".kernel") => "no such kernel file".to_owned(),
-        () => of_kernels(name),
-    };
-    Error::new(Path::new(name), STEP, why)
+pub(super) fn unknown(name: &str) -> String {
+    match name.contains('/') || name.ends_with(".kernel") {
+        true => "no such kernel file".to_owned(),
+        false => of_kernels(name),
+    }
+}
+
+/// The built-in kernels, the oldest first.
+fn built_in() -> Vec<(Release, &'static str)> {
+    let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE);
+    let mut all: Vec<_> = names.filter_map(|name| Some((name.parse().ok()?, name))).collect();
+    all.sort_unstable();
+    all
 }
 
 fn of_kernels(name: &str) -> String {
-    let all = Kernel::all();
+    let all = built_in();
     let is_version = name.parse::<Release>().is_ok();
-    let alike = |kernel: &&Kernel| strsim::damerau_levenshtein(kernel.name(), name) == 1;
-    let meant: Vec<&str> = all.iter().filter(alike).map(Kernel::name).collect();
+    let names = || all.iter().map(|(_, it)| *it);
+    let alike = |it: &&str| strsim::damerau_levenshtein(it, name) == 1;
+    let meant: Vec<&str> = names().filter(alike).collect();
     if !meant.is_empty() && !is_version {
         return format!("no such kernel; did you mean {}?", meant.join(" or "));
     }
@@ -35,10 +41,10 @@ fn of_kernels(name: &str) -> String {
         return NOT_BUILT_IN.to_owned();
     }
     let major = name.split('.').next().and_then(|number| number.parse().ok());
-    let near = |kernel: &&Kernel| Some(kernel.version().major) == major;
-    let mut known: Vec<&str> = all.iter().filter(near).map(Kernel::name).collect();
+    let near = all.iter().filter(|(version, _)| Some(version.major) == major);
+    let mut known: Vec<&str> = near.map(|(_, it)| *it).collect();
     if known.is_empty() {
-        known = all.iter().map(Kernel::name).collect();
+        known = names().collect();
     }
     let known = known.join(", ");
     format!("no such file or kernel; known kernels: {known} (skep kernel list)")
@@ -46,7 +52,7 @@ fn of_kernels(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::Kernel;
 
     fn told(name: &str) -> String {
         Kernel::open(name).expect_err("unknown").to_string()

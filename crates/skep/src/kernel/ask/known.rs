@@ -130,7 +130,7 @@ mod tests {
     fn the_known_answers_are_those_of_the_tables() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/kernels/asked");
         let mut all = BTreeSet::new();
-        for (_, release) in super::super::super::ASKED {
+        for (_, release) in crate::kernel::ASKED {
             let file = File::open(format!("{folder}/{release}.csv.gz")).expect("a table");
             let mut table = String::new();
             GzDecoder::new(file).read_to_string(&mut table).expect("text");
