@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::loader::LoadClass;
 use skep_program::MapDef;
-use skep_uapi::{Amount, MapCreation, MapShape, MapType, map_rule};
+use skep_uapi::{Amount, MapCreation, MapShape, MapType, map_rule, object_name_is_valid};
 
 /// Whether the kernel would create the map, after the template of its inner maps.
 pub(crate) fn check(def: &MapDef) -> Result<()> {
@@ -12,6 +12,9 @@ pub(crate) fn check(def: &MapDef) -> Result<()> {
         let text = format!("map {name} ({map_type}) cannot be created: {why}");
         Err(Error::load(LoadClass::Map, text))
     };
+    if !object_name_is_valid(name) {
+        return refuse("the kernel does not take its name".to_owned());
+    }
     if let Some(inner) = &def.inner
         && let Err(why) = creation(inner).check()
     {

@@ -5,11 +5,11 @@
 
 use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, SourcePlace};
-use crate::externs::{ExternKind, KCONFIG, KSYMS};
+use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
-use crate::sections::{SectionKind, TEXT};
+use crate::sections::{LICENSE, SectionKind, TEXT, VERSION, VERSION_BYTES};
 use rustc_hash::FxHashSet;
 use skep_btf::Kind;
 use skep_insn::{Endian, INSN_BYTES};
@@ -37,6 +37,7 @@ impl Refusals {
                 let first = opens
                     .and_then(|()| check_endian(&image.elf))
                     .and_then(|()| check_externs(image))
+                    .and_then(|()| check_btf(image))
                     .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
                 let made = image.maps.defs.iter().enumerate().filter(|(_, def)| def.autocreate);
                 let refused = |(index, def)| -> Option<Error> {
@@ -52,6 +53,13 @@ impl Refusals {
             }
         }
     }
+}
+
+/// struct_ops maps are described by the object's BTF.
+fn check_btf(image: &Image<'_>) -> Result<()> {
+    let needed = image.kinds.contains(&SectionKind::StructOps);
+    let refused = image.btf_refused.clone().filter(|_| needed);
+    refused.map_or(Ok(()), |error| Err(error.of_class(LoadClass::StructOps)))
 }
 
 /// The maps that a program refers to, for loaders which create no others.
@@ -79,8 +87,10 @@ fn check_map(def: &MapDef) -> Result<()> {
 }
 
 fn check_open(image: &Image<'_>) -> Result<()> {
+    check_sizes(image)?;
     check_legacy_maps(image)?;
     check_functions(image)?;
+    image.maps.refused.clone().map_or(Ok(()), Err)?;
     for def in &image.maps.defs {
         if let Pinning::Other(number) = def.pinning {
             return refuse(format!("map {}: libbpf does not support pinning {number}", def.name));
@@ -89,11 +99,34 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_datasecs(image)?;
     check_calls(image)?;
     let mut externs = image.externs.list.iter().enumerate();
-    externs.find(|(_, it)| it.kind == ExternKind::Unknown).map_or(Ok(()), |(index, it)| {
+    let refused = |(index, it): (usize, &Extern)| {
         let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";
-        refuse(format!("extern {}: {text}", it.name))
-            .map_err(|error| error.placed(use_of_extern(image, index)))
-    })
+        let error = match &it.value {
+            _ if it.kind == ExternKind::Unknown => {
+                Error::load(LoadClass::Open, format!("extern {}: {text}", it.name))
+            }
+            Err(error) if error.class() == Some(LoadClass::Open) => error.clone(),
+            _ => return None,
+        };
+        Some(error.placed(use_of_extern(image, index)))
+    };
+    externs.find_map(refused).map_or(Ok(()), Err)
+}
+
+/// An object may have several of these sections; all must be what libbpf expects.
+fn check_sizes(image: &Image<'_>) -> Result<()> {
+    for section in &image.elf.sections {
+        let bytes = section.data.len();
+        match &*section.name {
+            LICENSE if bytes == 0 => return refuse("section license: it is empty".to_owned()),
+            VERSION if bytes != VERSION_BYTES => {
+                let text = format!("it has {bytes} bytes, it must have {VERSION_BYTES}");
+                return refuse(format!("section version: {text}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn refuse(text: String) -> Result<()> {
