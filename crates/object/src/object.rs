@@ -278,7 +278,7 @@ impl Maker<'_, '_> {
             return Err(at_header(Error::load(LoadClass::Program, text)));
         }
         if options.loader == Loader::Any {
-            refusal::check_maps(&program)?;
+            refusal::check_maps(&program, options)?;
         }
         Ok(program)
     }

@@ -9,6 +9,7 @@ use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
+use crate::options::OpenOptions;
 use crate::sections::{LICENSE, SectionKind, TEXT, VERSION, VERSION_BYTES};
 use rustc_hash::FxHashSet;
 use skep_btf::Kind;
@@ -41,7 +42,7 @@ impl Refusals {
                     .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
                 let made = image.maps.defs.iter().enumerate().filter(|(_, def)| def.autocreate);
                 let refused = |(index, def)| -> Option<Error> {
-                    let error = map_creation::check(def).err()?;
+                    let error = map_creation::check(def, image.options).err()?;
                     Some(error.placed(use_of_map(image, index)))
                 };
                 let map = made.into_iter().find_map(refused);
@@ -63,7 +64,7 @@ fn check_btf(image: &Image<'_>) -> Result<()> {
 }
 
 /// The maps that a program refers to, for loaders which create no others.
-pub(crate) fn check_maps(program: &Program) -> Result<()> {
+pub(crate) fn check_maps(program: &Program, options: &OpenOptions) -> Result<()> {
     let named = program.insns.iter().filter(|insn| insn.is_ld_imm64() && matches!(insn.src, 1 | 2));
     let mut seen = Vec::new();
     for insn in named {
@@ -72,18 +73,18 @@ pub(crate) fn check_maps(program: &Program) -> Result<()> {
             continue;
         }
         seen.push(index);
-        program.map(MapIdx(index)).map_or(Ok(()), check_map)?;
+        program.map(MapIdx(index)).map_or(Ok(()), |def| check_map(def, options))?;
     }
     Ok(())
 }
 
-fn check_map(def: &MapDef) -> Result<()> {
+fn check_map(def: &MapDef, options: &OpenOptions) -> Result<()> {
     if let Some(what) = map_creation::left_open(def) {
         let (name, map_type) = (&def.name, def.map_type);
         let text = format!("map {name} ({map_type}): the object's own loader must set {what}");
         return Err(Error::new(text));
     }
-    map_creation::check(def)
+    map_creation::check(def, options)
 }
 
 fn check_open(image: &Image<'_>) -> Result<()> {

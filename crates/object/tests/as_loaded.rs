@@ -14,7 +14,12 @@ fn options() -> OpenOptions {
 }
 
 /// What refuses the object as a whole.
-const REFUSED: [(&str, LoadClass, &str); 8] = [
+const REFUSED: [(&str, LoadClass, &str); 9] = [
+    (
+        "numa_node.bpf.o",
+        LoadClass::Map,
+        "map map (hash) cannot be created: numa_node is 1000, there is no such node online",
+    ),
     (
         "map_name.bpf.o",
         LoadClass::Map,
