@@ -1,7 +1,7 @@
 //! `.maps`: map definitions as BTF types.
 //!
 //! A variable's struct describes the map: integers are encoded as pointers to arrays with that many
-//! elements, types as pointers to the type. Unknown attributes are ignored.
+//! elements, types as pointers to the type. libbpf rejects unknown attributes, other loaders may know them.
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
@@ -20,8 +20,8 @@ const POINTER_BYTES: u64 = 8;
 
 /// Adds the maps of `.maps`, in the order of its `DATASEC`.
 pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
-    let mut sections = source.elf.sections.iter().zip(source.kinds);
-    let Some((section, _)) = sections.find(|(_, kind)| **kind == SectionKind::BtfMaps) else {
+    let sections = source.elf.sections.iter().zip(source.kinds);
+    let Some((section, _)) = sections.rev().find(|(_, kind)| **kind == SectionKind::BtfMaps) else {
         return Ok(());
     };
     let Some(btf) = source.btf else {
@@ -39,14 +39,20 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
         }
         let offset = source.offsets.get(&(section.index, name)).copied();
         let offset = offset.unwrap_or(u64::from(secvar.offset));
-        let def = read_map(source, btf, var)
+        let unknown = &mut maps.refused;
+        let def = read_map(source, btf, var, unknown)
             .context(|| format!("section {}, offset {offset:#x}: map {name}", section.name))?;
         maps.push(def, Origin::Variable(section.index, offset));
     }
     read_values(source, btf, section, maps)
 }
 
-fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapDef> {
+fn read_map(
+    source: &MapSource<'_, '_>,
+    btf: &Btf,
+    var: Type<'_>,
+    unknown: &mut Option<Error>,
+) -> Result<MapDef> {
     let def = btf.skip_modifiers(var.target_id());
     if def.kind() != Kind::Struct {
         return Err(Error::new(format!(
@@ -54,7 +60,7 @@ fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapD
             def.kind().name()
         )));
     }
-    let mut map = read_def(btf, def, true)?;
+    let mut map = read_def(btf, def, (var.name(), true), unknown)?;
     map.name = var.name().to_owned();
     if let Some(inner) = &mut map.inner {
         inner.name = format!("{}.inner", map.name);
@@ -64,16 +70,27 @@ fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapD
     Ok(map)
 }
 
-/// Reads the attributes of a definition; `outer` unless it is an inner map's.
-fn read_def(btf: &Btf, def: Type<'_>, outer: bool) -> Result<MapDef> {
+/// Reads the attributes of a definition of a map of that name; `outer` unless it is an inner map's.
+fn read_def(
+    btf: &Btf,
+    def: Type<'_>,
+    (name, outer): (&str, bool),
+    unknown: &mut Option<Error>,
+) -> Result<MapDef> {
     let mut map = MapDef { autocreate: true, ..MapDef::default() };
     let mut sizes = Sizes::default();
     for member in def.members() {
-        read_attribute(btf, &member, &mut map, &mut sizes)
-            .context(|| format!("attribute {}", member.name()))?;
-        if member.name() == "values" {
-            read_inner(btf, &member, &mut map, outer)
-                .context(|| format!("attribute {}", member.name()))?;
+        let attribute = member.name();
+        if attribute == "values" {
+            let inner = read_inner(btf, &member, (&mut map, name, outer), unknown);
+            inner.context(|| format!("attribute {attribute}"))?;
+            continue;
+        }
+        let known = read_attribute(btf, &member, &mut map, &mut sizes)
+            .context(|| format!("attribute {attribute}"))?;
+        if !known {
+            let text = format!("map {name}: libbpf knows no attribute '{attribute}'");
+            unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
     }
     if map.map_type == MapType::Unspec {
@@ -89,12 +106,13 @@ struct Sizes {
     value: Option<u32>,
 }
 
+/// Reads an attribute; `false` if it is unknown.
 fn read_attribute(
     btf: &Btf,
     member: &Member<'_>,
     map: &mut MapDef,
     sizes: &mut Sizes,
-) -> Result<()> {
+) -> Result<bool> {
     match member.name() {
         "type" => {
             let number = int(btf, member)?;
@@ -124,9 +142,9 @@ fn read_attribute(
             map.value_size = set_size(&mut sizes.value, size)?;
             map.btf_value_type_id = id.0;
         }
-        _ => {}
+        _ => return Ok(false),
     }
-    Ok(())
+    Ok(true)
 }
 
 fn set_size(stated: &mut Option<u32>, size: u32) -> Result<u32> {
@@ -167,7 +185,12 @@ fn pointee(btf: &Btf, member: &Member<'_>) -> Result<(TypeId, u32)> {
 }
 
 /// `__array(values, ...)`: an inner map's definition, or programs.
-fn read_inner(btf: &Btf, member: &Member<'_>, map: &mut MapDef, outer: bool) -> Result<()> {
+fn read_inner(
+    btf: &Btf,
+    member: &Member<'_>,
+    (map, name, outer): (&mut MapDef, &str, bool),
+    unknown: &mut Option<Error>,
+) -> Result<()> {
     if !outer {
         return Err(Error::new("an inner map has no values"));
     }
@@ -180,7 +203,9 @@ fn read_inner(btf: &Btf, member: &Member<'_>, map: &mut MapDef, outer: bool) -> 
     map.value_size = 4;
     let target = btf.skip_modifiers(element.target_id());
     match target.kind() {
-        Kind::Struct => map.inner = Some(Box::new(read_def(btf, target, false)?)),
+        Kind::Struct => {
+            map.inner = Some(Box::new(read_def(btf, target, (name, false), unknown)?));
+        }
         Kind::FuncProto => {}
         other => {
             return Err(Error::new(format!("elements point to a {}", other.name())));

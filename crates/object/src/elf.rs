@@ -43,8 +43,8 @@ pub(crate) struct Elf<'a> {
     pub(crate) sections: Vec<Section<'a>>,
     /// Symbols by index; index 0 is the null symbol.
     pub(crate) symbols: Vec<Symbol<'a>>,
-    /// First section of each name.
-    by_name: FxHashMap<Cow<'a, str>, usize>,
+    /// First and last section of each name.
+    by_name: FxHashMap<Cow<'a, str>, (usize, usize)>,
 }
 
 /// A section.
@@ -188,7 +188,7 @@ impl<'a> Elf<'a> {
                 Error::new(format!("section {name} ({index}) overlaps others"))
                     .context("read sections")
             })?;
-            self.by_name.entry(name.clone()).or_insert(index);
+            self.by_name.entry(name.clone()).or_insert((index, index)).1 = index;
             self.sections.push(Section {
                 index,
                 name,
@@ -287,7 +287,13 @@ impl<'a> Elf<'a> {
 
     /// The first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
-        self.sections.get(*self.by_name.get(name)?)
+        self.sections.get(self.by_name.get(name)?.0)
+    }
+
+    /// The last section of this name: of those that libbpf reads by name while it goes through the
+    /// section table, each replaces the one before.
+    pub(crate) fn last_section(&self, name: &str) -> Option<&Section<'a>> {
+        self.sections.get(self.by_name.get(name)?.1)
     }
 
     /// Offsets of all named symbols, by section and name.

@@ -32,6 +32,8 @@ pub(crate) struct Image<'a> {
     pub(crate) struct_ops: StructOpsLinks,
     /// Why the struct_ops maps cannot be created.
     pub(crate) struct_ops_refused: Option<Error>,
+    /// Why the kernel does not load the BTF; then there is no `fixed_btf`.
+    pub(crate) btf_refused: Option<Error>,
     pub(crate) options: &'a OpenOptions,
 }
 

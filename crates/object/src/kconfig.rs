@@ -1,6 +1,7 @@
 //! `.kconfig`: values of the kernel's configuration, and the few that libbpf defines itself.
 
 use crate::error::{Error, Result};
+use crate::loader::LoadClass;
 use crate::options::OpenOptions;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, TypeId};
@@ -11,7 +12,8 @@ use std::cell::OnceCell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Bool,
-    Char,
+    /// Signed?
+    Char(bool),
     /// `enum libbpf_tristate`.
     Tristate,
     /// Signed?
@@ -46,18 +48,31 @@ impl<'a> Reader<'a> {
         self.parsed.get_or_init(|| self.text.lines().filter_map(option).collect())
     }
 
-    /// Writes the value of an option into `room`; `false` if there is no such option.
-    pub(crate) fn read(&self, name: &str, ty: TypeId, room: &mut [u8]) -> Result<bool> {
-        let fail = |cause: String| Error::new(format!("extern (kcfg) '{name}': {cause}"));
+    /// Writes the value of an option into `room`; `false` if there is no such option. A `weak` one of
+    /// libbpf's own that it does not know is 0.
+    pub(crate) fn read(
+        &self,
+        (name, weak): (&str, bool),
+        ty: TypeId,
+        room: &mut [u8],
+    ) -> Result<bool> {
+        let text = |cause: String| format!("extern (kcfg) '{name}': {cause}");
+        let fail = |cause: String| Error::load(LoadClass::Extern, text(cause));
         let form = self.btf.and_then(|btf| form_of(btf, ty));
-        let form = form.ok_or_else(|| fail("type is not supported".into()))?;
+        let form =
+            form.ok_or_else(|| Error::load(LoadClass::Open, text("type is not supported".into())))?;
         let virtual_value = match name {
             "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
             "LINUX_HAS_BPF_COOKIE" => Some(u64::from(self.has_bpf_cookie())),
             "LINUX_HAS_SYSCALL_WRAPPER" => Some(u64::from(self.has_syscall_wrapper())),
-            _ => None,
+            _ if name.starts_with("LINUX_") && weak => Some(0),
+            _ if name.starts_with("CONFIG_") => None,
+            _ => return Err(fail("libbpf defines no such extern".into())),
         };
         if let Some(value) = virtual_value {
+            if form == Form::Tristate {
+                return Err(fail(format!("value '{value}' does not fit its type")));
+            }
             self.put_number(value, form, room).map_err(fail)?;
             return Ok(true);
         }
@@ -96,13 +111,13 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         match (form, tristate) {
-            (Form::Char, Some(_)) => self.put_number(u64::from(text.as_bytes()[0]), form, room),
+            (Form::Char(_), Some(_)) => self.put_number(u64::from(text.as_bytes()[0]), form, room),
             (Form::Bool, Some(2)) => Err(unfit()),
             (Form::Bool | Form::Tristate, Some(value)) => self.put_number(value, form, room),
             (_, Some(_)) => Err(unfit()),
             (_, None) => {
                 let value = parse_number(text).ok_or_else(unfit)?;
-                if !matches!(form, Form::Int(_) | Form::Char) {
+                if !matches!(form, Form::Int(_) | Form::Char(_)) {
                     return Err(unfit());
                 }
                 self.put_number(value, form, room)
@@ -112,7 +127,7 @@ impl<'a> Reader<'a> {
 
     fn put_number(&self, value: u64, form: Form, room: &mut [u8]) -> Result<(), String> {
         let bits = room.len() * 8;
-        let signed = form == Form::Int(true);
+        let signed = matches!(form, Form::Int(true) | Form::Char(true));
         if !matches!(room.len(), 1 | 2 | 4 | 8) || form == Form::CharArray {
             return Err("value does not fit its type".into());
         }
@@ -150,7 +165,7 @@ fn form_of(btf: &Btf, ty: TypeId) -> Option<Form> {
         Kind::Int if ty.int_encoding().is_bool() => {
             (ty.stated_size() == Some(1)).then_some(Form::Bool)
         }
-        Kind::Int if ty.stated_size() == Some(1) => Some(Form::Char),
+        Kind::Int if ty.stated_size() == Some(1) => Some(Form::Char(ty.int_encoding().is_signed())),
         Kind::Int => Some(Form::Int(ty.int_encoding().is_signed())),
         Kind::Enum if ty.name() == "libbpf_tristate" => Some(Form::Tristate),
         Kind::Array => {

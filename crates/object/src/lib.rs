@@ -21,6 +21,7 @@ mod kconfig;
 mod legacy_maps;
 mod link_subprogs;
 mod loader;
+mod map_btf;
 mod map_creation;
 mod maps;
 mod object;

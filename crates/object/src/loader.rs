@@ -30,10 +30,12 @@ pub enum LoadClass {
     Section,
     /// An attach target that is missing or not named.
     Attach,
+    /// `BPF_PROG_LOAD`, before verification: a name that the kernel does not take.
+    Program,
 }
 
 /// One row per class, in the order of the steps.
-const NAMES: [(LoadClass, &str); 7] = [
+const NAMES: [(LoadClass, &str); 8] = [
     (LoadClass::Open, "open"),
     (LoadClass::Extern, "extern"),
     (LoadClass::StructOps, "struct_ops"),
@@ -41,6 +43,7 @@ const NAMES: [(LoadClass, &str); 7] = [
     (LoadClass::Map, "map"),
     (LoadClass::Section, "section"),
     (LoadClass::Attach, "attach"),
+    (LoadClass::Program, "program"),
 ];
 
 impl LoadClass {

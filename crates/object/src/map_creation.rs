@@ -2,23 +2,42 @@
 
 use crate::error::{Error, Result};
 use crate::loader::LoadClass;
+use crate::options::OpenOptions;
 use skep_program::MapDef;
-use skep_uapi::{Amount, MapCreation, MapShape, MapType, map_rule};
+use skep_uapi::{Amount, MapCreation, MapFlags, MapShape, MapType, map_rule, object_name_is_valid};
 
 /// Whether the kernel would create the map, after the template of its inner maps.
-pub(crate) fn check(def: &MapDef) -> Result<()> {
+pub(crate) fn check(def: &MapDef, options: &OpenOptions) -> Result<()> {
     let (name, map_type) = (&def.name, def.map_type);
     let refuse = |why: String| {
         let text = format!("map {name} ({map_type}) cannot be created: {why}");
         Err(Error::load(LoadClass::Map, text))
     };
+    if !object_name_is_valid(name) {
+        return refuse("the kernel does not take its name".to_owned());
+    }
     if let Some(inner) = &def.inner
-        && let Err(why) = creation(inner).check()
+        && let Err(why) = creation(inner).check().and_then(|()| check_node(inner, options))
     {
         return refuse(format!("its inner map: {why}"));
     }
-    creation(def).check().or_else(refuse)
+    creation(def).check().and_then(|()| check_node(def, options)).or_else(refuse)
 }
+
+/// The values of a map may lie on a NUMA node, if it is online.
+fn check_node(def: &MapDef, options: &OpenOptions) -> Result<(), String> {
+    let node = def.numa_node;
+    let named = def.map_flags.contains(MapFlags::NUMA_NODE) && node != NO_NODE;
+    let known = &*options.numa_nodes;
+    let is_online = if known.is_empty() { node == 0 } else { known.contains(&node) };
+    if named && !is_online {
+        return Err(format!("numa_node is {node}, there is no such node online"));
+    }
+    Ok(())
+}
+
+/// The kernel's `NUMA_NO_NODE`.
+const NO_NODE: u32 = u32::MAX;
 
 fn creation(def: &MapDef) -> MapCreation {
     MapCreation {

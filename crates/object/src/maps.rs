@@ -3,6 +3,7 @@
 //! Order: definitions (`maps`, then `.maps`), data sections, `.kconfig`, struct_ops.
 
 use crate::elf::Elf;
+use crate::error::Error;
 use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
@@ -49,6 +50,8 @@ pub(crate) enum Origin {
 pub(crate) struct Maps {
     pub(crate) defs: Vec<MapDef>,
     pub(crate) origins: Vec<Origin>,
+    /// Why libbpf does not read the definitions.
+    pub(crate) refused: Option<Error>,
     by_origin: FxHashMap<Origin, MapIdx>,
 }
 

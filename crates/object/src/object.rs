@@ -12,11 +12,11 @@ use crate::options::OpenOptions;
 use crate::refusal::{self, Refusals};
 use crate::relocate::Relocator;
 use crate::sections::{SectionKind, TEXT};
-use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps};
+use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps, map_btf};
 use crate::{sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt};
 use skep_program::{AttachTarget, MapDef, Program};
-use skep_uapi::ProgType;
+use skep_uapi::{ProgType, object_name_is_valid};
 use std::sync::Arc;
 
 /// One program of an object; its name is known even if its relocation failed.
@@ -45,7 +45,8 @@ pub struct Object {
     pub btf: Option<Arc<Btf>>,
     /// Why the loader rejects the object as a whole; then none of its programs is loaded.
     pub refused: Option<Error>,
-    /// What libbpf would reject in an object opened with [`Loader::Any`].
+    /// What libbpf would reject in an object opened with [`Loader::Any`], or why the kernel does not
+    /// load its BTF.
     pub note: Option<Error>,
 }
 
@@ -80,7 +81,7 @@ impl Object {
             maps: maps.clone(),
             btf: btf.clone(),
             refused: refusals.first.as_ref().or(refusals.map.as_ref()).cloned(),
-            note: refusals.note.clone(),
+            note: refusals.note.clone().or_else(|| image.btf_refused.clone()),
         };
         let template = Program {
             license: sections::license(&image.elf),
@@ -120,7 +121,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let kinds = sections::classify(&elf)?;
     let btf = read_btf(&elf, &kinds)?;
     let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
-    let info = match (&btf, elf.section(".BTF.ext").filter(|s| !s.data.is_empty())) {
+    let info = match (&btf, elf.last_section(".BTF.ext").filter(|s| !s.data.is_empty())) {
         (Some(btf), Some(section)) => {
             // As in libbpf, a broken .BTF.ext is ignored.
             let ext = BtfExt::parse(section.data).unwrap_or_default();
@@ -157,6 +158,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         Some(btf) => Some(btf_fixup::known_to(btf, &options.absent_btf_kinds)?),
         None => None,
     };
+    let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, &mut maps, options);
     Ok(Image {
         elf,
         kinds,
@@ -168,8 +170,25 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         externs,
         struct_ops,
         struct_ops_refused,
+        btf_refused,
         options,
     })
+}
+
+/// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's. libbpf goes
+/// on without, unless there are struct_ops maps.
+fn loaded_btf(
+    btf: Option<Arc<Btf>>,
+    maps: &mut Maps,
+    options: &OpenOptions,
+) -> (Option<Arc<Btf>>, Option<Error>) {
+    let Some(kept) = btf.as_deref().filter(|_| !options.as_in_file) else { return (btf, None) };
+    let Some(refused) = skep_btf::refused_by_kernel(kept) else {
+        map_btf::drop_refused(&mut maps.defs, kept);
+        return (btf, None);
+    };
+    map_btf::drop_all(&mut maps.defs);
+    (None, Some(Error::from(refused).context("the kernel does not load the object's BTF")))
 }
 
 /// All maps but those of `.kconfig` and struct_ops.
@@ -183,7 +202,7 @@ fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
 
 /// As in libbpf, broken BTF is ignored if the object's maps do not need it.
 fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> {
-    let Some(section) = elf.section(".BTF").filter(|s| !s.data.is_empty()) else {
+    let Some(section) = elf.last_section(".BTF").filter(|s| !s.data.is_empty()) else {
         return Ok(None);
     };
     let needed = kinds.iter().any(|k| matches!(k, SectionKind::BtfMaps | SectionKind::StructOps));
@@ -234,13 +253,14 @@ impl Maker<'_, '_> {
         if let Some(refused) = &self.refusals.map {
             return Err(refused.clone());
         }
+        let described = image.btf_refused.is_none();
         let mut program = Program {
             name: image.functions.list[index].name.clone(),
             section: section.to_owned(),
             autoload,
             insns: linked.insns,
-            func_info: linked.func_info,
-            line_info: linked.line_info,
+            func_info: if described { linked.func_info } else { Vec::new() },
+            line_info: if described { linked.line_info } else { Vec::new() },
             unresolved: linked.unresolved,
             ..self.template.clone()
         };
@@ -253,8 +273,12 @@ impl Maker<'_, '_> {
         if !guessed {
             typed.map_err(at_header)?;
         }
+        if !object_name_is_valid(&program.name) {
+            let text = "the kernel does not take its name: it may have letters, digits, _ and .";
+            return Err(at_header(Error::load(LoadClass::Program, text)));
+        }
         if options.loader == Loader::Any {
-            refusal::check_maps(&program)?;
+            refusal::check_maps(&program, options)?;
         }
         Ok(program)
     }

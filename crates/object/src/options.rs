@@ -24,6 +24,8 @@ pub struct OpenOptions {
     pub kernel_version: u32,
     /// Number of possible CPUs: `max_entries` of perf event arrays that do not set it.
     pub cpus: u32,
+    /// NUMA nodes that are online; only node 0 if there are none here.
+    pub numa_nodes: Arc<[u32]>,
     /// `max_entries` for maps that have none (tools such as veristat use 1, so that the maps can be
     /// created); 0 leaves them alone, as libbpf does. Local storage needs none.
     pub empty_map_entries: u32,

@@ -5,11 +5,12 @@
 
 use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, SourcePlace};
-use crate::externs::{ExternKind, KCONFIG, KSYMS};
+use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
-use crate::sections::{SectionKind, TEXT};
+use crate::options::OpenOptions;
+use crate::sections::{LICENSE, SectionKind, TEXT, VERSION, VERSION_BYTES};
 use rustc_hash::FxHashSet;
 use skep_btf::Kind;
 use skep_insn::{Endian, INSN_BYTES};
@@ -37,10 +38,11 @@ impl Refusals {
                 let first = opens
                     .and_then(|()| check_endian(&image.elf))
                     .and_then(|()| check_externs(image))
+                    .and_then(|()| check_btf(image))
                     .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
                 let made = image.maps.defs.iter().enumerate().filter(|(_, def)| def.autocreate);
                 let refused = |(index, def)| -> Option<Error> {
-                    let error = map_creation::check(def).err()?;
+                    let error = map_creation::check(def, image.options).err()?;
                     Some(error.placed(use_of_map(image, index)))
                 };
                 let map = made.into_iter().find_map(refused);
@@ -54,8 +56,15 @@ impl Refusals {
     }
 }
 
+/// struct_ops maps are described by the object's BTF.
+fn check_btf(image: &Image<'_>) -> Result<()> {
+    let needed = image.kinds.contains(&SectionKind::StructOps);
+    let refused = image.btf_refused.clone().filter(|_| needed);
+    refused.map_or(Ok(()), |error| Err(error.of_class(LoadClass::StructOps)))
+}
+
 /// The maps that a program refers to, for loaders which create no others.
-pub(crate) fn check_maps(program: &Program) -> Result<()> {
+pub(crate) fn check_maps(program: &Program, options: &OpenOptions) -> Result<()> {
     let named = program.insns.iter().filter(|insn| insn.is_ld_imm64() && matches!(insn.src, 1 | 2));
     let mut seen = Vec::new();
     for insn in named {
@@ -64,23 +73,25 @@ pub(crate) fn check_maps(program: &Program) -> Result<()> {
             continue;
         }
         seen.push(index);
-        program.map(MapIdx(index)).map_or(Ok(()), check_map)?;
+        program.map(MapIdx(index)).map_or(Ok(()), |def| check_map(def, options))?;
     }
     Ok(())
 }
 
-fn check_map(def: &MapDef) -> Result<()> {
+fn check_map(def: &MapDef, options: &OpenOptions) -> Result<()> {
     if let Some(what) = map_creation::left_open(def) {
         let (name, map_type) = (&def.name, def.map_type);
         let text = format!("map {name} ({map_type}): the object's own loader must set {what}");
         return Err(Error::new(text));
     }
-    map_creation::check(def)
+    map_creation::check(def, options)
 }
 
 fn check_open(image: &Image<'_>) -> Result<()> {
+    check_sizes(image)?;
     check_legacy_maps(image)?;
     check_functions(image)?;
+    image.maps.refused.clone().map_or(Ok(()), Err)?;
     for def in &image.maps.defs {
         if let Pinning::Other(number) = def.pinning {
             return refuse(format!("map {}: libbpf does not support pinning {number}", def.name));
@@ -89,11 +100,34 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_datasecs(image)?;
     check_calls(image)?;
     let mut externs = image.externs.list.iter().enumerate();
-    externs.find(|(_, it)| it.kind == ExternKind::Unknown).map_or(Ok(()), |(index, it)| {
+    let refused = |(index, it): (usize, &Extern)| {
         let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";
-        refuse(format!("extern {}: {text}", it.name))
-            .map_err(|error| error.placed(use_of_extern(image, index)))
-    })
+        let error = match &it.value {
+            _ if it.kind == ExternKind::Unknown => {
+                Error::load(LoadClass::Open, format!("extern {}: {text}", it.name))
+            }
+            Err(error) if error.class() == Some(LoadClass::Open) => error.clone(),
+            _ => return None,
+        };
+        Some(error.placed(use_of_extern(image, index)))
+    };
+    externs.find_map(refused).map_or(Ok(()), Err)
+}
+
+/// An object may have several of these sections; all must be what libbpf expects.
+fn check_sizes(image: &Image<'_>) -> Result<()> {
+    for section in &image.elf.sections {
+        let bytes = section.data.len();
+        match &*section.name {
+            LICENSE if bytes == 0 => return refuse("section license: it is empty".to_owned()),
+            VERSION if bytes != VERSION_BYTES => {
+                let text = format!("it has {bytes} bytes, it must have {VERSION_BYTES}");
+                return refuse(format!("section version: {text}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn refuse(text: String) -> Result<()> {

@@ -28,6 +28,12 @@ pub(crate) enum SectionKind {
 
 /// Name of the section whose functions are subprogs.
 pub(crate) const TEXT: &str = ".text";
+/// Name of the section that has the license.
+pub(crate) const LICENSE: &str = "license";
+/// Name of the section that has the kernel's version, of old objects.
+pub(crate) const VERSION: &str = "version";
+/// Size of the version.
+pub(crate) const VERSION_BYTES: usize = 4;
 const LICENSE_BYTES_MAX: usize = 63;
 /// Longest data section: the kernel's limit on a map value is near `i32::MAX`.
 const DATA_BYTES_MAX: u64 = i32::MAX as u64;
@@ -71,7 +77,7 @@ pub(crate) fn classify(elf: &Elf<'_>) -> Result<Vec<SectionKind>> {
 
 /// Text of the `license` section.
 pub(crate) fn license(elf: &Elf<'_>) -> String {
-    let data = elf.section("license").map_or(&[][..], |s| s.data);
+    let data = elf.last_section(LICENSE).map_or(&[][..], |s| s.data);
     let data = data.get(..LICENSE_BYTES_MAX).unwrap_or(data);
     let end = data.iter().position(|&b| b == 0).unwrap_or(data.len());
     String::from_utf8_lossy(&data[..end]).into_owned()
@@ -79,7 +85,7 @@ pub(crate) fn license(elf: &Elf<'_>) -> String {
 
 /// Number in the `version` section, if there is one.
 pub(crate) fn version(elf: &Elf<'_>) -> Option<u32> {
-    let data = elf.section("version")?.data;
+    let data = elf.last_section(VERSION)?.data;
     u32_at(elf, data, 0)
 }
 

@@ -22,6 +22,10 @@ use std::sync::{Arc, OnceLock};
 const KERNEL_BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 /// A kernel's configuration is under 1 MB; anything larger is not one.
 const KCONFIG_BYTES_MAX: u64 = 16 << 20;
+/// The NUMA nodes that are online.
+const NODES_PATH: &str = "/sys/devices/system/node/online";
+/// Numbers of nodes are below 1,024.
+const NODES_MAX: u32 = 1023;
 /// vmlinux BTF is under 10 MB, but an image with debug information may be larger.
 const BTF_FILE_BYTES_MAX: u64 = 1 << 30;
 
@@ -58,6 +62,8 @@ pub struct Host {
     pub is_partial: bool,
     /// BTF kinds that the kernel does not know.
     pub absent_btf_kinds: Arc<[Kind]>,
+    /// Its NUMA nodes that are online; only node 0 if there are none here.
+    pub numa_nodes: Arc<[u32]>,
     /// The rules of its verifier; by default those of Linux 6.18.
     pub behaviours: Behaviours,
     /// For a release between two tested kernels: both, where their rules differ. `behaviours` are
@@ -76,7 +82,8 @@ pub struct Host {
 impl Host {
     /// Data of another kernel, from a directory with copies of its files: `btf/vmlinux` (from
     /// `/sys/kernel/btf`), `kallsyms.gz` or `kallsyms`, `config`, `error_injection` (its list),
-    /// `release` (`uname -r`), `cpus` (the possible ones), `modules` (names, one per line, in load
+    /// `release` (`uname -r`), `cpus` (the possible ones), `nodes` (NUMA nodes that are
+    /// online), `modules` (names, one per line, in load
     /// order; their BTF is next to the kernel's), `btf_absent` (BTF kinds that the kernel rejects,
     /// one per line). Only the kernel's BTF must exist.
     ///
@@ -104,6 +111,7 @@ impl Host {
             cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
+            numa_nodes: numbers(&text("nodes").unwrap_or_default()),
             behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
             neighbours: Neighbours::of_release(&text("release").unwrap_or_default()).map(Arc::new),
             ctx_fields,
@@ -141,6 +149,7 @@ impl Host {
             cpus: possible_cpus(),
             is_partial: false,
             absent_btf_kinds: Arc::default(),
+            numa_nodes: numbers(&fs::read_to_string(NODES_PATH).unwrap_or_default()),
             behaviours: Behaviours::default(),
             neighbours: None,
             ctx_fields: CtxFields::all(),
@@ -188,6 +197,7 @@ impl Host {
             guess_ext_types: true,
             is_partial: self.is_partial,
             absent_btf_kinds: Arc::clone(&self.absent_btf_kinds),
+            numa_nodes: Arc::clone(&self.numa_nodes),
             ..OpenOptions::default()
         }
     }
@@ -316,6 +326,15 @@ fn read_possible_cpus() -> u32 {
     highest_cpu(&fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default())
 }
 
+/// The numbers of a list like `0-3,8`; at most the kernel's number of nodes.
+fn numbers(list: &str) -> Arc<[u32]> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?.min(NODES_MAX))
+    };
+    list.trim().split(',').filter_map(range).flatten().collect()
+}
+
 /// One more than the highest CPU number of a list like `0-3,8`.
 fn highest_cpu(list: &str) -> u32 {
     let last = list.trim().rsplit([',', '-']).next().and_then(|n| n.parse::<u32>().ok());
@@ -331,6 +350,13 @@ mod tests {
         assert_eq!(version_code("6.18.44-fc"), (6 << 16) + (18 << 8) + 44);
         assert_eq!(version_code("5.4.300"), (5 << 16) + (4 << 8) + 255);
         assert_eq!(version_code(""), 0);
+    }
+
+    #[test]
+    fn lists_of_numbers() {
+        assert_eq!(*numbers("0\n"), [0]);
+        assert_eq!(*numbers("0-2,5\n"), [0, 1, 2, 5]);
+        assert!(numbers("").is_empty());
     }
 
     #[test]
