@@ -14,7 +14,7 @@ use crate::streams::Streams;
 use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Verdict, Verification, VerifyOptions};
+use skep::{Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Row, Stat, Tally, Verdict as Shown, printable};
 use std::io;
 use std::sync::Arc;
@@ -168,7 +168,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), 
         (None, true) => flags.log_level.unwrap_or(1),
         (None, false) => flags.log_level.unwrap_or(0),
     };
-    let session = Plan::session_of(&flags.input)?;
+    let session = Session { completes: true, ..Plan::session_of(&flags.input)? };
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
     let gate = Arc::new(MemoryGate::new(&flags.input, kept)?);
     let plan = Plan {
