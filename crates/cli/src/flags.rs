@@ -285,8 +285,7 @@ pub struct CheckFlags {
     /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Print the oldest kernel from which on each program is accepted: of --kernel, or of all in
-    /// `skep kernel list`, including those that were not tested
+    /// Print from which kernel on each is accepted: of --kernel, or all that `skep kernel list` has
     #[arg(long, conflicts_with = "btf")]
     pub min_kernel: bool,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST

@@ -35,6 +35,11 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
     if let (TargetKind::Program, Some(target)) = (&def.target_kind, &options.target) {
         return function(target, name);
     }
+    let is_alone = options.loader == Loader::Libbpf && !options.guess_ext_types;
+    if matches!(def.target_kind, TargetKind::Program) && is_alone {
+        let text = "the program whose function it replaces is not given";
+        return Err(Error::load(LoadClass::Attach, format!("attach target '{name}': {text}")));
+    }
     let Some(kernel) = &options.kernel_btf else {
         return Ok(AttachTarget::Unresolved(name.to_owned()));
     };

@@ -16,7 +16,8 @@ pub enum Loader {
 /// The step at which loading fails, before verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoadClass {
-    /// The loader rejects the file: legacy maps, static entry functions, byte order.
+    /// The loader rejects the file: legacy maps, static entry functions, byte order; or
+    /// the kernel a program, for its name.
     Open,
     /// An extern (`.kconfig`, `.ksyms`, kfunc) that the kernel does not have.
     Extern,
@@ -30,12 +31,10 @@ pub enum LoadClass {
     Section,
     /// An attach target that is missing or not named.
     Attach,
-    /// `BPF_PROG_LOAD`, before verification: a name that the kernel does not take.
-    Program,
 }
 
 /// One row per class, in the order of the steps.
-const NAMES: [(LoadClass, &str); 8] = [
+const NAMES: [(LoadClass, &str); 7] = [
     (LoadClass::Open, "open"),
     (LoadClass::Extern, "extern"),
     (LoadClass::StructOps, "struct_ops"),
@@ -43,7 +42,6 @@ const NAMES: [(LoadClass, &str); 8] = [
     (LoadClass::Map, "map"),
     (LoadClass::Section, "section"),
     (LoadClass::Attach, "attach"),
-    (LoadClass::Program, "program"),
 ];
 
 impl LoadClass {

@@ -275,7 +275,7 @@ impl Maker<'_, '_> {
         }
         if !object_name_is_valid(&program.name) {
             let text = "the kernel does not take its name: it may have letters, digits, _ and .";
-            return Err(at_header(Error::load(LoadClass::Program, text)));
+            return Err(at_header(Error::load(LoadClass::Open, text)));
         }
         if options.loader == Loader::Any {
             refusal::check_maps(&program, options)?;

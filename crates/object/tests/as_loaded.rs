@@ -69,7 +69,7 @@ fn objects_are_refused_for_the_reason_that_libbpf_has() {
 #[test]
 fn programs_have_names_that_the_kernel_takes() {
     let object = open_with("names.bpf.o", &options());
-    assert_eq!(object.program("a$b").unwrap_err().class(), Some(LoadClass::Program));
+    assert_eq!(object.program("a$b").unwrap_err().class(), Some(LoadClass::Open));
     object.program("abcdefghijklmno$").unwrap();
 }
 

@@ -30,6 +30,9 @@ pub struct Session {
     /// The program, verified before, whose functions `freplace` programs replace: set by
     /// [`Session::with_target`].
     pub target: Option<Arc<Program>>,
+    /// Complete objects as veristat does: maps without capacity get one entry, `freplace` programs
+    /// without a target the type that their context suggests. libbpf alone loads neither.
+    pub completes: bool,
     /// The target kernel, if it is not 6.18: programs that need something it lacks are rejected.
     pub kernel: Option<Arc<Kernel>>,
 }
@@ -37,7 +40,7 @@ pub struct Session {
 impl Session {
     /// A session with libbpf's rules.
     pub fn new(host: Host) -> Session {
-        Session { host, loader: Loader::Libbpf, target: None, kernel: None }
+        Session { host, ..Session::default() }
     }
 
     /// A session for another kernel: objects are loaded against what is known about it, and
@@ -103,7 +106,10 @@ impl Session {
     /// The bytes are not a BPF object, or a malformed one.
     pub fn open(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
         let (loader, target) = (self.loader, self.target.clone());
-        let options = OpenOptions { loader, target, ..self.host.open_options(path) };
+        let mut options = OpenOptions { loader, target, ..self.host.open_options(path) };
+        if !self.completes && loader == Loader::Libbpf {
+            (options.empty_map_entries, options.guess_ext_types) = (0, false);
+        }
         Object::open(bytes, &options).map_err(|e| Error::opening(path, e))
     }
 

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Err(why) => return Ok(Ended::Skipped(why)),
     };
     let files = objects::find(&args.paths)?;
-    let session = Session::new(objects::host()?);
+    // As `oracle.c` does.
+    let session = Session { completes: true, ..Session::new(objects::host()?) };
     let mut table = Table::default();
     let version = oracle.ask(&files, |file, theirs| compare(&session, file, theirs, &mut table))?;
     if version < oracle::VERSION_MIN {
@@ -78,6 +79,9 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
     table.add(&name, WHOLE, theirs.whole.as_ref(), &whole(&object));
     for (program, answer) in &theirs.programs {
         let entry = object.programs.iter().find(|entry| entry.name == *program);
+        if entry.is_some_and(reaches_kernel) {
+            continue;
+        }
         table.add(&name, program, Some(answer), &entry.map_or(Answer::Absent, ours));
     }
     for entry in &object.programs {
@@ -95,6 +99,11 @@ fn ours(entry: &ObjectProgram) -> Answer {
     }
 }
 
+/// Whether it is the kernel that refuses the program for its name, not libbpf.
+fn reaches_kernel(entry: &ObjectProgram) -> bool {
+    entry.program.is_err() && !skep::uapi::object_name_is_valid(&entry.name)
+}
+
 /// Whether the program's target is missing: `oracle.c` loads programs that replace functions with
 /// another type then.
 fn lacks_target(entry: &ObjectProgram) -> bool {
@@ -105,7 +114,10 @@ fn lacks_target(entry: &ObjectProgram) -> bool {
 
 /// The result of loading the whole object: the first step that fails.
 fn whole(object: &Object) -> Answer {
-    let wanted = object.programs.iter().filter(|entry| entry.autoload && !lacks_target(entry));
+    let wanted = object
+        .programs
+        .iter()
+        .filter(|entry| entry.autoload && !lacks_target(entry) && !reaches_kernel(entry));
     let errors = wanted.filter_map(|entry| entry.program.as_ref().err());
     // Functions that libbpf does not treat as programs do not keep it from loading the others.
     let is_program = |error: &&Error| error.class() != Some(LoadClass::Open);

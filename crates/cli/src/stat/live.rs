@@ -15,7 +15,7 @@ use crate::streams::Streams;
 use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Refusal, Verdict, Verification, VerifyOptions};
+use skep::{Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{MatrixKernel, Row, Stat, Tally, Verdict as Shown, printable};
 use std::collections::BTreeSet;
 use std::io;
@@ -234,6 +234,7 @@ fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combinati
         (None, false) => flags.log_level.unwrap_or(0),
     };
     let sessions = Plan::sessions_of(&flags.input)?;
+    let sessions = sessions.into_iter().map(|it| Session { completes: true, ..it });
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
     let gate = Arc::new(MemoryGate::new(&flags.input, kept)?);
     let plan = |session| Plan {
@@ -258,7 +259,7 @@ fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combinati
             || flags.sort.is_some()
             || !flags.filter.is_empty(),
     };
-    Ok((sessions.into_iter().map(plan).collect(), sweep.combinations()))
+    Ok((sessions.map(plan).collect(), sweep.combinations()))
 }
 
 fn answer(turn: &Turn<'_>, judged: Judged<'_>) -> Answer {
