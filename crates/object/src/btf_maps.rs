@@ -1,7 +1,8 @@
 //! `.maps`: map definitions as BTF types.
 //!
 //! A variable's struct describes the map: integers are encoded as pointers to arrays with that many
-//! elements, types as pointers to the type. libbpf rejects unknown attributes, other loaders may know them.
+//! elements, types as pointers to the type. libbpf rejects unknown attributes, other loaders may
+//! know them.
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};

@@ -48,8 +48,8 @@ impl<'a> Reader<'a> {
         self.parsed.get_or_init(|| self.text.lines().filter_map(option).collect())
     }
 
-    /// Writes the value of an option into `room`; `false` if there is no such option. A `weak` one of
-    /// libbpf's own that it does not know is 0.
+    /// Writes the value of an option into `room`; `false` if there is no such option. A `weak` one
+    /// of libbpf's own that it does not know is 0.
     pub(crate) fn read(
         &self,
         (name, weak): (&str, bool),

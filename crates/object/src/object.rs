@@ -45,8 +45,8 @@ pub struct Object {
     pub btf: Option<Arc<Btf>>,
     /// Why the loader rejects the object as a whole; then none of its programs is loaded.
     pub refused: Option<Error>,
-    /// What libbpf would reject in an object opened with [`Loader::Any`], or why the kernel does not
-    /// load its BTF.
+    /// What libbpf would reject in an object opened with [`Loader::Any`], or why the kernel does
+    /// not load its BTF.
     pub note: Option<Error>,
 }
 
@@ -175,8 +175,8 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     })
 }
 
-/// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's. libbpf goes
-/// on without, unless there are struct_ops maps.
+/// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's. libbpf
+/// goes on without, unless there are struct_ops maps.
 fn loaded_btf(
     btf: Option<Arc<Btf>>,
     maps: &mut Maps,

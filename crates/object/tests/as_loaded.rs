@@ -1,5 +1,5 @@
-//! Objects whose maps, names, sections or externs libbpf or the kernel does not take; each was loaded
-//! with libbpf 1.5 on 6.18.44.
+//! Objects whose maps, names, sections or externs libbpf or the kernel does not take; each was
+//! loaded with libbpf 1.5 on 6.18.44.
 
 use skep_object::{LoadClass, Loader, Object, OpenOptions};
 use std::path::Path;
