@@ -179,7 +179,7 @@ impl Case<'_> {
             for (key, value) in entries.as_table().unwrap() {
                 if def.map_type != MapType::ProgArray {
                     let number = value.as_integer().unwrap();
-                    put(map, def, (key.parse().unwrap(), number as u64));
+                    put(map, def, (&key_of(def, key), number as u64));
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Case<'_> {
         for (name, entries) in self.table("expect_maps") {
             let (map, def) = map(&loaded, maps, &name);
             for (key, value) in entries.as_table().unwrap() {
-                let found = look(map, def, key.parse().unwrap());
+                let found = look(map, def, &key_of(def, key));
                 let expected = value.as_integer().unwrap() as u64;
                 assert_eq!(found, expected, "{}: {name}.{key}", self.here);
             }
@@ -254,17 +254,31 @@ fn values(def: &MapDef) -> usize {
     last.parse::<usize>().unwrap() + 1
 }
 
-fn put(map: &Map, def: &MapDef, (key, value): (u32, u64)) {
-    assert!(def.key_size == 4 && def.value_size == 8, "{}", def.name);
+/// A number, or the bytes.
+fn key_of(def: &MapDef, text: &str) -> Vec<u8> {
+    let key =
+        text.parse::<u32>().map_or_else(|_| bytes(text), |number| number.to_ne_bytes().into());
+    assert_eq!(key.len(), def.key_size as usize, "{}: {text}", def.name);
+    key
+}
+
+fn put(map: &Map, def: &MapDef, (key, value): (&[u8], u64)) {
     let mut value = value.to_ne_bytes().to_vec();
-    value.resize(8 * values(def), 0);
-    map.update(&key.to_ne_bytes(), &value).unwrap();
+    value.resize(value_bytes(def), 0);
+    map.update(key, &value).unwrap();
 }
 
 /// The number at a key; for a per-CPU map, the sum.
-fn look(map: &Map, def: &MapDef, key: u32) -> u64 {
-    assert!(def.key_size == 4 && def.value_size == 8, "{}", def.name);
-    let mut found = vec![0; 8 * values(def)];
-    map.lookup(&key.to_ne_bytes(), &mut found, false).unwrap();
-    found.chunks_exact(8).map(|value| u64::from_ne_bytes(value.try_into().unwrap())).sum()
+fn look(map: &Map, def: &MapDef, key: &[u8]) -> u64 {
+    let mut found = vec![0; value_bytes(def)];
+    map.lookup(key, &mut found, false).unwrap();
+    let number = |value: &[u8]| value.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    found.chunks(8).map(number).sum()
+}
+
+/// Bytes of all values of a key, of at most 8 bytes each.
+fn value_bytes(def: &MapDef) -> usize {
+    assert!(def.value_size <= 8, "{}", def.name);
+    let is_single = values(def) == 1;
+    if is_single { def.value_size as usize } else { 8 * values(def) }
 }
