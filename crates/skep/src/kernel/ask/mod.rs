@@ -6,7 +6,7 @@
 //!    stays as it was known before.
 //! 2. Rules are probed by their witnesses where these are available; the others are those of the
 //!    release. An answer that fits no known value is kept as such (`known`).
-//! 3. What the loader may not ask is not known; what it may is asked all the same ([`Privilege`]).
+//! 3. What the loader may not ask is not known; what it may is asked all the same (`Privilege`).
 
 mod answers;
 mod known;
