@@ -52,13 +52,23 @@ pub(crate) struct Unfinished {
 
 /// Whether the insn is executed as it is: on behalf of a privileged program, with a constant in
 /// the insn, or behind a barrier.
+#[inline(always)]
 fn needs_no_mask(env: &Env<'_>, insn: Insn) -> bool {
     env.facts.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)
 }
 
 /// Records that the insn computes with numbers alone.
+#[inline(always)]
 pub(crate) fn is_for_numbers(env: &mut Env<'_>, insn: Insn) -> Check {
-    if needs_no_mask(env, insn) || agree(env, Mask::Nothing) {
+    if needs_no_mask(env, insn) {
+        return Ok(());
+    }
+    is_for_numbers_on_all_paths(env, insn)
+}
+
+#[cold]
+fn is_for_numbers_on_all_paths(env: &mut Env<'_>, insn: Insn) -> Check {
+    if agree(env, Mask::Nothing) {
         return Ok(());
     }
     refuse(insn, [insn.dst, insn.src], Unmaskable::PathsDiffer)
@@ -77,10 +87,16 @@ fn agree(env: &mut Env<'_>, mask: Mask) -> bool {
 impl Move<'_> {
     /// Before the move: applies the rules to the pointer as it is, and forks the speculative path.
     /// `None` if there will be no mask.
+    #[inline(always)]
     pub(crate) fn begin(&self, env: &mut Env<'_>) -> Check<Option<Unfinished>> {
         if needs_no_mask(env, self.insn) {
             return Ok(None);
         }
+        self.begin_masked(env)
+    }
+
+    #[cold]
+    fn begin_masked(&self, env: &mut Env<'_>) -> Check<Option<Unfinished>> {
         let by_constant = self.by.val.is_const();
         let mut unfinished = None;
         if !env.walk.cur.meta.speculative {
@@ -98,6 +114,7 @@ impl Move<'_> {
     }
 
     /// After the move: the reach is how far the pointer's extreme has moved.
+    #[cold]
     pub(crate) fn finish(&self, env: &mut Env<'_>, begun: &Unfinished, moved: &Reg) -> Check {
         let towards = begun.towards;
         let position = self.position(env.facts, moved, towards)?;
@@ -187,10 +204,16 @@ fn refuse<T>(insn: Insn, regnos: [u8; 2], why: Unmaskable) -> Check<T> {
 }
 
 /// A program that gets masks may not even compute a pointer outside its object.
+#[inline(always)]
 pub(crate) fn result_must_be_inside(env: &mut Env<'_>, regno: u8) -> Check {
     if env.facts.bypass_spec_v1 {
         return Ok(());
     }
+    masked_must_be_inside(env, regno)
+}
+
+#[cold]
+fn masked_must_be_inside(env: &mut Env<'_>, regno: u8) -> Check {
     let reg = env.reg(regno);
     if reg.ty.is(Base::Stack) {
         return stack_position_must_be_inside(&reg, Regno(regno));
