@@ -4,6 +4,7 @@
 //! `externs/kfuncs.csv` has the kfuncs of `docs/kernels.md`: name, newest kernel without it before
 //! the oldest one with it, that one.
 
+use crate::near::between;
 use skep::btf::{Btf, Kind};
 use skep::uapi::since::Release;
 use skep_report::Note;
@@ -50,11 +51,6 @@ fn declared(btf: &Btf, name: &str, shown: &str) -> Option<String> {
 /// Without the suffix of a variant.
 fn essential(name: &str) -> &str {
     name.split_once("___").map_or(name, |(name, _)| name)
-}
-
-fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
-    let (_, rest) = text.split_once(before)?;
-    Some(rest.split_once(after)?.0)
 }
 
 #[cfg(test)]

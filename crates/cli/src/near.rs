@@ -90,7 +90,8 @@ fn has_part(name: &str, part: &str) -> bool {
     name.match_indices(part).any(is_word)
 }
 
-fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
+/// What stands between two words of a message.
+pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(before)?;
     Some(rest.split_once(after)?.0)
 }

@@ -10,6 +10,7 @@ mod imports;
 mod layers;
 mod manifests;
 mod modules;
+mod ratchet;
 mod rejects;
 mod sizes;
 mod sources;

@@ -1,8 +1,7 @@
 //! Sizes of files and functions, with a list of exceptions that may only shrink.
 
+use super::ratchet::{Numbers, Ratchet};
 use super::tree::{Breaches, File, lines_before_tests};
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// Lines of code in a file.
@@ -10,53 +9,24 @@ const FILE_MAX: usize = 800;
 /// Lines of a function; single-line match arms do not count.
 const FUNCTION_MAX: usize = 70;
 /// The exceptions: `"path" = lines` and `"path:function" = lines`.
-const EXCEPTIONS: &str = "tidy-exceptions.toml";
-
-type Sizes = BTreeMap<String, usize>;
+const EXCEPTIONS: Ratchet =
+    Ratchet { file: "tidy-exceptions.toml", head: "", fewer: "has become smaller" };
 
 pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
-    let stored = match read(root) {
-        Ok(stored) => stored,
-        Err(error) => return breaches.push(format!("{EXCEPTIONS}: {error}")),
-    };
-    let now = oversized(files);
-    for (what, lines) in &now {
-        let limit = stored.get(what).copied().unwrap_or(0);
-        if *lines > limit {
-            let max = if what.contains(".rs:") { FUNCTION_MAX } else { FILE_MAX };
-            let limit = limit.max(max);
-            breaches.push(format!("{what}: {lines} lines, at most {limit}; split it"));
-        }
-    }
-    for (what, limit) in &stored {
-        if now.get(what).is_none_or(|lines| lines < limit) {
-            breaches.push(format!(
-                "{EXCEPTIONS}: {what} has become smaller; run `cargo xtask tidy --shrink`"
-            ));
-        }
-    }
+    EXCEPTIONS.check(root, &oversized(files), breaches, |what, lines, limit| {
+        let max = if what.contains(".rs:") { FUNCTION_MAX } else { FILE_MAX };
+        format!("{what}: {lines} lines, at most {}; split it", limit.max(max))
+    });
 }
 
 /// Lowers the stored sizes, and removes entries that are no longer exceptions.
 pub(super) fn shrink(root: &Path, files: &[File]) -> Result<(), Box<dyn std::error::Error>> {
-    let now = oversized(files);
-    let stored = read(root)?;
-    let lower =
-        |(what, limit): (String, usize)| now.get(&what).map(|&lines| (what, limit.min(lines)));
-    let shrunk: Sizes = stored.into_iter().filter_map(lower).collect();
-    Ok(fs::write(root.join(EXCEPTIONS), toml::to_string(&shrunk)?)?)
-}
-
-fn read(root: &Path) -> Result<Sizes, String> {
-    match fs::read_to_string(root.join(EXCEPTIONS)) {
-        Ok(text) => toml::from_str(&text).map_err(|e| e.to_string()),
-        Err(_) => Ok(Sizes::new()),
-    }
+    EXCEPTIONS.shrink(root, &oversized(files))
 }
 
 /// Everything above its limit, with its number of lines.
-fn oversized(files: &[File]) -> Sizes {
-    let mut sizes = Sizes::new();
+fn oversized(files: &[File]) -> Numbers {
+    let mut sizes = Numbers::new();
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = lines_before_tests(&file.text).filter(|(_, line)| is_code(line)).count();
         if code > FILE_MAX {
@@ -135,7 +105,7 @@ mod tests {
             breaches.len()
         };
         assert_eq!(count(), 1);
-        fs::write(root.path().join(EXCEPTIONS), "\"a.rs:long\" = 90\n").expect("written");
+        std::fs::write(root.path().join(EXCEPTIONS.file), "\"a.rs:long\" = 90\n").expect("written");
         assert_eq!(count(), 1, "90 is more than there is");
         shrink(root.path(), &files).expect("shrunk");
         assert_eq!(count(), 0);

@@ -1,61 +1,36 @@
 //! Parameters that are tuples: their parts have no names where the function is called. The number
 //! of each crate is stored and may only shrink.
 
+use super::ratchet::{Numbers, Ratchet};
 use super::tree::{Breaches, File};
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{FnArg, ItemMod, Signature, Type};
 
 /// Number of such parameters by crate, outside of tests.
-const TABLE: &str = "tidy-tuples.toml";
-const HEAD: &str = "# Number of parameters that are tuples, by crate: checked by `cargo xtask tidy`, may only shrink.\n";
-
-type Counts = BTreeMap<String, usize>;
+const TABLE: Ratchet = Ratchet {
+    file: "tidy-tuples.toml",
+    head: "# Number of parameters that are tuples, by crate: checked by `cargo xtask tidy`, may only shrink.\n\n",
+    fewer: "has fewer now",
+};
 
 pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
-    let stored = match read(root) {
-        Ok(stored) => stored,
-        Err(error) => return breaches.push(format!("{TABLE}: {error}")),
-    };
-    let now = counts(files);
-    for (name, count) in &now {
-        let limit = stored.get(name).copied().unwrap_or(0);
-        if *count > limit {
-            breaches.push(format!(
-                "crates/{name}: {count} parameters are tuples, at most {limit}; pass the parts one \
-                 by one, or as a struct that names them"
-            ));
-        }
-    }
-    for (name, limit) in &stored {
-        if now.get(name).is_none_or(|count| count < limit) {
-            breaches
-                .push(format!("{TABLE}: {name} has fewer now; run `cargo xtask tidy --shrink`"));
-        }
-    }
+    TABLE.check(root, &counts(files), breaches, |name, count, limit| {
+        format!(
+            "crates/{name}: {count} parameters are tuples, at most {limit}; pass the parts one by \
+             one, or as a struct that names them"
+        )
+    });
 }
 
 /// Lowers the stored numbers.
 pub(super) fn shrink(root: &Path, files: &[File]) -> Result<(), Box<dyn std::error::Error>> {
-    let now = counts(files);
-    let lower =
-        |(name, limit): (String, usize)| now.get(&name).map(|&count| (name, limit.min(count)));
-    let shrunk: Counts = read(root)?.into_iter().filter_map(lower).collect();
-    Ok(fs::write(root.join(TABLE), format!("{HEAD}\n{}", toml::to_string(&shrunk)?))?)
-}
-
-fn read(root: &Path) -> Result<Counts, String> {
-    match fs::read_to_string(root.join(TABLE)) {
-        Ok(text) => toml::from_str(&text).map_err(|e| e.to_string()),
-        Err(_) => Ok(Counts::new()),
-    }
+    TABLE.shrink(root, &counts(files))
 }
 
 /// By crate, only those that have any.
-fn counts(files: &[File]) -> Counts {
-    let mut counts = Counts::new();
+fn counts(files: &[File]) -> Numbers {
+    let mut counts = Numbers::new();
     for file in files.iter().filter(|file| file.is_rust()) {
         let name = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
         if let Some((name, _)) = name
@@ -123,7 +98,7 @@ mod tests {
             breaches.len()
         };
         assert_eq!(count(), 1);
-        fs::write(root.path().join(TABLE), "a = 2\nb = 1\n").expect("written");
+        std::fs::write(root.path().join(TABLE.file), "a = 2\nb = 1\n").expect("written");
         assert_eq!(count(), 2, "fewer than stored");
         shrink(root.path(), &files).expect("shrunk");
         assert_eq!(count(), 0);
