@@ -202,10 +202,16 @@ impl Env<'_> {
     }
 
     /// A write to slot `spi` of frame `frameno` destroys the dynptr there, and its slices.
+    #[inline(always)]
     pub(crate) fn destroy_if_dynptr_stack_slot(&mut self, frameno: u32, spi: usize) -> Check {
-        if self.walk.slot(frameno, spi).types[0] != SlotType::Dynptr {
-            return Ok(());
+        match self.walk.slot(frameno, spi).types[0] {
+            SlotType::Dynptr => self.destroy_dynptr(frameno, spi),
+            _ => Ok(()),
         }
+    }
+
+    #[cold]
+    fn destroy_dynptr(&mut self, frameno: u32, spi: usize) -> Check {
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
         if kind.is_refcounted() {

@@ -150,6 +150,7 @@ fn without_spill(mut slot: Slot) -> Slot {
 }
 
 /// The same, in place.
+#[inline(always)]
 fn end_spill(walk: &mut Walk, (frameno, spi): (u32, usize)) {
     let slot = without_spill(walk.slot(frameno, spi));
     walk.cur.frames[frameno as usize].set_slot(spi, slot);
@@ -226,7 +227,10 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
         }
     }
     let scrubs = env.facts.rules().var_off_writes_scrub;
-    let end_spill = if scrubs { end_spill } else { forget_register };
+    let end_spill = |walk: &mut Walk, at| match scrubs {
+        true => end_spill(walk, at),
+        false => forget_register(walk, at),
+    };
     end_spill(&mut env.walk, (frameno, spi));
     let ty = env.walk.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
