@@ -87,6 +87,12 @@ impl MapDef {
         cut_name(&self.name)
     }
 
+    /// Byte `at` of the initial value: zero where `contents` gives none; `None` past its end.
+    pub fn initial_byte(&self, at: usize) -> Option<u8> {
+        let inside = at < self.value_size as usize;
+        inside.then(|| self.contents.get(at).copied().unwrap_or(0))
+    }
+
     /// Whether programs may not write its values: because of the flag or the type (a lookup in a
     /// device map returns a kernel object).
     pub fn is_rdonly_prog(&self) -> bool {

@@ -37,11 +37,17 @@ pub(crate) fn check_const_str(env: &Env<'_>, regno: u8) -> Check {
 }
 
 /// The string without its terminator.
-fn const_str<'d>(def: &'d MapDef, reg: &Reg) -> Option<&'d [u8]> {
+fn const_str(def: &MapDef, reg: &Reg) -> Option<Vec<u8>> {
     let off = i64::from(reg.off).wrapping_add(reg.val.var_off.value as i64);
-    let bytes = def.contents.get(usize::try_from(off).ok()?..)?;
-    let end = bytes.iter().position(|&b| b == 0)?;
-    Some(&bytes[..end])
+    let off = usize::try_from(off).ok()?;
+    let mut text = Vec::new();
+    for at in off.. {
+        match def.initial_byte(at)? {
+            0 => break,
+            byte => text.push(byte),
+        }
+    }
+    Some(text)
 }
 
 /// `bpf_snprintf(str, str_size, fmt, data, data_len)`.
@@ -55,7 +61,7 @@ pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
     let Some(text) = const_str(def, &fmt) else {
         return Err(Stop::Bug("format string without end".to_string()));
     };
-    if !is_valid_format(text, data_len / 8) {
+    if !is_valid_format(&text, data_len / 8) {
         reject!(EINVAL, CallFault::FormatString);
     }
     Ok(())

@@ -152,7 +152,7 @@ impl ConstMaps for Vec<MapView<'_>> {
         }
         let from = off as usize;
         Some((0..bytes as usize).rev().fold(0, |number, i| {
-            number << 8 | u64::from(def.contents.get(from + i).copied().unwrap_or(0))
+            number << 8 | u64::from(def.initial_byte(from + i).unwrap_or(0))
         }))
     }
 }
@@ -164,7 +164,7 @@ fn direct_read(def: &MapDef, off: i64, at: MemAccess) -> Check<u64> {
     }
     let mut bytes = [0u8; 8];
     for (i, byte) in bytes.iter_mut().take(at.size as usize).enumerate() {
-        *byte = def.contents.get(off as usize + i).copied().unwrap_or(0);
+        *byte = def.initial_byte(off as usize + i).unwrap_or(0);
     }
     let raw = u64::from_le_bytes(bytes);
     if !at.is_ldsx {
