@@ -29,7 +29,8 @@ pub struct VerifyOptions {
     pub mem_bytes_max: Option<u64>,
     /// Bytes of the path to a rejection to keep ([`Verification::path`]), from its end.
     pub path_bytes_max: Option<usize>,
-    /// Verify as for a process without capabilities.
+    /// Verify as for a process without capabilities, which may load only socket filters and
+    /// cgroup_skb programs.
     pub unprivileged: bool,
     /// Implementation choices that affect cost but not results.
     pub tuning: Tuning,

@@ -36,7 +36,10 @@ pub mod trampoline;
 mod type_flag;
 pub mod words;
 
-pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf, takes_any_attach};
+pub use attach_rule::{
+    BTF_MAX_TYPE, attach_types, attaches_to_btf, is_for_unprivileged, needs_perfmon,
+    takes_any_attach,
+};
 pub use attach_type::AttachType;
 pub use behaviour::{BEHAVIOURS, Behaviour, Behaviours, Neighbours, Shows};
 pub use column::{RulesOf, asked_around, nearest_asked};

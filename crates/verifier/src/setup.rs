@@ -5,7 +5,7 @@
 
 use crate::Config;
 use crate::callees::Callable;
-use crate::check::attach::check_attach_types;
+use crate::check::attach::{check_attach_types, check_permitted};
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
@@ -101,6 +101,7 @@ impl<'a> Setup<'a> {
             let n = self.facts.insns.len();
             return Err(Stop::refuse_silently(errno::E2BIG, FlowFault::NoInsns { n, max }));
         }
+        check_permitted(&self.facts)?;
         check_attach_types(&self.facts)?;
         check_may_be_replaced(&self.facts)
     }

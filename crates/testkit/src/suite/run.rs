@@ -26,9 +26,9 @@ pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
     };
     match answer {
         Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, errno: it.errno, log: it.log }),
-        // Attributes that the kernel refuses; EPERM is specific to this kernel (trampolines).
+        // Attributes that the kernel refuses.
         Answer::NotJudged { reason, .. } if case.options.errno.is_some() => {
-            match reason.strip_suffix(" without log").and_then(errno_of) {
+            match reason.split_once(" without log").and_then(|it| errno_of(it.0, case)) {
                 Some(errno) => Ok(Evidence { accepted: false, errno, log: String::new() }),
                 None => Err(format!("not judged: {reason}")),
             }
@@ -37,8 +37,11 @@ pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
     }
 }
 
-fn errno_of(name: &str) -> Option<i32> {
-    (2..MAX_ERRNO).find(|&errno| errno_name(errno) == name)
+/// EPERM says something about a program only if the loader lacks a capability: root gets it where
+/// this kernel makes no trampolines.
+fn errno_of(name: &str, case: &Case) -> Option<i32> {
+    let first = if case.options.privileges == Loader::Root { libc::EPERM + 1 } else { libc::EPERM };
+    (first..MAX_ERRNO).find(|&errno| errno_name(errno) == name)
 }
 
 /// The privileges of the process that loads a case.

@@ -11,13 +11,27 @@ use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::{
-    AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf, takes_any_attach,
+    AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf,
+    is_for_unprivileged, needs_perfmon, takes_any_attach,
 };
 
 /// Prefix of the typedefs of tracepoints.
 const TRACEPOINT_PREFIX: &str = "btf_trace_";
 /// Prefix of the functions of iterators.
 const ITER_PREFIX: &str = "bpf_iter_";
+
+/// Checks that the loader's capabilities suffice for the program type.
+pub(crate) fn check_permitted(facts: &Facts<'_>) -> Check {
+    let prog_type = facts.prog.prog_type;
+    let privileges = facts.config.privileges;
+    let capability = match () {
+        () if !privileges.bpf && !is_for_unprivileged(prog_type) => "CAP_BPF",
+        () if !privileges.perfmon && needs_perfmon(prog_type) => "CAP_PERFMON",
+        () => return Ok(()),
+    };
+    let kind = AttachFault::NotPermitted { prog_type, capability };
+    Err(Stop::refuse_silently(errno::EPERM, kind))
+}
 
 /// Checks program type and target before any insn; the kernel returns only `EINVAL`.
 pub(crate) fn check_attach_types(facts: &Facts<'_>) -> Check {

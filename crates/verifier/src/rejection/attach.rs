@@ -8,6 +8,8 @@ kinds! {
     AttachFault {
         NoProgType "no-program-type"
             "a program without a type";
+        NotPermitted { prog_type: ProgType, capability: Word } "program-type-not-permitted"
+            "programs of type {prog_type} are loaded only with {capability}";
         IdTooLarge { id: u32 } "attach-id-too-large"
             "attach_btf_id {id} is larger than any type's";
         IdNotForType { id: u32, prog_type: ProgType } "attach-id-not-for-program-type"

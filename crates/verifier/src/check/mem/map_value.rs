@@ -151,9 +151,11 @@ impl ConstMaps for Vec<MapView<'_>> {
             return None;
         }
         let from = off as usize;
-        Some((0..bytes as usize).rev().fold(0, |number, i| {
-            number << 8 | u64::from(def.initial_byte(from + i).unwrap_or(0))
-        }))
+        Some(
+            (0..bytes as usize).rev().fold(0, |number, i| {
+                number << 8 | u64::from(def.initial_byte(from + i).unwrap_or(0))
+            }),
+        )
     }
 }
 
