@@ -13,6 +13,7 @@
 //!    `NAME_BYTES_MAX` each, and in total.
 
 use crate::error::{Context, Error, Result};
+use crate::sections::is_skipped;
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, Sym as _};
@@ -79,6 +80,7 @@ pub(crate) enum Binding {
     Local,
     Global,
     Weak,
+    Other,
 }
 
 /// A symbol.
@@ -100,39 +102,14 @@ pub(crate) struct Symbol<'a> {
     pub(crate) size_bytes: u64,
 }
 
-/// A relocation of a section.
+/// A relocation of a section. Its type is not kept: what is done is decided by the insn at its
+/// place, as in libbpf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relocation {
     /// Place in the section, bytes.
     pub(crate) offset: u64,
     /// Index of the symbol.
     pub(crate) symbol: usize,
-    /// Kind of relocation (`R_BPF_*`).
-    pub(crate) kind: RelocationKind,
-}
-
-/// `R_BPF_*`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RelocationKind {
-    /// `R_BPF_64_64`: `ld_imm64`.
-    Insn64,
-    /// `R_BPF_64_ABS64`, `R_BPF_64_ABS32`, `R_BPF_64_NODYLD32`: data.
-    Data,
-    /// `R_BPF_64_32`: a call.
-    Call,
-    /// Any other number.
-    Other(u32),
-}
-
-impl RelocationKind {
-    fn from_number(number: u32) -> RelocationKind {
-        match number {
-            1 => RelocationKind::Insn64,
-            2..=4 => RelocationKind::Data,
-            10 => RelocationKind::Call,
-            other => RelocationKind::Other(other),
-        }
-    }
 }
 
 impl<'a> Elf<'a> {
@@ -176,7 +153,9 @@ impl<'a> Elf<'a> {
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
         for (index, section) in table.iter().enumerate() {
             let name = name_at(names, section.sh_name(e));
-            let data = section.data(e, bytes).map_err(|_| {
+            let data = section.data(e, bytes);
+            let data = if is_skipped(&name) { Ok(data.unwrap_or_default()) } else { data };
+            let data = data.map_err(|_| {
                 let (offset, size) = (section.sh_offset(e), section.sh_size(e));
                 Error::new(format!(
                     "{size:#x} bytes extend past the end of the file ({:#x} bytes)",
@@ -211,24 +190,29 @@ impl<'a> Elf<'a> {
         let mut relocations_left = bytes.len() / RELOCATION_BYTES_MIN;
         for (index, section) in headers.enumerate() {
             let name = self.sections.get(index).map_or("", |s| &*s.name).to_owned();
+            if is_skipped(&name) {
+                continue;
+            }
             let fail = |error: object::read::Error| {
                 let offset = section.sh_offset(e);
                 Error::new(error.to_string())
                     .context(format!("read section {name}, offset {offset:#x}"))
             };
             let target = section.sh_info(e) as usize;
+            if section.sh_type(e) == elf::SHT_REL && target >= self.sections.len() {
+                return Err(Error::new(format!("section {target} does not exist")))
+                    .context(|| format!("read section {name}: whose relocations it has"));
+            }
             let mut relocations = Vec::new();
             if let Some((rels, _)) = section.rel(e, bytes).map_err(fail)? {
-                relocations.extend(rels.iter().map(|r| Relocation {
-                    offset: r.r_offset(e),
-                    symbol: r.r_sym(e) as usize,
-                    kind: RelocationKind::from_number(r.r_type(e).0),
-                }));
+                relocations.extend(
+                    rels.iter()
+                        .map(|r| Relocation { offset: r.r_offset(e), symbol: r.r_sym(e) as usize }),
+                );
             } else if let Some((relas, _)) = section.rela(e, bytes).map_err(fail)? {
                 relocations.extend(relas.iter().map(|r| Relocation {
                     offset: r.r_offset(e),
                     symbol: r.r_sym(e, false) as usize,
-                    kind: RelocationKind::from_number(r.r_type(e, false).0),
                 }));
             }
             relocations_left =
@@ -272,8 +256,9 @@ impl<'a> Elf<'a> {
                 },
                 binding: match symbol.st_bind().0 {
                     0 => Binding::Local,
+                    1 => Binding::Global,
                     2 => Binding::Weak,
-                    _ => Binding::Global,
+                    _ => Binding::Other,
                 },
                 hidden: matches!(symbol.st_other().0 & 3, 1 | 2),
                 section,

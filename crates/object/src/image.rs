@@ -34,6 +34,8 @@ pub(crate) struct Image<'a> {
     pub(crate) struct_ops_refused: Option<Error>,
     /// Why the kernel does not load the BTF; then there is no `fixed_btf`.
     pub(crate) btf_refused: Option<Error>,
+    /// Why `.BTF.ext` cannot be read.
+    pub(crate) ext_refused: Option<skep_btf::Error>,
     pub(crate) options: &'a OpenOptions,
 }
 

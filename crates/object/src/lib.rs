@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod attach;
+mod bad_relocations;
 mod btf_fixup;
 mod btf_maps;
 mod data_maps;

@@ -5,6 +5,7 @@
 
 use crate::error::{Context, Error, Result};
 use crate::ext_info::within;
+use crate::loader::Loader;
 use crate::relocate::{INSNS_MAX, Relocated, Relocator};
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind};
@@ -106,7 +107,7 @@ impl<'i, 'a> Linker<'i, 'a> {
         });
         linked.unresolved.extend(unresolved);
         let lines = linked.line_info.len();
-        self.append_info(linked, function, start);
+        self.append_info(linked, function, start)?;
         self.insns_total += code.insns.len() + linked.line_info.len() - lines;
         if self.insns_total > 2 * INSNS_MAX {
             return Err(Error::new(format!("programs have more than {INSNS_MAX} insns together")));
@@ -114,25 +115,40 @@ impl<'i, 'a> Linker<'i, 'a> {
         Ok(Frame { code, start, next_call: 0 })
     }
 
-    fn append_info(&self, linked: &mut Linked, function: usize, start: usize) {
+    /// In libbpf, what is not known of the program is not told of its subprogs, and what is must
+    /// be known of each of them.
+    fn append_info(&self, linked: &mut Linked, function: usize, start: usize) -> Result<()> {
         let image = self.relocator.image;
-        let Some(function) = image.functions.list.get(function) else { return };
-        let Some(info) = image.info.get(function.section) else { return };
+        let Some(function) = image.functions.list.get(function) else { return Ok(()) };
+        let Some(info) = image.info.get(function.section) else { return Ok(()) };
         let range = &function.range;
         let place = |bytes: u32| {
             InsnIdx((start + (bytes as usize / INSN_BYTES).saturating_sub(range.start)) as u32)
         };
+        let strict = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
+        let tells = |what, (of_program, of_function): (bool, bool)| match () {
+            () if start == 0 || !strict => Ok(of_function),
+            () if of_program && !of_function => {
+                Err(Error::new(format!("function {}: .BTF.ext has no {what} of it", function.name)))
+            }
+            () => Ok(of_program),
+        };
         let funcs = within(&info.funcs, range, |r| r.insn_off);
+        let tells_funcs = tells("func info", (!linked.func_info.is_empty(), !funcs.is_empty()))?;
+        let funcs = if tells_funcs { funcs } else { &[] };
         linked.func_info.extend(
             funcs.iter().map(|r| FuncInfo { insn_off: place(r.insn_off), type_id: r.type_id.0 }),
         );
         let lines = within(&info.lines, range, |r| r.insn_off);
+        let tells_lines = tells("line info", (!linked.line_info.is_empty(), !lines.is_empty()))?;
+        let lines = if tells_lines { lines } else { &[] };
         linked.line_info.extend(lines.iter().map(|r| LineInfo {
             insn_off: place(r.insn_off),
             file_name_off: r.file_name_off,
             line_off: r.line_off,
             line_col: r.line_col,
         }));
+        Ok(())
     }
 
     /// The function that the entry's `exception_callback:` tag names.

@@ -121,11 +121,13 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let kinds = sections::classify(&elf)?;
     let btf = read_btf(&elf, &kinds)?;
     let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
+    let mut ext_refused = None;
     let info = match (&btf, elf.last_section(".BTF.ext").filter(|s| !s.data.is_empty())) {
         (Some(btf), Some(section)) => {
-            // As in libbpf, a broken .BTF.ext is ignored.
-            let ext = BtfExt::parse(section.data).unwrap_or_default();
-            ext_info::by_section(&ext, btf, &names)
+            // As in libbpf, a broken .BTF.ext is ignored unless the object needs its BTF.
+            let ext = BtfExt::parse(section.data);
+            ext_refused = ext.as_ref().err().cloned();
+            ext_info::by_section(&ext.unwrap_or_default(), btf, &names)
         }
         _ => Vec::new(),
     };
@@ -171,6 +173,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         struct_ops,
         struct_ops_refused,
         btf_refused,
+        ext_refused,
         options,
     })
 }

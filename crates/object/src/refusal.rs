@@ -3,16 +3,17 @@
 //! Behaviour: libbpf 1.7, checked by `cargo xtask load-diff`. Its order: errors on opening; the
 //! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
 
-use crate::elf::{Elf, Section};
+use crate::bad_relocations;
+use crate::elf::{Binding, Elf, Section, SymbolKind};
 use crate::error::{Error, Result, SourcePlace};
 use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
 use crate::options::OpenOptions;
-use crate::sections::{LICENSE, SectionKind, TEXT, VERSION, VERSION_BYTES};
-use rustc_hash::FxHashSet;
-use skep_btf::Kind;
+use crate::sections::{LICENSE, MAPS, SectionKind, TEXT, VERSION, VERSION_BYTES};
+use rustc_hash::{FxHashMap, FxHashSet};
+use skep_btf::{Kind, VarLinkage};
 use skep_insn::{Endian, INSN_BYTES};
 use skep_program::{MapDef, MapIdx, Pinning, Program};
 
@@ -88,6 +89,7 @@ fn check_map(def: &MapDef, options: &OpenOptions) -> Result<()> {
 }
 
 fn check_open(image: &Image<'_>) -> Result<()> {
+    check_ext(image)?;
     check_sizes(image)?;
     check_legacy_maps(image)?;
     check_functions(image)?;
@@ -98,7 +100,9 @@ fn check_open(image: &Image<'_>) -> Result<()> {
         }
     }
     check_datasecs(image)?;
+    check_linkage(image)?;
     check_calls(image)?;
+    bad_relocations::find(image)?;
     let mut externs = image.externs.list.iter().enumerate();
     let refused = |(index, it): (usize, &Extern)| {
         let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";
@@ -112,6 +116,19 @@ fn check_open(image: &Image<'_>) -> Result<()> {
         Some(error.placed(use_of_extern(image, index)))
     };
     externs.find_map(refused).map_or(Ok(()), Err)
+}
+
+/// What BTF describes needs all of it.
+fn check_ext(image: &Image<'_>) -> Result<()> {
+    let described = [SectionKind::BtfMaps, SectionKind::StructOps];
+    let needed =
+        image.kinds.iter().any(|kind| described.contains(kind)) || !image.externs.list.is_empty();
+    match image.ext_refused.clone().filter(|_| needed) {
+        Some(error) => {
+            Err(Error::from(error).context("section .BTF.ext").of_class(LoadClass::Open))
+        }
+        None => Ok(()),
+    }
 }
 
 /// An object may have several of these sections; all must be what libbpf expects.
@@ -155,6 +172,13 @@ fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
 }
 
 fn check_functions(image: &Image<'_>) -> Result<()> {
+    for symbol in image.elf.symbols.iter().filter(|it| it.kind == SymbolKind::Func) {
+        let of = symbol.section.filter(|of| image.kinds.get(*of) == Some(&SectionKind::Code));
+        if let (Some(of), 0) = (of, symbol.size_bytes) {
+            let (name, section) = (&symbol.name, &image.section(of).name);
+            return refuse(format!("section {section}: function {name} has size 0"));
+        }
+    }
     for function in &image.functions.list {
         let section = &image.section(function.section).name;
         if function.local && *section != TEXT {
@@ -176,6 +200,46 @@ fn check_datasecs(image: &Image<'_>) -> Result<()> {
             return refuse(format!(
                 "section {name}: BTF has variables in it, but the file does not have it"
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Each variable is found by its symbol; maps are visible to other objects.
+fn check_linkage(image: &Image<'_>) -> Result<()> {
+    let Some(btf) = &image.btf else { return Ok(()) };
+    let symbols: FxHashMap<&str, bool> = image
+        .elf
+        .symbols
+        .iter()
+        .filter(|it| {
+            it.kind == SymbolKind::Object && matches!(it.binding, Binding::Global | Binding::Weak)
+        })
+        .map(|it| (&*it.name, it.hidden))
+        .collect();
+    for datasec in btf.iter().filter(|ty| ty.kind() == Kind::Datasec) {
+        let name = datasec.name();
+        if [KCONFIG, KSYMS].contains(&name) || image.elf.section(name).is_none() {
+            continue;
+        }
+        for var in datasec.vars().map(|it| btf.ty(it.ty)) {
+            if var.kind() != Kind::Var {
+                let id = var.id();
+                return refuse(format!("section {name}: type {id} of its DATASEC is no variable"));
+            }
+            let hides = match var.var_linkage() {
+                linkage if linkage == VarLinkage::Static as u32 => true,
+                _ => *symbols.get(var.name()).ok_or_else(|| {
+                    let text = format!("no global symbol of an object has the name {}", var.name());
+                    Error::load(LoadClass::Open, format!("section {name}: {text}"))
+                })?,
+            };
+            if hides && name == MAPS {
+                return refuse(format!(
+                    "map {}: libbpf rejects static and hidden maps",
+                    var.name()
+                ));
+            }
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! 1. `Relocated::calls` is sorted by slot; each entry is an insn with a relative offset to a
 //!    subprog, to be set when the subprog has a position.
 
-use crate::elf::{Relocation, RelocationKind, Symbol, SymbolKind};
+use crate::elf::{Relocation, Symbol, SymbolKind};
 use crate::error::{Context, Error, Result};
 use crate::ext_info::within;
 use crate::externs::Value;
@@ -135,7 +135,7 @@ fn local_calls(
     (out, relocated): (&mut Relocated, &[bool]),
 ) -> Result<()> {
     for (slot, insn) in out.insns.iter().enumerate() {
-        let call = insn.is_pseudo_call();
+        let call = links(*insn);
         let address = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
         if relocated[slot] || !(call || address) {
             continue;
@@ -149,6 +149,12 @@ fn local_calls(
         out.calls.push((slot, callee));
     }
     Ok(())
+}
+
+/// Whether libbpf links the function that is called. What is set besides is the verifier's to
+/// refuse.
+fn links(insn: Insn) -> bool {
+    insn.is_pseudo_call() && (insn.dst, insn.off) == (0, 0)
 }
 
 /// Map descriptors given by number in the file: not one of our maps (`Program`, invariant 1).
@@ -182,9 +188,6 @@ impl One<'_, '_> {
                 symbol.name, insn.code
             )));
         }
-        if let RelocationKind::Other(number) = self.relocation.kind {
-            return Err(Error::new(format!("relocation type {number} is not supported")));
-        }
         if let Some(index) = image.externs.of_symbol(self.relocation.symbol) {
             if image.options.as_in_file {
                 return Ok(());
@@ -214,6 +217,10 @@ impl One<'_, '_> {
 
     /// A call: `imm` contains the offset to the symbol, -1 for its first insn.
     fn call(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
+        let insn = out.insns[self.slot];
+        if !links(Insn { src: BPF_PSEUDO_CALL, ..insn }) {
+            return Ok(());
+        }
         let imm = out.insns[self.slot].imm;
         let target = (symbol.value / INSN_BYTES as u64) as i64 + i64::from(imm) + 1;
         let target = usize::try_from(target).unwrap_or(usize::MAX);

@@ -28,6 +28,8 @@ pub(crate) enum SectionKind {
 
 /// Name of the section whose functions are subprogs.
 pub(crate) const TEXT: &str = ".text";
+/// Name of the section whose maps BTF defines.
+pub(crate) const MAPS: &str = ".maps";
 /// Name of the section that has the license.
 pub(crate) const LICENSE: &str = "license";
 /// Name of the section that has the kernel's version, of old objects.
@@ -46,17 +48,29 @@ pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
     match &*section.name {
         "maps" => SectionKind::LegacyMaps,
         name if name.starts_with("maps/") => SectionKind::LegacyMaps,
-        ".maps" => SectionKind::BtfMaps,
+        MAPS => SectionKind::BtfMaps,
         ".addr_space.1" => SectionKind::Arena,
         ".struct_ops" | ".struct_ops.link" | "?.struct_ops" | "?.struct_ops.link" => {
             SectionKind::StructOps
         }
+        name if is_never_code(name) => SectionKind::Other,
         _ if section.executable => SectionKind::Code,
         _ if is(".data") => SectionKind::Data,
         _ if is(".rodata") => SectionKind::Rodata,
         _ if is(".bss") => SectionKind::Bss,
         _ => SectionKind::Other,
     }
+}
+
+/// Whether libbpf does not read sections of this name, whatever is in them.
+pub(crate) fn is_skipped(name: &str) -> bool {
+    let of = name.strip_prefix(".rel").unwrap_or(name);
+    of.starts_with(".debug_") || [".rel.BTF", ".rel.BTF.ext", ".llvm_addrsig"].contains(&name)
+}
+
+/// Whether sections of this name have no insns, whatever their flags.
+fn is_never_code(name: &str) -> bool {
+    is_skipped(name) || [".BTF", ".BTF.ext", ".strtab"].contains(&name)
 }
 
 /// Kinds of all sections, by index. An error if a data section is larger than any map value.

@@ -68,7 +68,7 @@ fn errors_name_section_and_offset() {
             "read section .symtab (",
             "extend past the end of the file",
         ),
-        (with(header(".rel.BTF") + 32, &[1; 1]), "read section .rel.BTF, offset 0x", ""),
+        (with(header(".rel.text") + 32, &[1; 1]), "read section .rel.text, offset 0x", ""),
     ] {
         let error = error.trim_end_matches(&format!(" ({file:#x} bytes)"));
         assert!(error.starts_with(begin) && error.ends_with(end), "{error}");
@@ -83,6 +83,56 @@ fn section_header(bytes: &[u8], name: &str) -> usize {
     let names = u64_at(table + 64 * usize::from(bytes[62]) + 24);
     let named = |at: &usize| bytes[names + u32_at(*at)..].starts_with(name.as_bytes());
     (0..usize::from(bytes[60])).map(|n| table + 64 * n).find(named).unwrap()
+}
+
+#[test]
+fn what_is_never_read_may_be_broken() {
+    let mut bytes = read("programs/loops.bpf.o");
+    for name in [".debug_line", ".rel.debug_line", ".rel.BTF"] {
+        let size = section_header(&bytes, name) + 32;
+        bytes[size..size + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    }
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert!(object.refused.is_none() && object.programs.iter().all(|it| it.program.is_ok()));
+}
+
+/// Bytes of the symbol of a function or variable of `loops.bpf.o`.
+fn symbol_of(bytes: &[u8], section: u16, value: u64) -> usize {
+    let header = section_header(bytes, ".symtab");
+    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (start, size) = (u64_at(header + 24) as usize, u64_at(header + 32) as usize);
+    let of = |at: &usize| bytes[at + 6..at + 8] == section.to_le_bytes();
+    let typed = |at: &usize| matches!(bytes[at + 4] & 0xf, 1 | 2);
+    let mut symbols = (start..start + size).step_by(24).filter(of).filter(typed);
+    symbols.find(|at| u64_at(at + 8) == value).unwrap()
+}
+
+/// Each was seen to be refused by libbpf 1.5 when it opens the object.
+#[test]
+fn what_libbpf_does_not_open_has_no_program() {
+    let good = read("programs/loops.bpf.o");
+    let table = symbol_of(&good, 6, 0);
+    let relocations = {
+        let header = section_header(&good, ".reltc");
+        u64::from_le_bytes(good[header + 24..header + 32].try_into().unwrap()) as usize
+    };
+    for (at, byte, why) in [
+        (table + 4, 0x01, "no global symbol of an object has the name table"),
+        (table + 4, 0x14, "no global symbol of an object has the name table"),
+        (table + 6, 7, "symbol table is of section license, of no map"),
+        (relocations, 0x14, "no insn begins here"),
+        (relocations + 4, 0x7f, "no insn begins here"),
+        (relocations + 12, 0x7f, "symbol 127 does not exist"),
+        (relocations + 12, 0x0e, "symbol loop_constant is of section tc, of no map"),
+    ] {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+        let refused = object.refused.map_or_else(String::new, |error| error.to_string());
+        println!("{refused}");
+        assert!(refused.contains(why), "{why}: {refused}");
+        assert!(object.programs.iter().all(|it| it.program.is_err()));
+    }
 }
 
 #[test]

@@ -174,3 +174,21 @@ fn variables_of_btf_have_a_section() {
     let text = "section .data.number: BTF has variables in it, but the file does not have it";
     assert_eq!(refused.to_string(), text);
 }
+
+#[test]
+fn what_libbpf_refuses_to_open_has_no_programs() {
+    let rows = [
+        ("hidden_map.bpf.o", "map unseen: libbpf rejects static and hidden maps"),
+        (
+            "address_of_license.bpf.o",
+            "section xdp, offset 0x0: symbol text_of_license is of section license, of no map",
+        ),
+        ("sizeless.bpf.o", "section tc: function without_size has size 0"),
+    ];
+    for (file, why) in rows {
+        let object = open(file);
+        let found = refusals(&object);
+        assert_eq!(found.len(), 2, "{file}");
+        assert!(found.iter().all(|row| (row.1, &*row.2) == (LoadClass::Open, why)), "{found:?}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Relocations for which libbpf refuses an object when it opens it, in whichever program they are.
+//!
+//! Behaviour: libbpf 1.5, asked by `cargo xtask load-diff` with symbols, offsets and insns of real
+//! objects changed. The type of a relocation does not matter, only the insn at its place.
+
+use crate::elf::{Relocation, Symbol};
+use crate::error::{Error, Result};
+use crate::image::Image;
+use crate::loader::LoadClass;
+use crate::sections::{SectionKind, TEXT};
+use skep_insn::code::{BPF_CALL, BPF_JMP};
+use skep_insn::{INSN_BYTES, Insn};
+
+/// The first of all sections with insns.
+pub(crate) fn find(image: &Image<'_>) -> Result<()> {
+    let code = || {
+        let sections = image.elf.sections.iter().zip(&image.kinds);
+        sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|(section, _)| section)
+    };
+    // Of several sections, libbpf takes the last.
+    let text = code().filter(|section| section.name == TEXT).last().map(|section| section.index);
+    for section in code() {
+        for relocation in &section.relocations {
+            let offset = relocation.offset;
+            check(image, section.index, (relocation, text)).map_err(|cause| {
+                let error = Error::at(&section.name, offset, cause).of_class(LoadClass::Open);
+                error.placed(image.place(section.index, offset))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks one relocation; `text` is the section of subprogs.
+fn check(
+    image: &Image<'_>,
+    section: usize,
+    (relocation, text): (&Relocation, Option<usize>),
+) -> Result<(), String> {
+    let number = relocation.symbol;
+    let symbol = image.elf.symbols.get(number).ok_or(format!("symbol {number} does not exist"))?;
+    let name = &symbol.name;
+    let insn = insn_at(image, section, relocation.offset).ok_or("no insn begins here")?;
+    let calls = insn.code == BPF_JMP | BPF_CALL;
+    if !calls && !insn.is_ld_imm64() {
+        let code = insn.code;
+        return Err(format!("symbol {name}: an insn with opcode {code:#x} is not relocated"));
+    }
+    if image.externs.of_symbol(number).is_some() {
+        return Ok(());
+    }
+    if calls && !insn.is_pseudo_call() {
+        return Err(format!("symbol {name}: the call has source register {}", insn.src));
+    }
+    let of = symbol.section.ok_or(format!("symbol {name} is not defined"))?;
+    let lies_in_text = Some(of) == text;
+    if calls && !lies_in_text {
+        // Functions in other sections are refused with a reason of their own.
+        let is_code = image.kinds.get(of) == Some(&SectionKind::Code);
+        return if is_code { Ok(()) } else { Err(format!("{name} is called, but is no function")) };
+    }
+    if lies_in_text {
+        let apart = [symbol.value, u64::from(insn.imm as u32) * u64::from(!calls)];
+        let whole = apart.iter().all(|at| at.is_multiple_of(INSN_BYTES as u64));
+        return if whole { Ok(()) } else { Err(format!("symbol {name}: no insn begins there")) };
+    }
+    check_target(image, symbol, of)
+}
+
+fn insn_at(image: &Image<'_>, section: usize, offset: u64) -> Option<Insn> {
+    let whole = offset.is_multiple_of(INSN_BYTES as u64);
+    let slot = usize::try_from(offset).ok()? / INSN_BYTES;
+    image.functions.insns.get(section)?.get(slot).copied().filter(|_| whole)
+}
+
+/// Checks that an address is one of a map or of its value.
+fn check_target(image: &Image<'_>, symbol: &Symbol<'_>, of: usize) -> Result<(), String> {
+    let (name, section) = (&symbol.name, &image.section(of).name);
+    let holds = match image.kinds.get(of) {
+        Some(SectionKind::Data | SectionKind::Rodata | SectionKind::Bss) => {
+            image.maps.of_section(of).is_some()
+        }
+        Some(SectionKind::Code | SectionKind::Other) | None => false,
+        // Their maps are found by offset, with reasons of their own.
+        Some(_) => true,
+    };
+    if holds { Ok(()) } else { Err(format!("symbol {name} is of section {section}, of no map")) }
+}
