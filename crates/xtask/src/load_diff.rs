@@ -7,6 +7,7 @@
 //! `kernel-diff`.
 
 mod answer;
+mod edit;
 mod oracle;
 mod table;
 
@@ -16,8 +17,12 @@ use answer::Answer;
 use oracle::Theirs;
 use skep::object::{Error, Object, ObjectProgram};
 use skep::{LoadClass, Session};
+use skep_testkit::rng::Rng;
 use std::path::{Path, PathBuf};
 use table::{Table, WHOLE};
+
+/// Larger objects are not changed, bytes.
+const MUTANT_BYTES_MAX: usize = 256 << 10;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -27,6 +32,15 @@ pub(crate) struct Args {
     /// Folder with libbpf's sources; default: those of the corpus, or else the system's library.
     #[arg(long)]
     libbpf: Option<PathBuf>,
+    /// Compare this many changed copies of the objects instead
+    #[arg(long, default_value_t = 0)]
+    mutants: usize,
+    /// Seed of the changes
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for the changed copies, whose names say what was changed
+    #[arg(long, default_value = "target/load-diff")]
+    out: PathBuf,
     /// Print every program, not only those that differ.
     #[arg(long, short)]
     verbose: bool,
@@ -40,7 +54,10 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Ok(oracle) => oracle,
         Err(why) => return Ok(Ended::Skipped(why)),
     };
-    let files = objects::find(&args.paths)?;
+    let mut files = objects::find(&args.paths)?;
+    if args.mutants > 0 {
+        files = mutants(args, &files)?;
+    }
     // As `oracle.c` does.
     let session = Session { completes: true, ..Session::new(objects::host()?) };
     let mut table = Table::default();
@@ -52,6 +69,31 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     println!("libbpf {}.{}, {} objects", version.0, version.1, files.len());
     print!("{}", table.text(args.verbose));
     Ok(table.agrees().into())
+}
+
+/// Changed copies of the objects, written to a folder.
+fn mutants(args: &Args, files: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    if files.is_empty() {
+        return Err("no objects to change".into());
+    }
+    std::fs::create_dir_all(&args.out)?;
+    let mut rng = Rng::new(args.seed);
+    let mut made = Vec::new();
+    for _ in 0..args.mutants {
+        let file = &files[rng.below(files.len() as u64) as usize];
+        let bytes = std::fs::read(file)?;
+        if bytes.len() > MUTANT_BYTES_MAX {
+            continue;
+        }
+        let Some((bytes, what)) = edit::edit(&mut rng, &bytes) else { continue };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ['_', '.', '-'].contains(&c);
+        let what: String = what.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+        let of = file.file_name().unwrap_or_default().to_string_lossy();
+        let path = args.out.join(format!("{:05}-{what:.80}-{of}", made.len()));
+        std::fs::write(&path, bytes)?;
+        made.push(path);
+    }
+    Ok(made)
 }
 
 /// Adds a file's programs, and the file as a whole.
@@ -137,7 +179,8 @@ mod tests {
     fn our_objects_are_refused_as_libbpf_refuses_them() {
         let tests = crate::root().join("tests");
         let paths = vec![tests.join("object"), tests.join("programs")];
-        let args = Args { paths, libbpf: None, verbose: false };
+        let (out, verbose) = (PathBuf::new(), false);
+        let args = Args { paths, libbpf: None, mutants: 0, seed: 1, out, verbose };
         match run(&args).expect("an answer") {
             Ended::Failed => panic!("load-diff tests/object tests/programs"),
             Ended::Skipped(why) => println!("skipped: {why}"),

@@ -105,7 +105,9 @@ fn differs(program: &Program, session: &Session, (level, tally): (u32, &Tally)) 
     tally.programs.fetch_add(1, Ordering::Relaxed);
     tally.logged.fetch_add(usize::from(logged), Ordering::Relaxed);
     let wanted = verify(program, &config(session, (Tuning::default(), level)));
-    Tuning::all().find_map(|tuning| {
+    // In parallel, too: a program that takes long would keep one thread busy, the others idle.
+    let tunings: Vec<Tuning> = Tuning::all().collect();
+    tunings.into_par_iter().find_map_first(|tuning| {
         let other = verify(program, &config(session, (tuning, level)));
         let what = first_difference(&wanted, &other)?;
         Some(format!("{tuning:?}: {what}"))
