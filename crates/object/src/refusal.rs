@@ -4,7 +4,7 @@
 //! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
 
 use crate::elf::{Elf, Section};
-use crate::error::{Error, Result, SourcePlace};
+use crate::error::{Error, Result};
 use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
@@ -14,7 +14,7 @@ use crate::sections::{LICENSE, SectionKind, TEXT, VERSION, VERSION_BYTES};
 use rustc_hash::FxHashSet;
 use skep_btf::Kind;
 use skep_insn::{Endian, INSN_BYTES};
-use skep_program::{MapDef, MapIdx, Pinning, Program};
+use skep_program::{MapDef, MapIdx, Pinning, Program, SourcePlace};
 
 /// The reasons, by when they are found.
 pub(crate) struct Refusals {

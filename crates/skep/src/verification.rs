@@ -295,6 +295,14 @@ impl Verification {
         self.verified().is_some()
     }
 
+    /// Whether it is rejected because it has too many insns: then [`Session::diagnose`] verifies it
+    /// once more.
+    ///
+    /// [`Session::diagnose`]: crate::Session::diagnose
+    pub fn is_over_insn_limit(&self) -> bool {
+        matches!(&self.verdict, Verdict::Rejected(why) if why.kind == "too-many-insns")
+    }
+
     /// The verified program, if it is accepted.
     pub fn verified(&self) -> Option<&VerifiedProgram> {
         match &self.verdict {

@@ -6,13 +6,12 @@ mod packet;
 mod reload;
 mod state_text;
 
-use crate::dataflow::Dataflow;
-use crate::dump::names::source_spot;
-use crate::history::{named_register, names};
-use crate::notes::Described;
-use skep::program::Program;
-use skep::{Refusal, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::Note;
+use crate::diagnosis::dataflow::Dataflow;
+use crate::diagnosis::history::{named_register, names};
+use crate::diagnosis::notes::Described;
+use crate::program::Program;
+use crate::{Refusal, WalkedPath};
 
 /// Notes about the checks on the path to a rejection because of a missing one.
 pub(crate) fn notes(
@@ -56,6 +55,6 @@ pub(crate) fn name_of(
     let name = names::of_value(&dataflow, id, program, describe);
     name.or_else(|| {
         let accesses = thing == "pointer" && refusal.kind == "not-a-pointer-to-memory";
-        names::accessed_at(&source_spot(program, refusal.insn_idx.filter(|_| accesses)?)?)
+        names::accessed_at(&program.source_place(refusal.insn_idx.filter(|_| accesses)?)?)
     })
 }
