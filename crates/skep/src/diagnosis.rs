@@ -31,6 +31,7 @@ use crate::verification::{Refusal, Verdict, Verification, VerifyOptions};
 use skep_btf::Btf;
 use skep_object::ObjectProgram;
 use skep_program::{Program, SourcePlace};
+use std::fmt;
 
 /// Why a program is not accepted, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,8 @@ pub struct Diagnosis {
     pub code: String,
     /// What is wrong, in plain words: the catalogue's title.
     pub title: String,
-    /// The kernel's words, or the loader's; if it says nothing, why the program is refused.
+    /// The kernel's words, or those of the loader, which begin with `load error: `; if there are
+    /// none, why the program is refused.
     pub message: String,
     /// The insn to look at. It need not be the one that the kernel refuses: of a lock that is still
     /// held at the end it is the branch that leaves without unlocking.
@@ -109,6 +111,36 @@ impl Diagnosis {
             notes: Vec::new(),
             help: advice.help,
             similar_names: Vec::new(),
+        }
+    }
+}
+
+/// A few lines of text: code and title, the source line, the message, the notes and the help.
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.title)?;
+        if let Some(SourcePlace { file, line, text, .. }) = &self.at {
+            write!(f, "\n  {file}:{line}: {}", text.trim())?;
+        }
+        for line in self.message.lines() {
+            write!(f, "\n  {line}")?;
+        }
+        for note in &self.notes {
+            write!(f, "\n  {note}")?;
+        }
+        match self.help.as_str() {
+            "" => Ok(()),
+            help => write!(f, "\n  help: {help}"),
+        }
+    }
+}
+
+/// The text, with its place.
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{} ({}:{})", self.text, at.file, at.line),
+            None => f.write_str(&self.text),
         }
     }
 }
