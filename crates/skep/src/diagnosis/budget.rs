@@ -5,7 +5,7 @@ mod chain;
 mod loops;
 mod round;
 
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
 use crate::insn_text::insn_with_map;
 use crate::program::Program;

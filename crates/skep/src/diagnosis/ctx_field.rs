@@ -2,7 +2,7 @@
 //! or program type, or accessed together with its neighbour.
 
 use crate::Refusal;
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::insn::code::{BPF_ST, BPF_STX};
 use crate::object::section_names;
 use crate::program::Program;

@@ -1,6 +1,6 @@
 //! Load errors whose cause is a declaration: BTF only has lines of insns.
 
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::program::SourcePlace;
 use crate::{LoadClass, Refusal};
 

@@ -5,8 +5,8 @@
 //! the oldest one with it, that one.
 
 use crate::btf::{Btf, Kind};
-use crate::diagnosis::Note;
 use crate::diagnosis::near::between;
+use crate::diagnosis::note::Note;
 use crate::uapi::since::Release;
 
 const KFUNCS: &str = include_str!("externs/kfuncs.csv");

@@ -5,7 +5,7 @@
 //! to change is at the last branch of the path with a release on one side and none on the side that
 //! was taken; or at the acquiring call, if nothing releases what it returns.
 
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, callee, insn_idx, since};
 use crate::insn::Insn;
 use crate::insn::code::*;

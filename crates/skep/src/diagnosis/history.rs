@@ -6,7 +6,7 @@ pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{self, Described, insn_idx};
 use crate::insn::Insn;
 use crate::insn::code::*;
@@ -207,7 +207,7 @@ impl<'p> History<'p> {
             let at = (self.frame, reg);
             let gone = self.gone.get(&at);
             if gone.is_none() && !self.known.contains_key(&at) {
-                notes.extend(self.never_passed((refusal, reg), program, describe));
+                notes.extend(self.never_passed(refusal, reg, program, describe));
             }
             if let Some(known) = self.known.get(&at) {
                 let source = self.before_copy.get(&at);

@@ -1,6 +1,8 @@
 //! Programs that fail before the verifier.
 
-use super::{Advice, Diagnosis, Severity, declared, externs, near};
+use super::advice::Advice;
+use super::value::{Diagnosis, Severity};
+use super::{declared, externs, near};
 use crate::{Refusal, Session};
 use skep_btf::Btf;
 use skep_object::Error;

@@ -6,12 +6,12 @@ mod packet;
 mod reload;
 mod state_text;
 
-use crate::diagnosis::Note;
 use crate::diagnosis::dataflow::Dataflow;
 use crate::diagnosis::history::{named_register, names};
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::Described;
 use crate::program::Program;
-use crate::{Refusal, WalkedPath};
+use crate::{Refusal, Verification, WalkedPath};
 
 /// Notes about the checks on the path to a rejection because of a missing one.
 pub(crate) fn notes(
@@ -29,7 +29,7 @@ pub(crate) fn notes(
         }
         kind if reload::CODES.contains(&kind) => {
             let dataflow = Dataflow::of(path, program);
-            reload::note(refusal, (path, program), &dataflow, describe).into_iter().collect()
+            reload::note(refusal, path, program, &dataflow, describe).into_iter().collect()
         }
         _ => Vec::new(),
     }
@@ -38,15 +38,15 @@ pub(crate) fn notes(
 /// The source's name of the object of a rejection, for the catalogue's help lines.
 pub(crate) fn name_of(
     thing: &str,
-    (refusal, because): (&Refusal, Option<&str>),
-    path: &WalkedPath,
+    refusal: &Refusal,
+    found: &Verification,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let dataflow = Dataflow::of(path, program);
+    let dataflow = Dataflow::of(found.path.as_ref()?, program);
     let id = match thing {
         "pointer" => {
-            let regno = named_register(refusal, because)?;
+            let regno = named_register(refusal, found.because.as_deref())?;
             *dataflow.regs.get(&(dataflow.frame, regno))?
         }
         "number" => bounds::number(refusal, &dataflow, program)?,

@@ -1,7 +1,7 @@
 //! Suggestions for misspelled names in a loader's error.
 
 use crate::btf::{Btf, Kind};
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::object::section_names;
 
 /// Maximum number of suggestions.

@@ -1,9 +1,9 @@
 //! Notes about a rejection besides registers: the section that determined the program type, and the
 //! branch by which the path left.
 
-use crate::diagnosis::Note;
 use crate::diagnosis::declared::body_of;
 use crate::diagnosis::history::insn::{read_registers, written_register};
+use crate::diagnosis::note::Note;
 use crate::insn::Insn;
 use crate::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use crate::program::Program;
@@ -244,7 +244,8 @@ pub(crate) fn left_by(
 /// that the compiler set before a branch decided to return it, at that branch.
 pub(crate) fn result_made(
     refusal: &Refusal,
-    (made, is_constant): (usize, bool),
+    made: usize,
+    is_constant: bool,
     path: &WalkedPath,
     program: &Program,
 ) -> Option<usize> {

@@ -1,9 +1,11 @@
 //! A refusal by the verifier: what is said of it, and in which order.
 
+use super::advice::Advice;
 use super::held::{Held, Missed};
 use super::history::words::in_words;
 use super::history::{History, names};
-use super::{Advice, Diagnosis, Note, Severity};
+use super::note::Note;
+use super::value::{Diagnosis, Severity};
 use super::{budget, ctx_field, missing_check, near, notes, rule};
 use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
@@ -17,7 +19,8 @@ const PATH_BYTES: usize = 16 << 20;
 pub(super) fn diagnosis(
     session: &Session,
     program: &Program,
-    (refusal, verification): (&Refusal, &Verification),
+    refusal: &Refusal,
+    verification: &Verification,
     options: &VerifyOptions,
 ) -> Diagnosis {
     let subject = Subject { session, program, options };
@@ -119,11 +122,7 @@ impl Subject<'_> {
                     .text,
             ),
             "accessed" => names::accessed_at(&self.program.source_place(refusal.insn_idx?)?),
-            _ => {
-                let about = (refusal, found.because.as_deref());
-                let path = found.path.as_ref()?;
-                missing_check::name_of(thing, about, path, self.program, &describe)
-            }
+            _ => missing_check::name_of(thing, refusal, found, self.program, &describe),
         }
     }
 
@@ -161,8 +160,9 @@ impl Subject<'_> {
             .shortened(checks.len() > 1)
             .of_message(&refusal.message)
             .because(because);
-        let result =
-            history.set_by(0).and_then(|r0| notes::result_made(refusal, r0, path, program));
+        let result = history.set_by(0).and_then(|(made, is_constant)| {
+            notes::result_made(refusal, made, is_constant, path, program)
+        });
         let missing = held.as_ref().zip(missed);
         let at = missing.map(|(held, missed)| held.place(missed)).or(result);
         let mut notes = Vec::new();

@@ -1,6 +1,6 @@
 //! The verifier rule that decides that another kernel rejects a program, in words.
 
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::program::Program;
 use crate::uapi::Behaviour;
 use crate::{Kernel, Session, Verdict, Verification};

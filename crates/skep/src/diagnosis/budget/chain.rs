@@ -1,6 +1,6 @@
 //! Chains of calls: which functions, and how much stack each takes.
 
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
 use crate::insn_text::function_name;
 use crate::program::Program;

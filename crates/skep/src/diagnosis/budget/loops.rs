@@ -5,7 +5,7 @@
 //! 1. The cost of a call is also part of the cost of the calling insn, so a loop's share includes
 //!    the functions called in it.
 
-use crate::diagnosis::Note;
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::{

@@ -1,8 +1,8 @@
 //! An iteration of an infinite loop: the conditions that could leave it, and why they do not.
 
 use super::loops::head;
-use crate::diagnosis::Note;
 use crate::diagnosis::history::insn::{read_registers, written_register};
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;

@@ -2,9 +2,9 @@
 
 use super::state_text::field;
 use crate::Refusal;
-use crate::diagnosis::Note;
 use crate::diagnosis::dataflow::{Check, Dataflow, Id, Value};
 use crate::diagnosis::history::packet_range;
+use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
