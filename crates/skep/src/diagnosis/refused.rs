@@ -60,7 +60,7 @@ impl Subject<'_> {
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::map_type(refusal));
-        notes.extend(rule::note(&self.session, self.program, verification));
+        notes.extend(rule::note(self.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
         let lacks = refusal.load.and(refusal.insn_idx);
