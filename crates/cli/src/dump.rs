@@ -12,7 +12,6 @@ mod jited_json;
 mod json;
 mod json_source;
 mod listing;
-pub(crate) mod names;
 mod xlated;
 
 use crate::exit::Exit;

@@ -13,10 +13,11 @@ use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use skep::btf::Btf;
+use skep::diagnosis::Diagnosis;
 use skep::object::{Error as LoadError, Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Host, KernelBtf, Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
+use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Filters, Tally};
 use std::ffi::OsStr;
 use std::io;
@@ -215,14 +216,18 @@ impl Plan {
         within(pass.bytes_max)
     }
 
-    /// How a rejected program used up its budget, by a second verification; none if there is not
-    /// enough memory for that.
-    pub(crate) fn spent(&self, program: &Program) -> Option<Profile> {
-        let pass = self.gate.enter_alone(Size { file_bytes: 0, insns: program.insns.len() });
-        let mem_bytes_max = Some(pass.bytes_max).filter(|bytes| *bytes > 0);
-        let options = VerifyOptions { mem_bytes_max, ..self.options };
-        let (verification, profile) = self.session.profile(program, &options);
-        matches!(verification.verdict, Verdict::Rejected(_)).then_some(profile)
+    /// Why a program is not accepted. What verifies it once more does so with all the memory that
+    /// is left.
+    pub(crate) fn diagnosis(
+        &self,
+        program: &Program,
+        verification: &Verification,
+    ) -> Option<Diagnosis> {
+        let size = Size { file_bytes: 0, insns: program.insns.len() };
+        let pass = verification.is_over_insn_limit().then(|| self.gate.enter_alone(size));
+        let bytes_max = pass.as_ref().map(|pass| pass.bytes_max).filter(|bytes| *bytes > 0);
+        let options = VerifyOptions { mem_bytes_max: bytes_max, ..self.options };
+        self.session.diagnose(program, verification, &options)
     }
 
     /// The result, with the size of the machine code if requested. A panic is an internal error.

@@ -10,21 +10,15 @@
 
 mod allocator;
 mod baseline;
-mod budget;
 mod check;
 mod choice;
-mod ctx_field;
-mod dataflow;
-mod declared;
+mod diagnostic;
 mod digits;
 mod dump;
 mod exit;
 mod explain;
-mod externs;
 pub mod flags;
 mod globals;
-mod held;
-mod history;
 mod html_file;
 mod in_order;
 pub mod inputs;
@@ -33,15 +27,11 @@ mod kernel;
 mod kernels;
 mod matrix;
 mod memory_gate;
-mod missing_check;
-mod near;
-mod notes;
 mod pages;
 mod process;
 mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod prog;
-mod rule;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod run;
 mod sources;

@@ -12,7 +12,6 @@ use crate::kernels;
 use crate::memory_gate::over_limit;
 use crate::streams::Streams;
 use account::account;
-pub(crate) use account::{difference, function_name};
 use skep::object::Object;
 use skep::program::Program;
 use skep::{Session, Verdict, Verification, VerifyOptions};

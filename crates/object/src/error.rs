@@ -3,26 +3,12 @@
 //! Prints as `load maps: section .maps, offset 0x28: value_size missing`.
 
 use crate::loader::LoadClass;
+use skep_program::SourcePlace;
 use std::fmt;
-use std::num::NonZeroU32;
 
 /// Why an object, or one of its programs, cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
-
-/// A line of the program's source, as the line info of the object gives it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SourcePlace {
-    /// File name as the compiler wrote it.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1, if known.
-    pub column: Option<NonZeroU32>,
-    /// The text of the line; may be empty.
-    pub text: String,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {

@@ -1,7 +1,7 @@
 //! `Image`: everything in an object that relocation reads, gathered once.
 
 use crate::elf::{Elf, Section};
-use crate::error::{Error, Result, SourcePlace};
+use crate::error::{Error, Result};
 use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
 use crate::functions::Functions;
@@ -11,6 +11,7 @@ use crate::sections::SectionKind;
 use crate::struct_ops::StructOpsLinks;
 use skep_btf::{Btf, LineInfo};
 use skep_insn::INSN_BYTES;
+use skep_program::SourcePlace;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

@@ -35,11 +35,12 @@ mod sections;
 mod struct_ops;
 mod variables;
 
-pub use error::{Error, SourcePlace};
+pub use error::Error;
 pub use globals::{Value, Variable};
 pub use loader::{LoadClass, Loader};
 pub use object::{Object, ObjectProgram};
 pub use options::{OpenOptions, SymbolLookup};
 pub use scan::scan;
 pub use sec_def::section_names;
+pub use skep_program::SourcePlace;
 pub use variables::{GlobalValue, GlobalVariable};

@@ -5,7 +5,7 @@
 
 use crate::bad_relocations;
 use crate::elf::{Binding, Elf, Section, SymbolKind};
-use crate::error::{Error, Result, SourcePlace};
+use crate::error::{Error, Result};
 use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
@@ -15,7 +15,7 @@ use crate::sections::{LICENSE, MAPS, SectionKind, TEXT, VERSION, VERSION_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_btf::{Kind, VarLinkage};
 use skep_insn::{Endian, INSN_BYTES};
-use skep_program::{MapDef, MapIdx, Pinning, Program};
+use skep_program::{MapDef, MapIdx, Pinning, Program, SourcePlace};
 
 /// The reasons, by when they are found.
 pub(crate) struct Refusals {

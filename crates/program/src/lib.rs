@@ -8,6 +8,7 @@
 mod debug_info;
 mod map_def;
 mod program;
+mod source_place;
 mod tag;
 mod unresolved;
 
@@ -15,4 +16,5 @@ pub use debug_info::{FuncInfo, LineInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
 pub use program::{AttachTarget, Program, TargetFunction};
 pub use skep_btf::Btf;
+pub use source_place::SourcePlace;
 pub use unresolved::{Missing, Unresolved};

@@ -53,15 +53,6 @@ pub struct Note {
 }
 
 impl Note {
-    /// Whether another note is about the same insn: `... insn 5: (95) exit`.
-    pub fn is_about_insn_of(&self, other: &Note) -> bool {
-        let insn = |note: &Note| {
-            let (_, insn) = note.text.rsplit_once(" insn ")?;
-            Some(insn.to_owned())
-        };
-        insn(self).is_some() && insn(self) == insn(other)
-    }
-
     /// Text and place in one line. The line of the source says more than the insn, if it is not
     /// that of `primary` again, and no inline assembly.
     pub(crate) fn line(&self, primary: Option<&SourceSpot>) -> String {

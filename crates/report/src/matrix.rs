@@ -98,18 +98,8 @@ pub struct DecidingRule {
     pub ceased: bool,
     /// Since when, or until when, in words.
     pub when: Option<String>,
-}
-
-impl DecidingRule {
-    /// As a sentence.
-    pub fn line(&self) -> String {
-        let (what, of) = match self.ceased {
-            false => ("does not know this rule", "since"),
-            true => ("has a rule that newer ones do not have", "until"),
-        };
-        let when = self.when.as_ref().map(|when| format!(" ({of} {when})")).unwrap_or_default();
-        format!("the kernel {what}: \"{}\"{when}", self.text.trim_end_matches('.'))
-    }
+    /// All of that as a sentence.
+    pub line: String,
 }
 
 /// A program on a kernel.
@@ -153,14 +143,14 @@ impl CellReason {
             line += &format!(" ({}:{})", at.file.trim_start_matches("./"), at.line);
         }
         if let Some(rule) = &self.decided_by {
-            line = format!("{line}; {}", rule.line());
+            line = format!("{line}; {}", rule.line);
         }
         line
     }
 }
 
 fn rule_note(reason: &CellReason) -> Vec<Note> {
-    let note = |rule: &DecidingRule| Note { text: rule.line(), at: None };
+    let note = |rule: &DecidingRule| Note { text: rule.line.clone(), at: None };
     reason.decided_by.iter().map(note).collect()
 }
 

@@ -273,6 +273,7 @@ not known        0        1        0
             text: "Copies are linked.".into(),
             ceased,
             when: Some("a release after 6.1 and up to 6.12".into()),
+            line: "the kernel does not know this rule".into(),
         };
         let reason = |cell: &mut MatrixCell, ceased| {
             cell.reason.iter_mut().for_each(|it| it.decided_by = Some(rule(ceased)));
@@ -280,12 +281,8 @@ not known        0        1        0
         matrix.rows[0].cells[..2].iter_mut().for_each(|cell| reason(cell, false));
         reason(&mut matrix.rows[1].cells[0], true);
         let text = written(|out| write_matrix(out, &matrix, false));
-        let line = "no|way (a.c:7); the kernel does not know this rule: \"Copies are linked\" \
-                    (since a release after 6.1 and up to 6.12)";
+        let line = "no|way (a.c:7); the kernel does not know this rule";
         assert!(text.contains(line), "{text}");
-        assert!(
-            text.contains("has a rule that newer ones do not have: \"Copies are linked\" (until")
-        );
         let json: Json =
             serde_json::from_str(&written(|out| write_matrix_json(out, &matrix))).unwrap();
         let rule = |row: usize| json["programs"][row]["kernels"]["5.10"]["rule"].clone();

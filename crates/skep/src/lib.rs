@@ -82,9 +82,12 @@
 
 mod both;
 pub mod catalogue;
+pub mod diagnosis;
 mod error;
 mod error_injection;
 mod host;
+#[doc(hidden)]
+pub mod insn_text;
 mod kallsyms;
 pub mod kernel;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
@@ -100,6 +103,7 @@ mod stopwatch;
 mod verification;
 pub mod verifier;
 
+pub use diagnosis::Diagnosis;
 pub use error::Error;
 #[doc(hidden)]
 pub use error::io_text;

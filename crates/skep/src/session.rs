@@ -144,7 +144,7 @@ impl Session {
             };
             let verification = Verification::new(program, outcome, started.elapsed());
             let verification = Verification { path, ..verification };
-            self.for_its_kernel((program, options), verification)
+            self.for_its_kernel(program, options, verification)
         });
         judged.unwrap_or_else(|panic| Verification::broken(program, panic, started.elapsed()))
     }
@@ -158,7 +158,7 @@ impl Session {
             let outcome = verify_traced(program, &config, &mut profile);
             let verification = Verification::new(program, outcome, started.elapsed());
             profile.finish(&verification.counts);
-            (self.for_its_kernel((program, options), verification), profile)
+            (self.for_its_kernel(program, options, verification), profile)
         });
         judged.unwrap_or_else(|panic| {
             (Verification::broken(program, panic, started.elapsed()), Profile::new(program))
@@ -168,7 +168,8 @@ impl Session {
     /// The verification, with the verdict for the session's kernel.
     fn for_its_kernel(
         &self,
-        (program, options): (&Program, &VerifyOptions),
+        program: &Program,
+        options: &VerifyOptions,
         verification: Verification,
     ) -> Verification {
         let verification = match &self.host.neighbours {

@@ -3,7 +3,7 @@
 //! The verifier itself uses no clock; time is measured here. If the verifier panics, only this
 //! program gets [`Verdict::Bug`].
 
-use crate::catalogue::{code_of, load_code};
+use crate::catalogue::{code_of, load_code, section};
 use crate::error::Error;
 use crate::path::WalkedPath;
 use skep_object::LoadClass;
@@ -144,6 +144,16 @@ impl Refusal {
     /// is known about the kernel.
     pub fn of_load(error: &skep_object::Error) -> Option<Refusal> {
         Some(Refusal::at_load(error.class()?, error.to_string()))
+    }
+
+    /// The message; if the kernel writes none, why it rejects the program, or the title of the
+    /// code.
+    #[doc(hidden)]
+    pub fn said(&self, because: Option<&str>) -> String {
+        let title = section(&self.kind).map(|section| section.title);
+        let says = |text: &&str| !text.trim().is_empty();
+        let text = [Some(self.message.as_str()), because, title].into_iter().flatten().find(says);
+        text.unwrap_or(&self.kind).trim_end().to_owned()
     }
 
     fn at_load(class: LoadClass, what: String) -> Refusal {
@@ -296,6 +306,14 @@ impl Verification {
         self.verified().is_some()
     }
 
+    /// Whether it is rejected because it has too many insns: then [`Session::diagnose`] verifies it
+    /// once more.
+    ///
+    /// [`Session::diagnose`]: crate::Session::diagnose
+    pub fn is_over_insn_limit(&self) -> bool {
+        matches!(&self.verdict, Verdict::Rejected(why) if why.kind == "too-many-insns")
+    }
+
     /// The verified program, if it is accepted.
     pub fn verified(&self) -> Option<&VerifiedProgram> {
         match &self.verdict {
@@ -365,5 +383,35 @@ pub(crate) fn is_accepted(verdict: &Verdict) -> Option<bool> {
         Verdict::Accepted(_) => Some(true),
         Verdict::Rejected(_) => Some(false),
         Verdict::Unsupported(_) | Verdict::OutOfMemory | Verdict::Bug(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `bpf(2)` says no more than `EINVAL` of some programs, whose log is empty.
+    #[test]
+    fn no_reason_is_empty() {
+        let told = |kind: &str, message: &str, because| {
+            let refusal = Refusal {
+                insn_idx: None,
+                load: None,
+                kind: kind.to_owned(),
+                registers: Vec::new(),
+                errno: 22,
+                message: message.to_owned(),
+            };
+            refusal.said(because)
+        };
+        assert_eq!(told("leaked-reference", "said\n", Some("why")), "said");
+        assert_eq!(told("leaked-reference", "\n", Some("why")), "why");
+        assert_eq!(told("no-such-code", "", None), "no-such-code");
+        for section in crate::catalogue::sections() {
+            assert!(!section.title.trim().is_empty(), "{:?}", section.codes);
+            for code in &section.codes {
+                assert!(!told(code, "", Some(" ")).is_empty(), "{code}");
+            }
+        }
     }
 }

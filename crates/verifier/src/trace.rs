@@ -21,6 +21,7 @@ pub use sides::{SideValue, Sides};
 pub use traced::verify_traced;
 
 use crate::rejection::RejectKind;
+use std::fmt;
 
 /// An event of the walk.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +141,29 @@ pub enum Apart {
     Unfinished,
 }
 
+/// The difference, in a few words.
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The entry function's frame needs no number.
+        let of_frame = |f: &mut fmt::Formatter<'_>, frame| match frame {
+            0 => Ok(()),
+            _ => write!(f, " of frame {frame}"),
+        };
+        match *self {
+            Apart::Register { frame, regno } => {
+                write!(f, "r{regno}")?;
+                of_frame(f, frame)
+            }
+            Apart::Slot { frame, spi } => {
+                write!(f, "fp-{}", 8 * (u32::from(spi) + 1))?;
+                of_frame(f, frame)
+            }
+            Apart::Unfinished => f.write_str("an iteration of a loop that has not ended"),
+            Apart::State => f.write_str("calls, references or locks"),
+        }
+    }
+}
+
 /// Changed registers of a frame.
 #[derive(Clone, Copy)]
 pub struct Registers<'e> {
@@ -165,8 +189,8 @@ impl Registers<'_> {
     }
 }
 
-impl std::fmt::Debug for Registers<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Registers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = self.numbers().map(|regno| (regno, self.value(regno)));
         f.debug_struct("Registers")
             .field("by", &self.by)

@@ -1,7 +1,7 @@
 //! The control flow graph in DOT: one box per block, dashed edges to called subprogs.
 
 use super::blocks::{Edge, blocks};
-use super::names::insn_text;
+use skep::insn_text::insn_text;
 use skep::program::Program;
 use skep_report::printable;
 use std::io::{self, Write};

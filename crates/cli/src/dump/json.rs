@@ -6,10 +6,10 @@
 
 use super::jited::Function;
 use super::json_source::{Line, Source, hex_byte};
-use super::names::insn_text_of;
 use super::xlated::resolved;
 use serde::Serialize;
 use skep::insn::Insn;
+use skep::insn_text::insn_text_of;
 use skep::verifier::{VerifiedProgram, Xlated};
 
 /// A program among others.

@@ -1,9 +1,9 @@
 //! Shared by the JSON of all stages: source lines, prototypes, bytes.
 
-use super::names::line_info;
 use crate::digits::is_zero;
 use serde::Serialize;
 use skep::btf::TypeId;
+use skep::insn_text::line_info;
 use skep::program::Program;
 use skep::verifier::Xlated;
 

@@ -1,8 +1,9 @@
 //! One insn per line, in the kernel's notation, below the source lines.
 
-use super::names::{insn_text, line_info, map_text, source_spot};
+use crate::diagnostic::source_spot;
 use crate::judge_files::base_name;
 use skep::btf::TypeId;
+use skep::insn_text::{insn_text, line_info, map_text};
 use skep::program::Program;
 use skep::uapi::ProgType;
 use skep_report::printable;

@@ -2,9 +2,10 @@
 //!
 //! Departure: bpftool identifies a map by its id in the kernel; here it has its name.
 
-use super::names::{insn_text_of, source_spot};
+use crate::diagnostic::source_spot;
 use skep::insn::Insn;
 use skep::insn::code::*;
+use skep::insn_text::insn_text_of;
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
 use skep_report::{SourceSpot, printable};

@@ -1,15 +1,16 @@
 //! A program's verdict on each of the kernels that share one walk.
 
-use crate::check::{Answer, advice, said_or_why};
-use crate::dump::names::{source_spot, spot_of};
+use crate::check::Answer;
+use crate::diagnostic::{diagnostic, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{JudgeError, Judged, exit_of, not_loaded};
 use crate::memory_gate::over_limit;
-use crate::rule;
 use skep::btf::Kind;
+use skep::diagnosis::{DecidingRule, Diagnosis, Severity};
 use skep::kernel::{NEEDS_BTF, Needs};
 use skep::object::Error as LoadError;
 use skep::program::Program;
+use skep::uapi::Behaviour;
 use skep::{Kernel, Refusal, Session, Verdict, Verification};
 use skep_report::{CellReason, CellVerdict, Diagnostic};
 use std::cell::OnceCell;
@@ -37,33 +38,26 @@ impl Cell {
     }
 
     fn not_known(rule: &str, message: String) -> Cell {
-        let advice = advice(rule, (&message, &[]), |_| None);
-        let reason = CellReason {
-            rule: rule.to_owned(),
-            message,
-            insn_idx: None,
-            at: None,
-            decided_by: None,
-            advice,
-        };
+        let reason = reason(Diagnosis::of_code(Severity::Warning, rule, &message));
         let verdict = CellVerdict::NotKnown;
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
     }
 
     fn refused(refusal: &Refusal, of: Option<(&Program, &Verification)>) -> Cell {
-        let at = refusal.insn_idx.and_then(|idx| source_spot(of?.0, idx));
+        let at = refusal.insn_idx.and_then(|idx| of?.0.source_place(idx));
         let because = of.and_then(|(_, verification)| verification.because.as_deref());
-        let reason = CellReason {
-            rule: refusal.kind.clone(),
-            message: said_or_why(refusal, because),
-            insn_idx: refusal.insn_idx,
-            at,
-            decided_by: None,
-            advice: advice(&refusal.kind, (&refusal.message, &[]), |_| None),
-        };
+        let mut told = Diagnosis::from(refusal);
+        (told.at, told.message) = (at, refusal.said(because));
+        let reason = reason(told);
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }
     }
+}
+
+/// What a cell shows of a diagnosis.
+fn reason(told: Diagnosis) -> CellReason {
+    let Diagnostic { rule, message, insn_idx, at, advice, .. } = diagnostic("", "", told);
+    CellReason { rule, message, insn_idx, at, decided_by: None, advice }
 }
 
 /// The verdicts, and the newest feature that the program needs, if the walk accepts it.
@@ -88,17 +82,33 @@ pub(super) fn cells<'k>(
                 let its = kernel.verdict(program, verification);
                 let verdict = its.as_ref().unwrap_or(&verification.verdict);
                 let mut cell = walked(verdict, (program, verification), &here);
-                let session = explained.filter(|_| rule::may_decide(verdict));
+                let session = explained.filter(|_| DecidingRule::may_decide(verdict));
                 if let (Some(session), Some(reason)) = (session, &mut cell.reason) {
                     let insns = verification.counts.insns_processed;
                     let find = || session.deciding_rule(program, insns);
                     let found = deciding.get_or_init(find).as_ref();
-                    reason.decided_by = found.map(|found| rule::told(found, (kernel, session)));
+                    reason.decided_by = found.map(|found| decided_by(kernel, session, found));
                 }
                 cell
             };
             (kernels.map(cell).collect(), newest.map(|(item, _)| item.to_string()))
         }
+    }
+}
+
+/// The rule as a report has it.
+fn decided_by(
+    kernel: &Kernel,
+    session: &Session,
+    found: &'static Behaviour,
+) -> skep_report::DecidingRule {
+    let told = DecidingRule::on(kernel, session, found);
+    skep_report::DecidingRule {
+        line: told.to_string(),
+        name: found.name.to_owned(),
+        text: found.text.to_owned(),
+        ceased: told.ceased,
+        when: told.when,
     }
 }
 
@@ -129,7 +139,7 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
         Some(Verdict::Unsupported(what)) => Cell::not_known("unsupported", what),
         _ => {
             let cell = Cell::refused(&refusal, None);
-            let at = e.place().map(spot_of);
+            let at = e.place().cloned().map(spot_of);
             let reason = cell.reason.map(|reason| CellReason { at, ..reason });
             Cell { exit: exit_of(&Err(e.clone())), reason, ..cell }
         }

@@ -1,8 +1,8 @@
 //! From insns and call paths to functions, lines and stacks.
 
-use crate::dump::names::{insn_with_map, source_spot};
-use skep::btf::TypeId;
-use skep::profile::{Apart, CallPath, Cost, CostAt, KeptApart, Profile};
+use crate::diagnostic::source_spot;
+use skep::insn_text::{function_name, insn_with_map};
+use skep::profile::{CallPath, Cost, CostAt, KeptApart, Profile};
 use skep::program::Program;
 use skep_report::{
     ApartReason, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
@@ -155,53 +155,11 @@ impl<'a> Names<'a> {
         ApartReason {
             insn_idx: reason.insn_idx,
             at: self.line(reason.insn_idx).clone(),
-            what: what_differs(reason.why),
+            what: reason.why.to_string(),
             saved: reason.saved.clone(),
             current: reason.current.clone(),
             needed_by: reason.needed_by.map(|by| self.line(by).clone()),
             times: reason.times,
         }
-    }
-}
-
-/// The name of the function of a program that starts at an insn.
-pub(crate) fn function_name(program: &Program, start: usize) -> String {
-    if start == 0 {
-        return program.name.clone();
-    }
-    let row = program.func_info.iter().find(|row| row.insn_off.index() == start);
-    let name = row.and_then(|row| program.btf.as_ref()?.get(TypeId(row.type_id)));
-    match name {
-        Some(function) => function.name().to_owned(),
-        None => format!("function at insn {start}"),
-    }
-}
-
-/// The difference between two states, in a few words.
-fn what_differs(why: Apart) -> String {
-    match why {
-        Apart::Register { frame, regno } => format!("r{regno}{}", in_frame(frame)),
-        Apart::Slot { frame, spi } => {
-            format!("fp-{}{}", 8 * (u32::from(spi) + 1), in_frame(frame))
-        }
-        Apart::Unfinished => "an iteration of a loop that has not ended".to_owned(),
-        _ => "calls, references or locks".to_owned(),
-    }
-}
-
-/// The same, with the values in the two states.
-pub(crate) fn difference(reason: &KeptApart) -> String {
-    let what = what_differs(reason.why);
-    match (&reason.saved, &reason.current) {
-        (Some(saved), Some(current)) => format!("{what}: {saved} / {current}"),
-        _ => what,
-    }
-}
-
-/// The entry function's frame needs no number.
-fn in_frame(frame: u8) -> String {
-    match frame {
-        0 => String::new(),
-        _ => format!(" of frame {frame}"),
     }
 }

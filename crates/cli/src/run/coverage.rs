@@ -4,8 +4,9 @@
 //! insns of the line, their counts are added. Insns that the verifier removed count as not
 //! executed; branches that it decided are omitted.
 
-use crate::dump::names::{insn_with_map, source_spot};
+use crate::diagnostic::source_spot;
 use skep::btf::TypeId;
+use skep::insn_text::insn_with_map;
 use skep::program::Program;
 use skep::runtime::{Coverage, Instance};
 use skep_report::{BranchKey, ExecutedLine, FileCoverage, Page, ProfiledLine, coverage_page};

@@ -5,7 +5,7 @@ use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
 use super::wanted::Wanted;
 use crate::choice::read_sweep;
-use crate::dump::names::source_spot;
+use crate::diagnostic::source_spot;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};

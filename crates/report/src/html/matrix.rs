@@ -51,7 +51,7 @@ fn reasons(matrix: &Matrix, row: &MatrixRow) -> Option<Block> {
             let line = reason.at.as_ref().map_or("", |at| at.text.trim());
             let mut message = reason.text().to_owned();
             if let Some(rule) = &reason.decided_by {
-                message = format!("{}; {}", message.trim_end(), rule.line());
+                message = format!("{}; {}", message.trim_end(), rule.line);
             }
             vec![
                 matrix.names(&columns).as_str().into(),

@@ -20,7 +20,12 @@ pub(crate) fn answers(bytes: &[u8]) -> String {
                 let verification = session.verify(program, &options);
                 let verdict = match &verification.verdict {
                     Verdict::Accepted(_) => "accepted".to_owned(),
-                    Verdict::Rejected(why) => format!("rejected: {}", why.message),
+                    Verdict::Rejected(_) => {
+                        match session.diagnose(program, &verification, &options) {
+                            Some(why) => format!("rejected: {why}"),
+                            None => "rejected".to_owned(),
+                        }
+                    }
                     Verdict::Unsupported(what) => format!("not supported yet: {what}"),
                     Verdict::OutOfMemory => "over the memory limit".to_owned(),
                     Verdict::Bug(what) => format!("internal error: {what}"),

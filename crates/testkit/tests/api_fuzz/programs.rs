@@ -197,6 +197,16 @@ fn program(
     })
 }
 
+/// The program, if it is accepted; every other one has a diagnosis.
+fn accepted(session: &Session, program: &Program) -> Option<VerifiedProgram> {
+    let options = VerifyOptions::default();
+    let verification = session.verify(program, &options);
+    let diagnosis = session.diagnose(program, &verification, &options);
+    assert_eq!(diagnosis.is_none(), verification.is_accepted(), "{}", program.name);
+    (0..=program.insns.len()).for_each(|idx| drop(program.source_place(idx)));
+    verification.into_verified().ok()
+}
+
 fn own(session: &Session) -> Source {
     let maps: Arc<[MapDef]> = MAPS.iter().map(map).collect();
     let counts = MAPS.iter().map(|(name, ..)| ("counts", COUNTS.replace("MAP", name)));
@@ -208,9 +218,8 @@ fn own(session: &Session) -> Source {
             [ProgType::Xdp, ProgType::SchedCls, ProgType::Syscall, ProgType::RawTracepoint]
         {
             let made = program((name, &text), prog_type, (&maps, session.host.kernel_btf.as_ref()));
-            let options = VerifyOptions::default();
             // Not every program is valid for each type, map and kernel.
-            programs.extend(made.and_then(|made| session.accept(&made, &options).ok()));
+            programs.extend(made.and_then(|made| accepted(session, &made)));
         }
     }
     Source { maps, btf: None, programs }
@@ -218,10 +227,13 @@ fn own(session: &Session) -> Source {
 
 fn object(session: &Session, path: &Path) -> Option<Source> {
     let object = session.open(path, &session.read(path).ok()?).ok()?;
-    let options = VerifyOptions::default();
-    let accepted = |program: &Program| session.accept(program, &options).ok();
-    let programs =
-        object.programs.iter().filter_map(|entry| accepted(entry.program.as_ref().ok()?));
+    let programs = object.programs.iter().filter_map(|entry| match &entry.program {
+        Ok(program) => accepted(session, program),
+        Err(_) => {
+            session.diagnose_load(entry, object.btf.as_deref()).expect("it is not loaded");
+            None
+        }
+    });
     let programs = programs.collect();
     Some(Source { maps: object.maps.clone(), btf: object.btf.clone(), programs })
 }

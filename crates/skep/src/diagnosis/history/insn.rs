@@ -1,7 +1,7 @@
 //! The effect of insns on registers, as far as notes need it.
 
-use skep::insn::Insn;
-use skep::insn::code::*;
+use crate::insn::Insn;
+use crate::insn::code::*;
 
 /// Whether r1 to r5 are uninitialised after an insn: a call, or a legacy packet load.
 pub(super) fn keeps_no_arguments(insn: &Insn) -> bool {
@@ -71,7 +71,7 @@ fn read_by_atomic(insn: &Insn) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep::insn::asm::assemble;
+    use crate::insn::asm::assemble;
 
     #[test]
     fn what_an_insn_makes_anew_and_what_it_reads() {

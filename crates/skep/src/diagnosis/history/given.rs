@@ -1,10 +1,10 @@
 //! Why R1 to R5 hold nothing at the start of a function: nobody passed them.
 
 use super::History;
-use crate::notes::{self, Described};
-use skep::program::Program;
-use skep::{Refusal, Step, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{self, Described};
+use crate::program::Program;
+use crate::{Refusal, Step, WalkedPath};
 
 /// The code of reading a register that holds nothing.
 const NOTHING_READ: &str = "uninitialized-register";
@@ -14,7 +14,8 @@ impl History<'_> {
     /// that.
     pub(super) fn never_passed(
         &self,
-        (refusal, regno): (&Refusal, u8),
+        refusal: &Refusal,
+        regno: u8,
         program: &Program,
         describe: &impl Fn(usize) -> Described,
     ) -> Option<Note> {

@@ -1,14 +1,16 @@
 //! Load errors whose cause is a declaration: BTF only has lines of insns.
 
-use skep::{LoadClass, Refusal};
-use skep_report::{Note, SourceSpot};
+use crate::diagnosis::note::Note;
+use crate::program::SourcePlace;
+use crate::{LoadClass, Refusal};
 
 /// Where the declaration is that a load error is about, if `at`, the line that is shown, is not it.
-pub(crate) fn note(refusal: &Refusal, prog: &str, at: Option<&SourceSpot>) -> Option<Note> {
+pub(crate) fn note(refusal: &Refusal, prog: &str, at: Option<&SourcePlace>) -> Option<Note> {
     /// The only one of its class that is about a function.
     const OF_FUNCTION: &str = "functions in .text";
     let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
-    let is_named = |spot: &SourceSpot| spot.text.split(|c| !is_of_name(c)).any(|word| word == prog);
+    let is_named =
+        |spot: &SourcePlace| spot.text.split(|c| !is_of_name(c)).any(|word| word == prog);
     let of_declaration = match refusal.load? {
         LoadClass::Open => refusal.message.contains(OF_FUNCTION),
         class => matches!(class, LoadClass::Section | LoadClass::Attach),

@@ -6,15 +6,15 @@ pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
-use crate::notes::{self, Described, insn_idx};
-use crate::profile::function_name;
-use skep::insn::Insn;
-use skep::insn::code::*;
-use skep::program::Program;
-use skep::uapi::helper::HelperId;
-use skep::uapi::helper_changes_pkt_data;
-use skep::{Refusal, Register, Step, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{self, Described, insn_idx};
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::insn_text::function_name;
+use crate::program::Program;
+use crate::uapi::helper::HelperId;
+use crate::uapi::helper_changes_pkt_data;
+use crate::{Refusal, Register, Step, WalkedPath};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -79,7 +79,6 @@ impl<'p> History<'p> {
                     history.enter(*insn_idx as usize, *frame, program);
                 }
                 Step::Register(now) => history.learn(now, step, program),
-                _ => {}
             }
         }
         history
@@ -208,7 +207,7 @@ impl<'p> History<'p> {
             let at = (self.frame, reg);
             let gone = self.gone.get(&at);
             if gone.is_none() && !self.known.contains_key(&at) {
-                notes.extend(self.never_passed((refusal, reg), program, describe));
+                notes.extend(self.never_passed(refusal, reg, program, describe));
             }
             if let Some(known) = self.known.get(&at) {
                 let source = self.before_copy.get(&at);

@@ -1,13 +1,13 @@
 //! A field of the context that exists, but not for this access: read-only, of another attach type
 //! or program type, or accessed together with its neighbour.
 
-use skep::Refusal;
-use skep::insn::code::{BPF_ST, BPF_STX};
-use skep::object::section_names;
-use skep::program::Program;
-use skep::uapi::ctx::{CtxField, CtxLayout, CtxRange, ctx_struct};
-use skep::uapi::{AttachType, ProgType};
-use skep_report::Note;
+use crate::Refusal;
+use crate::diagnosis::note::Note;
+use crate::insn::code::{BPF_ST, BPF_STX};
+use crate::object::section_names;
+use crate::program::Program;
+use crate::uapi::ctx::{CtxField, CtxLayout, CtxRange, ctx_struct};
+use crate::uapi::{AttachType, ProgType};
 
 /// More names would not help.
 const SHOWN: usize = 4;

@@ -5,11 +5,11 @@ mod chain;
 mod loops;
 mod round;
 
-use crate::dump::names::{insn_with_map, source_spot};
-use crate::notes::{Described, since};
-use skep::program::Program;
-use skep::{Profile, Refusal, Verification};
-use skep_report::Note;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn_text::insn_with_map;
+use crate::program::Program;
+use crate::{Profile, Refusal, Verification};
 use std::collections::HashMap;
 
 /// Maximum number of branches named.
@@ -32,7 +32,7 @@ pub(crate) fn spending(
     program: &Program,
     spent: impl FnOnce() -> Option<Profile>,
 ) -> Option<Spending> {
-    let describe = |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)));
+    let describe = |idx| Some((insn_with_map(program, idx)?, program.source_place(idx)));
     let path = verification.path.as_ref();
     let chain = &verification.call_chain;
     let (notes, at) = match refusal.kind.as_str() {

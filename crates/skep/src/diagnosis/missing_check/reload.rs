@@ -1,11 +1,11 @@
 //! Pointers that were stored, and read back as numbers: which insn took them away.
 
-use crate::dataflow::{Dataflow, Id, Origin};
-use crate::history::{is_number_text, named_register, takes_away};
-use crate::notes::{Described, callee, insn_idx, since};
-use skep::program::Program;
-use skep::{Refusal, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
+use crate::diagnosis::history::{is_number_text, named_register, takes_away};
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, callee, insn_idx, since};
+use crate::program::Program;
+use crate::{Refusal, WalkedPath};
 
 /// Rejections of a number where a pointer is needed.
 pub(super) const CODES: [&str; 2] = ["argument-of-other-type", "not-a-pointer-to-memory"];
@@ -13,7 +13,8 @@ pub(super) const CODES: [&str; 2] = ["argument-of-other-type", "not-a-pointer-to
 /// The insn that wrote to the pointer in memory, or the call that invalidated it there.
 pub(super) fn note(
     refusal: &Refusal,
-    (path, program): (&WalkedPath, &Program),
+    path: &WalkedPath,
+    program: &Program,
     dataflow: &Dataflow<'_>,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {

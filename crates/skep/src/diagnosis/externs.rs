@@ -4,10 +4,10 @@
 //! `externs/kfuncs.csv` has the kfuncs of `docs/kernels.md`: name, newest kernel without it before
 //! the oldest one with it, that one.
 
-use crate::near::between;
-use skep::btf::{Btf, Kind};
-use skep::uapi::since::Release;
-use skep_report::Note;
+use crate::btf::{Btf, Kind};
+use crate::diagnosis::near::between;
+use crate::diagnosis::note::Note;
+use crate::uapi::since::Release;
 
 const KFUNCS: &str = include_str!("externs/kfuncs.csv");
 

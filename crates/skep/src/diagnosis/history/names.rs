@@ -3,12 +3,11 @@
 //! BTF has no local variables, but it has the lines: `u64 *v = bpf_map_lookup_elem(&m, &key);`
 //! names `v`. A name is given only if the line assigns one variable, and exactly this value.
 
-use crate::dataflow::{Dataflow, Id, Origin};
-use crate::dump::names::source_spot;
-use crate::notes::{self, Described};
-use skep::insn::code::*;
-use skep::program::Program;
-use skep_report::SourceSpot;
+use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
+use crate::diagnosis::notes::{self, Described};
+use crate::insn::code::*;
+use crate::program::Program;
+use crate::program::SourcePlace;
 
 /// The variable to which a value was assigned.
 pub(crate) fn of_value(
@@ -27,7 +26,7 @@ pub(crate) fn of_value(
         }
         Origin::Returned => of_call(program, by, describe),
         Origin::Loaded if value.of == [None; 2] => {
-            let text = source_spot(program, by)?.text;
+            let text = program.source_place(by)?.text;
             let of_macro = || argument(&text, dataflow.loaded_from_argument(id)?);
             set_by_load(&text).map(str::to_owned).or_else(of_macro)
         }
@@ -42,7 +41,7 @@ pub(crate) fn of_call(
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
     let callee = notes::callee(program, idx, describe)?;
-    let text = source_spot(program, idx)?.text;
+    let text = program.source_place(idx)?.text;
     // Macros hide the suffixes that the kernel adds to names.
     let callee = callee.strip_suffix("_impl").unwrap_or(&callee);
     set_by_call(&text, callee).map(str::to_owned)
@@ -88,7 +87,7 @@ fn argument(text: &str, off: i64) -> Option<String> {
 }
 
 /// The pointer that an access at a place goes through: `eth` of `eth->type`, if it is the only one.
-pub(crate) fn accessed_at(spot: &SourceSpot) -> Option<String> {
+pub(crate) fn accessed_at(spot: &SourcePlace) -> Option<String> {
     let at = usize::try_from(spot.column?.get()).ok()?.checked_sub(1)?;
     let (before, after) = spot.text.split_at_checked(at)?;
     let is_path = |c: char| is_of_name(c) || "->.".contains(c);
@@ -223,7 +222,7 @@ mod tests {
             ("", 0, None),
         ] {
             let column = std::num::NonZeroU32::new(column);
-            let spot = SourceSpot { file: "f.c".into(), line: 1, column, text: text.into() };
+            let spot = SourcePlace { file: "f.c".into(), line: 1, column, text: text.into() };
             assert_eq!(accessed_at(&spot).as_deref(), name, "{text}");
         }
     }

@@ -5,12 +5,12 @@
 //! to change is at the last branch of the path with a release on one side and none on the side that
 //! was taken; or at the acquiring call, if nothing releases what it returns.
 
-use crate::notes::{Described, callee, insn_idx, since};
-use skep::insn::Insn;
-use skep::insn::code::*;
-use skep::program::Program;
-use skep::{Refusal, Step, Verification, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, callee, insn_idx, since};
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::program::Program;
+use crate::{Refusal, Step, Verification, WalkedPath};
 
 /// Functions that acquire, by the beginning of their names, and those that release.
 const RELEASED_BY: [(&str, &[&str]); 18] = [

@@ -1,14 +1,14 @@
 //! Packet pointers: the comparison with the packet's end, and why it has no effect.
 
 use super::state_text::field;
-use crate::dataflow::{Check, Dataflow, Id, Value};
-use crate::history::packet_range;
-use crate::notes::{Described, since};
-use skep::Refusal;
-use skep::insn::Insn;
-use skep::insn::code::*;
-use skep::program::Program;
-use skep_report::Note;
+use crate::Refusal;
+use crate::diagnosis::dataflow::{Check, Dataflow, Id, Value};
+use crate::diagnosis::history::packet_range;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::program::Program;
 
 /// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;

@@ -6,13 +6,12 @@ mod packet;
 mod reload;
 mod state_text;
 
-use crate::dataflow::Dataflow;
-use crate::dump::names::source_spot;
-use crate::history::{named_register, names};
-use crate::notes::Described;
-use skep::program::Program;
-use skep::{Refusal, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::dataflow::Dataflow;
+use crate::diagnosis::history::{named_register, names};
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::Described;
+use crate::program::Program;
+use crate::{Refusal, Verification, WalkedPath};
 
 /// Notes about the checks on the path to a rejection because of a missing one.
 pub(crate) fn notes(
@@ -30,7 +29,7 @@ pub(crate) fn notes(
         }
         kind if reload::CODES.contains(&kind) => {
             let dataflow = Dataflow::of(path, program);
-            reload::note(refusal, (path, program), &dataflow, describe).into_iter().collect()
+            reload::note(refusal, path, program, &dataflow, describe).into_iter().collect()
         }
         _ => Vec::new(),
     }
@@ -39,15 +38,15 @@ pub(crate) fn notes(
 /// The source's name of the object of a rejection, for the catalogue's help lines.
 pub(crate) fn name_of(
     thing: &str,
-    (refusal, because): (&Refusal, Option<&str>),
-    path: &WalkedPath,
+    refusal: &Refusal,
+    found: &Verification,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
-    let dataflow = Dataflow::of(path, program);
+    let dataflow = Dataflow::of(found.path.as_ref()?, program);
     let id = match thing {
         "pointer" => {
-            let regno = named_register(refusal, because)?;
+            let regno = named_register(refusal, found.because.as_deref())?;
             *dataflow.regs.get(&(dataflow.frame, regno))?
         }
         "number" => bounds::number(refusal, &dataflow, program)?,
@@ -56,6 +55,6 @@ pub(crate) fn name_of(
     let name = names::of_value(&dataflow, id, program, describe);
     name.or_else(|| {
         let accesses = thing == "pointer" && refusal.kind == "not-a-pointer-to-memory";
-        names::accessed_at(&source_spot(program, refusal.insn_idx.filter(|_| accesses)?)?)
+        names::accessed_at(&program.source_place(refusal.insn_idx.filter(|_| accesses)?)?)
     })
 }

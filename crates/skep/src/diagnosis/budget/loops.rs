@@ -5,15 +5,15 @@
 //! 1. The cost of a call is also part of the cost of the calling insn, so a loop's share includes
 //!    the functions called in it.
 
-use crate::notes::{Described, since};
-use crate::profile::{difference, function_name};
-use skep::insn::Insn;
-use skep::insn::code::{
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn::Insn;
+use crate::insn::code::{
     BPF_ADD, BPF_ALU, BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32,
 };
-use skep::profile::{Apart, KeptApart, Profile};
-use skep::program::Program;
-use skep_report::Note;
+use crate::insn_text::function_name;
+use crate::profile::{Apart, KeptApart, Profile};
+use crate::program::Program;
 use std::ops::RangeInclusive;
 
 /// Minimum number of call paths to be mentioned.
@@ -225,6 +225,14 @@ fn counted(line: &str) -> Option<&str> {
         found = Some(name);
     }
     found
+}
+
+/// What differs between two states, with its values in both.
+fn difference(reason: &KeptApart) -> String {
+    match (&reason.saved, &reason.current) {
+        (Some(saved), Some(current)) => format!("{}: {saved} / {current}", reason.why),
+        _ => reason.why.to_string(),
+    }
 }
 
 fn percent(part: u64, total: u64) -> u64 {

@@ -6,11 +6,11 @@
 //! 2. A memory location is a value plus a constant offset. A stored value is read back from the
 //!    same location only if no call in between had access to the memory around it.
 
-use crate::history::insn::written_register;
-use skep::insn::Insn;
-use skep::insn::code::*;
-use skep::program::Program;
-use skep::{Step, WalkedPath};
+use crate::diagnosis::history::insn::written_register;
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::program::Program;
+use crate::{Step, WalkedPath};
 use std::collections::HashMap;
 
 /// A value's number.
@@ -113,7 +113,6 @@ impl<'p> Dataflow<'p> {
                     let id = dataflow.reg(now.frame, now.regno);
                     dataflow.values[id].told = Some(&now.value);
                 }
-                _ => {}
             }
         }
         dataflow

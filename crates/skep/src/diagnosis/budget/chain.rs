@@ -1,11 +1,11 @@
 //! Chains of calls: which functions, and how much stack each takes.
 
-use crate::notes::{Described, since};
-use crate::profile::function_name;
-use skep::program::Program;
-use skep::verifier::ChainFrame;
-use skep::{Step, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn_text::function_name;
+use crate::program::Program;
+use crate::verifier::ChainFrame;
+use crate::{Step, WalkedPath};
 
 /// A chain with its stacks.
 pub(super) fn notes(
@@ -86,7 +86,7 @@ fn of(functions: &[String]) -> Note {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep::{Session, VerifyOptions};
+    use crate::{Session, VerifyOptions};
 
     #[test]
     fn one_that_calls_itself_stands_there_once() {

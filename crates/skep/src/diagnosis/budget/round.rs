@@ -1,13 +1,13 @@
 //! An iteration of an infinite loop: the conditions that could leave it, and why they do not.
 
 use super::loops::head;
-use crate::history::insn::{read_registers, written_register};
-use crate::notes::{Described, since};
-use skep::insn::Insn;
-use skep::insn::code::*;
-use skep::program::Program;
-use skep::{Step, WalkedPath};
-use skep_report::Note;
+use crate::diagnosis::history::insn::{read_registers, written_register};
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::program::Program;
+use crate::{Step, WalkedPath};
 
 /// Maximum number of conditions shown.
 const CONDITIONS_MAX: usize = 3;

@@ -1,8 +1,8 @@
 //! Suggestions for misspelled names in a loader's error.
 
-use skep::btf::{Btf, Kind};
-use skep::object::section_names;
-use skep_report::Note;
+use crate::btf::{Btf, Kind};
+use crate::diagnosis::note::Note;
+use crate::object::section_names;
 
 /// Maximum number of suggestions.
 const SHOWN: usize = 3;
@@ -11,11 +11,15 @@ const PART_MIN: usize = 4;
 
 /// Names similar to the one that a message reports as missing: of sections, or of types and
 /// functions in `btf`, the kernel's.
-pub(crate) fn note(message: &str, btf: Option<&Btf>) -> Option<Note> {
-    let near = match between(message, "program type from section name '", "'") {
+pub(crate) fn names(message: &str, btf: Option<&Btf>) -> Vec<String> {
+    match between(message, "program type from section name '", "'") {
         Some(section) => sections(section),
-        None => of_kernel(message, btf?)?,
-    };
+        None => btf.and_then(|btf| of_kernel(message, btf)).unwrap_or_default(),
+    }
+}
+
+/// The note that names them.
+pub(crate) fn note(near: &[String]) -> Option<Note> {
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     let text = || format!("near to it: {}", near.join(", "));
     (!near.is_empty()).then(|| Note { text: text(), at: None })
@@ -102,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_pen_finds_what_was_meant() {
-        let said = |message: &str| note(message, None).map(|note| note.text);
+        let said = |message: &str| note(&names(message, None)).map(|note| note.text);
         let of_section = |name: &str| {
             said(&format!("libbpf cannot derive a program type from section name '{name}'"))
         };

@@ -1,14 +1,14 @@
 //! Unbounded numbers: where they come from, and what was compared instead.
 
 use super::state_text::field;
-use crate::dataflow::{Check, Dataflow, Id, Origin, Value};
-use crate::history::is_number_text;
-use crate::notes::{Described, since};
-use skep::Refusal;
-use skep::insn::Insn;
-use skep::insn::code::*;
-use skep::program::Program;
-use skep_report::Note;
+use crate::Refusal;
+use crate::diagnosis::dataflow::{Check, Dataflow, Id, Origin, Value};
+use crate::diagnosis::history::is_number_text;
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::program::Program;
 
 /// Rejections that a bound in the right place would avoid.
 pub(super) const CODES: [&str; 18] = [

@@ -1,15 +1,15 @@
 //! Notes about a rejection besides registers: the section that determined the program type, and the
 //! branch by which the path left.
 
-use crate::declared::body_of;
-use crate::dump::names::source_spot;
-use crate::history::insn::{read_registers, written_register};
-use skep::insn::Insn;
-use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
-use skep::program::Program;
-use skep::uapi::MapType;
-use skep::{Refusal, Step, WalkedPath};
-use skep_report::{Note, SourceSpot};
+use crate::diagnosis::declared::body_of;
+use crate::diagnosis::history::insn::{read_registers, written_register};
+use crate::diagnosis::note::Note;
+use crate::insn::Insn;
+use crate::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
+use crate::program::Program;
+use crate::program::SourcePlace;
+use crate::uapi::MapType;
+use crate::{Refusal, Step, WalkedPath};
 
 /// A code in the catalogue's section about insns that no kernel knows.
 const RESERVED: &str = "reserved-fields";
@@ -59,7 +59,7 @@ pub(crate) fn used_at(
     };
     let mut set = program.insns.get(..idx)?.iter().fold(1 << 1 | 1 << 10, writes);
     let mut holds = 0u16;
-    let line = |at: usize| source_spot(program, at).map(|spot| spot.line);
+    let line = |at: usize| program.source_place(at).map(|spot| spot.line);
     for (at, insn) in program.insns.iter().enumerate().skip(idx + 1) {
         let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
         let reads = if is_call { vec![1, 2, 3, 4, 5] } else { read_registers(insn) };
@@ -83,7 +83,7 @@ pub(crate) fn used_at(
 }
 
 /// The text of an insn, and its place.
-pub(crate) type Described = Option<(String, Option<SourceSpot>)>;
+pub(crate) type Described = Option<(String, Option<SourcePlace>)>;
 
 /// The section that determined the program type, if another one would help.
 pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
@@ -91,7 +91,7 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let of_callback = refusal.message.starts_with("At callback return");
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty() && !of_callback;
     let text = || format!("section `{section}` makes it a program of type {kind}");
-    let at = || source_spot(program, header(program)?);
+    let at = || program.source_place(header(program)?);
     tells.then(|| Note { text: text(), at: at() })
 }
 
@@ -103,7 +103,7 @@ fn header(program: &Program) -> Option<usize> {
     let mut rows = rows.take_while(|&idx| idx < end);
     rows.find(|&idx| {
         let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
-        source_spot(program, idx).is_some_and(|spot| {
+        program.source_place(idx).is_some_and(|spot| {
             spot.text.split(|c| !is_of_name(c)).any(|word| word == program.name)
         })
     })
@@ -116,7 +116,7 @@ pub(crate) fn target(refusal: &Refusal, program: &Program) -> Option<usize> {
 
 /// The same if no line is that of the declaration.
 pub(crate) fn without_target(refusal: &Refusal, program: &Program) -> Option<Note> {
-    let has_line = source_spot(program, 0).is_some();
+    let has_line = program.source_place(0).is_some();
     let is_missing = has_line && is_of_target(refusal) && header(program).is_none();
     is_missing.then(|| body_of(&program.name))
 }
@@ -179,7 +179,7 @@ pub(crate) fn sleepable_section(program: &Program) -> Option<String> {
 
 /// The fields of an invalid insn: its text does not show those that should be 0.
 pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
-    let section = skep::catalogue::section(&refusal.kind)?;
+    let section = crate::catalogue::section(&refusal.kind)?;
     let insn = program.insns.get(refusal.insn_idx?)?;
     let Insn { code, dst, src, off, imm } = insn;
     let text = format!(
@@ -191,7 +191,7 @@ pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
 
 /// The mismatch, if the message only says that there is one; located at the called function.
 pub(crate) fn because(text: &str, refusal: &Refusal, program: &Program) -> Note {
-    let at = called(refusal, program).and_then(|start| source_spot(program, start));
+    let at = called(refusal, program).and_then(|start| program.source_place(start));
     Note { text: format!("in the called function: {text}"), at }
 }
 
@@ -244,13 +244,14 @@ pub(crate) fn left_by(
 /// that the compiler set before a branch decided to return it, at that branch.
 pub(crate) fn result_made(
     refusal: &Refusal,
-    (made, is_constant): (usize, bool),
+    made: usize,
+    is_constant: bool,
     path: &WalkedPath,
     program: &Program,
 ) -> Option<usize> {
     let exit = refusal.insn_idx.filter(|_| OF_RESULT.contains(&refusal.kind.as_str()))?;
     let is_exit = program.insns.get(exit)?.op() == BPF_EXIT;
-    let line = |idx| source_spot(program, idx).map(|spot| (spot.file, spot.line));
+    let line = |idx| program.source_place(idx).map(|spot| (spot.file, spot.line));
     if !is_exit || line(made) == line(exit) {
         return None;
     }
@@ -262,7 +263,7 @@ pub(crate) fn result_made(
 
 /// Whether an insn's line is that of the end of a block: it shows nothing.
 pub(crate) fn is_end_line(program: &Program, idx: usize) -> bool {
-    source_spot(program, idx).is_some_and(|spot| spot.text.trim() == "}")
+    program.source_place(idx).is_some_and(|spot| spot.text.trim() == "}")
 }
 
 /// The range in a message that ends in `should have been in [0, 1]`.
