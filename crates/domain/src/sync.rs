@@ -21,14 +21,14 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
         v.narrow_by_bits();
         let narrowed = v;
-        for _ in 0..DEDUCE_ROUNDS {
-            let before = v;
-            v.deduce();
-            if v == before {
-                break;
-            }
+        if v.is_sign_extended() {
+            return;
         }
-        v.narrow_bits();
+        if v.is_zero_extended() {
+            v.var_off = v.var_off.intersect(Tnum::range(v.wide.umin, v.wide.umax));
+        } else {
+            v.agree();
+        }
         // Narrowing by the same bits again would change nothing.
         if v != narrowed {
             v.narrow_by_bits();
@@ -59,10 +59,51 @@ pub(crate) struct Views<const W: u32, const H: u32> {
 impl<const W: u32, const H: u32> Views<W, H> {
     #[inline]
     pub(crate) fn narrow_by_bits(&mut self) {
+        // Most values have no known bit: they narrow nothing.
+        if self.var_off.mask == Bounds::<W>::UMAX && self.wide.umin < self.wide.umax {
+            return;
+        }
         self.narrow_ends();
         if self.wide.umin != self.wide.umax || !self.var_off.is_const() {
             self.pin_single_value();
         }
+    }
+
+    /// Lets the bounds narrow each other and the known bits.
+    #[inline]
+    fn agree(&mut self) {
+        for _ in 0..DEDUCE_ROUNDS {
+            let before = self.wide;
+            self.deduce();
+            // Another round would change nothing; see the tests.
+            if self.wide == before && self.half.is_settled() {
+                break;
+            }
+        }
+        self.narrow_bits();
+    }
+
+    /// A half that is not negative, zero-extended: all bounds are the same, and only narrow the
+    /// known bits.
+    #[inline]
+    fn is_zero_extended(&self) -> bool {
+        let (wide, half) = (self.wide, self.half);
+        (half.umin, half.umax) == (wide.umin, wide.umax)
+            && (half.smin, half.smax) == (wide.smin, wide.smax)
+            && (half.smin as u64, half.smax as u64) == (half.umin, half.umax)
+            && (0..=half.smax).contains(&half.smin)
+    }
+
+    /// A sign-extended half that may be negative or not, of which nothing else is known: nothing
+    /// narrows.
+    #[inline]
+    fn is_sign_extended(&self) -> bool {
+        let (wide, half) = (self.wide, self.half);
+        self.var_off.mask == Bounds::<W>::UMAX
+            && (half.smin, half.smax) == (wide.smin, wide.smax)
+            && (half.smin < 0 && half.smax >= 0)
+            && (half.umin, half.umax) == (0, Bounds::<H>::UMAX)
+            && (wide.umin, wide.umax) == (0, Bounds::<W>::UMAX)
     }
 
     /// The same by the rules of another kernel.
@@ -177,5 +218,92 @@ impl<const W: u32, const H: u32> Views<W, H> {
         let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
         let half = whole.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
         self.var_off = whole.truncate(!low).or(half);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Small = Views<4, 2>;
+
+    /// All bounds of `B` bits, contradictory ones, too.
+    fn all<const B: u32>() -> Vec<Bounds<B>> {
+        let signed = || Bounds::<B>::SMIN..=Bounds::<B>::SMAX;
+        let unsigned = || 0..=Bounds::<B>::UMAX;
+        let pairs = signed().flat_map(|smin| signed().map(move |smax| (smin, smax)));
+        let bounds = pairs.flat_map(|(smin, smax)| {
+            let of = move |umin| unsigned().map(move |umax| Bounds { smin, smax, umin, umax });
+            unsigned().flat_map(of)
+        });
+        bounds.collect()
+    }
+
+    #[test]
+    fn a_round_after_one_that_settled_changes_nothing() {
+        let (halves, mut settled) = (all::<2>(), 0);
+        for wide in all::<4>() {
+            for &half in &halves {
+                let mut v = Small { var_off: Tnum { value: 0, mask: 15 }, wide, half };
+                v.deduce();
+                if v.wide != wide || !v.half.is_settled() {
+                    continue;
+                }
+                let once = v;
+                v.deduce();
+                assert!(v == once, "{wide:?} {half:?}");
+                settled += 1;
+            }
+        }
+        assert!(settled > 200_000, "{settled}");
+    }
+
+    fn both(smin: i64, smax: i64, (umin, umax): (u64, u64)) -> Views<8, 4> {
+        let wide = Bounds { smin, smax, umin, umax };
+        let half = Bounds { smin, smax, umin, umax };
+        Views { var_off: Tnum { value: 0, mask: 255 }, wide, half }
+    }
+
+    #[test]
+    fn equal_bounds_only_narrow_bits() {
+        for (min, max) in (0..8).flat_map(|min| (min..8).map(move |max| (min, max))) {
+            for value in 0..=255_u64 {
+                for mask in (0..=255).filter(|mask| mask & value == 0) {
+                    let bounds = both(min, max, (min as u64, max as u64));
+                    let v = Views { var_off: Tnum { value, mask }, ..bounds };
+                    let (mut agreed, mut short) = (v, v);
+                    assert!(v.is_zero_extended());
+                    agreed.agree();
+                    short.var_off = v.var_off.intersect(Tnum::range(min as u64, max as u64));
+                    assert!(agreed == short, "[{min}, {max}] {value:x} {mask:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sign_extended_half_is_consistent() {
+        for (smin, smax) in (-8..0).flat_map(|min| (0..8).map(move |max| (min, max))) {
+            let mut v = both(smin, smax, (0, 15));
+            v.wide.umax = 255;
+            let before = v;
+            assert!(v.is_sign_extended());
+            v.agree();
+            v.narrow_ends();
+            assert!(v == before, "[{smin}, {smax}]");
+        }
+    }
+
+    #[test]
+    fn bits_that_are_all_unknown_narrow_nothing() {
+        for wide in all::<4>().into_iter().filter(|wide| wide.umin < wide.umax) {
+            for &half in &all::<2>() {
+                let before = Small { var_off: Tnum { value: 0, mask: 15 }, wide, half };
+                let mut v = before;
+                v.narrow_ends();
+                v.pin_single_value();
+                assert!(v == before, "{wide:?} {half:?}");
+            }
+        }
     }
 }
