@@ -21,9 +21,6 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
         v.narrow_by_bits();
         let narrowed = v;
-        if v.is_sign_extended() {
-            return;
-        }
         if v.is_zero_extended() {
             v.var_off = v.var_off.intersect(Tnum::range(v.wide.umin, v.wide.umax));
         } else {
@@ -92,18 +89,6 @@ impl<const W: u32, const H: u32> Views<W, H> {
             && (half.smin, half.smax) == (wide.smin, wide.smax)
             && (half.smin as u64, half.smax as u64) == (half.umin, half.umax)
             && (0..=half.smax).contains(&half.smin)
-    }
-
-    /// A sign-extended half that may be negative or not, of which nothing else is known: nothing
-    /// narrows.
-    #[inline]
-    fn is_sign_extended(&self) -> bool {
-        let (wide, half) = (self.wide, self.half);
-        self.var_off.mask == Bounds::<W>::UMAX
-            && (half.smin, half.smax) == (wide.smin, wide.smax)
-            && (half.smin < 0 && half.smax >= 0)
-            && (half.umin, half.umax) == (0, Bounds::<H>::UMAX)
-            && (wide.umin, wide.umax) == (0, Bounds::<W>::UMAX)
     }
 
     /// The same by the rules of another kernel.
@@ -258,39 +243,22 @@ mod tests {
         assert!(settled > 200_000, "{settled}");
     }
 
-    fn both(smin: i64, smax: i64, (umin, umax): (u64, u64)) -> Views<8, 4> {
-        let wide = Bounds { smin, smax, umin, umax };
-        let half = Bounds { smin, smax, umin, umax };
-        Views { var_off: Tnum { value: 0, mask: 255 }, wide, half }
-    }
-
     #[test]
     fn equal_bounds_only_narrow_bits() {
         for (min, max) in (0..8).flat_map(|min| (min..8).map(move |max| (min, max))) {
             for value in 0..=255_u64 {
                 for mask in (0..=255).filter(|mask| mask & value == 0) {
-                    let bounds = both(min, max, (min as u64, max as u64));
-                    let v = Views { var_off: Tnum { value, mask }, ..bounds };
+                    let (umin, umax) = (min as u64, max as u64);
+                    let wide = Bounds { smin: min, smax: max, umin, umax };
+                    let half = Bounds { smin: min, smax: max, umin, umax };
+                    let v = Views::<8, 4> { var_off: Tnum { value, mask }, wide, half };
                     let (mut agreed, mut short) = (v, v);
                     assert!(v.is_zero_extended());
                     agreed.agree();
-                    short.var_off = v.var_off.intersect(Tnum::range(min as u64, max as u64));
+                    short.var_off = v.var_off.intersect(Tnum::range(umin, umax));
                     assert!(agreed == short, "[{min}, {max}] {value:x} {mask:x}");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn a_sign_extended_half_is_consistent() {
-        for (smin, smax) in (-8..0).flat_map(|min| (0..8).map(move |max| (min, max))) {
-            let mut v = both(smin, smax, (0, 15));
-            v.wide.umax = 255;
-            let before = v;
-            assert!(v.is_sign_extended());
-            v.agree();
-            v.narrow_ends();
-            assert!(v == before, "[{smin}, {smax}]");
         }
     }
 

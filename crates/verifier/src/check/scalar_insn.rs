@@ -406,16 +406,16 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         if a.violated_rule().is_some() || b.violated_rule().is_some() {
             return None;
         }
-        results[at] = narrowed(&mut env.store, (dst, &d), a);
+        results[at] = narrowed(&mut env.store, dst, &d, a);
         if insn.is_src_reg() {
-            results[at + 1] = narrowed(&mut env.store, (src, &s), b);
+            results[at + 1] = narrowed(&mut env.store, src, &s, b);
         }
     }
     Some(results)
 }
 
 /// The name of the register when its number is `val`.
-fn narrowed(store: &mut Store, (name, reg): (PackedReg, &Reg), val: Scalar) -> u32 {
+fn narrowed(store: &mut Store, name: PackedReg, reg: &Reg, val: Scalar) -> u32 {
     match val == reg.val {
         true => name.val,
         false => store.arena.pack(&Reg { val, ..*reg }).val,

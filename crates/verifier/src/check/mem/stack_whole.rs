@@ -60,7 +60,7 @@ pub(crate) fn spill(env: &mut Env<'_>, insn: Insn) -> bool {
     env.walk.scratched_regs |= 1 << insn.src | 1 << FRAME_POINTER;
     env.walk.cur.frame_mut().refine_name(insn.src, name);
     env.walk.cur.frame_mut().set_slot(spi, Slot { types: [SlotType::Spill; 8], spill: name });
-    note_access(env, (frameno, spi), off);
+    note_access(env, spi, off);
     true
 }
 
@@ -79,12 +79,13 @@ pub(crate) fn fill(env: &mut Env<'_>, insn: Insn) -> bool {
     env.mark_stack_read(frameno, 1 << spi);
     env.walk.scratched_regs |= 1 << FRAME_POINTER;
     env.walk.set_name(insn.dst, spill);
-    note_access(env, (frameno, spi), i32::from(insn.off));
+    note_access(env, spi, i32::from(insn.off));
     true
 }
 
 #[inline]
-fn note_access(env: &mut Env<'_>, (frameno, spi): (u32, usize), off: i32) {
+fn note_access(env: &mut Env<'_>, spi: usize, off: i32) {
+    let frameno = env.walk.cur.curframe();
     env.check_fastcall_stack_contract(frameno, off);
     env.walk.mark_stack_slot_scratched(spi);
     env.walk.push_jmp_history(Access::stack(frameno, off), LinkedRegs::default());
