@@ -3,7 +3,8 @@
  * a new value in every turn, which differs from the others in its 32-bit bounds only; one identity
  * in all slots is looked for at every jump, and compared at every checkpoint. Sums linked with such
  * a number are new in every turn, too; a store somewhere, and a helper's, touch all bytes of the
- * stack; turns of a loop that the verifier does not count come back to each other's states. */
+ * stack; turns of a loop that the verifier does not count come back to each other's states. Spilled
+ * sums do it all at once: every turn stores and loads a slot for each, with values that are new. */
 #include "include/skep_bpf.h"
 
 #define SLOTS8(op, n)                                                                              \
@@ -102,6 +103,74 @@ int back_edges(struct __sk_buff *skb)
 	for (int k = 0; k < 4; k++)
 		sum += text[seen[k] & 15];
 	return sum & 1;
+}
+
+#define SLOTS16(op) SLOTS8(op, 0) SLOTS8(op, 64)
+#define SUM(at) asm volatile("r1 = r6; r1 += %[o]; *(u64 *)(r10 - %[o]) = r1" ::[o] "i"(at));
+#define SUM7(at) asm volatile("r1 = r7; r1 += %[o]; *(u64 *)(r10 - %[o]) = r1" ::[o] "i"(at));
+#define SUM32(at) asm volatile("w1 = w6; w1 += %[o]; *(u64 *)(r10 - %[o]) = r1" ::[o] "i"(at));
+#define PRODUCT(at)                                                                                \
+	asm volatile("r1 = r6; r1 *= %[o]; r1 ^= r6; r1 >>= 3; *(u64 *)(r10 - %[o]) = r1" ::[o] "i"(at));
+
+SEC("tc")
+__attribute__((naked)) int spilled_sums(void)
+{
+	asm volatile("call 7; r6 = r0; r6 &= 65535; 1:");
+	SLOTS16(SUM)
+	asm volatile("r6 += 1; if r6 < 1000 goto 1b; r0 = 0;");
+	SLOTS16(USE)
+	asm volatile("exit");
+}
+
+SEC("tc")
+__attribute__((naked)) int spilled_halves(void)
+{
+	asm volatile("call 7; w6 = w0; w6 &= 65535; w6 += -30000; 1:");
+	SLOTS16(SUM32)
+	asm volatile("w6 += 1; if w6 s< -29000 goto 1b; r0 = 0;");
+	SLOTS16(USE)
+	asm volatile("exit");
+}
+
+SEC("tc")
+__attribute__((naked)) int two_counters(void)
+{
+	asm volatile("call 7; r6 = r0; r6 &= 65535; call 7; r7 = r0; r7 &= 65535; 1:");
+	SLOTS8(SUM, 0)
+	SLOTS8(SUM7, 64)
+	asm volatile("r7 += 3; r6 += 1; if r6 > 1000 goto 2f; if r7 < 9000 goto 1b; 2: r0 = 0;");
+	SLOTS16(USE)
+	asm volatile("exit");
+}
+
+SEC("tc")
+__attribute__((naked)) int wide_stack(void)
+{
+	asm volatile("call 7; r6 = r0; r6 &= 65535; 1:");
+	SLOTS48(SUM)
+	asm volatile("r6 += 1; if r6 < 300 goto 1b; r0 = 0;");
+	SLOTS48(USE)
+	asm volatile("exit");
+}
+
+SEC("tc")
+__attribute__((naked)) int nested_sums(void)
+{
+	asm volatile("call 7; r6 = r0; r6 &= 65535; 1: r7 = 0; 2:");
+	SLOTS8(SUM, 0)
+	asm volatile("r7 += 1; if r7 < 4 goto 2b; r6 += 1; if r6 < 500 goto 1b; r0 = 0;");
+	SLOTS8(USE, 0)
+	asm volatile("exit");
+}
+
+SEC("tc")
+__attribute__((naked)) int spilled_products(void)
+{
+	asm volatile("call 7; r6 = r0; r6 &= 65535; 1:");
+	SLOTS8(PRODUCT, 0)
+	asm volatile("r6 += 1; if r6 < 1000 goto 1b; r0 = 0;");
+	SLOTS8(USE, 0)
+	asm volatile("exit");
 }
 
 LICENSE_GPL;

@@ -108,6 +108,14 @@ impl<const W: u32> Bounds<W> {
         }
     }
 
+    /// Whether [`Bounds::narrow_each_by_other`] would change nothing.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        let mut narrowed = *self;
+        narrowed.narrow_each_by_other();
+        narrowed == *self
+    }
+
     /// [`Bounds::narrow_each_by_other`]; a signed range that crosses zero is used only if the
     /// kernel does so.
     pub(crate) fn narrow_each_by_other_if(&mut self, across_signs: bool) {

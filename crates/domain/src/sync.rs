@@ -21,14 +21,11 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
         v.narrow_by_bits();
         let narrowed = v;
-        for _ in 0..DEDUCE_ROUNDS {
-            let before = v;
-            v.deduce();
-            if v == before {
-                break;
-            }
+        if v.is_zero_extended() {
+            v.var_off = v.var_off.intersect(Tnum::range(v.wide.umin, v.wide.umax));
+        } else {
+            v.agree();
         }
-        v.narrow_bits();
         // Narrowing by the same bits again would change nothing.
         if v != narrowed {
             v.narrow_by_bits();
@@ -59,10 +56,39 @@ pub(crate) struct Views<const W: u32, const H: u32> {
 impl<const W: u32, const H: u32> Views<W, H> {
     #[inline]
     pub(crate) fn narrow_by_bits(&mut self) {
+        // Most values have no known bit: they narrow nothing.
+        if self.var_off.mask == Bounds::<W>::UMAX && self.wide.umin < self.wide.umax {
+            return;
+        }
         self.narrow_ends();
         if self.wide.umin != self.wide.umax || !self.var_off.is_const() {
             self.pin_single_value();
         }
+    }
+
+    /// Lets the bounds narrow each other and the known bits.
+    #[inline]
+    fn agree(&mut self) {
+        for _ in 0..DEDUCE_ROUNDS {
+            let before = self.wide;
+            self.deduce();
+            // Another round would change nothing; see the tests.
+            if self.wide == before && self.half.is_settled() {
+                break;
+            }
+        }
+        self.narrow_bits();
+    }
+
+    /// A half that is not negative, zero-extended: all bounds are the same, and only narrow the
+    /// known bits.
+    #[inline]
+    fn is_zero_extended(&self) -> bool {
+        let (wide, half) = (self.wide, self.half);
+        (half.umin, half.umax) == (wide.umin, wide.umax)
+            && (half.smin, half.smax) == (wide.smin, wide.smax)
+            && (half.smin as u64, half.smax as u64) == (half.umin, half.umax)
+            && (0..=half.smax).contains(&half.smin)
     }
 
     /// The same by the rules of another kernel.
@@ -177,5 +203,75 @@ impl<const W: u32, const H: u32> Views<W, H> {
         let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
         let half = whole.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
         self.var_off = whole.truncate(!low).or(half);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Small = Views<4, 2>;
+
+    /// All bounds of `B` bits, contradictory ones, too.
+    fn all<const B: u32>() -> Vec<Bounds<B>> {
+        let signed = || Bounds::<B>::SMIN..=Bounds::<B>::SMAX;
+        let unsigned = || 0..=Bounds::<B>::UMAX;
+        let pairs = signed().flat_map(|smin| signed().map(move |smax| (smin, smax)));
+        let bounds = pairs.flat_map(|(smin, smax)| {
+            let of = move |umin| unsigned().map(move |umax| Bounds { smin, smax, umin, umax });
+            unsigned().flat_map(of)
+        });
+        bounds.collect()
+    }
+
+    #[test]
+    fn a_round_after_one_that_settled_changes_nothing() {
+        let (halves, mut settled) = (all::<2>(), 0);
+        for wide in all::<4>() {
+            for &half in &halves {
+                let mut v = Small { var_off: Tnum { value: 0, mask: 15 }, wide, half };
+                v.deduce();
+                if v.wide != wide || !v.half.is_settled() {
+                    continue;
+                }
+                let once = v;
+                v.deduce();
+                assert!(v == once, "{wide:?} {half:?}");
+                settled += 1;
+            }
+        }
+        assert!(settled > 200_000, "{settled}");
+    }
+
+    #[test]
+    fn equal_bounds_only_narrow_bits() {
+        for (min, max) in (0..8).flat_map(|min| (min..8).map(move |max| (min, max))) {
+            for value in 0..=255_u64 {
+                for mask in (0..=255).filter(|mask| mask & value == 0) {
+                    let (umin, umax) = (min as u64, max as u64);
+                    let wide = Bounds { smin: min, smax: max, umin, umax };
+                    let half = Bounds { smin: min, smax: max, umin, umax };
+                    let v = Views::<8, 4> { var_off: Tnum { value, mask }, wide, half };
+                    let (mut agreed, mut short) = (v, v);
+                    assert!(v.is_zero_extended());
+                    agreed.agree();
+                    short.var_off = v.var_off.intersect(Tnum::range(umin, umax));
+                    assert!(agreed == short, "[{min}, {max}] {value:x} {mask:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bits_that_are_all_unknown_narrow_nothing() {
+        for wide in all::<4>().into_iter().filter(|wide| wide.umin < wide.umax) {
+            for &half in &all::<2>() {
+                let before = Small { var_off: Tnum { value: 0, mask: 15 }, wide, half };
+                let mut v = before;
+                v.narrow_ends();
+                v.pin_single_value();
+                assert!(v == before, "{wide:?} {half:?}");
+            }
+        }
     }
 }

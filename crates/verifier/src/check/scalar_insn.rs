@@ -19,7 +19,7 @@ use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
 use crate::state::transfers::Results;
 use crate::state::values::{CONST, SANE_SCALAR, SCALAR, constant_name, named_constant};
-use skep_domain::{AluOp, JmpOp};
+use skep_domain::{AluOp, JmpOp, Scalar};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
@@ -212,33 +212,36 @@ fn compute_alu(
     if !env.store.arena.is(dst, SANE_SCALAR) || !env.store.arena.is(src, SANE_SCALAR) {
         return None;
     }
-    let (d, s) = (env.store.arena.val(dst.val), env.store.arena.val(src.val));
     let op = AluOp::from_code(insn.op())?;
-    let forks = env.facts.rules().masks_are_forked;
-    if forks && skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
+    let (mut dst_room, mut src_room) = (None, None);
+    let arena = &env.store.arena;
+    let (d, s) = (arena.view(dst.val, &mut dst_room), arena.view(src.val, &mut src_room));
+    let rules = env.facts.rules();
+    if rules.masks_are_forked && skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
         return None;
     }
     let wide = insn.class() == BPF_ALU64;
-    let mut sum = d;
-    if is_made_anew(op, &d, &s) {
+    let mut sum = *d;
+    if is_made_anew(op, d, s) {
         sum.extra = Extra::None;
     }
-    let computes = scalar_rules::computes(env.facts.rules(), op, &s.val, wide);
-    let divided = scalar_rules::divide(env.facts.rules(), insn, &mut sum.val, &s.val);
+    let computes = scalar_rules::computes(rules, op, &s.val, wide);
+    let divided = scalar_rules::divide(rules, insn, &mut sum.val, &s.val);
     let computes = divided != Some(false) && computes;
     if divided != Some(true)
-        && (!computes || !scalar_rules::alu(env.facts.rules(), (op, wide), &mut sum.val, &s.val))
+        && (!computes || !scalar_rules::alu(rules, (op, wide), &mut sum.val, &s.val))
     {
         return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
     if sum.val.violated_rule().is_some() {
         return None;
     }
-    let may_link = may_link && env.facts.rules().sums_are_linked;
-    let linked = if may_link { linked_sum(env.facts.rules(), insn, (&d, &s)) } else { None };
-    note_large_sum(env, linked);
+    let may_link = may_link && rules.sums_are_linked;
+    let linked = if may_link { linked_sum(rules, insn, (d, s)) } else { None };
     sum.off = linked.unwrap_or(0);
-    let val = if sum == d { dst.val } else { env.store.arena.pack(&sum).val };
+    let is_same = sum == *d;
+    note_large_sum(env, linked);
+    let val = if is_same { dst.val } else { env.store.arena.pack(&sum).val };
     Some(if linked.is_some() { [NONE, val, 0, 0] } else { [val, NONE, 0, 0] })
 }
 
@@ -393,28 +396,35 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
             results[at + 1] = src.val;
             continue;
         }
-        let (mut a, mut b) = (d, s);
+        let (mut a, mut b) = (d.val, s.val);
         if same_reg {
-            scalar_rules::refine_same(rules, (op, is_jmp32), &mut a.val);
+            scalar_rules::refine_same(rules, (op, is_jmp32), &mut a);
             b = a;
-        } else if scalar_rules::teaches(rules, (&a.val, &b.val), op, is_jmp32) {
-            scalar_rules::refine(rules, (op, is_jmp32), &mut a.val, &mut b.val);
+        } else if scalar_rules::teaches(rules, (&a, &b), op, is_jmp32) {
+            scalar_rules::refine(rules, (op, is_jmp32), &mut a, &mut b);
         }
-        if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {
+        if a.violated_rule().is_some() || b.violated_rule().is_some() {
             return None;
         }
-        results[at] = if a == d { dst.val } else { env.store.arena.pack(&a).val };
+        results[at] = narrowed(&mut env.store, dst, &d, a);
         if insn.is_src_reg() {
-            results[at + 1] = if b == s { src.val } else { env.store.arena.pack(&b).val };
+            results[at + 1] = narrowed(&mut env.store, src, &s, b);
         }
     }
     Some(results)
 }
 
+/// The name of the register when its number is `val`.
+fn narrowed(store: &mut Store, name: PackedReg, reg: &Reg, val: Scalar) -> u32 {
+    match val == reg.val {
+        true => name.val,
+        false => store.arena.pack(&Reg { val, ..*reg }).val,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_domain::Scalar;
 
     const EDGES: [i64; 16] = [
         0,

@@ -64,7 +64,9 @@ impl Transfers {
     /// smaller or larger than any collectable name.
     pub(crate) fn retain(&mut self, stays: impl Fn(u32) -> bool) {
         for entry in self.entries.iter_mut().filter(|entry| entry.op != EMPTY) {
-            if !entry.operands.iter().chain(&entry.results).all(|&name| stays(name)) {
+            let [a, b] = entry.operands.map(&stays);
+            let [c, d, e, f] = entry.results.map(&stays);
+            if !(a & b & c & d & e & f) {
                 *entry = Self::empty();
                 self.used -= 1;
             }

@@ -305,18 +305,19 @@ impl Values {
     }
 
     fn add(&mut self, reg: &Reg) -> u32 {
-        let value = Reg { id: 0, ..*reg };
-        match self.free.pop() {
+        let val = match self.free.pop() {
             Some(val) => {
-                self.vals[val as usize] = value;
+                self.vals[val as usize] = *reg;
                 self.kinds[val as usize] = kind_of(reg);
                 val
             }
             None => {
                 push_tight(&mut self.kinds, kind_of(reg));
-                push_tight(&mut self.vals, value)
+                push_tight(&mut self.vals, *reg)
             }
-        }
+        };
+        self.vals[val as usize].id = 0;
+        val
     }
 
     /// Rebuilds the table with another hash seed.
@@ -361,11 +362,11 @@ impl Values {
     pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>, holders: usize) -> Marks {
         let mut marks = vec![false; self.vals.len()];
         marks[..2].fill(true);
-        for name in named {
+        named.for_each(|name| {
             if let Some(mark) = marks.get_mut(name as usize) {
                 *mark = true;
             }
-        }
+        });
         self.free.clear();
         self.free.extend((0..marks.len() as u32).rev().filter(|&val| !marks[val as usize]));
         self.fill_table(self.table.len(), |val| marks[val as usize]);

@@ -5,7 +5,7 @@ use crate::cpu_time::cpu_time;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep::{Host, Kernel};
-use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
+use skep_kernel::judge::{Answer, Judgement, Prepared, as_loaded, judge, without_btf};
 use skep_kernel::kernel_log::{self, Difference};
 use skep_testkit::engine::{self, Ours, Verdict};
 use std::fmt::Write as _;
@@ -153,9 +153,11 @@ impl Row {
             row.reason = format!("not asked: {why}");
             return row;
         }
-        match judge(program, 4) {
+        let (answer, kernel_us) = judge_timed(program);
+        match answer {
             Answer::Judged(theirs) => {
                 row.fill(&ours, &theirs);
+                row.time_kernel_us = kernel_us;
                 row.measure_again(program);
                 let short = row.insns_kernel.max(row.insns_ours) <= LOGGED_INSNS_MAX;
                 if level != 0 && short && row.class.rank() > 0 {
@@ -190,9 +192,8 @@ impl Row {
             let start = cpu_time();
             engine::verify(program, 4);
             self.time_ours_us = self.time_ours_us.min((cpu_time() - start).as_micros() as u64);
-            if let Answer::Judged(theirs) = judge(program, 4) {
-                let stats = theirs.stats.unwrap_or_default();
-                self.time_kernel_us = self.time_kernel_us.min(stats.verification_time_us);
+            if let (Answer::Judged(_), kernel_us) = judge_timed(program) {
+                self.time_kernel_us = self.time_kernel_us.min(kernel_us);
             }
         }
     }
@@ -268,7 +269,6 @@ impl Row {
         self.insns_kernel = stats.insns_processed;
         self.states_kernel = stats.total_states;
         self.peak_kernel = stats.peak_states;
-        self.time_kernel_us = stats.verification_time_us;
         let reason = || kernel_log::reason(&theirs.log).unwrap_or("no reason").to_owned();
         self.classify(ours, theirs.accepted, reason);
     }
@@ -327,6 +327,18 @@ impl Row {
         }
         text
     }
+}
+
+/// The kernel's answer, and the CPU time of this thread while it loaded the program, microseconds.
+/// Its own log tells how long that took, which on a busy machine is longer.
+fn judge_timed(program: &Program) -> (Answer, u64) {
+    let prepared = match Prepared::new(program) {
+        Ok(prepared) => prepared,
+        Err(refused) => return (refused, 0),
+    };
+    let start = cpu_time();
+    let answer = prepared.load(4);
+    (answer, (cpu_time() - start).as_micros() as u64)
 }
 
 /// The message without the statistics that follow it if the kernel does not end its line.

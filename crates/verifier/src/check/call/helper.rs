@@ -8,6 +8,7 @@ use super::{format, helper_args, map_args, refs, retval};
 use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
+use crate::check::mem::stack_write::fill_with_data;
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts, InsnFlags, Walk};
 use crate::explore::next::Next;
@@ -144,6 +145,10 @@ fn check_sections(walk: &Walk, proto: &HelperProto) -> Check {
 /// Marks memory that the helper fills as unknown data.
 fn fill_raw_stack(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let Some(raw) = meta.raw else { return Ok(()) };
+    let ptr = env.reg(raw.regno);
+    if fill_with_data(env, &ptr, raw.access_size) {
+        return Ok(());
+    }
     for off in 0..raw.access_size {
         check_mem_access(
             env,

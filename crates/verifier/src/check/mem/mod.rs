@@ -22,6 +22,7 @@ pub(crate) mod stack_bounds;
 pub(crate) mod stack_hooks;
 pub(crate) mod stack_range;
 pub(crate) mod stack_read;
+pub(crate) mod stack_whole;
 pub(crate) mod stack_write;
 
 use super::reg_arg::Operand;
@@ -38,6 +39,9 @@ use skep_insn::code::*;
 
 /// `dst = *(size *)(src + off)`.
 pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
+    if stack_whole::fill(env, env.insn()) {
+        return Ok(());
+    }
     let is_ldsx = env.insn().mode() == BPF_MEMSX;
     check_load_mem(
         env,
@@ -85,6 +89,9 @@ pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
 
 /// `*(size *)(dst + off) = src`.
 pub(crate) fn check_store_reg(env: &mut Env<'_>) -> Check {
+    if stack_whole::spill(env, env.insn()) {
+        return Ok(());
+    }
     check_fields(env)?;
     check_store_reg_mem(env, false)
 }

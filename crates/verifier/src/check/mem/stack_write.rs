@@ -4,7 +4,8 @@
 //! (6.18).
 
 use crate::check::alu_rules::assign_scalar_id;
-use crate::check::mem::access::MemAccess;
+use crate::check::mem::access::{AccessType, MemAccess};
+use crate::check::mem::stack_bounds::grow_stack_state;
 use crate::env::{Env, InsnFlags, Walk};
 use crate::rejection::{Check, MemFault, Stop, errno, reject};
 use crate::state::arena::PackedReg;
@@ -14,6 +15,7 @@ use crate::state::reg_type::{Base, RegType};
 use crate::state::stack::{Slot, SlotType, spi_of};
 use skep_insn::code::*;
 use skep_uapi::Behaviours;
+use skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 #[inline(never)] // Inlined, it keeps smaller functions on the way to it from being inlined.
@@ -140,6 +142,43 @@ fn write_data(
     Ok(())
 }
 
+/// Makes `size` bytes at the pointer unknown data, as one store for each byte does; false if that
+/// must check each store.
+pub(crate) fn fill_with_data(env: &mut Env<'_>, ptr: &Reg, size: i32) -> bool {
+    let frameno = ptr.frameno();
+    let first = ptr.off.wrapping_add(ptr.val.var_off.value as i32);
+    let bytes = first..first.wrapping_add(size);
+    let is_plain = ptr.ty.is(Base::Stack)
+        && ptr.val.var_off.is_const()
+        && env.facts.bypass_spec_v4
+        && env.facts.allow_ptr_leaks
+        && size > 0
+        && (-(MAX_BPF_STACK_BYTES as i32)..0).contains(&bytes.start)
+        && bytes.end <= 0;
+    if !is_plain {
+        return false;
+    }
+    let spis = spi_of(bytes.end - 1)..=spi_of(first);
+    let is_dynptr = |spi| env.walk.slot(frameno, spi).types[0] == SlotType::Dynptr;
+    if spis.clone().any(is_dynptr) {
+        return false;
+    }
+    grow_stack_state(env, frameno, -first, AccessType::Write);
+    env.check_fastcall_stack_contract(frameno, first);
+    for spi in spis {
+        let old = env.walk.slot(frameno, spi);
+        let mut slot = without_spill(old);
+        for (byte, ty) in slot.types.iter_mut().enumerate() {
+            if bytes.contains(&(-(8 * spi as i32 + byte as i32) - 1)) {
+                *ty = SlotType::Misc;
+            }
+        }
+        env.walk.mark_stack_slot_scratched(spi);
+        env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
+    }
+    true
+}
+
 /// The slot without its spilled register: its bytes become data.
 fn without_spill(mut slot: Slot) -> Slot {
     slot.spill = PackedReg::NOT_INIT;
@@ -216,6 +255,9 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     env.walk.mark_stack_slot_scratched(spi);
     let slot = env.walk.slot(frameno, spi);
     let ty = slot.types[byte];
+    if ty == SlotType::Misc && slot == without_spill(slot) {
+        return Ok(false);
+    }
     if !env.facts.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
         let kind = MemFault::VariableWriteOverSpill { insn_idx, off };
         return Err(Stop::refuse_open_line(errno::EINVAL, kind));
