@@ -32,8 +32,10 @@ impl Env<'_> {
             })
             .collect();
         let jit_requested = self.facts.rules().frames_of_sixteen;
-        // Longer chains have not been tested on those kernels.
-        let frames_max = MAX_CALL_FRAMES + usize::from(self.facts.rules().long_chains_of_globals);
+        let frames_max = match self.facts.rules().long_chains_of_globals {
+            true => usize::MAX,
+            false => MAX_CALL_FRAMES,
+        };
         let rules = StackRules {
             jit_requested,
             private_stack: self.facts.rules().private_stacks && has_private_stack(self.facts.prog),

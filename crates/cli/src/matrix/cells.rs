@@ -70,7 +70,7 @@ impl Cell {
 pub(super) fn cells<'k>(
     judged: &Judged<'_>,
     kernels: impl Iterator<Item = &'k Arc<Kernel>>,
-    explained: Option<&Session>,
+    session: &Session,
 ) -> (Vec<Cell>, Option<String>) {
     match &judged.result {
         Err(e) => (kernels.map(|kernel| unloaded(e, kernel)).collect(), None),
@@ -88,8 +88,7 @@ pub(super) fn cells<'k>(
                 let its = kernel.verdict(program, verification);
                 let verdict = its.as_ref().unwrap_or(&verification.verdict);
                 let mut cell = walked(verdict, (program, verification), &here);
-                let session = explained.filter(|_| rule::may_decide(verdict));
-                if let (Some(session), Some(reason)) = (session, &mut cell.reason) {
+                if let (true, Some(reason)) = (rule::may_decide(verdict), &mut cell.reason) {
                     let insns = verification.counts.insns_processed;
                     let find = || session.deciding_rule(program, insns);
                     let found = deciding.get_or_init(find).as_ref();
