@@ -702,6 +702,10 @@ behaviours! {
     dynptrs_guarded "*.+++++++++." Refused,
         "witnesses/older.bpf.o" "dynptr_read_over"
         "A helper may not store to a dynptr in the stack (else: the dynptr ends)."
+    no_packet_loads_in_callbacks "..+.......++"
+        Says("cannot use BPF_LD_[ABS|IND] within callback"),
+        "witnesses/older.bpf.o" "packet_load_in_callback"
+        "Callbacks may not have legacy packet loads."
     direct_values_alike "..++++++++++" Accepted,
         "witnesses/older.bpf.o" "same_lock"
         "Two insns that name a variable name the same lock."

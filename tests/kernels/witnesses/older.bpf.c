@@ -169,6 +169,21 @@ PROGRAM("tc", fetched_place,
 	"*(u64 *)(r10 - 8) = r8;"
 	"goto 2b;")
 
+static __attribute__((naked, used)) int loads_packet(void)
+{
+	asm volatile("r6 = *(u64 *)(r2 + 0);"
+		     "r0 = *(u8 *)skb[0];"
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
+SEC("tc") __attribute__((naked)) int packet_load_in_callback(void)
+{
+	asm volatile("*(u64 *)(r10 - 8) = r1;"
+		     "r1 = 4; r2 = %[f] ll; r3 = r10; r3 += -8; r4 = 0; call 181;"
+		     "r0 = 0;"
+		     "exit" :: [f] "i"(loads_packet) : "memory");
+}
+
 // Nine functions are in each other, none of them global.
 #define CALLS(name, inner) \
 	static NOINLINE u32 name(u32 seed) \
