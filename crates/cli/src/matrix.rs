@@ -47,8 +47,6 @@ struct Judge {
     groups: Vec<Group>,
     /// The same, each kernel alone.
     singles: Vec<Group>,
-    /// Whether to look for the rules that decide.
-    explains: bool,
 }
 
 /// Whether `skep check` should print a table of kernels: for a single kernel in text format,
@@ -213,9 +211,7 @@ impl Judge {
                 None => groups.push(Group { plan: plan()?, columns: vec![at] }),
             }
         }
-        let is_read = matches!(flags.format, CheckFormat::Text | CheckFormat::Json)
-            || flags.format == CheckFormat::Markdown;
-        Ok(Judge { kernels, groups, singles, explains: is_read && !flags.min_kernel })
+        Ok(Judge { kernels, groups, singles })
     }
 
     fn file(&self, input: &Input) -> FileAnswers<Part> {
@@ -236,8 +232,7 @@ impl Judge {
 
     fn part(&self, group: &Group, judged: Judged<'_>) -> Part {
         let kernels = group.columns.iter().map(|&at| &self.kernels[at]);
-        let session = self.explains.then_some(&group.plan.session);
-        let (cells, newest) = cells(&judged, kernels, session);
+        let (cells, newest) = cells(&judged, kernels, &group.plan.session);
         Part {
             object: judged.file.to_owned(),
             prog: judged.entry.name.clone(),

@@ -17,6 +17,11 @@ pub struct Deduction {
     /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
     /// the latter were narrower.
     pub halves_replace: bool,
+    /// A scalar and its low half narrow each other; otherwise only where one is made from the
+    /// other.
+    pub halves_and_wholes: bool,
+    /// The bits that the bounds of the whole leave unknown are unknown in the half, not more.
+    pub bits_reach_halves: bool,
 }
 
 impl Deduction {
@@ -28,5 +33,7 @@ impl Deduction {
         both_overflow: true,
         signed_products: true,
         halves_replace: true,
+        halves_and_wholes: true,
+        bits_reach_halves: true,
     };
 }

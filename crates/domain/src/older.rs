@@ -7,7 +7,7 @@ use crate::alu::{arithmetic, shift};
 use crate::bounds::Bounds;
 use crate::deduction::Deduction;
 use crate::sync::Views;
-use crate::{AluOp, JmpOp, ScalarAt, refine};
+use crate::{AluOp, JmpOp, ScalarAt, Tnum, refine};
 
 /// `out`, the bounds of a sum, difference or product, as computed by kernels that deduce less.
 fn weaken<const B: u32>(
@@ -70,7 +70,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
                 break;
             }
         }
-        v.narrow_bits();
+        v.narrow_bits_by(how);
         if v != narrowed {
             v.narrow_by_bits_if(how.single_values);
         }
@@ -145,8 +145,47 @@ pub fn refine_branches_by<const W: u32, const H: u32>(
     b.sync_by(how);
 }
 
-/// Drops the bounds of the half, or of the whole if `of_half`, and derives them again from the
-/// known bits and the other bounds, as the kernel does after a comparison of the other width.
+impl<const W: u32, const H: u32> ScalarAt<W, H> {
+    /// The bounds of the half, made from those of the whole where these fit into it.
+    pub(crate) fn half_from_whole(&mut self) {
+        let (wide, mut half) = (self.wide(), Bounds::<H>::UNKNOWN);
+        let (least, most) = (Bounds::<H>::SMIN, Bounds::<H>::SMAX);
+        if wide.smin >= least && wide.smax <= most {
+            (half.smin, half.smax) = (wide.smin, wide.smax);
+        }
+        if wide.umax <= Bounds::<H>::UMAX {
+            (half.umin, half.umax) = (wide.umin, wide.umax);
+        }
+        self.set_half(half);
+    }
+
+    /// The bounds of the whole, made from those of the half where the upper half is zero.
+    fn whole_from_half(&mut self) {
+        if self.var_off.truncate(!Bounds::<H>::UMAX) == Tnum::constant(0) {
+            self.assign_32_into_64();
+        } else {
+            self.set_wide(Bounds::UNKNOWN);
+        }
+    }
+
+    /// [`ScalarAt::truncate_to_bits`] by other rules.
+    pub fn truncate_by(&mut self, how: Deduction, bits: u32) {
+        if how.halves_and_wholes {
+            return self.truncate_to_bits(bits);
+        }
+        let half = self.half();
+        self.truncate_bare(bits);
+        if bits < H {
+            self.half_from_whole();
+            self.sync_by(how);
+        } else {
+            self.set_half(half);
+        }
+    }
+}
+
+/// Makes the bounds of the half from those of the whole, or the reverse if `of_half`, after a
+/// comparison of the other width, and syncs.
 pub fn find_anew<const W: u32, const H: u32>(
     how: Deduction,
     of_half: bool,
@@ -156,9 +195,9 @@ pub fn find_anew<const W: u32, const H: u32>(
         return;
     }
     if of_half {
-        scalar.set_wide(Bounds::UNKNOWN);
+        scalar.whole_from_half();
     } else {
-        scalar.set_half(Bounds::UNKNOWN);
+        scalar.half_from_whole();
     }
     scalar.sync_by(how);
 }
@@ -175,6 +214,8 @@ mod tests {
         both_overflow: false,
         signed_products: false,
         halves_replace: true,
+        halves_and_wholes: true,
+        bits_reach_halves: true,
     };
 
     /// At least 52, of 33 bits: only the known bits remain.
@@ -189,6 +230,55 @@ mod tests {
         half.u32_max = 10;
         find_anew(LESS, false, &mut half);
         assert_eq!((half.umin, half.u32_max), (52, u32::MAX));
+    }
+
+    /// What is known of a whole reaches the half in a comparison, and not before.
+    #[test]
+    fn halves_are_made_from_wholes_only_where_told() {
+        let less = Deduction { halves_and_wholes: false, ..LESS };
+        let mut s = Scalar::unknown();
+        (s.smin, s.smax) = (-1, 0);
+        let (mut told, mut more) = (s, s);
+        s.sync_by(less);
+        assert_eq!((s.smin, s.smax, s.s32_min, s.s32_max), (-1, 0, i32::MIN, i32::MAX));
+        find_anew(less, false, &mut told);
+        assert_eq!((told.s32_min, told.s32_max), (-1, 0));
+        more.sync_by(LESS);
+        assert_eq!((more.s32_min, more.s32_max), (-1, 0));
+
+        let mut half = Scalar::unknown();
+        half.u32_max = 10;
+        let mut zero_extended = Scalar { var_off: half.var_off.truncate(0xffff_ffff), ..half };
+        find_anew(less, true, &mut half);
+        assert_eq!((half.umax, half.u32_max), (u64::MAX & !0xffff_fff0, 10));
+        find_anew(less, true, &mut zero_extended);
+        assert_eq!((zero_extended.umax, zero_extended.smax), (10, 10));
+    }
+
+    /// 4 or 5, by the bounds of the whole: one unknown bit, or those of the half.
+    #[test]
+    fn bits_reach_the_half_or_not() {
+        let less = Deduction { halves_and_wholes: false, ..LESS };
+        let mut s = Scalar::unknown();
+        (s.smin, s.smax) = (4, 5);
+        let mut older = s;
+        s.sync_by(less);
+        assert_eq!((s.var_off.value, s.var_off.mask), (4, 1));
+        older.sync_by(Deduction { bits_reach_halves: false, ..less });
+        assert_eq!((older.var_off.value, older.var_off.mask), (0, 0xffff_ffff));
+    }
+
+    /// 299 or 300, truncated to a byte: the ends have the same upper bits.
+    #[test]
+    fn a_truncated_scalar_keeps_what_fits() {
+        let less = Deduction { halves_and_wholes: false, ..LESS };
+        let mut s = Scalar::unknown();
+        (s.umin, s.umax) = (299, 300);
+        let mut word = s;
+        s.truncate_by(less, 8);
+        assert_eq!((s.umin, s.umax, s.u32_min, s.u32_max), (43, 44, 43, 44));
+        word.truncate_by(less, 32);
+        assert_eq!((word.umin, word.umax, word.u32_max), (299, 300, u32::MAX));
     }
 
     /// Every pair of ranges that fit into half of eight bits.

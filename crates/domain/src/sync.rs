@@ -136,9 +136,14 @@ impl<const W: u32, const H: u32> Views<W, H> {
 
     /// [`Views::deduce`] by the rules of another kernel.
     pub(crate) fn deduce_by(&mut self, how: Deduction) {
-        self.half_from_wide();
+        if how.halves_and_wholes {
+            self.half_from_wide();
+        }
         self.half.narrow_each_by_other_if(how.half_across_signs);
         self.wide.narrow_each_by_other_if(how.wide_across_signs);
+        if !how.halves_and_wholes {
+            return;
+        }
         let before = self.wide;
         self.wide_from_half();
         if !how.halves_replace {
@@ -194,6 +199,18 @@ impl<const W: u32, const H: u32> Views<W, H> {
             *wide = Bounds { smin: min, smax: max, umin: min as u64, umax: max as u64 };
             self.var_off = self.var_off.intersect(Tnum::range(min as u64, max as u64));
         }
+    }
+
+    /// [`Views::narrow_bits`] by the rules of another kernel.
+    pub(crate) fn narrow_bits_by(&mut self, how: Deduction) {
+        if how.bits_reach_halves {
+            return self.narrow_bits();
+        }
+        let low = Bounds::<H>::UMAX;
+        let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
+        let half =
+            self.var_off.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
+        self.var_off = whole.truncate(!low).or(half);
     }
 
     /// Narrows the known bits by the unsigned bounds. Kernel: `__reg_bound_offset`.

@@ -663,6 +663,64 @@ behaviours! {
         Says("release kfunc bpf_task_release expects referenced PTR_TO_BTF_ID passed to R1"),
         "witnesses/objects.bpf.o" "releases_stack"
         "What a kfunc releases must be a reference, before it must be of the right type."
+    halves_and_wholes "..++++++++++" Accepted,
+        "witnesses/older.bpf.o" "half_of_sign"
+        "The bounds of a scalar and of its lower half refine each other (else: where one is made from the other)."
+    bits_reach_halves ".+++++++++++" Accepted,
+        "witnesses/older.bpf.o" "half_of_few"
+        "Bits that the bounds of a scalar tell are known in its lower half, too."
+    constants_into_ctx "..++++++++++" Accepted,
+        "witnesses/older.bpf.o" "constant_into_context"
+        "An insn may store a constant into the context (else: only a register)."
+    constant_zeros_known "..++++++++++" Accepted,
+        "witnesses/older.bpf.o" "zero_among_zeros"
+        "A constant zero stored at a variable offset leaves zeros as zeros (else: only a register's)."
+    locks_while_sleeping "*.++++++++++" Accepted,
+        "witnesses/older.bpf.o" "lock_while_sleeping"
+        "Sleepable programs may use maps with locks."
+    queues_while_sleeping "-.++++++++++" Accepted,
+        "witnesses/older.bpf.o" "queue_while_sleeping"
+        "Sleepable programs may use queues and stacks."
+    tries_while_sleeping "..........++" Accepted,
+        "witnesses/older.bpf.o" "trie_while_sleeping"
+        "Sleepable programs may use LPM tries."
+    targets_must_return "..++++++++++" Refused,
+        "witnesses/older.bpf.o" "never_returns"
+        "fexit and fmod_ret programs may not attach to functions that never return."
+    records_released_whole ".+++++++++++" Refused,
+        "witnesses/older.bpf.o" "record_inside"
+        "A ring buffer's record is released by its first byte."
+    two_references_passed "..........++" Accepted,
+        "witnesses/older.bpf.o" "two_records"
+        "A call may be passed two referenced pointers."
+    programs_while_sleeping "........++++" Accepted,
+        "witnesses/older.bpf.o" "programs_while_sleeping"
+        "Sleepable programs may use arrays of programs."
+    sixteen_frames "..........++" Accepted,
+        "witnesses/older.bpf.o" "nine_deep"
+        "Sixteen functions may be in each other (else: eight)."
+    dynptrs_guarded "*.+++++++++." Refused,
+        "witnesses/older.bpf.o" "dynptr_read_over"
+        "A helper may not store to a dynptr in the stack (else: the dynptr ends)."
+    no_packet_loads_in_callbacks "..+.......++"
+        Says("cannot use BPF_LD_[ABS|IND] within callback"),
+        "witnesses/older.bpf.o" "packet_load_in_callback"
+        "Callbacks may not have legacy packet loads."
+    direct_values_alike "..++++++++++" Accepted,
+        "witnesses/older.bpf.o" "same_lock"
+        "Two insns that name a variable name the same lock."
+    storage_of_null "-.++++++++++" Accepted,
+        "witnesses/older.bpf.o" "storage_of_null"
+        "The task whose storage is looked up may be NULL."
+    registers_check_null ".........+++" Accepted,
+        "witnesses/older.bpf.o" "null_in_register"
+        "A comparison with a register that is zero checks for NULL, like one with zero."
+    null_registers_precise "*********.++" Refused,
+        "witnesses/older.bpf.o" "null_in_either"
+        "A register that checks for NULL must be precise."
+    fetches_are_loads "*++....+++++" Refused,
+        "witnesses/older.bpf.o" "fetched_place"
+        "What an atomic insn fetches from the stack is as precise as what was there."
 }
 
 #[cfg(test)]

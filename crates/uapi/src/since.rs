@@ -90,11 +90,11 @@ const PROGS: [Row; 21] = [
 ];
 
 #[rustfmt::skip]
-const ATTACHES: [Row; 24] = [
+const ATTACHES: [Row; 23] = [
     row(0, 4, 10), row(3, 4, 13), row(4, 4, 14), row(6, 4, 15), row(7, 4, 17), row(14, 4, 18),
     row(17, 4, 20), row(18, 5, 2), row(21, 5, 3), row(23, 5, 5), row(26, 5, 7), row(28, 5, 8),
     row(34, 5, 9), row(38, 5, 13), row(39, 5, 14), row(41, 5, 15), row(42, 5, 18), row(43, 6, 0),
-    row(44, 6, 2), row(45, 6, 4), row(46, 6, 6), row(49, 6, 7), row(56, 6, 10), row(57, 6, 13),
+    row(44, 6, 4), row(46, 6, 6), row(49, 6, 7), row(56, 6, 10), row(57, 6, 13),
 ];
 
 /// The release of the last row that begins at or before a number.
@@ -226,6 +226,14 @@ mod tests {
         assert!(ProgType::all().skip(1).all(|of| prog_type(of).is_some()));
         assert!(AttachType::all().all(|of| attach_type(of).is_some()));
         assert_eq!(helper(HelperId::Unspec), None);
+    }
+
+    /// Links to struct_ops came with 6.4 ("bpf: Create links for BPF struct_ops maps.", March
+    /// 2023); 6.1 lacks them and 6.12 has them, which is all that was asked.
+    #[test]
+    fn struct_ops_are_attached_since_links_to_them() {
+        assert_eq!(attach_type(AttachType::StructOps), Some(Release::new(6, 4)));
+        assert_eq!(attach_end(Release::new(6, 3)), AttachType::StructOps.number());
     }
 
     #[test]

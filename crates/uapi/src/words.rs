@@ -164,6 +164,8 @@ pub const WORDS: &[Word] = &[
         "Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
     row("+...........", "map-not-for-sleepable",
         "Sleepable programs can only use array and hash maps"),
+    row(".+..........", "map-not-for-sleepable",
+        "Sleepable programs can only use array, hash, and ringbuf maps"),
     row(".+..........", "program-type-not-sleepable",
         "Only fentry/fexit/fmod_ret, lsm, and kprobe/uprobe programs can be sleepable"),
     row("..++........", "cast-to-no-struct",

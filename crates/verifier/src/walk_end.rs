@@ -21,19 +21,22 @@ impl Env<'_> {
             subprog.stack_depth =
                 self.learned.fastcall.final_stack_depth(&self.facts.layout, idx, depth).into();
         }
+        let uncounted = self.facts.rules().long_chains_of_globals;
         let stacks: Vec<SubprogStack> = self
             .learned
             .subprogs
             .iter()
-            .map(|s| SubprogStack {
+            .enumerate()
+            .map(|(at, s)| SubprogStack {
                 depth: s.stack_depth as u16,
                 is_cb: s.is_cb,
                 is_async_cb: s.is_async_cb,
+                is_uncounted: uncounted && self.facts.subprogs[at].is_global,
             })
             .collect();
         let jit_requested = self.facts.rules().frames_of_sixteen;
-        // Longer chains have not been tested on those kernels.
-        let frames_max = MAX_CALL_FRAMES + usize::from(self.facts.rules().long_chains_of_globals);
+        let more = if self.facts.rules().sixteen_frames { 2 } else { 1 };
+        let frames_max = more * MAX_CALL_FRAMES;
         let rules = StackRules {
             jit_requested,
             private_stack: self.facts.rules().private_stacks && has_private_stack(self.facts.prog),

@@ -64,7 +64,7 @@ fn reason(told: Diagnosis) -> CellReason {
 pub(super) fn cells<'k>(
     judged: &Judged<'_>,
     kernels: impl Iterator<Item = &'k Arc<Kernel>>,
-    explained: Option<&Session>,
+    session: &Session,
 ) -> (Vec<Cell>, Option<String>) {
     match &judged.result {
         Err(e) => (kernels.map(|kernel| unloaded(e, kernel)).collect(), None),
@@ -82,8 +82,8 @@ pub(super) fn cells<'k>(
                 let its = kernel.verdict(program, verification);
                 let verdict = its.as_ref().unwrap_or(&verification.verdict);
                 let mut cell = walked(verdict, (program, verification), &here);
-                let session = explained.filter(|_| DecidingRule::may_decide(verdict));
-                if let (Some(session), Some(reason)) = (session, &mut cell.reason) {
+                let decides = DecidingRule::may_decide(verdict);
+                if let (true, Some(reason)) = (decides, &mut cell.reason) {
                     let insns = verification.counts.insns_processed;
                     let find = || session.deciding_rule(program, insns);
                     let found = deciding.get_or_init(find).as_ref();

@@ -74,12 +74,8 @@ impl Kernel {
             RulesOf::Both([one, other]) => {
                 Some(format!("those of {one} and {other}, which must agree on a program"))
             }
-            RulesOf::Oldest(name) => {
-                Some(format!("those of {name}, the oldest kernel that was tested"))
-            }
-            RulesOf::Newest(name) => {
-                Some(format!("those of {name}, the newest kernel that was tested"))
-            }
+            RulesOf::Oldest(name) => Some(format!("those of {name}, the oldest tested kernel")),
+            RulesOf::Newest(name) => Some(format!("those of {name}, the newest tested kernel")),
         };
         (known, others)
     }
@@ -107,20 +103,12 @@ impl Kernel {
 
     /// The rules of a kernel that was not tested.
     fn rules_between(&self) -> String {
-        let (known, of) = (self.rules_known().0, BEHAVIOURS.len());
-        match RulesOf::release(&self.release) {
-            RulesOf::Itself => "rules as tested on this release".to_owned(),
-            RulesOf::Series(name) => format!("rules as tested on {name}, of the same series"),
-            RulesOf::Both([before, after]) => format!(
-                "{known} of {of} rules known, on which {before} and {after} agree; where they \
-                 differ, both are tried"
-            ),
-            RulesOf::Oldest(name) => {
-                format!("rules not known, those of {name}, the oldest tested kernel, are used")
-            }
-            RulesOf::Newest(name) => {
-                format!("rules not known, those of {name}, the newest tested kernel, are used")
-            }
+        let of = BEHAVIOURS.len();
+        match self.rules_known() {
+            (_, None) => "rules as tested on this release".to_owned(),
+            (0, Some(whose)) => format!("rules not known, instead {whose}"),
+            (known, Some(whose)) if known == of => format!("rules are {whose}"),
+            (known, Some(whose)) => format!("{known} of {of} rules known, otherwise {whose}"),
         }
     }
 }
@@ -167,14 +155,17 @@ mod tests {
     #[test]
     fn rules_of_other_kernels_are_named() {
         let known = |name| Kernel::open(name).expect("a kernel").rules_known();
-        let oldest = "those of 5.10, the oldest kernel that was tested";
+        let oldest = "those of 5.10, the oldest tested kernel";
         assert_eq!(known("5.4"), (0, Some(oldest.to_owned())));
         assert_eq!(known("6.12"), (BEHAVIOURS.len(), None));
         let (some, others) = known("6.6");
         assert!(some > 0 && some < BEHAVIOURS.len(), "{some}");
         assert!(others.is_some_and(|it| it.starts_with("those of 6.1 and 6.12")));
         let promise = |name| Kernel::open(name).expect("a kernel").promise();
-        assert!(promise("5.4").contains("rules not known, those of 5.10, the oldest"));
-        assert!(promise("6.6").contains("6.1 and 6.12 agree; where they differ, both are tried"));
+        assert!(promise("5.4").contains("rules not known, instead those of 5.10, the oldest"));
+        assert!(
+            promise("6.6")
+                .contains("rules known, otherwise those of 6.1 and 6.12, which must agree")
+        );
     }
 }

@@ -78,7 +78,10 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
     check_mem_access(env, at)?;
     if let Some(regno) = load_reg {
         check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
-        if env.reg(insn.dst).ty.is(Base::Stack) && env.goes_by(HoleKind::AtomicFetch) {
+        if env.reg(insn.dst).ty.is(Base::Stack)
+            && !env.facts.rules().fetches_are_loads
+            && env.goes_by(HoleKind::AtomicFetch)
+        {
             let mut fetched = Reg::unknown();
             if insn.size_bytes() < 8 {
                 scalar_rules::truncate(env.facts.rules(), &mut fetched.val, insn.size_bytes());

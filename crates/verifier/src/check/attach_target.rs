@@ -122,7 +122,8 @@ fn check_not_denied(facts: &Facts<'_>, name: &str) -> Check {
     }
     let returns =
         matches!(facts.prog.attach_type(), Some(AttachType::TraceFexit | AttachType::ModifyReturn));
-    if returns && trampoline::never_returns(name) {
+    let must_return = facts.rules().targets_must_return;
+    if returns && must_return && trampoline::never_returns(name) {
         reject!(EINVAL, AttachFault::NoReturn { name: name.into() });
     }
     Ok(())

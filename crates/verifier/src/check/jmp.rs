@@ -390,12 +390,17 @@ fn learn_from_pointers(
             _ => {}
         }
     }
-    let null_check = !o.is_jmp32
-        && !insn.is_src_reg()
-        && insn.imm == 0
-        && matches!(o.op, JmpOp::Eq | JmpOp::Ne)
-        && o.dst.ty.may_be_null();
+    let by_register = insn.is_src_reg();
+    let is_zero = match by_register {
+        true => env.facts.rules().registers_check_null && o.src.is_null(),
+        false => insn.imm == 0,
+    };
+    let null_check =
+        !o.is_jmp32 && is_zero && matches!(o.op, JmpOp::Eq | JmpOp::Ne) && o.dst.ty.may_be_null();
     if null_check {
+        if by_register && env.facts.rules().null_registers_precise {
+            env.mark_chain_precision(insn.src)?;
+        }
         let jump_is_null = o.op == JmpOp::Eq;
         let copies = named_with_id(env, o.dst.id);
         mark_ptr_or_null_regs(env, &copies, jumps, jump_is_null);

@@ -8,7 +8,7 @@ use super::reg_arg::Operand;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::rejection::{Check, InsnFault, Regno, reject};
+use crate::rejection::{Check, FlowFault, InsnFault, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -17,6 +17,18 @@ use skep_uapi::may_access_skb;
 
 /// The register that must hold the context.
 const CTX_REG: u8 = 6;
+
+/// On kernels where a callback may have no such load.
+fn check_no_callback(env: &Env<'_>) -> Check {
+    if env.walk.frame().meta.in_callback_fn {
+        let text = "cannot use BPF_LD_[ABS|IND] within callback";
+        reject!(EINVAL, FlowFault::OtherRule { text });
+    }
+    if env.walk.cur.frames.iter().any(|frame| frame.meta.in_callback_fn) {
+        return unsupported("a packet load in a function that a callback calls, on this kernel");
+    }
+    Ok(())
+}
 
 /// Walks a legacy packet load.
 pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
@@ -32,6 +44,9 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     }
     if insn.mode() == BPF_IND {
         env.check_reg_arg(insn.src, Operand::Src)?;
+    }
+    if env.facts.rules().no_packet_loads_in_callbacks {
+        check_no_callback(env)?;
     }
     let ctx = env.reg(CTX_REG);
     check_ptr_off_reg(&ctx, CTX_REG, false)?;

@@ -8,7 +8,7 @@ use crate::env::Env;
 use crate::rejection::{Check, InsnFault, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
-use skep_btf::{Btf, Kind, TypeId};
+use skep_btf::{Btf, FieldKind, Kind, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::MapType;
@@ -51,13 +51,19 @@ fn map_pointer(env: &Env<'_>, insn: Insn) -> Check<Reg> {
     Ok(Reg { extra: Extra::Map { map, uid: 0 }, ..Reg::pointer(ty) })
 }
 
-fn map_value(env: &Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
+fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
     let map = insn.imm as u32;
     if map_type(env, map)? == MapType::Arena {
         return Ok(Reg::unknown());
     }
     let extra = Extra::Map { map, uid: 0 };
-    Ok(Reg { off: second.imm, extra, ..Reg::pointer(RegType::of(Base::MapValue)) })
+    let value = Reg { off: second.imm, extra, ..Reg::pointer(RegType::of(Base::MapValue)) };
+    let has_lock = env.facts.fields_of(&value).iter().any(|it| it.kind == FieldKind::SpinLock);
+    let id = match has_lock && !env.facts.rules().direct_values_alike {
+        true => env.store.new_id(),
+        false => 0,
+    };
+    Ok(Reg { id, ..value })
 }
 
 fn function(env: &Env<'_>, insn: Insn) -> Check<Reg> {

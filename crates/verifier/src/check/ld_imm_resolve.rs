@@ -7,7 +7,7 @@ use super::replaced::loaded_type;
 use crate::KernelSymbols;
 use crate::env::MapView;
 use crate::passes::PassReject;
-use crate::rejection::{AttachFault, InsnFault, RejectKind, errno};
+use crate::rejection::{AttachFault, FlowFault, InsnFault, RejectKind, errno};
 use skep_btf::{FieldKind, Kind, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -117,13 +117,16 @@ impl Resolver<'_> {
         if locks && prog_type == ProgType::SocketFilter {
             return einval(AttachFault::LockInSocketFilter);
         }
+        let sleeps = self.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+        if locks && sleeps && !self.rules.locks_while_sleeping {
+            let text = "sleepable progs cannot use bpf_spin_lock yet";
+            return refuse(errno::EINVAL, FlowFault::OtherRule { text });
+        }
         let map_type = map.def.map_type;
         if map_type == MapType::StructOps {
             return einval(AttachFault::StructOpsMap);
         }
-        if self.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
-            && !self.may_be_used_sleeping(map_type)
-        {
+        if sleeps && !self.may_be_used_sleeping(map_type) {
             return einval(AttachFault::MapForSleepable);
         }
         if matches!(map_type, MapType::CgroupStorage | MapType::PercpuCgroupStorage)
@@ -136,7 +139,13 @@ impl Resolver<'_> {
 
     fn may_be_used_sleeping(&self, map_type: MapType) -> bool {
         let plain = matches!(map_type, MapType::Hash | MapType::LruHash | MapType::Array);
-        plain || self.rules.any_map_while_sleeping && map_type.is_usable_sleeping()
+        let is_queue = matches!(map_type, MapType::Queue | MapType::Stack);
+        plain
+            || self.rules.tries_while_sleeping && map_type == MapType::LpmTrie
+            || self.rules.programs_while_sleeping && map_type == MapType::ProgArray
+            || self.rules.any_map_while_sleeping
+                && map_type.is_usable_sleeping()
+                && (!is_queue || self.rules.queues_while_sleeping)
     }
 
     fn used_of_type(&self, map_type: MapType) -> Option<u32> {

@@ -38,6 +38,8 @@ fn deduction(rules: &Behaviours) -> Deduction {
         both_overflow: rules.overflows_bounded,
         signed_products: rules.products_signed,
         halves_replace: !rules.halves_narrow,
+        halves_and_wholes: rules.halves_and_wholes,
+        bits_reach_halves: rules.bits_reach_halves,
     }
 }
 
@@ -126,12 +128,29 @@ fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar
     let how = deduction(rules);
     let (a_known, b_known) = (is_known(a, is_jmp32), is_known(b, is_jmp32));
     if op != JmpOp::Ne || rules.jumps_trim_edges {
-        skep_domain::refine_branches_by(how, op, is_jmp32, a, b);
+        skep_domain::refine(op, is_jmp32, a, b);
+    }
+    match (a_known, b_known) {
+        (_, true) => is_value(op, is_jmp32, a, b.var_off.value),
+        (true, false) => is_value(op, is_jmp32, b, a.var_off.value),
+        (false, false) => {}
     }
     match (a_known, b_known) {
         (_, true) => skep_domain::find_anew(how, is_jmp32, a),
         (true, false) => skep_domain::find_anew(how, is_jmp32, b),
-        (false, false) => {}
+        (false, false) => {
+            a.sync_by(how);
+            b.sync_by(how);
+        }
+    }
+}
+
+/// What equals a constant is it, whatever was known.
+fn is_value(op: JmpOp, is_jmp32: bool, scalar: &mut Scalar, value: u64) {
+    match (op, is_jmp32) {
+        (JmpOp::Eq, true) => scalar.mark_known32(value as u32),
+        (JmpOp::Eq, false) => *scalar = Scalar::constant(value),
+        _ => {}
     }
 }
 
@@ -160,6 +179,7 @@ pub(super) fn zero_extend(rules: &Behaviours, scalar: &mut Scalar) {
 pub(crate) fn truncate(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
     match rules.ranges_wrap {
         true => scalar.truncate_wrapped(8 * size),
+        false if !rules.halves_and_wholes => scalar.truncate_by(deduction(rules), 8 * size),
         false => scalar.coerce_to_size(size),
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct SubprogStack {
     pub(crate) is_cb: bool,
     /// It is called back later, on another stack (or when an exception is thrown).
     pub(crate) is_async_cb: bool,
+    /// Calls of it do not count towards the limit of frames.
+    pub(crate) is_uncounted: bool,
 }
 
 /// What determines the stack layout, apart from the program.
@@ -283,8 +285,10 @@ impl<C: Callees> Check<'_, C> {
             }
             return Ok(());
         }
-        let frames = chain.frames.len();
-        if frames >= self.frames_max {
+        let callees = chain.frames.iter().skip(1).map(|frame| frame.0).chain([callee]);
+        let frames = callees.filter(|&subprog| !self.stacks[subprog].is_uncounted).count();
+        // A chain of more calls than there are functions has no end.
+        if frames >= self.frames_max || chain.frames.len() > self.subprogs.count() {
             let kind = FlowFault::TooDeep { frames, chain: self.calls(chain) };
             return Err(PassReject::at(call_idx, errno::E2BIG, kind));
         }
@@ -331,6 +335,32 @@ mod tests {
         let stack = |&depth| SubprogStack { depth, ..SubprogStack::default() };
         let stacks: Vec<_> = depths.iter().map(stack).collect();
         message(check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, rules))
+    }
+
+    /// Twelve functions without a stack: none but the first and the last are counted.
+    #[test]
+    fn uncounted_calls_do_not_deepen_a_chain() {
+        let mut insns: Vec<_> = (0..11).flat_map(|_| [call(1), exit()]).collect();
+        insns.extend([mov(0, 0), exit()]);
+        let subprogs = subprogs_of(&insns);
+        let mut stacks = vec![SubprogStack::default(); 12];
+        let judged = |stacks: &[SubprogStack]| {
+            message(check_max_stack_depth(&insns, &subprogs, &SocketFilter, stacks, SHARED))
+        };
+        assert_eq!(judged(&stacks), "the call stack of 8 frames is too deep !");
+        stacks[1..11].iter_mut().for_each(|stack| stack.is_uncounted = true);
+        assert_eq!(judged(&stacks), "accepted");
+    }
+
+    /// A function that calls itself, and is not counted.
+    #[test]
+    fn endless_chains_end() {
+        let insns = [call(1), exit(), call(-1), exit()];
+        let subprogs = subprogs_of(&insns);
+        let mut stacks = vec![SubprogStack::default(); 2];
+        stacks[1].is_uncounted = true;
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, SHARED);
+        assert!(message(got).contains("is too deep"), "no end");
     }
 
     #[test]

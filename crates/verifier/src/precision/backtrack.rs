@@ -60,6 +60,12 @@ impl Env<'_> {
             BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => {
                 backtrack_load(&mut self.walk.bt, insn.dst, entry)
             }
+            BPF_STX if insn.mode() == BPF_ATOMIC && self.facts.rules().fetches_are_loads => {
+                match fetched(insn) {
+                    Some(reg) => backtrack_load(&mut self.walk.bt, reg, entry),
+                    None => backtrack_store(&mut self.walk.bt, insn, entry)?,
+                }
+            }
             // The register loaded by a fetch stays tracked, as if the insn only stored.
             BPF_STX | BPF_ST => backtrack_store(&mut self.walk.bt, insn, entry)?,
             BPF_JMP | BPF_JMP32 => self.backtrack_jmp(idx, subseq_idx, entry)?,
@@ -238,6 +244,15 @@ fn backtrack_load(bt: &mut BacktrackState, reg: u8, entry: Option<&JmpEntry>) ->
     let Some(Access::Stack { frameno, spi }) = entry.map(|e| e.access) else { return false };
     bt.slots[frameno as usize] |= 1 << spi;
     true
+}
+
+/// The register into which an atomic insn loads.
+fn fetched(insn: Insn) -> Option<u8> {
+    match insn.imm {
+        BPF_CMPXCHG => Some(0),
+        imm if imm & BPF_FETCH != 0 => Some(insn.src),
+        _ => None,
+    }
 }
 
 fn backtrack_store(

@@ -136,6 +136,9 @@ impl Apt {
             format!("Dir::State={}", at("state")),
             "Dir::State::status=/var/lib/dpkg/status".to_owned(),
             format!("Dir::Cache={}", at("cache")),
+            // Some images turn these off; without them each call parses all lists again.
+            "Dir::Cache::pkgcache=pkgcache.bin".to_owned(),
+            "Dir::Cache::srcpkgcache=srcpkgcache.bin".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
             "APT::Sandbox::User=root".to_owned(),
         ];

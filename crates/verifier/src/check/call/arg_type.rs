@@ -204,10 +204,11 @@ pub(crate) fn check_func_arg_reg_off(
         if base == ArgBase::Dynptr && reg.ty.is(Base::Stack) {
             return Ok(());
         }
-        if reg.off != 0 {
+        let anywhere = reg.ty.base == Base::Mem && !env.facts.rules().records_released_whole;
+        if reg.off != 0 && !anywhere {
             reject!(EINVAL, CallFault::OffsetNotZero { regno: Regno(regno) });
         }
-        return check_ptr_off_reg(&reg, regno, false);
+        return if anywhere { Ok(()) } else { check_ptr_off_reg(&reg, regno, false) };
     }
     let flags = reg.ty.flags;
     match reg.ty.base {

@@ -102,6 +102,10 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
         }
         SubArg::Mem { size, flags } => {
             check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
+            if reg.ty.base == Base::BtfId && !env.facts.rules().objects_as_memory {
+                let (got, expected) = (reg.ty, "fp".into());
+                reject!(EINVAL, CallFault::ArgType { regno: Regno(regno), got, expected });
+            }
             check_mem_reg(env, regno, size).map_err(|stop| stop.with_errno(errno::EINVAL))?;
             if !flags.contains(F::PTR_MAYBE_NULL) && reg.ty.may_be_null() {
                 reject!(EINVAL, FuncFault::ArgMaybeNull { i });

@@ -36,6 +36,9 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     if reg.ty.is_packet() && !may_pass_packet(env.facts.prog.prog_type, meta.proto) {
         reject!(EACCES, CallFault::NoPacketArg);
     }
+    if !env.facts.rules().storage_of_null && is_task_of_storage(meta.func, regno) {
+        ty.flags.remove(TypeFlag::PTR_MAYBE_NULL);
+    }
     if ty.base == ArgBase::MapValue {
         map_args::resolve_value_type(env.facts, meta, &mut ty)?;
     }
@@ -47,13 +50,15 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
         check_release(env, meta, regno, ty)?;
     }
     if reg.ref_obj_id != 0 && ty.base != ArgBase::KptrXchgDest {
-        if meta.ref_obj_id != 0 {
+        if meta.ref_obj_id != 0 && !env.facts.rules().two_references_passed {
             let (first, second) = (meta.ref_obj_id, reg.ref_obj_id);
             let kind = CallFault::TwoReferences { regno: Regno(regno), second, first };
             // The kernel does not end this line.
             return Err(Stop::refuse_open_line(errno::EACCES, kind));
         }
-        meta.ref_obj_id = reg.ref_obj_id;
+        if meta.ref_obj_id == 0 || ty.flags.contains(TypeFlag::OBJ_RELEASE) {
+            meta.ref_obj_id = reg.ref_obj_id;
+        }
     }
     check_by_kind(env, meta, (regno, ty), &reg)
 }
@@ -76,6 +81,11 @@ fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType
     let unknown = func == HelperId::FibLookup && !facts.rules().fib_lookup_writes;
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
     if writes { AccessType::Write } else { AccessType::Read }
+}
+
+/// Whether the argument is the task whose storage is looked up or deleted.
+fn is_task_of_storage(func: HelperId, regno: u8) -> bool {
+    matches!(func, HelperId::TaskStorageGet | HelperId::TaskStorageDelete) && regno == 2
 }
 
 fn looks_up_socket(func: HelperId) -> bool {

@@ -8,7 +8,7 @@ use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts};
 use crate::explore::next::Next;
 use crate::log::verbose;
-use crate::rejection::{CallFault, Check, FlowFault, Stop, reject};
+use crate::rejection::{CallFault, Check, FlowFault, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use skep_btf::{Kind, TypeId};
@@ -109,6 +109,9 @@ pub(crate) fn push_frame(
 ) -> Check {
     let depth = env.walk.cur.frames.len();
     if depth >= MAX_CALL_FRAMES {
+        if env.facts.rules().sixteen_frames {
+            return unsupported("more than eight frames, on this kernel");
+        }
         reject!(E2BIG, CallFault::TooDeep { depth: depth + 1 });
     }
     let callsite = env.walk.insn_idx;

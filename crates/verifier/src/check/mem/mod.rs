@@ -30,7 +30,7 @@ use super::scalar_rules;
 use crate::check::fields::check_fields;
 use crate::check::mem::access::{AccessType, MemAccess, mark_loaded_unknown};
 use crate::env::{Env, Found};
-use crate::rejection::{Check, MemFault, Regno, reject};
+use crate::rejection::{Check, FlowFault, MemFault, Regno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use map_value::AccessSource;
@@ -116,12 +116,30 @@ pub(crate) fn check_store_reg_mem(env: &mut Env<'_>, strict_alignment_once: bool
     save_aux_ptr_type(env, dst_type, false)
 }
 
+/// By register.
+const CONSTANTS_INTO_CTX: [&str; 10] = [
+    "BPF_ST stores into R0 ctx is not allowed",
+    "BPF_ST stores into R1 ctx is not allowed",
+    "BPF_ST stores into R2 ctx is not allowed",
+    "BPF_ST stores into R3 ctx is not allowed",
+    "BPF_ST stores into R4 ctx is not allowed",
+    "BPF_ST stores into R5 ctx is not allowed",
+    "BPF_ST stores into R6 ctx is not allowed",
+    "BPF_ST stores into R7 ctx is not allowed",
+    "BPF_ST stores into R8 ctx is not allowed",
+    "BPF_ST stores into R9 ctx is not allowed",
+];
+
 /// `*(size *)(dst + off) = imm`.
 pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
     check_fields(env)?;
     env.check_reg_arg(insn.dst, Operand::Src)?;
     let dst_type = env.reg(insn.dst).ty;
+    if dst_type.base == Base::Ctx && !env.facts.rules().constants_into_ctx {
+        let text = CONSTANTS_INTO_CTX[usize::from(insn.dst) % CONSTANTS_INTO_CTX.len()];
+        reject!(EACCES, FlowFault::OtherRule { text });
+    }
     check_mem_access(
         env,
         MemAccess {

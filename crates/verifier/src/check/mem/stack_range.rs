@@ -6,8 +6,8 @@ use super::region::Span;
 use super::stack_write::scrub;
 use crate::check::mem::access::AccessType;
 use crate::check::mem::stack_bounds::check_stack_bounds;
-use crate::env::{Env, Walk};
-use crate::rejection::{Check, MemFault, Regno, reject};
+use crate::env::Env;
+use crate::rejection::{Check, MemFault, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
@@ -49,7 +49,7 @@ pub(crate) fn check_stack_range_initialized(
     };
     let frameno = reg.frameno();
     if let Some(raw) = raw {
-        check_no_dynptr(&env.walk, frameno, (min_off, max_off + size))?;
+        check_no_dynptr(env, frameno, (min_off, max_off + size))?;
         *raw = Some(RawRange { regno, access_size: size });
         return Ok(());
     }
@@ -100,11 +100,19 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
     true
 }
 
-fn check_no_dynptr(walk: &Walk, frameno: u32, (from, to): (i32, i32)) -> Check {
+/// The store itself follows when all arguments are checked.
+fn check_no_dynptr(env: &Env<'_>, frameno: u32, (from, to): (i32, i32)) -> Check {
+    let rules = env.facts.rules();
     for off in from..to {
-        let slot = walk.cur.frames[frameno as usize].slot(spi_of(off));
+        let slot = env.walk.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
-            reject!(EACCES, MemFault::WriteToDynptr { off });
+            match (rules.dynptrs_guarded, rules.dynptrs_overwritten) {
+                (true, _) => reject!(EACCES, MemFault::WriteToDynptr { off }),
+                (false, true) => {}
+                (false, false) => {
+                    return unsupported("a helper's store to a dynptr, on this kernel");
+                }
+            }
         }
     }
     Ok(())

@@ -231,7 +231,7 @@ pub(super) fn write_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Chec
     let insn = env.insn();
     let writing_zero = match at.value_regno {
         Some(r) => env.reg(r).is_null(),
-        None => is_st_mem(insn.code) && insn.imm == 0,
+        None => is_st_mem(insn.code) && insn.imm == 0 && env.facts.rules().constant_zeros_known,
     };
     for off in min_off..max_off {
         env.destroy_if_dynptr_stack_slot(frameno, spi_of(off))?;
