@@ -28,6 +28,7 @@ mod history;
 mod html_file;
 mod in_order;
 pub mod inputs;
+mod joined;
 pub mod judge_files;
 mod kernel;
 mod kernels;
