@@ -5,6 +5,7 @@ use crate::diagnostic::diagnostic;
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::html_file::HtmlFile;
+use crate::joined::{self, Joined};
 use crate::judge_files::{Batch, JudgeError, Judged, Plan, Unopened, exit_of};
 use crate::kernels;
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
@@ -33,6 +34,8 @@ pub(crate) struct Answer {
     prog: String,
     insns: u64,
     pub(crate) diagnostic: Option<Diagnostic>,
+    /// What it says of tests without a line of their own.
+    joined: Vec<Joined>,
     /// A line for the error stream.
     trouble: Option<String>,
     /// Whether the error stream says what the diagnostic does, so text output does not.
@@ -133,6 +136,7 @@ fn judge(
                 worst.raise(answer.exit);
                 summary.count(&answer);
                 if let Some(diagnostic) = &mut answer.diagnostic {
+                    sources.place(&answer.joined, diagnostic);
                     sources.compare(diagnostic);
                 }
                 told.extend(html.is_wanted().then(|| answer.told()));
@@ -242,7 +246,11 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
         }
     };
     let is_told = trouble.is_some();
-    Answer { object, prog, insns, diagnostic, trouble, is_told, exit }
+    let joined = match (&judged.result, &diagnostic) {
+        (Ok((program, _)), Some(diagnostic)) => joined::of(diagnostic, program),
+        _ => Vec::new(),
+    };
+    Answer { object, prog, insns, diagnostic, joined, trouble, is_told, exit }
 }
 
 impl Answer {
@@ -279,7 +287,8 @@ impl Answer {
         };
         let is_told = !diagnostic.rule.starts_with(LOAD_ERROR);
         let (prog, diagnostic) = (String::new(), Some(diagnostic));
-        Some(Answer { object, prog, insns: 0, diagnostic, trouble: None, is_told, exit })
+        let (joined, trouble) = (Vec::new(), None);
+        Some(Answer { object, prog, insns: 0, diagnostic, joined, trouble, is_told, exit })
     }
 }
 

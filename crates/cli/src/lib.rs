@@ -22,6 +22,7 @@ mod globals;
 mod html_file;
 mod in_order;
 pub mod inputs;
+mod joined;
 pub mod judge_files;
 mod kernel;
 mod kernels;

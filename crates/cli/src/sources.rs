@@ -1,10 +1,12 @@
 //! Source files named by line info: the paths under which readers of SARIF and GitHub commands find
 //! them, and whether they have changed since the object was built.
 //!
-//! The line shown is always from the object, so a changed source never gives a wrong one. Objects
-//! may contain arbitrary paths: outside the tree, only regular files whose names are those of
-//! sources are opened, and nothing of them is shown.
+//! The line shown is from the object, so a changed source never gives a wrong one; only for a test
+//! that has none there, it is looked for in the source ([`crate::joined`]). Objects may contain
+//! arbitrary paths: outside the tree, only regular files whose names are those of sources are
+//! opened, and nothing of them is shown but the number of a line.
 
+use crate::joined::Joined;
 use skep_report::{Diagnostic, Note, SourceSpot};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -57,8 +59,41 @@ impl SourceTree {
         diagnostic.notes.extend(self.remark(spot).map(|text| Note { text, at: None }));
     }
 
-    fn remark(&mut self, spot: &SourceSpot) -> Option<String> {
-        let path = folded(&self.root.join(&spot.file));
+    /// Shows the lines of tests that have none of their own in the object, or says that they have
+    /// none.
+    pub(crate) fn place(&mut self, joined: &[Joined], diagnostic: &mut Diagnostic) {
+        for joined in joined {
+            let Joined { note, insn_idx, after, .. } = joined;
+            let place = format!("{}:{}", after.file, after.line);
+            match (note.and_then(|at| diagnostic.notes.get_mut(at)), self.find(joined)) {
+                (Some(note), Some(spot)) => note.at = Some(spot),
+                (Some(note), None) => {
+                    note.at = None;
+                    if joined.is_jump() {
+                        note.text += &format!(", which the compiler joined to the test at {place}");
+                    }
+                }
+                (None, Some(spot)) if !spot.text.is_empty() => diagnostic.at = Some(spot),
+                (None, found) => {
+                    let text = format!(
+                        "insn {insn_idx} is another test, which the compiler joined to that of this line"
+                    );
+                    diagnostic.notes.insert(0, Note { text, at: found });
+                }
+            }
+        }
+    }
+
+    fn find(&mut self, joined: &Joined) -> Option<SourceSpot> {
+        let (lines, is_inside) = self.lines_of(&joined.after.file)?;
+        let spot = joined.find(lines.as_deref()?)?;
+        let text = if is_inside { spot.text } else { String::new() };
+        Some(SourceSpot { text, ..spot })
+    }
+
+    /// The lines of a source, and whether it is in the tree; none if it may not be opened.
+    fn lines_of(&mut self, file: &str) -> Option<(&Option<Vec<String>>, bool)> {
+        let path = folded(&self.root.join(file));
         let is_inside = path.starts_with(&self.root) && path != self.root;
         if !is_inside && !is_source_name(&path) {
             return None;
@@ -68,18 +103,23 @@ impl SourceTree {
         }
         let root = is_inside.then_some(self.root.as_path());
         let lines = self.files.entry(path).or_insert_with_key(|path| lines(root, path));
+        Some((lines, is_inside))
+    }
+
+    fn remark(&mut self, spot: &SourceSpot) -> Option<String> {
+        let is_named = self.is_named;
         let (file, line) = (&spot.file, spot.line as usize);
-        match lines {
-            None if self.is_named && is_inside => {
+        match self.lines_of(file)? {
+            (None, true) if is_named => {
                 Some(format!("{file} is not in the source tree: the line shown is from the object"))
             }
-            None => {
+            (None, _) => {
                 if self.missing.len() < FILES_MAX {
                     self.missing.insert(file.clone());
                 }
                 None
             }
-            Some(lines) => {
+            (Some(lines), _) => {
                 let now = line.checked_sub(1).and_then(|at| lines.get(at));
                 let is_same = now.is_some_and(|now| now.trim() == spot.text.trim());
                 (!is_same).then(|| {
@@ -209,6 +249,33 @@ mod tests {
         assert_eq!(said("/dev/zero", "x"), "");
         assert_eq!(said("a.c", " "), "", "no line, nothing to compare");
         assert!(SourceTree::new(Some(&root.join("a.c"))).is_err());
+    }
+
+    /// Of a source outside the tree, only the number of a line is shown.
+    #[test]
+    fn a_test_without_a_line_is_found_in_the_source() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("tree");
+        fs::create_dir(&root).unwrap();
+        let text = "if (!p)\n\treturn 0;\nif (i > 8)\n\treturn 0;\nreturn p[i];\n";
+        fs::write(root.join("a.c"), text).unwrap();
+        fs::write(dir.path().join("b.c"), text).unwrap();
+        let mut tree = SourceTree::new(Some(&root)).unwrap();
+        let mut told = |file: &str, insn_idx: usize| {
+            let mut diagnostic = of(file, "if (!p)");
+            let at = diagnostic.at.clone();
+            diagnostic.notes = vec![Note { text: "compared at insn 4: x".into(), at }];
+            let joined = Joined::between(file, insn_idx, [(1, "if (!p)"), (5, "return p[i];")]);
+            tree.place(&[joined], &mut diagnostic);
+            let note = diagnostic.notes.remove(0);
+            let spot = note.at.map(|at| (at.line, at.text)).unwrap_or_default();
+            (note.text, spot)
+        };
+        let says = "compared at insn 4: x".to_owned();
+        assert_eq!(told("a.c", 4), (says.clone(), (3, "if (i > 8)".into())));
+        assert_eq!(told("../b.c", 4), (says, (3, String::new())));
+        let none = "compared at insn 4: x, which the compiler joined to the test at c.c:1";
+        assert_eq!(told("c.c", 4), (none.into(), (0, String::new())));
     }
 
     /// Without `--source-root`, once for all.

@@ -2,10 +2,11 @@
 //! or program type, or accessed together with its neighbour.
 
 use crate::Refusal;
+use crate::btf::{Kind, TypeId};
 use crate::diagnosis::note::Note;
 use crate::insn::code::{BPF_ST, BPF_STX};
 use crate::object::section_names;
-use crate::program::Program;
+use crate::program::{AttachTarget, Program};
 use crate::uapi::ctx::{CtxField, CtxLayout, CtxRange, ctx_struct};
 use crate::uapi::{AttachType, ProgType};
 
@@ -15,6 +16,9 @@ const SHOWN: usize = 4;
 /// What is known of the field at a refused offset.
 pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let at = accessed(&refusal.message)?;
+    if let Some(text) = beyond_arguments(at, program) {
+        return Some(Note { text, at: None });
+    }
     let insn = program.insns.get(refusal.insn_idx?)?;
     let is_store = matches!(insn.class(), BPF_ST | BPF_STX);
     let (prog_type, attach) = (program.prog_type, program.expected_attach_type);
@@ -27,6 +31,16 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     Some(Note { text: text?, at: None })
 }
 
+/// The context of a traced function is an array of its arguments, and those are all.
+fn beyond_arguments(at: CtxRange, program: &Program) -> Option<String> {
+    let AttachTarget::Kernel { btf_id, name } = &program.attach else { return None };
+    let target = program.kernel_btf.as_ref()?.get(TypeId(*btf_id))?;
+    let count = (target.kind() == Kind::Func).then(|| target.target().params().count())?;
+    let is_beyond = usize::try_from(at.off).is_ok_and(|off| off / 8 >= count);
+    let arguments = if count == 1 { "argument" } else { "arguments" };
+    is_beyond.then(|| format!("`{name}` has {count} {arguments}; the access is beyond them"))
+}
+
 /// `invalid bpf_context access off=20 size=4`.
 fn accessed(message: &str) -> Option<CtxRange> {
     let (_, rest) = message.split_once("invalid bpf_context access off=")?;
@@ -37,8 +51,10 @@ fn accessed(message: &str) -> Option<CtxRange> {
 fn read_only_text(of: &str, field: &CtxField, layout: CtxLayout) -> String {
     let is_writable =
         |it: &&CtxField| layout.store(CtxRange { off: it.off, size: it.unit }).is_some();
-    let writable: Vec<_> =
+    let mut writable: Vec<_> =
         layout.fields().iter().filter(is_writable).map(|it| format!("`{}`", it.name)).collect();
+    // Some types have a row for each of their parts.
+    writable.dedup();
     let name = field.name;
     let others = match writable.is_empty() {
         true => "; no field of this context can be written".to_owned(),

@@ -66,11 +66,18 @@ impl<'p> History<'p> {
         history.global = function.map(|idx| function_name(program, idx));
         // Registers clobbered by an insn are gone for the next one.
         let mut walked = None;
+        let mut calls = Vec::new();
         for (step, what) in path.steps().enumerate() {
             match what {
                 Step::Insn { insn_idx, frame } => {
-                    if let Some((idx, frame)) = walked.replace((*insn_idx as usize, *frame)) {
-                        history.leave(idx, frame, program);
+                    let now = (*insn_idx as usize, *frame, step);
+                    if let Some((idx, before, since)) = walked.replace(now) {
+                        history.leave(idx, before, program);
+                        if *frame > before {
+                            calls.push(idx);
+                        } else if *frame < before {
+                            history.hand_back(calls.pop(), before, since, program);
+                        }
                     }
                     let insn = program.insns.get(*insn_idx as usize);
                     if insn.is_some_and(|insn| insn.is_conditional_jump()) {
@@ -91,6 +98,17 @@ impl<'p> History<'p> {
             self.gone.retain(|at, _| at.0 <= frame);
             self.before_copy.retain(|at, _| at.0 <= frame);
         }
+    }
+
+    /// The result of a called function is not reported as a change of the caller's R0. That of a
+    /// callback is for the helper that called it.
+    fn hand_back(&mut self, call: Option<usize>, frame: u32, since: usize, program: &Program) {
+        let insn = call.and_then(|call| program.insns.get(call));
+        let at = (frame.saturating_sub(1), 0);
+        let is_told = self.known.get(&at).is_some_and(|known| known.step > since);
+        let is_own = insn.is_some_and(|insn| insn.is_pseudo_call()) && !is_told;
+        let result = self.known.get(&(frame, 0)).filter(|_| is_own).copied();
+        self.known.extend(result.map(|result| (at, result)));
     }
 
     /// A call only preserves r6 to r9.
@@ -149,6 +167,10 @@ impl<'p> History<'p> {
             _ => since,
         };
         let origin = match self.known.get(&at) {
+            // That it is not NULL matters less than where it comes from.
+            _ if copied.is_some_and(|source| is_checked(&source)) => {
+                copied.and_then(|it| it.origin)
+            }
             _ if copied.is_some() => copied.and_then(|source| source.since.or(source.origin)),
             Some(before) if !made_anew => before.origin,
             _ => now.by,
@@ -341,6 +363,12 @@ fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
     let says_number =
         ["mem access 'scalar'", "type=scalar "].iter().any(|words| refusal.message.contains(words));
     is_named && says_number && !is_number(now)
+}
+
+/// Whether a pointer that might have been NULL is known not to be.
+fn is_checked(known: &Known<'_>) -> bool {
+    let may_be_null = |register: &Register| register.value.contains("_or_null");
+    may_be_null(known.made) && !may_be_null(known.now) && !is_number(known.now)
 }
 
 fn is_number(register: &Register) -> bool {

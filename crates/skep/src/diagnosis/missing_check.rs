@@ -21,9 +21,7 @@ pub(crate) fn notes(
     describe: &impl Fn(usize) -> Described,
 ) -> Vec<Note> {
     match refusal.kind.as_str() {
-        "beyond-packet" => packet::note(refusal, &Dataflow::of(path, program), program, describe)
-            .into_iter()
-            .collect(),
+        "beyond-packet" => packet::notes(refusal, &Dataflow::of(path, program), program, describe),
         kind if bounds::CODES.contains(&kind) => {
             bounds::notes(refusal, &Dataflow::of(path, program), program, describe)
         }

@@ -152,6 +152,19 @@ pub(crate) fn map_type(refusal: &Refusal) -> Option<Note> {
 /// The words of a message before the number of a map type that a function does not accept.
 pub(crate) const OF_MAP_TYPE: &str = "cannot pass map_type ";
 
+/// That the values of a map are maps, if one is passed that may be NULL.
+pub(crate) fn inner_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
+    let is_null = refusal.message.contains("type=map_value_or_null expected=map_ptr");
+    let name = notes.iter().filter(|_| is_null).find_map(|note| {
+        let (_, rest) = note.text.split_once("map_value_or_null(")?;
+        let (_, name) = rest.split_once("map=")?;
+        name.split([',', ')']).next()
+    })?;
+    let map = program.maps.iter().find(|map| map.kernel_name() == name)?;
+    let of_maps = [MapType::ArrayOfMaps, MapType::HashOfMaps].contains(&map.map_type);
+    of_maps.then(|| Note { text: format!("map `{name}` is one whose values are maps"), at: None })
+}
+
 /// The licence, if another one would help.
 pub(crate) fn of_license(refusal: &Refusal, program: &Program) -> Option<Note> {
     let text = format!("the program's licence is `{}`", program.license);
@@ -253,6 +266,14 @@ pub(crate) fn result_made(
     let is_exit = program.insns.get(exit)?.op() == BPF_EXIT;
     let line = |idx| program.source_place(idx).map(|spot| (spot.file, spot.line));
     if !is_exit || line(made) == line(exit) {
+        return None;
+    }
+    // Compilers give what is returned in all cases the place of the function's head.
+    let is_of_head = |idx: usize| {
+        let start = program.func_info.iter().map(|row| row.insn_off.index());
+        start.take_while(|&start| start <= idx).last().is_some_and(|start| line(start) == line(idx))
+    };
+    if is_of_head(made) && !is_of_head(exit) && !is_end_line(program, exit) {
         return None;
     }
     let branch = left_by(refusal, path, program, Some(made));

@@ -75,6 +75,7 @@ impl Subject<'_> {
             (None, Some(note)) => (vec![note], None),
             (None, None) => self.of_path(refusal, verification, shown),
         };
+        notes.extend(notes::inner_map(refusal, &told, self.program));
         notes.extend(told);
         let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());

@@ -200,7 +200,8 @@ fn packet(value: &Value<'_>) -> String {
         Some(bytes) => {
             let is_variable = value.get("var_off").is_some() || value.get("id").is_some();
             let behind = if is_variable { " from that variable offset on" } else { "" };
-            format!("{place}, where {bytes} bytes{behind} are inside of it")
+            let (unit, are) = if bytes == 1 { ("byte", "is") } else { ("bytes", "are") };
+            format!("{place}, where {bytes} {unit}{behind} {are} inside of it")
         }
     }
 }
@@ -322,6 +323,7 @@ mod tests {
                 "a value (64 bytes) of map `m` plus 4 plus 0 to 64",
             ),
             ("pkt(r=0)", "the packet's start, not compared with its end"),
+            ("pkt(r=1)", "the packet's start, where 1 byte is inside of it"),
             ("pkt(off=14,r=34)", "the packet's start plus 14, where 34 bytes are inside of it"),
             (
                 "pkt(id=1,off=14,r=0,smin=smin32=0,smax=umax=smax32=umax32=60,var_off=(0x0; 0x3c))",

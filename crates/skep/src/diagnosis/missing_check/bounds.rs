@@ -59,7 +59,7 @@ pub(super) fn notes(
         // No comparison would help.
         return notes;
     }
-    let compared = dataflow.compared(&family, describe);
+    let compared = dataflow.compared(&family, program, describe);
     let divided = dataflow.divided(&family, program, describe);
     let compared = divided.or(compared);
     notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
@@ -131,6 +131,11 @@ impl Dataflow<'_> {
         }
     }
 
+    /// The number that was last added to a pointer.
+    pub(super) fn offset_of(&self, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
+        self.is_now("the offset is", self.number_in(id).filter(|&number| number != id)?, describe)
+    }
+
     /// The value, and the insn that computed it.
     fn is_now(&self, says: &str, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
         let value = &self.values[id];
@@ -139,7 +144,12 @@ impl Dataflow<'_> {
 
     /// The check that was made: of the number or one of its sources, or of another read of the same
     /// memory.
-    fn compared(&self, family: &[Id], describe: &impl Fn(usize) -> Described) -> Option<Note> {
+    fn compared(
+        &self,
+        family: &[Id],
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Option<Note> {
         let is_made = |id: &Id| self.values[*id].made != Origin::Constant;
         let are_numbers =
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
@@ -169,13 +179,31 @@ impl Dataflow<'_> {
             };
             let says = if others.iter().any(is_again) {
                 "it was read again after another read of the same memory was compared, at"
-            } else if others.iter().any(|id| family.contains(id)) {
-                "another value, computed from the same source, was compared at"
-            } else {
+            } else if !others.iter().any(|id| family.contains(id)) {
                 return None;
+            } else if self.is_of_half(check, program) {
+                "another value, computed in 32 bits from the same source, was compared at"
+            } else {
+                "another value, computed from the same source, was compared at"
             };
             Some(since(says, check.insn_idx, describe))
         })
+    }
+
+    /// Whether a comparison is of the lower halves, or of a value that was extended from one: by
+    /// two shifts, if the compiler does not use the insns of 32 bits.
+    fn is_of_half(&self, check: &Check, program: &Program) -> bool {
+        let is_extended = |id: Id| {
+            let insn = self.values[id].by.and_then(|by| program.insns.get(by));
+            let by_shift = |insn: &Insn| {
+                insn.class() == BPF_ALU64
+                    && insn.imm == 32
+                    && matches!(insn.op(), BPF_RSH | BPF_ARSH)
+            };
+            insn.is_some_and(|insn| insn.class() == BPF_ALU || by_shift(insn))
+        };
+        let is_half = program.insns.get(check.insn_idx).is_some_and(|it| it.class() == BPF_JMP32);
+        is_half || check.operands().any(is_extended)
     }
 
     /// A division from which the number was computed, if its result was not compared.

@@ -13,8 +13,26 @@ use crate::program::Program;
 /// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;
 
-/// The note about an access beyond the compared offset.
-pub(super) fn note(
+/// Notes about an access beyond the compared offset.
+pub(super) fn notes(
+    refusal: &Refusal,
+    dataflow: &Dataflow<'_>,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    let note = note(refusal, dataflow, program, describe);
+    let is_too_far = note.as_ref().is_some_and(|note| note.text.starts_with(TOO_FAR));
+    let regno = refusal.registers.first().filter(|_| is_too_far);
+    let id = regno.and_then(|&regno| dataflow.regs.get(&(dataflow.frame, regno)).copied());
+    let offset = id.and_then(|id| dataflow.offset_of(id, describe));
+    offset.into_iter().chain(note).collect()
+}
+
+/// How the note about such an offset begins.
+const TOO_FAR: &str = "its offset may be too large";
+
+/// Which comparison was meant, and why it does not count.
+fn note(
     refusal: &Refusal,
     dataflow: &Dataflow<'_>,
     program: &Program,
@@ -31,8 +49,9 @@ pub(super) fn note(
     let told = dataflow.values[id].told.unwrap_or_default();
     let short = too_short(*regno, refusal).filter(|_| proves(check, area, dataflow, program));
     if let (Relation::Same, Some((range, needed))) = (relation, short) {
+        let were = if range == 1 { "was" } else { "were" };
         let says = format!(
-            "the access needs {needed} bytes, but only {range} were compared with {end}, at"
+            "the access needs {needed} bytes, but only {range} {were} compared with {end}, at"
         );
         return Some(since(&says, check.insn_idx, describe));
     }
@@ -58,7 +77,7 @@ pub(super) fn note(
         }
         Relation::Same if !told.contains("r=0") => format!("it was compared with {end}{comma} at"),
         Relation::Same if furthest(told).max(furthest(compared)) > PACKET_OFF_MAX => {
-            "its offset may be too large for a comparison to count; there is one at".into()
+            format!("{TOO_FAR} for a comparison to count; there is one at")
         }
         Relation::Same if starts == operand.map(|operand| dataflow.place(operand, 0)) => {
             format!("the start of the access was compared with {end}, which proves no byte, at")
