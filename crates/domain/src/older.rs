@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn single_values_are_known_or_not() {
         let mut s = Scalar::unknown();
-        (s.var_off, s.umin) = (crate::Tnum { value: 0, mask: 16 }, 1);
+        (s.var_off, s.umin) = (Tnum { value: 0, mask: 16 }, 1);
         let (mut less, mut more) = (s, s);
         less.sync_by(LESS);
         more.sync_by(Deduction::REFERENCE);
