@@ -18,11 +18,11 @@ pub(crate) fn find(image: &Image<'_>) -> Result<()> {
         sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|(section, _)| section)
     };
     // Of several sections, libbpf takes the last.
-    let text = code().filter(|section| section.name == TEXT).last().map(|section| section.index);
+    let text = code().rfind(|section| section.name == TEXT).map(|section| section.index);
     for section in code() {
         for relocation in &section.relocations {
             let offset = relocation.offset;
-            check(image, section.index, (relocation, text)).map_err(|cause| {
+            check(image, section.index, relocation, text).map_err(|cause| {
                 let error = Error::at(&section.name, offset, cause).of_class(LoadClass::Open);
                 error.placed(image.place(section.index, offset))
             })?;
@@ -35,7 +35,8 @@ pub(crate) fn find(image: &Image<'_>) -> Result<()> {
 fn check(
     image: &Image<'_>,
     section: usize,
-    (relocation, text): (&Relocation, Option<usize>),
+    relocation: &Relocation,
+    text: Option<usize>,
 ) -> Result<(), String> {
     let number = relocation.symbol;
     let symbol = image.elf.symbols.get(number).ok_or(format!("symbol {number} does not exist"))?;

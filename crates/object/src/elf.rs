@@ -13,7 +13,6 @@
 //!    `NAME_BYTES_MAX` each, and in total.
 
 use crate::error::{Context, Error, Result};
-use crate::sections::is_skipped;
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, Sym as _};
@@ -323,6 +322,12 @@ fn check_header(header: &Header, e: Endianness) -> Result<()> {
         return Err(Error::new(format!("not a relocatable object: ELF type {kind}, expected 1")));
     }
     Ok(())
+}
+
+/// Whether libbpf does not read sections of this name, whatever is in them.
+pub(crate) fn is_skipped(name: &str) -> bool {
+    let of = name.strip_prefix(".rel").unwrap_or(name);
+    of.starts_with(".debug_") || [".rel.BTF", ".rel.BTF.ext", ".llvm_addrsig"].contains(&name)
 }
 
 /// The string at an offset of a string section; empty if there is none.

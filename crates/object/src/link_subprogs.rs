@@ -126,7 +126,7 @@ impl<'i, 'a> Linker<'i, 'a> {
             InsnIdx((start + (bytes as usize / INSN_BYTES).saturating_sub(range.start)) as u32)
         };
         let strict = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
-        let tells = |what, (of_program, of_function): (bool, bool)| match () {
+        let tells = |what, of_program: bool, of_function: bool| match () {
             () if start == 0 || !strict => Ok(of_function),
             () if of_program && !of_function => {
                 Err(Error::new(format!("function {}: .BTF.ext has no {what} of it", function.name)))
@@ -134,13 +134,13 @@ impl<'i, 'a> Linker<'i, 'a> {
             () => Ok(of_program),
         };
         let funcs = within(&info.funcs, range, |r| r.insn_off);
-        let tells_funcs = tells("func info", (!linked.func_info.is_empty(), !funcs.is_empty()))?;
+        let tells_funcs = tells("func info", !linked.func_info.is_empty(), !funcs.is_empty())?;
         let funcs = if tells_funcs { funcs } else { &[] };
         linked.func_info.extend(
             funcs.iter().map(|r| FuncInfo { insn_off: place(r.insn_off), type_id: r.type_id.0 }),
         );
         let lines = within(&info.lines, range, |r| r.insn_off);
-        let tells_lines = tells("line info", (!linked.line_info.is_empty(), !lines.is_empty()))?;
+        let tells_lines = tells("line info", !linked.line_info.is_empty(), !lines.is_empty())?;
         let lines = if tells_lines { lines } else { &[] };
         linked.line_info.extend(lines.iter().map(|r| LineInfo {
             insn_off: place(r.insn_off),

@@ -1,6 +1,6 @@
 //! The role of each section, by its name and flags.
 
-use crate::elf::{Elf, Section};
+use crate::elf::{Elf, Section, is_skipped};
 use crate::error::{Error, Result};
 
 /// The role of a section.
@@ -60,12 +60,6 @@ pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
         _ if is(".bss") => SectionKind::Bss,
         _ => SectionKind::Other,
     }
-}
-
-/// Whether libbpf does not read sections of this name, whatever is in them.
-pub(crate) fn is_skipped(name: &str) -> bool {
-    let of = name.strip_prefix(".rel").unwrap_or(name);
-    of.starts_with(".debug_") || [".rel.BTF", ".rel.BTF.ext", ".llvm_addrsig"].contains(&name)
 }
 
 /// Whether sections of this name have no insns, whatever their flags.

@@ -129,7 +129,6 @@ fn what_libbpf_does_not_open_has_no_program() {
         bytes[at] = byte;
         let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
         let refused = object.refused.map_or_else(String::new, |error| error.to_string());
-        println!("{refused}");
         assert!(refused.contains(why), "{why}: {refused}");
         assert!(object.programs.iter().all(|it| it.program.is_err()));
     }

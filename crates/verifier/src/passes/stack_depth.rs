@@ -287,8 +287,9 @@ impl<C: Callees> Check<'_, C> {
         }
         let callees = chain.frames.iter().skip(1).map(|frame| frame.0).chain([callee]);
         let frames = callees.filter(|&subprog| !self.stacks[subprog].is_uncounted).count();
-        // A chain of more calls than there are functions has no end.
-        if frames >= self.frames_max || chain.frames.len() > self.subprogs.count() {
+        // A chain with more calls that do not count than there are functions has no end.
+        let calls_max = self.frames_max + self.subprogs.count();
+        if frames >= self.frames_max || chain.frames.len() > calls_max {
             let kind = FlowFault::TooDeep { frames, chain: self.calls(chain) };
             return Err(PassReject::at(call_idx, errno::E2BIG, kind));
         }

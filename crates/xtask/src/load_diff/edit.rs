@@ -127,7 +127,7 @@ impl Edited<'_> {
     }
 
     /// Sets a field to one of some values.
-    fn change(&mut self, (at, size): (usize, usize), values: &[u64]) -> Option<String> {
+    fn change(&mut self, at: usize, size: usize, values: &[u64]) -> Option<String> {
         let was = self.field(at, size)?;
         let value = self.rng.pick(values);
         self.set(at, size, value);
@@ -154,7 +154,7 @@ impl Edited<'_> {
         let (at, size) = self.rng.pick(&[(4, 4), (8, 8), (24, 8), (32, 8), (40, 4), (44, 4)]);
         let was = self.field(header + at, size)?;
         let values = [0, 1, 2, 3, 4, 7, 8, was + 1, was + 8, was.saturating_sub(8), 1 << 20];
-        Some(format!("header_{name}_{at}_{}", self.change((header + at, size), &values)?))
+        Some(format!("header_{name}_{at}_{}", self.change(header + at, size, &values)?))
     }
 
     fn symbol(&mut self) -> Option<String> {
@@ -170,7 +170,7 @@ impl Edited<'_> {
             6 => [0, 0xfff1, 0xfff2, sections, 1 + was % sections, was.saturating_sub(1)],
             _ => [0, 1, 4, was + 8, was.saturating_sub(8), 1 << 40],
         };
-        Some(format!("symbol_{index}_{place}_{}", self.change((at + place, size), &values)?))
+        Some(format!("symbol_{index}_{place}_{}", self.change(at + place, size, &values)?))
     }
 
     fn relocation(&mut self) -> Option<String> {
@@ -183,7 +183,7 @@ impl Edited<'_> {
             8 => [0, 1, 2, 3, 10, 11],
             _ => [was + 8, was + 1, was.saturating_sub(1), 0, was.saturating_sub(8), 1 << 20],
         };
-        let changed = self.change((at + place, size), &values)?;
+        let changed = self.change(at + place, size, &values)?;
         Some(format!("relocation_{name}_{index}_{place}_{changed}"))
     }
 
@@ -194,7 +194,7 @@ impl Edited<'_> {
         let was = self.field(at, 4)?;
         let bit = 1 << self.rng.below(32);
         let values = [0, 1, 2, 3, 8, was + 1, was ^ bit, was ^ bit, 64, 0x7fff_ffff, 0xffff_ffff];
-        Some(format!("{name}_{index}_{}", self.change((at, 4), &values)?))
+        Some(format!("{name}_{index}_{}", self.change(at, 4, &values)?))
     }
 
     fn insn(&mut self) -> Option<String> {
@@ -215,7 +215,7 @@ impl Edited<'_> {
             1 => [was & 0xf, was ^ 0x10, was ^ 0x40, was ^ 1, 0x10, 0x20],
             _ => [0, 1, 8, was + 1, was.wrapping_sub(1), u64::MAX >> 1],
         };
-        let changed = self.change((start + at + place, size), &values)?;
+        let changed = self.change(start + at + place, size, &values)?;
         Some(format!("insn_{name}_{}_{place}_{changed}", at / INSN_BYTES))
     }
 }
