@@ -3,7 +3,7 @@
 //! Behaviour: libbpf 1.5, asked by `cargo xtask load-diff` with symbols, offsets and insns of real
 //! objects changed. The type of a relocation does not matter, only the insn at its place.
 
-use crate::elf::{Relocation, Symbol};
+use crate::elf::{Relocation, Symbol, SymbolKind};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::loader::LoadClass;
@@ -65,7 +65,7 @@ fn check(
         let whole = apart.iter().all(|at| at.is_multiple_of(INSN_BYTES as u64));
         return if whole { Ok(()) } else { Err(format!("symbol {name}: no insn begins there")) };
     }
-    check_target(image, symbol, of)
+    check_target(image, insn, symbol, of)
 }
 
 fn insn_at(image: &Image<'_>, section: usize, offset: u64) -> Option<Insn> {
@@ -75,14 +75,23 @@ fn insn_at(image: &Image<'_>, section: usize, offset: u64) -> Option<Insn> {
 }
 
 /// Checks that an address is one of a map or of its value.
-fn check_target(image: &Image<'_>, symbol: &Symbol<'_>, of: usize) -> Result<(), String> {
+fn check_target(
+    image: &Image<'_>,
+    insn: Insn,
+    symbol: &Symbol<'_>,
+    of: usize,
+) -> Result<(), String> {
     let (name, section) = (&symbol.name, &image.section(of).name);
     let holds = match image.kinds.get(of) {
         Some(SectionKind::Data | SectionKind::Rodata | SectionKind::Bss) => {
             image.maps.of_section(of).is_some()
         }
+        Some(SectionKind::BtfMaps) => {
+            let addend = if symbol.kind == SymbolKind::Section { i64::from(insn.imm) } else { 0 };
+            image.maps.of_variable(of, symbol.value.wrapping_add_signed(addend)).is_some()
+        }
         Some(SectionKind::Code | SectionKind::Other) | None => false,
-        // Their maps are found by offset, with reasons of their own.
+        // Legacy maps, struct_ops and arenas have reasons of their own.
         Some(_) => true,
     };
     if holds { Ok(()) } else { Err(format!("symbol {name} is of section {section}, of no map")) }
