@@ -250,7 +250,7 @@ mod tests {
         half.u32_max = 10;
         let mut zero_extended = Scalar { var_off: half.var_off.truncate(0xffff_ffff), ..half };
         find_anew(less, true, &mut half);
-        assert_eq!((half.umax, half.u32_max), (u64::MAX & !0xffff_fff0, 10));
+        assert_eq!((half.umax, half.u32_max), (!0xffff_fff0, 10));
         find_anew(less, true, &mut zero_extended);
         assert_eq!((zero_extended.umax, zero_extended.smax), (10, 10));
     }
