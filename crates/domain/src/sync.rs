@@ -85,10 +85,14 @@ impl<const W: u32, const H: u32> Views<W, H> {
     #[inline]
     fn is_zero_extended(&self) -> bool {
         let (wide, half) = (self.wide, self.half);
-        (half.umin, half.umax) == (wide.umin, wide.umax)
-            && (half.smin, half.smax) == (wide.smin, wide.smax)
-            && (half.smin as u64, half.smax as u64) == (half.umin, half.umax)
-            && (0..=half.smax).contains(&half.smin)
+        half.umin == wide.umin
+            && half.umax == wide.umax
+            && half.smin == wide.smin
+            && half.smax == wide.smax
+            && half.smin as u64 == half.umin
+            && half.smax as u64 == half.umax
+            && half.smax >= 0
+            && half.umin <= half.umax
     }
 
     /// The same by the rules of another kernel.
