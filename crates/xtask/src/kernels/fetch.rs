@@ -55,6 +55,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         }
     }
     for release in &args.releases {
+        if !args.cache.join(release).exists() {
+            apt.require(release, &args.cache)?;
+        }
         fetch(&apt, release, &args.cache)?;
         println!("{release}: {}", args.cache.join(release).display());
     }
@@ -125,6 +128,23 @@ impl Apt {
             }
         }
         Ok(fs::write(self.sources(), text)?)
+    }
+
+    /// An error unless a package has exactly this release: to apt a part of a name is a pattern,
+    /// and it would download all packages that match.
+    fn require(&self, release: &str, dir: &Path) -> Result<(), Box<dyn Error>> {
+        let mut similar = Vec::new();
+        for kind in ["linux-image-", "linux-binary-"] {
+            let names = self.run("apt-cache", &["pkgnames", &format!("{kind}{release}")], dir)?;
+            similar.extend(names.lines().filter_map(|n| n.strip_prefix(kind)).map(str::to_owned));
+        }
+        if similar.iter().any(|name| name == release) {
+            return Ok(());
+        }
+        similar.retain(|name| name.ends_with("-cloud-amd64"));
+        similar.sort();
+        similar.dedup();
+        Err(format!("no package of {release}; there are: {}", similar.join(", ")).into())
     }
 
     fn run(&self, tool: &str, args: &[&str], dir: &Path) -> Result<String, Box<dyn Error>> {
