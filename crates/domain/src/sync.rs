@@ -207,22 +207,23 @@ impl<const W: u32, const H: u32> Views<W, H> {
 
     /// [`Views::narrow_bits`] by the rules of another kernel.
     pub(crate) fn narrow_bits_by(&mut self, how: Deduction) {
-        if how.bits_reach_halves {
-            return self.narrow_bits();
-        }
-        let low = Bounds::<H>::UMAX;
         let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
-        let half =
-            self.var_off.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
-        self.var_off = whole.truncate(!low).or(half);
+        let of_half = if how.bits_reach_halves { whole } else { self.var_off };
+        self.set_bits(whole, of_half);
     }
 
     /// Narrows the known bits by the unsigned bounds. Kernel: `__reg_bound_offset`.
     #[inline]
     pub(crate) fn narrow_bits(&mut self) {
-        let low = Bounds::<H>::UMAX;
         let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
-        let half = whole.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
+        self.set_bits(whole, whole);
+    }
+
+    /// Sets the known bits, those of the half narrowed by its bounds.
+    #[inline]
+    fn set_bits(&mut self, whole: Tnum, of_half: Tnum) {
+        let low = Bounds::<H>::UMAX;
+        let half = of_half.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
         self.var_off = whole.truncate(!low).or(half);
     }
 }

@@ -27,6 +27,7 @@ mod map_type;
 mod not_yet;
 mod object_name;
 mod packet;
+mod privilege;
 mod profile;
 mod prog_type;
 mod retval;
@@ -36,10 +37,7 @@ pub mod trampoline;
 mod type_flag;
 pub mod words;
 
-pub use attach_rule::{
-    BTF_MAX_TYPE, attach_types, attaches_to_btf, is_for_unprivileged, needs_perfmon,
-    takes_any_attach,
-};
+pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf, takes_any_attach};
 pub use attach_type::AttachType;
 pub use behaviour::{BEHAVIOURS, Behaviour, Behaviours, Neighbours, Shows};
 pub use column::{RulesOf, asked_around, nearest_asked};
@@ -53,6 +51,7 @@ pub use map_type::MapType;
 pub use not_yet::not_yet;
 pub use object_name::object_name_is_valid;
 pub use packet::{helper_changes_pkt_data, may_access_skb, may_pass_packet, may_write_packet};
+pub use privilege::{is_for_unprivileged, needs_perfmon};
 pub use profile::KernelProfile;
 pub use prog_type::ProgType;
 pub use retval::{RetvalRange, RetvalRule, retval_rule};

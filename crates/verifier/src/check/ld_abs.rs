@@ -22,7 +22,7 @@ const CTX_REG: u8 = 6;
 fn check_no_callback(env: &Env<'_>) -> Check {
     if env.walk.frame().meta.in_callback_fn {
         let text = "cannot use BPF_LD_[ABS|IND] within callback";
-        reject!(EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
     }
     if env.walk.cur.frames.iter().any(|frame| frame.meta.in_callback_fn) {
         return unsupported("a packet load in a function that a callback calls, on this kernel");

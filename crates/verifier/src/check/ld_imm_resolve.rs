@@ -120,7 +120,7 @@ impl Resolver<'_> {
         let sleeps = self.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
         if locks && sleeps && !self.rules.locks_while_sleeping {
             let text = "sleepable progs cannot use bpf_spin_lock yet";
-            return refuse(errno::EINVAL, FlowFault::OtherRule { text });
+            return refuse(errno::EINVAL, FlowFault::OtherRule { text: text.into() });
         }
         let map_type = map.def.map_type;
         if map_type == MapType::StructOps {

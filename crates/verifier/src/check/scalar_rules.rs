@@ -130,19 +130,17 @@ fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar
     if op != JmpOp::Ne || rules.jumps_trim_edges {
         skep_domain::refine(op, is_jmp32, a, b);
     }
-    match (a_known, b_known) {
-        (_, true) => is_value(op, is_jmp32, a, b.var_off.value),
-        (true, false) => is_value(op, is_jmp32, b, a.var_off.value),
-        (false, false) => {}
-    }
-    match (a_known, b_known) {
-        (_, true) => skep_domain::find_anew(how, is_jmp32, a),
-        (true, false) => skep_domain::find_anew(how, is_jmp32, b),
+    let (scalar, constant) = match (a_known, b_known) {
+        (_, true) => (a, b.var_off.value),
+        (true, false) => (b, a.var_off.value),
         (false, false) => {
             a.sync_by(how);
             b.sync_by(how);
+            return;
         }
-    }
+    };
+    is_value(op, is_jmp32, scalar, constant);
+    skep_domain::find_anew(how, is_jmp32, scalar);
 }
 
 /// What equals a constant is it, whatever was known.

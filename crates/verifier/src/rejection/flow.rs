@@ -45,7 +45,7 @@ kinds! {
         // Rules that 6.18 does not have.
         Recursion { from: Name, to: Name } "recursive-call"
             "";
-        OtherRule { text: Word } "rule-of-another-kernel"
+        OtherRule { text: Name } "rule-of-another-kernel"
             "{text}";
 
         // Limits of the walk.

@@ -4,17 +4,18 @@
 //! `mutate` changes any byte, which a loader mostly refuses at once. Here the file stays well
 //! formed, and what it says is another thing than the compiler meant.
 
+use skep::insn::INSN_BYTES;
+use skep::insn::code::{BPF_CALL, BPF_DW, BPF_IMM, BPF_JMP, BPF_LD};
 use skep_testkit::rng::Rng;
 
 const HEADER_BYTES: usize = 64;
 const SYMBOL_BYTES: usize = 24;
 const RELOCATION_BYTES: usize = 16;
-const INSN_BYTES: usize = 8;
 const SHT_SYMTAB: u32 = 2;
 const SHT_REL: u32 = 9;
 const SHF_EXECINSTR: u64 = 4;
-/// First insn byte of `ld_imm64` and of calls.
-const REFERRING: [u8; 2] = [0x18, 0x85];
+/// `ld_imm64` and calls.
+const REFERRING: [u8; 2] = [BPF_LD | BPF_IMM | BPF_DW, BPF_JMP | BPF_CALL];
 
 /// Names that a loader knows, and some that it does not.
 const NAMES: [&str; 30] = [
@@ -207,7 +208,7 @@ impl Edited<'_> {
         let code = self.bytes.get(start..start.checked_add(len)?)?;
         let refers = |at: &usize| REFERRING.contains(&code[*at]);
         let found: Vec<usize> =
-            (0..len / INSN_BYTES * INSN_BYTES).step_by(8).filter(refers).collect();
+            (0..len / INSN_BYTES * INSN_BYTES).step_by(INSN_BYTES).filter(refers).collect();
         let at = (!found.is_empty()).then(|| self.rng.pick(&found))?;
         let (place, size) = self.rng.pick(&[(1, 1), (2, 2), (4, 4)]);
         let was = self.field(start + at + place, size)?;

@@ -123,7 +123,7 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
     };
     if !env.facts.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
         let text = "tail_call abusing map_ptr";
-        reject!(EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
     }
     push_callback_call(env, meta.subprogno, |env, callee| {
         let iterable = env.facts.maps.get(arg.map as usize).is_some_and(|m| {

@@ -119,7 +119,7 @@ fn check_by_kind(
             };
             if size > u64::from(u32::MAX) && env.facts.rules().allocations_fit {
                 let text = "R2 allocation size exceeds u32 max";
-                reject!(EINVAL, FlowFault::OtherRule { text });
+                reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
             }
             meta.mem_size = size as u32;
             env.mark_chain_precision(regno)

@@ -43,7 +43,7 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     }
     if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.facts.rules().kfuncs {
         let text = "BPF_CALL uses reserved fields";
-        reject!(EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
     }
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,

@@ -51,7 +51,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if env.walk.cur.refs.active_preempt_locks > 0 && !env.facts.rules().global_calls_in_preempt_off
     {
         let text = "global function calls are not allowed with preemption disabled,\nuse static function instead";
-        reject!(EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
     }
     let r = &env.walk.cur.refs;
     let atomic = r.active_rcu_locks > 0

@@ -388,7 +388,7 @@ impl Facts<'_> {
         }
         let text = "bpf_obj_drop_impl cannot be used in tracing programs on types with NMI \
                     unsafe fields";
-        reject!(EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
     }
 }
 

@@ -116,20 +116,6 @@ pub(crate) fn check_store_reg_mem(env: &mut Env<'_>, strict_alignment_once: bool
     save_aux_ptr_type(env, dst_type, false)
 }
 
-/// By register.
-const CONSTANTS_INTO_CTX: [&str; 10] = [
-    "BPF_ST stores into R0 ctx is not allowed",
-    "BPF_ST stores into R1 ctx is not allowed",
-    "BPF_ST stores into R2 ctx is not allowed",
-    "BPF_ST stores into R3 ctx is not allowed",
-    "BPF_ST stores into R4 ctx is not allowed",
-    "BPF_ST stores into R5 ctx is not allowed",
-    "BPF_ST stores into R6 ctx is not allowed",
-    "BPF_ST stores into R7 ctx is not allowed",
-    "BPF_ST stores into R8 ctx is not allowed",
-    "BPF_ST stores into R9 ctx is not allowed",
-];
-
 /// `*(size *)(dst + off) = imm`.
 pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
@@ -137,7 +123,7 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     env.check_reg_arg(insn.dst, Operand::Src)?;
     let dst_type = env.reg(insn.dst).ty;
     if dst_type.base == Base::Ctx && !env.facts.rules().constants_into_ctx {
-        let text = CONSTANTS_INTO_CTX[usize::from(insn.dst) % CONSTANTS_INTO_CTX.len()];
+        let text = format!("BPF_ST stores into R{} ctx is not allowed", insn.dst).into();
         reject!(EACCES, FlowFault::OtherRule { text });
     }
     check_mem_access(
