@@ -55,11 +55,8 @@ fn joined(note: Option<usize>, idx: usize, is_of_end: bool, program: &Program) -
     let after = source_spot(program, idx).filter(|_| is_order(insn))?;
     let test = only_test(&after.text)?;
     let function = function_of(idx, program);
-    let is_here = |at: &usize| {
-        program.insns[*at].is_conditional_jump()
-            && source_spot(program, *at)
-                .is_some_and(|spot| spot.line == after.line && spot.file == after.file)
-    };
+    let is_here =
+        |at: &usize| program.insns[*at].is_conditional_jump() && is_at(program, *at, &after);
     let mut others: Vec<Insn> = Vec::new();
     // The test itself may have been decided by the compiler.
     let mut has_own = is_of_end && matches!(test, Test::Constant(_));
@@ -81,10 +78,7 @@ fn joined(note: Option<usize>, idx: usize, is_of_end: bool, program: &Program) -
 fn beside(note: usize, idx: usize, program: &Program) -> Option<Joined> {
     let after = source_spot(program, idx).filter(|spot| only_test(&spot.text).is_some())?;
     let function = function_of(idx, program);
-    let is_here = |at: &usize| {
-        source_spot(program, *at)
-            .is_some_and(|spot| spot.line == after.line && spot.file == after.file)
-    };
+    let is_here = |at: &usize| is_at(program, *at, &after);
     let jump = (idx..function.end)
         .take_while(is_here)
         .find(|&at| program.insns.get(at).is_some_and(|insn| insn.is_conditional_jump()))?;
@@ -102,15 +96,17 @@ fn beside(note: usize, idx: usize, program: &Program) -> Option<Joined> {
     })
 }
 
+/// Whether an insn has the line of a place.
+fn is_at(program: &Program, idx: usize, place: &SourceSpot) -> bool {
+    source_spot(program, idx).is_some_and(|spot| spot.line == place.line && spot.file == place.file)
+}
+
 /// The insns of the function that has this one.
 fn function_of(idx: usize, program: &Program) -> Range<usize> {
-    let starts = || program.func_info.iter().map(|row| row.insn_off.index());
-    let start = starts().take_while(|&start| start <= idx).last().unwrap_or(0);
-    start
-        ..starts()
-            .find(|&start| start > idx)
-            .unwrap_or(program.insns.len())
-            .min(program.insns.len())
+    let (len, mut starts) =
+        (program.insns.len(), program.func_info.iter().map(|row| row.insn_off.index()));
+    let end = starts.find(|&start| start > idx).unwrap_or(len);
+    program.function_start(idx)..end.min(len)
 }
 
 /// The next line of the source that has code of a function.
@@ -189,15 +185,19 @@ fn only_test(text: &str) -> Option<Test> {
 
 /// Whether a condition has a call of what may be a macro with tests of its own.
 fn calls_macro(condition: &str) -> bool {
-    let names = condition.match_indices('(').map(|(at, _)| {
-        let before = condition[..at].trim_end();
-        &before[before.trim_end_matches(is_of_name).len()..]
-    });
     let is_macro = |name: &str| {
         let is_upper = name.len() > 1 && !name.chars().any(|c| c.is_ascii_lowercase());
         is_upper || ["min", "max", "clamp"].iter().any(|it| name.starts_with(it))
     };
-    names.into_iter().any(is_macro)
+    called(condition).any(is_macro)
+}
+
+/// The names before the parentheses of a text.
+fn called(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('(').map(|(at, _)| {
+        let before = text[..at].trim_end();
+        &before[before.trim_end_matches(is_of_name).len()..]
+    })
 }
 
 fn is_of_name(c: char) -> bool {
@@ -287,11 +287,8 @@ impl Joined {
 
 /// Whether a line calls a function other than those that only mark a condition.
 fn calls_any(code: &str) -> bool {
-    code.match_indices('(').any(|(at, _)| {
-        let before = code[..at].trim_end();
-        let name = &before[before.trim_end_matches(is_of_name).len()..];
-        !matches!(name, "" | "if" | "while" | "for" | "sizeof" | "likely" | "unlikely")
-    })
+    let marks = ["", "if", "while", "for", "sizeof", "likely", "unlikely"];
+    called(code).any(|name| !marks.contains(&name))
 }
 
 #[cfg(test)]

@@ -3,23 +3,18 @@
 //! Behaviour: libbpf 1.5, asked by `cargo xtask load-diff` with symbols, offsets and insns of real
 //! objects changed. The type of a relocation does not matter, only the insn at its place.
 
-use crate::elf::{Relocation, Symbol, SymbolKind};
+use crate::elf::{Relocation, Symbol};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::loader::LoadClass;
-use crate::sections::{SectionKind, TEXT};
-use skep_insn::code::{BPF_CALL, BPF_JMP};
+use crate::relocate::CALL;
+use crate::sections::SectionKind;
 use skep_insn::{INSN_BYTES, Insn};
 
 /// The first of all sections with insns.
 pub(crate) fn find(image: &Image<'_>) -> Result<()> {
-    let code = || {
-        let sections = image.elf.sections.iter().zip(&image.kinds);
-        sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|(section, _)| section)
-    };
-    // Of several sections, libbpf takes the last.
-    let text = code().rfind(|section| section.name == TEXT).map(|section| section.index);
-    for section in code() {
+    let text = image.text();
+    for section in image.sections_of(SectionKind::Code) {
         for relocation in &section.relocations {
             let offset = relocation.offset;
             check(image, section.index, relocation, text).map_err(|cause| {
@@ -42,7 +37,7 @@ fn check(
     let symbol = image.elf.symbols.get(number).ok_or(format!("symbol {number} does not exist"))?;
     let name = &symbol.name;
     let insn = insn_at(image, section, relocation.offset).ok_or("no insn begins here")?;
-    let calls = insn.code == BPF_JMP | BPF_CALL;
+    let calls = insn.code == CALL;
     if !calls && !insn.is_ld_imm64() {
         let code = insn.code;
         return Err(format!("symbol {name}: an insn with opcode {code:#x} is not relocated"));
@@ -87,8 +82,7 @@ fn check_target(
             image.maps.of_section(of).is_some()
         }
         Some(SectionKind::BtfMaps) => {
-            let addend = if symbol.kind == SymbolKind::Section { i64::from(insn.imm) } else { 0 };
-            image.maps.of_variable(of, symbol.value.wrapping_add_signed(addend)).is_some()
+            image.maps.of_variable(of, symbol.referred(insn.imm)).is_some()
         }
         Some(SectionKind::Code | SectionKind::Other) | None => false,
         // Legacy maps, struct_ops and arenas have reasons of their own.

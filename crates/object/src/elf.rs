@@ -101,6 +101,15 @@ pub(crate) struct Symbol<'a> {
     pub(crate) size_bytes: u64,
 }
 
+impl Symbol<'_> {
+    /// The place in its section that an insn with this `imm` refers to: relative to a section,
+    /// `imm` says where.
+    pub(crate) fn referred(&self, imm: i32) -> u64 {
+        let addend = if self.kind == SymbolKind::Section { i64::from(imm) } else { 0 };
+        self.value.wrapping_add_signed(addend)
+    }
+}
+
 /// A relocation of a section. Its type is not kept: what is done is decided by the insn at its
 /// place, as in libbpf.
 #[derive(Clone, Copy, Debug)]
@@ -199,8 +208,10 @@ impl<'a> Elf<'a> {
             };
             let target = section.sh_info(e) as usize;
             if section.sh_type(e) == elf::SHT_REL && target >= self.sections.len() {
-                return Err(Error::new(format!("section {target} does not exist")))
-                    .context(|| format!("read section {name}: whose relocations it has"));
+                let offset = section.sh_offset(e);
+                let cause = format!("the section {target} that it relocates does not exist");
+                return Err(Error::new(cause))
+                    .context(|| format!("read section {name}, offset {offset:#x}"));
             }
             let mut relocations = Vec::new();
             if let Some((rels, _)) = section.rel(e, bytes).map_err(fail)? {

@@ -7,12 +7,11 @@ use crate::externs::Externs;
 use crate::functions::Functions;
 use crate::maps::Maps;
 use crate::options::OpenOptions;
-use crate::sections::SectionKind;
+use crate::sections::{SectionKind, TEXT};
 use crate::struct_ops::StructOpsLinks;
 use skep_btf::{Btf, LineInfo};
 use skep_insn::INSN_BYTES;
 use skep_program::SourcePlace;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// An object file, read but not yet relocated.
@@ -44,6 +43,20 @@ impl<'a> Image<'a> {
     /// A section known to exist; the null section otherwise.
     pub(crate) fn section(&self, index: usize) -> &Section<'a> {
         &self.elf.sections[if index < self.elf.sections.len() { index } else { 0 }]
+    }
+
+    /// The sections of a kind.
+    pub(crate) fn sections_of(
+        &self,
+        wanted: SectionKind,
+    ) -> impl DoubleEndedIterator<Item = &Section<'a>> {
+        let all = self.elf.sections.iter().zip(&self.kinds);
+        all.filter(move |(_, kind)| **kind == wanted).map(|(section, _)| section)
+    }
+
+    /// The section whose functions are subprogs; of several, libbpf takes the last.
+    pub(crate) fn text(&self) -> Option<usize> {
+        self.sections_of(SectionKind::Code).rfind(|it| it.name == TEXT).map(|it| it.index)
     }
 
     /// The source line of the insn at a byte of a section.
@@ -86,13 +99,7 @@ impl<'a> Image<'a> {
     }
 
     fn place_of(&self, row: &LineInfo) -> Option<SourcePlace> {
-        let btf = self.btf.as_ref()?;
-        Some(SourcePlace {
-            file: btf.try_str(row.file_name_off)?.to_owned(),
-            line: row.line(),
-            column: NonZeroU32::new(row.column()),
-            text: btf.try_str(row.line_off)?.to_owned(),
-        })
+        SourcePlace::of_row(self.btf.as_ref()?, row.file_name_off, row.line_off, row.line_col)
     }
 
     /// Index of the function that starts at a slot of a section.

@@ -153,10 +153,7 @@ fn refuse(text: String) -> Result<()> {
 
 /// `maps` is rejected; other such sections are not read, so nothing may refer to them.
 fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
-    let of_kind = |wanted: SectionKind| {
-        let all = image.elf.sections.iter().zip(&image.kinds);
-        all.filter(move |(_, kind)| **kind == wanted).map(|(section, _)| section)
-    };
+    let of_kind = |wanted: SectionKind| image.sections_of(wanted);
     if of_kind(SectionKind::LegacyMaps).next().is_none() {
         return Ok(());
     }
@@ -247,10 +244,8 @@ fn check_linkage(image: &Image<'_>) -> Result<()> {
 
 /// Called functions are in `.text`; if several sections have that name, in the last one.
 fn check_calls(image: &Image<'_>) -> Result<()> {
-    let sections = image.elf.sections.iter().zip(&image.kinds);
-    let code = || sections.clone().filter(|(_, kind)| **kind == SectionKind::Code);
-    let text = code().rfind(|(section, _)| section.name == TEXT).map(|it| it.0.index);
-    for (section, _) in code() {
+    let text = image.text();
+    for section in image.sections_of(SectionKind::Code) {
         let insns = image.functions.insns.get(section.index).map_or(&[][..], |insns| insns);
         for relocation in &section.relocations {
             let slot = relocation.offset as usize / INSN_BYTES;
@@ -259,7 +254,7 @@ fn check_calls(image: &Image<'_>) -> Result<()> {
             let Some((symbol, of)) = symbol.and_then(|it| Some((it, it.section?))) else {
                 continue;
             };
-            if Some(of) != text && code().any(|(section, _)| section.index == of) {
+            if Some(of) != text && image.kinds.get(of) == Some(&SectionKind::Code) {
                 let (name, of) = (&symbol.name, &image.section(of).name);
                 let text = "libbpf only links functions of the last section .text";
                 return refuse(format!("section {of}: {name} is called, but {text}"));
@@ -312,8 +307,7 @@ fn first_use(
     name: &str,
     is_symbol: impl Fn(usize) -> bool,
 ) -> Option<SourcePlace> {
-    let sections = image.elf.sections.iter().zip(&image.kinds);
-    let code = sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|it| it.0);
+    let code = image.sections_of(SectionKind::Code);
     code.flat_map(|section| section.relocations.iter().map(|at| (section.index, at)))
         .filter(|(_, at)| is_symbol(at.symbol))
         .find_map(|(section, at)| {

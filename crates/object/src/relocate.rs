@@ -4,7 +4,7 @@
 //! 1. `Relocated::calls` is sorted by slot; each entry is an insn with a relative offset to a
 //!    subprog, to be set when the subprog has a position.
 
-use crate::elf::{Relocation, Symbol, SymbolKind};
+use crate::elf::{Relocation, Symbol};
 use crate::error::{Context, Error, Result};
 use crate::ext_info::within;
 use crate::externs::Value;
@@ -26,7 +26,8 @@ const POISON_LDIMM64_MAP_BASE: i32 = 2_001_000_000;
 /// Maximum number of insns of all functions, or of all programs, together: more indicate a hostile
 /// file.
 pub(crate) const INSNS_MAX: usize = 16 << 20;
-const CALL: u8 = BPF_JMP | BPF_CALL;
+/// A call of any kind.
+pub(crate) const CALL: u8 = BPF_JMP | BPF_CALL;
 
 /// A function whose insns are final except for offsets to its subprogs.
 pub(crate) struct Relocated {
@@ -238,8 +239,7 @@ impl One<'_, '_> {
     ) -> Result<()> {
         let slot = self.slot;
         let pair = self.pair(out)?;
-        let addend = if symbol.kind == SymbolKind::Section { i64::from(pair[0].imm) } else { 0 };
-        let target = (symbol.value as i64 + addend) / INSN_BYTES as i64;
+        let target = symbol.referred(pair[0].imm) as i64 / INSN_BYTES as i64;
         pair[0].src = BPF_PSEUDO_FUNC;
         pair[1].imm = 0;
         let target = usize::try_from(target).unwrap_or(usize::MAX);
@@ -248,9 +248,7 @@ impl One<'_, '_> {
     }
 
     fn map(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
-        let imm = self.pair(out)?[0].imm;
-        let addend = if symbol.kind == SymbolKind::Section { i64::from(imm) } else { 0 };
-        let offset = symbol.value.wrapping_add_signed(addend);
+        let offset = symbol.referred(self.pair(out)?[0].imm);
         let missing = || Error::new(format!("no map is defined at offset {offset:#x}"));
         let map = self.image.maps.of_variable(section, offset).ok_or_else(missing)?;
         if self.poison_missing_map(out, map)? {

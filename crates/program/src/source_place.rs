@@ -1,6 +1,7 @@
 //! Source lines of insns, from line info and BTF.
 
 use crate::Program;
+use skep_btf::Btf;
 use std::num::NonZeroU32;
 
 /// A line of the program's source, as the line info of the object gives it.
@@ -16,22 +17,39 @@ pub struct SourcePlace {
     pub text: String,
 }
 
+impl SourcePlace {
+    /// The place that a row of line info gives by offsets into the strings of `btf`.
+    pub fn of_row(
+        btf: &Btf,
+        file_name_off: u32,
+        line_off: u32,
+        line_col: u32,
+    ) -> Option<SourcePlace> {
+        let (line, column) = (line_col >> 10, line_col & 0x3ff);
+        Some(SourcePlace {
+            file: btf.try_str(file_name_off)?.to_owned(),
+            line,
+            column: NonZeroU32::new(column),
+            text: btf.try_str(line_off)?.to_owned(),
+        })
+    }
+}
+
 impl Program {
+    /// The first insn of the function that has this one.
+    pub fn function_start(&self, idx: usize) -> usize {
+        let starts = self.func_info.iter().map(|row| row.insn_off.index());
+        starts.take_while(|&start| start <= idx).last().unwrap_or(0)
+    }
+
     /// The source line of an insn; `None` without line info. An insn that belongs to several lines
     /// has line 0: then it is that of the last insn before it with a line.
     pub fn source_place(&self, idx: usize) -> Option<SourcePlace> {
         let after = self.line_info.partition_point(|row| row.insn_off.index() <= idx);
         let rows = self.line_info.get(..after)?;
-        let starts = self.func_info.iter().map(|row| row.insn_off.index());
-        let start = starts.take_while(|&start| start <= idx).last().unwrap_or(0);
+        let start = self.function_start(idx);
         let of_function = rows.iter().rev().take_while(|row| row.insn_off.index() >= start);
         let row = of_function.into_iter().find(|row| row.line() > 0).or(rows.last())?;
-        let btf = self.btf.as_ref()?;
-        Some(SourcePlace {
-            file: btf.try_str(row.file_name_off)?.to_owned(),
-            line: row.line(),
-            column: NonZeroU32::new(row.col()),
-            text: btf.try_str(row.line_off)?.to_owned(),
-        })
+        SourcePlace::of_row(self.btf.as_ref()?, row.file_name_off, row.line_off, row.line_col)
     }
 }
