@@ -36,7 +36,7 @@ const FIRST: [&str; KINDS.len()] = [
 ];
 
 /// Programs known to be slow.
-const TUNED: [(&str, Kind); 33] = [
+const TUNED: [(&str, Kind); 36] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
     ("hashes", kind!("bloom")),
@@ -70,10 +70,13 @@ const TUNED: [(&str, Kind); 33] = [
     ("hashes", kind!("oaat")),
     ("tables", kind!("events")),
     ("searches", kind!("interpolate")),
+    ("compression", kind!("huffman")),
+    ("hashes", kind!("fletcher")),
+    ("tables", kind!("dtw")),
 ];
 
 /// Held-out programs.
-const HELD: [(&str, Kind); 52] = [
+const HELD: [(&str, Kind); 55] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
     ("parsers", kind!("csv")),
@@ -126,6 +129,9 @@ const HELD: [(&str, Kind); 52] = [
     ("numerics", kind!("quantile")),
     ("bits", kind!("life")),
     ("bits", kind!("hamming")),
+    ("tables", kind!("unionfind")),
+    ("sorting", kind!("pqueue")),
+    ("tables", kind!("lis")),
 ];
 
 /// All programs: the first, those for tuning, those held out.
