@@ -66,8 +66,6 @@ pub struct CpuFeatures {
     pub bmi2: bool,
     /// `movbe`.
     pub movbe: bool,
-    /// AVX: processors that have it store an aligned 16-byte block atomically.
-    pub avx: bool,
 }
 
 impl CpuFeatures {
@@ -77,7 +75,6 @@ impl CpuFeatures {
         return CpuFeatures {
             bmi2: std::arch::is_x86_feature_detected!("bmi2"),
             movbe: std::arch::is_x86_feature_detected!("movbe"),
-            avx: std::arch::is_x86_feature_detected!("avx"),
         };
         #[cfg(not(target_arch = "x86_64"))]
         CpuFeatures::default()
@@ -85,8 +82,7 @@ impl CpuFeatures {
 
     /// The features that both have.
     pub fn and(self, other: CpuFeatures) -> CpuFeatures {
-        let (bmi2, movbe) = (self.bmi2 && other.bmi2, self.movbe && other.movbe);
-        CpuFeatures { bmi2, movbe, avx: self.avx && other.avx }
+        CpuFeatures { bmi2: self.bmi2 && other.bmi2, movbe: self.movbe && other.movbe }
     }
 }
 

@@ -13,7 +13,7 @@
 
 mod model;
 
-use super::fills::BLOCK;
+use super::fills::WORD;
 use super::unroll::Loop;
 use crate::flow::Flow;
 use crate::op::Op;
@@ -73,23 +73,23 @@ impl Before {
     }
 }
 
-/// Whether the shared accesses are the same, one by one, except for blocks of zeros stored at once.
+/// Whether the shared accesses are the same, one by one, except for words of zeros stored at once.
 fn is_same(before: &[Event], after: &[Event]) -> bool {
     let mut before = before.iter();
     let same = after.iter().all(|now| match *now {
-        Event::Store { bytes: BLOCK, at, value: 0 } => is_block(&mut before, at),
+        Event::Store { bytes: WORD, at, value: 0 } => is_word(&mut before, at),
         _ => before.next() == Some(now),
     });
     same && before.next().is_none()
 }
 
-/// Takes the stores of zeros that together form a block.
-fn is_block<'a>(before: &mut impl Iterator<Item = &'a Event>, start: u64) -> bool {
+/// Takes the stores of zeros that together form a word.
+fn is_word<'a>(before: &mut impl Iterator<Item = &'a Event>, start: u64) -> bool {
     let mut covered = 0_u32;
-    while covered != u32::from(u16::MAX) {
+    while covered != u32::from(u8::MAX) {
         let Some(Event::Store { bytes, at, value: 0 }) = before.next() else { return false };
         let from = at.wrapping_sub(start);
-        if from.saturating_add(u64::from(*bytes)) > u64::from(BLOCK) {
+        if from.saturating_add(u64::from(*bytes)) > u64::from(WORD) {
             return false;
         }
         let mask = ((1 << bytes) - 1) << from;
@@ -235,32 +235,34 @@ mod tests {
     }
 
     #[test]
-    fn zeros_of_a_block_may_be_stored_at_once() {
+    fn zeros_of_a_word_may_be_stored_at_once() {
         let zeros = |size, disp, value| {
             let addr = at(disp, Space::Shared);
             Op::Store { size, big: false, addr, src: Src::Imm(value) }
         };
-        let addr = at(16, Space::Shared);
-        let fill = Op::Fill { addr, bytes: 16, zeroed: false };
-        let (nop, low, high) = (Op::Nop, zeros(Size::B8, 16, 0), zeros(Size::B8, 24, 0));
-        assert!(!is_refused(&[low, high], &[nop, fill]));
-        assert!(!is_refused(&[high, low], &[nop, fill]));
+        let word = zeros(Size::B8, 16, 0);
+        let (nop, low, high) = (Op::Nop, zeros(Size::B4, 16, 0), zeros(Size::B4, 20, 0));
+        assert!(!is_refused(&[low, high], &[nop, word]));
+        assert!(!is_refused(&[high, low], &[nop, word]));
+        assert!(!is_refused(&[word, low, high], &[word, nop, word]));
         let other = load(Size::B8, Reg::R2, at(0, Space::Shared));
         for before in [
             vec![low, nop],
             vec![low, low],
-            vec![low, zeros(Size::B8, 24, 1)],
-            vec![low, zeros(Size::B8, 32, 0)],
+            vec![low, zeros(Size::B4, 20, 1)],
             vec![low, zeros(Size::B4, 24, 0)],
+            vec![low, zeros(Size::B2, 20, 0)],
             vec![low, other, high],
-            vec![zeros(Size::B8, 24, 0), zeros(Size::B8, 20, 0)],
+            vec![word, word],
+            vec![word, low],
+            vec![zeros(Size::B4, 20, 0), zeros(Size::B4, 18, 0)],
         ] {
             let mut after = vec![nop; before.len() - 1];
-            after.push(fill);
+            after.push(word);
             assert!(is_refused(&before, &after), "{before:?}");
         }
         // Bytes stored in between are preserved.
         let one = zeros(Size::B8, 64, 1);
-        assert!(is_refused(&[low, one, high], &[nop, one, fill]));
+        assert!(is_refused(&[low, one, high], &[nop, one, word]));
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn run(
         flow.find_live(ops);
     }
     if passes.fills {
-        fills::run(ops, flow, tuning.cpu.avx);
+        fills::run(ops, flow);
     }
     meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")
 }

@@ -106,8 +106,7 @@ fn tuning(random: &mut Random) -> Tuning {
     }
     tuning.sites = !random.one_in(4);
     if random.one_in(2) {
-        tuning.cpu =
-            CpuFeatures { bmi2: random.one_in(2), movbe: random.one_in(2), avx: random.one_in(2) };
+        tuning.cpu = CpuFeatures { bmi2: random.one_in(2), movbe: random.one_in(2) };
     }
     let off = [0, 2, 16][random.below(3)];
     for name in Passes::NAMES {
