@@ -188,6 +188,14 @@ impl Flow {
         self.held.iter().filter(move |held| held.func == func)
     }
 
+    /// Registers that are live before op `at`.
+    pub(crate) fn live_in(&self, ops: &[Op], at: usize) -> RegSet {
+        match (ops.get(at), self.live_out.get(at)) {
+            (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),
+            _ => RegSet::NONE,
+        }
+    }
+
     /// Whether `reg` is not read after op `at`.
     pub(crate) fn is_dead_after(&self, at: usize, reg: Reg) -> bool {
         !self.live_out[at].has(reg)

@@ -219,6 +219,22 @@ impl Cond {
             NotSet => Set,
         }
     }
+
+    /// `b cond a` for `a cond b`.
+    pub(crate) fn turned(self) -> Cond {
+        use Cond::*;
+        match self {
+            Gt => Lt,
+            Ge => Le,
+            Lt => Gt,
+            Le => Ge,
+            SGt => SLt,
+            SGe => SLe,
+            SLt => SGt,
+            SLe => SGe,
+            same => same,
+        }
+    }
 }
 
 /// A comparison.

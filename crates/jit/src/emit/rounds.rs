@@ -4,7 +4,7 @@ use super::Emit;
 use crate::Error;
 use crate::asm::Label;
 use crate::coverage::Place;
-use crate::op::{Op, RegSet, Test};
+use crate::op::{Op, Test};
 use crate::opt::unroll::Loop;
 
 /// An exit from a copy.
@@ -57,7 +57,7 @@ impl Emit<'_> {
                 self.flags = None;
             }
         }
-        let live = self.live_in(looped.rounds.latch + 1);
+        let live = self.unit.flow.live_in(self.unit.ops, looped.rounds.latch + 1);
         for op in looped.repairs(looped.rounds.latch, looped.rounds.times - 1, live) {
             self.op(op)?;
         }
@@ -71,7 +71,7 @@ impl Emit<'_> {
         self.spans.push((self.asm.here(), at as u32));
         let (front, op) = looped.in_round((at, op), round);
         let Op::Br { to, .. } = op else { return self.written(op) };
-        let repairs = looped.repairs(at, round, self.live_in(to as usize));
+        let repairs = looped.repairs(at, round, self.unit.flow.live_in(self.unit.ops, to as usize));
         let target = self.target(to);
         let passed = self.passed(looped, at, round);
         let label = match repairs.is_empty() && passed.is_empty() {
@@ -111,13 +111,5 @@ impl Emit<'_> {
         }
         self.flags = None;
         Ok(())
-    }
-
-    /// Registers that are read at op `at` or later.
-    fn live_in(&self, at: usize) -> RegSet {
-        match (self.unit.ops.get(at), self.unit.flow.live_out.get(at)) {
-            (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),
-            _ => RegSet::NONE,
-        }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::asm::Width;
 use crate::flow::Flow;
-use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Space, Src};
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Space, Src, Test};
 
 /// Maximum distance to the load, in ops.
 const WINDOW: usize = 6;
@@ -22,7 +22,11 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
                 folded
             }
             Op::Br { test, .. } if test.b != Src::Reg(test.a) => match test.b {
-                Src::Reg(b) => operand(ops, flow, (at, b, test.width)),
+                Src::Reg(b) => operand(ops, flow, (at, b, test.width)).or_else(|| {
+                    let folded = operand(ops, flow, (at, test.a, test.width))?;
+                    ops[at] = turned(ops[at])?;
+                    Some(folded)
+                }),
                 _ => None,
             },
             Op::Store { .. } => {
@@ -42,6 +46,13 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
         }
     }
     changed
+}
+
+/// The test with its registers the other way round.
+fn turned(op: Op) -> Option<Op> {
+    let Op::Br { test: Test { cond, width, a, b: Src::Reg(b) }, to } = op else { return None };
+    let test = Test { cond: cond.turned(), width, a: b, b: Src::Reg(a) };
+    (b != Reg::FP).then_some(Op::Br { test, to })
 }
 
 fn size_of(width: Width) -> Size {

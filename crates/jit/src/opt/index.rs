@@ -102,7 +102,9 @@ fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Form)) -> Option
         if op.defs().has(reg) || !flow.live_out[next].has(reg) {
             return Some(reads);
         }
-        if op.is_end() || op.target().is_some() {
+        // A jump is passed if nothing reads the address where it goes.
+        let needed = op.target().is_some_and(|to| flow.live_in(ops, to as usize).has(reg));
+        if op.is_end() || needed {
             return None;
         }
     }
@@ -117,6 +119,14 @@ fn rewritten(op: &Op, reg: Reg, made: Form) -> Option<Op> {
     {
         let addr = Addr::sum(dst, Some((of, by)), 0);
         let fits = width == Width::W64 && src == reg && dst != reg;
+        return fits.then_some(Op::Lea { width, dst, addr });
+    }
+    if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Form::Sum(sum)) =
+        (*op, made)
+    {
+        let addr = Addr::sum(sum.base, Some((src, 0)), 0);
+        let two = sum.index.is_none() && sum.disp == 0 && src != Reg::FP;
+        let fits = width == Width::W64 && dst == reg && src != reg && two;
         return fits.then_some(Op::Lea { width, dst, addr });
     }
     let mut better = *op;

@@ -339,26 +339,10 @@ fn meets(state: &mut State, test: Test) -> bool {
     }
     let mut possible = bounds(test.cond, a, b).is_none_or(|to| state.confine(test.a, to));
     if let Src::Reg(reg) = test.b {
-        let to = bounds(turned(test.cond), b, a);
+        let to = bounds(test.cond.turned(), b, a);
         possible &= to.is_none_or(|to| state.confine(reg, to));
     }
     possible
-}
-
-/// `b cond a` for `a cond b`.
-fn turned(cond: Cond) -> Cond {
-    use Cond::*;
-    match cond {
-        Gt => Lt,
-        Ge => Le,
-        Lt => Gt,
-        Le => Ge,
-        SGt => SLt,
-        SGe => SLe,
-        SLt => SGt,
-        SLe => SGe,
-        same => same,
-    }
 }
 
 /// The range of `a` if `a cond b`.
