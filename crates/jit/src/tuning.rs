@@ -146,6 +146,8 @@ passes! {
     slots,
     /// Addresses of global variables that loops need in spare registers.
     bases,
+    /// Results are computed in the registers that they are copied to.
+    joins,
     /// Sums and shifts in place in the addresses that alone read them.
     index,
     /// Reassociates sums so that the latest operand comes last.

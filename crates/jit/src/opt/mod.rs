@@ -24,6 +24,7 @@ mod fold;
 mod guards;
 pub(crate) mod heads;
 mod index;
+mod joins;
 pub(crate) mod latches;
 pub(crate) mod layout;
 pub(crate) mod lookup;
@@ -32,6 +33,7 @@ mod movbe;
 mod paths;
 pub(crate) mod products;
 mod ranges;
+mod renames;
 mod rotate;
 mod signs;
 mod slots;
@@ -86,6 +88,9 @@ pub(crate) fn run(
         values_and_dead(ops, flow, (linkage, tuning));
     }
     if passes.signs && signs::run(ops, flow) {
+        flow.find_live(ops);
+    }
+    if passes.joins && joins::run(ops, flow) {
         flow.find_live(ops);
     }
     if passes.index {

@@ -196,6 +196,112 @@ pub(crate) const EXAMPLES: &[Example] = &[
              add rsp,200h\n\
              ret\n",
     },
+    // A shifted index of a sum that is read as a number.
+    Example {
+        pass: "index",
+        program: "r3 <<= 2\n\
+             r0 = r1\n\
+             r0 += r3\n\
+             exit",
+        with: "lea rax,[rdi+rdx*4]\n\
+             ret\n",
+        without: "shl rdx,2\n\
+             mov rax,rdi\n\
+             add rax,rdx\n\
+             ret\n",
+    },
+    // A jump does not end the use of an address, if it is dead where that goes.
+    Example {
+        pass: "index",
+        program: "r0 = 0\n\
+             r1 += r2\n\
+             r3 = *(u8 *)(r1 +0)\n\
+             if r3 == 0 goto out\n\
+             r0 = *(u8 *)(r1 +1)\n\
+             out:\n\
+             exit",
+        with: "xor eax,eax\n\
+             movzx edx,byte ptr [rdi+rsi]\n\
+             test rdx,rdx\n\
+             je short 0000000000000010h\n\
+             movzx eax,byte ptr [rdi+rsi+1]\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             add rdi,rsi\n\
+             movzx edx,byte ptr [rdi]\n\
+             test rdx,rdx\n\
+             je short 0000000000000011h\n\
+             movzx eax,byte ptr [rdi+1]\n\
+             ret\n",
+    },
+    Example {
+        pass: "joins",
+        program: "r0 = *(u64 *)(r1 +0)\n\
+             r2 = *(u64 *)(r1 +8)\n\
+             r2 += r0\n\
+             r0 = r2\n\
+             exit",
+        with: "mov rax,[rdi]\n\
+             mov rsi,[rdi+8]\n\
+             add rax,rsi\n\
+             ret\n",
+        without: "mov rax,[rdi]\n\
+             mov rsi,[rdi+8]\n\
+             add rsi,rax\n\
+             mov rax,rsi\n\
+             ret\n",
+    },
+    // A difference is not turned round; a result of several steps is computed in its place.
+    Example {
+        pass: "joins",
+        program: "r0 = *(u64 *)(r1 +0)\n\
+             r2 = *(u64 *)(r1 +8)\n\
+             r2 -= r0\n\
+             r0 = r2\n\
+             w3 = w0\n\
+             w3 += 7\n\
+             w3 ^= w4\n\
+             r0 = r3\n\
+             exit",
+        with: "mov rax,[rdi]\n\
+             mov rsi,[rdi+8]\n\
+             sub rsi,rax\n\
+             mov rax,rsi\n\
+             mov eax,eax\n\
+             add eax,7\n\
+             xor eax,ecx\n\
+             ret\n",
+        without: "mov rax,[rdi]\n\
+             mov rsi,[rdi+8]\n\
+             sub rsi,rax\n\
+             mov rax,rsi\n\
+             mov edx,eax\n\
+             add edx,7\n\
+             xor edx,ecx\n\
+             mov rax,rdx\n\
+             ret\n",
+    },
+    // The loaded value is the first operand of the comparison.
+    Example {
+        pass: "fold",
+        program: "r0 = 1\n\
+             r2 = *(u64 *)(r1 +0)\n\
+             if r2 > r3 goto out\n\
+             r0 = 0\n\
+             out:\n\
+             exit",
+        with: "mov eax,1\n\
+             cmp rdx,[rdi]\n\
+             jb short 000000000000000Ch\n\
+             xor eax,eax\n\
+             ret\n",
+        without: "mov eax,1\n\
+             mov rsi,[rdi]\n\
+             cmp rsi,rdx\n\
+             ja short 000000000000000Fh\n\
+             xor eax,eax\n\
+             ret\n",
+    },
     Example {
         pass: "lea",
         program: "r0 = r1\n\

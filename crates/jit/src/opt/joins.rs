@@ -1,0 +1,65 @@
+//! A result that is copied to another register and dead after that is computed there: `x = a + b;
+//! y = x` becomes `y = a + b`, and `x += y; y = x` becomes `y += x`. Compilers for BPF copy such
+//! results at the end of a loop; a copy on its own also keeps a load from becoming an operand.
+//!
+//! # Invariants
+//! 1. Within a block. No op moves, and memory is accessed as before: only registers change.
+
+use super::renames::{redirected, renamed};
+use crate::asm::Width;
+use crate::flow::Flow;
+use crate::op::{AluOp, Op, Reg, Src};
+
+/// Maximum distance to the copy, in ops.
+const WINDOW: usize = 12;
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+    let mut changed = false;
+    for at in 0..ops.len() {
+        let Op::Mov { width: Width::W64, dst: to, src: Src::Reg(from) } = ops[at] else { continue };
+        let named = [to, from].contains(&Reg::FP) || to == from;
+        if named || !flow.is_dead_after(at, from) {
+            continue;
+        }
+        let Some((start, first)) = start(ops, flow, (at, from, to)) else { continue };
+        ops[start] = first;
+        ops[start + 1..at].iter_mut().for_each(|op| {
+            *op = renamed(*op, from, to).unwrap_or(*op);
+        });
+        ops[at] = Op::Nop;
+        changed = true;
+    }
+    changed
+}
+
+/// The op from which on `to` can be used for `from`, up to the copy at `at`, and what it becomes.
+fn start(ops: &[Op], flow: &Flow, (at, from, to): (usize, Reg, Reg)) -> Option<(usize, Op)> {
+    for back in (at.saturating_sub(WINDOW)..at).rev() {
+        if flow.is_target[back + 1] {
+            return None;
+        }
+        let op = ops[back];
+        if let Some(first) = begins(op, from, to) {
+            return Some((back, first));
+        }
+        // A division uses registers of its own (`emit::div`).
+        let divides = matches!(op, Op::Div { .. });
+        let ends = op.is_end() || op.target().is_some() || op.is_call() || divides;
+        if ends || op.uses().or(op.defs()).has(to) || renamed(op, from, to).is_none() {
+            return None;
+        }
+    }
+    None
+}
+
+/// An op that makes `from`, with its result in `to` instead.
+fn begins(op: Op, from: Reg, to: Reg) -> Option<Op> {
+    match op {
+        Op::Alu { op, width, dst, src } if dst == from && src == Src::Reg(to) => {
+            let turned = Op::Alu { op, width, dst: to, src: Src::Reg(from) };
+            (op != AluOp::Sub).then_some(turned)
+        }
+        op => redirected(op, from, to),
+    }
+}
