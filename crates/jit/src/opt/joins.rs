@@ -13,6 +13,14 @@ use crate::op::{AluOp, Op, Reg, Src};
 /// Maximum distance to the copy, in ops.
 const WINDOW: usize = 12;
 
+/// A copy of a register that is dead after it.
+#[derive(Clone, Copy)]
+struct Joined {
+    at: usize,
+    from: Reg,
+    to: Reg,
+}
+
 /// Whether something changed.
 pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
@@ -22,7 +30,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
         if named || !flow.is_dead_after(at, from) {
             continue;
         }
-        let Some((start, first)) = start(ops, flow, (at, from, to)) else { continue };
+        let Some((start, first)) = start(ops, flow, Joined { at, from, to }) else { continue };
         ops[start] = first;
         ops[start + 1..at].iter_mut().for_each(|op| {
             *op = renamed(*op, from, to).unwrap_or(*op);
@@ -33,8 +41,9 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     changed
 }
 
-/// The op from which on `to` can be used for `from`, up to the copy at `at`, and what it becomes.
-fn start(ops: &[Op], flow: &Flow, (at, from, to): (usize, Reg, Reg)) -> Option<(usize, Op)> {
+/// The op from which on its register `to` can be used for `from`, and what it becomes.
+fn start(ops: &[Op], flow: &Flow, joined: Joined) -> Option<(usize, Op)> {
+    let Joined { at, from, to } = joined;
     for back in (at.saturating_sub(WINDOW)..at).rev() {
         if flow.is_target[back + 1] {
             return None;
