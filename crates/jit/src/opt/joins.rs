@@ -8,7 +8,7 @@
 use super::renames::{redirected, renamed};
 use crate::asm::Width;
 use crate::flow::Flow;
-use crate::op::{AluOp, Op, Reg, Src};
+use crate::op::{AluOp, Op, Reg, RegSet, Src};
 
 /// Maximum distance to the copy, in ops.
 const WINDOW: usize = 12;
@@ -21,9 +21,8 @@ struct Joined {
     to: Reg,
 }
 
-/// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
-    let mut changed = false;
+/// Keeps liveness up to date.
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     for at in 0..ops.len() {
         let Op::Mov { width: Width::W64, dst: to, src: Src::Reg(from) } = ops[at] else { continue };
         let named = [to, from].contains(&Reg::FP) || to == from;
@@ -36,9 +35,10 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
             *op = renamed(*op, from, to).unwrap_or(*op);
         });
         ops[at] = Op::Nop;
-        changed = true;
+        for live in &mut flow.live_out[start..at] {
+            *live = live.minus(RegSet::of(&[from])).with(to);
+        }
     }
-    changed
 }
 
 /// The op from which on its register `to` can be used for `from`, and what it becomes.

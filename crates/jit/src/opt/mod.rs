@@ -90,8 +90,8 @@ pub(crate) fn run(
     if passes.signs && signs::run(ops, flow) {
         flow.find_live(ops);
     }
-    if passes.joins && joins::run(ops, flow) {
-        flow.find_live(ops);
+    if passes.joins {
+        joins::run(ops, flow);
     }
     if passes.index {
         index::run(ops, flow);
