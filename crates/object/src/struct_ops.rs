@@ -10,6 +10,7 @@ use crate::externs::essential;
 use crate::functions::Functions;
 use crate::loader::LoadClass;
 use crate::maps::{MapSource, Maps, Origin};
+use crate::sec_def::{self, TargetKind};
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
@@ -66,7 +67,8 @@ pub(crate) fn read(
             let place =
                 || format!("section {}, offset {offset:#x}: struct_ops map {name}", section.name);
             let (def, refused) = one.read(var, &mut found.links).context(place)?;
-            if let (Some(refused), true) = (refused, def.autocreate) {
+            let matters = |it: &Error| def.autocreate || it.class() == Some(LoadClass::Open);
+            if let Some(refused) = refused.filter(matters) {
                 found.refused.get_or_insert(refused.context(place()));
             }
             maps.push(def, Origin::Variable(section.index, offset));
@@ -148,6 +150,9 @@ impl One<'_, '_, '_> {
         let end = start.saturating_add(size as usize);
         let data = self.section.data.get(start..end).unwrap_or(&[]);
         let program = self.program_at(at)?;
+        if let Some((function, program)) = program {
+            self.check_program(member, (function, program))?;
+        }
         let name = member.name();
         let target = kernel.and_then(|k| {
             let mut members = k.btf.ty(k.id).members().enumerate();
@@ -180,6 +185,25 @@ impl One<'_, '_, '_> {
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;
         if let Some(room) = def.contents.get_mut(to..to.saturating_add(data.len())) {
             room.copy_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// libbpf sets pointers to functions only, and to programs of sections for that.
+    fn check_program(&self, member: &Member<'_>, (function, program): (usize, &str)) -> Result<()> {
+        let pointer = self.btf.skip_modifiers(member.ty);
+        let target = self.btf.skip_modifiers(pointer.target_id());
+        if pointer.kind() != Kind::Ptr || target.kind() != Kind::FuncProto {
+            let text = format!("it is set to {program}, but is no pointer to a function");
+            return Err(Error::load(LoadClass::Open, text));
+        }
+        let of = self.functions.list.get(function);
+        let section = of.and_then(|it| self.source.elf.sections.get(it.section));
+        let section = section.map_or("", |it| &*it.name);
+        let def = sec_def::find(section.strip_prefix('?').unwrap_or(section));
+        if def.is_none_or(|def| def.target_kind != TargetKind::StructOps) {
+            let text = format!("{program} is of section {section}, which is not of struct_ops");
+            return Err(Error::load(LoadClass::Open, text));
         }
         Ok(())
     }
