@@ -27,6 +27,9 @@ fn is_section(name: &str) -> bool {
 
 /// Why the kernel does not load the object's BTF; `None` if it does.
 pub fn refused_by_kernel(btf: &Btf) -> Option<Error> {
+    if btf.is_empty() {
+        return Some(Error::new("it has no types"));
+    }
     let named = btf.iter().find_map(|ty| {
         let name = invalid_name(ty)?;
         let of = ty.kind().name();

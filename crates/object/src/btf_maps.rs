@@ -16,6 +16,8 @@ use skep_btf::{Btf, Kind, Member, Type, TypeId, VarLinkage};
 use skep_program::{MapDef, MapSlot, Pinning, SlotTarget};
 use skep_uapi::{MapFlags, MapType};
 
+/// Size of a value that is a map or a program.
+const SLOT_BYTES: u32 = 4;
 /// Bytes of a slot of `values`.
 const POINTER_BYTES: u64 = 8;
 
@@ -43,6 +45,10 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
         let offset = u64::from(offset.map_or(secvar.offset, |offset| offset as u32));
         if offset + u64::from(secvar.size) > section.size_bytes {
             let text = format!("map {name}: it ends beyond section {}", section.name);
+            maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        }
+        if btf.skip_modifiers(var.target_id()).stated_size().is_some_and(|it| it > secvar.size) {
+            let text = format!("map {name}: its definition is larger than the variable");
             maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
         let unknown = &mut maps.refused;
@@ -89,7 +95,9 @@ fn read_def(
         let attribute = member.name();
         if attribute == "values" {
             let inner = read_inner(btf, &member, (&mut map, name, outer), unknown);
-            inner.context(|| format!("attribute {attribute}"))?;
+            inner
+                .and_then(|()| set_size(&mut stated.value, SLOT_BYTES))
+                .context(|| format!("attribute {attribute}"))?;
             continue;
         }
         let known = read_attribute(btf, &member, &mut map, &mut stated)
@@ -98,6 +106,10 @@ fn read_def(
             let text = format!("map {name}: libbpf knows no attribute '{attribute}'");
             unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
+    }
+    if let Some(number) = stated.unknown_pinning {
+        let text = format!("map {name}: libbpf does not support pinning {number}");
+        unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
     }
     match stated.unknown_type {
         Some(number) => {
@@ -110,12 +122,14 @@ fn read_def(
     Ok(map)
 }
 
-/// Key and value sizes as stated, to compare with the types'; a number that is no map type.
+/// Key and value sizes as stated, to compare with the types'; numbers that are no map type and
+/// no pinning.
 #[derive(Default)]
 struct Stated {
     key: Option<u32>,
     value: Option<u32>,
     unknown_type: Option<u32>,
+    unknown_pinning: Option<u32>,
 }
 
 /// Reads an attribute; `false` if it is unknown.
@@ -142,6 +156,9 @@ fn read_attribute(
                 1 => Pinning::ByName,
                 other => Pinning::Other(other),
             };
+            if let Pinning::Other(other) = map.pinning {
+                stated.unknown_pinning = Some(other);
+            }
         }
         "key_size" => map.key_size = set_size(&mut stated.key, int(btf, member)?)?,
         "value_size" => map.value_size = set_size(&mut stated.value, int(btf, member)?)?,
@@ -213,7 +230,7 @@ fn read_inner(
     if element.kind() != Kind::Ptr {
         return Err(Error::new("expected an array of pointers"));
     }
-    map.value_size = 4;
+    map.value_size = SLOT_BYTES;
     let target = btf.skip_modifiers(element.target_id());
     match target.kind() {
         Kind::Struct => {

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
 use skep_insn::INSN_BYTES;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Records of one section.
@@ -14,45 +15,49 @@ pub(crate) struct SectionInfo {
     pub(crate) core_relos: Vec<CoreRelo>,
 }
 
-/// Records in the order of the file, which libbpf keeps, and ordered by insn.
+/// Records ordered by insn; and in the order of the file, which libbpf keeps.
 pub(crate) struct Records<T> {
     pub(crate) sorted: Vec<T>,
-    /// Empty if they are ordered.
-    in_file: Vec<T>,
-    /// Places in `in_file` of the sorted ones.
+    /// The place in the file of each, unless they are ordered there.
     places: Vec<u32>,
+    /// For each place in the file, the last insn up to there.
+    last: Vec<u32>,
 }
 
 impl<T> Default for Records<T> {
     fn default() -> Self {
-        Records { sorted: Vec::new(), in_file: Vec::new(), places: Vec::new() }
+        Records { sorted: Vec::new(), places: Vec::new(), last: Vec::new() }
     }
 }
 
 impl<T: Copy> Records<T> {
     fn new(records: Vec<T>, offset: fn(&T) -> u32) -> Records<T> {
         if records.is_sorted_by_key(offset) {
-            return Records { sorted: records, in_file: Vec::new(), places: Vec::new() };
+            return Records { sorted: records, ..Records::default() };
         }
         let mut places: Vec<u32> = (0..records.len() as u32).collect();
         places.sort_by_key(|&at| offset(&records[at as usize]));
         let sorted = places.iter().map(|&at| records[at as usize]).collect();
-        Records { sorted, in_file: records, places }
+        let mut most = 0;
+        let last = records.iter().map(|record| {
+            most = offset(record).max(most);
+            most
+        });
+        Records { sorted, places, last: last.collect() }
     }
 
-    /// The records that libbpf finds for a range of slots: from the first in the file that is of
-    /// the range to the next that is not.
-    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> &[T] {
+    /// The records that libbpf finds for a range of slots, in the order of the file: those before
+    /// the first that is behind the range.
+    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> Cow<'_, [T]> {
         let (start, end) = range(&self.sorted, slots, offset);
-        if self.in_file.is_empty() {
-            return self.sorted.get(start..end).unwrap_or(&[]);
+        if self.places.is_empty() {
+            return Cow::Borrowed(self.sorted.get(start..end).unwrap_or(&[]));
         }
-        let places = self.places.get(start..end).unwrap_or(&[]);
-        let Some(first) = places.iter().min() else { return &[] };
-        let from = self.in_file.get(*first as usize..).unwrap_or(&[]);
-        let bytes = slots.start * INSN_BYTES..slots.end * INSN_BYTES;
-        let outside = from.iter().position(|record| !bytes.contains(&(offset(record) as usize)));
-        from.get(..outside.unwrap_or(from.len())).unwrap_or(&[])
+        let stop = self.last.partition_point(|&at| (at as usize) < slots.end * INSN_BYTES);
+        let found = start..end.max(start);
+        let mut found: Vec<usize> = found.filter(|&n| (self.places[n] as usize) < stop).collect();
+        found.sort_unstable_by_key(|&n| self.places[n]);
+        Cow::Owned(found.into_iter().map(|n| self.sorted[n]).collect())
     }
 }
 

@@ -146,13 +146,13 @@ impl<'i, 'a> Linker<'i, 'a> {
         };
         let funcs = info.funcs.of(range, |r| r.insn_off);
         let tells_funcs = tells("func info", !linked.func_info.is_empty(), !funcs.is_empty())?;
-        let funcs = if tells_funcs { funcs } else { &[] };
+        let funcs = if tells_funcs { &*funcs } else { &[] };
         linked.func_info.extend(
             funcs.iter().map(|r| FuncInfo { insn_off: place(r.insn_off), type_id: r.type_id.0 }),
         );
         let lines = info.lines.of(range, |r| r.insn_off);
         let tells_lines = tells("line info", !linked.line_info.is_empty(), !lines.is_empty())?;
-        let lines = if tells_lines { lines } else { &[] };
+        let lines = if tells_lines { &*lines } else { &[] };
         linked.line_info.extend(lines.iter().map(|r| LineInfo {
             insn_off: place(r.insn_off),
             file_name_off: r.file_name_off,

@@ -17,7 +17,7 @@ use crate::sections::{VERSION, VERSION_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_btf::{Kind, VarLinkage};
 use skep_insn::{Endian, INSN_BYTES};
-use skep_program::{MapDef, MapIdx, Pinning, Program, SourcePlace};
+use skep_program::{MapDef, MapIdx, Program, SourcePlace};
 use skep_uapi::MapType;
 
 /// The reasons, by when they are found.
@@ -101,15 +101,14 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_arena(image)?;
     check_functions(image)?;
     image.maps.refused.clone().map_or(Ok(()), Err)?;
-    for def in &image.maps.defs {
-        if let Pinning::Other(number) = def.pinning {
-            return refuse(format!("map {}: libbpf does not support pinning {number}", def.name));
-        }
-    }
     check_datasecs(image)?;
     check_linkage(image)?;
     check_calls(image)?;
     bad_relocations::find(image)?;
+    let of_open = |it: &&Error| it.class() == Some(LoadClass::Open);
+    if let Some(refused) = image.struct_ops_refused.as_ref().filter(of_open) {
+        return Err(refused.clone());
+    }
     let mut externs = image.externs.list.iter().enumerate();
     let refused = |(index, it): (usize, &Extern)| {
         let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";

@@ -90,8 +90,9 @@ fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
             format!("section {}, offset {:#x}", section.name, relocation.offset)
         };
         let one = One { image, slot, relocation };
-        let twice = relocated[slot] && !image.options.as_in_file;
-        one.once(&out, twice)
+        let again = relocated[slot] && !image.options.as_in_file;
+        let checked = if again { one.again(&out) } else { Ok(()) };
+        checked
             .and_then(|()| one.apply(&mut out))
             .context(place)
             .map_err(|error| error.placed(image.place(function.section, relocation.offset)))?;
@@ -239,17 +240,18 @@ impl One<'_, '_> {
         }
     }
 
-    /// Checks that an insn that is relocated twice is not said to have the address of a function.
-    fn once(&self, out: &Relocated, twice: bool) -> Result<()> {
+    /// Checks an insn that has been relocated before. libbpf refuses that if one of both is the
+    /// address of a function; else the result depends on descriptors and the order.
+    fn again(&self, out: &Relocated) -> Result<()> {
         let symbol = self.image.elf.symbols.get(self.relocation.symbol);
         let section = symbol.and_then(|symbol| symbol.section);
         let of_code = section.and_then(|of| self.image.kinds.get(of)) == Some(&SectionKind::Code);
         let insn = out.insns[self.slot];
-        if twice && insn.is_ld_imm64() && (of_code || insn.src == BPF_PSEUDO_FUNC) {
+        if insn.is_ld_imm64() && (of_code || insn.src == BPF_PSEUDO_FUNC) {
             let text = "the address of a function and something else are to be here";
             return Err(Error::load(LoadClass::Open, text));
         }
-        Ok(())
+        Err(Error::new("not supported yet: several relocations of one insn"))
     }
 
     /// Checks that the insn is not said to have the address of a function.
