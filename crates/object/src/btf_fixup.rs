@@ -54,7 +54,7 @@ pub(crate) fn known_to(btf: Arc<Btf>, absent: &[Kind]) -> Result<Arc<Btf>, Error
     builder.build().map(Arc::new)
 }
 
-/// Size from the section, offsets of global variables from the symbols, unless BTF has them already.
+/// Size from the section, offsets of global variables from the symbols, unless BTF has them.
 fn fix_datasec(
     builder: &mut BtfBuilder,
     datasec: Type<'_>,

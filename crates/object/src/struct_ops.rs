@@ -176,7 +176,7 @@ impl One<'_, '_, '_> {
         let data = self.section.data.get(start..end).unwrap_or(&[]);
         let program = self.program_at(at)?;
         if let Some((function, program)) = program {
-            self.check_program(member, (function, program))?;
+            self.check_program(member, function, program)?;
         }
         let name = member.name();
         let target = kernel.and_then(|k| {
@@ -219,7 +219,7 @@ impl One<'_, '_, '_> {
     }
 
     /// libbpf sets pointers to functions only, and to programs of sections for that.
-    fn check_program(&self, member: &Member<'_>, (function, program): (usize, &str)) -> Result<()> {
+    fn check_program(&self, member: &Member<'_>, function: usize, program: &str) -> Result<()> {
         let pointer = self.btf.skip_modifiers(member.ty);
         let target = self.btf.skip_modifiers(pointer.target_id());
         if pointer.kind() != Kind::Ptr || target.kind() != Kind::FuncProto {

@@ -5,12 +5,13 @@
 //! formed, and what it says is another thing than the compiler meant.
 
 mod btf;
+mod edited;
 mod ext;
 mod tables;
 
+use edited::{Edited, HEADER_BYTES, number};
 use skep_testkit::rng::Rng;
 
-const HEADER_BYTES: usize = 64;
 /// Attempts to find something to change in an object.
 const ATTEMPTS_MAX: usize = 20;
 
@@ -45,16 +46,6 @@ pub(super) fn names() -> Vec<&'static str> {
     names
 }
 
-/// One object's bytes and where its tables are.
-struct Edited<'r> {
-    rng: &'r mut Rng,
-    bytes: Vec<u8>,
-    /// Offsets of the section headers.
-    headers: Vec<usize>,
-    /// Header of the section that holds the names.
-    names: usize,
-}
-
 /// A changed copy, and what was changed: by one of the classes of that name, or by any; none if
 /// this object has nothing of the kind.
 pub(super) fn edit(rng: &mut Rng, bytes: &[u8], class: Option<&str>) -> Option<(Vec<u8>, String)> {
@@ -73,81 +64,4 @@ pub(super) fn edit(rng: &mut Rng, bytes: &[u8], class: Option<&str>) -> Option<(
         let what = change(&mut edited)?;
         (edited.bytes != bytes).then(|| (edited.bytes.clone(), format!("{name}_{what}")))
     })
-}
-
-/// A little-endian number of the file.
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let field = bytes.get(at..at.checked_add(size)?)?;
-    Some(field.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
-}
-
-impl Edited<'_> {
-    fn field(&self, at: usize, size: usize) -> Option<u64> {
-        number(&self.bytes, at, size)
-    }
-
-    fn set(&mut self, at: usize, size: usize, value: u64) {
-        if let Some(field) = self.bytes.get_mut(at..at + size) {
-            field.copy_from_slice(&value.to_le_bytes()[..size]);
-        }
-    }
-
-    /// Start and length of a section's bytes.
-    fn range(&self, header: usize) -> Option<(usize, usize)> {
-        Some((self.field(header + 24, 8)? as usize, self.field(header + 32, 8)? as usize))
-    }
-
-    fn content(&self, header: usize) -> Option<&[u8]> {
-        let (start, len) = self.range(header)?;
-        self.bytes.get(start..start.checked_add(len)?)
-    }
-
-    /// Moves a section's bytes to the end of the file, with more of them.
-    fn append(&mut self, header: usize, more: &[u8]) -> Option<()> {
-        let mut moved = self.content(header)?.to_vec();
-        moved.extend_from_slice(more);
-        // What is read as numbers of 8 bytes is aligned.
-        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        self.set(header + 24, 8, self.bytes.len() as u64);
-        self.set(header + 32, 8, moved.len() as u64);
-        self.bytes.extend(moved);
-        Some(())
-    }
-
-    fn name(&self, header: usize) -> Option<String> {
-        let at = self.range(self.names)?.0 + self.field(header, 4)? as usize;
-        let name = self.bytes.get(at..)?.split(|byte| *byte == 0).next()?;
-        Some(String::from_utf8_lossy(name).into_owned())
-    }
-
-    /// One of the sections for which `wanted` holds.
-    fn section(&mut self, wanted: impl Fn(&Self, usize) -> Option<bool>) -> Option<usize> {
-        let all = self.headers.iter().copied().skip(1);
-        let found: Vec<usize> = all.filter(|it| wanted(self, *it) == Some(true)).collect();
-        (!found.is_empty()).then(|| self.rng.pick(&found))
-    }
-
-    fn of_type(&mut self, number: u32) -> Option<usize> {
-        self.section(|it, header| Some(it.field(header + 4, 4)? == u64::from(number)))
-    }
-
-    fn named(&self, name: &str) -> Option<usize> {
-        self.headers.iter().copied().skip(1).find(|it| self.name(*it).as_deref() == Some(name))
-    }
-
-    /// An entry of a section that is a table.
-    fn entry(&mut self, header: usize, size: usize) -> Option<(usize, u64)> {
-        let (start, len) = self.range(header)?;
-        let count = (len / size) as u64;
-        let index = (count > 0).then(|| self.rng.below(count))?;
-        Some((start + index as usize * size, index))
-    }
-
-    /// Sets a field to one of some values.
-    fn change(&mut self, at: usize, size: usize, values: &[u64]) -> Option<String> {
-        let was = self.field(at, size)?;
-        let value = self.rng.pick(values);
-        self.set(at, size, value);
-        Some(format!("{was:x}_is_{value:x}"))
-    }
 }

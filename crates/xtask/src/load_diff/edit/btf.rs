@@ -1,6 +1,6 @@
 //! Changes of `.BTF`: its header, types, names, and the definitions of maps in it.
 
-use super::Edited;
+use super::edited::Edited;
 use skep::btf::Kind;
 
 const BTF: &str = ".BTF";
@@ -225,7 +225,7 @@ fn text_at(it: &Edited<'_>, offset: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::number;
+    use super::super::edited::number;
     use super::*;
     use skep_testkit::rng::Rng;
 

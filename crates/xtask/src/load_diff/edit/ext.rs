@@ -1,6 +1,7 @@
 //! Changes of `.BTF.ext`: sizes and numbers of records, and their fields.
 
-use super::{Edited, btf};
+use super::btf;
+use super::edited::Edited;
 
 const EXT: &str = ".BTF.ext";
 /// Where the header has the offset of func info, line info, relocations.

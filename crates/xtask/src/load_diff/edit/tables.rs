@@ -1,7 +1,7 @@
 //! Changes of ELF's own tables, of section names, of insns that refer to something, and of the
 //! bytes of small sections.
 
-use super::Edited;
+use super::edited::Edited;
 use skep::insn::INSN_BYTES;
 use skep::insn::code::{BPF_CALL, BPF_DW, BPF_IMM, BPF_JMP, BPF_LD};
 
