@@ -34,7 +34,7 @@ impl Btf {
     pub fn size_of(&self, id: TypeId) -> Result<u32, Error> {
         let mut id = id;
         let mut count: u64 = 1;
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..=DEPTH_MAX {
             let t = self.skip_modifiers(id);
             let size = match t.kind() {
                 Kind::Ptr => PTR_BYTES,

@@ -4,8 +4,8 @@
 //! `access` and `fields` compute their properties; [`BtfBuilder`] builds and edits BTF; [`BtfExt`]
 //! is the companion section; [`core`] relocates insns from one BTF to another.
 //!
-//! Deliberately absent: deduplication, formatting of values, and the kernel's semantic checks of
-//! `BPF_BTF_LOAD` (identifier characters, linkage rules): only what readers rely on is checked.
+//! Deliberately absent: deduplication, and formatting of values. Parsing checks only what readers
+//! rely on; [`refused_by_kernel`] has the checks of `BPF_BTF_LOAD`.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,7 @@ mod older;
 mod print;
 mod renumber;
 mod ty;
+mod type_rules;
 
 pub use access::{PtrTag, Walk, WalkError, WalkRules};
 pub use btf::Btf;

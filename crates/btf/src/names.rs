@@ -27,34 +27,47 @@ fn is_section(name: &str) -> bool {
 
 /// Why the kernel does not load the object's BTF; `None` if it does.
 pub fn refused_by_kernel(btf: &Btf) -> Option<Error> {
+    if btf.is_empty() {
+        return Some(Error::new("it has no types"));
+    }
     let named = btf.iter().find_map(|ty| {
         let name = invalid_name(ty)?;
         let of = ty.kind().name();
         Some(Error::new(format!("type {} ({of}): invalid name '{name}'", ty.id().0)))
     });
-    named.or_else(|| crate::struct_metas(btf).err())
+    let shaped = || {
+        let (id, why) = crate::type_rules::first_refused(btf)?;
+        let kind = btf.ty(id).kind().name();
+        Some(Error::new(format!("type {id} ({kind}): {why}")))
+    };
+    named.or_else(shaped).or_else(|| crate::struct_metas(btf).err())
 }
 
 /// The first name of a type that the kernel does not take.
 fn invalid_name<'a>(ty: Type<'a>) -> Option<&'a str> {
     let name = ty.name();
     let wrong = |name: &&str| !is_identifier(name);
-    let absent_or = |name: &&str| !name.is_empty() && !is_identifier(name);
+    // A name that is empty is not absent.
+    let absent_or = |at: usize| {
+        let name = ty.btf().str(ty.word(at));
+        (ty.word(at) != 0 && !is_identifier(name)).then_some(name)
+    };
+    let param = |name: &&str| !name.is_empty() && !is_identifier(name);
     let own = Some(name);
     match ty.kind() {
         Kind::Struct | Kind::Union => {
-            let members = || ty.members().map(|member| member.name()).find(absent_or);
-            own.filter(absent_or).or_else(members)
+            let members = || (0..ty.members().len()).find_map(|n| absent_or(3 + 3 * n));
+            absent_or(0).or_else(members)
         }
         Kind::Enum | Kind::Enum64 => {
-            own.filter(absent_or).or_else(|| ty.enumerators().map(|it| it.name).find(wrong))
+            absent_or(0).or_else(|| ty.enumerators().map(|it| it.name).find(wrong))
         }
         Kind::Func => {
             let params = || ty.target().params().filter(|param| param.ty != TypeId::VOID);
             own.filter(wrong).or_else(|| params().map(|param| param.name).find(wrong))
         }
         Kind::Fwd | Kind::Typedef | Kind::Var => own.filter(wrong),
-        Kind::FuncProto => ty.params().map(|param| param.name).find(absent_or),
+        Kind::FuncProto => ty.params().map(|it| it.name).find(param),
         Kind::Datasec => own.filter(|name| !is_section(name)),
         Kind::DeclTag | Kind::TypeTag => own.filter(|name| name.is_empty()),
         _ => None,

@@ -3,7 +3,7 @@
 //! Behaviour: libbpf 1.5, asked by `cargo xtask load-diff` with symbols, offsets and insns of real
 //! objects changed. The type of a relocation does not matter, only the insn at its place.
 
-use crate::elf::{Relocation, Symbol};
+use crate::elf::{Binding, Relocation, Symbol, SymbolKind};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::loader::LoadClass;
@@ -54,6 +54,10 @@ fn check(
         // Functions in other sections are refused with a reason of their own.
         let is_code = image.kinds.get(of) == Some(&SectionKind::Code);
         return if is_code { Ok(()) } else { Err(format!("{name} is called, but is no function")) };
+    }
+    let is_section = symbol.kind == SymbolKind::Section && symbol.binding == Binding::Local;
+    if lies_in_text && !calls && !is_section {
+        return Err(format!("the address of {name} is not relative to its section"));
     }
     if lies_in_text {
         let apart = [symbol.value, u64::from(insn.imm as u32) * u64::from(!calls)];

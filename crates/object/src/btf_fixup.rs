@@ -30,9 +30,6 @@ pub(crate) fn fix_up(
         .map(|s| (&*s.name, s))
         .collect();
     for datasec in btf.iter().filter(|t| t.kind() == Kind::Datasec) {
-        if btf.find_by_name_kind(datasec.name(), Kind::Datasec) != Some(datasec.id()) {
-            continue;
-        }
         match datasec.name() {
             KCONFIG => fix_kconfig(&mut builder, datasec, externs),
             KSYMS => fix_ksyms(&mut builder, datasec),
@@ -57,21 +54,26 @@ pub(crate) fn known_to(btf: Arc<Btf>, absent: &[Kind]) -> Result<Arc<Btf>, Error
     builder.build().map(Arc::new)
 }
 
-/// Size from the section, offsets of global variables from the symbols.
+/// Size from the section, offsets of global variables from the symbols, unless BTF has them.
 fn fix_datasec(
     builder: &mut BtfBuilder,
     datasec: Type<'_>,
     size: u32,
     symbols: &FxHashMap<&str, &Symbol<'_>>,
 ) {
-    builder.set_size(datasec.id(), size);
+    let sized = datasec.stated_size() != Some(0);
+    if !sized {
+        builder.set_size(datasec.id(), size);
+    }
     for (n, secvar) in datasec.vars().enumerate() {
         let var = datasec.btf().ty(secvar.ty);
         if var.kind() != Kind::Var || var.var_linkage() == VarLinkage::Static as u32 {
             continue;
         }
         let Some(symbol) = symbols.get(var.name()) else { continue };
-        builder.set_var(datasec.id(), n, SecVar { offset: symbol.value as u32, ..secvar });
+        if !sized {
+            builder.set_var(datasec.id(), n, SecVar { offset: symbol.value as u32, ..secvar });
+        }
         if symbol.hidden {
             builder.set_var_linkage(var.id(), VarLinkage::Static);
         }

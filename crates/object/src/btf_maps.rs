@@ -4,7 +4,7 @@
 //! elements, types as pointers to the type. libbpf rejects unknown attributes, other loaders may
 //! know them.
 
-use crate::elf::Section;
+use crate::elf::{Section, SymbolKind};
 use crate::error::{Context, Error, Result};
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
@@ -16,6 +16,8 @@ use skep_btf::{Btf, Kind, Member, Type, TypeId, VarLinkage};
 use skep_program::{MapDef, MapSlot, Pinning, SlotTarget};
 use skep_uapi::{MapFlags, MapType};
 
+/// Size of a value that is a map or a program.
+const SLOT_BYTES: u32 = 4;
 /// Bytes of a slot of `values`.
 const POINTER_BYTES: u64 = 8;
 
@@ -39,7 +41,16 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
             continue;
         }
         let offset = source.offsets.get(&(section.index, name)).copied();
-        let offset = offset.unwrap_or(u64::from(secvar.offset));
+        // BTF has 32 bits for it.
+        let offset = u64::from(offset.map_or(secvar.offset, |offset| offset as u32));
+        if offset + u64::from(secvar.size) > section.size_bytes {
+            let text = format!("map {name}: it ends beyond section {}", section.name);
+            maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        }
+        if btf.skip_modifiers(var.target_id()).stated_size().is_some_and(|it| it > secvar.size) {
+            let text = format!("map {name}: its definition is larger than the variable");
+            maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        }
         let unknown = &mut maps.refused;
         let def = read_map(source, btf, var, unknown)
             .context(|| format!("section {}, offset {offset:#x}: map {name}", section.name))?;
@@ -79,32 +90,46 @@ fn read_def(
     unknown: &mut Option<Error>,
 ) -> Result<MapDef> {
     let mut map = MapDef { autocreate: true, ..MapDef::default() };
-    let mut sizes = Sizes::default();
+    let mut stated = Stated::default();
     for member in def.members() {
         let attribute = member.name();
         if attribute == "values" {
             let inner = read_inner(btf, &member, (&mut map, name, outer), unknown);
-            inner.context(|| format!("attribute {attribute}"))?;
+            inner
+                .and_then(|()| set_size(&mut stated.value, SLOT_BYTES))
+                .context(|| format!("attribute {attribute}"))?;
             continue;
         }
-        let known = read_attribute(btf, &member, &mut map, &mut sizes)
+        let known = read_attribute(btf, &member, &mut map, &mut stated)
             .context(|| format!("attribute {attribute}"))?;
         if !known {
             let text = format!("map {name}: libbpf knows no attribute '{attribute}'");
             unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
     }
-    if map.map_type == MapType::Unspec {
-        return Err(Error::new("type missing"));
+    if let Some(number) = stated.unknown_pinning {
+        let text = format!("map {name}: libbpf does not support pinning {number}");
+        unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+    }
+    match stated.unknown_type {
+        Some(number) => {
+            let text = format!("map {name} cannot be created: no map type has number {number}");
+            unknown.get_or_insert_with(|| Error::load(LoadClass::Map, text));
+        }
+        None if map.map_type == MapType::Unspec => return Err(Error::new("type missing")),
+        None => {}
     }
     Ok(map)
 }
 
-/// Key and value sizes as stated, to compare with the types'.
+/// Key and value sizes as stated, to compare with the types'; numbers that are no map type and
+/// no pinning.
 #[derive(Default)]
-struct Sizes {
+struct Stated {
     key: Option<u32>,
     value: Option<u32>,
+    unknown_type: Option<u32>,
+    unknown_pinning: Option<u32>,
 }
 
 /// Reads an attribute; `false` if it is unknown.
@@ -112,13 +137,14 @@ fn read_attribute(
     btf: &Btf,
     member: &Member<'_>,
     map: &mut MapDef,
-    sizes: &mut Sizes,
+    stated: &mut Stated,
 ) -> Result<bool> {
     match member.name() {
         "type" => {
             let number = int(btf, member)?;
-            map.map_type = MapType::from_number(number)
-                .ok_or_else(|| Error::new(format!("unknown map type {number}")))?;
+            let known = MapType::from_number(number);
+            map.map_type = known.unwrap_or_default();
+            stated.unknown_type = Some(number).filter(|_| known.is_none());
         }
         "max_entries" => map.max_entries = int(btf, member)?,
         "map_flags" => map.map_flags = MapFlags::from_bits_retain(int(btf, member)?),
@@ -130,17 +156,20 @@ fn read_attribute(
                 1 => Pinning::ByName,
                 other => Pinning::Other(other),
             };
+            if let Pinning::Other(other) = map.pinning {
+                stated.unknown_pinning = Some(other);
+            }
         }
-        "key_size" => map.key_size = set_size(&mut sizes.key, int(btf, member)?)?,
-        "value_size" => map.value_size = set_size(&mut sizes.value, int(btf, member)?)?,
+        "key_size" => map.key_size = set_size(&mut stated.key, int(btf, member)?)?,
+        "value_size" => map.value_size = set_size(&mut stated.value, int(btf, member)?)?,
         "key" => {
             let (id, size) = pointee(btf, member)?;
-            map.key_size = set_size(&mut sizes.key, size)?;
+            map.key_size = set_size(&mut stated.key, size)?;
             map.btf_key_type_id = id.0;
         }
         "value" => {
             let (id, size) = pointee(btf, member)?;
-            map.value_size = set_size(&mut sizes.value, size)?;
+            map.value_size = set_size(&mut stated.value, size)?;
             map.btf_value_type_id = id.0;
         }
         _ => return Ok(false),
@@ -148,8 +177,8 @@ fn read_attribute(
     Ok(true)
 }
 
-fn set_size(stated: &mut Option<u32>, size: u32) -> Result<u32> {
-    match stated.replace(size) {
+fn set_size(before: &mut Option<u32>, size: u32) -> Result<u32> {
+    match before.replace(size) {
         Some(other) if other != size => {
             Err(Error::new(format!("size {size} contradicts size {other}")))
         }
@@ -201,7 +230,7 @@ fn read_inner(
     if element.kind() != Kind::Ptr {
         return Err(Error::new("expected an array of pointers"));
     }
-    map.value_size = 4;
+    map.value_size = SLOT_BYTES;
     let target = btf.skip_modifiers(element.target_id());
     match target.kind() {
         Kind::Struct => {
@@ -303,9 +332,9 @@ fn read_values(
     let Some(datasec) = btf.find_by_name_kind(&section.name, Kind::Datasec) else {
         return Ok(());
     };
-    let vars = btf.ty(datasec).vars().map(|v| btf.ty(v.ty));
-    let offsets: FxHashMap<&str, u32> =
-        vars.map(|var| (var.name(), values_offset(btf, var))).collect();
+    let vars = btf.ty(datasec).vars().map(|v| (btf.ty(v.ty), v.size));
+    let offsets: FxHashMap<&str, (Option<u32>, u32)> =
+        vars.map(|(var, size)| (var.name(), (values_offset(btf, var), size))).collect();
     let mut owners: Vec<(u64, usize)> = Vec::new();
     for (index, origin) in maps.origins.iter().enumerate() {
         if let Origin::Variable(of, at) = *origin
@@ -321,14 +350,23 @@ fn read_values(
         let owner = after.checked_sub(1).and_then(|n| owners.get(n));
         let &(at, index) = owner.ok_or_else(|| fail("relocation outside of any map".into()))?;
         let def = &maps.defs[index];
-        let values_at = offsets.get(def.name.as_str()).copied().unwrap_or(0);
-        let Some(offset) = (relocation.offset - at).checked_sub(u64::from(values_at)) else {
-            return Err(fail(format!("relocation of map {} before its values", def.name)));
+        let &(values_at, size) = offsets.get(def.name.as_str()).unwrap_or(&(None, 0));
+        let within = relocation.offset - at;
+        let offset = values_at.and_then(|values_at| within.checked_sub(u64::from(values_at)));
+        let Some(offset) = offset.filter(|_| within < u64::from(size)) else {
+            return Err(fail(format!("relocation of map {}, not of its values", def.name)));
         };
+        if !offset.is_multiple_of(POINTER_BYTES) {
+            return Err(fail(format!("relocation between values of map {}", def.name)));
+        }
         let Some(symbol) = source.elf.symbols.get(relocation.symbol) else {
             return Err(fail(format!("symbol {} does not exist", relocation.symbol)));
         };
         let target = if def.map_type == MapType::ProgArray {
+            let kind = symbol.section.and_then(|of| source.kinds.get(of));
+            if symbol.kind != SymbolKind::Func || kind != Some(&SectionKind::Code) {
+                return Err(fail(format!("{} is not a program", symbol.name)));
+            }
             SlotTarget::Prog(symbol.name.clone().into_owned())
         } else {
             let found = symbol.section.and_then(|s| maps.of_variable(s, symbol.value));
@@ -341,11 +379,11 @@ fn read_values(
     Ok(())
 }
 
-/// Bytes from the start of a definition to its `values`.
-fn values_offset(btf: &Btf, var: Type<'_>) -> u32 {
+/// Bytes from the start of a definition to its `values`, if it has them.
+fn values_offset(btf: &Btf, var: Type<'_>) -> Option<u32> {
     let def = btf.skip_modifiers(var.target_id());
     let found = def.members().find(|m| m.name() == "values");
-    found.map_or(0, |m| m.bit_offset / 8)
+    found.map(|m| m.bit_offset / 8)
 }
 
 #[cfg(test)]

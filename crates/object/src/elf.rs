@@ -15,7 +15,7 @@
 use crate::error::{Context, Error, Result};
 use object::Endianness;
 use object::elf;
-use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, Sym as _};
+use object::read::elf::{FileHeader, Rel as _, SectionHeader as _, Sym as _};
 use rustc_hash::FxHashMap;
 use skep_insn::Endian;
 use std::borrow::Cow;
@@ -27,13 +27,37 @@ const NAME_BYTES_MAX: usize = 1024;
 /// Names may share bytes (one may be a suffix of another), but all together are no longer than the
 /// file times this.
 const NAME_BYTES_PER_BYTE: usize = 8;
-/// Size of an entry of `SHT_REL`; one of `SHT_RELA` is larger.
-const RELOCATION_BYTES_MIN: usize = 16;
+const RELOCATION_BYTES: usize = 16;
+const SYMBOL_BYTES: u64 = 24;
+/// Types of sections that are tables, and the size of an entry, of which libelf reads whole ones
+/// only.
+const TABLES: [(u32, u64); 12] = [
+    (elf::SHT_SYMTAB.0, SYMBOL_BYTES),
+    (elf::SHT_RELA.0, 24),
+    (elf::SHT_HASH.0, 4),
+    (elf::SHT_DYNAMIC.0, 16),
+    (elf::SHT_REL.0, RELOCATION_BYTES as u64),
+    (elf::SHT_DYNSYM.0, SYMBOL_BYTES),
+    (elf::SHT_INIT_ARRAY.0, 8),
+    (elf::SHT_FINI_ARRAY.0, 8),
+    (elf::SHT_PREINIT_ARRAY.0, 8),
+    (elf::SHT_GROUP.0, 4),
+    (elf::SHT_SYMTAB_SHNDX.0, 4),
+    (elf::SHT_GNU_VERSYM.0, 2),
+];
+/// Sections whose relocations matter although they have no insns, by the relocations' own section.
+const RELOCATED: [&str; 5] = [
+    ".rel.maps",
+    ".rel.struct_ops",
+    ".rel.struct_ops.link",
+    ".rel?.struct_ops",
+    ".rel?.struct_ops.link",
+];
 const EM_BPF: u16 = 247;
 /// `e_machine` of objects from LLVM versions before BPF had a number.
 const EM_NONE: u16 = 0;
 const SHF_EXECINSTR: u64 = 4;
-const SHN_COMMON: u16 = 0xfff2;
+const SHT_LLVM_ADDRSIG: u32 = 0x6fff_4c03;
 
 /// A relocatable BPF object.
 pub(crate) struct Elf<'a> {
@@ -43,8 +67,8 @@ pub(crate) struct Elf<'a> {
     pub(crate) sections: Vec<Section<'a>>,
     /// Symbols by index; index 0 is the null symbol.
     pub(crate) symbols: Vec<Symbol<'a>>,
-    /// First and last section of each name.
-    by_name: FxHashMap<Cow<'a, str>, (usize, usize)>,
+    /// First section of each name.
+    by_name: FxHashMap<Cow<'a, str>, usize>,
 }
 
 /// A section.
@@ -57,8 +81,14 @@ pub(crate) struct Section<'a> {
     pub(crate) data: &'a [u8],
     /// Stated size, bytes: that of `data`, except in `.bss`.
     pub(crate) size_bytes: u64,
-    /// Holds insns.
+    /// Whether the file has the name; the null section has none.
+    pub(crate) named: bool,
+    /// `sh_type`.
+    pub(crate) number: u32,
+    /// Holds insns, if it has any contents.
     pub(crate) executable: bool,
+    /// Whether libbpf does not look at it, because of its name or type.
+    pub(crate) skipped: bool,
     /// Relocations that apply to it, by offset.
     pub(crate) relocations: Vec<Relocation>,
 }
@@ -87,13 +117,15 @@ pub(crate) enum Binding {
 pub(crate) struct Symbol<'a> {
     /// Name, empty for section symbols.
     pub(crate) name: Cow<'a, str>,
+    /// Whether the file has the name: it begins and ends in the table of names.
+    pub(crate) named: bool,
     pub(crate) kind: SymbolKind,
     pub(crate) binding: Binding,
     /// `STV_HIDDEN` or `STV_INTERNAL`.
     pub(crate) hidden: bool,
     /// Section it is defined in; `None` if undefined, absolute or common.
     pub(crate) section: Option<usize>,
-    /// Declared here, defined elsewhere.
+    /// Declared here, defined elsewhere: of no section, and not common.
     pub(crate) undefined: bool,
     /// Offset in its section, bytes.
     pub(crate) value: u64,
@@ -159,10 +191,13 @@ impl<'a> Elf<'a> {
             .map_err(|error| Error::new(error.to_string()).context("read sections"))?;
         let names = table.section(object::SectionIndex(names as usize));
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        let last_end = memchr::memrchr(0, names);
         for (index, section) in table.iter().enumerate() {
             let name = name_at(names, section.sh_name(e));
+            let number = section.sh_type(e).0;
+            let skipped = is_skipped(&name, number);
             let data = section.data(e, bytes);
-            let data = if is_skipped(&name) { Ok(data.unwrap_or_default()) } else { data };
+            let data = if skipped { Ok(data.unwrap_or_default()) } else { data };
             let data = data.map_err(|_| {
                 let (offset, size) = (section.sh_offset(e), section.sh_size(e));
                 Error::new(format!(
@@ -175,64 +210,67 @@ impl<'a> Elf<'a> {
                 Error::new(format!("section {name} ({index}) overlaps others"))
                     .context("read sections")
             })?;
-            self.by_name.entry(name.clone()).or_insert((index, index)).1 = index;
+            let size_bytes = section.sh_size(e);
+            let entry = TABLES.iter().find(|row| row.0 == number).map_or(1, |row| row.1);
+            if !skipped && !size_bytes.is_multiple_of(entry) {
+                let cause = format!("its size {size_bytes:#x} is no multiple of {entry}");
+                let offset = section.sh_offset(e);
+                return Err(Error::new(cause))
+                    .context(|| format!("read section {name} ({index}), offset {offset:#x}"));
+            }
+            self.by_name.entry(name.clone()).or_insert(index);
             self.sections.push(Section {
                 index,
+                named: index == 0 || last_end.is_some_and(|end| section.sh_name(e) as usize <= end),
                 name,
                 data,
-                size_bytes: section.sh_size(e),
+                size_bytes,
+                number,
                 executable: section.sh_flags(e).0 & SHF_EXECINSTR != 0,
+                skipped,
                 relocations: Vec::new(),
             });
         }
         self.read_relocations(table.iter(), e, bytes)
     }
 
-    /// Relocations of all sections, once the sections are known.
+    /// Relocations of all sections, once the sections are known. Like other loaders, libbpf reads
+    /// no `SHT_RELA`.
     fn read_relocations(
         &mut self,
         headers: impl Iterator<Item = &'a elf::SectionHeader64<Endianness>>,
         e: Endianness,
         bytes: &'a [u8],
     ) -> Result<()> {
-        let mut relocations_left = bytes.len() / RELOCATION_BYTES_MIN;
+        let mut relocations_left = bytes.len() / RELOCATION_BYTES;
         for (index, section) in headers.enumerate() {
-            let name = self.sections.get(index).map_or("", |s| &*s.name).to_owned();
-            if is_skipped(&name) {
+            let Some(of) = self.sections.get(index).filter(|it| is_relocations(it)) else {
                 continue;
-            }
-            let fail = |error: object::read::Error| {
-                let offset = section.sh_offset(e);
-                Error::new(error.to_string())
-                    .context(format!("read section {name}, offset {offset:#x}"))
             };
             let target = section.sh_info(e) as usize;
-            if section.sh_type(e) == elf::SHT_REL && target >= self.sections.len() {
-                let offset = section.sh_offset(e);
+            let entry = section.sh_entsize(e);
+            let place = || format!("read section {}, offset {:#x}", of.name, section.sh_offset(e));
+            if target >= self.sections.len() {
                 let cause = format!("the section {target} that it relocates does not exist");
-                return Err(Error::new(cause))
-                    .context(|| format!("read section {name}, offset {offset:#x}"));
+                return Err(Error::new(cause).context(place()));
             }
-            let mut relocations = Vec::new();
-            if let Some((rels, _)) = section.rel(e, bytes).map_err(fail)? {
-                relocations.extend(
-                    rels.iter()
-                        .map(|r| Relocation { offset: r.r_offset(e), symbol: r.r_sym(e) as usize }),
-                );
-            } else if let Some((relas, _)) = section.rela(e, bytes).map_err(fail)? {
-                relocations.extend(relas.iter().map(|r| Relocation {
-                    offset: r.r_offset(e),
-                    symbol: r.r_sym(e, false) as usize,
-                }));
+            if entry != RELOCATION_BYTES as u64 {
+                let cause = format!("its entries have {entry} bytes, expected {RELOCATION_BYTES}");
+                return Err(Error::new(cause).context(place()));
             }
-            relocations_left =
-                relocations_left.checked_sub(relocations.len()).ok_or_else(|| {
-                    Error::new("relocation sections overlap").context("read sections")
-                })?;
-            if let Some(target) = self.sections.get_mut(target).filter(|_| !relocations.is_empty())
-            {
-                target.relocations.append(&mut relocations);
+            if !self.sections[target].executable && !RELOCATED.contains(&&*of.name) {
+                continue;
             }
+            let rels = section.rel(e, bytes);
+            let rels = rels.map_err(|e| Error::new(e.to_string()).context(place()))?;
+            let rels = rels.map_or(&[][..], |(rels, _)| rels);
+            relocations_left = relocations_left.checked_sub(rels.len()).ok_or_else(|| {
+                Error::new("relocation sections overlap").context("read sections")
+            })?;
+            self.sections[target].relocations.extend(
+                rels.iter()
+                    .map(|r| Relocation { offset: r.r_offset(e), symbol: r.r_sym(e) as usize }),
+            );
         }
         for section in &mut self.sections {
             section.relocations.sort_by_key(|r| r.offset);
@@ -243,9 +281,11 @@ impl<'a> Elf<'a> {
     fn read_symbols(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
         let fail = |e: object::read::Error| Error::new(e.to_string()).context("read symbols");
         let sections = header.sections(e, bytes).map_err(fail)?;
+        check_symbol_tables(sections.iter(), e).context(|| "read symbols".into())?;
         let table = sections.symbols(e, bytes, elf::SHT_SYMTAB).map_err(fail)?;
         let names = sections.section(table.string_section());
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        let last_end = memchr::memrchr(0, names);
         let mut name_bytes_left = bytes.len().saturating_mul(NAME_BYTES_PER_BYTE);
         for symbol in table.iter() {
             let index = symbol.st_shndx(e).0;
@@ -257,6 +297,7 @@ impl<'a> Elf<'a> {
                 .then_some(usize::from(index));
             self.symbols.push(Symbol {
                 name,
+                named: last_end.is_some_and(|end| symbol.st_name(e) as usize <= end),
                 kind: match symbol.st_type().0 {
                     0 => SymbolKind::NoType,
                     1 => SymbolKind::Object,
@@ -272,7 +313,7 @@ impl<'a> Elf<'a> {
                 },
                 hidden: matches!(symbol.st_other().0 & 3, 1 | 2),
                 section,
-                undefined: index == 0 || index == SHN_COMMON,
+                undefined: index == 0,
                 value: symbol.st_value(e),
                 size_bytes: symbol.st_size(e),
             });
@@ -282,13 +323,13 @@ impl<'a> Elf<'a> {
 
     /// The first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
-        self.sections.get(self.by_name.get(name)?.0)
+        self.sections.get(*self.by_name.get(name)?)
     }
 
     /// The last section of this name: of those that libbpf reads by name while it goes through the
     /// section table, each replaces the one before.
     pub(crate) fn last_section(&self, name: &str) -> Option<&Section<'a>> {
-        self.sections.get(self.by_name.get(name)?.1)
+        self.sections.iter().rfind(|it| !it.skipped && it.name == name)
     }
 
     /// Offsets of all named symbols, by section and name.
@@ -335,10 +376,35 @@ fn check_header(header: &Header, e: Endianness) -> Result<()> {
     Ok(())
 }
 
-/// Whether libbpf does not read sections of this name, whatever is in them.
-pub(crate) fn is_skipped(name: &str) -> bool {
+/// The symbols are in one table.
+fn check_symbol_tables<'h>(
+    headers: impl Iterator<Item = &'h elf::SectionHeader64<Endianness>>,
+    e: Endianness,
+) -> Result<()> {
+    let mut tables = headers.filter(|it| it.sh_type(e) == elf::SHT_SYMTAB);
+    let Some(table) = tables.next() else { return Ok(()) };
+    let entry = table.sh_entsize(e);
+    if entry != SYMBOL_BYTES {
+        return Err(Error::new(format!("an entry has {entry} bytes, expected {SYMBOL_BYTES}")));
+    }
+    match tables.next() {
+        Some(_) => Err(Error::new("the file has several symbol tables")),
+        None => Ok(()),
+    }
+}
+
+/// Whether libbpf does not read sections of this name and type, whatever is in them.
+fn is_skipped(name: &str, number: u32) -> bool {
     let of = name.strip_prefix(".rel").unwrap_or(name);
-    of.starts_with(".debug_") || [".rel.BTF", ".rel.BTF.ext", ".llvm_addrsig"].contains(&name)
+    of.starts_with(".debug_")
+        || [".rel.BTF", ".rel.BTF.ext"].contains(&name)
+        || [elf::SHT_STRTAB.0, SHT_LLVM_ADDRSIG].contains(&number)
+}
+
+/// Whether a section is read as relocations: those with a meaning of their own are not.
+fn is_relocations(section: &Section<'_>) -> bool {
+    let named = ["license", "version", "maps", ".maps", ".BTF", ".BTF.ext"];
+    section.number == elf::SHT_REL.0 && !section.skipped && !named.contains(&&*section.name)
 }
 
 /// The string at an offset of a string section; empty if there is none.

@@ -1,16 +1,64 @@
 //! `.BTF.ext` by section: func info, line info and CO-RE relocations, cut to one function.
 
 use rustc_hash::FxHashMap;
-use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection};
+use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
 use skep_insn::INSN_BYTES;
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// Records of one section, ordered by insn.
+/// Records of one section.
 #[derive(Default)]
 pub(crate) struct SectionInfo {
-    pub(crate) funcs: Vec<skep_btf::FuncInfo>,
-    pub(crate) lines: Vec<skep_btf::LineInfo>,
+    pub(crate) funcs: Records<FuncInfo>,
+    pub(crate) lines: Records<LineInfo>,
+    /// Ordered by insn.
     pub(crate) core_relos: Vec<CoreRelo>,
+}
+
+/// Records ordered by insn; and in the order of the file, which libbpf keeps.
+pub(crate) struct Records<T> {
+    pub(crate) sorted: Vec<T>,
+    /// The place in the file of each, unless they are ordered there.
+    places: Vec<u32>,
+    /// For each place in the file, the last insn up to there.
+    last: Vec<u32>,
+}
+
+impl<T> Default for Records<T> {
+    fn default() -> Self {
+        Records { sorted: Vec::new(), places: Vec::new(), last: Vec::new() }
+    }
+}
+
+impl<T: Copy> Records<T> {
+    fn new(records: Vec<T>, offset: fn(&T) -> u32) -> Records<T> {
+        if records.is_sorted_by_key(offset) {
+            return Records { sorted: records, ..Records::default() };
+        }
+        let mut places: Vec<u32> = (0..records.len() as u32).collect();
+        places.sort_by_key(|&at| offset(&records[at as usize]));
+        let sorted = places.iter().map(|&at| records[at as usize]).collect();
+        let mut most = 0;
+        let last = records.iter().map(|record| {
+            most = offset(record).max(most);
+            most
+        });
+        Records { sorted, places, last: last.collect() }
+    }
+
+    /// The records that libbpf finds for a range of slots, in the order of the file: those before
+    /// the first that is behind the range.
+    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> Cow<'_, [T]> {
+        let (start, end) = range(&self.sorted, slots, offset);
+        if self.places.is_empty() {
+            return Cow::Borrowed(self.sorted.get(start..end).unwrap_or(&[]));
+        }
+        let stop = self.last.partition_point(|&at| (at as usize) < slots.end * INSN_BYTES);
+        let found = start..end.max(start);
+        let mut found: Vec<usize> = found.filter(|&n| (self.places[n] as usize) < stop).collect();
+        found.sort_unstable_by_key(|&n| self.places[n]);
+        Cow::Owned(found.into_iter().map(|n| self.sorted[n]).collect())
+    }
 }
 
 /// Records of all sections, by section index.
@@ -32,12 +80,13 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
             }
         }
     }
-    fill(&ext.funcs, index, |at, records| all[at].funcs.extend_from_slice(records));
-    fill(&ext.lines, index, |at, records| all[at].lines.extend_from_slice(records));
+    let (mut funcs, mut lines) = (vec![Vec::new(); names.len()], vec![Vec::new(); names.len()]);
+    fill(&ext.funcs, index, |at, records| funcs[at].extend_from_slice(records));
+    fill(&ext.lines, index, |at, records| lines[at].extend_from_slice(records));
     fill(&ext.core_relos, index, |at, records| all[at].core_relos.extend_from_slice(records));
-    for info in &mut all {
-        info.funcs.sort_by_key(|r| r.insn_off);
-        info.lines.sort_by_key(|r| r.insn_off);
+    for (info, (funcs, lines)) in all.iter_mut().zip(funcs.into_iter().zip(lines)) {
+        info.funcs = Records::new(funcs, |r| r.insn_off);
+        info.lines = Records::new(lines, |r| r.insn_off);
         info.core_relos.sort_by_key(|r| r.insn_off);
     }
     all
@@ -49,8 +98,13 @@ pub(crate) fn within<'r, T>(
     slots: &Range<usize>,
     offset: impl Fn(&T) -> u32,
 ) -> &'r [T] {
+    let (start, end) = range(records, slots, offset);
+    records.get(start..end).unwrap_or(&[])
+}
+
+fn range<T>(records: &[T], slots: &Range<usize>, offset: impl Fn(&T) -> u32) -> (usize, usize) {
     let bytes = |slot: usize| slot * INSN_BYTES;
     let start = records.partition_point(|r| (offset(r) as usize) < bytes(slots.start));
     let end = records.partition_point(|r| (offset(r) as usize) < bytes(slots.end));
-    records.get(start..end).unwrap_or(&[])
+    (start, end)
 }

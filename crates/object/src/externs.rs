@@ -3,7 +3,7 @@
 //! An extern that cannot be resolved is an error of the programs that use it, not of the object. A
 //! weak one is 0, and a call of it becomes a call of a helper that no kernel has.
 
-use crate::elf::{Binding, Elf};
+use crate::elf::{Binding, Elf, SymbolKind};
 use crate::error::{Error, Result};
 use crate::kconfig;
 use crate::loader::LoadClass;
@@ -62,7 +62,8 @@ impl Externs {
         let declared = btf.map(Declared::read).unwrap_or_default();
         let mut list = Vec::new();
         for (symbol_index, symbol) in elf.symbols.iter().enumerate() {
-            if !symbol.undefined || symbol.binding == Binding::Local || symbol.name.is_empty() {
+            let declares = symbol.undefined && symbol.kind == SymbolKind::NoType;
+            if !declares || symbol.binding == Binding::Local || symbol.name.is_empty() {
                 continue;
             }
             let (btf_id, kind) = match btf {

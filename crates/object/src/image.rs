@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
 use crate::functions::Functions;
+use crate::loader::LoadClass;
 use crate::maps::Maps;
 use crate::options::OpenOptions;
 use crate::sections::{SectionKind, TEXT};
@@ -61,7 +62,7 @@ impl<'a> Image<'a> {
 
     /// The source line of the insn at a byte of a section.
     pub(crate) fn place(&self, section: usize, offset: u64) -> Option<SourcePlace> {
-        let lines = &self.info.get(section)?.lines;
+        let lines = &self.info.get(section)?.lines.sorted;
         let behind = lines.partition_point(|row| u64::from(row.insn_off) <= offset);
         self.place_of(lines.get(behind.checked_sub(1)?)?)
     }
@@ -90,7 +91,8 @@ impl<'a> Image<'a> {
     /// The lines of a function, in the order of its insns.
     fn places(&self, function: usize) -> impl Iterator<Item = SourcePlace> {
         let function = self.functions.list.get(function);
-        let lines = function.and_then(|it| Some((&it.range, &self.info.get(it.section)?.lines)));
+        let lines =
+            function.and_then(|it| Some((&it.range, &self.info.get(it.section)?.lines.sorted)));
         lines.into_iter().flat_map(|(range, lines)| {
             let bytes = (range.start * INSN_BYTES) as u64..(range.end * INSN_BYTES) as u64;
             let rows = lines.iter().filter(move |row| bytes.contains(&u64::from(row.insn_off)));
@@ -102,15 +104,14 @@ impl<'a> Image<'a> {
         SourcePlace::of_row(self.btf.as_ref()?, row.file_name_off, row.line_off, row.line_col)
     }
 
-    /// Index of the function that starts at a slot of a section.
+    /// Index of the function that has the insn at a slot of a section, which is what is called
+    /// there: libbpf calls its start.
     pub(crate) fn function_at(&self, section: usize, slot: usize) -> Result<usize> {
-        let found = self.functions.find(section, slot);
-        let begins =
-            |index: &usize| self.functions.list.get(*index).is_some_and(|f| f.range.start == slot);
-        found.filter(begins).ok_or_else(|| {
+        self.functions.find(section, slot).ok_or_else(|| {
             let name = &self.section(section).name;
             let offset = slot.saturating_mul(INSN_BYTES);
-            Error::new(format!("no function begins at section {name}, offset {offset:#x}"))
+            let text = format!("no function is at section {name}, offset {offset:#x}");
+            Error::load(LoadClass::Open, text)
         })
     }
 }

@@ -24,6 +24,7 @@ mod link_subprogs;
 mod loader;
 mod map_btf;
 mod map_creation;
+mod map_slots;
 mod maps;
 mod object;
 mod options;

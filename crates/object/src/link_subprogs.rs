@@ -4,8 +4,7 @@
 //! named by an `exception_callback:` declaration tag.
 
 use crate::error::{Context, Error, Result};
-use crate::ext_info::within;
-use crate::loader::Loader;
+use crate::loader::{LoadClass, Loader};
 use crate::relocate::{INSNS_MAX, Relocated, Relocator};
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind};
@@ -49,6 +48,17 @@ impl<'i, 'a> Linker<'i, 'a> {
             }
         }
         Linker { relocator, insns_total: 0, exception_callbacks, subprogs_by_name }
+    }
+
+    /// The first CO-RE relocation of a subprog that fails. libbpf applies those of all, whichever
+    /// program is loaded.
+    pub(crate) fn failed_subprog(&mut self) -> Option<Error> {
+        let functions = &self.relocator.image.functions.list;
+        let mut subprogs = (0..functions.len()).filter(|&index| !functions[index].entry);
+        subprogs.find_map(|index| {
+            let error = self.relocator.function(index).err()?;
+            (error.class() == Some(LoadClass::Core)).then_some(error)
+        })
     }
 
     /// Links the program whose entry is the function `entry`.
@@ -129,19 +139,20 @@ impl<'i, 'a> Linker<'i, 'a> {
         let tells = |what, of_program: bool, of_function: bool| match () {
             () if start == 0 || !strict => Ok(of_function),
             () if of_program && !of_function => {
-                Err(Error::new(format!("function {}: .BTF.ext has no {what} of it", function.name)))
+                let text = format!("function {}: .BTF.ext has no {what} of it", function.name);
+                Err(Error::load(LoadClass::Open, text))
             }
             () => Ok(of_program),
         };
-        let funcs = within(&info.funcs, range, |r| r.insn_off);
+        let funcs = info.funcs.of(range, |r| r.insn_off);
         let tells_funcs = tells("func info", !linked.func_info.is_empty(), !funcs.is_empty())?;
-        let funcs = if tells_funcs { funcs } else { &[] };
+        let funcs = if tells_funcs { &*funcs } else { &[] };
         linked.func_info.extend(
             funcs.iter().map(|r| FuncInfo { insn_off: place(r.insn_off), type_id: r.type_id.0 }),
         );
-        let lines = within(&info.lines, range, |r| r.insn_off);
+        let lines = info.lines.of(range, |r| r.insn_off);
         let tells_lines = tells("line info", !linked.line_info.is_empty(), !lines.is_empty())?;
-        let lines = if tells_lines { lines } else { &[] };
+        let lines = if tells_lines { &*lines } else { &[] };
         linked.line_info.extend(lines.iter().map(|r| LineInfo {
             insn_off: place(r.insn_off),
             file_name_off: r.file_name_off,

@@ -56,6 +56,11 @@ fn is_taken(def: &MapDef, btf: &Btf, fields: &[SpecialField]) -> bool {
     }
     let value = btf.ty(TypeId(def.btf_value_type_id));
     let of_data = value.kind() == Kind::Datasec && def.btf_key_type_id == 0;
+    let sized = |id, size: u32| btf.size_of(TypeId(id)).is_ok_and(|of| of == size);
+    let keyed = def.btf_key_type_id == 0 || sized(def.btf_key_type_id, def.key_size);
+    if !keyed || !sized(def.btf_value_type_id, def.value_size) {
+        return false;
+    }
     let key = key_form(btf, TypeId(def.btf_key_type_id));
     let (map_type, flags) = (def.map_type, def.map_flags);
     (of_data || map_key_may_be(map_type, key))

@@ -13,6 +13,10 @@ pub(crate) fn check(def: &MapDef, options: &OpenOptions) -> Result<()> {
         let text = format!("map {name} ({map_type}) cannot be created: {why}");
         Err(Error::load(LoadClass::Map, text))
     };
+    let is_unknown = |def: &MapDef| def.map_type == MapType::Unspec;
+    if is_unknown(def) || def.inner.as_deref().is_some_and(is_unknown) {
+        return refuse("there is no map of this type".to_owned());
+    }
     if !object_name_is_valid(name) {
         return refuse("the kernel does not take its name".to_owned());
     }

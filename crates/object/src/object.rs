@@ -11,10 +11,10 @@ use crate::maps::{MapSource, Maps};
 use crate::options::OpenOptions;
 use crate::refusal::{self, Refusals};
 use crate::relocate::Relocator;
-use crate::sections::{SectionKind, TEXT};
+use crate::sections::{BTF, BTF_EXT, SectionKind, TEXT};
 use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps, map_btf};
 use crate::{sec_def, sections, struct_ops};
-use skep_btf::{Btf, BtfExt};
+use skep_btf::{Btf, BtfExt, Kind};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::{ProgType, object_name_is_valid};
 use std::sync::Arc;
@@ -74,7 +74,11 @@ impl Object {
         let image = read_image(bytes, options)?;
         let btf = image.fixed_btf.clone();
         let maps: Arc<[MapDef]> = image.maps.defs.clone().into();
-        let refusals = Refusals::find(&image);
+        let mut refusals = Refusals::find(&image);
+        let mut linker = Linker::new(Relocator::new(&image));
+        if options.loader == Loader::Libbpf && !options.as_in_file {
+            refusals.first = refusals.first.or_else(|| linker.failed_subprog());
+        }
         let mut object = Object {
             name: cut_name(&options.name).to_owned(),
             programs: Vec::new(),
@@ -91,7 +95,6 @@ impl Object {
             kernel_btf: options.kernel_btf.clone(),
             ..Program::default()
         };
-        let linker = Linker::new(Relocator::new(&image));
         let mut maker = Maker { image: &image, linker, template, refusals };
         for (index, function) in image.functions.list.iter().enumerate() {
             if function.entry {
@@ -122,7 +125,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let btf = read_btf(&elf, &kinds)?;
     let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
     let mut ext_refused = None;
-    let info = match (&btf, elf.last_section(".BTF.ext").filter(|s| !s.data.is_empty())) {
+    let info = match (&btf, elf.last_section(BTF_EXT)) {
         (Some(btf), Some(section)) => {
             // As in libbpf, a broken .BTF.ext is ignored unless the object needs its BTF.
             let ext = BtfExt::parse(section.data);
@@ -205,13 +208,22 @@ fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
 
 /// As in libbpf, broken BTF is ignored if the object's maps do not need it.
 fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> {
-    let Some(section) = elf.last_section(".BTF").filter(|s| !s.data.is_empty()) else {
-        return Ok(None);
-    };
+    let Some(section) = elf.last_section(BTF) else { return Ok(None) };
     let needed = kinds.iter().any(|k| matches!(k, SectionKind::BtfMaps | SectionKind::StructOps));
-    match Btf::parse(section.data) {
-        Err(error) if needed => Err(Error::from(error).context("section .BTF")),
+    let parsed = Btf::parse(section.data).map_err(Error::from).and_then(with_prototypes);
+    match parsed {
+        Err(error) if needed => Err(error.context("section .BTF")),
         parsed => Ok(parsed.ok()),
+    }
+}
+
+/// The BTF, if each of its functions has a prototype.
+fn with_prototypes(btf: Btf) -> Result<Btf, Error> {
+    let functions = btf.iter().filter(|ty| ty.kind() == Kind::Func);
+    let id = functions.filter(|ty| ty.target().kind() != Kind::FuncProto).map(|ty| ty.id()).next();
+    match id {
+        Some(id) => Err(Error::new(format!("type {id} (FUNC): it has no prototype"))),
+        None => Ok(btf),
     }
 }
 

@@ -10,12 +10,15 @@ use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
+use crate::map_slots;
 use crate::options::OpenOptions;
-use crate::sections::{LICENSE, MAPS, SectionKind, TEXT, VERSION, VERSION_BYTES};
+use crate::sections::{BTF, BTF_EXT, LICENSE, MAPS, PROGBITS, SYMTAB, SectionKind, TEXT};
+use crate::sections::{VERSION, VERSION_BYTES};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_btf::{Kind, VarLinkage};
 use skep_insn::{Endian, INSN_BYTES};
-use skep_program::{MapDef, MapIdx, Pinning, Program, SourcePlace};
+use skep_program::{MapDef, MapIdx, Program, SourcePlace};
+use skep_uapi::MapType;
 
 /// The reasons, by when they are found.
 pub(crate) struct Refusals {
@@ -43,7 +46,10 @@ impl Refusals {
                     .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
                 let made = image.maps.defs.iter().enumerate().filter(|(_, def)| def.autocreate);
                 let refused = |(index, def)| -> Option<Error> {
-                    let error = map_creation::check(def, image.options).err()?;
+                    let (maps, btf) = (&image.maps.defs, image.fixed_btf.as_deref());
+                    let error = map_creation::check(def, image.options)
+                        .and_then(|()| map_slots::check(maps, def, btf))
+                        .err()?;
                     Some(error.placed(use_of_map(image, index)))
                 };
                 let map = made.into_iter().find_map(refused);
@@ -92,17 +98,17 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_ext(image)?;
     check_sizes(image)?;
     check_legacy_maps(image)?;
+    check_arena(image)?;
     check_functions(image)?;
     image.maps.refused.clone().map_or(Ok(()), Err)?;
-    for def in &image.maps.defs {
-        if let Pinning::Other(number) = def.pinning {
-            return refuse(format!("map {}: libbpf does not support pinning {number}", def.name));
-        }
-    }
     check_datasecs(image)?;
     check_linkage(image)?;
     check_calls(image)?;
     bad_relocations::find(image)?;
+    let of_open = |it: &&Error| it.class() == Some(LoadClass::Open);
+    if let Some(refused) = image.struct_ops_refused.as_ref().filter(of_open) {
+        return Err(refused.clone());
+    }
     let mut externs = image.externs.list.iter().enumerate();
     let refused = |(index, it): (usize, &Extern)| {
         let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";
@@ -121,8 +127,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
 /// What BTF describes needs all of it.
 fn check_ext(image: &Image<'_>) -> Result<()> {
     let described = [SectionKind::BtfMaps, SectionKind::StructOps];
-    let needed =
-        image.kinds.iter().any(|kind| described.contains(kind)) || !image.externs.list.is_empty();
+    let needed = image.kinds.iter().any(|kind| described.contains(kind));
     match image.ext_refused.clone().filter(|_| needed) {
         Some(error) => {
             Err(Error::from(error).context("section .BTF.ext").of_class(LoadClass::Open))
@@ -133,9 +138,19 @@ fn check_ext(image: &Image<'_>) -> Result<()> {
 
 /// An object may have several of these sections; all must be what libbpf expects.
 fn check_sizes(image: &Image<'_>) -> Result<()> {
-    for section in &image.elf.sections {
+    if !image.elf.sections.iter().any(|it| it.number == SYMTAB) {
+        return refuse("the file has no symbol table".to_owned());
+    }
+    for section in image.elf.sections.iter().filter(|it| !it.skipped) {
         let bytes = section.data.len();
         match &*section.name {
+            "" if !section.named => {
+                return refuse(format!("section {}: it has no valid name", section.index));
+            }
+            name @ (BTF | BTF_EXT) if section.number != PROGBITS => {
+                let number = section.number;
+                return refuse(format!("section {name}: its type is {number}, not PROGBITS"));
+            }
             LICENSE if bytes == 0 => return refuse("section license: it is empty".to_owned()),
             VERSION if bytes != VERSION_BYTES => {
                 let text = format!("it has {bytes} bytes, it must have {VERSION_BYTES}");
@@ -168,12 +183,28 @@ fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     })
 }
 
+/// Variables of an arena need one.
+fn check_arena(image: &Image<'_>) -> Result<()> {
+    let Some(section) = image.sections_of(SectionKind::Arena).next() else { return Ok(()) };
+    if image.maps.defs.iter().any(|def| def.map_type == MapType::Arena) {
+        return Ok(());
+    }
+    refuse(format!("section {}: no map of section .maps is an arena", section.name))
+}
+
 fn check_functions(image: &Image<'_>) -> Result<()> {
     for symbol in image.elf.symbols.iter().filter(|it| it.kind == SymbolKind::Func) {
         let of = symbol.section.filter(|of| image.kinds.get(*of) == Some(&SectionKind::Code));
-        if let (Some(of), 0) = (of, symbol.size_bytes) {
-            let (name, section) = (&symbol.name, &image.section(of).name);
-            return refuse(format!("section {section}: function {name} has size 0"));
+        let Some(section) = of.map(|of| &image.section(of).name) else { continue };
+        let (name, value) = (&symbol.name, symbol.value);
+        match symbol.size_bytes {
+            0 => return refuse(format!("section {section}: function {name} has size 0")),
+            _ if !symbol.named => {
+                return refuse(format!(
+                    "section {section}: the function at offset {value:#x} has no valid name"
+                ));
+            }
+            _ => {}
         }
     }
     for function in &image.functions.list {
@@ -210,7 +241,8 @@ fn check_linkage(image: &Image<'_>) -> Result<()> {
         .symbols
         .iter()
         .filter(|it| {
-            it.kind == SymbolKind::Object && matches!(it.binding, Binding::Global | Binding::Weak)
+            let is_global = matches!(it.binding, Binding::Global | Binding::Weak);
+            it.kind == SymbolKind::Object && it.named && is_global
         })
         .map(|it| (&*it.name, it.hidden))
         .collect();
@@ -224,7 +256,12 @@ fn check_linkage(image: &Image<'_>) -> Result<()> {
                 let id = var.id();
                 return refuse(format!("section {name}: type {id} of its DATASEC is no variable"));
             }
-            let hides = match var.var_linkage() {
+            let linkage = var.var_linkage();
+            if name == MAPS && linkage > VarLinkage::Global as u32 {
+                let name = var.name();
+                return refuse(format!("map {name}: its linkage {linkage} is not supported"));
+            }
+            let hides = match linkage {
                 linkage if linkage == VarLinkage::Static as u32 => true,
                 _ => *symbols.get(var.name()).ok_or_else(|| {
                     let text = format!("no global symbol of an object has the name {}", var.name());

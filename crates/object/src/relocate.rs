@@ -10,7 +10,7 @@ use crate::ext_info::within;
 use crate::externs::Value;
 use crate::functions::Function;
 use crate::image::Image;
-use crate::loader::LoadClass;
+use crate::loader::{LoadClass, Loader};
 use crate::sections::SectionKind;
 use skep_btf::core::{self, CoreOutcome};
 use skep_insn::code::*;
@@ -90,7 +90,10 @@ fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
             format!("section {}, offset {:#x}", section.name, relocation.offset)
         };
         let one = One { image, slot, relocation };
-        one.apply(&mut out)
+        let again = relocated[slot] && !image.options.as_in_file;
+        let checked = if again { one.again(&out) } else { Ok(()) };
+        checked
+            .and_then(|()| one.apply(&mut out))
             .context(place)
             .map_err(|error| error.placed(image.place(function.section, relocation.offset)))?;
         relocated[slot] = true;
@@ -110,6 +113,11 @@ fn relocate_core(image: &Image<'_>, function: &Function, out: &mut Relocated) ->
     let mut relocator = core::Relocator::new(btf, kernel.as_slice());
     for relo in within(&info.core_relos, &function.range, |r| r.insn_off) {
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
+        if !relo.insn_off.is_multiple_of(INSN_BYTES as u32) && image.options.kernel_btf.is_some() {
+            let section = &image.section(function.section).name;
+            let text = "a CO-RE relocation is of no insn";
+            return Err(Error::at(section, relo.insn_off.into(), text).of_class(LoadClass::Core));
+        }
         let wide = out.insns.get(slot).is_some_and(|insn| insn.is_ld_imm64());
         let done = relocator.relocate(&mut out.insns, slot, relo).map_err(|error| {
             let place = image.place(function.section, relo.insn_off.into());
@@ -129,12 +137,14 @@ fn relocate_core(image: &Image<'_>, function: &Function, out: &mut Relocated) ->
     Ok(())
 }
 
-/// Calls that the compiler could encode itself: to static functions of the same section.
+/// Calls that the compiler could encode itself: to functions of the same section. libbpf looks for
+/// them in `.text`, and does not know such addresses.
 fn local_calls(
     image: &Image<'_>,
     function: &Function,
     (out, relocated): (&mut Relocated, &[bool]),
 ) -> Result<()> {
+    let of_libbpf = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
     for (slot, insn) in out.insns.iter().enumerate() {
         let call = links(*insn);
         let address = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
@@ -142,12 +152,23 @@ fn local_calls(
             continue;
         }
         let here = (function.range.start + slot) as i64;
-        let target = usize::try_from(here + 1 + i64::from(insn.imm)).unwrap_or(usize::MAX);
-        let callee = image.function_at(function.section, target).context(|| {
+        let place = || {
             let section = &image.section(function.section).name;
             format!("section {section}, offset {:#x}", here * INSN_BYTES as i64)
-        })?;
-        out.calls.push((slot, callee));
+        };
+        if of_libbpf && address {
+            let text = "the address of a function has no relocation";
+            return Err(Error::load(LoadClass::Open, text)).context(place);
+        }
+        let section = match image.text().filter(|_| of_libbpf) {
+            None if of_libbpf => {
+                let text = "a function is called, but there is no section .text";
+                return Err(Error::load(LoadClass::Open, text)).context(place);
+            }
+            text => text.unwrap_or(function.section),
+        };
+        let target = usize::try_from(here + 1 + i64::from(insn.imm)).unwrap_or(usize::MAX);
+        out.calls.push((slot, image.function_at(section, target).context(place)?));
     }
     Ok(())
 }
@@ -193,7 +214,12 @@ impl One<'_, '_> {
             if image.options.as_in_file {
                 return Ok(());
             }
-            return if is_call { self.kfunc_call(out, index) } else { self.external(out, index) };
+            return if is_call {
+                self.kfunc_call(out, index)
+            } else {
+                self.is_plain(out)?;
+                self.external(out, index)
+            };
         }
         let Some(section) = symbol.section else {
             return Err(Error::new(format!("symbol {} is not defined", symbol.name)));
@@ -201,13 +227,40 @@ impl One<'_, '_> {
         if is_call {
             return self.call(out, symbol, section);
         }
-        match image.kinds.get(section) {
+        let kind = image.kinds.get(section);
+        if kind != Some(&SectionKind::Code) {
+            self.is_plain(out)?;
+        }
+        match kind {
             Some(SectionKind::Code) => self.function_address(out, symbol, section),
             Some(SectionKind::BtfMaps | SectionKind::LegacyMaps | SectionKind::StructOps) => {
                 self.map(out, symbol, section)
             }
             _ => self.data(out, symbol, section),
         }
+    }
+
+    /// Checks an insn that has been relocated before. libbpf refuses that if one of both is the
+    /// address of a function; else the result depends on descriptors and the order.
+    fn again(&self, out: &Relocated) -> Result<()> {
+        let symbol = self.image.elf.symbols.get(self.relocation.symbol);
+        let section = symbol.and_then(|symbol| symbol.section);
+        let of_code = section.and_then(|of| self.image.kinds.get(of)) == Some(&SectionKind::Code);
+        let insn = out.insns[self.slot];
+        if insn.is_ld_imm64() && (of_code || insn.src == BPF_PSEUDO_FUNC) {
+            let text = "the address of a function and something else are to be here";
+            return Err(Error::load(LoadClass::Open, text));
+        }
+        Err(Error::new("not supported yet: several relocations of one insn"))
+    }
+
+    /// Checks that the insn is not said to have the address of a function.
+    fn is_plain(&self, out: &Relocated) -> Result<()> {
+        if out.insns[self.slot].src != BPF_PSEUDO_FUNC || self.image.options.as_in_file {
+            return Ok(());
+        }
+        let text = "an insn that has the address of a function is relocated by something else";
+        Err(Error::load(LoadClass::Open, text))
     }
 
     /// Both slots of the `ld_imm64`.

@@ -1,6 +1,6 @@
 //! The role of each section, by its name and flags.
 
-use crate::elf::{Elf, Section, is_skipped};
+use crate::elf::{Elf, Section};
 use crate::error::{Error, Result};
 
 /// The role of a section.
@@ -34,37 +34,46 @@ pub(crate) const MAPS: &str = ".maps";
 pub(crate) const LICENSE: &str = "license";
 /// Name of the section that has the kernel's version, of old objects.
 pub(crate) const VERSION: &str = "version";
+/// Name of the section that has BTF.
+pub(crate) const BTF: &str = ".BTF";
+/// Name of the section that says what insns have to do with BTF.
+pub(crate) const BTF_EXT: &str = ".BTF.ext";
 /// Size of the version.
 pub(crate) const VERSION_BYTES: usize = 4;
 const LICENSE_BYTES_MAX: usize = 63;
 /// Longest data section: the kernel's limit on a map value is near `i32::MAX`.
 const DATA_BYTES_MAX: u64 = i32::MAX as u64;
 
-/// The kind of a section.
+/// `SHT_PROGBITS`.
+pub(crate) const PROGBITS: u32 = 1;
+/// `SHT_SYMTAB`.
+pub(crate) const SYMTAB: u32 = 2;
+const NOBITS: u32 = 8;
+
+/// The kind of a section: by its name, or by its type and then its name.
 pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
     let is = |stem: &str| {
         section.name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
+    let of_contents = section.number == PROGBITS && section.size_bytes > 0;
     match &*section.name {
+        _ if section.skipped => SectionKind::Other,
+        LICENSE | VERSION | BTF | BTF_EXT => SectionKind::Other,
         "maps" => SectionKind::LegacyMaps,
-        name if name.starts_with("maps/") => SectionKind::LegacyMaps,
+        name if name.starts_with("maps/") && !section.executable => SectionKind::LegacyMaps,
         MAPS => SectionKind::BtfMaps,
-        ".addr_space.1" => SectionKind::Arena,
-        ".struct_ops" | ".struct_ops.link" | "?.struct_ops" | "?.struct_ops.link" => {
+        _ if of_contents && section.executable => SectionKind::Code,
+        ".addr_space.1" if of_contents => SectionKind::Arena,
+        ".struct_ops" | ".struct_ops.link" | "?.struct_ops" | "?.struct_ops.link"
+            if of_contents =>
+        {
             SectionKind::StructOps
         }
-        name if is_never_code(name) => SectionKind::Other,
-        _ if section.executable => SectionKind::Code,
-        _ if is(".data") => SectionKind::Data,
-        _ if is(".rodata") => SectionKind::Rodata,
-        _ if is(".bss") => SectionKind::Bss,
+        _ if of_contents && is(".data") => SectionKind::Data,
+        _ if of_contents && is(".rodata") => SectionKind::Rodata,
+        _ if section.number == NOBITS && is(".bss") => SectionKind::Bss,
         _ => SectionKind::Other,
     }
-}
-
-/// Whether sections of this name have no insns, whatever their flags.
-fn is_never_code(name: &str) -> bool {
-    is_skipped(name) || [".BTF", ".BTF.ext", ".strtab"].contains(&name)
 }
 
 /// Kinds of all sections, by index. An error if a data section is larger than any map value.

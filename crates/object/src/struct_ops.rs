@@ -10,6 +10,7 @@ use crate::externs::essential;
 use crate::functions::Functions;
 use crate::loader::LoadClass;
 use crate::maps::{MapSource, Maps, Origin};
+use crate::sec_def::{self, TargetKind};
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
@@ -57,19 +58,26 @@ pub(crate) fn read(
         let Some((btf, datasec)) = datasec else {
             return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));
         };
+        let mut relocated = 0;
         for secvar in btf.ty(datasec).vars() {
             let var = btf.ty(secvar.ty);
             let offset = source.offsets.get(&(section.index, var.name())).copied();
             let offset = offset.unwrap_or(u64::from(secvar.offset));
             let one = One { source, functions, section, btf, offset };
+            relocated += one.relocated(var);
             let name = var.name();
             let place =
                 || format!("section {}, offset {offset:#x}: struct_ops map {name}", section.name);
             let (def, refused) = one.read(var, &mut found.links).context(place)?;
-            if let (Some(refused), true) = (refused, def.autocreate) {
+            let matters = |it: &Error| def.autocreate || it.class() == Some(LoadClass::Open);
+            if let Some(refused) = refused.filter(matters) {
                 found.refused.get_or_insert(refused.context(place()));
             }
             maps.push(def, Origin::Variable(section.index, offset));
+        }
+        if relocated < section.relocations.len() {
+            let text = "a relocation is of no member of a struct_ops map";
+            return Err(Error::at(&section.name, 0, text).of_class(LoadClass::Open));
         }
     }
     Ok(found)
@@ -97,11 +105,30 @@ struct KernelStruct<'k> {
 }
 
 impl One<'_, '_, '_> {
+    /// The number of relocations at its members.
+    fn relocated(&self, var: Type<'_>) -> usize {
+        let all = &self.section.relocations;
+        let members = self.btf.skip_modifiers(var.target_id()).members();
+        let mut offsets: Vec<u64> = members.map(|it| u64::from(it.bit_offset / 8)).collect();
+        // Members of a union, or of no size.
+        offsets.dedup();
+        let count = |offset: u64| {
+            let at = self.offset.saturating_add(offset);
+            let start = all.partition_point(|it| it.offset < at);
+            all.partition_point(|it| it.offset <= at) - start
+        };
+        offsets.into_iter().map(count).sum()
+    }
+
     /// The map; and why the kernel rejects it.
     fn read(&self, var: Type<'_>, links: &mut StructOpsLinks) -> Result<(MapDef, Option<Error>)> {
         let local = self.btf.skip_modifiers(var.target_id());
         if local.kind() != Kind::Struct {
             return Err(Error::new(format!("it is a {}, expected a struct", local.kind().name())));
+        }
+        if local.name().is_empty() {
+            let text = "its type has no name";
+            return Err(Error::load(LoadClass::Open, text));
         }
         let name = &*self.section.name;
         let linked = name.ends_with(".link");
@@ -148,6 +175,9 @@ impl One<'_, '_, '_> {
         let end = start.saturating_add(size as usize);
         let data = self.section.data.get(start..end).unwrap_or(&[]);
         let program = self.program_at(at)?;
+        if let Some((function, program)) = program {
+            self.check_program(member, function, program)?;
+        }
         let name = member.name();
         let target = kernel.and_then(|k| {
             let mut members = k.btf.ty(k.id).members().enumerate();
@@ -167,7 +197,11 @@ impl One<'_, '_, '_> {
             let name = essential(local.name()).to_owned();
             let target = AttachTarget::Kernel { btf_id: kernel.id.0, name };
             let link = StructOpsLink { target, member: index as u32 };
-            links.insert(function, link);
+            let before = links.insert(function, link.clone());
+            if before.is_some_and(|it| (it.target, it.member) != (link.target, link.member)) {
+                let cause = format!("program {program} is set for another member, too");
+                return Err(Error::load(LoadClass::StructOps, cause));
+            }
             let target = SlotTarget::Prog(program.to_owned());
             def.slots.push(MapSlot { index: index as u32, target });
             return Ok(());
@@ -180,6 +214,25 @@ impl One<'_, '_, '_> {
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;
         if let Some(room) = def.contents.get_mut(to..to.saturating_add(data.len())) {
             room.copy_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// libbpf sets pointers to functions only, and to programs of sections for that.
+    fn check_program(&self, member: &Member<'_>, function: usize, program: &str) -> Result<()> {
+        let pointer = self.btf.skip_modifiers(member.ty);
+        let target = self.btf.skip_modifiers(pointer.target_id());
+        if pointer.kind() != Kind::Ptr || target.kind() != Kind::FuncProto {
+            let text = format!("it is set to {program}, but is no pointer to a function");
+            return Err(Error::load(LoadClass::Open, text));
+        }
+        let of = self.functions.list.get(function);
+        let section = of.and_then(|it| self.source.elf.sections.get(it.section));
+        let section = section.map_or("", |it| &*it.name);
+        let def = sec_def::find(section.strip_prefix('?').unwrap_or(section));
+        if def.is_none_or(|def| def.target_kind != TargetKind::StructOps) {
+            let text = format!("{program} is of section {section}, which is not of struct_ops");
+            return Err(Error::load(LoadClass::Open, text));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ fn options() -> OpenOptions {
 }
 
 /// What refuses the object as a whole.
-const REFUSED: [(&str, LoadClass, &str); 9] = [
+const REFUSED: [(&str, LoadClass, &str); 10] = [
     (
         "numa_node.bpf.o",
         LoadClass::Map,
@@ -24,6 +24,12 @@ const REFUSED: [(&str, LoadClass, &str); 9] = [
         "map_name.bpf.o",
         LoadClass::Map,
         "map a$b (array) cannot be created: the kernel does not take its name",
+    ),
+    (
+        "slot_of_other_size.bpf.o",
+        LoadClass::Map,
+        "map outer (array_of_maps) cannot be filled: \
+         slot 0: max_entries of larger is not the template's",
     ),
     ("empty_license.bpf.o", LoadClass::Open, "section license: it is empty"),
     (

@@ -68,7 +68,7 @@ fn errors_name_section_and_offset() {
             "read section .symtab (",
             "extend past the end of the file",
         ),
-        (with(header(".rel.text") + 32, &[1; 1]), "read section .rel.text, offset 0x", ""),
+        (with(header(".rel.text") + 32, &[1; 1]), "read section .rel.text (3), offset 0x", ""),
     ] {
         let error = error.trim_end_matches(&format!(" ({file:#x} bytes)"));
         assert!(error.starts_with(begin) && error.ends_with(end), "{error}");
@@ -131,6 +131,82 @@ fn what_libbpf_does_not_open_has_no_program() {
         let refused = object.refused.map_or_else(String::new, |error| error.to_string());
         assert!(refused.contains(why), "{why}: {refused}");
         assert!(object.programs.iter().all(|it| it.program.is_err()));
+    }
+}
+
+/// What is wrong with the object as a whole.
+fn told(bytes: &[u8]) -> String {
+    match Object::open(bytes, &OpenOptions::default()) {
+        Err(error) => error.to_string(),
+        Ok(object) => {
+            assert!(object.programs.iter().all(|it| it.program.is_err()));
+            object.refused.map_or_else(String::new, |error| error.to_string())
+        }
+    }
+}
+
+/// Offsets in the header of a section.
+const TYPE: usize = 4;
+const SIZE: usize = 32;
+const ENTRY: usize = 56;
+
+/// Each was seen to be refused by libbpf 1.5 when it opens the object.
+#[test]
+fn a_section_has_the_type_that_its_name_asks_for() {
+    let good = read("programs/loops.bpf.o");
+    for (section, at, value, why) in [
+        (".bss", TYPE, 1, "symbol table is of section .bss, of no map"),
+        (".text", TYPE, 7, "symbol  is of section .text, of no map"),
+        (".BTF", TYPE, 7, "section .BTF: its type is 7, not PROGBITS"),
+        (".BTF.ext", TYPE, 7, "section .BTF.ext: its type is 7, not PROGBITS"),
+        (".symtab", ENTRY, 16, "read symbols: an entry has 16 bytes, expected 24"),
+        (".reltc", ENTRY, 8, "its entries have 8 bytes, expected 16"),
+        (".reltc", SIZE, 24, "its size 0x18 is no multiple of 16"),
+        ("license", TYPE, 2, "its size 0x4 is no multiple of 24"),
+    ] {
+        let mut bytes = good.clone();
+        let header = section_header(&good, section);
+        bytes[header + at] = value;
+        assert!(told(&bytes).contains(why), "{section}: {}", told(&bytes));
+    }
+    // A second table of symbols.
+    let mut bytes = good.clone();
+    let (copied, table) =
+        (section_header(&good, ".symtab"), section_header(&good, ".llvm_addrsig"));
+    bytes.copy_within(copied + TYPE..copied + 64, table + TYPE);
+    assert!(told(&bytes).ends_with("the file has several symbol tables"), "{}", told(&bytes));
+}
+
+/// libbpf 1.5 finds no program in them, and nothing to refuse.
+#[test]
+fn only_contents_of_the_file_are_programs() {
+    let good = read("programs/loops.bpf.o");
+    for number in [0, 3, 5, 7, 8] {
+        let mut bytes = good.clone();
+        bytes[section_header(&good, "tc") + TYPE] = number;
+        let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+        let loaded = object.programs.iter().any(|it| it.program.is_ok());
+        assert!(object.refused.is_none() && !loaded, "type {number}");
+    }
+}
+
+/// Each was seen to be refused by libbpf 1.5 when it opens the object.
+#[test]
+fn functions_have_names_and_their_addresses_are_relative_to_sections() {
+    let good = read("programs/loops.bpf.o");
+    let (mix, range) = (symbol_of(&good, 2, 0), symbol_of(&good, 4, 120));
+    let relocations = {
+        let header = section_header(&good, ".reltc");
+        u64::from_le_bytes(good[header + 24..header + 32].try_into().unwrap()) as usize
+    };
+    for (at, byte, why) in [
+        (mix + 3, 1, "section .text: the function at offset 0x0 has no valid name"),
+        (range + 3, 1, "section tc: the function at offset 0x78 has no valid name"),
+        (relocations + 16 + 12, 4, "the address of mix is not relative to its section"),
+    ] {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        assert!(told(&bytes).contains(why), "{why}: {}", told(&bytes));
     }
 }
 

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Seed of the changes
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only changes of this class
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(edit::names()))]
+    edit: Option<String>,
     /// Folder for the changed copies, whose names say what was changed
     #[arg(long, default_value = "target/load-diff")]
     out: PathBuf,
@@ -85,7 +88,9 @@ fn mutants(args: &Args, files: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::
         if bytes.len() > MUTANT_BYTES_MAX {
             continue;
         }
-        let Some((bytes, what)) = edit::edit(&mut rng, &bytes) else { continue };
+        let Some((bytes, what)) = edit::edit(&mut rng, &bytes, args.edit.as_deref()) else {
+            continue;
+        };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ['_', '.', '-'].contains(&c);
         let what: String = what.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
         let of = file.file_name().unwrap_or_default().to_string_lossy();
@@ -99,6 +104,9 @@ fn mutants(args: &Args, files: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::
 /// Adds a file's programs, and the file as a whole.
 fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
     let name = objects::short_name(file);
+    if let Some(fault) = &theirs.fault {
+        return table.fault(&name, fault);
+    }
     let opened = std::fs::read(file).map_err(|e| e.to_string());
     let opened = opened.and_then(|bytes| session.open(file, &bytes).map_err(|e| e.to_string()));
     let object = match opened {
@@ -111,14 +119,15 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
     };
     if let Some(refused) = &theirs.open {
         if object.programs.is_empty() {
-            table.add(&name, WHOLE, Some(refused), &whole(&object));
+            table.add(&name, WHOLE, Some(refused), &whole(&object, |_| true));
         }
         for entry in &object.programs {
             table.add(&name, &entry.name, Some(refused), &ours(entry));
         }
         return;
     }
-    table.add(&name, WHOLE, theirs.whole.as_ref(), &whole(&object));
+    let listed = |entry: &ObjectProgram| theirs.programs.iter().any(|it| it.0 == entry.name);
+    table.add(&name, WHOLE, theirs.whole.as_ref(), &whole(&object, listed));
     for (program, answer) in &theirs.programs {
         let entry = object.programs.iter().find(|entry| entry.name == *program);
         if entry.is_some_and(reaches_kernel) {
@@ -154,20 +163,19 @@ fn lacks_target(entry: &ObjectProgram) -> bool {
         && class == Some(LoadClass::Attach)
 }
 
-/// The result of loading the whole object: the first step that fails.
-fn whole(object: &Object) -> Answer {
+/// The result of loading the whole object: the first step that fails. Functions that are not
+/// `listed` are no programs for libbpf, and do not keep it from loading the others.
+fn whole(object: &Object, listed: impl Fn(&ObjectProgram) -> bool) -> Answer {
     let wanted = object
         .programs
         .iter()
         .filter(|entry| entry.autoload && !lacks_target(entry) && !reaches_kernel(entry));
-    let errors = wanted.filter_map(|entry| entry.program.as_ref().err());
-    // Functions that libbpf does not treat as programs do not keep it from loading the others.
-    let is_program = |error: &&Error| error.class() != Some(LoadClass::Open);
-    let errors: Vec<&Error> = errors.filter(is_program).collect();
+    let wanted = wanted.filter(|entry| listed(entry));
+    let errors: Vec<&Error> = wanted.filter_map(|entry| entry.program.as_ref().err()).collect();
     // Relocations come before maps.
     let core = errors.iter().find(|error| error.class() == Some(LoadClass::Core));
     let first = core.copied().or(object.refused.as_ref()).or(errors.first().copied());
-    first.map_or_else(|| Answer::Loaded(String::new()), Answer::of_error)
+    first.map_or_else(|| Answer::Loaded(answer::maps(&object.maps)), Answer::of_error)
 }
 
 #[cfg(test)]
@@ -180,7 +188,7 @@ mod tests {
         let tests = crate::root().join("tests");
         let paths = vec![tests.join("object"), tests.join("programs")];
         let (out, verbose) = (PathBuf::new(), false);
-        let args = Args { paths, libbpf: None, mutants: 0, seed: 1, out, verbose };
+        let args = Args { paths, libbpf: None, mutants: 0, seed: 1, edit: None, out, verbose };
         match run(&args).expect("an answer") {
             Ended::Failed => panic!("load-diff tests/object tests/programs"),
             Ended::Skipped(why) => println!("skipped: {why}"),

@@ -28,6 +28,7 @@
 #define CORE_POISON 195896080
 #define MAP_POISON 2001000000
 #define KFUNC_POISON 2002000000
+#define HASH_START 0xcbf29ce484222325
 
 static struct bpf_object *object;
 /* The program that is loaded alone, if one is. */
@@ -50,17 +51,23 @@ static bool is_of_object(const char *name)
 	return false;
 }
 
+static bool get_map_info(int fd, struct bpf_map_info *info)
+{
+	union bpf_attr attr = {};
+
+	memset(info, 0, sizeof(*info));
+	attr.info.bpf_fd = fd;
+	attr.info.info_len = sizeof(*info);
+	attr.info.info = (unsigned long)info;
+	return !__real_syscall(__NR_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+}
+
 /* Slots of program arrays cannot take the descriptors that stand for programs here. */
 static bool is_prog_array(int fd)
 {
-	struct bpf_map_info info = {};
-	union bpf_attr attr = {};
+	struct bpf_map_info info;
 
-	attr.info.bpf_fd = fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (unsigned long)&info;
-	return !__real_syscall(__NR_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) &&
-	       info.type == BPF_MAP_TYPE_PROG_ARRAY;
+	return get_map_info(fd, &info) && info.type == BPF_MAP_TYPE_PROG_ARRAY;
 }
 
 static void add(char *text, const char *format, ...)
@@ -73,14 +80,86 @@ static void add(char *text, const char *format, ...)
 	va_end(args);
 }
 
+/* FNV-1a. */
+static unsigned long hash_of(unsigned long hash, const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+	return hash;
+}
+
+/* Before an object is loaded, libbpf does not tell which map has which descriptor. */
+static int name_of_map(int fd)
+{
+	struct bpf_map_info info;
+
+	return get_map_info(fd, &info) ? (int)hash_of(HASH_START, info.name, strlen(info.name)) : -1;
+}
+
+/* Maps count by their name; what is in a module, not at all. */
+static unsigned long hash_of_insns(const struct bpf_insn *insns, unsigned int count)
+{
+	unsigned long hash = HASH_START;
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct bpf_insn insn = insns[i];
+
+		if (insn.code == (BPF_LD | BPF_IMM | BPF_DW) && (insn.src_reg == 1 || insn.src_reg == 2))
+			insn.imm = name_of_map(insn.imm);
+		if (insn.code == (BPF_JMP | BPF_CALL) && insn.src_reg == 2 && insn.off)
+			insn.imm = insn.off = 0;
+		hash = hash_of(hash, &insn, sizeof(insn));
+	}
+	return hash;
+}
+
+/* The fields that every version has. */
+static unsigned long hash_of_records(unsigned long records, unsigned int count, unsigned int size,
+				     unsigned int known)
+{
+	unsigned long hash = HASH_START;
+
+	for (unsigned int i = 0; i < count; i++)
+		hash = hash_of(hash, (const char *)records + i * size, known);
+	return hash;
+}
+
+/* Notes the maps as the kernel has them, and the data in those that stand for sections. */
+static void note_maps(void)
+{
+	struct bpf_map_info info;
+	struct bpf_map *map;
+
+	loaded[0] = 0;
+	bpf_object__for_each_map(map, object) {
+		size_t size = 0;
+		const void *value = NULL;
+
+		if (!get_map_info(bpf_map__fd(map), &info))
+			continue;
+		if (info.type == BPF_MAP_TYPE_ARRAY)
+			value = bpf_map__initial_value(map, &size);
+		add(loaded, "%s:%u:%u:%u:%u:%x:%llx:%u:%u:%lx ", info.name, info.type, info.key_size,
+		    info.value_size, info.type == BPF_MAP_TYPE_PERF_EVENT_ARRAY ? 0 : info.max_entries,
+		    info.map_flags,
+		    (unsigned long long)info.map_extra, info.btf_key_type_id, info.btf_value_type_id,
+		    value ? hash_of(HASH_START, value, size) : 0);
+	}
+}
+
 /* Notes what the program is loaded as, and which of its insns are not resolved. */
 static void note_program(const union bpf_attr *attr)
 {
 	const struct bpf_insn *insns = (const void *)(unsigned long)attr->insns;
 
 	loaded[0] = 0;
-	add(loaded, "type=%u attach=%u flags=%u target=%u insns=%u poison=", attr->prog_type,
-	    attr->expected_attach_type, attr->prog_flags, attr->attach_btf_id, attr->insn_cnt);
+	add(loaded, "type=%u attach=%u flags=%u target=%u insns=%u:%lx funcs=%u:%lx lines=%u:%lx license=%s poison=",
+	    attr->prog_type, attr->expected_attach_type, attr->prog_flags, attr->attach_btf_id,
+	    attr->insn_cnt, hash_of_insns(insns, attr->insn_cnt), attr->func_info_cnt,
+	    hash_of_records(attr->func_info, attr->func_info_cnt, attr->func_info_rec_size, 8),
+	    attr->line_info_cnt,
+	    hash_of_records(attr->line_info, attr->line_info_cnt, attr->line_info_rec_size, 16),
+	    (const char *)(unsigned long)attr->license);
 	for (unsigned int i = 0; i < attr->insn_cnt; i++) {
 		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg)
 			continue;
@@ -239,6 +318,7 @@ static void judge(const char *path)
 	}
 	prepare(true, NULL);
 	err = bpf_object__load(object);
+	note_maps();
 	say("whole", "", err);
 	bpf_object__close(object);
 	for (int n = 0; open_object(path); n++) {

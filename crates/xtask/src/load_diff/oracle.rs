@@ -32,6 +32,8 @@ pub(super) struct Theirs {
     pub(super) whole: Option<Answer>,
     /// Each alone, in libbpf's order.
     pub(super) programs: Vec<(String, Answer)>,
+    /// The signal that ended libbpf, which then has no more results.
+    pub(super) fault: Option<String>,
 }
 
 /// Builds the oracle; the inner error says what is missing on the machine.
@@ -100,7 +102,9 @@ impl Oracle {
         };
         let list: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
         let writer = std::thread::spawn(move || stdin.write_all(list.as_bytes()));
-        let mut lines = BufReader::new(stdout).lines();
+        // Names in files need not be text.
+        let lines = BufReader::new(stdout).split(b'\n');
+        let mut lines = lines.map(|line| Ok::<_, std::io::Error>(text(&line?)));
         let first = lines.next().transpose()?.unwrap_or_default();
         let version = version(&first).ok_or_else(|| format!("the oracle says '{first}'"))?;
         let mut files = files.iter();
@@ -109,9 +113,7 @@ impl Oracle {
             let line = line?;
             if let Some(fault) = line.strip_prefix("end\t") {
                 let file = files.next().ok_or("more answers than files")?;
-                if !fault.is_empty() {
-                    return Err(format!("{}: libbpf: {fault}", file.display()).into());
-                }
+                theirs.fault = (!fault.is_empty()).then(|| fault.to_owned());
                 answer(file, std::mem::take(&mut theirs));
             } else {
                 theirs.add(&line);
@@ -124,6 +126,10 @@ impl Oracle {
             None => Ok(version),
         }
     }
+}
+
+fn text(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).into_owned()
 }
 
 /// The first line: `libbpf`, a tab, `1.7`.

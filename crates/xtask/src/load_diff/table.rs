@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Longest reason that is printed.
-const REASON_CHARS: usize = 160;
+const REASON_CHARS: usize = 400;
 
 /// The name under which a whole object is listed.
 pub(super) const WHOLE: &str = "(object)";
@@ -18,6 +18,8 @@ pub(super) struct Table {
     differing: Vec<String>,
     all: Vec<String>,
     attributes_compared: usize,
+    /// Objects that libbpf does not survive.
+    faults: Vec<String>,
 }
 
 impl Table {
@@ -31,9 +33,8 @@ impl Table {
         self.all.push(format!("{object}:{name}: libbpf {a}, skep {b}"));
         let differs = match (theirs, ours) {
             (Answer::Loaded(a), Answer::Loaded(b)) => {
-                // Whole objects have no attributes.
-                let compared = !b.is_empty() && b != "freplace";
-                self.attributes_compared += usize::from(compared);
+                let compared = b != "freplace";
+                self.attributes_compared += usize::from(compared && name != WHOLE);
                 compared && a != b
             }
             // Functions that libbpf does not treat as programs are not loaded by skep either.
@@ -47,6 +48,11 @@ impl Table {
         }
     }
 
+    /// Adds an object of which nothing is known: what it does to libbpf ends it.
+    pub(super) fn fault(&mut self, object: &str, signal: &str) {
+        self.faults.push(format!("{object}: not compared: libbpf ended with '{signal}'"));
+    }
+
     pub(super) fn agrees(&self) -> bool {
         self.differing.is_empty()
     }
@@ -55,6 +61,9 @@ impl Table {
         let mut text = String::new();
         for line in if verbose { &self.all } else { &self.differing } {
             // Writing to a String cannot fail.
+            let _ = writeln!(text, "{line}");
+        }
+        for line in &self.faults {
             let _ = writeln!(text, "{line}");
         }
         let _ = writeln!(text, "programs  objects  libbpf       skep");
