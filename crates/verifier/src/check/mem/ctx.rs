@@ -20,6 +20,15 @@ impl CtxLoad {
     }
 }
 
+/// Whether a pointer to the context may be moved by a constant. Programs of two more types, whose
+/// contexts are not rewritten either, were not tested.
+fn may_move(facts: &Facts<'_>) -> bool {
+    let prog_type = facts.prog.prog_type;
+    facts.rules().ctx_pointers_move
+        && !rewrites_ctx(prog_type)
+        && !matches!(prog_type, ProgType::StructOps | ProgType::LircMode2)
+}
+
 /// Size of a syscall program's context where it is memory.
 pub(crate) const SYSCALL_CTX_BYTES: u32 = u16::MAX as u32;
 
@@ -54,8 +63,7 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
         mark_loaded_unknown(&mut env.walk, at);
         return Ok(());
     }
-    let may_move = env.facts.rules().ctx_pointers_move && !rewrites_ctx(env.facts.prog.prog_type);
-    check_ptr_off_reg(reg, at.regno, may_move)?;
+    check_ptr_off_reg(reg, at.regno, may_move(env.facts))?;
     let Some(load) = find_access(env, at, off)? else {
         let size = at.size;
         let stop = Stop::refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
