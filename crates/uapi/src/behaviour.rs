@@ -745,7 +745,7 @@ behaviours! {
     ctx_is_no_memory "-----.-..+++" Refused,
         "witnesses/newer.bpf.o" "gives_context"
         "Functions may not get the context of other programs as memory."
-    dead_stack_ignored "--++.....+++" Insns(66),
+    dead_stack_ignored "----.....+++" Insns(66),
         "witnesses/newer.bpf.o" "dead_store_in_rounds"
         "Stack that is dead in a saved state is not compared, in unfinished loops either."
     casts_to_void "--..++++++++" Accepted,

@@ -168,8 +168,6 @@ pub const WORDS: &[Word] = &[
         "Sleepable programs can only use array, hash, and ringbuf maps"),
     row(".+..........", "program-type-not-sleepable",
         "Only fentry/fexit/fmod_ret, lsm, and kprobe/uprobe programs can be sleepable"),
-    row(".........+++", "program-type-not-sleepable",
-        "Program of this type cannot be sleepable"),
     row("..++........", "cast-to-no-struct",
         "kfunc bpf_rdonly_cast type ID argument must be of a struct"),
     row(".........+++", "packet-not-compared",

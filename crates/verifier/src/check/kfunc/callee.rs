@@ -185,8 +185,8 @@ pub(crate) struct Callee<'a> {
     /// Whether pointers must be trusted, and not NULL.
     pub(crate) wants_trusted_args: bool,
     pub(crate) special: Special,
-    /// Whether only sleepable programs may call it, outside of critical sections.
-    pub(crate) sleeps: bool,
+    /// Its flags on this kernel.
+    flags: KfuncFlags,
 }
 
 impl<'a> Callee<'a> {
@@ -204,13 +204,15 @@ impl<'a> Callee<'a> {
         let wants_trusted_args =
             rules.kfuncs_want_trust || row.is_some_and(|row| row.flags.intersects(asks));
         let (proto, special) = (func.target(), Special::of(name));
-        let is_awake = rules.arena_pages_awake && special == ArenaPages;
-        let sleeps = !is_awake && row.is_some_and(|row| row.flags.contains(KfuncFlags::SLEEPABLE));
-        Some(Callee { id, name, proto, row, allowed, wants_trusted_args, special, sleeps })
+        let mut flags = row.map_or(KfuncFlags::empty(), |row| row.flags);
+        if special == ArenaPages && rules.arena_pages_awake {
+            flags = flags.difference(KfuncFlags::SLEEPABLE);
+        }
+        Some(Callee { id, name, proto, row, allowed, wants_trusted_args, special, flags })
     }
 
     pub(crate) fn has(&self, flag: KfuncFlags) -> bool {
-        self.row.is_some_and(|row| row.flags.contains(flag))
+        self.flags.contains(flag)
     }
     pub(crate) fn is_iter(&self) -> bool {
         let any = KfuncFlags::ITER_NEW | KfuncFlags::ITER_NEXT | KfuncFlags::ITER_DESTROY;
@@ -218,7 +220,8 @@ impl<'a> Callee<'a> {
     }
     /// Whether it may be called while a spin lock is held.
     pub(crate) fn spin_allowed(&self) -> bool {
-        self.special.spin_allowed() || self.special == ArenaPages && !self.sleeps
+        self.special.spin_allowed()
+            || self.special == ArenaPages && !self.has(KfuncFlags::SLEEPABLE)
     }
     /// Whether the kernel's BTF tags it as a kfunc.
     pub(crate) fn is_tagged(&self) -> bool {
@@ -240,7 +243,7 @@ impl<'a> Callee<'a> {
             is_void: self.proto.target_id() == TypeId::VOID,
             fastcall: self.has(KfuncFlags::FASTCALL),
             iter_next: self.has(KfuncFlags::ITER_NEXT),
-            might_sleep: self.sleeps,
+            might_sleep: self.has(KfuncFlags::SLEEPABLE),
             changes_pkt_data: self.special == XdpPullData,
             ..by_name
         }

@@ -15,7 +15,7 @@ impl Env<'_> {
     pub(super) fn check_sections(&mut self, meta: &Meta<'_>) -> Check {
         self.check_rcu_section(meta)?;
         let (special, name) = (meta.callee.special, meta.callee.name);
-        let sleeps = meta.callee.sleeps;
+        let sleeps = meta.callee.has(KfuncFlags::SLEEPABLE);
         let (disable, enable) =
             (special == Special::PreemptDisable, special == Special::PreemptEnable);
         if disable {
@@ -82,7 +82,7 @@ impl Env<'_> {
             self.walk.cur.refs.active_rcu_locks = 0;
             return Ok(());
         }
-        if meta.callee.sleeps {
+        if meta.callee.has(KfuncFlags::SLEEPABLE) {
             reject!(EACCES, KfuncFault::SleepsInRcu { name: name.into() });
         }
         Ok(())

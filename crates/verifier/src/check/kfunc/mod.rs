@@ -49,7 +49,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     } else if callee.special == Special::Trap {
         reject!(EFAULT, KfuncFault::Trap);
     }
-    if callee.sleeps && !env.walk.cur.meta.in_sleepable {
+    if callee.has(KfuncFlags::SLEEPABLE) && !env.walk.cur.meta.in_sleepable {
         let name = callee.name;
         reject!(EACCES, KfuncFault::NeedsSleepable { name: name.into() });
     }
