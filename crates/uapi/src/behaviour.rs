@@ -721,6 +721,36 @@ behaviours! {
     fetches_are_loads "*++....+++++" Refused,
         "witnesses/older.bpf.o" "fetched_place"
         "What an atomic insn fetches from the stack is as precise as what was there."
+    throws_leave_callers "--.......+++" Refused,
+        "witnesses/newer.bpf.o" "throws_where_never"
+        "A call of a global function with `bpf_throw` in it, or in its callees, may hold no reference, lock or section."
+    arena_pages_awake "--......++++" Accepted,
+        "witnesses/newer.bpf.o" "pages_under_lock"
+        "The kfuncs for pages of arenas do not sleep."
+    slices_end_with_dynptr "--........++" Refused,
+        "witnesses/newer.bpf.o" "slice_of_clone_after_submit"
+        "Slices of a dynptr, and of its clones, are gone when it is submitted or overwritten."
+    dynptr_pointers_spilled "-..........+" Accepted,
+        "witnesses/newer.bpf.o" "reads_spilled_dynptr"
+        "The pointer to a callback's dynptr may be spilled."
+    res_locks_in_tracing "---........+" Accepted,
+        "witnesses/newer.bpf.o" "res_lock_in_kprobe"
+        "Tracing programs may use maps with a bpf_res_spin_lock."
+    ctx_pointers_move ".........+++" Accepted,
+        "witnesses/newer.bpf.o" "moved_context"
+        "A context that is not rewritten may be accessed through a pointer moved by a constant."
+    syscall_ctx_is_memory "-........+++" Accepted,
+        "witnesses/newer.bpf.o" "somewhere_in_context"
+        "The context of a syscall program is memory, also for helpers and at unknown offsets."
+    ctx_is_no_memory "-----.-..+++" Refused,
+        "witnesses/newer.bpf.o" "gives_context"
+        "Functions may not get the context of other programs as memory."
+    dead_stack_ignored "----.....+++" Insns(66),
+        "witnesses/newer.bpf.o" "dead_store_in_rounds"
+        "Stack that is dead in a saved state is not compared, in unfinished loops either."
+    casts_to_void "--..++++++++" Accepted,
+        "witnesses/newer.bpf.o" "cast_number_to_void"
+        "`bpf_rdonly_cast` may cast to void."
 }
 
 #[cfg(test)]

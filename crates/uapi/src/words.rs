@@ -263,8 +263,6 @@ pub const SPELLINGS: &[Word] = &[
         "mem, alloc_mem, buf"),
     row("+...........", "map_key, map_value, mem, ringbuf_mem, buf, trusted_ptr_",
         "map_value, mem, rdonly_buf, rdwr_buf"),
-    row(".........+++", "ringbuf_mem, buf, trusted_ptr_",
-        "ringbuf_mem, buf, trusted_ptr_, ctx"),
     row(".+..........", "ringbuf_mem",
         "alloc_mem"),
     row("+...........", "pkt_meta, map_key, map_value",

@@ -137,6 +137,7 @@ impl<'a> Setup<'a> {
         for (i, subprog) in self.facts.subprogs.iter_mut().enumerate() {
             subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
+            subprog.might_throw = cfg.might_throw.get(i).copied().unwrap_or(false);
         }
         self.refuse_recursion(&subprogs)?;
         if !target_first {

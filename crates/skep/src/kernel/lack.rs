@@ -10,6 +10,7 @@ use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
+use skep_uapi::words::Words;
 use skep_uapi::{AttachType, ProgType, asked_around, attaches_to_btf, not_yet, since};
 use std::fmt;
 
@@ -232,13 +233,26 @@ impl Kernel {
         let (refused, is_sure) = answered.map_or_else(by_release, |refused| (refused, true));
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
         let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
-        let said = || Some(format!("unknown func {}#{}", id.name(), id.number()));
+        let said = || Some(self.says_not_for_type(id));
         refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
             is_sure: is_sure && !is_member,
             said: said(),
         })
+    }
+
+    /// What it says of a helper that programs of the type may not call.
+    fn says_not_for_type(&self, id: HelperId) -> String {
+        let reference =
+            format!("program of this type cannot use helper {}#{}", id.name(), id.number());
+        let operand = |name: &str| match name {
+            "name" => Some(id.name().to_owned()),
+            "imm" => Some(id.number().to_string()),
+            _ => None,
+        };
+        let words = Words::of_release(&self.release);
+        words.text("helper-not-for-program-type", &reference, operand).unwrap_or(reference)
     }
 
     /// Whether the kernel has an item; `None` if unknown.

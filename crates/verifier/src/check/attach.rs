@@ -11,7 +11,7 @@ use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::{
-    AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf,
+    AttachType, BTF_MAX_TYPE, Behaviours, ProgFlags, ProgType, attach_types, attaches_to_btf,
     is_for_unprivileged, needs_perfmon, takes_any_attach,
 };
 
@@ -74,6 +74,11 @@ pub(crate) fn check_attach_btf_id(facts: &Facts<'_>) -> Check {
             reject!(EINVAL, AttachFault::NotSleepable);
         }
         return Ok(());
+    }
+    // Some kernels refuse them, and no object file can ask for one.
+    let of_cgroup = facts.prog.attach_type() == Some(AttachType::LsmCgroup);
+    if sleepable && of_cgroup && *facts.rules() != Behaviours::reference() {
+        return unsupported("LSM programs of cgroups that sleep, on this kernel");
     }
     if sleepable && !can_be_sleepable(facts) {
         // Not tested on a kernel: whether writable tracepoint programs may be sleepable.

@@ -104,6 +104,10 @@ impl Resolver<'_> {
         let prog_type = loaded_type(self.prog);
         if prog_type.runs_in_any_context() {
             let timers = self.rules.timers_in_tracing;
+            let locks = match self.rules.res_locks_in_tracing {
+                true => has(&[FieldKind::SpinLock]),
+                false => locks,
+            };
             let refused = [
                 (has(&[FieldKind::ListHead, FieldKind::RbRoot]), "bpf_{list_head,rb_root}"),
                 (locks, "bpf_spin_lock"),

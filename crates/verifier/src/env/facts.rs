@@ -65,6 +65,7 @@ pub(crate) struct Subprog {
     pub(crate) is_exception_cb: bool,
     pub(crate) changes_pkt_data: bool,
     pub(crate) might_sleep: bool,
+    pub(crate) might_throw: bool,
 }
 
 /// A map, and the index of its inner template.

@@ -55,6 +55,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) linked_are_apart: bool,
     /// Registers that are compared even if they are dead.
     pub(crate) never_dead: u16,
+    /// Stack that is dead in the old state is not compared, however closely states must match.
+    pub(crate) dead_stack_ignored: bool,
     /// A pointer's constant offset is part of its bounds.
     pub(crate) offsets_are_bounds: bool,
     /// The halves of a slot are compared as separate scalars.
@@ -354,11 +356,21 @@ impl Compare<'_> {
                 return true;
             }
         }
-        if self.exact != Exactness::Covered && c.is_none_or(|c| c.types != o.types) {
+        let unused = Slot::default();
+        let cur = c.unwrap_or(&unused);
+        if self.exact != Exactness::Covered && !self.types_match(o, c.map(|c| &c.types)) {
             return false;
         }
-        let unused = Slot::default();
-        self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), precise)
+        self.slot_safe(o, cur, c.is_some(), precise)
+    }
+
+    /// Whether the bytes of the old slot are of the same types, where states must match closely.
+    fn types_match(&self, old: &Slot, cur: Option<&[SlotType; 8]>) -> bool {
+        if !self.dead_stack_ignored {
+            return cur.is_some_and(|cur| *cur == old.types);
+        }
+        let cur = cur.unwrap_or(&[SlotType::Invalid; 8]);
+        old.types.iter().zip(cur).all(|(o, c)| *o == SlotType::Invalid || o == c)
     }
 
     /// Whether a register covers an equal one regardless of ids.

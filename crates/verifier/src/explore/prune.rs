@@ -319,6 +319,7 @@ impl Env<'_> {
             same_objects: !rules.objects_are_paired,
             linked_are_apart: rules.linked_are_apart,
             never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
+            dead_stack_ignored: rules.dead_stack_ignored,
             offsets_are_bounds: rules.offsets_are_bounds,
             halves_compared: rules.dead_forgotten_at_once,
             hints: self.store.ckpts.hot(id).hints,

@@ -41,6 +41,8 @@ pub(crate) struct Cfg {
     pub(crate) changes_pkt_data: Vec<bool>,
     /// For each subprog: whether a call in it or its callees may sleep.
     pub(crate) might_sleep: Vec<bool>,
+    /// For each subprog: whether it or its callees contain a call of `bpf_throw`.
+    pub(crate) might_throw: Vec<bool>,
 }
 
 /// Which edges may go backwards.
@@ -136,6 +138,7 @@ impl<'a, C: Callees> Search<'a, C> {
             marks: vec![0; insns.len()],
             changes_pkt_data: vec![false; subprogs.count()],
             might_sleep: vec![false; subprogs.count()],
+            might_throw: vec![false; subprogs.count()],
         };
         Search {
             insns,
@@ -246,6 +249,7 @@ impl<'a, C: Callees> Search<'a, C> {
         if let Some(callee) = self.subprogs.starting_at(callee) {
             self.cfg.changes_pkt_data[caller] |= self.cfg.changes_pkt_data[callee];
             self.cfg.might_sleep[caller] |= self.cfg.might_sleep[callee];
+            self.cfg.might_throw[caller] |= self.cfg.might_throw[callee];
         }
     }
 
@@ -268,6 +272,7 @@ impl<'a, C: Callees> Search<'a, C> {
         let subprog = self.subprogs.containing(idx);
         self.cfg.changes_pkt_data[subprog] |= facts.changes_pkt_data;
         self.cfg.might_sleep[subprog] |= facts.might_sleep;
+        self.cfg.might_throw[subprog] |= facts.throws;
     }
 
     fn push(&mut self, from: usize, to: i64, edge: Edge) -> Result<Pushed, PassReject> {

@@ -7,17 +7,17 @@ use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::btf_ptr::access_btf_ptr;
 use crate::check::mem::check_mem_access;
+use crate::check::mem::ctx;
 use crate::check::mem::map_value::{
     AccessSource, check_map_access, check_map_access_type, map_def,
 };
 use crate::check::mem::packet::{check_buffer_access, check_packet_access};
 use crate::check::mem::region::{Span, check_mem_region_access};
 use crate::check::mem::stack_range::{RawRange, check_stack_range_initialized};
-use crate::env::{Env, Found};
+use crate::env::{Env, Facts, Found};
 use crate::rejection::{CallFault, Check, MemFault, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
-use skep_uapi::ProgType;
 use skep_uapi::limits::BPF_MAX_VAR_SIZ;
 
 /// Memory behind a pointer argument.
@@ -77,7 +77,10 @@ pub(crate) fn check_helper_mem_access(
             // alignment.
             access_btf_ptr(env, &reg, at, reg.off)
         }
-        Base::Ctx if !rewrites_ctx(env.facts.prog.prog_type) => check_whole_ctx(env, mem, ty),
+        Base::Ctx if ctx::is_memory(env.facts) => {
+            check_mem_region_access(env, span, ctx::SYSCALL_CTX_BYTES)
+        }
+        Base::Ctx if is_given(env.facts) => check_whole_ctx(env, mem, ty),
         _ => refuse_or_nothing(mem, &reg),
     }
 }
@@ -94,23 +97,9 @@ fn access(regno: u8, off: i32, (size, ty): (i32, AccessType)) -> MemAccess {
     }
 }
 
-/// Whether the context that programs see differs from the kernel's, so that accesses are rewritten.
-fn rewrites_ctx(prog_type: ProgType) -> bool {
-    use ProgType as P;
-    !matches!(
-        prog_type,
-        P::Kprobe
-            | P::Tracepoint
-            | P::RawTracepoint
-            | P::RawTracepointWritable
-            | P::Tracing
-            | P::Lsm
-            | P::StructOps
-            | P::Syscall
-            | P::CgroupDevice
-            | P::LircMode2
-            | P::Netfilter
-    )
+/// Whether the context may be given to a function as memory.
+fn is_given(facts: &Facts<'_>) -> bool {
+    !ctx::rewrites_ctx(facts.prog.prog_type) && !facts.rules().ctx_is_no_memory
 }
 
 /// A memory argument that is the context: the last byte of the range must be accessible.

@@ -4,6 +4,7 @@
 
 use super::field_args;
 use super::meta::CallMeta;
+use crate::check::mem::ctx;
 use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::check::mem::region::check_ptr_off_reg;
 use crate::env::Env;
@@ -30,6 +31,19 @@ const MEM: &[RegType] = &[
     with(Base::Mem, F::MEM_RINGBUF),
     plain(Base::Buf),
     with(Base::BtfId, F::PTR_TRUSTED),
+];
+/// On kernels with `syscall_ctx_is_memory`.
+const MEM_OR_CTX: &[RegType] = &[
+    plain(Base::Stack),
+    plain(Base::Packet),
+    plain(Base::PacketMeta),
+    plain(Base::MapKey),
+    plain(Base::MapValue),
+    plain(Base::Mem),
+    with(Base::Mem, F::MEM_RINGBUF),
+    plain(Base::Buf),
+    with(Base::BtfId, F::PTR_TRUSTED),
+    plain(Base::Ctx),
 ];
 const SCALAR: &[RegType] = &[plain(Base::Scalar)];
 const CTX: &[RegType] = &[plain(Base::Ctx)];
@@ -83,6 +97,11 @@ fn compatible_types(base: ArgBase) -> Option<&'static [RegType]> {
     })
 }
 
+/// Whether the argument is memory that the function accesses.
+fn is_memory(base: ArgBase) -> bool {
+    matches!(base, ArgBase::Mem | ArgBase::MapKey | ArgBase::MapValue)
+}
+
 /// Checks the type of argument register `regno`.
 pub(crate) fn check_reg_type(
     env: &mut Env<'_>,
@@ -92,13 +111,15 @@ pub(crate) fn check_reg_type(
 ) -> Check {
     let reg = env.reg(regno);
     let is_key = matches!(arg.base, ArgBase::MapKey | ArgBase::MapValue);
-    let types = match is_key && !env.facts.rules().any_memory_as_key {
-        true => Some(&MEM[..5]),
-        false => compatible_types(arg.base),
-    };
-    let Some(types) = types else {
+    let Some(mut types) = compatible_types(arg.base) else {
         return Err(Stop::Bug("argument type without register types".to_string()));
     };
+    let is_memory = is_memory(arg.base);
+    if is_key && !env.facts.rules().any_memory_as_key {
+        types = &MEM[..5];
+    } else if is_memory && env.facts.rules().syscall_ctx_is_memory {
+        types = MEM_OR_CTX;
+    }
     let mut ignored = arg.flags & (F::MEM_RDONLY | F::PTR_MAYBE_NULL);
     if arg.base == ArgBase::Mem {
         ignored |= F::DYNPTR_TYPE_MASK;
@@ -108,7 +129,7 @@ pub(crate) fn check_reg_type(
         ignored |= F::MEM_ALLOC | F::MEM_PERCPU;
     }
     let ty = reg.ty.without(ignored);
-    let is_object = ty.base == Base::BtfId && std::ptr::eq(types, MEM);
+    let is_object = ty.base == Base::BtfId && is_memory;
     if !types.contains(&ty) || is_object && !env.facts.rules().objects_as_memory {
         let names: Vec<String> = types.iter().map(RegType::to_string).collect();
         let (got, expected) = (reg.ty, names.join(", "));
@@ -117,7 +138,7 @@ pub(crate) fn check_reg_type(
     if reg.ty.base != Base::BtfId {
         return Ok(());
     }
-    if std::ptr::eq(types, MEM) {
+    if is_memory {
         if !arg.flags.contains(F::MEM_RDONLY) {
             let name = meta.map_or("", |m| m.func.name());
             let got = reg.ty;
@@ -227,6 +248,7 @@ pub(crate) fn check_func_arg_reg_off(
             Ok(())
         }
         Base::Buf if flags.is_empty() || flags == F::MEM_RDONLY => Ok(()),
+        Base::Ctx if ctx::is_memory(env.facts) && is_memory(base) => Ok(()),
         Base::BtfId if may_have_fixed_off(flags) => check_ptr_off_reg(&reg, regno, true),
         _ => check_ptr_off_reg(&reg, regno, false),
     }

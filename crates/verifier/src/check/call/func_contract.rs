@@ -101,7 +101,7 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
             Ok(())
         }
         SubArg::Mem { size, flags } => {
-            check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
+            check_func_arg_reg_off(env, regno, ArgBase::Mem, false)?;
             if reg.ty.base == Base::BtfId && !env.facts.rules().objects_as_memory {
                 let (got, expected) = (reg.ty, "fp".into());
                 reject!(EINVAL, CallFault::ArgType { regno: Regno(regno), got, expected });

@@ -4,6 +4,7 @@
 
 use super::func_contract::{self, Contract};
 use super::refs;
+use crate::check::exit::{THROW, check_resource_leak};
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts};
 use crate::explore::next::Next;
@@ -72,6 +73,9 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     }
     if env.trace.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
+    }
+    if info.might_throw && env.facts.rules().throws_leave_callers {
+        check_resource_leak(env, true, THROW)?;
     }
     if info.changes_pkt_data {
         forget_packets(env);

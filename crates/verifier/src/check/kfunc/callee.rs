@@ -66,6 +66,7 @@ pub(crate) enum Special {
     GetKmemCache,
     XdpPullData,
     Trap,
+    ArenaPages,
 }
 
 use Special::*;
@@ -119,6 +120,9 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_get_kmem_cache", GetKmemCache),
     ("bpf_xdp_pull_data", XdpPullData),
     ("__bpf_trap", Trap),
+    ("bpf_arena_alloc_pages", ArenaPages),
+    ("bpf_arena_free_pages", ArenaPages),
+    ("bpf_arena_reserve_pages", ArenaPages),
     ("bpf_task_work_schedule_signal", TaskWorkSchedule),
     ("bpf_task_work_schedule_resume", TaskWorkSchedule),
 ];
@@ -181,6 +185,8 @@ pub(crate) struct Callee<'a> {
     /// Whether pointers must be trusted, and not NULL.
     pub(crate) wants_trusted_args: bool,
     pub(crate) special: Special,
+    /// Its flags on this kernel.
+    flags: KfuncFlags,
 }
 
 impl<'a> Callee<'a> {
@@ -198,15 +204,24 @@ impl<'a> Callee<'a> {
         let wants_trusted_args =
             rules.kfuncs_want_trust || row.is_some_and(|row| row.flags.intersects(asks));
         let (proto, special) = (func.target(), Special::of(name));
-        Some(Callee { id, name, proto, row, allowed, wants_trusted_args, special })
+        let mut flags = row.map_or(KfuncFlags::empty(), |row| row.flags);
+        if special == ArenaPages && rules.arena_pages_awake {
+            flags = flags.difference(KfuncFlags::SLEEPABLE);
+        }
+        Some(Callee { id, name, proto, row, allowed, wants_trusted_args, special, flags })
     }
 
     pub(crate) fn has(&self, flag: KfuncFlags) -> bool {
-        self.row.is_some_and(|row| row.flags.contains(flag))
+        self.flags.contains(flag)
     }
     pub(crate) fn is_iter(&self) -> bool {
         let any = KfuncFlags::ITER_NEW | KfuncFlags::ITER_NEXT | KfuncFlags::ITER_DESTROY;
         self.row.is_some_and(|row| row.flags.intersects(any))
+    }
+    /// Whether it may be called while a spin lock is held.
+    pub(crate) fn spin_allowed(&self) -> bool {
+        self.special.spin_allowed()
+            || self.special == ArenaPages && !self.has(KfuncFlags::SLEEPABLE)
     }
     /// Whether the kernel's BTF tags it as a kfunc.
     pub(crate) fn is_tagged(&self) -> bool {

@@ -193,8 +193,13 @@ impl Env<'_> {
                 }
                 let clone = self.spilled(frameno, spi);
                 let dies = clone.ref_obj_id == ref_obj_id && kind_of(&clone).1;
-                if dies && (frameno == at.frameno || self.goes_by(HoleKind::DynptrClones)) {
+                let ends_slices = self.facts.rules().slices_end_with_dynptr;
+                let is_seen = frameno == at.frameno || ends_slices;
+                if dies && (is_seen || self.goes_by(HoleKind::DynptrClones)) {
                     self.clear_slots(Slots { frameno, spi, ..at });
+                }
+                if dies && ends_slices {
+                    self.end_slices(clone.id);
                 }
             }
         }
@@ -219,9 +224,18 @@ impl Env<'_> {
         }
         let id = self.spilled(frameno, spi).id;
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
+        self.end_slices(id);
+        Ok(())
+    }
+
+    /// Invalidates the slices of the dynptr with that id.
+    fn end_slices(&mut self, id: u32) {
+        // Those of kfuncs have the kind of the dynptr in their type.
+        let of_kfuncs = self.facts.rules().slices_end_with_dynptr;
         let allow_ptr_leaks = self.facts.allow_ptr_leaks;
         self.for_each_reg(|reg| {
-            let is_slice = reg.ty.without(TypeFlag::PTR_MAYBE_NULL).is(Base::Mem);
+            let is_plain = reg.ty.without(TypeFlag::PTR_MAYBE_NULL).is(Base::Mem);
+            let is_slice = is_plain || of_kfuncs && reg.ty.base == Base::Mem;
             let Extra::Mem { dynptr_id, .. } = reg.extra else { return false };
             if !is_slice || dynptr_id != id {
                 return false;
@@ -229,6 +243,5 @@ impl Env<'_> {
             *reg = if allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() };
             true
         });
-        Ok(())
     }
 }

@@ -179,7 +179,7 @@ impl Env<'_> {
         if t.kind().is_composite() {
             return Ok(btf_ptr(TypeFlag::PTR_UNTRUSTED, id.0, false));
         }
-        if t.kind() == Kind::Void {
+        if t.kind() == Kind::Void && self.facts.rules().casts_to_void {
             return Ok(mem(TypeFlag::MEM_RDONLY | TypeFlag::PTR_UNTRUSTED, 0));
         }
         reject!(EINVAL, KfuncFault::CastNotStruct)

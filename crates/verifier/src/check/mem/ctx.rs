@@ -3,10 +3,9 @@
 //! Kernel: `check_ctx_access` (6.18); the tables are those of `skep_uapi::ctx`.
 
 use super::btf_ctx;
-use super::region::check_ptr_off_reg;
+use super::region::{Span, check_mem_region_access, check_ptr_off_reg};
 use crate::check::exit::lsm_range;
-use crate::check::mem::access::CtxLoad;
-use crate::check::mem::access::{MemAccess, check_no_leak};
+use crate::check::mem::access::{CtxLoad, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, Facts};
 use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
@@ -21,9 +20,50 @@ impl CtxLoad {
     }
 }
 
+/// Whether a pointer to the context may be moved by a constant. Programs of two more types, whose
+/// contexts are not rewritten either, were not tested.
+fn may_move(facts: &Facts<'_>) -> bool {
+    let prog_type = facts.prog.prog_type;
+    facts.rules().ctx_pointers_move
+        && !rewrites_ctx(prog_type)
+        && !matches!(prog_type, ProgType::StructOps | ProgType::LircMode2)
+}
+
+/// Size of a syscall program's context where it is memory.
+pub(crate) const SYSCALL_CTX_BYTES: u32 = u16::MAX as u32;
+
+/// Whether the context is memory, of which any part may be accessed.
+pub(crate) fn is_memory(facts: &Facts<'_>) -> bool {
+    facts.prog.prog_type == ProgType::Syscall && facts.rules().syscall_ctx_is_memory
+}
+
+/// Whether the context that programs see differs from the kernel's, so that accesses are rewritten.
+pub(crate) fn rewrites_ctx(prog_type: ProgType) -> bool {
+    use ProgType as P;
+    !matches!(
+        prog_type,
+        P::Kprobe
+            | P::Tracepoint
+            | P::RawTracepoint
+            | P::RawTracepointWritable
+            | P::Tracing
+            | P::Lsm
+            | P::StructOps
+            | P::Syscall
+            | P::CgroupDevice
+            | P::LircMode2
+            | P::Netfilter
+    )
+}
+
 pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     check_no_leak(env, at, "ctx")?;
-    check_ptr_off_reg(reg, at.regno, false)?;
+    if is_memory(env.facts) {
+        check_mem_region_access(env, Span::of(at, off), SYSCALL_CTX_BYTES)?;
+        mark_loaded_unknown(&mut env.walk, at);
+        return Ok(());
+    }
+    check_ptr_off_reg(reg, at.regno, may_move(env.facts))?;
     let Some(load) = find_access(env, at, off)? else {
         let size = at.size;
         let stop = Stop::refuse(errno::EACCES, MemFault::BeyondCtx { off, size });

@@ -72,7 +72,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
             let name = env.store.arena.pack(&Reg::constant(i64::from(insn.imm) as u64));
             save_register_state(env, (frameno, spi), name, at.size);
         }
-        (Some(reg), Some(regno)) if is_spillable(reg.ty) => {
+        (Some(reg), Some(regno)) if is_spillable(env.facts.rules(), reg.ty) => {
             if !whole {
                 env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
                 reject!(EACCES, MemFault::SpillSize);
@@ -108,7 +108,7 @@ fn check_no_corruption(env: &Env<'_>, frameno: u32, spi: usize, whole: bool) -> 
 fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg: Option<Reg>) {
     let types = env.walk.slot(frameno, spi).types;
     let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
-    let spills = reg.is_some_and(|r| is_spillable(r.ty));
+    let spills = reg.is_some_and(|r| is_spillable(env.facts.rules(), r.ty));
     let mut overwritten = (0..at.size).map(|i| &types[(-(at.off + i) - 1) as usize % 8]);
     if spills || !overwritten.all(plain) {
         env.aux_mut().flags |= InsnFlags::NOSPEC_RESULT;
@@ -306,8 +306,12 @@ pub(super) fn scrub(ty: &mut SlotType) {
 /// Whether the verifier keeps such a pointer when it is spilled.
 ///
 /// Kernel: `is_spillable_regtype` (6.18).
-pub(crate) fn is_spillable(ty: RegType) -> bool {
-    !matches!(ty.base, Base::NotInit | Base::Scalar | Base::TpBuffer | Base::ConstDynptr)
+pub(crate) fn is_spillable(rules: &Behaviours, ty: RegType) -> bool {
+    match ty.base {
+        Base::NotInit | Base::Scalar | Base::TpBuffer => false,
+        Base::ConstDynptr => rules.dynptr_pointers_spilled,
+        _ => true,
+    }
 }
 
 /// Number of bits that the value may use.

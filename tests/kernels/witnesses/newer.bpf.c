@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// What kernels from 7.1 on learned, or gave up.
+#include "../../programs/include/skep_bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define KFUNC extern __attribute__((section(".ksyms")))
+#define HELPER(ret, name, number, ...) static ret (*const name)(__VA_ARGS__) = (void *)number
+
+struct bpf_dynptr {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+struct thing {
+	u64 number;
+};
+
+KFUNC void bpf_throw(u64 cookie);
+KFUNC void *bpf_obj_new_impl(u64 type, void *meta);
+KFUNC void bpf_obj_drop_impl(void *object, void *meta);
+KFUNC void *bpf_arena_alloc_pages(void *map, void *addr, u32 pages, int node, u64 flags);
+KFUNC void bpf_arena_free_pages(void *map, void *addr, u32 pages);
+KFUNC void bpf_preempt_disable(void);
+KFUNC void bpf_preempt_enable(void);
+KFUNC void *bpf_dynptr_slice_rdwr(const struct bpf_dynptr *ptr, u32 off, void *buffer, u32 size);
+KFUNC u64 bpf_dynptr_size(const struct bpf_dynptr *ptr);
+KFUNC int bpf_dynptr_clone(const struct bpf_dynptr *ptr, struct bpf_dynptr *clone);
+
+HELPER(void *, map_lookup, 1, void *, const void *);
+HELPER(long, ringbuf_reserve_dynptr, 198, void *, u32, u64, struct bpf_dynptr *);
+HELPER(void, ringbuf_submit_dynptr, 199, struct bpf_dynptr *, u64);
+HELPER(long, user_ringbuf_drain, 209, void *, void *, void *, u64);
+HELPER(long, dynptr_read, 201, void *, u32, const struct bpf_dynptr *, u32, u64);
+HELPER(void *, dynptr_data, 203, const struct bpf_dynptr *, u32, u32);
+
+struct with_lock {
+	u64 number;
+	struct bpf_spin_lock lock;
+};
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct with_lock);
+} locked SEC(".maps");
+struct {
+	UINT(type, MAP_RINGBUF);
+	UINT(max_entries, 4096);
+} records SEC(".maps");
+struct {
+	UINT(type, 31); /* user ring buffer */
+	UINT(max_entries, 4096);
+} orders SEC(".maps");
+struct {
+	UINT(type, 33);
+	UINT(map_flags, 1 << 10);
+	UINT(max_entries, 4);
+} arena SEC(".maps");
+
+NOINLINE int may_throw(u64 cookie)
+{
+	if (cookie > 5)
+		bpf_throw(cookie);
+	return get_smp_processor_id();
+}
+SEC("tc") int throws_with_object(struct __sk_buff *skb)
+{
+	struct thing *it = bpf_obj_new_impl(__builtin_btf_type_id(*(struct thing *)0, 0), 0);
+	if (!it)
+		return 0;
+	may_throw(skb->mark);
+	bpf_obj_drop_impl(it, 0);
+	return 0;
+}
+SEC("tc") int throws_with_preemption_off(struct __sk_buff *skb)
+{
+	bpf_preempt_disable();
+	may_throw(skb->mark);
+	bpf_preempt_enable();
+	return 0;
+}
+SEC("tc") int throws_in_global(struct __sk_buff *skb)
+{
+	return may_throw(skb->mark) & 1;
+}
+
+SEC("kprobe/do_unlinkat") int lock_in_kprobe(void *ctx)
+{
+	u32 key = 0;
+	struct with_lock *it = map_lookup(&locked, &key);
+	if (it) {
+		spin_lock(&it->lock);
+		it->number++;
+		spin_unlock(&it->lock);
+	}
+	return 0;
+}
+SEC("socket") int lock_in_socket_filter(void *ctx)
+{
+	u32 key = 0;
+	struct with_lock *it = map_lookup(&locked, &key);
+	if (it) {
+		spin_lock(&it->lock);
+		it->number++;
+		spin_unlock(&it->lock);
+	}
+	return 0;
+}
+
+static long keeps_order(const struct bpf_dynptr *order, u64 *sum)
+{
+	const struct bpf_dynptr *volatile kept = order;
+	return bpf_dynptr_size(kept) & 1;
+}
+SEC("tp/syscalls/sys_enter_getpid") int spills_dynptr(void *ctx)
+{
+	u64 sum = 0;
+	user_ringbuf_drain(&orders, keeps_order, &sum, 0);
+	return 0;
+}
+static long reads_order(const struct bpf_dynptr *order, u64 *sum)
+{
+	const struct bpf_dynptr *volatile kept = order;
+	u64 number = 0;
+	dynptr_read(&number, 8, kept, 0, 0);
+	return number & 1;
+}
+SEC("tp/syscalls/sys_enter_getpid") int reads_spilled_dynptr(void *ctx)
+{
+	u64 sum = 0;
+	user_ringbuf_drain(&orders, reads_order, &sum, 0);
+	return 0;
+}
+
+#define PAGES \
+	asm volatile("r1 = %[arena] ll; r2 = 0; r3 = 1; r4 = -1; r5 = 0; call bpf_arena_alloc_pages" \
+		:: [arena] "i"(&arena) : "r0", "r1", "r2", "r3", "r4", "r5", "memory")
+SEC("tc") int pages_awake(struct __sk_buff *skb)
+{
+	bpf_arena_alloc_pages(&arena, 0, 1, -1, 0);
+	return 0;
+}
+SEC("tc") int frees_awake(struct __sk_buff *skb)
+{
+	bpf_arena_free_pages(&arena, 0, 1);
+	return 0;
+}
+SEC("tc") int pages_under_lock(struct __sk_buff *skb)
+{
+	u32 key = 0;
+	struct with_lock *it = map_lookup(&locked, &key);
+	if (it) {
+		spin_lock(&it->lock);
+		bpf_arena_alloc_pages(&arena, 0, 1, -1, 0);
+		spin_unlock(&it->lock);
+	}
+	return 0;
+}
+SEC("syscall") int pages_with_preemption_off(void *ctx)
+{
+	bpf_preempt_disable();
+	bpf_arena_alloc_pages(&arena, 0, 1, -1, 0);
+	bpf_preempt_enable();
+	return 0;
+}
+
+SEC("tc") int slice_after_submit(struct __sk_buff *skb)
+{
+	struct bpf_dynptr record;
+	u64 *slice, buffer = 0;
+
+	ringbuf_reserve_dynptr(&records, 16, 0, &record);
+	slice = bpf_dynptr_slice_rdwr(&record, 0, 0, 8);
+	ringbuf_submit_dynptr(&record, 0);
+	if (slice)
+		return *slice & 1;
+	return 0;
+}
+SEC("tc") int slice_of_clone_after_submit(struct __sk_buff *skb)
+{
+	struct bpf_dynptr record, clone;
+	u64 *slice;
+
+	ringbuf_reserve_dynptr(&records, 16, 0, &record);
+	bpf_dynptr_clone(&record, &clone);
+	slice = bpf_dynptr_slice_rdwr(&clone, 0, 0, 8);
+	ringbuf_submit_dynptr(&record, 0);
+	if (slice)
+		return *slice & 1;
+	return 0;
+}
+SEC("tc") int data_after_submit(struct __sk_buff *skb)
+{
+	struct bpf_dynptr record;
+	u64 *slice;
+
+	ringbuf_reserve_dynptr(&records, 16, 0, &record);
+	slice = dynptr_data(&record, 0, 8);
+	ringbuf_submit_dynptr(&record, 0);
+	if (slice)
+		return *slice & 1;
+	return 0;
+}
+SEC("tc") int clone_after_submit(struct __sk_buff *skb)
+{
+	struct bpf_dynptr record, clone;
+
+	ringbuf_reserve_dynptr(&records, 16, 0, &record);
+	bpf_dynptr_clone(&record, &clone);
+	ringbuf_submit_dynptr(&record, 0);
+	return bpf_dynptr_size(&clone) & 1;
+}
+
+u64 room[8];
+HELPER(long, dynptr_from_mem, 197, void *, u32, u64, struct bpf_dynptr *);
+
+SEC("tc") int slice_after_overwrite(struct __sk_buff *skb)
+{
+	struct bpf_dynptr it;
+	u64 *slice;
+
+	dynptr_from_mem(room, sizeof(room), 0, &it);
+	slice = bpf_dynptr_slice_rdwr(&it, 0, 0, 8);
+	dynptr_from_mem(room, 8, 0, &it);
+	if (slice)
+		return *slice & 1;
+	return 0;
+}
+SEC("tc") int slice_beside_other(struct __sk_buff *skb)
+{
+	struct bpf_dynptr it, other;
+	u64 *slice;
+
+	dynptr_from_mem(room, sizeof(room), 0, &it);
+	slice = bpf_dynptr_slice_rdwr(&it, 0, 0, 8);
+	dynptr_from_mem(room, 8, 0, &other);
+	if (slice)
+		return *slice & 1;
+	return 0;
+}
+
+static long itself_again(u32 index, u64 *sum)
+{
+	u64 own = 0;
+
+	loop(0, itself_again, &own, 0);
+	return 0;
+}
+SEC("tc") int recursive_callback(struct __sk_buff *skb)
+{
+	u64 sum = 0;
+
+	loop(1, itself_again, &sum, 0);
+	return 0;
+}
+// The jump is decided: the loop that would call itself is not reached.
+static long itself_never(u32 index, u64 *sum)
+{
+	u64 own = 0, zero = 0;
+
+	asm volatile("%0 = 0" : "=r"(zero));
+	if (zero)
+		loop(1, itself_never, &own, 0);
+	return 0;
+}
+SEC("tc") int recursive_where_never(struct __sk_buff *skb)
+{
+	u64 sum = 0;
+
+	loop(1, itself_never, &sum, 0);
+	return 0;
+}
+static long itself_behind_back(u32 index, u64 *sum)
+{
+	u64 zero = 0;
+
+	asm volatile("%0 = 0" : "=r"(zero));
+	if (zero)
+		loop(1, itself_behind_back, 0, 0);
+	return 0;
+}
+SEC("tc") int recursive_without_frame(struct __sk_buff *skb)
+{
+	u64 sum = 0;
+
+	loop(1, itself_behind_back, &sum, 0);
+	return 0;
+}
+
+NOINLINE int calls_thrower(u64 cookie)
+{
+	return may_throw(cookie) + get_smp_processor_id();
+}
+SEC("tc") int throws_deeper(struct __sk_buff *skb)
+{
+	struct thing *it = bpf_obj_new_impl(__builtin_btf_type_id(*(struct thing *)0, 0), 0);
+	if (!it)
+		return 0;
+	calls_thrower(skb->mark);
+	bpf_obj_drop_impl(it, 0);
+	return 0;
+}
+static NOINLINE int throws_inside(u64 cookie)
+{
+	if (cookie > 7)
+		bpf_throw(cookie);
+	return get_smp_processor_id();
+}
+NOINLINE int calls_inside(u64 cookie)
+{
+	return throws_inside(cookie) + get_smp_processor_id();
+}
+SEC("tc") int throws_in_static(struct __sk_buff *skb)
+{
+	struct thing *it = bpf_obj_new_impl(__builtin_btf_type_id(*(struct thing *)0, 0), 0);
+	if (!it)
+		return 0;
+	calls_inside(skb->mark);
+	bpf_obj_drop_impl(it, 0);
+	return 0;
+}
+NOINLINE int throws_never(u64 cookie)
+{
+	u64 zero;
+
+	asm volatile("%0 = 0" : "=r"(zero));
+	if (zero)
+		bpf_throw(cookie);
+	return get_smp_processor_id();
+}
+SEC("tc") int throws_where_never(struct __sk_buff *skb)
+{
+	struct thing *it = bpf_obj_new_impl(__builtin_btf_type_id(*(struct thing *)0, 0), 0);
+	if (!it)
+		return 0;
+	throws_never(skb->mark);
+	bpf_obj_drop_impl(it, 0);
+	return 0;
+}
+
+struct bpf_res_spin_lock {
+	u32 val;
+} __attribute__((aligned(4)));
+struct with_res {
+	struct bpf_res_spin_lock lock;
+	u64 number;
+};
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct with_res);
+} guarded SEC(".maps");
+KFUNC int bpf_res_spin_lock(struct bpf_res_spin_lock *lock);
+KFUNC void bpf_res_spin_unlock(struct bpf_res_spin_lock *lock);
+
+#define GUARDED(section, name) \
+	SEC(section) int name(void *ctx) \
+	{ \
+		u32 key = 0; \
+		struct with_res *it = map_lookup(&guarded, &key); \
+		if (it && !bpf_res_spin_lock(&it->lock)) { \
+			it->number++; \
+			bpf_res_spin_unlock(&it->lock); \
+		} \
+		return 0; \
+	}
+GUARDED("kprobe/do_unlinkat", res_lock_in_kprobe)
+GUARDED("raw_tp/sys_enter", res_lock_in_raw_tp)
+GUARDED("socket", res_lock_in_socket_filter)
+GUARDED("perf_event", res_lock_in_perf)
+GUARDED("tp/syscalls/sys_enter_getpid", res_lock_in_tp)
+SEC("kprobe/do_unlinkat") int lock_unused(void *ctx)
+{
+	u32 key = 0;
+	return map_lookup(&locked, &key) != 0;
+}
+
+KFUNC void *bpf_rdonly_cast(const void *obj, u32 id);
+SEC("tc") int cast_to_void(struct __sk_buff *skb)
+{
+	char *it = bpf_rdonly_cast(skb, 0);
+	return it[0] & 1;
+}
+SEC("tc") int cast_number_to_void(struct __sk_buff *skb)
+{
+	char *it = bpf_rdonly_cast((void *)(u64)skb->mark, 0);
+	return it[0] & 1;
+}
+
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+KFUNC int bpf_iter_num_new(struct bpf_iter_num *it, int from, int to);
+KFUNC int *bpf_iter_num_next(struct bpf_iter_num *it);
+KFUNC void bpf_iter_num_destroy(struct bpf_iter_num *it);
+
+// A state is saved where the paths meet; the second one has less stack.
+SEC("tc") int dead_store_in_rounds(struct __sk_buff *skb)
+{
+	struct bpf_iter_num it;
+
+	bpf_iter_num_new(&it, 0, 10);
+	while (bpf_iter_num_next(&it))
+		asm volatile("r1 = 1; r1 = 2; r1 = 3; r1 = 4; r1 = 5; r1 = 6; r1 = 7; r1 = 8;"
+			     "call 7;"
+			     "if r0 == 0 goto 1f;"
+			     "*(u64 *)(r10 - 64) = r0;"
+			     "1: r0 = 1; r0 = 2; r0 = 3; r0 = 4;"
+			     ::: "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+	bpf_iter_num_destroy(&it);
+	return 0;
+}
+
+#define PROGRAM(section, name, body) \
+	SEC(section) __attribute__((naked)) int name(void) \
+	{ asm volatile(body "1: r0 = 0; exit" :: [numbers] "i"(&numbers) : "memory"); }
+
+struct {
+	UINT(type, MAP_HASH);
+	UINT(max_entries, 1);
+	TYPE(key, u64);
+	TYPE(value, u64);
+} numbers SEC(".maps");
+
+PROGRAM("raw_tp/sys_enter", moved_context, "r1 += 8; r0 = *(u64 *)(r1 + 0);")
+PROGRAM("syscall", somewhere_in_context,
+	"r6 = r1; call 7; r0 &= 7; r6 += r0;"
+	"r0 = *(u32 *)(r6 + 9);"
+	"r2 = r6; r1 = %[numbers] ll; call 1;")
+PROGRAM("syscall", beyond_context, "r1 += 32768; r0 = *(u8 *)(r1 + 32767);")
+
+struct pair {
+	u64 one, other;
+};
+NOINLINE int takes_pair(struct pair *it)
+{
+	return it ? it->other & 1 : 0;
+}
+SEC("kprobe/do_unlinkat") int gives_context(void *ctx)
+{
+	return takes_pair(ctx);
+}
