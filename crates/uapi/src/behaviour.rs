@@ -718,6 +718,12 @@ behaviours! {
     null_registers_precise "*********.++" Refused,
         "witnesses/older.bpf.o" "null_in_either"
         "A register that checks for NULL must be precise."
+    dead_are_linked "**++++......" Refused,
+        "witnesses/copies.bpf.o" "dead_copies_are_linked"
+        "Registers that nothing reads any more are among the linked ones, too."
+    plain_covers_linked "+++...+.++++" Insns(24),
+        "witnesses/copies.bpf.o" "two_values_then_one"
+        "Two scalars without links cover two that are linked with each other."
     fetches_are_loads "*++....+++++" Refused,
         "witnesses/older.bpf.o" "fetched_place"
         "What an atomic insn fetches from the stack is as precise as what was there."

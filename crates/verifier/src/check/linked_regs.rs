@@ -18,8 +18,11 @@ const SHIFTED: u32 = 1 << 27;
 
 impl Env<'_> {
     /// Registers of frame `f` that may still be read: live at the current insn or, in a caller, at
-    /// the call into the next frame.
+    /// the call into the next frame. Some kernels do not leave out the others.
     fn live_regs_in_frame(&self, f: usize) -> u16 {
+        if self.facts.rules().dead_are_linked {
+            return !0;
+        }
         let at = match self.walk.cur.frames.get(f + 1) {
             Some(callee) => callee.meta.callsite as u32,
             None => self.walk.insn_idx,

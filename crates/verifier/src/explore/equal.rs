@@ -53,6 +53,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) same_objects: bool,
     /// A scalar that is not linked does not cover one that is linked with a constant difference.
     pub(crate) linked_are_apart: bool,
+    /// A scalar that is not linked covers one that is, with anything: it has no id to be paired.
+    pub(crate) plain_covers_linked: bool,
     /// Registers that are compared even if they are dead.
     pub(crate) never_dead: u16,
     /// Stack that is dead in the old state is not compared, however closely states must match.
@@ -252,7 +254,7 @@ impl Compare<'_> {
         if self.linked_are_apart && cid & BPF_ADD_CONST != oid & BPF_ADD_CONST {
             return false;
         }
-        if oid == 0 {
+        if oid == 0 && self.plain_covers_linked {
             // The old state relied on no relation; an additional one only narrows the current
             // state.
             return value_within(&o.val, &c.val);

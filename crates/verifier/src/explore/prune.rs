@@ -318,6 +318,7 @@ impl Env<'_> {
             equals_cover: !rules.equal_ids_are_paired,
             same_objects: !rules.objects_are_paired,
             linked_are_apart: rules.linked_are_apart,
+            plain_covers_linked: rules.plain_covers_linked,
             never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
             dead_stack_ignored: rules.dead_stack_ignored,
             offsets_are_bounds: rules.offsets_are_bounds,
