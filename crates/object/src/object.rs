@@ -79,13 +79,15 @@ impl Object {
         if options.loader == Loader::Libbpf && !options.as_in_file {
             refusals.first = refusals.first.or_else(|| linker.failed_subprog());
         }
+        // If the loader rejects the object, the kernel is not asked about its BTF.
+        let btf_refused = image.btf_refused.clone().filter(|_| refusals.first.is_none());
         let mut object = Object {
             name: cut_name(&options.name).to_owned(),
             programs: Vec::new(),
             maps: maps.clone(),
             btf: btf.clone(),
             refused: refusals.first.as_ref().or(refusals.map.as_ref()).cloned(),
-            note: refusals.note.clone().or_else(|| image.btf_refused.clone()),
+            note: refusals.note.clone().or(btf_refused),
         };
         let template = Program {
             license: sections::license(&image.elf),
