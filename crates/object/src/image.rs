@@ -84,7 +84,7 @@ impl<'a> Image<'a> {
     }
 
     fn named_in(&self, function: usize, name: &str) -> Option<SourcePlace> {
-        self.places(function).find(|place| has_word(&place.text, name))
+        self.places(function).find(|place| place.has_word(name))
     }
 
     /// The lines of a function, in the order of its insns.
@@ -113,10 +113,4 @@ impl<'a> Image<'a> {
             Error::new(format!("no function begins at section {name}, offset {offset:#x}"))
         })
     }
-}
-
-/// Whether a name stands in a line, and not as part of a longer one.
-fn has_word(line: &str, name: &str) -> bool {
-    let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
-    !name.is_empty() && line.split(|c| !is_of_name(c)).any(|word| word == name)
 }
