@@ -1,5 +1,6 @@
 //! `skep check`: explains each rejection, with its source line and the known state there.
 
+use crate::alike;
 use crate::choice::{read_filters, read_presets};
 use crate::diagnostic::diagnostic;
 use crate::exit::Exit;
@@ -38,7 +39,7 @@ pub(crate) struct Answer {
     joined: Vec<Joined>,
     /// A line for the error stream.
     trouble: Option<String>,
-    /// Whether the error stream says what the diagnostic does, so text output does not.
+    /// Whether text output does not print it: the error stream or an earlier program has it.
     is_told: bool,
     exit: Exit,
 }
@@ -132,7 +133,11 @@ fn judge(
         |judged| answer(judged, &plan),
         |streams, file| {
             let unopened = file.problems.iter().filter_map(Answer::of_problem);
-            for mut answer in file.answers.into_iter().chain(unopened) {
+            let mut answers: Vec<Answer> = file.answers.into_iter().chain(unopened).collect();
+            if flags.format == CheckFormat::Text && !html.is_wanted() {
+                fold(&mut answers);
+            }
+            for mut answer in answers {
                 worst.raise(answer.exit);
                 summary.count(&answer);
                 if let Some(diagnostic) = &mut answer.diagnostic {
@@ -168,6 +173,17 @@ fn judge(
         writeln!(streams.out, "{}", kernels::described(kernel).line())?;
     }
     Ok(worst)
+}
+
+/// Prints what is the same for several programs of the object once.
+fn fold(answers: &mut [Answer]) {
+    let is_load = |told: &&mut Diagnostic| told.rule.starts_with(LOAD_ERROR);
+    let mut told: Vec<_> =
+        answers.iter_mut().map(|it| it.diagnostic.as_mut().filter(is_load)).collect();
+    let is_later = alike::fold(&mut told);
+    for (answer, is_later) in answers.iter_mut().zip(is_later) {
+        answer.is_told |= is_later;
+    }
 }
 
 /// In a format for tools.

@@ -8,6 +8,7 @@
 
 #![deny(unsafe_code)]
 
+mod alike;
 mod allocator;
 mod baseline;
 mod check;

@@ -85,7 +85,7 @@ impl<'a> Image<'a> {
     }
 
     fn named_in(&self, function: usize, name: &str) -> Option<SourcePlace> {
-        self.places(function).find(|place| has_word(&place.text, name))
+        self.places(function).find(|place| place.has_word(name))
     }
 
     /// The lines of a function, in the order of its insns.
@@ -114,10 +114,4 @@ impl<'a> Image<'a> {
             Error::load(LoadClass::Open, text)
         })
     }
-}
-
-/// Whether a name stands in a line, and not as part of a longer one.
-fn has_word(line: &str, name: &str) -> bool {
-    let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
-    !name.is_empty() && line.split(|c| !is_of_name(c)).any(|word| word == name)
 }

@@ -52,4 +52,30 @@ impl Program {
         let row = of_function.into_iter().find(|row| row.line() > 0).or(rows.last())?;
         SourcePlace::of_row(self.btf.as_ref()?, row.file_name_off, row.line_off, row.line_col)
     }
+
+    /// The source line of an insn, or the nearest one of its function that has `word`, if that line
+    /// does not: compilers move insns away from the expression that they belong to.
+    pub fn source_place_with(&self, idx: usize, word: &str) -> Option<SourcePlace> {
+        let own = self.source_place(idx)?;
+        if own.has_word(word) {
+            return Some(own);
+        }
+        let starts = self.func_info.iter().map(|row| row.insn_off.index());
+        let end = starts.filter(|&start| start > idx).min().unwrap_or(usize::MAX);
+        let (function, btf) = (self.function_start(idx)..end, self.btf.as_ref()?);
+        let rows = self.line_info.iter().filter(|row| function.contains(&row.insn_off.index()));
+        let places = rows.filter_map(|row| {
+            let place = SourcePlace::of_row(btf, row.file_name_off, row.line_off, row.line_col)?;
+            place.has_word(word).then(|| (row.insn_off.index().abs_diff(idx), place))
+        });
+        Some(places.min_by_key(|(apart, _)| *apart).map_or(own, |(_, place)| place))
+    }
+}
+
+impl SourcePlace {
+    /// Whether the line has this word: not as a part of a longer one.
+    pub fn has_word(&self, word: &str) -> bool {
+        let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
+        !word.is_empty() && self.text.split(|c| !is_of_name(c)).any(|it| it == word)
+    }
 }

@@ -1,5 +1,5 @@
 //! Externs that the kernel lacks, or declares otherwise: since which release it has a kfunc, and
-//! the two prototypes.
+//! the two prototypes; functions of the kernel that the program does not declare as such.
 //!
 //! `externs/kfuncs.csv` has the kfuncs of `docs/kernels.md`: name, newest kernel without it before
 //! the oldest one with it, that one.
@@ -7,6 +7,7 @@
 use crate::btf::{Btf, Kind};
 use crate::diagnosis::near::between;
 use crate::diagnosis::note::Note;
+use crate::uapi::helper::HelperId;
 use crate::uapi::since::Release;
 
 const KFUNCS: &str = include_str!("externs/kfuncs.csv");
@@ -17,6 +18,9 @@ pub(crate) fn notes(message: &str, object: Option<&Btf>, kernel: Option<&Btf>) -
     if let Some(name) = between(message, "(func ksym) '", "': not found in kernel BTF") {
         return since(essential(name)).map(plain).into_iter().collect();
     }
+    if let Some(name) = between(message, "extern ", ": libbpf only supports externs in ") {
+        return undeclared(name, kernel).map(plain).into_iter().collect();
+    }
     let differs = message.contains("': incompatible with the kernel's type ");
     let Some(name) = between(message, "extern '", "': ").filter(|_| differs) else {
         return Vec::new();
@@ -26,6 +30,20 @@ pub(crate) fn notes(message: &str, object: Option<&Btf>, kernel: Option<&Btf>) -
     let sides = [("the program declares", ours), ("the kernel has", theirs)];
     let told = sides.into_iter().filter_map(|(who, what)| Some(format!("{who} `{}`", what?)));
     told.map(plain).collect()
+}
+
+/// A function of the kernel that the program calls without a declaration, or with one that does not
+/// say whose it is.
+fn undeclared(name: &str, kernel: Option<&Btf>) -> Option<String> {
+    if HelperId::from_name(name).is_some() {
+        return Some(format!("`{name}` is a helper"));
+    }
+    let there = kernel.and_then(|btf| declared(btf, name, name));
+    let is_kfunc = KFUNCS.lines().any(|row| row.split(',').next() == Some(name));
+    match there.filter(|_| is_kfunc) {
+        Some(prototype) => Some(format!("`{name}` is a kfunc: `extern {prototype} __ksym;`")),
+        None => is_kfunc.then(|| format!("`{name}` is a kfunc")),
+    }
 }
 
 /// Since which release a kfunc is there.
@@ -72,6 +90,20 @@ mod tests {
             said("bpf_kfunc_call_test1").as_deref(),
             Some("Linux 6.1 has `bpf_kfunc_call_test1`")
         );
+    }
+
+    #[test]
+    fn a_function_of_the_kernel_that_is_not_declared() {
+        let said = |name: &str| {
+            let text = "libbpf only supports externs in .kconfig and .ksyms with BTF";
+            let notes = notes(&format!("extern {name}: {text}"), None, None);
+            notes.first().map(|note| note.text.clone())
+        };
+        let of_kfunc = said("bpf_dynptr_from_skb");
+        assert_eq!(of_kfunc.as_deref(), Some("`bpf_dynptr_from_skb` is a kfunc"));
+        let of_helper = said("bpf_map_lookup_elem");
+        assert_eq!(of_helper.as_deref(), Some("`bpf_map_lookup_elem` is a helper"));
+        assert_eq!(said("elsewhere"), None);
     }
 
     #[test]

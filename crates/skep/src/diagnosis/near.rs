@@ -25,22 +25,38 @@ pub(crate) fn note(near: &[String]) -> Option<Note> {
     (!near.is_empty()).then(|| Note { text: text(), at: None })
 }
 
-/// Known sections, with the target of the unknown one.
+/// Known sections, with the target of the unknown one; for one that is a known name with more after
+/// it (`socket/tail`, `xdp_mine`), that name.
 fn sections(section: &str) -> Vec<String> {
     let (kind, target) = section.split_at(section.find('/').unwrap_or(section.len()));
     let near = nearest(kind, section_names());
-    near.into_iter().map(|kind| format!("{kind}{target}")).collect()
+    let ends = |rest: &str| rest.starts_with(|c: char| !c.is_ascii_alphanumeric());
+    let begins = |name: &&str| section.strip_prefix(name).is_some_and(ends);
+    match section_names().filter(begins).max_by_key(|name| name.len()) {
+        Some(known) if known == kind || near.is_empty() => vec![known.to_owned()],
+        _ => near.into_iter().map(|kind| format!("{kind}{target}")).collect(),
+    }
+}
+
+/// The member, value or type that a failed CO-RE relocation asks for.
+pub(crate) fn asked_of_core(message: &str) -> Option<&str> {
+    let asked = between(message, "CO-RE relocation <", ": ")?;
+    let (_, path) = asked.split_once("> of ")?;
+    let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
+    path.rsplit(|c| !is_of_name(c)).find(|name| name.starts_with(|c: char| !c.is_ascii_digit()))
 }
 
 fn of_kernel(message: &str, btf: &Btf) -> Option<Vec<String>> {
     if let Some(name) = between(message, "(func ksym) '", "': not found in kernel BTF") {
         return Some(named(btf, Kind::Func, name));
     }
-    if let Some((_, name)) = message.split_once("the kernel's BTF has no function ") {
-        return Some(named(btf, Kind::Func, name.trim_end()));
-    }
-    if let Some((_, name)) = message.split_once("the kernel's BTF has no typedef ") {
-        return Some(named(btf, Kind::Typedef, name.trim_end()));
+    for (has_no, kind) in [("function", Kind::Func), ("typedef", Kind::Typedef)] {
+        if let Some((said, name)) =
+            message.split_once(&format!("the kernel's BTF has no {has_no} "))
+        {
+            let name = name.trim_end();
+            return Some(as_in_section(said, name, named(btf, kind, name)));
+        }
     }
     if let Some((_, missing)) = message.split_once(": the kernel has no ") {
         let (kind, name) = missing.trim_end().split_once(' ')?;
@@ -57,6 +73,14 @@ fn of_kernel(message: &str, btf: &Btf) -> Option<Vec<String>> {
     let of = of.rsplit(' ').next()?;
     let ty = btf.find_by_name(of).find(|ty| matches!(ty.kind(), Kind::Struct | Kind::Union))?;
     Some(nearest(member.trim_end(), ty.members().map(|member| member.name())))
+}
+
+/// Names of targets as a section has them: without what the kernel's have before that (`bpf_lsm_`,
+/// `bpf_iter_`, `btf_trace_`).
+fn as_in_section(said: &str, asked: &str, near: Vec<String>) -> Vec<String> {
+    let before = between(said, "attach target '", "'").and_then(|named| asked.strip_suffix(named));
+    let Some(before) = before.filter(|before| !before.is_empty()) else { return near };
+    near.iter().filter_map(|name| Some(name.strip_prefix(before)?.to_owned())).collect()
 }
 
 fn named(btf: &Btf, kind: Kind, name: &str) -> Vec<String> {
@@ -113,10 +137,37 @@ mod tests {
         assert_eq!(of_section("xpd"), Some("near to it: `xdp`".to_owned()));
         assert_eq!(of_section("kprob/vfs_read"), Some("near to it: `kprobe/vfs_read`".to_owned()));
         assert_eq!(of_section("nothing_like_it"), None);
+        let more = ["socket/tail", "socket_filter/types", "sk_lookup/", "xdp_mine", "xdp-root"];
+        let known = ["socket", "socket", "sk_lookup", "xdp", "xdp"];
+        for (more, known) in more.iter().zip(known) {
+            assert_eq!(of_section(more), Some(format!("near to it: `{known}`")));
+        }
         assert_eq!(said("extern (func ksym) 'f': not found in kernel BTF"), None);
         let names = ["do_unlinkat", "do_unlink", "vfs_unlink", ""];
         assert_eq!(nearest("do_unlinkatt", names.into_iter()), ["do_unlinkat", "do_unlink"]);
         assert_eq!(nearest("x", names.into_iter()), [""; 0]);
+    }
+
+    #[test]
+    fn targets_are_named_as_in_a_section() {
+        let near = || ["bpf_iter_bpf_prog", "bpf_task"].map(str::to_owned).to_vec();
+        let said = "attach target 'bpf_program': ";
+        assert_eq!(as_in_section(said, "bpf_iter_bpf_program", near()), ["bpf_prog"]);
+        assert_eq!(as_in_section("attach target 'f': ", "f", near()), near());
+        assert_eq!(as_in_section("", "f", near()), near());
+    }
+
+    #[test]
+    fn what_a_relocation_asks_for() {
+        let asked = |of: &str| {
+            let message = format!("CO-RE relocation <byte_off> of {of}: the kernel has no such");
+            asked_of_core(&message).map(str::to_owned)
+        };
+        assert_eq!(asked("struct s.m.gone").as_deref(), Some("gone"));
+        assert_eq!(asked("struct s.list[2]").as_deref(), Some("list"));
+        assert_eq!(asked("enum e::GONE").as_deref(), Some("GONE"));
+        assert_eq!(asked("struct s").as_deref(), Some("s"));
+        assert_eq!(asked_of_core("invalid func"), None);
     }
 
     #[test]

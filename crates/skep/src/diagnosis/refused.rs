@@ -10,7 +10,7 @@ use super::{budget, ctx_field, missing_check, near, notes, rule};
 use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
 use crate::{Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
-use skep_program::Program;
+use skep_program::{Program, SourcePlace};
 
 /// Bytes of the path that are kept if the program has to be verified again to get it.
 const PATH_BYTES: usize = 16 << 20;
@@ -94,10 +94,18 @@ impl Subject<'_> {
             message: refusal.said(verification.because.as_deref()),
             insn_idx: at,
             insn,
-            at: at.and_then(|idx| self.program.source_place(idx)),
+            at: at.and_then(|idx| self.shown_at(idx, refusal)),
             notes,
             help,
             similar_names,
+        }
+    }
+
+    /// The line of an insn; for a failed CO-RE relocation, one that names what it asks for.
+    fn shown_at(&self, idx: usize, refusal: &Refusal) -> Option<SourcePlace> {
+        match near::asked_of_core(&refusal.message) {
+            Some(name) => self.program.source_place_with(idx, name),
+            None => self.program.source_place(idx),
         }
     }
 
