@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// Maximum number of names in the note.
 const NAMED: usize = 3;
 
-/// Adds to each first one which others it stands for; returns for each whether an earlier one stands
-/// for it.
+/// Adds to each first one which others it stands for; returns for each whether an earlier one
+/// stands for it.
 pub(crate) fn fold(told: &mut [Option<&mut Diagnostic>]) -> Vec<bool> {
     let mut by_message: HashMap<String, usize> = HashMap::new();
     let mut stands_for: HashMap<usize, Vec<String>> = HashMap::new();

@@ -133,11 +133,8 @@ fn judge(
         |judged| answer(judged, &plan),
         |streams, file| {
             let unopened = file.problems.iter().filter_map(Answer::of_problem);
-            let mut answers: Vec<Answer> = file.answers.into_iter().chain(unopened).collect();
-            if flags.format == CheckFormat::Text && !html.is_wanted() {
-                fold(&mut answers);
-            }
-            for mut answer in answers {
+            let all = file.answers.into_iter().chain(unopened).collect();
+            for mut answer in folded(all, flags.format == CheckFormat::Text && !html.is_wanted()) {
                 worst.raise(answer.exit);
                 summary.count(&answer);
                 if let Some(diagnostic) = &mut answer.diagnostic {
@@ -175,8 +172,11 @@ fn judge(
     Ok(worst)
 }
 
-/// Prints what is the same for several programs of the object once.
-fn fold(answers: &mut [Answer]) {
+/// What is the same for several programs of the object is printed once, if `is_folded`.
+fn folded(mut answers: Vec<Answer>, is_folded: bool) -> Vec<Answer> {
+    if !is_folded {
+        return answers;
+    }
     let is_load = |told: &&mut Diagnostic| told.rule.starts_with(LOAD_ERROR);
     let mut told: Vec<_> =
         answers.iter_mut().map(|it| it.diagnostic.as_mut().filter(is_load)).collect();
@@ -184,6 +184,7 @@ fn fold(answers: &mut [Answer]) {
     for (answer, is_later) in answers.iter_mut().zip(is_later) {
         answer.is_told |= is_later;
     }
+    answers
 }
 
 /// In a format for tools.
