@@ -254,7 +254,12 @@ impl Compare<'_> {
         if self.linked_are_apart && cid & BPF_ADD_CONST != oid & BPF_ADD_CONST {
             return false;
         }
-        if oid == 0 && self.plain_covers_linked {
+        if oid == 0 && !self.plain_covers_linked {
+            return cid & BPF_ADD_CONST == 0
+                && value_within(&o.val, &c.val)
+                && self.idmap.check_scalar_ids(0, cid);
+        }
+        if oid == 0 {
             // The old state relied on no relation; an additional one only narrows the current
             // state.
             return value_within(&o.val, &c.val);
