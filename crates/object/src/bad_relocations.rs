@@ -56,9 +56,12 @@ fn check(
         let is_code = image.kinds.get(of) == Some(&SectionKind::Code);
         return if is_code { Ok(()) } else { Err(format!("{name} is called, but is no function")) };
     }
-    let is_section = symbol.kind == SymbolKind::Section && symbol.binding == Binding::Local;
-    if lies_in_text && !calls && !is_section {
-        return Err(format!("the address of {name} is not relative to its section"));
+    let has_address = matches!(
+        (symbol.kind, symbol.binding),
+        (SymbolKind::Section, Binding::Local) | (SymbolKind::Func, Binding::Global | Binding::Weak)
+    );
+    if lies_in_text && !calls && !has_address {
+        return Err(format!("the address of {name}, which is local"));
     }
     if lies_in_text {
         let apart = [symbol.value, u64::from(insn.imm as u32) * u64::from(!calls)];

@@ -202,7 +202,7 @@ fn functions_have_names_and_their_addresses_are_relative_to_sections() {
     for (at, byte, why) in [
         (mix + 3, 1, "section .text: the function at offset 0x0 has no valid name"),
         (range + 3, 1, "section tc: the function at offset 0x78 has no valid name"),
-        (relocations + 16 + 12, 4, "the address of mix is not relative to its section"),
+        (relocations + 16 + 12, 4, "the address of mix, which is local"),
     ] {
         let mut bytes = good.clone();
         bytes[at] = byte;
