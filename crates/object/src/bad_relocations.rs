@@ -10,7 +10,6 @@ use crate::loader::LoadClass;
 use crate::relocate::CALL;
 use crate::sections::SectionKind;
 use skep_insn::{INSN_BYTES, Insn};
-use skep_uapi::MapType;
 
 /// The first of all sections with insns.
 pub(crate) fn find(image: &Image<'_>) -> Result<()> {
@@ -92,11 +91,8 @@ fn check_target(
         Some(SectionKind::BtfMaps) => {
             image.maps.of_variable(of, symbol.referred(insn.imm)).is_some()
         }
-        Some(SectionKind::Arena) => {
-            image.maps.defs.iter().any(|def| def.map_type == MapType::Arena)
-        }
         Some(SectionKind::Code | SectionKind::Other) | None => false,
-        // Legacy maps and struct_ops have reasons of their own.
+        // Legacy maps, struct_ops and arenas have reasons of their own.
         Some(_) => true,
     };
     if holds { Ok(()) } else { Err(format!("symbol {name} is of section {section}, of no map")) }

@@ -183,10 +183,7 @@ fn what_libbpf_refuses_to_open_has_no_programs() {
             "address_of_license.bpf.o",
             "section xdp, offset 0x0: symbol text_of_license is of section license, of no map",
         ),
-        (
-            "arena_not_defined.bpf.o",
-            "section xdp, offset 0x0: symbol counted is of section .addr_space.1, of no map",
-        ),
+        ("arena_not_defined.bpf.o", "section .addr_space.1: no map of section .maps is an arena"),
         ("sizeless.bpf.o", "section tc: function without_size has size 0"),
     ];
     for (file, why) in rows {
