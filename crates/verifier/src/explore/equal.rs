@@ -363,21 +363,22 @@ impl Compare<'_> {
                 return true;
             }
         }
-        let unused = Slot::default();
-        let cur = c.unwrap_or(&unused);
-        if self.exact != Exactness::Covered && !self.types_match(o, c.map(|c| &c.types)) {
+        if self.exact != Exactness::Covered
+            && c.is_none_or(|c| c.types != o.types)
+            && !self.differs_where_dead(o, c)
+        {
             return false;
         }
-        self.slot_safe(o, cur, c.is_some(), precise)
+        let unused = Slot::default();
+        self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), precise)
     }
 
-    /// Whether the bytes of the old slot are of the same types, where states must match closely.
-    fn types_match(&self, old: &Slot, cur: Option<&[SlotType; 8]>) -> bool {
-        if !self.dead_stack_ignored {
-            return cur.is_some_and(|cur| *cur == old.types);
-        }
-        let cur = cur.unwrap_or(&[SlotType::Invalid; 8]);
-        old.types.iter().zip(cur).all(|(o, c)| *o == SlotType::Invalid || o == c)
+    /// Whether the bytes of the slots only differ where the old state's are dead, on kernels that
+    /// ignore those.
+    fn differs_where_dead(&self, old: &Slot, cur: Option<&Slot>) -> bool {
+        let cur = cur.map_or([SlotType::Invalid; 8], |cur| cur.types);
+        self.dead_stack_ignored
+            && old.types.iter().zip(cur).all(|(&o, c)| o == SlotType::Invalid || o == c)
     }
 
     /// Whether a register covers an equal one regardless of ids.
