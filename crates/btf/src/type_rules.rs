@@ -250,19 +250,12 @@ impl<'a> Resolver<'a> {
             };
             *next += 1;
             let of = self.btf.ty(id);
-            let mut of_pointers = of_pointers;
-            if stack.iter().any(|(ty, _)| ty.kind() == Kind::Ptr) {
-                of_pointers = true;
-            }
+            let within = |is_it: fn(Kind) -> bool| stack.iter().any(|(ty, _)| is_it(ty.kind()));
+            let is_whole = |kind: Kind| kind.is_composite() || kind == Kind::Array;
+            let of_pointers = of_pointers || within(|kind| kind == Kind::Ptr);
             let ends = match of.kind() {
-                Kind::Ptr => {
-                    !of_pointers
-                        && stack
-                            .iter()
-                            .any(|(ty, _)| ty.kind().is_composite() || ty.kind() == Kind::Array)
-                }
-                Kind::Array | Kind::Struct | Kind::Union => of_pointers,
-                _ => false,
+                Kind::Ptr => !of_pointers && within(is_whole),
+                kind => of_pointers && is_whole(kind),
             };
             if !ends {
                 self.open(&mut stack, of)?;
@@ -288,7 +281,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The types whose size a type needs, by number.
+/// The types whose size a type needs, by number: read in place, because the iterators of members
+/// and variables would begin anew for each.
 fn reference(ty: Type<'_>, n: usize) -> Option<TypeId> {
     use Kind::*;
     match ty.kind() {
@@ -296,8 +290,8 @@ fn reference(ty: Type<'_>, n: usize) -> Option<TypeId> {
             (n == 0).then(|| ty.target_id())
         }
         Array => ty.array().and_then(|it| [it.index, it.elem].get(n).copied()),
-        Struct | Union => ty.members().nth(n).map(|it| it.ty),
-        Datasec => ty.vars().nth(n).map(|it| it.ty),
+        Struct | Union => (n < usize::from(ty.vlen())).then(|| TypeId(ty.word(4 + 3 * n))),
+        Datasec => (n < usize::from(ty.vlen())).then(|| TypeId(ty.word(3 + 3 * n))),
         _ => None,
     }
 }

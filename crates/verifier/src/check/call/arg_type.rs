@@ -21,17 +21,6 @@ const fn with(base: Base, flags: F) -> RegType {
     RegType::of(base).with(flags)
 }
 
-const MEM: &[RegType] = &[
-    plain(Base::Stack),
-    plain(Base::Packet),
-    plain(Base::PacketMeta),
-    plain(Base::MapKey),
-    plain(Base::MapValue),
-    plain(Base::Mem),
-    with(Base::Mem, F::MEM_RINGBUF),
-    plain(Base::Buf),
-    with(Base::BtfId, F::PTR_TRUSTED),
-];
 /// On kernels with `syscall_ctx_is_memory`.
 const MEM_OR_CTX: &[RegType] = &[
     plain(Base::Stack),
@@ -45,6 +34,11 @@ const MEM_OR_CTX: &[RegType] = &[
     with(Base::BtfId, F::PTR_TRUSTED),
     plain(Base::Ctx),
 ];
+/// The same without the context.
+const MEM: &[RegType] = match MEM_OR_CTX {
+    [mem @ .., _] => mem,
+    [] => &[],
+};
 const SCALAR: &[RegType] = &[plain(Base::Scalar)];
 const CTX: &[RegType] = &[plain(Base::Ctx)];
 const CONST_MAP_PTR: &[RegType] = &[plain(Base::ConstMapPtr)];
