@@ -225,7 +225,7 @@ impl MapHandle {
     }
 
     /// Consumes the committed records of a ring buffer, in order, until `each` returns false.
-    /// Returns their number.
+    /// Records that are added meanwhile are left for the next call. Returns the number consumed.
     ///
     /// # Errors
     ///
@@ -240,7 +240,7 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is not a ring buffer.
+    /// `EINVAL`: the map is not a ring buffer. `EBUSY`: called from within `each`.
     pub fn poll(
         &self,
         timeout: Duration,

@@ -130,8 +130,9 @@ impl Ringbuf {
         })
     }
 
-    /// Takes committed records in order; stops before the first uncommitted one, or when `each`
-    /// returns false. Returns the number passed to `each`.
+    /// Takes committed records in order; stops before the first uncommitted one, when `each` returns
+    /// false, and after what was there at first: otherwise it would not end if `each` runs a
+    /// program that adds a record, or if producers are faster. Returns the number passed to `each`.
     ///
     /// # Errors
     ///
@@ -146,7 +147,8 @@ impl Ringbuf {
         let _here = Consumer(&self.consumer);
         let mut consumed = self.pages.u64(CONSUMER).load(Acquire);
         let mut count = 0;
-        while consumed < self.pages.u64(PRODUCER).load(Acquire) {
+        let produced = self.pages.u64(PRODUCER).load(Acquire);
+        while consumed < produced {
             let at = self.data(consumed);
             let header = self.pages.u32(at).load(Acquire);
             if header & BUSY != 0 {
@@ -248,6 +250,21 @@ mod tests {
         commit(first, false);
         assert_eq!(consume(&ring), [vec![0; 5], b"third".to_vec()]);
         assert_eq!((ring.query(0), ring.query(1), ring.query(2)), (0, 4096, 48));
+    }
+
+    #[test]
+    fn consuming_ends_although_each_record_brings_another() {
+        let _run = epoch::enter().unwrap();
+        let ring = ringbuf(4096);
+        ring.output(b"first", 0).unwrap();
+        let mut records = 0;
+        let consumed = ring.consume(&mut |_| {
+            records += 1;
+            ring.output(b"another", 0).unwrap();
+            records < 10
+        });
+        assert_eq!(consumed, Ok(1));
+        assert_eq!(consume(&ring), [b"another"]);
     }
 
     #[test]
