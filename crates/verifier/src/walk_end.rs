@@ -6,7 +6,9 @@ use crate::check::replaced::loaded_type;
 use crate::env::{Env, InsnFlags, Learned, LoopInline};
 use crate::log::verbose;
 use crate::passes::dead_func::{address_of_removed_end, removed_before_exception_cb};
-use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
+use crate::passes::final_depth::{
+    StackRewrites, WalkedInsns, final_stack_depths, stack_depth_text,
+};
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::rejection::{Check, unsupported};
 use skep_program::Program;
@@ -64,16 +66,14 @@ impl Env<'_> {
             self.walk.insn_idx = idx as u32;
             return unsupported("functions removed before the exception callback");
         }
-        self.learned.accepted = true;
+        self.learned.stack_rewrites = StackRewrites::all(self.facts.insns.len());
         Ok(())
     }
 
     fn stack_depths(&self) -> Vec<u16> {
         let depths: Vec<u16> = self.learned.subprogs.iter().map(|s| s.stack_depth as u16).collect();
-        if !self.learned.accepted {
-            return depths;
-        }
-        final_stack_depths(&self.facts.insns, &self.facts.layout, &self.learned, &depths)
+        let (facts, learned) = (self.facts, &self.learned);
+        final_stack_depths(&facts.insns, &facts.layout, learned, learned.stack_rewrites, &depths)
     }
 
     /// Prints the statistics at the end of the log.

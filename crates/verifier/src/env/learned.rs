@@ -4,6 +4,7 @@ use crate::KernelHole;
 use crate::check::call::sub_arg::SubArg;
 use crate::insn_aux::InsnAux;
 use crate::passes::fastcall::Fastcall;
+use crate::passes::final_depth::StackRewrites;
 use crate::passes::live_stack::LiveStack;
 use std::sync::Arc;
 
@@ -49,8 +50,8 @@ pub(crate) struct Learned {
     pub(crate) large_sums: bool,
     /// The walk reached a call of `bpf_throw`.
     pub(crate) seen_exception: bool,
-    /// Whether the program was accepted; if not, the stack depths are those that the walk found.
-    pub(crate) accepted: bool,
+    /// How far the rewrites came; none began if the walk or the check of call chains refused.
+    pub(crate) stack_rewrites: StackRewrites,
 }
 
 impl Learned {

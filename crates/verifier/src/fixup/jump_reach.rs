@@ -45,9 +45,16 @@ pub(super) fn check(env: &mut Env<'_>) -> Check {
     }
     let refused = (0..PASSES).find_map(|pass| {
         let at = far.iter().filter_map(|jump| lengths.overflow(jump, pass));
-        at.min()
+        Some((pass, at.min()?))
     });
-    let Some(insn) = refused else { return Ok(()) };
+    let Some((pass, insn)) = refused else { return Ok(()) };
+    let rewritten = &mut env.learned.stack_rewrites;
+    if pass == LOOPS {
+        rewritten.loops = insn;
+    }
+    if pass <= MISC {
+        rewritten.may_gotos = if pass == MISC { insn } else { 0 };
+    }
     env.walk.insn_idx = insn as u32;
     reject!(ENOMEM, InsnFault::NotPatchable { insn })
 }
@@ -66,13 +73,14 @@ struct Jump {
 const PASSES: usize = 6;
 const LOOPS: usize = 0;
 const PROLOGUE: usize = 1;
+const MISC: usize = 3;
 const ENTRIES: usize = 4;
 
 fn number(pass: Pass) -> usize {
     match pass {
         Pass::Loops => LOOPS,
         Pass::Accesses => 2,
-        Pass::Misc => 3,
+        Pass::Misc => MISC,
         Pass::ZeroExt => 5,
     }
 }

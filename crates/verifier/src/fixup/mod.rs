@@ -36,6 +36,7 @@ pub(crate) use walked::Walked;
 use crate::env::{CallMap, Env, InsnFlags};
 use crate::fixup::source::{Rewritten, Source};
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
+use crate::passes::final_depth::StackRewrites;
 use crate::rejection::{CallFault, Check, InsnFault, reject};
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
@@ -51,6 +52,7 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
             continue;
         }
         env.walk.insn_idx = i as u32;
+        env.learned.stack_rewrites.may_gotos = i;
         if is_kfunc_call(&insn) && insn.imm == 0 {
             reject!(EINVAL, InsnFault::KfuncNotRemoved);
         }
@@ -60,6 +62,7 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
             reject!(EINVAL, CallFault::TailCallIndex);
         }
     }
+    env.learned.stack_rewrites = StackRewrites::all(env.facts.insns.len());
     jump_reach::check(env)
 }
 

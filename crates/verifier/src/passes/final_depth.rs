@@ -30,21 +30,41 @@ pub(crate) trait WalkedInsns {
     fn saw_exception(&self) -> bool;
 }
 
-/// Depths of the subprogs that remain after the rewrites of an accepted program, in order.
+/// How many insns the rewrites that take stack are done with: all of them in an accepted program.
+/// A function's stack grows when the rewrite leaves its last insn.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct StackRewrites {
+    /// By the inlining of `bpf_loop`, after which functions that no path reached are removed.
+    pub(crate) loops: usize,
+    /// By the rewrite of `may_goto`.
+    pub(crate) may_gotos: usize,
+}
+
+impl StackRewrites {
+    pub(crate) fn all(insns: usize) -> StackRewrites {
+        StackRewrites { loops: insns, may_gotos: insns }
+    }
+}
+
+/// Depths of the subprogs that remain after the rewrites so far, in order.
 ///
 /// `depths` are those used by the check of call chains, one for each subprog.
 pub(crate) fn final_stack_depths<W: WalkedInsns>(
     insns: &[Insn],
     subprogs: &Subprogs,
     walked: &W,
+    done: StackRewrites,
     depths: &[u16],
 ) -> Vec<u16> {
+    let removed = done.loops == insns.len();
     let mut left = Vec::with_capacity(subprogs.count());
     for (subprog, mut depth) in depths.iter().copied().enumerate().take(subprogs.count()) {
         let range = subprogs.start(subprog) as usize..subprogs.end(subprog) as usize;
-        if !range.clone().any(|idx| walked.was_seen(idx)) {
+        if removed && !range.clone().any(|idx| walked.was_seen(idx)) {
             continue;
         }
+        let ended = |insns: usize| range.end <= insns;
+        let (inlined, counted) = (ended(done.loops), ended(done.may_gotos));
         let (mut loops, mut may_gotos) = (false, false);
         let jumps = |&idx: &usize| insns[idx].class() == BPF_JMP && walked.was_seen(idx);
         for idx in range.filter(jumps) {
@@ -52,11 +72,11 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
             // With distance 0, it is removed as a no-op.
             may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0;
         }
-        depth += if loops { INLINED_LOOP_BYTES } else { 0 };
-        depth += if may_gotos { MAY_GOTO_BYTES } else { 0 };
+        depth += if loops && inlined { INLINED_LOOP_BYTES } else { 0 };
+        depth += if may_gotos && counted { MAY_GOTO_BYTES } else { 0 };
         left.push(depth);
     }
-    if walked.saw_exception() && subprogs.exception_cb.is_none() {
+    if removed && walked.saw_exception() && subprogs.exception_cb.is_none() {
         // The kernel appends its own exception callback, which uses no stack.
         left.push(0);
     }
@@ -104,7 +124,8 @@ mod tests {
 
     fn text(insns: &[Insn], depths: &[u16], walk: &Walk) -> String {
         let subprogs = subprogs_of(insns);
-        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, depths))
+        let all = StackRewrites::all(insns.len());
+        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, all, depths))
     }
 
     #[test]
