@@ -579,6 +579,9 @@ behaviours! {
     single_ids_forgotten "--......++++" Insns(50),
         "witnesses/walks.bpf.o" "other_links"
         "An unshared scalar id is dropped before a state is saved, and a fill assigns a new one."
+    widening_ignores_ids "--......++++" Accepted,
+        "witnesses/newer.bpf.o" "linked_in_turn"
+        "A scalar that a turn of an iterator only links with another is not widened."
     memory_not_null "..++++++++++" Accepted,
         "witnesses/null.bpf.o" "map"
         "Maps, memory and trusted objects are known not to be NULL, like map values and sockets."
@@ -606,6 +609,9 @@ behaviours! {
     numbers_plus_arena "--+...+.++++" Accepted,
         "witnesses/arena.bpf.o" "number_plus_pointer"
         "An arena pointer may be added to a scalar."
+    arena_ops_alike "--.........+" Refused,
+        "witnesses/arena.bpf.o" "pointer_or_number"
+        "An insn that computes with an arena pointer on one path must do so on all."
     arena_loads_extend "--...+++++++" Accepted,
         "witnesses/arena.bpf.o" "signed_load"
         "Sign-extending loads from an arena are supported."
@@ -712,6 +718,9 @@ behaviours! {
     storage_of_null "-.++++++++++" Accepted,
         "witnesses/older.bpf.o" "storage_of_null"
         "The task whose storage is looked up may be NULL."
+    casts_branch "..........++" Insns(29),
+        "witnesses/newer.bpf.o" "cast_and_check"
+        "The NULL result of a cast of an acquired socket is a branch of its own."
     registers_check_null ".........+++" Accepted,
         "witnesses/older.bpf.o" "null_in_register"
         "A comparison with a register that is zero checks for NULL, like one with zero."

@@ -46,6 +46,12 @@ impl Words {
         Words(column_of(release))
     }
 
+    /// Whether the log has no numbers of references of their own: the id of an object is that of the
+    /// reference to it.
+    pub fn references_are_ids(self) -> bool {
+        "..........++".as_bytes()[self.0] == b'+'
+    }
+
     /// The text of an error; `None` if it is that of 6.18.
     pub fn text(
         self,
@@ -160,6 +166,8 @@ pub const WORDS: &[Word] = &[
         "R{regno} pointer arithmetic on {ty} prohibited"),
     row("+...........", "arithmetic-before-null-check ty=ringbuf_mem_or_null",
         "R{regno} pointer arithmetic on mem_or_null prohibited"),
+    row(".........+++", "program-type-not-sleepable",
+        "Program of this type cannot be sleepable"),
     row("+...........", "program-type-not-sleepable",
         "Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
     row("+...........", "map-not-for-sleepable",

@@ -40,13 +40,14 @@ pub(crate) struct InsnAux {
     pub(crate) found: Found,
 }
 
-/// Whether the encoding of a scalar insn is valid.
+/// Whether the encoding of a scalar insn is valid, so that the fast path may walk it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Not checked yet.
     #[default]
     Unasked,
     Good,
+    /// It is not, or each visit has something else to check.
     Bad,
 }
 

@@ -12,7 +12,7 @@ use crate::check::line_info;
 use crate::check::replaced::check_may_be_replaced;
 use crate::env::writable::Writable;
 use crate::env::{
-    Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
+    Facts, Form, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
 };
 use crate::log::verbose;
 use crate::passes::cfg::{Edges, Loops};
@@ -28,6 +28,7 @@ use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
 use crate::rejection::{Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use skep_btf::{FieldKind, SpecialField, TypeId};
+use skep_insn::code::BPF_ALU64;
 use skep_program::Program;
 use skep_uapi::{Behaviours, ProgFlags};
 
@@ -167,6 +168,13 @@ impl<'a> Setup<'a> {
         }
         if !self.facts.rules().callbacks_converge {
             self.walk_callbacks_once();
+        }
+        if self.facts.rules().arena_ops_alike && self.facts.has_arena() {
+            for (insn, aux) in self.facts.insns.iter().zip(&mut self.learned.aux) {
+                if insn.class() == BPF_ALU64 {
+                    aux.form = Form::Bad;
+                }
+            }
         }
         self.learned.fastcall = match self.facts.rules().fastcall {
             true => mark_fastcall_patterns(&self.facts.insns, &subprogs, &self.facts.callable),

@@ -43,9 +43,13 @@ impl StackTouches<'_> {
         }
     }
 
+    /// A size of the map; the largest of all maps and templates of inner maps if it is not known
+    /// which one it is.
     fn map_size(&self, known: Known, of: impl Fn(&MapView<'_>) -> u32) -> Option<u32> {
-        let Known::Map(map) = known else { return None };
-        self.maps.get(map as usize).map(of)
+        match known {
+            Known::Map(map) => self.maps.get(map as usize).map(of),
+            _ => self.maps.iter().map(of).max(),
+        }
     }
 
     fn helper_arg(&self, args: &[ArgType], nth: usize, known: &dyn Fn(usize) -> Known) -> Touch {

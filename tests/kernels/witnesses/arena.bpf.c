@@ -68,6 +68,31 @@ SEC("syscall") __attribute__((naked)) int half_plus_pointer(void)
 		     "exit" :: [arena] "i"(&arena) : "memory");
 }
 
+SEC("syscall") __attribute__((naked)) int pointer_or_number(void)
+{
+	asm volatile("r7 = *(u32 *)(r1 + 0);"
+		     POINTER "r8 = r6;"
+		     "if r7 > 3 goto 1f;"
+		     "r8 = 0;"
+		     "1: r8 += 16;"
+		     "r0 = 0;"
+		     "exit" :: [arena] "i"(&arena) : "memory");
+}
+
+// As above: negation, halves and swaps may differ.
+SEC("syscall") __attribute__((naked)) int others_mix(void)
+{
+	asm volatile("r7 = *(u32 *)(r1 + 0);"
+		     POINTER "r8 = r6;"
+		     "if r7 > 3 goto 1f;"
+		     "r8 = 0;"
+		     "1: r9 = r8;"
+		     "w9 += 16;"
+		     "r8 = -r8;"
+		     "r0 = 0;"
+		     "exit" :: [arena] "i"(&arena) : "memory");
+}
+
 // r1 = *(s8 *)(r6 + 0)
 SEC("syscall") __attribute__((naked)) int signed_load(void)
 {

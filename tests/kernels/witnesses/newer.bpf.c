@@ -441,3 +441,63 @@ SEC("kprobe/do_unlinkat") int gives_context(void *ctx)
 {
 	return takes_pair(ctx);
 }
+
+// An acquired socket as a TCP socket.
+SEC("tc") __attribute__((naked)) int cast_and_check(void)
+{
+	asm volatile("r6 = r1;"
+		     "r7 = 0;"
+		     "*(u64 *)(r10 - 8) = r7;"
+		     "*(u64 *)(r10 - 16) = r7;"
+		     "r2 = r10;"
+		     "r2 += -16;"
+		     "r3 = 12;"
+		     "r4 = -1;"
+		     "r5 = 0;"
+		     "call 84;" // bpf_sk_lookup_tcp
+		     "if r0 != 0 goto 1f;"
+		     "exit;"
+		     "1: r7 = r0;"
+		     "r1 = r7;"
+		     "call 96;" // bpf_tcp_sock
+		     "r8 = 1;"
+		     "r8 += 2;"
+		     "if r0 == 0 goto 2f;"
+		     "r3 = *(u32 *)(r0 + 0);"
+		     "2: r1 = r7;"
+		     "call 86;" // bpf_sk_release
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+// The second turn has linked r9 with r8; its bounds are those of the first.
+SEC("socket") __attribute__((naked)) int linked_in_turn(void)
+{
+	asm volatile("r7 = 0;"
+		     "r9 = *(u32 *)(r1 + 0);"
+		     "r9 &= 7;"
+		     "r8 = 0;"
+		     "r1 = r10;"
+		     "r1 += -8;"
+		     "r2 = 0;"
+		     "r3 = 10;"
+		     "call %[first];"
+		     "1: r1 = r10;"
+		     "r1 += -8;"
+		     "call %[next];"
+		     "if r0 == 0 goto 2f;"
+		     "r8 = r9;"
+		     "r7 = 1;"
+		     "goto 1b;"
+		     "2: r1 = r10;"
+		     "r1 += -8;"
+		     "call %[destroy];"
+		     "if r7 == 0 goto 3f;"
+		     "r1 = r10;"
+		     "r1 += -32;"
+		     "r1 += r9;"
+		     "*(u8 *)(r1 + 0) = r9;"
+		     "3: r0 = 0;"
+		     "exit" :: [first] "i"(bpf_iter_num_new), [next] "i"(bpf_iter_num_next),
+		     [destroy] "i"(bpf_iter_num_destroy) : "memory");
+}

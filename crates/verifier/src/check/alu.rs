@@ -165,7 +165,16 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
         reject!(EINVAL, InsnFault::Shift { imm: insn.imm });
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
-    adjust_reg(env, insn)
+    if !env.facts.rules().arena_ops_alike || insn.class() != BPF_ALU64 {
+        return adjust_reg(env, insn);
+    }
+    let is_arena = |env: &Env<'_>, regno| env.reg(regno).ty.base == Base::Arena;
+    let with = is_arena(env, insn.dst) || insn.is_src_reg() && is_arena(env, insn.src);
+    adjust_reg(env, insn)?;
+    if *env.learned.arena_ops.entry(env.walk.insn_idx).or_insert(with) != with {
+        reject!(EINVAL, InsnFault::MixedArena);
+    }
+    Ok(())
 }
 
 /// An operation whose operands are scalars, pointers, or one of each.

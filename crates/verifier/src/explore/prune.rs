@@ -69,9 +69,6 @@ impl Env<'_> {
             true => self.clean_current(insn_idx),
             false => self.clean_live_states(bucket, insn_idx),
         }
-        if self.facts.rules().single_ids_forgotten {
-            self.forget_single_ids();
-        }
         let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
         if hit {
             return Ok(true);
@@ -80,6 +77,9 @@ impl Env<'_> {
         let limit = self.facts.config.profile.states_unpriv_max;
         if (!self.facts.bpf_capable && states_cnt > limit) || !search.add_new_state {
             return Ok(false);
+        }
+        if self.facts.rules().single_ids_forgotten {
+            self.forget_single_ids();
         }
         self.add_checkpoint(bucket, insn_idx);
         Ok(false)

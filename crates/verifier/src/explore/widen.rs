@@ -115,7 +115,8 @@ impl Env<'_> {
         let exact = o.off == c.off
             && o.extra == c.extra
             && o.val == c.val
-            && self.store.idmap.check_ids(old.id, cur.id);
+            && (self.facts.rules().widening_ignores_ids
+                || self.store.idmap.check_ids(old.id, cur.id));
         if !exact {
             *cur = PackedReg::UNKNOWN;
         }

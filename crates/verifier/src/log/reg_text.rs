@@ -153,7 +153,11 @@ impl Facts<'_> {
         }
         out.push('(');
         let mut parts = Parts { out, any: false };
-        write_identity(&mut parts, reg);
+        if self.config.profile.words.references_are_ids() && reg.ref_obj_id != 0 {
+            write_identity(&mut parts, &Reg { id: reg.ref_obj_id, ref_obj_id: 0, ..*reg });
+        } else {
+            write_identity(&mut parts, reg);
+        }
         self.write_object(&mut parts, reg);
         if let Some(value) = reg.val.const_value() {
             if value != 0 {

@@ -201,9 +201,13 @@ impl Env<'_> {
                 let name = self.facts.kernel_type_name(btf_id).trim_start_matches("bpf_iter_");
                 let state = if active == IterState::Active { "active" } else { "drained" };
                 let id = reg.ref_obj_id;
+                let id_is = match self.facts.config.profile.words.references_are_ids() {
+                    true => "id",
+                    false => "ref_id",
+                };
                 let _ = write!(
                     out,
-                    " fp{off}{live}=iter_{name}(ref_id={id},state={state},depth={depth})"
+                    " fp{off}{live}=iter_{name}({id_is}={id},state={state},depth={depth})"
                 );
             }
             _ => {

@@ -107,6 +107,9 @@ kinds! {
         MapValueOutOfRange { regno: Regno } "map-pointer-out-of-range-unprivileged"
             "R{regno} pointer arithmetic of map value goes out of range, prohibited for !root";
 
+        MixedArena "paths-mix-arena-pointers"
+            "same insn cannot be used with and without arena pointer";
+
         // Legacy packet loads.
         LdAbsType "legacy-load-not-for-program-type"
             "BPF_LD_[ABS|IND] instructions not allowed for this program type";

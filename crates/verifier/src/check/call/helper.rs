@@ -6,6 +6,7 @@ use super::callback;
 use super::meta::CallMeta;
 use super::{format, helper_args, map_args, refs, retval};
 use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
+use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
 use crate::check::mem::stack_write::fill_with_data;
@@ -54,6 +55,9 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
         return Ok(enter_callback(env, callee));
     }
     let next = env.walk.insn_idx + 1;
+    if env.facts.rules().casts_branch && meta.proto.casts() && meta.ref_obj_id != 0 {
+        branch_on_null(env, next)?;
+    }
     if meta.func == HelperId::TailCall && !env.facts.rules().tail_calls_end_function {
         if env.facts.rules().packets_move_in_calls {
             refs::clear_all_pkt_pointers(env);
@@ -69,6 +73,17 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
         refs::clear_all_pkt_pointers(env);
     }
     hidden_exit(env, Reg::unknown())
+}
+
+/// The result is not NULL on this path, and 0 on a branch of its own.
+#[cold]
+fn branch_on_null(env: &mut Env<'_>, next: u32) -> Check {
+    let mut result = env.reg(0);
+    env.set_reg(0, Reg::constant(0));
+    env.push_stack(next, env.walk.insn_idx, false)?;
+    mark_ptr_not_null(env.facts, &mut result);
+    env.set_reg(0, result);
+    Ok(())
 }
 
 /// Enters a callback that is walked like a called function.
