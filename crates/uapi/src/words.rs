@@ -46,8 +46,8 @@ impl Words {
         Words(column_of(release))
     }
 
-    /// Whether the log has no numbers of references of their own: the id of an object is that of the
-    /// reference to it.
+    /// Whether the log has no numbers of references of their own: the id of an object is that of
+    /// the reference to it.
     pub fn references_are_ids(self) -> bool {
         "..........++".as_bytes()[self.0] == b'+'
     }

@@ -130,9 +130,10 @@ impl Ringbuf {
         })
     }
 
-    /// Takes committed records in order; stops before the first uncommitted one, when `each` returns
-    /// false, and after what was there at first: otherwise it would not end if `each` runs a
-    /// program that adds a record, or if producers are faster. Returns the number passed to `each`.
+    /// Takes committed records in order; stops before the first uncommitted one, when `each`
+    /// returns false, and after what was there at first: otherwise it would not end if `each` runs
+    /// a program that adds a record, or if producers are faster. Returns the number passed to
+    /// `each`.
     ///
     /// # Errors
     ///

@@ -173,7 +173,7 @@ impl Shared<'_> {
 }
 
 /// Runs inputs on the oracle and then on the others; returns the first input with different
-/// results, and both results.
+/// results, and what each of the others says that differs.
 fn batch<'a>(
     (oracle, engine): &mut Named,
     others: impl Iterator<Item = &'a mut Named>,
@@ -186,15 +186,19 @@ fn batch<'a>(
         engine.run(words)
     };
     let expected: Vec<Ran> = words.iter().map(|words| run(engine, words)).collect();
+    let mut differ: Option<(usize, String)> = None;
     for (name, engine) in others {
         for (at, (words, expected)) in words.iter().zip(&expected).enumerate() {
             let ran = run(engine, words);
             if !engines::agree(&ran, expected) {
-                return Some((at, format!("  {oracle} {expected:x?}\n  {name} {ran:x?}")));
+                let (_, text) =
+                    differ.get_or_insert_with(|| (at, format!("  {oracle} {expected:x?}")));
+                *text += &format!("\n  {name} {ran:x?}");
+                break;
             }
         }
     }
-    None
+    differ
 }
 
 fn print_insns(seed: u64, program: &Program) {
