@@ -172,7 +172,8 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
     let with = is_arena(env, insn.dst) || insn.is_src_reg() && is_arena(env, insn.src);
     adjust_reg(env, insn)?;
     if *env.learned.arena_ops.entry(env.walk.insn_idx).or_insert(with) != with {
-        reject!(EINVAL, InsnFault::MixedArena);
+        let text = "same insn cannot be used with and without arena pointer";
+        reject!(EINVAL, InsnFault::MixedArena { text: text.into() });
     }
     Ok(())
 }

@@ -107,8 +107,8 @@ kinds! {
         MapValueOutOfRange { regno: Regno } "map-pointer-out-of-range-unprivileged"
             "R{regno} pointer arithmetic of map value goes out of range, prohibited for !root";
 
-        MixedArena "paths-mix-arena-pointers"
-            "same insn cannot be used with and without arena pointer";
+        MixedArena { text: Name } "paths-mix-arena-pointers"
+            "{text}";
 
         // Legacy packet loads.
         LdAbsType "legacy-load-not-for-program-type"
