@@ -127,6 +127,9 @@ fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
     let mut ext = BtfExt::default();
     let part = |at: usize, what: &str| -> Result<Cursor<'_>, Error> {
         let field = |at| u32_at(bytes, at, endian).map_or(0, |n| n as usize);
+        if field(at + 4) == 0 {
+            return Ok(Cursor { bytes: &[], at: 0, endian });
+        }
         let start = hdr_len.saturating_add(field(at));
         let end = start.saturating_add(field(at + 4));
         match bytes.get(..end) {
@@ -233,6 +236,17 @@ mod tests {
         bytes[4] = 24;
         bytes.drain(24..32);
         assert!(BtfExt::parse(&bytes).unwrap().core_relos.is_empty());
+    }
+
+    #[test]
+    fn of_an_empty_part_the_place_does_not_matter() {
+        let mut bytes = sample(Endian::Little);
+        for at in [8, 16, 24] {
+            bytes[at..at + 4].fill(0xff);
+            bytes[at + 4] = 0;
+        }
+        let ext = BtfExt::parse(&bytes).unwrap();
+        assert!(ext.funcs.is_empty() && ext.lines.is_empty() && ext.core_relos.is_empty());
     }
 
     #[test]

@@ -155,6 +155,33 @@ fn modifiers_in_a_circle_are_refused() {
     assert_eq!(e.to_string(), "parse BTF: BTF type 1: CONST is a cycle of modifiers");
 }
 
+/// libbpf reads it; the kernel does not load it.
+#[test]
+fn a_prototype_may_return_a_type_that_is_not_there() {
+    let mut types = BtfBuilder::new();
+    let int = types.int("int", 4, IntEncoding::SIGNED);
+    let proto = types.func_proto(TypeId(99), &[("x", int)]);
+    types.func("f", proto, FuncLinkage::Global);
+    let btf = types.build().expect("well-formed");
+    assert_eq!(btf.ty(proto).target().kind(), Kind::Void);
+    assert!(refused_by_kernel(&btf).expect("refused").to_string().contains("no size"));
+    types.ptr(TypeId(99));
+    assert!(types.build().is_err());
+}
+
+/// A struct with the name of a lock in it, but no lock.
+#[test]
+fn a_special_field_of_no_use_refuses_all_types() {
+    let at = |bit_offset: u32, size: u32| {
+        let mut types = BtfBuilder::new();
+        let int = types.int("int", 4, IntEncoding::SIGNED);
+        let lock = types.struct_("bpf_spin_lock", 4, &[MemberDef::new("val", int, 0)]);
+        types.struct_("holder", size, &[MemberDef::new("lock", lock, bit_offset)]);
+        refused_by_kernel(&types.build().expect("well-formed")).is_some()
+    };
+    assert!(!at(0, 4) && !at(32, 8) && at(8, 5));
+}
+
 #[test]
 fn strings_need_not_be_utf8() {
     let mut b = BtfBuilder::new();
