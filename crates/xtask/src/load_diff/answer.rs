@@ -22,14 +22,17 @@ pub(super) enum Answer {
 }
 
 /// libbpf's messages for each class; the first matching row applies.
-const WORDS: [(&str, LoadClass); 15] = [
+const WORDS: [(&str, LoadClass); 18] = [
     ("non-native endianness", LoadClass::Open),
+    ("missing BPF prog type", LoadClass::Section),
     ("struct_ops", LoadClass::StructOps),
     ("not found in kernel", LoadClass::Extern),
     ("(strong): not resolved", LoadClass::Extern),
     ("incompatible with", LoadClass::Extern),
+    ("incompatible types", LoadClass::Extern),
+    ("exception callback", LoadClass::Open),
+    ("exception_callback:", LoadClass::Open),
     ("extern (kcfg)", LoadClass::Extern),
-    ("missing BPF prog type", LoadClass::Section),
     ("no BTF-based attach target", LoadClass::Attach),
     ("failed to find kernel BTF type ID", LoadClass::Attach),
     ("attach_prog_fd", LoadClass::Attach),
@@ -40,10 +43,16 @@ const WORDS: [(&str, LoadClass); 15] = [
     ("CO-RE", LoadClass::Core),
 ];
 
+/// What libbpf says at the end.
+const FAILED: &str = "failed to load object";
+
 impl Answer {
     /// The result according to libbpf's warnings about a failed load.
     pub(super) fn of_warnings(warnings: &str) -> Answer {
-        let row = WORDS.iter().find(|(words, _)| warnings.contains(words));
+        // The last one has the file's name.
+        let said: Vec<&str> = warnings.split('|').filter(|it| !it.contains(FAILED)).collect();
+        let said = said.join("|");
+        let row = WORDS.iter().find(|(words, _)| said.contains(words));
         match row {
             Some(&(_, class)) => Answer::Refused(class, warnings.to_owned()),
             None => Answer::Other(warnings.to_owned()),
