@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
 use skep_insn::INSN_BYTES;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Records of one section.
@@ -18,15 +17,15 @@ pub(crate) struct SectionInfo {
 /// Records ordered by insn; and in the order of the file, which libbpf keeps.
 pub(crate) struct Records<T> {
     pub(crate) sorted: Vec<T>,
-    /// The place in the file of each, unless they are ordered there.
-    places: Vec<u32>,
-    /// For each place in the file, the last insn up to there.
+    /// In the order of the file, if that is another.
+    listed: Vec<T>,
+    /// For each of `listed`, the last insn up to there.
     last: Vec<u32>,
 }
 
 impl<T> Default for Records<T> {
     fn default() -> Self {
-        Records { sorted: Vec::new(), places: Vec::new(), last: Vec::new() }
+        Records { sorted: Vec::new(), listed: Vec::new(), last: Vec::new() }
     }
 }
 
@@ -35,29 +34,25 @@ impl<T: Copy> Records<T> {
         if records.is_sorted_by_key(offset) {
             return Records { sorted: records, ..Records::default() };
         }
-        let mut places: Vec<u32> = (0..records.len() as u32).collect();
-        places.sort_by_key(|&at| offset(&records[at as usize]));
-        let sorted = places.iter().map(|&at| records[at as usize]).collect();
+        let mut sorted = records.clone();
+        sorted.sort_by_key(offset);
         let mut most = 0;
         let last = records.iter().map(|record| {
             most = offset(record).max(most);
             most
         });
-        Records { sorted, places, last: last.collect() }
+        let last = last.collect();
+        Records { sorted, listed: records, last }
     }
 
-    /// The records that libbpf finds for a range of slots, in the order of the file: those before
-    /// the first that is behind the range.
-    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> Cow<'_, [T]> {
-        let (start, end) = range(&self.sorted, slots, offset);
-        if self.places.is_empty() {
-            return Cow::Borrowed(self.sorted.get(start..end).unwrap_or(&[]));
+    /// The records that libbpf finds for a range of slots, in the order of the file: from the first
+    /// that is not before the range to the first that is behind it.
+    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> &[T] {
+        if self.listed.is_empty() {
+            return within(&self.sorted, slots, offset);
         }
-        let stop = self.last.partition_point(|&at| (at as usize) < slots.end * INSN_BYTES);
-        let found = start..end.max(start);
-        let mut found: Vec<usize> = found.filter(|&n| (self.places[n] as usize) < stop).collect();
-        found.sort_unstable_by_key(|&n| self.places[n]);
-        Cow::Owned(found.into_iter().map(|n| self.sorted[n]).collect())
+        let (start, end) = range(&self.last, slots, |at| *at);
+        self.listed.get(start..end).unwrap_or(&[])
     }
 }
 

@@ -183,13 +183,89 @@ fn what_libbpf_refuses_to_open_has_no_programs() {
             "address_of_license.bpf.o",
             "section xdp, offset 0x0: symbol text_of_license is of section license, of no map",
         ),
-        ("arena_not_defined.bpf.o", "section .addr_space.1: no map of section .maps is an arena"),
+        (
+            "arena_not_defined.bpf.o",
+            "section xdp, offset 0x0: symbol counted is of section .addr_space.1, \
+             and no map is an arena",
+        ),
         ("sizeless.bpf.o", "section tc: function without_size has size 0"),
+        ("arena_too_small.bpf.o", "section .addr_space.1: its 4097 bytes do not fit into arena"),
+        ("arena_twice.bpf.o", "map another: libbpf supports one arena only"),
+        ("hash_of_maps_key.bpf.o", "map outer: its slots are filled, so key_size must be 4"),
+        ("pinned_inner_map.bpf.o", "map outer: its inner map cannot be pinned"),
+        ("slot_of_subprog.bpf.o", "map progs: subprog is no program"),
+        ("values_counted.bpf.o", "map outer: its values have a number of elements"),
+        (
+            "values_of_functions.bpf.o",
+            "map outer: its values point to a FUNC_PROTO, not to a STRUCT",
+        ),
+        ("values_of_hash.bpf.o", "map outer: a map of type hash has no values"),
+        ("values_not_last.bpf.o", "map outer: 'values' is not its last member"),
+        ("kconfig_array.bpf.o", "extern (kcfg) 'CONFIG_BPF': type is not supported"),
+        ("kconfig_wide.bpf.o", "extern (kcfg) 'CONFIG_HZ': type is not supported"),
     ];
     for (file, why) in rows {
         let object = open(file);
         let found = refusals(&object);
-        assert_eq!(found.len(), 2, "{file}");
+        assert_eq!(
+            (found.len(), object.refused.is_some()),
+            (object.programs.len(), true),
+            "{file}"
+        );
         assert!(found.iter().all(|row| (row.1, &*row.2) == (LoadClass::Open, why)), "{found:?}");
     }
+}
+
+#[test]
+fn of_an_exception_callback_the_programs_are_refused_that_name_it() {
+    let rows = [
+        ("exception_absent.bpf.o", 1, "exception callback: function another does not exist"),
+        (
+            "exception_static.bpf.o",
+            1,
+            "exception callback callback: it must be global and not hidden",
+        ),
+        (
+            "exception_hidden.bpf.o",
+            1,
+            "exception callback callback: it must be global and not hidden",
+        ),
+        (
+            "exception_misplaced.bpf.o",
+            2,
+            "exception callback: the tag of variable is not one of a global function",
+        ),
+    ];
+    for (file, count, why) in rows {
+        let object = open(file);
+        let of_callback = |p: &&skep_object::ObjectProgram| {
+            p.program.as_ref().is_err_and(|e| e.to_string() == why)
+        };
+        assert_eq!(object.programs.iter().filter(of_callback).count(), count, "{file}");
+    }
+}
+
+/// Not only sections that libbpf reads: it asks for the name of each.
+#[test]
+fn every_section_has_a_name() {
+    let mut bytes = std::fs::read(dir().join("names.bpf.o")).unwrap();
+    let at = |at: usize, len: usize, bytes: &[u8]| {
+        bytes[at..at + len].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    };
+    let (table, count) = (at(40, 8, &bytes), at(60, 2, &bytes));
+    let addrsig =
+        (0..count).map(|n| table + n * 64).find(|it| at(it + 4, 4, &bytes) == 0x6fff_4c03);
+    let addrsig = addrsig.expect("a section that libbpf does not read");
+    bytes[addrsig + 3] = 1;
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    let refused = object.refused.as_ref().expect("as a whole");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+}
+
+#[test]
+fn of_overlapping_programs_the_first_symbol_has_the_relocations() {
+    let object = open("overlapping.bpf.o");
+    let [same, prog] = ["same", "prog"].map(|name| program(&object, name));
+    let named = |program: &Program| program.insns.iter().any(|it| it.is_ld_imm64() && it.src == 1);
+    assert_eq!((named(same), named(prog)), (false, true));
 }
