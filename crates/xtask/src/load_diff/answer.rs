@@ -5,7 +5,7 @@ use skep::insn::code::{BPF_CALL, BPF_JMP};
 use skep::insn::{INSN_BYTES, Insn};
 use skep::object::Error;
 use skep::program::{AttachTarget, MapDef, MapIdx, Program};
-use skep::uapi::MapType;
+use skep::uapi::{MapFlags, MapType};
 use std::fmt::Write;
 
 /// libbpf's answer, or ours.
@@ -144,6 +144,14 @@ fn hash_of(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
+/// The flags that the kernel tells: not those of the descriptor; that of device maps, which it sets
+/// itself.
+fn shown_flags(def: &MapDef) -> MapFlags {
+    let devices = matches!(def.map_type, MapType::Devmap | MapType::DevmapHash);
+    let set = if devices { MapFlags::RDONLY_PROG } else { MapFlags::empty() };
+    def.map_flags - (MapFlags::RDONLY | MapFlags::WRONLY) | set
+}
+
 /// The maps as the kernel has them, in the format of `oracle.c`.
 pub(super) fn maps(defs: &[MapDef]) -> String {
     let mut text = String::new();
@@ -166,7 +174,7 @@ pub(super) fn maps(defs: &[MapDef]) -> String {
             def.key_size,
             def.value_size,
             entries,
-            def.map_flags.bits(),
+            shown_flags(def).bits(),
             def.map_extra,
             def.btf_key_type_id,
             def.btf_value_type_id,
