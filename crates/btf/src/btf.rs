@@ -273,6 +273,9 @@ pub(crate) fn parse(
     if type_off % 4 != 0 || type_len % 4 != 0 {
         return Err(Error::at(8, "type section is not aligned to 4 bytes"));
     }
+    if type_off + type_len > str_off {
+        return Err(Error::at(16, "strings begin before the types end"));
+    }
     check_strings(strings, base.is_some()).map_err(|m| Error::at(hdr_len + str_off, m))?;
     let (text, raw_text) = to_text(strings);
     let mut words: Box<[u32]> =

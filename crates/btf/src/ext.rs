@@ -120,6 +120,9 @@ fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
     if bytes.get(2) != Some(&1) {
         return Err(Error::at(2, "version is not 1"));
     }
+    if bytes.get(3) != Some(&0) {
+        return Err(Error::at(3, "flags are set"));
+    }
     let hdr_len = u32_at(bytes, 4, endian).map_or(0, |n| n as usize);
     if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
         return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
@@ -254,6 +257,7 @@ mod tests {
         let good = sample(Endian::Little);
         for (at, value, message) in [
             (0, 0, "offset 0x0: no BTF magic number"),
+            (3, 1, "offset 0x3: flags are set"),
             (4, 8, "offset 0x4: header length 8 is out of range"),
             (8, 2, "offset 0x8: func_info is not aligned to 4 bytes"),
             (12, 255, "offset 0x8: func_info ends beyond the data"),

@@ -126,6 +126,7 @@ fn errors_say_where() {
         (2, 2, "offset 0x2: version is not 1"),
         (4, 16, "offset 0x4: header length 16 is out of range"),
         (8, 1, "offset 0x8: type section is not aligned to 4 bytes"),
+        (16, 1, "offset 0x10: strings begin before the types end"),
         (15, 1, "offset 0x8: type section (0x0 + 0x1000028) ends beyond the data"),
         (20, 99, "offset 0x10: string section (0x28 + 0x63) ends beyond the data"),
         (20, 8, "offset 0x40: string section does not end with NUL"),

@@ -85,9 +85,10 @@ pub(crate) fn data_map(
     }
 }
 
-/// The `DATASEC` of a section.
+/// The `DATASEC` of a section, unless a type of another kind has its name before.
 pub(crate) fn datasec(btf: &Btf, section: &str) -> Option<TypeId> {
-    btf.find_by_name_kind(section, Kind::Datasec)
+    let first = btf.find_by_name(section).min_by_key(|ty| ty.id());
+    first.filter(|ty| ty.kind() == Kind::Datasec).map(|ty| ty.id())
 }
 
 /// A section is mapped into user space if it has a non-static variable.

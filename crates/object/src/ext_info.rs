@@ -87,6 +87,11 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
     all
 }
 
+/// Whether there are CO-RE relocations of a section without a name.
+pub(crate) fn unnamed_core(ext: &BtfExt, btf: &Btf) -> bool {
+    ext.core_relos.iter().any(|section| btf.str(section.name_off).is_empty())
+}
+
 /// The records of a range of slots, from records ordered by `offset` (bytes).
 pub(crate) fn within<'r, T>(
     records: &'r [T],

@@ -37,6 +37,8 @@ pub(crate) struct Image<'a> {
     pub(crate) btf_refused: Option<Error>,
     /// Why `.BTF.ext` cannot be read.
     pub(crate) ext_refused: Option<skep_btf::Error>,
+    /// Why libbpf applies no CO-RE relocation.
+    pub(crate) core_refused: Option<Error>,
     pub(crate) options: &'a OpenOptions,
 }
 

@@ -245,6 +245,41 @@ fn of_an_exception_callback_the_programs_are_refused_that_name_it() {
     }
 }
 
+/// Where a section begins in a file.
+fn start_of(bytes: &[u8], magic: &[u8]) -> usize {
+    bytes.windows(magic.len()).position(|it| it == magic).expect("a section")
+}
+
+#[test]
+fn the_header_of_btf_is_of_a_form_that_the_kernel_knows() {
+    let whole = std::fs::read(dir().join("keyed_prog_array.bpf.o")).unwrap();
+    let btf = start_of(&whole, &[0x9f, 0xeb, 1, 0, 24]);
+    for at in [2, 3] {
+        let mut bytes = whole.clone();
+        bytes[btf + at] = 2;
+        let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+        assert!(object.refused.is_none() && object.btf.is_none(), "byte {at}");
+        assert!(object.maps.iter().all(|map| map.btf_value_type_id == 0), "byte {at}");
+    }
+    // libbpf reads no such .BTF.ext, and it needs all of what describes maps.
+    let ext = start_of(&whole, &[0x9f, 0xeb, 1, 0, 32]);
+    let mut bytes = whole.clone();
+    bytes[ext + 3] = 2;
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert_eq!(object.refused.and_then(|error| error.class()), Some(LoadClass::Open));
+}
+
+#[test]
+fn core_relocations_are_of_a_named_section() {
+    let mut bytes = std::fs::read(dir().join("core_fails.bpf.o")).unwrap();
+    let ext = start_of(&bytes, &[0x9f, 0xeb, 1, 0, 32]);
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let first = ext + 32 + word(ext + 24) + 4;
+    bytes[first..first + 4].fill(0);
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert_eq!(object.refused.and_then(|error| error.class()), Some(LoadClass::Core));
+}
+
 /// Not only sections that libbpf reads: it asks for the name of each.
 #[test]
 fn every_section_has_a_name() {
