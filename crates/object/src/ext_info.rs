@@ -19,13 +19,15 @@ pub(crate) struct Records<T> {
     pub(crate) sorted: Vec<T>,
     /// In the order of the file, if that is another.
     listed: Vec<T>,
+    /// The place in `listed` of each of `sorted`.
+    places: Vec<u32>,
     /// For each of `listed`, the last insn up to there.
     last: Vec<u32>,
 }
 
 impl<T> Default for Records<T> {
     fn default() -> Self {
-        Records { sorted: Vec::new(), listed: Vec::new(), last: Vec::new() }
+        Records { sorted: Vec::new(), listed: Vec::new(), places: Vec::new(), last: Vec::new() }
     }
 }
 
@@ -34,25 +36,30 @@ impl<T: Copy> Records<T> {
         if records.is_sorted_by_key(offset) {
             return Records { sorted: records, ..Records::default() };
         }
-        let mut sorted = records.clone();
-        sorted.sort_by_key(offset);
+        let mut places: Vec<u32> = (0..records.len() as u32).collect();
+        places.sort_by_key(|&at| offset(&records[at as usize]));
+        let sorted = places.iter().map(|&at| records[at as usize]).collect();
         let mut most = 0;
         let last = records.iter().map(|record| {
             most = offset(record).max(most);
             most
         });
         let last = last.collect();
-        Records { sorted, listed: records, last }
+        Records { sorted, listed: records, places, last }
     }
 
     /// The records that libbpf finds for a range of slots, in the order of the file: from the first
-    /// that is not before the range to the first that is behind it.
+    /// in the range to the last, with those between them, before the first that is behind it.
     pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> &[T] {
+        let (start, end) = range(&self.sorted, slots, offset);
         if self.listed.is_empty() {
-            return within(&self.sorted, slots, offset);
+            return self.sorted.get(start..end).unwrap_or(&[]);
         }
-        let (start, end) = range(&self.last, slots, |at| *at);
-        self.listed.get(start..end).unwrap_or(&[])
+        let stop = self.last.partition_point(|&at| (at as usize) < slots.end * INSN_BYTES);
+        let found = self.places.get(start..end).unwrap_or(&[]);
+        let found = || found.iter().map(|&at| at as usize).filter(|&at| at < stop);
+        let ends = found().min().zip(found().max());
+        ends.and_then(|(first, last)| self.listed.get(first..=last)).unwrap_or(&[])
     }
 }
 
@@ -107,4 +114,21 @@ fn range<T>(records: &[T], slots: &Range<usize>, offset: impl Fn(&T) -> u32) -> 
     let start = records.partition_point(|r| (offset(r) as usize) < bytes(slots.start));
     let end = records.partition_point(|r| (offset(r) as usize) < bytes(slots.end));
     (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Records;
+
+    /// As libbpf 1.5 counts the records of changed objects.
+    #[test]
+    fn what_is_out_of_order_belongs_to_the_function_around_it() {
+        let of = |records: &[u32], slots| {
+            Records::new(records.to_vec(), |at| *at).of(&slots, |at| *at).to_vec()
+        };
+        assert_eq!(of(&[168, 176, 224, 12, 240, 248], 21..31), [168, 176, 224, 12, 240]);
+        assert_eq!(of(&[0, 48, 80, 3, 152], 10..15), [80]);
+        assert_eq!(of(&[0, 300, 168, 176], 21..31), []);
+        assert_eq!(of(&[0, 8, 16, 24], 1..3), [8, 16]);
+    }
 }

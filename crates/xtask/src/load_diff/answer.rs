@@ -149,7 +149,8 @@ fn hash_of(bytes: impl IntoIterator<Item = u8>) -> u64 {
 fn shown_flags(def: &MapDef) -> MapFlags {
     let devices = matches!(def.map_type, MapType::Devmap | MapType::DevmapHash);
     let set = if devices { MapFlags::RDONLY_PROG } else { MapFlags::empty() };
-    def.map_flags - (MapFlags::RDONLY | MapFlags::WRONLY) | set
+    let of_descriptor = MapFlags::RDONLY | MapFlags::WRONLY;
+    (def.map_flags - of_descriptor) | set
 }
 
 /// The maps as the kernel has them, in the format of `oracle.c`.
