@@ -172,7 +172,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         None => None,
     };
     let unknown = elf.last_section(BTF).is_some_and(|it| it.data.get(2..4) != Some(&BTF_FORM));
-    let (fixed_btf, btf_refused) = loaded_btf((fixed_btf, unknown), &mut maps, options);
+    let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, unknown, &mut maps, options);
     Ok(Image {
         elf,
         kinds,
@@ -197,7 +197,8 @@ const BTF_FORM: [u8; 2] = [1, 0];
 /// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's, whose
 /// form may be `unknown` to it. libbpf goes on without, unless there are struct_ops maps.
 fn loaded_btf(
-    (btf, unknown): (Option<Arc<Btf>>, bool),
+    btf: Option<Arc<Btf>>,
+    unknown: bool,
     maps: &mut Maps,
     options: &OpenOptions,
 ) -> (Option<Arc<Btf>>, Option<Error>) {
