@@ -7,7 +7,8 @@
 //! # Invariants
 //! 1. `starts[i]..starts[i + 1]` are the words of type `first_id + i`, complete for its kind and
 //!    vlen.
-//! 2. Every type id stored in a type is below `end_id`; every name offset is below `end_str`.
+//! 2. Every type id stored in a type is below `end_id`, but for what a `FUNC_PROTO` returns: libbpf
+//!    does not look at that, and the kernel does not load it. Every name offset is below `end_str`.
 //! 3. A chain of modifiers and typedefs ends within [`CHAIN_MAX`] steps.
 
 use crate::bytes::{u16_at, u32_at};
@@ -272,6 +273,9 @@ pub(crate) fn parse(
     if type_off % 4 != 0 || type_len % 4 != 0 {
         return Err(Error::at(8, "type section is not aligned to 4 bytes"));
     }
+    if type_off + type_len > str_off {
+        return Err(Error::at(16, "strings begin before the types end"));
+    }
     check_strings(strings, base.is_some()).map_err(|m| Error::at(hdr_len + str_off, m))?;
     let (text, raw_text) = to_text(strings);
     let mut words: Box<[u32]> =
@@ -376,7 +380,7 @@ struct Limits {
 impl Limits {
     fn check(&mut self, kind: Kind, ty: &[u32], at: usize) -> Result<(), String> {
         self.name(ty[0])?;
-        if kind.has_type() {
+        if kind.has_type() && kind != Kind::FuncProto {
             self.reference(ty[2], at);
         }
         match kind {

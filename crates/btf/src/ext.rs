@@ -120,6 +120,9 @@ fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
     if bytes.get(2) != Some(&1) {
         return Err(Error::at(2, "version is not 1"));
     }
+    if bytes.get(3) != Some(&0) {
+        return Err(Error::at(3, "flags are set"));
+    }
     let hdr_len = u32_at(bytes, 4, endian).map_or(0, |n| n as usize);
     if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
         return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
@@ -127,6 +130,9 @@ fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
     let mut ext = BtfExt::default();
     let part = |at: usize, what: &str| -> Result<Cursor<'_>, Error> {
         let field = |at| u32_at(bytes, at, endian).map_or(0, |n| n as usize);
+        if field(at + 4) == 0 {
+            return Ok(Cursor { bytes: &[], at: 0, endian });
+        }
         let start = hdr_len.saturating_add(field(at));
         let end = start.saturating_add(field(at + 4));
         match bytes.get(..end) {
@@ -236,10 +242,22 @@ mod tests {
     }
 
     #[test]
+    fn of_an_empty_part_the_place_does_not_matter() {
+        let mut bytes = sample(Endian::Little);
+        for at in [8, 16, 24] {
+            bytes[at..at + 4].fill(0xff);
+            bytes[at + 4] = 0;
+        }
+        let ext = BtfExt::parse(&bytes).unwrap();
+        assert!(ext.funcs.is_empty() && ext.lines.is_empty() && ext.core_relos.is_empty());
+    }
+
+    #[test]
     fn errors_name_the_offset() {
         let good = sample(Endian::Little);
         for (at, value, message) in [
             (0, 0, "offset 0x0: no BTF magic number"),
+            (3, 1, "offset 0x3: flags are set"),
             (4, 8, "offset 0x4: header length 8 is out of range"),
             (8, 2, "offset 0x8: func_info is not aligned to 4 bytes"),
             (12, 255, "offset 0x8: func_info ends beyond the data"),

@@ -155,21 +155,36 @@ pub fn special_fields_of(
 ///
 /// Of several structs of one name, the kernel knows the first as a lock, node and so on.
 ///
-/// After an error the kernel rejects the whole BTF.
+/// After an error the kernel rejects the whole BTF, and also if a lock, node and so on of a struct
+/// is of another size than the kernel's or not aligned, so that the struct has no field at all.
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
-    let is_meta = |m: Member<'_>| {
+    let is_named = |m: Member<'_>| {
         let t = btf.ty(m.ty);
-        if t.kind() == Kind::Struct {
-            let special =
-                ROWS.iter().any(|r| r.in_object && !r.kind.is_pointer() && r.name == t.name());
-            return special && btf.find_by_name_kind(t.name(), Kind::Struct) == Some(m.ty);
-        }
+        let special = |r: &Row| r.in_object && !r.kind.is_pointer() && r.name == t.name();
+        t.kind() == Kind::Struct
+            && ROWS.iter().any(special)
+            && btf.find_by_name_kind(t.name(), Kind::Struct) == Some(m.ty)
+    };
+    let is_tagged = |m: Member<'_>| {
+        let t = btf.ty(m.ty);
         let kind = tagged_pointer(t).ok().flatten();
         kind.is_some_and(|kind| kind.row().in_object) && pointee(btf, t).is_ok()
     };
-    let structs = btf.iter().filter(|t| t.kind() == Kind::Struct && t.members().any(is_meta));
     let left = &mut { VISITS_MAX };
-    structs.map(|t| Ok((t.id(), find((btf, t.id()), |row| row.in_object, left)?))).collect()
+    let mut metas = Vec::new();
+    for t in btf.iter().filter(|t| t.kind() == Kind::Struct) {
+        let named = t.members().any(is_named);
+        if !named && !t.members().any(is_tagged) {
+            continue;
+        }
+        let fields = find((btf, t.id()), |row| row.in_object, left)?;
+        if named && fields.is_empty() {
+            let text = "a member is a special field by its name, but not by size or place";
+            return Err(Error::new(text).context(format!("special fields of '{}'", t.name())));
+        }
+        metas.push((t.id(), fields));
+    }
+    Ok(metas)
 }
 
 /// Searches one struct or `DATASEC` for `allowed` kinds; at most `left` visits.

@@ -13,7 +13,7 @@ impl BtfBuilder {
         for (words, ty) in moved.iter_mut().zip(btf.iter()) {
             for place in references(ty.kind(), words.len()) {
                 if let Some(id) = words.get_mut(place).filter(|id| **id != 0) {
-                    *id += count;
+                    *id = id.saturating_add(count);
                 }
             }
         }

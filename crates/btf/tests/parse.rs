@@ -126,6 +126,7 @@ fn errors_say_where() {
         (2, 2, "offset 0x2: version is not 1"),
         (4, 16, "offset 0x4: header length 16 is out of range"),
         (8, 1, "offset 0x8: type section is not aligned to 4 bytes"),
+        (16, 1, "offset 0x10: strings begin before the types end"),
         (15, 1, "offset 0x8: type section (0x0 + 0x1000028) ends beyond the data"),
         (20, 99, "offset 0x10: string section (0x28 + 0x63) ends beyond the data"),
         (20, 8, "offset 0x40: string section does not end with NUL"),
@@ -153,6 +154,33 @@ fn modifiers_in_a_circle_are_refused() {
     b.typedef_("t", TypeId(1));
     let e = b.build().unwrap_err();
     assert_eq!(e.to_string(), "parse BTF: BTF type 1: CONST is a cycle of modifiers");
+}
+
+/// libbpf reads it; the kernel does not load it.
+#[test]
+fn a_prototype_may_return_a_type_that_is_not_there() {
+    let mut types = BtfBuilder::new();
+    let int = types.int("int", 4, IntEncoding::SIGNED);
+    let proto = types.func_proto(TypeId(99), &[("x", int)]);
+    types.func("f", proto, FuncLinkage::Global);
+    let btf = types.build().expect("well-formed");
+    assert_eq!(btf.ty(proto).target().kind(), Kind::Void);
+    assert!(refused_by_kernel(&btf).expect("refused").to_string().contains("no size"));
+    types.ptr(TypeId(99));
+    assert!(types.build().is_err());
+}
+
+/// A struct with the name of a lock in it, but no lock.
+#[test]
+fn a_special_field_of_no_use_refuses_all_types() {
+    let at = |bit_offset: u32, size: u32| {
+        let mut types = BtfBuilder::new();
+        let int = types.int("int", 4, IntEncoding::SIGNED);
+        let lock = types.struct_("bpf_spin_lock", 4, &[MemberDef::new("val", int, 0)]);
+        types.struct_("holder", size, &[MemberDef::new("lock", lock, bit_offset)]);
+        refused_by_kernel(&types.build().expect("well-formed")).is_some()
+    };
+    assert!(!at(0, 4) && !at(32, 8) && at(8, 5));
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
         return Ok(AttachTarget::Unresolved(name.to_owned()));
     };
     let (module, name) = match name.split_once(':') {
+        Some(("", name)) => (None, name),
         Some((module, name)) => (Some(module), name),
         None => (None, name),
     };

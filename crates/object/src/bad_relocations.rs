@@ -10,6 +10,7 @@ use crate::loader::LoadClass;
 use crate::relocate::CALL;
 use crate::sections::SectionKind;
 use skep_insn::{INSN_BYTES, Insn};
+use skep_uapi::MapType;
 
 /// The first of all sections with insns.
 pub(crate) fn find(image: &Image<'_>) -> Result<()> {
@@ -37,6 +38,9 @@ fn check(
     let symbol = image.elf.symbols.get(number).ok_or(format!("symbol {number} does not exist"))?;
     let name = &symbol.name;
     let insn = insn_at(image, section, relocation.offset).ok_or("no insn begins here")?;
+    if image.owner(section, relocation.offset).is_none() {
+        return Ok(());
+    }
     let calls = insn.code == CALL;
     if !calls && !insn.is_ld_imm64() {
         let code = insn.code;
@@ -91,8 +95,13 @@ fn check_target(
         Some(SectionKind::BtfMaps) => {
             image.maps.of_variable(of, symbol.referred(insn.imm)).is_some()
         }
-        Some(SectionKind::Code | SectionKind::Other) | None => false,
-        // Legacy maps, struct_ops and arenas have reasons of their own.
+        Some(SectionKind::Code | SectionKind::StructOps | SectionKind::Other) | None => false,
+        Some(SectionKind::Arena) => {
+            let arena = image.maps.defs.iter().any(|def| def.map_type == MapType::Arena);
+            let text = format!("symbol {name} is of section {section}, and no map is an arena");
+            return if arena { Ok(()) } else { Err(text) };
+        }
+        // Legacy maps have a reason of their own.
         Some(_) => true,
     };
     if holds { Ok(()) } else { Err(format!("symbol {name} is of section {section}, of no map")) }

@@ -3,7 +3,7 @@
 //! The compiler leaves sizes of `DATASEC`s and offsets of variables to the loader; the kernel does
 //! not support extern linkage; hidden functions and variables are static for the verifier.
 
-use crate::elf::{Binding, Elf, Symbol};
+use crate::elf::{Elf, Symbol};
 use crate::externs::{ExternKind, Externs, KCONFIG, KSYMS};
 use crate::functions::Functions;
 use rustc_hash::FxHashMap;
@@ -23,12 +23,7 @@ pub(crate) fn fix_up(
     functions: &Functions,
 ) -> Result<Btf, Error> {
     let mut builder = BtfBuilder::from_btf(btf);
-    let symbols: FxHashMap<&str, &Symbol<'_>> = elf
-        .symbols
-        .iter()
-        .filter(|s| s.binding != Binding::Local && s.section.is_some())
-        .map(|s| (&*s.name, s))
-        .collect();
+    let symbols = elf.global_variables();
     for datasec in btf.iter().filter(|t| t.kind() == Kind::Datasec) {
         match datasec.name() {
             KCONFIG => fix_kconfig(&mut builder, datasec, externs),

@@ -40,9 +40,7 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
         if var.kind() != Kind::Var || var.var_linkage() == VarLinkage::Extern as u32 {
             continue;
         }
-        let offset = source.offsets.get(&(section.index, name)).copied();
-        // BTF has 32 bits for it.
-        let offset = u64::from(offset.map_or(secvar.offset, |offset| offset as u32));
+        let offset = source.offset_of(section.index, name, secvar.offset);
         if offset + u64::from(secvar.size) > section.size_bytes {
             let text = format!("map {name}: it ends beyond section {}", section.name);
             maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
@@ -91,9 +89,18 @@ fn read_def(
 ) -> Result<MapDef> {
     let mut map = MapDef { autocreate: true, ..MapDef::default() };
     let mut stated = Stated::default();
-    for member in def.members() {
+    let count = def.members().count();
+    for (number, member) in def.members().enumerate() {
         let attribute = member.name();
+        if attribute == "pinning" && !outer {
+            let text = format!("map {name}: its inner map cannot be pinned");
+            unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        }
         if attribute == "values" {
+            if let Err(why) = check_values(btf, &member, map.map_type, number + 1 == count) {
+                let text = format!("map {name}: {why}");
+                unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+            }
             let inner = read_inner(btf, &member, (&mut map, name, outer), unknown);
             inner
                 .and_then(|()| set_size(&mut stated.value, SLOT_BYTES))
@@ -212,6 +219,30 @@ fn pointee(btf: &Btf, member: &Member<'_>) -> Result<(TypeId, u32)> {
     }
     let id = pointer.target_id();
     Ok((id, btf.size_of(id)?))
+}
+
+/// What libbpf wants of `values`: which maps have them, where they are, and of which type.
+fn check_values(
+    btf: &Btf,
+    member: &Member<'_>,
+    map_type: MapType,
+    last: bool,
+) -> Result<(), String> {
+    let wanted = match map_type {
+        MapType::ArrayOfMaps | MapType::HashOfMaps => Kind::Struct,
+        MapType::ProgArray => Kind::FuncProto,
+        _ => return Err(format!("a map of type {map_type} has no values")),
+    };
+    let Some(array) = btf.skip_modifiers(member.ty).array() else { return Ok(()) };
+    let target = btf.skip_modifiers(btf.skip_modifiers(array.elem).target_id()).kind();
+    match () {
+        () if !last => Err("'values' is not its last member".to_owned()),
+        () if array.nelems != 0 => Err("its values have a number of elements".to_owned()),
+        () if target != wanted => {
+            Err(format!("its values point to a {}, not to a {}", target.name(), wanted.name()))
+        }
+        () => Ok(()),
+    }
 }
 
 /// `__array(values, ...)`: an inner map's definition, or programs.
@@ -362,6 +393,10 @@ fn read_values(
         let Some(symbol) = source.elf.symbols.get(relocation.symbol) else {
             return Err(fail(format!("symbol {} does not exist", relocation.symbol)));
         };
+        if def.map_type == MapType::HashOfMaps && def.key_size != SLOT_BYTES {
+            let text = format!("map {}: its slots are filled, so key_size must be 4", def.name);
+            maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        }
         let target = if def.map_type == MapType::ProgArray {
             let kind = symbol.section.and_then(|of| source.kinds.get(of));
             if symbol.kind != SymbolKind::Func || kind != Some(&SectionKind::Code) {

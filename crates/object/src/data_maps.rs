@@ -85,9 +85,10 @@ pub(crate) fn data_map(
     }
 }
 
-/// The `DATASEC` of a section.
+/// The `DATASEC` of a section, unless a type of another kind has its name before.
 pub(crate) fn datasec(btf: &Btf, section: &str) -> Option<TypeId> {
-    btf.find_by_name_kind(section, Kind::Datasec)
+    let first = btf.find_by_name(section).min_by_key(|ty| ty.id());
+    first.filter(|ty| ty.kind() == Kind::Datasec).map(|ty| ty.id())
 }
 
 /// A section is mapped into user space if it has a non-static variable.
@@ -102,15 +103,16 @@ pub(crate) fn is_mmapable(btf: &Btf, datasec: TypeId) -> bool {
 /// a custom section (`.data.custom`) has no prefix (but `.bss.custom` is truncated). Characters
 /// that the kernel does not allow become `_`.
 fn map_name(object: &str, section: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let allow = |c| if allowed(c) { c } else { '_' };
     if section.get(1..).is_some_and(|rest| rest.contains('.')) {
         let cut = if section.starts_with(".bss") { OBJ_NAME_LEN - 1 } else { section.len() };
-        return section.chars().take(cut).collect();
+        return section.chars().take(cut).map(allow).collect();
     }
     let suffix_bytes = section.len().max(SUFFIX_BYTES_MIN);
     let prefix_bytes = OBJ_NAME_LEN.saturating_sub(suffix_bytes + 1);
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let prefix = object.chars().take(prefix_bytes);
-    prefix.chain(section.chars()).map(|c| if allowed(c) { c } else { '_' }).collect()
+    prefix.chain(section.chars()).map(allow).collect()
 }
 
 #[cfg(test)]
@@ -124,6 +126,7 @@ mod tests {
         assert_eq!(map_name("map_kinds", ".bss"), "map_kind.bss");
         assert_eq!(map_name("xdp", ".data"), "xdp.data");
         assert_eq!(map_name("map_kinds", ".data.custom"), ".data.custom");
+        assert_eq!(map_name("map_kinds", ".data.a-b"), ".data.a_b");
         assert_eq!(map_name("x", ".data.array_not_last"), ".data.array_not_last");
         assert_eq!(map_name("cpumask_failure", ".bss.MASK_NESTED"), ".bss.MASK_NESTE");
     }

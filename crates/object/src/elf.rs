@@ -321,6 +321,19 @@ impl<'a> Elf<'a> {
         Ok(())
     }
 
+    /// The symbols that libbpf takes for those of global variables, whatever their section, by
+    /// name; the first of each.
+    pub(crate) fn global_variables(&self) -> FxHashMap<&str, &Symbol<'a>> {
+        let mut found = FxHashMap::default();
+        for symbol in &self.symbols {
+            let is_global = matches!(symbol.binding, Binding::Global | Binding::Weak);
+            if symbol.kind == SymbolKind::Object && symbol.named && is_global {
+                found.entry(&*symbol.name).or_insert(symbol);
+            }
+        }
+        found
+    }
+
     /// The first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.get(*self.by_name.get(name)?)

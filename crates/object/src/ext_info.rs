@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
 use skep_insn::INSN_BYTES;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Records of one section.
@@ -18,15 +17,17 @@ pub(crate) struct SectionInfo {
 /// Records ordered by insn; and in the order of the file, which libbpf keeps.
 pub(crate) struct Records<T> {
     pub(crate) sorted: Vec<T>,
-    /// The place in the file of each, unless they are ordered there.
+    /// In the order of the file, if that is another.
+    listed: Vec<T>,
+    /// The place in `listed` of each of `sorted`.
     places: Vec<u32>,
-    /// For each place in the file, the last insn up to there.
+    /// For each of `listed`, the last insn up to there.
     last: Vec<u32>,
 }
 
 impl<T> Default for Records<T> {
     fn default() -> Self {
-        Records { sorted: Vec::new(), places: Vec::new(), last: Vec::new() }
+        Records { sorted: Vec::new(), listed: Vec::new(), places: Vec::new(), last: Vec::new() }
     }
 }
 
@@ -43,21 +44,22 @@ impl<T: Copy> Records<T> {
             most = offset(record).max(most);
             most
         });
-        Records { sorted, places, last: last.collect() }
+        let last = last.collect();
+        Records { sorted, listed: records, places, last }
     }
 
-    /// The records that libbpf finds for a range of slots, in the order of the file: those before
-    /// the first that is behind the range.
-    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> Cow<'_, [T]> {
+    /// The records that libbpf finds for a range of slots, in the order of the file: from the first
+    /// in the range to the last, with those between them, before the first that is behind it.
+    pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> &[T] {
         let (start, end) = range(&self.sorted, slots, offset);
-        if self.places.is_empty() {
-            return Cow::Borrowed(self.sorted.get(start..end).unwrap_or(&[]));
+        if self.listed.is_empty() {
+            return self.sorted.get(start..end).unwrap_or(&[]);
         }
         let stop = self.last.partition_point(|&at| (at as usize) < slots.end * INSN_BYTES);
-        let found = start..end.max(start);
-        let mut found: Vec<usize> = found.filter(|&n| (self.places[n] as usize) < stop).collect();
-        found.sort_unstable_by_key(|&n| self.places[n]);
-        Cow::Owned(found.into_iter().map(|n| self.sorted[n]).collect())
+        let found = self.places.get(start..end).unwrap_or(&[]);
+        let found = || found.iter().map(|&at| at as usize).filter(|&at| at < stop);
+        let ends = found().min().zip(found().max());
+        ends.and_then(|(first, last)| self.listed.get(first..=last)).unwrap_or(&[])
     }
 }
 
@@ -92,6 +94,11 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
     all
 }
 
+/// Whether there are CO-RE relocations of a section without a name.
+pub(crate) fn unnamed_core(ext: &BtfExt, btf: &Btf) -> bool {
+    ext.core_relos.iter().any(|section| btf.str(section.name_off).is_empty())
+}
+
 /// The records of a range of slots, from records ordered by `offset` (bytes).
 pub(crate) fn within<'r, T>(
     records: &'r [T],
@@ -107,4 +114,21 @@ fn range<T>(records: &[T], slots: &Range<usize>, offset: impl Fn(&T) -> u32) -> 
     let start = records.partition_point(|r| (offset(r) as usize) < bytes(slots.start));
     let end = records.partition_point(|r| (offset(r) as usize) < bytes(slots.end));
     (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Records;
+
+    /// As libbpf 1.5 counts the records of changed objects.
+    #[test]
+    fn what_is_out_of_order_belongs_to_the_function_around_it() {
+        let of = |records: &[u32], slots| {
+            Records::new(records.to_vec(), |at| *at).of(&slots, |at| *at).to_vec()
+        };
+        assert_eq!(of(&[168, 176, 224, 12, 240, 248], 21..31), [168, 176, 224, 12, 240]);
+        assert_eq!(of(&[0, 48, 80, 3, 152], 10..15), [80]);
+        assert_eq!(of(&[0, 300, 168, 176], 21..31), []);
+        assert_eq!(of(&[0, 8, 16, 24], 1..3), [8, 16]);
+    }
 }

@@ -239,14 +239,15 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
     }
 }
 
-/// The kernel's variable or function of that name. If its type differs, a weak extern is absent.
+/// The kernel's variable or function of that name. If its type differs, a weak function is absent.
 fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Option<TypeId>> {
     let name = essential(&external.name);
     let Some(id) = kernel.find_by_name_kind(name, declared.kind()) else { return Ok(None) };
     let local = declared.btf().skip_modifiers(declared.target_id()).id();
     let target = kernel.skip_modifiers(kernel.ty(id).target_id()).id();
     let fits = core::types_fit((declared.btf(), local), (kernel, target))?;
-    if !fits && !external.weak {
+    let may_differ = external.weak && declared.kind() == Kind::Func;
+    if !fits && !may_differ {
         return absent(format!("extern '{name}': incompatible with the kernel's type {id}"));
     }
     Ok(fits.then_some(id))

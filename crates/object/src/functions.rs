@@ -66,6 +66,8 @@ impl Functions {
             functions.read_section((section.index, &section.name), &insns, of)?;
             functions.insns.push(insns);
         }
+        // Of those that begin at one insn, libbpf lists the last symbol first.
+        functions.list.reverse();
         functions.list.sort_by_key(|f| (f.section, f.range.start));
         functions.pick_entries(elf, btf);
         Ok(functions)
@@ -156,7 +158,8 @@ impl Functions {
         }
     }
 
-    /// The function that contains an insn of a section.
+    /// The function that contains an insn of a section: the last of those that begin before it, as
+    /// in libbpf, or none if that ends before it.
     pub(crate) fn find(&self, section: usize, slot: usize) -> Option<usize> {
         let after = self.list.partition_point(|f| (f.section, f.range.start) <= (section, slot));
         let index = after.checked_sub(1)?;

@@ -1,6 +1,6 @@
 //! `Image`: everything in an object that relocation reads, gathered once.
 
-use crate::elf::{Elf, Section};
+use crate::elf::{Elf, Relocation, Section};
 use crate::error::{Error, Result};
 use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
@@ -37,6 +37,8 @@ pub(crate) struct Image<'a> {
     pub(crate) btf_refused: Option<Error>,
     /// Why `.BTF.ext` cannot be read.
     pub(crate) ext_refused: Option<skep_btf::Error>,
+    /// Why libbpf applies no CO-RE relocation.
+    pub(crate) core_refused: Option<Error>,
     pub(crate) options: &'a OpenOptions,
 }
 
@@ -53,6 +55,22 @@ impl<'a> Image<'a> {
     ) -> impl DoubleEndedIterator<Item = &Section<'a>> {
         let all = self.elf.sections.iter().zip(&self.kinds);
         all.filter(move |(_, kind)| **kind == wanted).map(|(section, _)| section)
+    }
+
+    /// The relocations of a section with insns that libbpf applies: those in functions.
+    pub(crate) fn applied<'i>(
+        &'i self,
+        section: &'i Section<'a>,
+    ) -> impl Iterator<Item = &'i Relocation> {
+        let known = |at: &&Relocation| self.owner(section.index, at.offset).is_some();
+        section.relocations.iter().filter(known)
+    }
+
+    /// The function to which libbpf gives the relocations of an insn. If functions overlap, the
+    /// others have the insn as it is in the file.
+    pub(crate) fn owner(&self, section: usize, offset: u64) -> Option<usize> {
+        let slot = usize::try_from(offset).ok()? / INSN_BYTES;
+        self.functions.find(section, slot).filter(|&it| self.functions.list[it].typed)
     }
 
     /// The section whose functions are subprogs; of several, libbpf takes the last.

@@ -166,12 +166,14 @@ fn form_of(btf: &Btf, ty: TypeId) -> Option<Form> {
             (ty.stated_size() == Some(1)).then_some(Form::Bool)
         }
         Kind::Int if ty.stated_size() == Some(1) => Some(Form::Char(ty.int_encoding().is_signed())),
-        Kind::Int => Some(Form::Int(ty.int_encoding().is_signed())),
+        Kind::Int if matches!(ty.stated_size(), Some(2 | 4 | 8)) => {
+            Some(Form::Int(ty.int_encoding().is_signed()))
+        }
         Kind::Enum if ty.name() == "libbpf_tristate" => Some(Form::Tristate),
         Kind::Array => {
             let element = btf.skip_modifiers(ty.array()?.elem);
             let char = element.kind() == Kind::Int && element.stated_size() == Some(1);
-            char.then_some(Form::CharArray)
+            (char && !element.int_encoding().is_bool()).then_some(Form::CharArray)
         }
         _ => None,
     }

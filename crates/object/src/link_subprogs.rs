@@ -3,11 +3,11 @@
 //! Order, as in libbpf: depth first, each function at its first call; last the exception callback
 //! named by an `exception_callback:` declaration tag.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::loader::{LoadClass, Loader};
 use crate::relocate::{INSNS_MAX, Relocated, Relocator};
 use rustc_hash::FxHashMap;
-use skep_btf::{Btf, Kind};
+use skep_btf::{Btf, FuncLinkage, Kind};
 use skep_insn::{INSN_BYTES, Insn, InsnIdx};
 use skep_program::{FuncInfo, LineInfo, Unresolved};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Linked {
 pub(crate) struct Linker<'i, 'a> {
     relocator: Relocator<'i, 'a>,
     insns_total: usize,
-    exception_callbacks: FxHashMap<String, Option<String>>,
+    exception_callbacks: Callbacks,
     /// The first function with each name that is not an entry.
     subprogs_by_name: FxHashMap<&'i str, usize>,
 }
@@ -40,7 +40,7 @@ struct Frame {
 impl<'i, 'a> Linker<'i, 'a> {
     pub(crate) fn new(relocator: Relocator<'i, 'a>) -> Self {
         let exception_callbacks =
-            relocator.image.btf.as_ref().map(exception_callbacks).unwrap_or_default();
+            relocator.image.btf.as_ref().map(Callbacks::read).unwrap_or_default();
         let mut subprogs_by_name = FxHashMap::default();
         for (index, function) in relocator.image.functions.list.iter().enumerate() {
             if !function.entry {
@@ -132,9 +132,9 @@ impl<'i, 'a> Linker<'i, 'a> {
         let Some(function) = image.functions.list.get(function) else { return Ok(()) };
         let Some(info) = image.info.get(function.section) else { return Ok(()) };
         let range = &function.range;
-        let place = |bytes: u32| {
-            InsnIdx((start + (bytes as usize / INSN_BYTES).saturating_sub(range.start)) as u32)
-        };
+        // What is out of order may be before the function: the numbers wrap, as libbpf's do.
+        let moved = (start as u32).wrapping_sub(range.start as u32);
+        let place = |bytes: u32| InsnIdx((bytes / INSN_BYTES as u32).wrapping_add(moved));
         let strict = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
         let tells = |what, of_program: bool, of_function: bool| match () {
             () if start == 0 || !strict => Ok(of_function),
@@ -146,13 +146,13 @@ impl<'i, 'a> Linker<'i, 'a> {
         };
         let funcs = info.funcs.of(range, |r| r.insn_off);
         let tells_funcs = tells("func info", !linked.func_info.is_empty(), !funcs.is_empty())?;
-        let funcs = if tells_funcs { &*funcs } else { &[] };
+        let funcs = if tells_funcs { funcs } else { &[] };
         linked.func_info.extend(
             funcs.iter().map(|r| FuncInfo { insn_off: place(r.insn_off), type_id: r.type_id.0 }),
         );
         let lines = info.lines.of(range, |r| r.insn_off);
         let tells_lines = tells("line info", !linked.line_info.is_empty(), !lines.is_empty())?;
-        let lines = if tells_lines { &*lines } else { &[] };
+        let lines = if tells_lines { lines } else { &[] };
         linked.line_info.extend(lines.iter().map(|r| LineInfo {
             insn_off: place(r.insn_off),
             file_name_off: r.file_name_off,
@@ -164,28 +164,50 @@ impl<'i, 'a> Linker<'i, 'a> {
 
     /// The function that the entry's `exception_callback:` tag names.
     fn exception_callback(&self, entry: usize) -> Result<Option<usize>> {
-        let functions = &self.relocator.image.functions.list;
-        let tag = functions.get(entry).and_then(|f| self.exception_callbacks.get(&f.name));
+        let image = self.relocator.image;
+        let strict = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
+        let refuse = |why| Err(Error::load(LoadClass::Open, format!("exception callback{why}")));
+        if let Some(of) = self.exception_callbacks.misplaced.as_ref().filter(|_| strict) {
+            return refuse(format!(": the tag of {of} is not one of a global function"));
+        }
+        let functions = &image.functions.list;
+        let tag = functions.get(entry).and_then(|f| self.exception_callbacks.named.get(&f.name));
         let Some(Some(name)) = tag else { return Ok(None) };
-        self.subprogs_by_name
-            .get(name.as_str())
-            .map(|&found| Some(found))
-            .ok_or_else(|| Error::new(format!("function {name} does not exist")))
-            .context(|| "exception callback".into())
+        let found = self.subprogs_by_name.get(name.as_str()).copied();
+        let Some(index) = found else {
+            return refuse(format!(": function {name} does not exist"));
+        };
+        if strict && functions.get(index).is_some_and(|it| it.local || it.hidden) {
+            return refuse(format!(" {name}: it must be global and not hidden"));
+        }
+        Ok(Some(index))
     }
 }
 
-/// The value of a function's `exception_callback:` tag, by the function's name; none if it has
-/// several tags, which the kernel rejects.
-fn exception_callbacks(btf: &Btf) -> FxHashMap<String, Option<String>> {
-    let mut callbacks = FxHashMap::default();
-    for tag in btf.iter().filter(|t| t.kind() == Kind::DeclTag && t.component_idx().is_none()) {
-        if let Some(name) = tag.name().strip_prefix("exception_callback:")
-            && tag.target().kind() == Kind::Func
-        {
-            let of = callbacks.entry(tag.target().name().to_owned());
-            of.and_modify(|c| *c = None).or_insert_with(|| Some(name.to_owned()));
+/// The `exception_callback:` tags of an object.
+#[derive(Default)]
+struct Callbacks {
+    /// The value of a function's tag, by the function's name; none if it has several tags, which
+    /// the kernel rejects.
+    named: FxHashMap<String, Option<String>>,
+    /// What has such a tag, and is no global function: libbpf then loads no program.
+    misplaced: Option<String>,
+}
+
+impl Callbacks {
+    fn read(btf: &Btf) -> Callbacks {
+        let mut callbacks = Callbacks::default();
+        for tag in btf.iter().filter(|t| t.kind() == Kind::DeclTag && t.component_idx().is_none()) {
+            let Some(name) = tag.name().strip_prefix("exception_callback:") else { continue };
+            let of = tag.target();
+            if of.kind() != Kind::Func || of.func_linkage() == FuncLinkage::Static as u16 {
+                callbacks.misplaced.get_or_insert_with(|| of.name().to_owned());
+            }
+            if of.kind() == Kind::Func {
+                let named = callbacks.named.entry(of.name().to_owned());
+                named.and_modify(|c| *c = None).or_insert_with(|| Some(name.to_owned()));
+            }
         }
+        callbacks
     }
-    callbacks
 }

@@ -52,7 +52,7 @@ fn described(maps: &[MapDef]) -> impl Iterator<Item = &MapDef> {
 
 fn is_taken(def: &MapDef, btf: &Btf, fields: &[SpecialField]) -> bool {
     if def.btf_value_type_id == 0 {
-        return true;
+        return def.btf_key_type_id == 0;
     }
     let value = btf.ty(TypeId(def.btf_value_type_id));
     let of_data = value.kind() == Kind::Datasec && def.btf_key_type_id == 0;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::loader::LoadClass;
 use crate::options::OpenOptions;
+use skep_btf::{Btf, Kind, TypeId, special_fields};
 use skep_program::MapDef;
 use skep_uapi::{Amount, MapCreation, MapFlags, MapShape, MapType, map_rule, object_name_is_valid};
 
@@ -26,6 +27,21 @@ pub(crate) fn check(def: &MapDef, options: &OpenOptions) -> Result<()> {
         return refuse(format!("its inner map: {why}"));
     }
     creation(def).check().and_then(|()| check_node(def, options)).or_else(refuse)
+}
+
+/// Whether libbpf can map the variables of a section into its memory: the kernel maps no values
+/// with special fields. Other maps are not mapped.
+pub(crate) fn check_mapping(def: &MapDef, btf: Option<&Btf>) -> Result<()> {
+    let id = TypeId(def.btf_value_type_id);
+    let Some(btf) = btf.filter(|_| def.mmap_size_bytes != 0 && id != TypeId::VOID) else {
+        return Ok(());
+    };
+    let of_section = btf.ty(id).kind() == Kind::Datasec;
+    let fields = special_fields(btf, id).unwrap_or_default();
+    let Some(field) = fields.first().filter(|_| of_section) else { return Ok(()) };
+    let (name, field) = (&def.name, field.kind.name());
+    let text = format!("map {name} cannot be mapped: it has a {field}, and a global variable");
+    Err(Error::load(LoadClass::Map, text))
 }
 
 /// The values of a map may lie on a NUMA node, if it is online.

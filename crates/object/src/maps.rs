@@ -4,6 +4,7 @@
 
 use crate::elf::Elf;
 use crate::error::Error;
+use crate::loader::Loader;
 use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
@@ -24,6 +25,15 @@ pub(crate) struct MapSource<'a, 'o> {
 }
 
 impl MapSource<'_, '_> {
+    /// The offset of a variable in its section. libbpf takes that of BTF, which it has completed
+    /// from the symbols; other loaders take the symbol's.
+    pub(crate) fn offset_of(&self, section: usize, name: &str, stated: u32) -> u64 {
+        let by_symbol = self.options.loader == Loader::Any || self.options.as_in_file;
+        let offset = self.offsets.get(&(section, name)).filter(|_| by_symbol);
+        // BTF has 32 bits for it.
+        u64::from(offset.map_or(stated, |offset| *offset as u32))
+    }
+
     /// The size of the map's user-space mapping: as many pages as its values need.
     pub(crate) fn set_mmapable(&self, def: &mut MapDef) {
         def.map_flags |= MapFlags::MMAPABLE;

@@ -77,7 +77,8 @@ impl Object {
         let mut refusals = Refusals::find(&image);
         let mut linker = Linker::new(Relocator::new(&image));
         if options.loader == Loader::Libbpf && !options.as_in_file {
-            refusals.first = refusals.first.or_else(|| linker.failed_subprog());
+            let unnamed = || image.core_refused.clone();
+            refusals.first = refusals.first.or_else(unnamed).or_else(|| linker.failed_subprog());
         }
         // If the loader rejects the object, the kernel is not asked about its BTF.
         let btf_refused = image.btf_refused.clone().filter(|_| refusals.first.is_none());
@@ -126,13 +127,18 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let kinds = sections::classify(&elf)?;
     let btf = read_btf(&elf, &kinds)?;
     let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
-    let mut ext_refused = None;
+    let (mut ext_refused, mut core_refused) = (None, None);
     let info = match (&btf, elf.last_section(BTF_EXT)) {
         (Some(btf), Some(section)) => {
             // As in libbpf, a broken .BTF.ext is ignored unless the object needs its BTF.
             let ext = BtfExt::parse(section.data);
             ext_refused = ext.as_ref().err().cloned();
-            ext_info::by_section(&ext.unwrap_or_default(), btf, &names)
+            let ext = ext.unwrap_or_default();
+            core_refused = ext_info::unnamed_core(&ext, btf).then(|| {
+                let text = "section .BTF.ext: CO-RE relocations of a section without a name";
+                Error::load(LoadClass::Core, text)
+            });
+            ext_info::by_section(&ext, btf, &names)
         }
         _ => Vec::new(),
     };
@@ -165,7 +171,8 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         Some(btf) => Some(btf_fixup::known_to(btf, &options.absent_btf_kinds)?),
         None => None,
     };
-    let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, &mut maps, options);
+    let unknown = elf.last_section(BTF).is_some_and(|it| it.data.get(2..4) != Some(&BTF_FORM));
+    let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, unknown, &mut maps, options);
     Ok(Image {
         elf,
         kinds,
@@ -179,19 +186,25 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         struct_ops_refused,
         btf_refused,
         ext_refused,
+        core_refused,
         options,
     })
 }
 
-/// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's. libbpf
-/// goes on without, unless there are struct_ops maps.
+/// Version and flags in the header of BTF, as the kernel wants them.
+const BTF_FORM: [u8; 2] = [1, 0];
+
+/// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's, whose
+/// form may be `unknown` to it. libbpf goes on without, unless there are struct_ops maps.
 fn loaded_btf(
     btf: Option<Arc<Btf>>,
+    unknown: bool,
     maps: &mut Maps,
     options: &OpenOptions,
 ) -> (Option<Arc<Btf>>, Option<Error>) {
     let Some(kept) = btf.as_deref().filter(|_| !options.as_in_file) else { return (btf, None) };
-    let Some(refused) = skep_btf::refused_by_kernel(kept) else {
+    let form = unknown.then(|| skep_btf::Error::new("its version is not 1, or flags are set"));
+    let Some(refused) = form.or_else(|| skep_btf::refused_by_kernel(kept)) else {
         map_btf::drop_refused(&mut maps.defs, kept);
         return (btf, None);
     };
@@ -212,10 +225,22 @@ fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
 fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> {
     let Some(section) = elf.last_section(BTF) else { return Ok(None) };
     let needed = kinds.iter().any(|k| matches!(k, SectionKind::BtfMaps | SectionKind::StructOps));
-    let parsed = Btf::parse(section.data).map_err(Error::from).and_then(with_prototypes);
+    let parsed = parse_btf(section.data).map_err(Error::from).and_then(with_prototypes);
     match parsed {
         Err(error) if needed => Err(error.context("section .BTF")),
         parsed => Ok(parsed.ok()),
+    }
+}
+
+/// libbpf does not look at the version; the kernel does.
+fn parse_btf(bytes: &[u8]) -> Result<Btf, skep_btf::Error> {
+    match bytes.get(2) {
+        None | Some(&1) => Btf::parse(bytes),
+        Some(_) => {
+            let mut bytes = bytes.to_vec();
+            bytes[2] = 1;
+            Btf::parse(&bytes)
+        }
     }
 }
 

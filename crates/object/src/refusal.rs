@@ -4,7 +4,7 @@
 //! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
 
 use crate::bad_relocations;
-use crate::elf::{Binding, Elf, Section, SymbolKind};
+use crate::elf::{Elf, Section, SymbolKind};
 use crate::error::{Error, Result};
 use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
@@ -14,10 +14,10 @@ use crate::map_slots;
 use crate::options::OpenOptions;
 use crate::sections::{BTF, BTF_EXT, LICENSE, MAPS, PROGBITS, SYMTAB, SectionKind, TEXT};
 use crate::sections::{VERSION, VERSION_BYTES};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use skep_btf::{Kind, VarLinkage};
 use skep_insn::{Endian, INSN_BYTES};
-use skep_program::{MapDef, MapIdx, Program, SourcePlace};
+use skep_program::{MapDef, MapIdx, Program, SlotTarget, SourcePlace};
 use skep_uapi::MapType;
 
 /// The reasons, by when they are found.
@@ -48,6 +48,7 @@ impl Refusals {
                 let refused = |(index, def)| -> Option<Error> {
                     let (maps, btf) = (&image.maps.defs, image.fixed_btf.as_deref());
                     let error = map_creation::check(def, image.options)
+                        .and_then(|()| map_creation::check_mapping(def, btf))
                         .and_then(|()| map_slots::check(maps, def, btf))
                         .err()?;
                     Some(error.placed(use_of_map(image, index)))
@@ -100,6 +101,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_legacy_maps(image)?;
     check_arena(image)?;
     check_functions(image)?;
+    check_slots(image)?;
     image.maps.refused.clone().map_or(Ok(()), Err)?;
     check_datasecs(image)?;
     check_linkage(image)?;
@@ -141,12 +143,13 @@ fn check_sizes(image: &Image<'_>) -> Result<()> {
     if !image.elf.sections.iter().any(|it| it.number == SYMTAB) {
         return refuse("the file has no symbol table".to_owned());
     }
-    for section in image.elf.sections.iter().filter(|it| !it.skipped) {
+    for section in &image.elf.sections {
         let bytes = section.data.len();
         match &*section.name {
             "" if !section.named => {
                 return refuse(format!("section {}: it has no valid name", section.index));
             }
+            _ if section.skipped => {}
             name @ (BTF | BTF_EXT) if section.number != PROGBITS => {
                 let number = section.number;
                 return refuse(format!("section {name}: its type is {number}, not PROGBITS"));
@@ -172,7 +175,7 @@ fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     if of_kind(SectionKind::LegacyMaps).next().is_none() {
         return Ok(());
     }
-    let symbols = of_kind(SectionKind::Code).flat_map(|code| &code.relocations);
+    let symbols = of_kind(SectionKind::Code).flat_map(|code| image.applied(code));
     let named = |symbol: usize| image.elf.symbols.get(symbol)?.section;
     let used: FxHashSet<usize> = symbols.filter_map(|r| named(r.symbol)).collect();
     let refused = |s: &&Section<'_>| s.name == "maps" || used.contains(&s.index);
@@ -183,13 +186,44 @@ fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
     })
 }
 
-/// Variables of an arena need one.
+/// Variables of an arena need one, which is large enough; and there may only be one.
 fn check_arena(image: &Image<'_>) -> Result<()> {
+    let mut arenas = image.maps.defs.iter().filter(|def| def.map_type == MapType::Arena);
+    let arena = arenas.next();
+    if let Some(second) = arenas.next() {
+        return refuse(format!("map {}: libbpf supports one arena only", second.name));
+    }
     let Some(section) = image.sections_of(SectionKind::Arena).next() else { return Ok(()) };
-    if image.maps.defs.iter().any(|def| def.map_type == MapType::Arena) {
+    // Without any map, it only matters if an insn refers to it.
+    if image.sections_of(SectionKind::BtfMaps).next().is_none() {
         return Ok(());
     }
-    refuse(format!("section {}: no map of section .maps is an arena", section.name))
+    let (name, bytes) = (&section.name, section.size_bytes);
+    match arena {
+        None => refuse(format!("section {name}: no map of section .maps is an arena")),
+        Some(arena) if bytes > arena.mmap_size_bytes => {
+            refuse(format!("section {name}: its {bytes} bytes do not fit into {}", arena.name))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// A slot of a program array holds a program, not a function that programs call.
+fn check_slots(image: &Image<'_>) -> Result<()> {
+    let entries = image.functions.list.iter().filter(|it| it.entry);
+    let entries: FxHashSet<&str> = entries.map(|it| &*it.name).collect();
+    for def in &image.maps.defs {
+        let named = def.slots.iter().filter_map(|slot| match &slot.target {
+            SlotTarget::Prog(name) => Some(name),
+            SlotTarget::Map(_) => None,
+        });
+        for name in named.filter(|_| def.map_type == MapType::ProgArray) {
+            if !entries.contains(&**name) {
+                return refuse(format!("map {}: {name} is no program", def.name));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_functions(image: &Image<'_>) -> Result<()> {
@@ -236,16 +270,7 @@ fn check_datasecs(image: &Image<'_>) -> Result<()> {
 /// Each variable is found by its symbol; maps are visible to other objects.
 fn check_linkage(image: &Image<'_>) -> Result<()> {
     let Some(btf) = &image.btf else { return Ok(()) };
-    let symbols: FxHashMap<&str, bool> = image
-        .elf
-        .symbols
-        .iter()
-        .filter(|it| {
-            let is_global = matches!(it.binding, Binding::Global | Binding::Weak);
-            it.kind == SymbolKind::Object && it.named && is_global
-        })
-        .map(|it| (&*it.name, it.hidden))
-        .collect();
+    let symbols = image.elf.global_variables();
     for datasec in btf.iter().filter(|ty| ty.kind() == Kind::Datasec) {
         let name = datasec.name();
         if [KCONFIG, KSYMS].contains(&name) || image.elf.section(name).is_none() {
@@ -263,7 +288,7 @@ fn check_linkage(image: &Image<'_>) -> Result<()> {
             }
             let hides = match linkage {
                 linkage if linkage == VarLinkage::Static as u32 => true,
-                _ => *symbols.get(var.name()).ok_or_else(|| {
+                _ => symbols.get(var.name()).map(|it| it.hidden).ok_or_else(|| {
                     let text = format!("no global symbol of an object has the name {}", var.name());
                     Error::load(LoadClass::Open, format!("section {name}: {text}"))
                 })?,
@@ -284,7 +309,7 @@ fn check_calls(image: &Image<'_>) -> Result<()> {
     let text = image.text();
     for section in image.sections_of(SectionKind::Code) {
         let insns = image.functions.insns.get(section.index).map_or(&[][..], |insns| insns);
-        for relocation in &section.relocations {
+        for relocation in image.applied(section) {
             let slot = relocation.offset as usize / INSN_BYTES;
             let calls = insns.get(slot).is_some_and(|insn| insn.is_pseudo_call());
             let symbol = image.elf.symbols.get(relocation.symbol).filter(|_| calls);

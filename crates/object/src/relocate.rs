@@ -38,7 +38,7 @@ pub(crate) struct Relocated {
     pub(crate) unresolved: Vec<(usize, Missing, String)>,
 }
 
-/// Relocates functions of an object, each once.
+/// Relocates functions of an object, those that are called once.
 pub(crate) struct Relocator<'i, 'a> {
     pub(crate) image: &'i Image<'a>,
     done: Vec<Option<Result<Arc<Relocated>>>>,
@@ -55,35 +55,41 @@ impl<'i, 'a> Relocator<'i, 'a> {
     pub(crate) fn function(&mut self, index: usize) -> Result<Arc<Relocated>> {
         let missing = || Error::new(format!("function {index} does not exist"));
         let function = self.image.functions.list.get(index).ok_or_else(missing)?;
-        let done = self.done.get_mut(index).ok_or_else(missing)?;
-        if done.is_none() {
-            let left = self.insns_left.checked_sub(function.range.len());
-            self.insns_left = left.ok_or_else(|| {
-                Error::new(format!("functions have more than {INSNS_MAX} insns together"))
-            })?;
+        if let Some(Some(done)) = self.done.get(index) {
+            return done.clone();
         }
-        done.get_or_insert_with(|| {
-            relocate(self.image, function)
-                .context(|| format!("relocate function {}", function.name))
-                .map(Arc::new)
-        })
-        .clone()
+        self.insns_left = self.insns_left.checked_sub(function.range.len()).ok_or_else(|| {
+            Error::new(format!("functions have more than {INSNS_MAX} insns together"))
+        })?;
+        let made = relocate(self.image, index)
+            .context(|| format!("relocate function {}", function.name))
+            .map(Arc::new);
+        // A program is linked once.
+        if !function.entry {
+            self.done[index] = Some(made.clone());
+        }
+        made
     }
 }
 
-fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
+fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
+    let function = &image.functions.list[index];
     let section = image.functions.insns.get(function.section);
     let insns = section.and_then(|s| s.get(function.range.clone())).unwrap_or(&[]);
     let mut out = Relocated { insns: insns.to_vec(), calls: Vec::new(), unresolved: Vec::new() };
     if !image.options.as_in_file {
-        relocate_core(image, function, &mut out)?;
+        relocate_core(image, index, &mut out)?;
     }
     let all = &image.section(function.section).relocations;
     let bytes = |slot: usize| (slot * INSN_BYTES) as u64;
     let start = all.partition_point(|r| r.offset < bytes(function.range.start));
     let end = all.partition_point(|r| r.offset < bytes(function.range.end));
     let mut relocated = vec![false; out.insns.len()];
+    let of_libbpf = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
     for relocation in all.get(start..end).unwrap_or(&[]) {
+        if of_libbpf && image.owner(function.section, relocation.offset) != Some(index) {
+            continue;
+        }
         let slot = (relocation.offset / INSN_BYTES as u64) as usize - function.range.start;
         let place = || {
             let section = image.section(function.section);
@@ -105,13 +111,18 @@ fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
     Ok(out)
 }
 
-fn relocate_core(image: &Image<'_>, function: &Function, out: &mut Relocated) -> Result<()> {
+fn relocate_core(image: &Image<'_>, index: usize, out: &mut Relocated) -> Result<()> {
+    let function = &image.functions.list[index];
+    let of_libbpf = image.options.loader == Loader::Libbpf;
     let (Some(btf), Some(info)) = (&image.btf, image.info.get(function.section)) else {
         return Ok(());
     };
     let kernel = image.options.kernel_btf.as_deref();
     let mut relocator = core::Relocator::new(btf, kernel.as_slice());
     for relo in within(&info.core_relos, &function.range, |r| r.insn_off) {
+        if of_libbpf && image.owner(function.section, relo.insn_off.into()) != Some(index) {
+            continue;
+        }
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
         if !relo.insn_off.is_multiple_of(INSN_BYTES as u32) && image.options.kernel_btf.is_some() {
             let section = &image.section(function.section).name;

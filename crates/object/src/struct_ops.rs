@@ -61,8 +61,7 @@ pub(crate) fn read(
         let mut relocated = 0;
         for secvar in btf.ty(datasec).vars() {
             let var = btf.ty(secvar.ty);
-            let offset = source.offsets.get(&(section.index, var.name())).copied();
-            let offset = offset.unwrap_or(u64::from(secvar.offset));
+            let offset = source.offset_of(section.index, var.name(), secvar.offset);
             let one = One { source, functions, section, btf, offset };
             relocated += one.relocated(var);
             let name = var.name();
@@ -71,7 +70,7 @@ pub(crate) fn read(
             let (def, refused) = one.read(var, &mut found.links).context(place)?;
             let matters = |it: &Error| def.autocreate || it.class() == Some(LoadClass::Open);
             if let Some(refused) = refused.filter(matters) {
-                found.refused.get_or_insert(refused.context(place()));
+                keep_first(&mut found.refused, refused.context(place()));
             }
             maps.push(def, Origin::Variable(section.index, offset));
         }
@@ -81,6 +80,14 @@ pub(crate) fn read(
         }
     }
     Ok(found)
+}
+
+/// Keeps the reason that libbpf finds first: one of opening comes before the others.
+fn keep_first(kept: &mut Option<Error>, other: Error) {
+    let opens = |error: &Error| error.class() == Some(LoadClass::Open);
+    if kept.as_ref().is_none_or(|kept| !opens(kept) && opens(&other)) {
+        *kept = Some(other);
+    }
 }
 
 /// One variable of a struct_ops section.
@@ -156,7 +163,7 @@ impl One<'_, '_, '_> {
         for member in local.members() {
             let read = self.read_member((local, &member), kernel.as_ref(), (&mut def, links));
             match read.context(|| format!("member {}", member.name())) {
-                Err(error) if error.class().is_some() => _ = refused.get_or_insert(error),
+                Err(error) if error.class().is_some() => keep_first(&mut refused, error),
                 other => other?,
             }
         }
@@ -187,7 +194,9 @@ impl One<'_, '_, '_> {
             if let Some((function, _)) = program {
                 let of = AttachTarget::Unresolved(format!("{}.{name}", essential(local.name())));
                 links.entry(function).or_insert(StructOpsLink { target: of, member: 0 });
-            } else if kernel.is_some() && data.iter().any(|&b| b != 0) {
+            }
+            let is_set = program.is_some() || data.iter().any(|&b| b != 0);
+            if kernel.is_some() && is_set {
                 let cause = "the kernel's struct has no such member, and it is not 0";
                 return Err(Error::load(LoadClass::StructOps, cause));
             }

@@ -183,13 +183,124 @@ fn what_libbpf_refuses_to_open_has_no_programs() {
             "address_of_license.bpf.o",
             "section xdp, offset 0x0: symbol text_of_license is of section license, of no map",
         ),
-        ("arena_not_defined.bpf.o", "section .addr_space.1: no map of section .maps is an arena"),
+        (
+            "arena_not_defined.bpf.o",
+            "section xdp, offset 0x0: symbol counted is of section .addr_space.1, \
+             and no map is an arena",
+        ),
         ("sizeless.bpf.o", "section tc: function without_size has size 0"),
+        ("arena_too_small.bpf.o", "section .addr_space.1: its 4097 bytes do not fit into arena"),
+        ("arena_twice.bpf.o", "map another: libbpf supports one arena only"),
+        ("hash_of_maps_key.bpf.o", "map outer: its slots are filled, so key_size must be 4"),
+        ("pinned_inner_map.bpf.o", "map outer: its inner map cannot be pinned"),
+        ("slot_of_subprog.bpf.o", "map progs: subprog is no program"),
+        ("values_counted.bpf.o", "map outer: its values have a number of elements"),
+        (
+            "values_of_functions.bpf.o",
+            "map outer: its values point to a FUNC_PROTO, not to a STRUCT",
+        ),
+        ("values_of_hash.bpf.o", "map outer: a map of type hash has no values"),
+        ("values_not_last.bpf.o", "map outer: 'values' is not its last member"),
+        ("kconfig_array.bpf.o", "extern (kcfg) 'CONFIG_BPF': type is not supported"),
+        ("kconfig_wide.bpf.o", "extern (kcfg) 'CONFIG_HZ': type is not supported"),
     ];
     for (file, why) in rows {
         let object = open(file);
         let found = refusals(&object);
-        assert_eq!(found.len(), 2, "{file}");
+        assert_eq!(
+            (found.len(), object.refused.is_some()),
+            (object.programs.len(), true),
+            "{file}"
+        );
         assert!(found.iter().all(|row| (row.1, &*row.2) == (LoadClass::Open, why)), "{found:?}");
     }
+}
+
+#[test]
+fn of_an_exception_callback_the_programs_are_refused_that_name_it() {
+    let rows = [
+        ("exception_absent.bpf.o", 1, "exception callback: function another does not exist"),
+        (
+            "exception_static.bpf.o",
+            1,
+            "exception callback callback: it must be global and not hidden",
+        ),
+        (
+            "exception_hidden.bpf.o",
+            1,
+            "exception callback callback: it must be global and not hidden",
+        ),
+        (
+            "exception_misplaced.bpf.o",
+            2,
+            "exception callback: the tag of variable is not one of a global function",
+        ),
+    ];
+    for (file, count, why) in rows {
+        let object = open(file);
+        let of_callback = |p: &&skep_object::ObjectProgram| {
+            p.program.as_ref().is_err_and(|e| e.to_string() == why)
+        };
+        assert_eq!(object.programs.iter().filter(of_callback).count(), count, "{file}");
+    }
+}
+
+/// Where a section begins in a file.
+fn start_of(bytes: &[u8], magic: &[u8]) -> usize {
+    bytes.windows(magic.len()).position(|it| it == magic).expect("a section")
+}
+
+#[test]
+fn the_header_of_btf_is_of_a_form_that_the_kernel_knows() {
+    let whole = std::fs::read(dir().join("keyed_prog_array.bpf.o")).unwrap();
+    let btf = start_of(&whole, &[0x9f, 0xeb, 1, 0, 24]);
+    for at in [2, 3] {
+        let mut bytes = whole.clone();
+        bytes[btf + at] = 2;
+        let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+        assert!(object.refused.is_none() && object.btf.is_none(), "byte {at}");
+        assert!(object.maps.iter().all(|map| map.btf_value_type_id == 0), "byte {at}");
+    }
+    // libbpf reads no such .BTF.ext, and it needs all of what describes maps.
+    let ext = start_of(&whole, &[0x9f, 0xeb, 1, 0, 32]);
+    let mut bytes = whole.clone();
+    bytes[ext + 3] = 2;
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert_eq!(object.refused.and_then(|error| error.class()), Some(LoadClass::Open));
+}
+
+#[test]
+fn core_relocations_are_of_a_named_section() {
+    let mut bytes = std::fs::read(dir().join("core_fails.bpf.o")).unwrap();
+    let ext = start_of(&bytes, &[0x9f, 0xeb, 1, 0, 32]);
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let first = ext + 32 + word(ext + 24) + 4;
+    bytes[first..first + 4].fill(0);
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert_eq!(object.refused.and_then(|error| error.class()), Some(LoadClass::Core));
+}
+
+/// Not only sections that libbpf reads: it asks for the name of each.
+#[test]
+fn every_section_has_a_name() {
+    let mut bytes = std::fs::read(dir().join("names.bpf.o")).unwrap();
+    let at = |at: usize, len: usize, bytes: &[u8]| {
+        bytes[at..at + len].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    };
+    let (table, count) = (at(40, 8, &bytes), at(60, 2, &bytes));
+    let addrsig =
+        (0..count).map(|n| table + n * 64).find(|it| at(it + 4, 4, &bytes) == 0x6fff_4c03);
+    let addrsig = addrsig.expect("a section that libbpf does not read");
+    bytes[addrsig + 3] = 1;
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    let refused = object.refused.as_ref().expect("as a whole");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+}
+
+#[test]
+fn of_overlapping_programs_the_first_symbol_has_the_relocations() {
+    let object = open("overlapping.bpf.o");
+    let [same, prog] = ["same", "prog"].map(|name| program(&object, name));
+    let named = |program: &Program| program.insns.iter().any(|it| it.is_ld_imm64() && it.src == 1);
+    assert_eq!((named(same), named(prog)), (false, true));
 }

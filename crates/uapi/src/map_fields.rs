@@ -57,6 +57,7 @@ const INT_KEYS: [M; 6] =
 pub fn map_key_may_be(map_type: M, key: KeyForm) -> bool {
     match map_type {
         M::LpmTrie => key == KeyForm::Struct,
+        M::BloomFilter => key == KeyForm::Absent,
         _ if INT_KEYS.contains(&map_type) => key == KeyForm::Int32,
         _ => key != KeyForm::Absent,
     }

@@ -128,8 +128,10 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
     }
     let listed = |entry: &ObjectProgram| theirs.programs.iter().any(|it| it.0 == entry.name);
     table.add(&name, WHOLE, theirs.whole.as_ref(), &whole(&object, listed));
-    for (program, answer) in &theirs.programs {
-        let entry = object.programs.iter().find(|entry| entry.name == *program);
+    for (at, (program, answer)) in theirs.programs.iter().enumerate() {
+        // Several programs may have one name.
+        let before = theirs.programs[..at].iter().filter(|it| it.0 == *program).count();
+        let entry = object.programs.iter().filter(|entry| entry.name == *program).nth(before);
         if entry.is_some_and(reaches_kernel) {
             continue;
         }

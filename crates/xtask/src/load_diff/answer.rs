@@ -5,7 +5,7 @@ use skep::insn::code::{BPF_CALL, BPF_JMP};
 use skep::insn::{INSN_BYTES, Insn};
 use skep::object::Error;
 use skep::program::{AttachTarget, MapDef, MapIdx, Program};
-use skep::uapi::MapType;
+use skep::uapi::{MapFlags, MapType};
 use std::fmt::Write;
 
 /// libbpf's answer, or ours.
@@ -22,14 +22,17 @@ pub(super) enum Answer {
 }
 
 /// libbpf's messages for each class; the first matching row applies.
-const WORDS: [(&str, LoadClass); 15] = [
+const WORDS: [(&str, LoadClass); 18] = [
     ("non-native endianness", LoadClass::Open),
+    ("missing BPF prog type", LoadClass::Section),
     ("struct_ops", LoadClass::StructOps),
     ("not found in kernel", LoadClass::Extern),
     ("(strong): not resolved", LoadClass::Extern),
     ("incompatible with", LoadClass::Extern),
+    ("incompatible types", LoadClass::Extern),
+    ("exception callback", LoadClass::Open),
+    ("exception_callback:", LoadClass::Open),
     ("extern (kcfg)", LoadClass::Extern),
-    ("missing BPF prog type", LoadClass::Section),
     ("no BTF-based attach target", LoadClass::Attach),
     ("failed to find kernel BTF type ID", LoadClass::Attach),
     ("attach_prog_fd", LoadClass::Attach),
@@ -40,10 +43,16 @@ const WORDS: [(&str, LoadClass); 15] = [
     ("CO-RE", LoadClass::Core),
 ];
 
+/// What libbpf says at the end.
+const FAILED: &str = "failed to load object";
+
 impl Answer {
     /// The result according to libbpf's warnings about a failed load.
     pub(super) fn of_warnings(warnings: &str) -> Answer {
-        let row = WORDS.iter().find(|(words, _)| warnings.contains(words));
+        // The last one has the file's name.
+        let said: Vec<&str> = warnings.split('|').filter(|it| !it.contains(FAILED)).collect();
+        let said = said.join("|");
+        let row = WORDS.iter().find(|(words, _)| said.contains(words));
         match row {
             Some(&(_, class)) => Answer::Refused(class, warnings.to_owned()),
             None => Answer::Other(warnings.to_owned()),
@@ -135,6 +144,15 @@ fn hash_of(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
+/// The flags that the kernel tells: not those of the descriptor; that of device maps, which it sets
+/// itself.
+fn shown_flags(def: &MapDef) -> MapFlags {
+    let devices = matches!(def.map_type, MapType::Devmap | MapType::DevmapHash);
+    let set = if devices { MapFlags::RDONLY_PROG } else { MapFlags::empty() };
+    let of_descriptor = MapFlags::RDONLY | MapFlags::WRONLY;
+    (def.map_flags - of_descriptor) | set
+}
+
 /// The maps as the kernel has them, in the format of `oracle.c`.
 pub(super) fn maps(defs: &[MapDef]) -> String {
     let mut text = String::new();
@@ -157,7 +175,7 @@ pub(super) fn maps(defs: &[MapDef]) -> String {
             def.key_size,
             def.value_size,
             entries,
-            def.map_flags.bits(),
+            shown_flags(def).bits(),
             def.map_extra,
             def.btf_key_type_id,
             def.btf_value_type_id,

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* `values` is the last member of a definition: libbpf refuses one before others. */
+#include "include/skep_bpf.h"
+
+struct inner {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u32);
+};
+
+struct {
+	UINT(type, MAP_ARRAY_OF_MAPS);
+	UINT(max_entries, 2);
+	TYPE(key, u32);
+	struct inner *values[0];
+	UINT(map_flags, 0);
+} outer SEC(".maps");
+
+SEC("tc") int prog(struct __sk_buff *skb)
+{
+	return 0;
+}
+
+LICENSE_GPL;
