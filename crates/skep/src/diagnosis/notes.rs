@@ -97,7 +97,8 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     tells.then(|| Note { text: text(), at: at() })
 }
 
-/// Whether a rejection is about what a callback returns, for which the program type does not matter.
+/// Whether a rejection is about what a callback returns, for which the program type does not
+/// matter.
 fn is_of_callback(refusal: &Refusal) -> bool {
     ["At callback return", "At async callback return"]
         .iter()
