@@ -16,6 +16,7 @@ mod declared;
 mod externs;
 mod held;
 mod history;
+mod inlined;
 mod load;
 mod missing_check;
 mod near;

@@ -61,7 +61,8 @@ struct {
 	TYPE(value, u32);
 } programs SEC(".maps");
 u64 room[8];
-extern struct bpf_spin_lock one;
+// Not static, it would be mapped, which no value with a lock can be.
+static struct bpf_spin_lock one SEC(".data.one");
 
 // -1 or 0, of which the half was not told.
 PROGRAM("socket", half_of_sign,
@@ -101,7 +102,6 @@ PROGRAM("syscall", trie_while_sleeping,
 	"r1 = %[trie] ll;")
 
 // The same lock, named twice.
-struct bpf_spin_lock one SEC(".data.one");
 PROGRAM("tc", same_lock,
 	"r1 = %[one] ll; call 93;"
 	"r1 = %[one] ll; call 94;")

@@ -28,6 +28,7 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let text = read_only.map(|it| read_only_text(of, it.field, layout));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
     let text = text.or_else(|| parted(of, at, layout));
+    let text = text.or_else(|| beyond_end(of, at, layout));
     Some(Note { text: text?, at: None })
 }
 
@@ -91,6 +92,17 @@ fn elsewhere(of: &str, at: CtxRange, is_store: bool, prog_type: ProgType) -> Opt
     let types: Vec<_> = of_types.iter().take(SHOWN).map(|(_, ty)| ty.name()).collect();
     let types = types.join(", ");
     Some(format!("`{name}` of struct {of} can be {may} by programs of other types: {types}"))
+}
+
+/// That there are no fields so far from the start.
+fn beyond_end(of: &str, at: CtxRange, layout: CtxLayout) -> Option<String> {
+    let end = |off: i32, size: u32| i64::from(off) + i64::from(size);
+    let last = layout.fields().iter().max_by_key(|it| end(it.off, it.size))?;
+    let ends = end(last.off, last.size);
+    let name = last.name;
+    (i64::from(at.off) >= ends).then(|| {
+        format!("the access is beyond the last field of struct {of}, `{name}`: it ends at {ends}")
+    })
 }
 
 /// The field that is accessed in part, or with its neighbour.

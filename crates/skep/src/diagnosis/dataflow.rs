@@ -146,6 +146,11 @@ impl<'p> Dataflow<'p> {
         (self.values[root].made == Origin::Given && bytes == 8).then_some(off)
     }
 
+    /// Whether a value was read from the stack.
+    pub(crate) fn is_on_stack(&self, id: Id) -> bool {
+        self.values[id].read_from.is_some_and(|at| self.values[at.root].made == Origin::Frame)
+    }
+
     /// The location to which a value plus an offset points.
     pub(crate) fn place(&self, id: Id, off: i64) -> (Id, i64) {
         let (root, from) = self.values[id].points_to.unwrap_or((id, 0));

@@ -204,6 +204,16 @@ impl<'p> History<'p> {
         Some((known.since? as usize, is_constant))
     }
 
+    /// The constant in a register of the last frame, as an `int` if it has no more bits.
+    pub(crate) fn constant(&self, regno: u8) -> Option<i64> {
+        let value = &self.known.get(&(self.frame, regno))?.now.value;
+        let number = match value.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok()? as i64,
+            None => value.parse().ok()?,
+        };
+        Some(u32::try_from(number).map_or(number, |bits| i64::from(bits as i32)))
+    }
+
     /// What is known about the registers that a rejection names, and those that its insn, `shown`,
     /// reads. `describe` gives the text of an insn and its location.
     pub(crate) fn notes(
@@ -311,27 +321,33 @@ impl<'p> History<'p> {
         describe: &impl Fn(usize) -> Described,
     ) -> Note {
         let steps = self.path.into_iter().flat_map(WalkedPath::steps).skip(lost.step);
-        let insns: Vec<usize> = steps
+        let insns: Vec<(usize, u32)> = steps
             .filter_map(|step| match step {
-                Step::Insn { insn_idx, .. } => Some(*insn_idx as usize),
+                Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
                 _ => None,
             })
             .collect();
         // The last insn is the rejected one.
         let before = insns.split_last().map_or(&[][..], |(_, before)| before);
-        let mut calls = before.iter().rev().filter(|&&idx| {
+        let takes = |&(idx, _): &(usize, u32)| {
             let name = notes::callee(program, idx, describe);
             name.is_some_and(|name| takes_away(&lost.now.value, &name))
-        });
+        };
+        // A function that makes such a call is named by its own call, where the pointer is known.
+        let in_own = |at: usize| {
+            let is_own = |&&(_, frame): &&(usize, u32)| frame <= lost.now.frame;
+            before[..=at].iter().rev().find(is_own).map(|&(idx, _)| idx)
+        };
+        let call = before.iter().rposition(takes).and_then(in_own);
         let regno = lost.now.regno;
         let by = match lost.now.value.starts_with("pkt") {
             true => "was invalidated, as all pointers to the packet were, by",
             false => "was invalidated by",
         };
         // A callback may invalidate what no call releases by its name.
-        let seen = || self.lost_by.get(&(lost.now.frame, regno));
-        match calls.next().or_else(seen) {
-            Some(&idx) => notes::since(&format!("R{regno} {by}"), idx, describe),
+        let seen = || self.lost_by.get(&(lost.now.frame, regno)).copied();
+        match call.or_else(seen) {
+            Some(idx) => notes::since(&format!("R{regno} {by}"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
     }

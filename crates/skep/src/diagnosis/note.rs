@@ -13,6 +13,12 @@ pub struct Note {
 }
 
 impl Note {
+    /// Whether another note is about the same line.
+    pub(super) fn is_at_line_of(&self, other: &Note) -> bool {
+        let line = |note: &Note| note.at.as_ref().map(|at| (at.file.clone(), at.line));
+        line(self).is_some() && line(self) == line(other)
+    }
+
     /// Whether another note is about the same insn: `... insn 5: (95) exit`.
     pub(super) fn is_about_insn_of(&self, other: &Note) -> bool {
         let insn = |note: &Note| {

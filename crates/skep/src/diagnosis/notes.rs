@@ -6,9 +6,11 @@ use crate::diagnosis::history::insn::{read_registers, written_register};
 use crate::diagnosis::note::Note;
 use crate::insn::Insn;
 use crate::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
+use crate::insn_text::insn_with_map;
 use crate::program::Program;
 use crate::program::SourcePlace;
-use crate::uapi::MapType;
+use crate::uapi::helper::{HelperId, HookKey};
+use crate::uapi::{Behaviours, MapType, ProgType, map_func_compatible};
 use crate::{Refusal, Step, WalkedPath};
 
 /// A code in the catalogue's section about insns that no kernel knows.
@@ -88,11 +90,19 @@ pub(crate) type Described = Option<(String, Option<SourcePlace>)>;
 /// The section that determined the program type, if another one would help.
 pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
-    let of_callback = refusal.message.starts_with("At callback return");
+    let of_callback = is_of_callback(refusal);
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty() && !of_callback;
     let text = || format!("section `{section}` makes it a program of type {kind}");
     let at = || program.source_place(header(program)?);
     tells.then(|| Note { text: text(), at: at() })
+}
+
+/// Whether a rejection is about what a callback returns, for which the program type does not
+/// matter.
+fn is_of_callback(refusal: &Refusal) -> bool {
+    ["At callback return", "At async callback return"]
+        .iter()
+        .any(|words| refusal.message.starts_with(words))
 }
 
 /// The insn of the line that has the program's name, below that of its section.
@@ -146,7 +156,23 @@ pub(crate) fn map_type(refusal: &Refusal) -> Option<Note> {
     let (_, rest) = refusal.message.split_once(OF_MAP_TYPE)?;
     let number = rest.split(' ').next()?.parse().ok()?;
     let name = MapType::from_number(number)?;
-    Some(Note { text: format!("map_type {number} is {name}"), at: None })
+    let accepted = accepted_maps(rest).unwrap_or_default();
+    Some(Note { text: format!("map_type {number} is {name}{accepted}"), at: None })
+}
+
+/// More would not help.
+const MAP_TYPES_SHOWN: usize = 4;
+
+/// The types that the helper in a message accepts, if they are few.
+fn accepted_maps(message: &str) -> Option<String> {
+    let (_, helper) = message.split_once("into func ")?;
+    let helper = helper.split('#').next()?;
+    let id = HelperId::from_name(helper)?;
+    let hook = HookKey { prog_type: ProgType::Unspec, attach_type: 0, target: "" };
+    let accepts = |ty: &MapType| map_func_compatible(*ty, id, &hook, &Behaviours::newest());
+    let types: Vec<_> = MapType::all().filter(accepts).map(MapType::name).collect();
+    let is_few = (1..=MAP_TYPES_SHOWN).contains(&types.len());
+    is_few.then(|| format!("; {helper} accepts {}", types.join(", ")))
 }
 
 /// The words of a message before the number of a map type that a function does not accept.
@@ -167,7 +193,10 @@ pub(crate) fn inner_map(refusal: &Refusal, notes: &[Note], program: &Program) ->
 
 /// The licence, if another one would help.
 pub(crate) fn of_license(refusal: &Refusal, program: &Program) -> Option<Note> {
-    let text = format!("the program's licence is `{}`", program.license);
+    let text = match &*program.license {
+        "" => "the object has no licence, which counts as one that is not compatible".to_owned(),
+        license => format!("the program's licence is `{license}`"),
+    };
     refusal.kind.ends_with("needs-gpl").then_some(Note { text, at: None })
 }
 
@@ -248,6 +277,11 @@ pub(crate) fn left_by(
         Step::Insn { insn_idx, frame } if *frame == path.frame() => Some(*insn_idx as usize),
         _ => None,
     });
+    // An asynchronous callback begins a path of its own, in the first frame.
+    let starts = || program.func_info.iter().map(|row| row.insn_off.index());
+    let start = starts().take_while(|&start| start <= last).last().unwrap_or(0);
+    let end = starts().find(|&start| start > last).unwrap_or(usize::MAX);
+    let of_frame = of_frame.take_while(|idx| (start..end).contains(idx));
     let since_then = of_frame.take_while(|&idx| Some(idx) != after);
     let is_branch = |idx: &usize| program.insns[*idx].is_conditional_jump();
     since_then.filter(|&idx| idx < program.insns.len()).find(is_branch)
@@ -282,6 +316,22 @@ pub(crate) fn result_made(
     Some(branch.filter(|_| is_constant && is_before).unwrap_or(made))
 }
 
+/// That the line shown for a constant does not have it: compilers give constants the place of the
+/// function's head, or of the branch that decides to return it.
+pub(crate) fn constant_without_line(
+    refusal: &Refusal,
+    shown: usize,
+    value: i64,
+    program: &Program,
+) -> Option<Note> {
+    let is_of_result = OF_RESULT.contains(&refusal.kind.as_str());
+    let shown = program.source_place(shown).filter(|_| is_of_result)?;
+    let text = format!(
+        "the compiler recorded no line for the constant {value}: look for the `return` of it"
+    );
+    (!shown.text.contains("return")).then_some(Note { text, at: None })
+}
+
 /// Whether an insn's line is that of the end of a block: it shows nothing.
 pub(crate) fn is_end_line(program: &Program, idx: usize) -> bool {
     program.source_place(idx).is_some_and(|spot| spot.text.trim() == "}")
@@ -314,6 +364,17 @@ pub(crate) fn callee(
     let (text, _) = describe(idx)?;
     let (_, name) = text.split_once("call ")?;
     Some(name.split('#').next().unwrap_or(name).to_owned())
+}
+
+/// Where the function of the last insn was called, if it is not the program's own.
+pub(crate) fn called_at(path: &WalkedPath, program: &Program) -> Option<Note> {
+    let caller = path.frame().checked_sub(1)?;
+    let at = path.steps().rev().find_map(|step| match step {
+        Step::Insn { insn_idx, frame } if *frame == caller => Some(*insn_idx as usize),
+        _ => None,
+    })?;
+    let describe = |idx| Some((insn_with_map(program, idx)?, program.source_place(idx)));
+    Some(since("this function was called at", at, &describe))
 }
 
 /// The insn of a step that walks one.

@@ -6,7 +6,7 @@ use super::history::words::in_words;
 use super::history::{History, names};
 use super::note::Note;
 use super::value::{Diagnosis, Severity};
-use super::{budget, ctx_field, missing_check, near, notes, rule};
+use super::{budget, ctx_field, inlined, missing_check, near, notes, rule};
 use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
 use crate::{Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
@@ -35,6 +35,9 @@ pub(super) fn diagnosis(
         _ => subject.refused(refusal, verification),
     }
 }
+
+/// Lines of notes and of the message beyond which nothing is added that only leads to the place.
+const LINES_MAX: usize = 5;
 
 /// Gives the text of an insn, and its location.
 fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
@@ -79,6 +82,11 @@ impl Subject<'_> {
         notes.extend(told);
         let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());
+        for note in self.around(shown, verification) {
+            let is_told = notes.iter().any(|told| told.is_at_line_of(&note));
+            let lines = notes.len() + refusal.message.lines().count();
+            notes.extend((!is_told && lines < LINES_MAX).then_some(note));
+        }
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         // The called function also determines the advice.
         let said = format!("{}\n{}", refusal.message, insn.as_deref().unwrap_or_default());
@@ -99,6 +107,14 @@ impl Subject<'_> {
             help,
             similar_names,
         }
+    }
+
+    /// What leads to the insn that is shown: the program's own line beside one of another file, and
+    /// the call of the function.
+    fn around(&self, shown: Option<usize>, verification: &Verification) -> Vec<Note> {
+        let Some((idx, path)) = shown.zip(verification.path.as_ref()) else { return Vec::new() };
+        let inlined = inlined::note(idx, path, self.program);
+        inlined.into_iter().chain(notes::called_at(path, self.program)).collect()
     }
 
     /// The line of an insn; for a failed CO-RE relocation, one that names what it asks for.
@@ -194,6 +210,13 @@ impl Subject<'_> {
             let is_plain = check.text.starts_with("it was compared ");
             let is_told = is_plain && notes.iter().any(|note| note.is_about_insn_of(&check));
             notes.extend((!is_told).then_some(check));
+        }
+        if let Some(idx) = at.or(shown) {
+            let constant = history.constant(0);
+            notes.extend(
+                constant
+                    .and_then(|value| notes::constant_without_line(refusal, idx, value, program)),
+            );
         }
         (notes, at)
     }

@@ -19,7 +19,8 @@ pub(crate) fn in_words(text: &str) -> Cow<'_, str> {
 fn subject(text: &str) -> Option<(&str, &str)> {
     let (name, _) = text.split_once(' ')?;
     let is_register = name.strip_prefix('R').is_some_and(|number| number.parse::<u8>().is_ok());
-    if !is_register && !text.starts_with("the offset ") {
+    let is_part = ["the offset ", "the length "].iter().any(|part| text.starts_with(part));
+    if !is_register && !is_part {
         return None;
     }
     let at = [" is ", " was "].iter().filter_map(|verb| Some(text.find(verb)? + verb.len())).min();

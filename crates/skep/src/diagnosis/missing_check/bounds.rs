@@ -41,11 +41,15 @@ pub(super) fn notes(
 ) -> Vec<Note> {
     let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
     let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
-    let Some(number) = dataflow.number_in(id) else {
+    let length = dataflow.length(refusal, insn);
+    let Some(number) = dataflow.number_in(id).or(length) else {
         return ends_at(&refusal.message).into_iter().collect();
     };
     let mut notes = Vec::new();
-    if number != id {
+    if length == Some(number) {
+        notes.extend(dataflow.is_now("the length is", number, describe));
+        notes.extend(ends_at(&refusal.message));
+    } else if number != id {
         notes.extend(dataflow.is_now("the offset is", number, describe));
         let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
         let bytes = field(&refusal.message, " size=").filter(|&bytes| calls && bytes > 1);
@@ -62,6 +66,13 @@ pub(super) fn notes(
     let compared = dataflow.compared(&family, program, describe);
     let divided = dataflow.divided(&family, program, describe);
     let compared = divided.or(compared);
+    let is_compared = compared.as_ref().is_some_and(|it| it.text.starts_with("it was compared at"));
+    let accesses = insn.is_some_and(|insn| matches!(insn.class(), BPF_LDX | BPF_ST | BPF_STX));
+    let is_largest = is_compared && accesses && refusal.message.contains("max value is outside");
+    let ends = ends_at(&refusal.message).filter(|_| is_largest);
+    notes.extend(
+        ends.map(|note| Note { text: format!("at the largest offset, {}", note.text), at: None }),
+    );
     notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
     notes
 }
@@ -112,6 +123,17 @@ fn is_unbounded(told: Option<&str>) -> bool {
 }
 
 impl Dataflow<'_> {
+    /// The variable length of a call that accesses too much memory: the argument after the memory.
+    fn length(&self, refusal: &Refusal, insn: Option<Insn>) -> Option<Id> {
+        let bytes = field(&refusal.message, " size=")?;
+        let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
+        let memory = refusal.registers.first().filter(|_| calls)?;
+        let id = *self.regs.get(&(self.frame, memory + 1))?;
+        let told =
+            self.values[id].told.filter(|told| is_number_text(told) && told.contains('('))?;
+        (field(told, "umax=") == Some(bytes)).then_some(id)
+    }
+
     /// The number in question: the value itself, or the last one added to a pointer.
     fn number_in(&self, id: Id) -> Option<Id> {
         if is_number(&self.values[id]) {
@@ -160,6 +182,9 @@ impl Dataflow<'_> {
             let other = check.operands().find(|id| !family.contains(id));
             let is_open = |id: Id| is_made(&id) && is_unbounded(self.values[id].told);
             let says = match is_direct {
+                true if check.operands().any(|id| self.is_lessened_since(id, family, program)) => {
+                    "something was subtracted from it after it was compared, at"
+                }
                 true if other.is_some_and(is_open) => {
                     "it was only compared with another unknown number, at"
                 }
@@ -188,6 +213,23 @@ impl Dataflow<'_> {
             };
             Some(since(says, check.insn_idx, describe))
         })
+    }
+
+    /// Whether a value was made less after it was compared, so that it may be below 0, or have
+    /// wrapped around.
+    fn is_lessened_since(&self, compared: Id, family: &[Id], program: &Program) -> bool {
+        let is_less = |id: &Id| {
+            let value = &self.values[*id];
+            let insn = value.by.and_then(|by| program.insns.get(by));
+            let subtracts = insn.is_some_and(|insn| {
+                let adds = insn.op() == BPF_ADD && !insn.is_src_reg() && insn.imm < 0;
+                matches!(insn.class(), BPF_ALU | BPF_ALU64) && (adds || insn.op() == BPF_SUB)
+            });
+            let is_below =
+                value.told.is_some_and(|told| told.contains("=-")) || is_unbounded(value.told);
+            subtracts && is_below && value.of[0] == Some(compared)
+        };
+        family.iter().any(is_less)
     }
 
     /// Whether a comparison is of the lower halves, or of a value that was extended from one: by

@@ -50,9 +50,13 @@ fn note(
     let short = too_short(*regno, refusal).filter(|_| proves(check, area, dataflow, program));
     if let (Relation::Same, Some((range, needed))) = (relation, short) {
         let were = if range == 1 { "was" } else { "were" };
-        let says = format!(
-            "the access needs {needed} bytes, but only {range} {were} compared with {end}, at"
-        );
+        let calls = refusal.insn_idx.and_then(|idx| program.insns.get(idx));
+        let needs = match calls.is_some_and(|insn| insn.class() == BPF_JMP) {
+            true => "the call needs",
+            false => "the access needs",
+        };
+        let says =
+            format!("{needs} {needed} bytes, but only {range} {were} compared with {end}, at");
         return Some(since(&says, check.insn_idx, describe));
     }
     let operand = check.operands().find(|&operand| area.has(&dataflow.values[operand]));

@@ -36,7 +36,10 @@ pub(super) fn note(
         let before = insns.get(..insns.iter().rposition(|&idx| idx == read)?)?;
         let takes =
             |idx: usize| callee(program, idx, describe).is_some_and(|it| takes_away(told, &it));
-        let by = before.iter().rev().copied().find(|&idx| takes(idx))?;
+        let Some(by) = before.iter().rev().copied().find(|&idx| takes(idx)) else {
+            let says = "a pointer was stored in memory that keeps only numbers, and read back by";
+            return (!dataflow.is_on_stack(id)).then(|| since(says, read, describe));
+        };
         let whose = match told.starts_with("pkt") {
             true => "it was invalidated, as all pointers to the packet were, by",
             false => "it was invalidated by",
