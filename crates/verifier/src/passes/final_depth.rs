@@ -32,7 +32,7 @@ pub(crate) trait WalkedInsns {
 
 /// How many insns the rewrites that take stack are done with: all of them in an accepted program.
 /// A function's stack grows when the rewrite leaves its last insn.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StackRewrites {
     /// By the inlining of `bpf_loop`, after which functions that no path reached are removed.
     pub(crate) loops: usize,
@@ -56,6 +56,10 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
     done: StackRewrites,
     depths: &[u16],
 ) -> Vec<u16> {
+    if done == StackRewrites::default() {
+        // The functions may not even be known yet.
+        return depths.to_vec();
+    }
     let removed = done.loops == insns.len();
     let mut left = Vec::with_capacity(subprogs.count());
     for (subprog, mut depth) in depths.iter().copied().enumerate().take(subprogs.count()) {
