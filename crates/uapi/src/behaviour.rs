@@ -718,6 +718,9 @@ behaviours! {
     storage_of_null "-.++++++++++" Accepted,
         "witnesses/older.bpf.o" "storage_of_null"
         "The task whose storage is looked up may be NULL."
+    null_is_no_argument "--........++" Refused,
+        "witnesses/newer.bpf.o" "null_for_nonnull"
+        "NULL itself is not passed to functions that want no NULL."
     casts_branch "..........++" Insns(29),
         "witnesses/newer.bpf.o" "cast_and_check"
         "The NULL result of a cast of an acquired socket is a branch of its own."

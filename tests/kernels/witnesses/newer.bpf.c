@@ -501,3 +501,17 @@ SEC("socket") __attribute__((naked)) int linked_in_turn(void)
 		     "exit" :: [first] "i"(bpf_iter_num_new), [next] "i"(bpf_iter_num_next),
 		     [destroy] "i"(bpf_iter_num_destroy) : "memory");
 }
+
+// A function that wants no NULL is passed one.
+__attribute__((noinline)) u64 wants_number(u64 *number __attribute__((btf_decl_tag("arg:nonnull"))))
+{
+	asm volatile("");
+	return *number;
+}
+SEC("tc") int null_for_nonnull(struct __sk_buff *skb)
+{
+	u64 *none = 0;
+
+	asm volatile("" : "+r"(none));
+	return wants_number(none) != 0;
+}

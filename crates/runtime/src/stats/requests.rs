@@ -318,6 +318,12 @@ mod tests {
         run();
         HAS_NO_RATE.set(false);
         assert_eq!(instance.stats().run_cnt, 1);
+        assert!(instance.try_stats().is_ok());
+        let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
+        // A single run may take no time that the clock shows.
+        for _ in 0..1000 {
+            run();
+        }
         assert!(instance.try_stats().is_ok_and(|stats| stats.run_time_ns > 0));
     }
 }

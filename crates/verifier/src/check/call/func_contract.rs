@@ -107,7 +107,8 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
                 reject!(EINVAL, CallFault::ArgType { regno: Regno(regno), got, expected });
             }
             check_mem_reg(env, regno, size).map_err(|stop| stop.with_errno(errno::EINVAL))?;
-            if !flags.contains(F::PTR_MAYBE_NULL) && reg.ty.may_be_null() {
+            let is_null = env.facts.rules().null_is_no_argument && reg.is_null();
+            if !flags.contains(F::PTR_MAYBE_NULL) && (reg.ty.may_be_null() || is_null) {
                 reject!(EINVAL, FuncFault::ArgMaybeNull { i });
             }
             Ok(())
