@@ -166,8 +166,6 @@ pub const WORDS: &[Word] = &[
         "R{regno} pointer arithmetic on {ty} prohibited"),
     row("+...........", "arithmetic-before-null-check ty=ringbuf_mem_or_null",
         "R{regno} pointer arithmetic on mem_or_null prohibited"),
-    row(".........+++", "program-type-not-sleepable",
-        "Program of this type cannot be sleepable"),
     row("+...........", "program-type-not-sleepable",
         "Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
     row("+...........", "map-not-for-sleepable",
