@@ -132,7 +132,10 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
         // Several programs may have one name.
         let before = theirs.programs[..at].iter().filter(|it| it.0 == *program).count();
         let entry = object.programs.iter().filter(|entry| entry.name == *program).nth(before);
-        if entry.is_some_and(reaches_kernel) {
+        // libbpf does not load programs of struct_ops maps that it does not create; those without
+        // a name are not known from its own.
+        let is_not_noted = matches!(answer, Answer::Loaded(noted) if noted.is_empty());
+        if is_not_noted || entry.is_some_and(reaches_kernel) {
             continue;
         }
         table.add(&name, program, Some(answer), &entry.map_or(Answer::Absent, ours));

@@ -32,9 +32,6 @@ impl Table {
         let (a, b) = (theirs.name(), ours.name());
         self.all.push(format!("{object}:{name}: libbpf {a}, skep {b}"));
         let differs = match (theirs, ours) {
-            // libbpf does not load programs of struct_ops maps that it does not create; those
-            // without a name are not known from its own.
-            (Answer::Loaded(a), _) if a.is_empty() && name != WHOLE => false,
             (Answer::Loaded(a), Answer::Loaded(b)) => {
                 let compared = b != "freplace";
                 self.attributes_compared += usize::from(compared && name != WHOLE);
