@@ -246,22 +246,19 @@ impl<'a> Emit<'a> {
     }
 
     fn ops(&mut self, range: Range<usize>) -> Result<(), Error> {
-        let func = self.unit.flow.funcs[self.func];
         let mut at = range.start;
         while at < range.end {
             self.at = at;
             let unrolled = self.unrolled_at(at);
             let split = unrolled.is_some_and(|unrolled| unrolled.sum.is_some());
             if self.unit.flow.is_target[at] {
-                self.flags = None;
                 let again = self.unit.heads[at] || self.unit.flow.is_jumped_back_to[at];
                 // A loop with a sum starts before its jump target.
                 if again && !split && self.unit.layouts[self.func].is_none() {
                     self.align_loop();
                 }
             }
-            let label = if at == func.start as usize { self.body } else { self.labels[at] };
-            self.asm.bind(label);
+            let label = self.begin(at);
             if unrolled.is_none() {
                 self.count(Place::Block(at as u32));
             }
@@ -276,6 +273,16 @@ impl<'a> Emit<'a> {
             self.count(Place::Fall(at as u32 - 1));
         }
         Ok(())
+    }
+
+    /// Binds the label of an op. If jumps lead there, nothing is known about the flags.
+    fn begin(&mut self, at: usize) -> Label {
+        if self.unit.flow.is_target[at] {
+            self.flags = None;
+        }
+        let label = self.target(at as u32);
+        self.asm.bind(label);
+        label
     }
 
     /// The loop that starts at an op and is unrolled.

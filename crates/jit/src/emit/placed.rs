@@ -50,11 +50,7 @@ impl Emit<'_> {
             return self.whole(range, follows);
         }
         self.ops(range.start..last)?;
-        if self.unit.flow.is_target[last] {
-            self.flags = None;
-        }
-        let label = self.target(last as u32);
-        self.asm.bind(label);
+        self.begin(last);
         self.at = last;
         match op {
             // Its jump target follows, so the former successor becomes the target.
