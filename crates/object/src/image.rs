@@ -73,6 +73,12 @@ impl<'a> Image<'a> {
         self.functions.find(section, slot).filter(|&it| self.functions.list[it].typed)
     }
 
+    /// Whether the relocations of an insn are applied in a function that has it; other loaders than
+    /// libbpf apply them in all.
+    pub(crate) fn gives(&self, section: usize, offset: u64, function: usize) -> bool {
+        !self.options.as_libbpf() || self.owner(section, offset) == Some(function)
+    }
+
     /// The section whose functions are subprogs; of several, libbpf takes the last.
     pub(crate) fn text(&self) -> Option<usize> {
         self.sections_of(SectionKind::Code).rfind(|it| it.name == TEXT).map(|it| it.index)

@@ -4,7 +4,7 @@
 //! named by an `exception_callback:` declaration tag.
 
 use crate::error::{Error, Result};
-use crate::loader::{LoadClass, Loader};
+use crate::loader::LoadClass;
 use crate::relocate::{INSNS_MAX, Relocated, Relocator};
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, FuncLinkage, Kind};
@@ -135,7 +135,7 @@ impl<'i, 'a> Linker<'i, 'a> {
         // What is out of order may be before the function: the numbers wrap, as libbpf's do.
         let moved = (start as u32).wrapping_sub(range.start as u32);
         let place = |bytes: u32| InsnIdx((bytes / INSN_BYTES as u32).wrapping_add(moved));
-        let strict = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
+        let strict = image.options.as_libbpf();
         let tells = |what, of_program: bool, of_function: bool| match () {
             () if start == 0 || !strict => Ok(of_function),
             () if of_program && !of_function => {
@@ -165,7 +165,7 @@ impl<'i, 'a> Linker<'i, 'a> {
     /// The function that the entry's `exception_callback:` tag names.
     fn exception_callback(&self, entry: usize) -> Result<Option<usize>> {
         let image = self.relocator.image;
-        let strict = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
+        let strict = image.options.as_libbpf();
         let refuse = |why| Err(Error::load(LoadClass::Open, format!("exception callback{why}")));
         if let Some(of) = self.exception_callbacks.misplaced.as_ref().filter(|_| strict) {
             return refuse(format!(": the tag of {of} is not one of a global function"));

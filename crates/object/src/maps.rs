@@ -4,7 +4,6 @@
 
 use crate::elf::Elf;
 use crate::error::Error;
-use crate::loader::Loader;
 use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
@@ -28,8 +27,8 @@ impl MapSource<'_, '_> {
     /// The offset of a variable in its section. libbpf takes that of BTF, which it has completed
     /// from the symbols; other loaders take the symbol's.
     pub(crate) fn offset_of(&self, section: usize, name: &str, stated: u32) -> u64 {
-        let by_symbol = self.options.loader == Loader::Any || self.options.as_in_file;
-        let offset = self.offsets.get(&(section, name)).filter(|_| by_symbol);
+        let offset = self.offsets.get(&(section, name));
+        let offset = offset.filter(|_| !self.options.as_libbpf());
         // BTF has 32 bits for it.
         u64::from(offset.map_or(stated, |offset| *offset as u32))
     }

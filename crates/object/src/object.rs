@@ -76,7 +76,7 @@ impl Object {
         let maps: Arc<[MapDef]> = image.maps.defs.clone().into();
         let mut refusals = Refusals::find(&image);
         let mut linker = Linker::new(Relocator::new(&image));
-        if options.loader == Loader::Libbpf && !options.as_in_file {
+        if options.as_libbpf() {
             let unnamed = || image.core_refused.clone();
             refusals.first = refusals.first.or_else(unnamed).or_else(|| linker.failed_subprog());
         }
@@ -288,7 +288,7 @@ impl Maker<'_, '_> {
     fn make(&mut self, index: usize, (section, autoload): (&str, bool)) -> Result<Program, Error> {
         let (image, options) = (self.image, self.image.options);
         let at_header = |error: Error| error.placed(image.header(index));
-        if options.loader == Loader::Libbpf && !options.as_in_file {
+        if options.as_libbpf() {
             check_entry(image, index).map_err(at_header)?;
         }
         let linked = self.linker.link(index)?;

@@ -50,6 +50,11 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
+    /// Whether the object is loaded by libbpf's rules, not only inspected.
+    pub(crate) fn as_libbpf(&self) -> bool {
+        self.loader == Loader::Libbpf && !self.as_in_file
+    }
+
     pub(crate) fn page_size(&self) -> u64 {
         if self.page_size_bytes == 0 { 4096 } else { u64::from(self.page_size_bytes) }
     }

@@ -10,7 +10,7 @@ use crate::ext_info::within;
 use crate::externs::Value;
 use crate::functions::Function;
 use crate::image::Image;
-use crate::loader::{LoadClass, Loader};
+use crate::loader::LoadClass;
 use crate::sections::SectionKind;
 use skep_btf::core::{self, CoreOutcome};
 use skep_insn::code::*;
@@ -85,9 +85,8 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
     let start = all.partition_point(|r| r.offset < bytes(function.range.start));
     let end = all.partition_point(|r| r.offset < bytes(function.range.end));
     let mut relocated = vec![false; out.insns.len()];
-    let of_libbpf = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
     for relocation in all.get(start..end).unwrap_or(&[]) {
-        if of_libbpf && image.owner(function.section, relocation.offset) != Some(index) {
+        if !image.gives(function.section, relocation.offset, index) {
             continue;
         }
         let slot = (relocation.offset / INSN_BYTES as u64) as usize - function.range.start;
@@ -113,14 +112,13 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
 
 fn relocate_core(image: &Image<'_>, index: usize, out: &mut Relocated) -> Result<()> {
     let function = &image.functions.list[index];
-    let of_libbpf = image.options.loader == Loader::Libbpf;
     let (Some(btf), Some(info)) = (&image.btf, image.info.get(function.section)) else {
         return Ok(());
     };
     let kernel = image.options.kernel_btf.as_deref();
     let mut relocator = core::Relocator::new(btf, kernel.as_slice());
     for relo in within(&info.core_relos, &function.range, |r| r.insn_off) {
-        if of_libbpf && image.owner(function.section, relo.insn_off.into()) != Some(index) {
+        if !image.gives(function.section, relo.insn_off.into(), index) {
             continue;
         }
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
@@ -155,7 +153,7 @@ fn local_calls(
     function: &Function,
     (out, relocated): (&mut Relocated, &[bool]),
 ) -> Result<()> {
-    let of_libbpf = image.options.loader == Loader::Libbpf && !image.options.as_in_file;
+    let of_libbpf = image.options.as_libbpf();
     for (slot, insn) in out.insns.iter().enumerate() {
         let call = links(*insn);
         let address = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
