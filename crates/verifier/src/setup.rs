@@ -27,6 +27,7 @@ use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs}
 use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
 use crate::rejection::{Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
+use rustc_hash::FxHashMap;
 use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_insn::code::BPF_ALU64;
 use skep_program::Program;
@@ -170,11 +171,7 @@ impl<'a> Setup<'a> {
             self.walk_callbacks_once();
         }
         if self.facts.rules().arena_ops_alike && self.facts.has_arena() {
-            for (insn, aux) in self.facts.insns.iter().zip(&mut self.learned.aux) {
-                if insn.class() == BPF_ALU64 {
-                    aux.form = Form::Bad;
-                }
-            }
+            self.compare_arena_ops();
         }
         self.learned.fastcall = match self.facts.rules().fastcall {
             true => mark_fastcall_patterns(&self.facts.insns, &subprogs, &self.facts.callable),
@@ -230,6 +227,18 @@ impl<'a> Setup<'a> {
             self.facts.stack_use = StackUse::new(&self.facts.insns, subprogs, &order, &touches);
         }
         order
+    }
+
+    /// On kernels where an insn must compute with an arena pointer on all paths or on none, each
+    /// visit is compared with the first, for which the fast path is not taken.
+    #[cold]
+    fn compare_arena_ops(&mut self) {
+        self.learned.arena_ops = Some(FxHashMap::default());
+        for (insn, aux) in self.facts.insns.iter().zip(&mut self.learned.aux) {
+            if insn.class() == BPF_ALU64 {
+                aux.form = Form::Bad;
+            }
+        }
     }
 
     /// On kernels that walk a callback like a called function, its call gets no special marks.

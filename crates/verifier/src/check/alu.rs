@@ -165,13 +165,20 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
         reject!(EINVAL, InsnFault::Shift { imm: insn.imm });
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
-    if !env.facts.rules().arena_ops_alike || insn.class() != BPF_ALU64 {
+    if env.learned.arena_ops.is_none() || insn.class() != BPF_ALU64 {
         return adjust_reg(env, insn);
     }
+    adjust_alike(env, insn)
+}
+
+/// The same, if all paths must use an arena pointer or none.
+#[cold]
+fn adjust_alike(env: &mut Env<'_>, insn: Insn) -> Check {
     let is_arena = |env: &Env<'_>, regno| env.reg(regno).ty.base == Base::Arena;
     let with = is_arena(env, insn.dst) || insn.is_src_reg() && is_arena(env, insn.src);
     adjust_reg(env, insn)?;
-    if *env.learned.arena_ops.entry(env.walk.insn_idx).or_insert(with) != with {
+    let ops = env.learned.arena_ops.get_or_insert_default();
+    if *ops.entry(env.walk.insn_idx).or_insert(with) != with {
         let text = "same insn cannot be used with and without arena pointer";
         reject!(EINVAL, InsnFault::MixedArena { text: text.into() });
     }

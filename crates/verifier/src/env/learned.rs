@@ -51,9 +51,9 @@ pub(crate) struct Learned {
     pub(crate) large_sums: bool,
     /// The walk reached a call of `bpf_throw`.
     pub(crate) seen_exception: bool,
-    /// Insns that compute, and whether they did so with an arena pointer, on kernels where all
-    /// paths must agree.
-    pub(crate) arena_ops: FxHashMap<u32, bool>,
+    /// Insns that compute, and whether they did so with an arena pointer; for programs with an
+    /// arena, on kernels where all paths must agree.
+    pub(crate) arena_ops: Option<FxHashMap<u32, bool>>,
     /// How far the rewrites came; none began if the walk or the check of call chains refused.
     pub(crate) stack_rewrites: StackRewrites,
 }
