@@ -3,6 +3,7 @@
 use crate::Program;
 use skep_btf::Btf;
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 /// A line of the program's source, as the line info of the object gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,13 @@ impl Program {
         starts.take_while(|&start| start <= idx).last().unwrap_or(0)
     }
 
+    /// The insns of that function; the last function has no known end.
+    pub fn function_range(&self, idx: usize) -> Range<usize> {
+        let starts = self.func_info.iter().map(|row| row.insn_off.index());
+        let end = starts.filter(|&start| start > idx).min().unwrap_or(usize::MAX);
+        self.function_start(idx)..end
+    }
+
     /// The source line of an insn; `None` without line info. An insn that belongs to several lines
     /// has line 0: then it is that of the last insn before it with a line.
     pub fn source_place(&self, idx: usize) -> Option<SourcePlace> {
@@ -60,9 +68,7 @@ impl Program {
         if own.has_word(word) {
             return Some(own);
         }
-        let starts = self.func_info.iter().map(|row| row.insn_off.index());
-        let end = starts.filter(|&start| start > idx).min().unwrap_or(usize::MAX);
-        let (function, btf) = (self.function_start(idx)..end, self.btf.as_ref()?);
+        let (function, btf) = (self.function_range(idx), self.btf.as_ref()?);
         let rows = self.line_info.iter().filter(|row| function.contains(&row.insn_off.index()));
         let places = rows.filter_map(|row| {
             let place = SourcePlace::of_row(btf, row.file_name_off, row.line_off, row.line_col)?;

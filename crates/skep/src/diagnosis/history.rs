@@ -207,10 +207,7 @@ impl<'p> History<'p> {
     /// The constant in a register of the last frame, as an `int` if it has no more bits.
     pub(crate) fn constant(&self, regno: u8) -> Option<i64> {
         let value = &self.known.get(&(self.frame, regno))?.now.value;
-        let number = match value.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok()? as i64,
-            None => value.parse().ok()?,
-        };
+        let number = words::number(value)? as i64;
         Some(u32::try_from(number).map_or(number, |bits| i64::from(bits as i32)))
     }
 

@@ -11,8 +11,7 @@ const NOT_CALLED: [&str; 7] = ["if", "while", "for", "switch", "return", "sizeof
 /// The line of the program's own file that leads to the insn at `shown`, or goes on after it, if
 /// that insn's line is of another file.
 pub(super) fn note(shown: usize, path: &WalkedPath, program: &Program) -> Option<Note> {
-    let starts = program.func_info.iter().map(|row| row.insn_off.index());
-    let start = starts.take_while(|&start| start <= shown).last()?;
+    let start = program.function_start(shown);
     let own = program.source_place(start)?.file;
     if program.source_place(shown)?.file == own {
         return None;

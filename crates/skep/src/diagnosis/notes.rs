@@ -278,10 +278,8 @@ pub(crate) fn left_by(
         _ => None,
     });
     // An asynchronous callback begins a path of its own, in the first frame.
-    let starts = || program.func_info.iter().map(|row| row.insn_off.index());
-    let start = starts().take_while(|&start| start <= last).last().unwrap_or(0);
-    let end = starts().find(|&start| start > last).unwrap_or(usize::MAX);
-    let of_frame = of_frame.take_while(|idx| (start..end).contains(idx));
+    let function = program.function_range(last);
+    let of_frame = of_frame.take_while(|idx| function.contains(idx));
     let since_then = of_frame.take_while(|&idx| Some(idx) != after);
     let is_branch = |idx: &usize| program.insns[*idx].is_conditional_jump();
     since_then.filter(|&idx| idx < program.insns.len()).find(is_branch)

@@ -193,15 +193,14 @@ fn counter(
 ) -> Option<String> {
     let Apart::Register { regno, .. } = reason.why else { return None };
     let by = reason.needed_by.unwrap_or(reason.insn_idx);
-    let starts = || program.func_info.iter().map(|row| row.insn_off.index());
-    let start = starts().take_while(|&start| start <= by).last().unwrap_or(0);
-    let end = starts().find(|&start| start > by).unwrap_or(program.insns.len());
+    let function = program.function_range(by);
     let adds = |idx: &usize| {
         let insn = &program.insns[*idx];
         let is_sum = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() == BPF_ADD;
         is_sum && insn.dst == regno && !insn.is_src_reg()
     };
-    let lines = (start..end).filter(adds).filter_map(|idx| describe(idx)?.1);
+    let insns = function.start..function.end.min(program.insns.len());
+    let lines = insns.filter(adds).filter_map(|idx| describe(idx)?.1);
     let mut names: Vec<String> =
         lines.filter_map(|spot| Some(counted(&spot.text)?.to_owned())).collect();
     names.dedup();

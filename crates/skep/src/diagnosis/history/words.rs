@@ -77,7 +77,8 @@ impl<'t> Value<'t> {
     }
 }
 
-fn number(text: &str) -> Option<i128> {
+/// A number as the log has it.
+pub(super) fn number(text: &str) -> Option<i128> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let number = match digits.strip_prefix("0x") {
         Some(digits) => i128::from_str_radix(digits, 16).ok()?,
