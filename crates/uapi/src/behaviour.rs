@@ -718,6 +718,51 @@ behaviours! {
     storage_of_null "-.++++++++++" Accepted,
         "witnesses/older.bpf.o" "storage_of_null"
         "The task whose storage is looked up may be NULL."
+    null_to_helpers_is_precise "..+.......++" Refused,
+        "witnesses/null.bpf.o" "number_for_null"
+        "NULL that a helper is given is precise (else: another number may take its place)."
+    null_to_kfuncs_is_precise "--.........+" Refused,
+        "witnesses/newer.bpf.o" "number_for_no_task"
+        "NULL that a kfunc is given is precise."
+    sums_keep_origin ".++......+++" Refused,
+        "witnesses/pointers.bpf.o" "frame_of_sum"
+        "The sum of a number and a pointer has the frame and the reference of the pointer."
+    clones_overwritten "--.......+++" Accepted,
+        "witnesses/newer.bpf.o" "clone_overwritten"
+        "A dynptr may be overwritten if another one holds its reference."
+    unwritten_covers "--......++++" Insns(23),
+        "witnesses/newer.bpf.o" "unwritten_in_rounds"
+        "A register that a saved state has not written covers any, also where a loop comes back."
+    thrown_in_functions_is_result "--.......+++" Refused,
+        "witnesses/newer.bpf.o" "thrown_by_function"
+        "What a global function throws must be a result that the program may have."
+    acquiring_may_fail "--+.......++" Refused,
+        "witnesses/newer.bpf.o" "acquires_what_is_gone"
+        "A reference to an object that is only kept by RCU may be refused, with NULL."
+    slice_sizes_precise "--.........+" Refused,
+        "witnesses/newer.bpf.o" "larger_slice"
+        "The size of a slice without a buffer is precise."
+    untrusted_sums_tracked "----.....+++" Refused,
+        "witnesses/newer.bpf.o" "adds_untrusted"
+        "A number to which untrusted memory is added is a pointer (else: the number it was)."
+    rounds_are_precise "--........++" Refused,
+        "witnesses/newer.bpf.o" "more_rounds"
+        "The arguments of helpers with callbacks are as precise before each call of the callback."
+    null_or_memory_passed ".+++++++++++" Accepted,
+        "witnesses/null.bpf.o" "value_or_null"
+        "Helpers that take NULL take pointers that may be NULL (else: only what is known)."
+    path_buffers_read "+..........." Refused,
+        "witnesses/older.bpf.o" "path_into_nothing"
+        "The buffer of `bpf_d_path` must be written before."
+    flexible_lookups_may_fail "***...+..+++" Refused,
+        "witnesses/older.bpf.o" "lookup_in_flexible"
+        "A lookup in an inner array of any size may fail, with a small key too."
+    sum_ids_are_own "...+++.+...." Accepted,
+        "witnesses/linked.bpf.o" "sums_of_others"
+        "The id of a sum is compared apart from that of what it was made from."
+    workqueues_in_place "--...+++++++" Refused,
+        "witnesses/members.bpf.o" "workqueue_somewhere"
+        "A work queue must be at a constant offset."
     null_is_no_argument "--........++" Refused,
         "witnesses/newer.bpf.o" "null_for_nonnull"
         "NULL itself is not passed to functions that want no NULL."

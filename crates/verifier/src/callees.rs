@@ -27,7 +27,11 @@ pub(crate) struct Callable<'a> {
 impl<'a> Callable<'a> {
     pub(crate) fn new(prog: &'a Program, config: &Config) -> Callable<'a> {
         let target = hook_target(prog);
-        let key = hook_key(prog, &target);
+        let mut key = hook_key(prog, &target);
+        if prog.prog_type != ProgType::StructOps && key.attach_type >= config.profile.attach_end {
+            // An attach type that the kernel does not know gives no helpers.
+            key.attach_type = u32::MAX;
+        }
         let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
         let privileges = config.privileges;
         let helpers = HelperRow::find(&key);

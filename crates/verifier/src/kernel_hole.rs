@@ -64,6 +64,8 @@ pub enum HoleKind {
     ComparedPointer,
     /// The size of a dynptr slice without a buffer is not marked precise.
     SliceSize,
+    /// NULL that is passed where it is allowed is not marked precise.
+    NullArgument,
     /// Clones of a dynptr in other frames stay valid when it is submitted.
     DynptrClones,
     /// Taking a reference to an object that may have none left is assumed to succeed.
@@ -86,6 +88,7 @@ impl fmt::Display for KernelHole {
             HoleKind::UntrustedSum => "a sum with untrusted memory, taken for a number",
             HoleKind::ComparedPointer => "a pointer that may be NULL, taken for one that is not",
             HoleKind::SliceSize => "a slice whose size was not compared",
+            HoleKind::NullArgument => "a number passed as a pointer, where only NULL was compared",
             HoleKind::DynptrClones => "a clone of a dynptr that is no more",
             HoleKind::RefcountedObject => "an object that may be gone, taken for one that is held",
             HoleKind::OtherRules => "the rules of Linux 6.18.44 do not allow it",

@@ -153,3 +153,31 @@ SEC("socket") __attribute__((naked)) int sum_of_large_register(void)
 		     "1: r0 = 0;"
 		     "exit" ::: "memory");
 }
+
+// Where the paths meet, r9 is one more than r6, then one more than r7.
+SEC("socket") __attribute__((naked)) int sums_of_others(void)
+{
+	asm volatile("call 7;"
+		     "r6 = r0;"
+		     "r6 &= 255;"
+		     "call 7;"
+		     "r7 = r0;"
+		     "r7 &= 255;"
+		     "call 7;"
+		     "if r0 == 0 goto 1f;"
+		     "r9 = r6;"
+		     "r9 += 1;"
+		     "r8 = 1; r8 = 2; r8 = 3; r8 = 4; r8 = 5; r8 = 6; r8 = 7; r8 = 8;"
+		     "if r0 == 1 goto 2f;"
+		     "goto 2f;"
+		     "1: r9 = r7;"
+		     "r9 += 1;"
+		     "2: r0 = 0;"
+		     "if r6 > 6 goto 3f;"
+		     "r1 = r10;"
+		     "r1 += -16;"
+		     "r1 += r9;"
+		     "*(u8 *)(r1 + 0) = r0;"
+		     "3: r0 = 0;"
+		     "exit" ::: "memory");
+}

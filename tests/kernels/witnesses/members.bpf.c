@@ -46,3 +46,20 @@ STORES(stores_work, works, struct of_work)
 STORES(stores_res, ress, struct of_res)
 STORES(stores_timer, timers, struct of_timer)
 STORES(stores_count, counts, struct of_count)
+
+// One of two work queues.
+struct of_two_wqs { struct bpf_wq x; u64 more[4]; };
+MAP(two_wqs, struct of_two_wqs);
+extern __attribute__((section(".ksyms"))) int bpf_wq_init(struct bpf_wq *wq, void *map, u32 flags);
+SEC("tc") int workqueue_somewhere(struct __sk_buff *skb)
+{
+	u32 key = 0;
+	char *v = map_lookup_elem(&two_wqs, &key);
+	u64 off = skb->mark & 8;
+
+	if (!v)
+		return 0;
+	asm volatile("" : "+r"(off));
+	bpf_wq_init((struct bpf_wq *)(v + off), &two_wqs, 0);
+	return 0;
+}

@@ -5,6 +5,21 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+// r6 is `first` on the path that is walked first, and `other` on the other; both come to label 1,
+// where the first leaves a state.
+#define WALKED_FIRST(first, other) \
+	"r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;" \
+	"call 7;" \
+	"if r0 == 5 goto 9f;" \
+	"9: if r0 == 6 goto 9f;" \
+	"9: r6 = " #other ";" \
+	"if r0 == 0 goto 1f;" \
+	"r6 = " #first ";" \
+	"goto 9f;" \
+	"9: goto 9f;" \
+	"9: r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;" \
+	"1: "
+
 #define KFUNC extern __attribute__((section(".ksyms")))
 #define HELPER(ret, name, number, ...) static ret (*const name)(__VA_ARGS__) = (void *)number
 
@@ -514,4 +529,229 @@ SEC("tc") int null_for_nonnull(struct __sk_buff *skb)
 
 	asm volatile("" : "+r"(none));
 	return wants_number(none) != 0;
+}
+
+// A task that is NULL on one path, and on the other, walked later, a number.
+struct task_struct {
+	int pid;
+};
+struct bpf_iter_task {
+	u64 opaque[3];
+} __attribute__((aligned(8)));
+KFUNC int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, u32 flags);
+KFUNC void bpf_iter_task_destroy(struct bpf_iter_task *it);
+KFUNC void bpf_rcu_read_lock(void);
+KFUNC void bpf_rcu_read_unlock(void);
+SEC("syscall") int tasks_of_none(void *ctx)
+{
+	struct bpf_iter_task it;
+
+	bpf_rcu_read_lock();
+	bpf_iter_task_new(&it, 0, 1);
+	bpf_iter_task_destroy(&it);
+	bpf_rcu_read_unlock();
+	return 0;
+}
+SEC("syscall") __attribute__((naked)) int number_for_no_task(void)
+{
+	asm volatile(WALKED_FIRST(0, 5)
+		     "call %[lock];"
+		     "r1 = r10;"
+		     "r1 += -24;"
+		     "r2 = r6;"
+		     "r3 = 1;"
+		     "call %[first];"
+		     "r1 = r10;"
+		     "r1 += -24;"
+		     "call %[destroy];"
+		     "call %[unlock];"
+		     "r0 = 0;"
+		     "exit" :: [first] "i"(bpf_iter_task_new), [destroy] "i"(bpf_iter_task_destroy),
+		     [lock] "i"(bpf_rcu_read_lock), [unlock] "i"(bpf_rcu_read_unlock) : "memory");
+}
+
+// The second turn comes with r7 written; nothing that is walked reads it.
+SEC("socket") __attribute__((naked)) int unwritten_in_rounds(void)
+{
+	asm volatile("r8 = 0;"
+		     "r1 = r10;"
+		     "r1 += -8;"
+		     "r2 = 0;"
+		     "r3 = 10;"
+		     "call %[first];"
+		     "1: r1 = r10;"
+		     "r1 += -8;"
+		     "call %[next];"
+		     "if r0 == 0 goto 3f;"
+		     "r7 = -33;"
+		     "if r8 != 0 goto 2f;"
+		     "goto 1b;"
+		     "2: r0 = r10;"
+		     "r0 += r7;"
+		     "r0 = *(u8 *)(r0 + 0);"
+		     "goto 1b;"
+		     "3: r1 = r10;"
+		     "r1 += -8;"
+		     "call %[destroy];"
+		     "if r8 == 0 goto 4f;"
+		     "r0 = r7;"
+		     "exit;"
+		     "4: r0 = 0;"
+		     "exit" :: [first] "i"(bpf_iter_num_new), [next] "i"(bpf_iter_num_next),
+		     [destroy] "i"(bpf_iter_num_destroy) : "memory");
+}
+
+// Of two dynptrs with one record, one is overwritten.
+SEC("socket") __attribute__((naked)) int clone_overwritten(void)
+{
+	asm volatile("r1 = records ll;"
+		     "r2 = 64;"
+		     "r3 = 0;"
+		     "r4 = r10;"
+		     "r4 += -48;"
+		     "call 198;" // bpf_ringbuf_reserve_dynptr
+		     "r1 = r10;"
+		     "r1 += -48;"
+		     "r2 = r10;"
+		     "r2 += -80;"
+		     "call %[clone];"
+		     "*(u8 *)(r10 - 80) = 0;"
+		     "r1 = r10;"
+		     "r1 += -48;"
+		     "r2 = 0;"
+		     "call 200;" // bpf_ringbuf_discard_dynptr
+		     "r0 = 0;"
+		     "exit" :: [clone] "i"(bpf_dynptr_clone) : "memory");
+}
+
+// Programs of this type return 0 or 1.
+__attribute__((noinline)) int throws_hundred(u64 number)
+{
+	if (number == 0)
+		bpf_throw(100);
+	return 0;
+}
+SEC("cgroup_skb/egress") int thrown_by_function(void *ctx)
+{
+	throws_hundred(3);
+	return 1;
+}
+
+// Both paths get a slice; the other one's is shorter than what is written.
+SEC("tc") __attribute__((naked)) int larger_slice(void)
+{
+	asm volatile("r1 = records ll;"
+		     "r2 = 8;"
+		     "r3 = 0;"
+		     "r4 = r10;"
+		     "r4 += -16;"
+		     "call 198;" // bpf_ringbuf_reserve_dynptr
+		     WALKED_FIRST(8, 4)
+		     "r1 = r10;"
+		     "r1 += -16;"
+		     "r2 = 0;"
+		     "r3 = 0;"
+		     "r4 = r6;"
+		     "call %[slice];"
+		     "if r0 == 0 goto 2f;"
+		     "r1 = 1;"
+		     "*(u64 *)(r0 + 0) = r1;"
+		     "2: r1 = r10;"
+		     "r1 += -16;"
+		     "r2 = 0;"
+		     "call 200;" // bpf_ringbuf_discard_dynptr
+		     "r0 = 0;"
+		     "exit" :: [slice] "i"(bpf_dynptr_slice_rdwr) : "memory");
+}
+
+// A number to which untrusted memory is added is added to a map's value.
+SEC("socket") __attribute__((naked)) int adds_untrusted(void)
+{
+	asm volatile("r1 = 0;"
+		     "*(u64 *)(r10 - 8) = r1;"
+		     "r2 = r10;"
+		     "r2 += -8;"
+		     "r1 = numbers ll;"
+		     "call 1;" // bpf_map_lookup_elem
+		     "if r0 == 0 goto 1f;"
+		     "r6 = r0;"
+		     "r1 = 0x100000;"
+		     "r2 = 0;"
+		     "call %[cast];"
+		     "r7 = 0;"
+		     "r7 += r0;"
+		     "r6 += r7;"
+		     "r1 = 1;"
+		     "*(u64 *)(r6 + 0) = r1;"
+		     "1: r0 = 0;"
+		     "exit" :: [cast] "i"(bpf_rdonly_cast) : "memory");
+}
+
+// The callback counts its calls in the stack; the other path calls it more often.
+static __attribute__((noinline)) long counts_calls(u64 index, u64 *calls)
+{
+	*calls += 1;
+	return 0;
+}
+SEC("socket") __attribute__((naked)) int more_rounds(void)
+{
+	asm volatile("r1 = 0;"
+		     "*(u64 *)(r10 - 8) = r1;"
+		     "call 7;"
+		     "r6 = r0;"
+		     "r1 = 2;"
+		     "if r6 == 0 goto 2f;"
+		     "1: r2 = %[callback] ll;"
+		     "r3 = r10;"
+		     "r3 += -8;"
+		     "r4 = 0;"
+		     "call 181;" // bpf_loop
+		     "r7 = *(u64 *)(r10 - 8);"
+		     "r1 = r10;"
+		     "r1 += -16;"
+		     "r1 += r7;"
+		     "r0 = 0;"
+		     "*(u8 *)(r1 + 0) = r0;"
+		     "r0 = 0;"
+		     "exit;"
+		     "2: r1 = 100;"
+		     "goto 1b" :: [callback] "i"(counts_calls) : "memory");
+}
+
+// What a value holds is kept by RCU; whether anybody has a reference to it is not known.
+struct bpf_refcount {
+	u32 opaque;
+} __attribute__((aligned(4)));
+struct counted {
+	struct bpf_refcount count;
+	u64 number;
+};
+struct holds_counted {
+	struct counted __attribute__((btf_type_tag("kptr"))) *held;
+};
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct holds_counted);
+} holders SEC(".maps");
+KFUNC void *bpf_refcount_acquire_impl(void *object, void *meta);
+static __attribute__((noinline)) u64 number_of(struct counted *counted)
+{
+	return counted->number;
+}
+SEC("tc") int acquires_what_is_gone(struct __sk_buff *skb)
+{
+	u32 key = 0;
+	struct holds_counted *holder = map_lookup(&holders, &key);
+	struct counted *counted;
+
+	if (!holder)
+		return 0;
+	bpf_rcu_read_lock();
+	counted = holder->held;
+	if (counted && number_of(counted) != 3)
+		bpf_obj_drop_impl(bpf_refcount_acquire_impl(counted, 0), 0);
+	bpf_rcu_read_unlock();
+	return 0;
 }

@@ -6,6 +6,21 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+// r6 is NULL on the path that is walked first, and 5 on the other; both come to label 1, where the
+// first leaves a state.
+#define ONE_WALKED_FIRST \
+	"r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;" \
+	"call 7;" \
+	"if r0 == 5 goto 9f;" \
+	"9: if r0 == 6 goto 9f;" \
+	"9: r6 = 5;" \
+	"if r0 == 0 goto 1f;" \
+	"r6 = 0;" \
+	"goto 9f;" \
+	"9: goto 9f;" \
+	"9: r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;" \
+	"1: "
+
 struct {
 	UINT(type, MAP_ARRAY);
 	UINT(max_entries, 1);
@@ -252,4 +267,39 @@ SEC("socket") __attribute__((naked)) int half_of_ring_memory(void)
 		     "2: call 133;"
 		     "1: r0 = 0;"
 		     "exit" :: [ring] "i"(&ring) : "memory");
+}
+
+// On one path NULL is passed with no size, on the other, walked later, a number.
+SEC("tc") __attribute__((naked)) int number_for_null(void)
+{
+	asm volatile(ONE_WALKED_FIRST
+		     "r1 = r6;"
+		     "r2 = 0;"
+		     "r3 = r10;"
+		     "r3 += -8;"
+		     "*(u64 *)(r10 - 8) = 0;"
+		     "r4 = 8;"
+		     "r5 = 0;"
+		     "call 28;" // bpf_csum_diff
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+// A value that may be NULL, where NULL is taken.
+SEC("tc") __attribute__((naked)) int value_or_null(void)
+{
+	asm volatile("r1 = 0;"
+		     "*(u32 *)(r10 - 4) = r1;"
+		     "r2 = r10;"
+		     "r2 += -4;"
+		     "r1 = %[array] ll;"
+		     "call 1;" // bpf_map_lookup_elem
+		     "r1 = r0;"
+		     "r2 = 4;"
+		     "r3 = 0;"
+		     "r4 = 0;"
+		     "r5 = 0;"
+		     "call 28;" // bpf_csum_diff
+		     "r0 = 0;"
+		     "exit" :: [array] "i"(&values) : "memory");
 }

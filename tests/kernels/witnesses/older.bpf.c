@@ -203,3 +203,48 @@ SEC("tc") int nine_deep(struct __sk_buff *skb)
 {
 	return first(skb->mark) ? 1 : 0;
 }
+
+// A buffer that nothing was written to is given the name of a path.
+SEC("fentry/vfs_getattr") int path_into_nothing(u64 *ctx)
+{
+	char name[16];
+
+	asm volatile("r1 = %[path];"
+		     "r2 = %[name];"
+		     "r3 = 16;"
+		     "call 147" // bpf_d_path
+		     :: [path] "r"(ctx[0]), [name] "r"(name) : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+	return 0;
+}
+
+// An inner array may have fewer elements than this one.
+struct flexible {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 3);
+	UINT(map_flags, 1 << 12);
+	TYPE(key, u32);
+	TYPE(value, u64);
+};
+struct {
+	UINT(type, 12); /* array of maps */
+	UINT(max_entries, 4);
+	TYPE(key, u32);
+	struct flexible *values[];
+} flexibles SEC(".maps");
+SEC("socket") __attribute__((naked)) int lookup_in_flexible(void)
+{
+	asm volatile("r1 = 0;"
+		     "*(u32 *)(r10 - 4) = r1;"
+		     "r1 = flexibles ll;"
+		     "r2 = r10;"
+		     "r2 += -4;"
+		     "call 1;" // bpf_map_lookup_elem
+		     "if r0 == 0 goto 1f;"
+		     "r1 = r0;"
+		     "r2 = r10;"
+		     "r2 += -4;"
+		     "call 1;"
+		     "r0 = *(u32 *)(r0 + 4);"
+		     "1: r0 = 0;"
+		     "exit" ::: "memory");
+}

@@ -624,3 +624,22 @@ SEC("socket") __attribute__((naked)) int contradiction(void)
 		     "1: r0 = 0;"
 		     "exit" ::: "memory");
 }
+
+// The callee adds its frame pointer to a number, and stores there; the caller's slot is its own.
+static __attribute__((noinline)) int writes_own_slot(void *ctx)
+{
+	asm volatile("r2 = -8;"
+		     "r2 += r10;"
+		     "*(u64 *)(r2 + 0) = r1" ::: "r2", "memory");
+	return 0;
+}
+SEC("socket") __attribute__((naked)) int frame_of_sum(void)
+{
+	asm volatile("r6 = 64;"
+		     "*(u64 *)(r10 - 8) = r6;"
+		     "call %[callee];"
+		     "r1 = *(u64 *)(r10 - 8);"
+		     "r0 = *(u32 *)(r1 + 0);"
+		     "r0 = 0;"
+		     "exit" :: [callee] "i"(writes_own_slot) : "memory");
+}

@@ -161,7 +161,9 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             return check_ptr_off_reg(&reg, regno, false);
         }
     }
-    if is_subprog && env.learned.subprogs[entry.subprogno as usize].returns_void {
+    // Register 1 is what is thrown: the result of the program, wherever that happens.
+    let is_result = !is_subprog || regno == 1 && env.facts.rules().thrown_in_functions_is_result;
+    if !is_result && env.learned.subprogs[entry.subprogno as usize].returns_void {
         return Ok(());
     }
     env.check_reg_arg(regno, Operand::Src)?;
@@ -173,7 +175,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         let range = entry.callback_ret_range;
         return enforce(env, (&reg, regno), (range, false), "At async callback return");
     }
-    if is_subprog && !entry.in_exception_callback_fn {
+    if !is_result && !entry.in_exception_callback_fn {
         if !reg.is_scalar() {
             reject!(EINVAL, FlowFault::SubprogResult { regno: Regno(regno), ty: reg.ty });
         }

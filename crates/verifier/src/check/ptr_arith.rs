@@ -39,7 +39,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     }
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
         // The kernel leaves the register unchanged, even if it was a scalar.
-        if env.reg(regno).is_scalar() && env.goes_by(HoleKind::UntrustedSum) {
+        if env.facts.rules().untrusted_sums_tracked {
+            env.set_reg(regno, *ptr);
+        } else if env.reg(regno).is_scalar() && env.goes_by(HoleKind::UntrustedSum) {
             env.walk.set_name(regno, PackedReg::UNKNOWN);
         }
         return Ok(());
@@ -71,6 +73,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
 /// it keeps the frame and the reference id of the scalar, which has neither.
 fn taken_over(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> Reg {
     let mut sum = *ptr;
+    if env.facts.rules().sums_keep_origin {
+        return sum;
+    }
     if ptr.ty.is(Base::Stack) && ptr.frameno() != 0 && !env.goes_by(HoleKind::ForgottenFrame) {
         sum.extra = Extra::Frame(0);
     }

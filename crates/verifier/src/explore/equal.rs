@@ -57,6 +57,10 @@ pub(crate) struct Compare<'a> {
     pub(crate) plain_covers_linked: bool,
     /// Registers that are compared even if they are dead.
     pub(crate) never_dead: u16,
+    /// The id of a sum is another than that of what it was made from.
+    pub(crate) sum_ids_are_own: bool,
+    /// A register that was never written covers any, also where a loop comes back.
+    pub(crate) unwritten_covers: bool,
     /// Stack that is dead in the old state is not compared, however closely states must match.
     pub(crate) dead_stack_ignored: bool,
     /// A pointer's constant offset is part of its bounds.
@@ -219,7 +223,8 @@ impl Compare<'_> {
         }
         let (mut a, mut b) = (None, None);
         let (o, c) = (self.arena.view(old.val, &mut a), self.arena.view(cur.val, &mut b));
-        if o.ty.base == Base::NotInit && self.exact == Exactness::Covered {
+        if o.ty.base == Base::NotInit && (self.unwritten_covers || self.exact == Exactness::Covered)
+        {
             return true;
         }
         if o.ty != c.ty {
@@ -268,6 +273,9 @@ impl Compare<'_> {
             || (oid & BPF_ADD_CONST != 0 && o.off != c.off)
         {
             return false;
+        }
+        if self.sum_ids_are_own {
+            return value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid);
         }
         // The flag is not part of the id: {X, X+1} does not match {Y, Z+1}.
         value_within(&o.val, &c.val)

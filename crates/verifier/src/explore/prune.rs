@@ -320,6 +320,8 @@ impl Env<'_> {
             linked_are_apart: rules.linked_are_apart,
             plain_covers_linked: rules.plain_covers_linked,
             never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
+            sum_ids_are_own: rules.sum_ids_are_own,
+            unwritten_covers: rules.unwritten_covers,
             dead_stack_ignored: rules.dead_stack_ignored,
             offsets_are_bounds: rules.offsets_are_bounds,
             halves_compared: rules.dead_forgotten_at_once,

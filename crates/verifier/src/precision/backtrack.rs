@@ -184,10 +184,11 @@ impl Env<'_> {
                 .aux
                 .get(subseq_idx as usize)
                 .is_some_and(|aux| aux.has(InsnFlags::CALLS_CALLBACK));
-        let bt = &mut self.walk.bt;
         // The helper's arguments matter for every iteration.
-        let of_helper = from_callback && self.facts.sound;
-        if from_callback && !self.facts.sound {
+        let reaches = self.facts.sound || self.facts.rules().rounds_are_precise;
+        let bt = &mut self.walk.bt;
+        let of_helper = from_callback && reaches;
+        if from_callback && !reaches {
             bt.regs[bt.frame] &= !ARGS;
         }
         if bt.regs[bt.frame] & ARGS != 0 && !of_helper {

@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Stop after this many minutes, whatever the count.
     #[arg(long)]
     minutes: Option<f64>,
+    /// Judge the programs of the suites and files as they are, each once, instead of mutants.
+    #[arg(long)]
+    unchanged: bool,
     /// Percentage of batches that consist of generated programs.
     #[arg(long, default_value_t = 50)]
     generated: u64,
@@ -61,7 +64,10 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let start = Instant::now();
     let late = || args.minutes.is_some_and(|most| start.elapsed().as_secs_f64() > 60.0 * most);
     let mut number = 0;
-    while mutants.programs() < args.count && !late() {
+    if args.unchanged {
+        mutants.unchanged(&mut |program| asked.ask(program, 4));
+    }
+    while !args.unchanged && mutants.programs() < args.count && !late() {
         mutants.batch(number, &mut |program| asked.ask(program, 4));
         number += 1;
     }

@@ -222,6 +222,38 @@ impl Sources {
         None
     }
 
+    /// The programs from which mutants are made, as they are: those of the suites, then those of
+    /// the files.
+    pub(super) fn unchanged(&self) -> impl Iterator<Item = (String, Mutant)> {
+        let cases = self.suites.iter().flat_map(move |(name, cases)| {
+            let cases = cases.iter().flatten();
+            cases.filter_map(move |case| {
+                let program = suite::program(case, self.host.kernel_btf.as_ref()).ok()?.0;
+                Some((format!("{name}: {}", case.name), program))
+            })
+        });
+        let objects = self.files.iter().filter_map(|path| {
+            let object = objects::open(path, &self.host).ok()?;
+            Some((objects::short_name(path), object))
+        });
+        let of_files = objects.flat_map(|(name, object)| {
+            let programs = object.programs.into_iter();
+            programs.filter_map(move |entry| {
+                Some((format!("{name}:{}", entry.name), entry.program.ok()?))
+            })
+        });
+        cases.chain(of_files).filter_map(|(name, program)| {
+            let mut it = Mutant {
+                program: as_loaded(&program).into_owned(),
+                loader: Loader::Root,
+                own_maps: true,
+                edits: Vec::new(),
+            };
+            it.tame();
+            Some((name, it.has_bearable_maps().ok()?))
+        })
+    }
+
     /// A program of the object that is small enough and that this kernel judges.
     fn choose(&self, rng: &mut Rng, object: &Object) -> Option<Program> {
         let fits = |program: &&Program| program.insns.len() <= PROGRAM_MAX;

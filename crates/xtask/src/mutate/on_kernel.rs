@@ -2,7 +2,7 @@
 //!
 //! Verdicts, counts and last messages are compared; logs are not, and nothing is minimised.
 
-use super::batch::{BATCH, Sources};
+use super::batch::{BATCH, Mutant, Sources};
 use super::compare::{Difference, Kind};
 use super::difference::last_message;
 use super::groups::Groups;
@@ -13,6 +13,7 @@ use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
 use skep_testkit::engine::{self, Ours, Verdict};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub(crate) struct OnKernel<'a> {
     kernel: &'a Kernel,
     seed: u64,
     groups: Groups,
-    seen: BTreeSet<String>,
+    seen: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> OnKernel<'a> {
@@ -45,7 +46,7 @@ impl<'a> OnKernel<'a> {
         (seed, generated): (u64, u64),
     ) -> OnKernel<'a> {
         let sources = Sources::of(host, files, generated);
-        OnKernel { sources, kernel, seed, groups: Groups::default(), seen: BTreeSet::new() }
+        OnKernel { sources, kernel, seed, groups: Groups::default(), seen: RefCell::default() }
     }
 
     /// Number of programs.
@@ -75,26 +76,42 @@ impl<'a> OnKernel<'a> {
             if !mutant.is_of_root() {
                 continue;
             }
-            let facts = (&self.sources.host, self.kernel);
-            let within = (4, Some(WALK_MAX + 1));
-            let ours = engine::verify_for_within(facts, &mutant.program, within);
-            let class = match compare(&ours, &mutant.program, ask) {
-                Ok(true) => "equal, accepted".to_owned(),
-                Ok(false) => "equal, refused".to_owned(),
-                Err(Left::Out(why)) => format!("left out: {why}"),
-                Err(Left::Different(difference)) => {
-                    let id = format!("{}/{number}/{i}", self.seed);
-                    let (kind, key) = (difference.kind, difference.key.clone());
-                    let new = self.seen.insert(format!("{kind:?} {key}"));
-                    let base = format!("{} ({id})", batch.name);
-                    let case = new.then(|| mutant.case(&base, *difference));
-                    found.push(Found { id, kind, key, case });
-                    format!("different: {kind:?}")
-                }
-            };
-            *counts.entry(class).or_default() += 1;
+            let id = format!("{}/{number}/{i}", self.seed);
+            let judged = self.judge(mutant, (&batch.name, id), ask);
+            *counts.entry(judged.0).or_default() += 1;
+            found.extend(judged.1);
         }
         self.groups.add(counts, found);
+    }
+
+    /// Judges the unchanged programs.
+    pub(crate) fn unchanged(&mut self, ask: &mut dyn FnMut(&Program) -> Judgement) {
+        for (name, program) in self.sources.unchanged() {
+            let (class, found) = self.judge(program, (&name, name.clone()), ask);
+            self.groups.add(BTreeMap::from([(class, 1)]), found.into_iter().collect());
+        }
+    }
+
+    /// How a program was judged; and the finding, if skep differs.
+    fn judge(
+        &self,
+        mutant: Mutant,
+        (base, id): (&str, String),
+        ask: &mut dyn FnMut(&Program) -> Judgement,
+    ) -> (String, Option<Found>) {
+        let facts = (&self.sources.host, self.kernel);
+        let within = (4, Some(WALK_MAX + 1));
+        let ours = engine::verify_for_within(facts, &mutant.program, within);
+        let difference = match compare(&ours, &mutant.program, ask) {
+            Ok(true) => return ("equal, accepted".to_owned(), None),
+            Ok(false) => return ("equal, refused".to_owned(), None),
+            Err(Left::Out(why)) => return (format!("left out: {why}"), None),
+            Err(Left::Different(difference)) => difference,
+        };
+        let (kind, key) = (difference.kind, difference.key.clone());
+        let new = self.seen.borrow_mut().insert(format!("{kind:?} {key}"));
+        let case = new.then(|| mutant.case(&format!("{base} ({id})"), *difference));
+        (format!("different: {kind:?}"), Some(Found { id, kind, key, case }))
     }
 
     /// Judges the finding in a file again; writes both logs to files beside it.
@@ -196,7 +213,7 @@ fn said(log: &str) -> String {
     message[..end.unwrap_or(message.len())].to_owned()
 }
 
-impl super::batch::Mutant {
+impl Mutant {
     fn case(self, base: &str, difference: Difference) -> Case {
         Case::new((base, &self.edits), (&self.program, self.loader), difference)
     }

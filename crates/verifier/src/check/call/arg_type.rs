@@ -115,6 +115,9 @@ pub(crate) fn check_reg_type(
         types = MEM_OR_CTX;
     }
     let mut ignored = arg.flags & (F::MEM_RDONLY | F::PTR_MAYBE_NULL);
+    if !env.facts.rules().null_or_memory_passed {
+        ignored -= F::PTR_MAYBE_NULL;
+    }
     if arg.base == ArgBase::Mem {
         ignored |= F::DYNPTR_TYPE_MASK;
     }

@@ -42,7 +42,11 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     if ty.base == ArgBase::MapValue {
         map_args::resolve_value_type(env.facts, meta, &mut ty)?;
     }
-    if !(reg.is_null() && ty.maybe_null()) {
+    if reg.is_null() && ty.maybe_null() {
+        if env.facts.rules().null_to_helpers_is_precise || env.goes_by(HoleKind::NullArgument) {
+            env.mark_chain_precision(regno)?;
+        }
+    } else {
         check_reg_type(env, regno, ty, Some(meta))?;
         check_func_arg_reg_off(env, regno, ty.base, ty.flags.contains(TypeFlag::OBJ_RELEASE))?;
     }
@@ -172,7 +176,8 @@ fn note_map(meta: &mut CallMeta, reg: &Reg) -> Check {
 }
 
 fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
-    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT);
+    let reads = meta.func == HelperId::DPath && env.facts.rules().path_buffers_read;
+    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads;
     if !ty.flags.contains(TypeFlag::MEM_FIXED_SIZE) {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_program::{AttachTarget, MapDef};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId, HookKey, ProtoFlags};
-use skep_uapi::{MapFlags, MapType, TypeFlag, map_func_compatible};
+use skep_uapi::{Behaviours, MapFlags, MapType, TypeFlag, map_func_compatible};
 
 /// Definition of the map argument.
 fn map_def<'a>(facts: &Facts<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
@@ -47,7 +47,7 @@ pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, AccessType::Read, None)?;
-    if env.facts.rules().array_lookups_not_null && can_elide_value_nullness(def) {
+    if can_elide_value_nullness(env.facts.rules(), def) {
         meta.const_map_key = constant_map_key(env, regno, def.key_size)?;
     }
     Ok(())
@@ -55,9 +55,10 @@ pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
 
 /// Lookups in these maps with a constant key that exists cannot fail. Not for inner maps: they may
 /// have fewer elements than their template.
-pub(crate) fn can_elide_value_nullness(def: &MapDef) -> bool {
-    matches!(def.map_type, MapType::Array | MapType::PercpuArray)
-        && !def.map_flags.contains(MapFlags::INNER_MAP)
+pub(crate) fn can_elide_value_nullness(rules: &Behaviours, def: &MapDef) -> bool {
+    rules.array_lookups_not_null
+        && matches!(def.map_type, MapType::Array | MapType::PercpuArray)
+        && !(rules.flexible_lookups_may_fail && def.map_flags.contains(MapFlags::INNER_MAP))
 }
 
 /// The key, if it is a known constant on the stack; it is then marked as precise.

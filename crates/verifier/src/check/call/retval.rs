@@ -62,7 +62,7 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     };
     let mut flags = meta.proto.ret.flags;
     let exists = meta.func == HelperId::MapLookupElem
-        && can_elide_value_nullness(view.def)
+        && can_elide_value_nullness(env.facts.rules(), view.def)
         && meta.const_map_key.is_some_and(|key| key < u64::from(view.def.max_entries));
     if exists {
         flags -= TypeFlag::PTR_MAYBE_NULL;

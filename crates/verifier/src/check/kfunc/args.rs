@@ -85,6 +85,10 @@ impl Env<'_> {
         }
         let kind = self.kfunc_ptr_arg_kind(meta, params, nth)?;
         if kind == KfArg::Null {
+            let rules = self.facts.rules();
+            if rules.null_to_kfuncs_is_precise || self.goes_by(HoleKind::NullArgument) {
+                self.mark_chain_precision(regno)?;
+            }
             return Ok(1);
         }
         match kind {
@@ -244,8 +248,9 @@ impl Env<'_> {
             reject!(EINVAL, KfuncFault::NoOwnership { nth });
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
-        if meta.arg_owning_ref && reg.ref_obj_id == 0 && self.goes_by(HoleKind::RefcountedObject) {
-            meta.arg_owning_ref = false;
+        if meta.arg_owning_ref && reg.ref_obj_id == 0 {
+            let may_fail = self.facts.rules().acquiring_may_fail;
+            meta.arg_owning_ref = !(may_fail || self.goes_by(HoleKind::RefcountedObject));
         }
         let fields = self.facts.fields_of(&reg);
         if fields.is_empty() {
@@ -316,7 +321,8 @@ impl Env<'_> {
                 reject!(EINVAL, KfuncFault::NotConstant { regno: Regno(size_regno) });
             };
             meta.arg_constant = Some(value);
-            if optional && self.goes_by(HoleKind::SliceSize) {
+            let rules = self.facts.rules();
+            if optional && (rules.slice_sizes_precise || self.goes_by(HoleKind::SliceSize)) {
                 self.mark_chain_precision(size_regno)?;
             }
         }

@@ -219,13 +219,30 @@ impl Env<'_> {
     fn destroy_dynptr(&mut self, frameno: u32, spi: usize) -> Check {
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
+        let Reg { id, ref_obj_id, .. } = self.spilled(frameno, spi);
         if kind.is_refcounted() {
-            reject!(EINVAL, KfuncFault::DynptrReferenced);
+            let may_go = self.facts.rules().clones_overwritten && self.has_clones(ref_obj_id);
+            if !may_go {
+                reject!(EINVAL, KfuncFault::DynptrReferenced);
+            }
         }
-        let id = self.spilled(frameno, spi).id;
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
         self.end_slices(id);
         Ok(())
+    }
+
+    /// Whether several dynptrs hold this reference.
+    fn has_clones(&self, ref_obj_id: u32) -> bool {
+        let holders = (0..self.walk.cur.frames.len() as u32).flat_map(|frameno| {
+            let slots = self.walk.cur.frames[frameno as usize].slots().len();
+            (1..slots).filter(move |&spi| {
+                let holder = self.spilled(frameno, spi);
+                self.walk.slot(frameno, spi).types[0] == SlotType::Dynptr
+                    && holder.ref_obj_id == ref_obj_id
+                    && kind_of(&holder).1
+            })
+        });
+        holders.take(2).count() == 2
     }
 
     /// Invalidates the slices of the dynptr with that id.

@@ -79,7 +79,8 @@ impl Env<'_> {
         let (name, what) = (self.facts.map_name(map).to_string(), kind.name());
         let has_btf = self.facts.prog.btf.is_some() && view.def.btf_value_type_id != 0;
         let field = view.fields.iter().find(|f| f.kind == kind).map(|f| f.offset);
-        if !reg.val.is_const() {
+        let anywhere = kind == FieldKind::Workqueue && !self.facts.rules().workqueues_in_place;
+        if !reg.val.is_const() && !anywhere {
             reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: what });
         }
         if !has_btf {
