@@ -5,6 +5,7 @@
 
 use super::btf_trust::in_rcu_cs;
 use super::region::check_ptr_off_reg;
+use crate::HoleKind;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::{Env, Facts};
 use crate::log::verbose;
@@ -68,7 +69,10 @@ pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField
         (BPF_STX, Some(value)) => {
             let reg = env.reg(value);
             if reg.is_null() {
-                return Ok(());
+                return match env.goes_by(HoleKind::NullArgument) {
+                    true => env.mark_chain_precision(value),
+                    false => Ok(()),
+                };
             }
             let done = map_kptr_match_type(env, field, &reg, value);
             done.map_err(|stop| stop.with_errno(errno::EACCES))
