@@ -763,6 +763,12 @@ behaviours! {
     workqueues_in_place "--...+++++++" Refused,
         "witnesses/members.bpf.o" "workqueue_somewhere"
         "A work queue must be at a constant offset."
+    spilled_zeros_read "--.........+" Accepted,
+        "witnesses/newer.bpf.o" "zero_somewhere"
+        "A load at a variable offset over spilled zeros gives zero (else: only over zeros stored as data)."
+    exceptions_leave_loops "--..++++++++" Refused,
+        "witnesses/newer.bpf.o" "throws_in_loop"
+        "An exception may not end a loop in which no state was saved."
     null_is_no_argument "--........++" Refused,
         "witnesses/newer.bpf.o" "null_for_nonnull"
         "NULL itself is not passed to functions that want no NULL."

@@ -755,3 +755,40 @@ SEC("tc") int acquires_what_is_gone(struct __sk_buff *skb)
 	bpf_rcu_read_unlock();
 	return 0;
 }
+
+// One of sixteen bytes, all of which are zero.
+SEC("socket") __attribute__((naked)) int zero_somewhere(void)
+{
+	asm volatile("r2 = 0;"
+		     "*(u64 *)(r10 - 8) = r2;"
+		     "*(u64 *)(r10 - 16) = r2;"
+		     "call 7;"
+		     "r0 &= 15;"
+		     "r1 = r10;"
+		     "r1 += -16;"
+		     "r1 += r0;"
+		     "r0 = *(u8 *)(r1 + 0);"
+		     "if r0 == 0 goto 1f;"
+		     "r0 = *(u64 *)(r0 + 0);"
+		     "1: r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+// The first turn of the loop throws, before a state is saved in it.
+static __attribute__((noinline)) int throws_at_four(int turn)
+{
+	asm volatile("" : "+r"(turn));
+	if (turn == 4)
+		bpf_throw(0);
+	return 0;
+}
+SEC("tc") __attribute__((naked)) int throws_in_loop(void)
+{
+	asm volatile("r6 = 4;"
+		     "1: r1 = r6;"
+		     "call %[callee];"
+		     "r6 += -1;"
+		     "if r6 != 0 goto 1b;"
+		     "r0 = 0;"
+		     "exit" :: [callee] "i"(throws_at_four) : "memory");
+}

@@ -85,6 +85,9 @@ impl Env<'_> {
     /// A throw ends a path anywhere, while the kernel expects paths to end at checkpoints or
     /// outside of components; it gives up if the component has no checkpoint yet.
     pub(crate) fn throw_exits_scc(&self) -> Check {
+        if !self.facts.rules().exceptions_leave_loops {
+            return Ok(());
+        }
         let frames = &self.walk.cur.frames;
         let callsite = |frame: usize| frames[frame].meta.callsite;
         let chain = self.learned.outermost_scc(frames.len(), self.walk.insn_idx, callsite);
