@@ -141,12 +141,7 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
 
 /// The result of a load of data: zero if all bytes are. On some kernels, those of a spilled zero
 /// count, which is then precise.
-fn mark_reg_stack_read(
-    env: &mut Env<'_>,
-    frameno: u32,
-    (from, to): (i32, i32),
-    dst: u8,
-) -> Check {
+fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
     let counts_spilled = env.facts.rules().spilled_zeros_read;
     let mut zeros = 0;
     env.walk.bt.reset();
