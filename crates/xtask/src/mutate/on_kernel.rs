@@ -77,7 +77,7 @@ impl<'a> OnKernel<'a> {
                 continue;
             }
             let id = format!("{}/{number}/{i}", self.seed);
-            let judged = self.judge(mutant, (&batch.name, id), ask);
+            let judged = self.judge(mutant, &batch.name, id, ask);
             *counts.entry(judged.0).or_default() += 1;
             found.extend(judged.1);
         }
@@ -87,7 +87,7 @@ impl<'a> OnKernel<'a> {
     /// Judges the unchanged programs.
     pub(crate) fn unchanged(&mut self, ask: &mut dyn FnMut(&Program) -> Judgement) {
         for (name, program) in self.sources.unchanged() {
-            let (class, found) = self.judge(program, (&name, name.clone()), ask);
+            let (class, found) = self.judge(program, &name, name.clone(), ask);
             self.groups.add(BTreeMap::from([(class, 1)]), found.into_iter().collect());
         }
     }
@@ -96,7 +96,8 @@ impl<'a> OnKernel<'a> {
     fn judge(
         &self,
         mutant: Mutant,
-        (base, id): (&str, String),
+        base: &str,
+        id: String,
         ask: &mut dyn FnMut(&Program) -> Judgement,
     ) -> (String, Option<Found>) {
         let facts = (&self.sources.host, self.kernel);
