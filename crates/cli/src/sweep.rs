@@ -2,7 +2,7 @@
 
 use crate::globals::Preset;
 use crate::streams::Streams;
-use skep_report::{Row, Stat, Value, Verdict, printable};
+use skep_report::{Row, RowVerdict, Stat, Value, printable};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -117,7 +117,7 @@ impl Worst {
             return;
         }
         let of = self.programs.entry((row.file.clone(), row.prog.clone())).or_default();
-        if row.verdict != Verdict::Success {
+        if row.verdict != RowVerdict::Success {
             of.refuse(row, label);
             return;
         }
@@ -140,7 +140,7 @@ impl Worst {
                 Value::Number(insns) => Some(insns),
                 Value::Text(_) => None,
             };
-            row.is_worst = row.verdict == Verdict::Success && insns == most;
+            row.is_worst = row.verdict == RowVerdict::Success && insns == most;
         }
     }
 
@@ -286,7 +286,7 @@ mod tests {
         let cost = |all: &[(i64, bool)]| {
             let mut worst = Worst::of(all.len());
             for (n, (insns, is_accepted)) in all.iter().enumerate() {
-                let verdict = if *is_accepted { Verdict::Success } else { Verdict::Failure };
+                let verdict = if *is_accepted { RowVerdict::Success } else { RowVerdict::Failure };
                 let row = Row::new("f", "p", verdict).with(Stat::TotalInsns, *insns);
                 worst.add(&row, &format!("a={n}"));
             }
@@ -303,7 +303,7 @@ mod tests {
     fn refusals_are_told_by_code_and_line() {
         let mut worst = Worst::of(3);
         for (n, line) in [7, 9, 7].into_iter().enumerate() {
-            let mut row = Row::new("f", "p", Verdict::Failure);
+            let mut row = Row::new("f", "p", RowVerdict::Failure);
             (row.code, row.at) = (Some("back-edge".into()), Some(("a.c".into(), line)));
             row.reason = Some("back-edge\nmore".into());
             worst.add(&row, &format!("a={n}"));
