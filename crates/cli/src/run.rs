@@ -28,6 +28,7 @@ mod tally;
 mod top;
 mod work;
 
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::run::{Poke, RunFlags};
 use crate::html_file::HtmlFile;
@@ -180,7 +181,7 @@ fn execute(
     flags: &RunFlags,
     (loaded, inputs, out): (&Loaded, &input::Inputs, Option<&CaptureOut>),
     streams: &mut Streams<'_>,
-) -> io::Result<Result<(work::Done, Exit), String>> {
+) -> io::Result<Result<(work::Done, Exit), Error>> {
     let stats = match stats::Stats::new(flags, loaded) {
         Ok(stats) => stats,
         Err(message) => return Ok(Err(message)),

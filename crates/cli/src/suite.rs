@@ -121,7 +121,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {
     for path in paths {
         match TestFile::read(path) {
             Ok(file) => files.push(file),
-            Err(message) => wrong.push(message),
+            Err(e) => wrong.push(e.into()),
         }
     }
     if wrong.is_empty() { Ok(files) } else { Err(wrong) }

@@ -4,6 +4,7 @@
 use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
 use super::wanted::Wanted;
+use crate::Error;
 use crate::choice::read_sweep;
 use crate::diagnostic::source_spot;
 use crate::exit::Exit;
@@ -89,9 +90,9 @@ pub(crate) fn collect(
     flags: &StatFlags,
     wanted: &Wanted,
     streams: &mut Streams<'_>,
-) -> io::Result<Result<Collected, String>> {
+) -> io::Result<Result<Collected, Error>> {
     if flags.input.files.is_empty() {
-        return Ok(Err("no file given".to_owned()));
+        return Ok(Err("no file given".into()));
     }
     let (batch, plans) = Batch::beside(&flags.input, || plans(flags, wanted));
     let (plans, combinations) = match plans {
@@ -222,7 +223,7 @@ fn collect_turn(
     Ok(exit)
 }
 
-fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combination>), String> {
+fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combination>), Error> {
     let combinations_max = flags.combinations.unwrap_or(COMBINATIONS_MAX);
     let sweep = read_sweep(&flags.set_global_vars, combinations_max)?;
     let mut prog_flags = ProgFlags::empty();

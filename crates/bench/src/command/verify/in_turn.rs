@@ -9,6 +9,7 @@ use crate::command::progress::{Outcome, Progress};
 use crate::verification::{Counter, Counts, counters, counts, verify};
 use crate::{Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_report::Grid;
@@ -144,7 +145,7 @@ fn measure(
     run: &Run<'_>,
     subject: &Subject,
     progress: impl FnMut(f64),
-) -> Result<Result<Measured, String>, String> {
+) -> Result<Result<Measured, String>, Error> {
     let samples = match run.flags.cold {
         true => cold(run, subject, progress),
         false => warm(run, subject, progress),
@@ -168,7 +169,7 @@ fn warm(
     run: &Run<'_>,
     subject: &Subject,
     progress: impl FnMut(f64),
-) -> Result<Vec<Vec<Sample>>, String> {
+) -> Result<Vec<Vec<Sample>>, Error> {
     let configs: Vec<_> = run.sides.iter().map(|side| run.config(side)).collect();
     let started = Instant::now();
     counts(&verify(&subject.program, &configs[0]))?;
@@ -193,7 +194,7 @@ fn cold(
     run: &Run<'_>,
     subject: &Subject,
     progress: impl FnMut(f64),
-) -> Result<Vec<Vec<Sample>>, String> {
+) -> Result<Vec<Vec<Sample>>, Error> {
     let once = |side: usize| {
         let mut command = worker::command(run, subject, &run.sides[side])?;
         let report = worker::report(command.arg("--repeat=1"))?;
