@@ -81,7 +81,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             },
             Err(e) => {
                 let (file, prog) = (flags.file.display(), &entry.name);
-                streams.error(&format!("{file}: program '{prog}': {}", not_loaded(e)))?;
+                streams.error(format!("{file}: program '{prog}': {}", not_loaded(e)))?;
                 exit.raise(exit_of_load(e));
             }
         }
@@ -91,7 +91,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             Some(prog) => format!("no program '{prog}'"),
             None => "no programs".to_owned(),
         };
-        streams.error(&format!("{}: {what}", flags.file.display()))?;
+        streams.error(format!("{}: {what}", flags.file.display()))?;
         exit = Exit::Input;
     } else if as_json {
         print(flags, dumped, streams)?;

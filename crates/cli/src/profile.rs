@@ -65,7 +65,7 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
             Some(prog) => format!("no program '{prog}'"),
             None => "no BPF program inside".to_owned(),
         };
-        streams.error(&format!("{file}: {what}"))?;
+        streams.error(format!("{file}: {what}"))?;
         return Ok(Exit::Input);
     }
     profiles.sort_by_key(|profile| std::cmp::Reverse(profile.total.insns));

@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
     };
     if object.btf.is_none() {
         streams
-            .error(&format!("{}: no BTF, which describes the variables", flags.file.display()))?;
+            .error(format!("{}: no BTF, which describes the variables", flags.file.display()))?;
         return Ok(Exit::Input);
     }
     let mut variables = object.variables();

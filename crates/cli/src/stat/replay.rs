@@ -117,7 +117,7 @@ pub(crate) fn print_joined(
 /// One line each on standard error; any of them is a failure.
 pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> io::Result<Exit> {
     for Breach { file, prog, why } in breaches {
-        streams.error(&format!("{file}/{prog}: {why}"))?;
+        streams.error(format!("{file}/{prog}: {why}"))?;
     }
     Ok(if breaches.is_empty() { Exit::Success } else { Exit::Refused })
 }

@@ -57,7 +57,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         match run.sides.iter().map(count).collect::<Result<Vec<_>, Error>>() {
             Ok(sides) => answer.programs.push(Measured { program: subject.name, sides }),
             Err(message) => {
-                streams.error(&format!("{}: {message}", subject.name))?;
+                streams.error(format!("{}: {message}", subject.name))?;
                 exit.raise(Exit::Input);
             }
         }

@@ -77,12 +77,12 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         let tick = progress.program(answer.programs.len(), &subject.name);
         match measure(run, &subject, tick) {
             Err(message) => {
-                streams.error(&format!("{}: {message}", subject.name))?;
+                streams.error(format!("{}: {message}", subject.name))?;
                 exit.raise(Exit::Input);
             }
             Ok(Err(difference)) => {
                 let name = &subject.name;
-                streams.error(&format!("{name}: A and B DO NOT COUNT THE SAME: {difference}"))?;
+                streams.error(format!("{name}: A and B DO NOT COUNT THE SAME: {difference}"))?;
                 exit.raise(Exit::Refused);
             }
             Ok(Ok(measured)) => {

@@ -66,7 +66,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         match measure(run, &subject, instances, tick) {
             Ok(measured) => answer.programs.push(measured),
             Err(message) => {
-                streams.error(&format!("{}: {message}", subject.name))?;
+                streams.error(format!("{}: {message}", subject.name))?;
                 exit.raise(Exit::Input);
             }
         }

@@ -59,7 +59,7 @@ impl<'a> Subjects<'a> {
             subjects.candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.insns));
         } else {
             for trouble in &troubles {
-                streams.error(&trouble.to_string())?;
+                streams.error(trouble)?;
                 subjects.exit.raise(Exit::Input);
             }
         }

@@ -76,7 +76,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     for program in answer.programs.iter().filter(|program| program.skep != program.kernel) {
         let difference = program.skep.difference(&program.kernel);
         let name = &program.program;
-        streams.error(&format!("{name}: COUNTS DIFFER (skep/kernel): {difference}"))?;
+        streams.error(format!("{name}: COUNTS DIFFER (skep/kernel): {difference}"))?;
         exit.raise(Exit::Refused);
     }
     if answer.programs.is_empty() && exit == Exit::Success {
