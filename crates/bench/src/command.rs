@@ -34,7 +34,7 @@ pub fn run(
                 BenchCommand::Run(flags) => running::run(flags, streams)?,
                 BenchCommand::Poke(flags) => poking::run(flags, streams)?,
             };
-            outcome.or_else(|message| streams.error(&message).map(|()| Exit::Input))
+            outcome.or_else(|e| streams.error(&e).map(|()| Exit::Input))
         }
     }
 }

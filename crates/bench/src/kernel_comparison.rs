@@ -66,7 +66,7 @@ fn ours(program: &Program, config: &Config) -> Result<(Counts, f64), NotJudged> 
     let started = Instant::now();
     let outcome = verify(program, config);
     let us = started.elapsed().as_secs_f64() * 1e6;
-    Ok((counts(&outcome).map_err(NotJudged)?, us))
+    Ok((counts(&outcome).map_err(|e| NotJudged(e.to_string()))?, us))
 }
 
 fn theirs(prepared: &Prepared<'_>) -> Result<(Counts, f64), NotJudged> {

@@ -6,6 +6,7 @@ use crate::cost::{Cost, METRICS, Metric};
 use crate::verification::{Counter, Counts, counters, counts, verify};
 use crate::{Meter, interleave::Rounds};
 use serde::{Deserialize, Serialize};
+use skep_cli::Error;
 use skep_program::Program;
 use skep_verifier::Config;
 use std::time::Instant;
@@ -29,7 +30,7 @@ impl Report {
     /// # Errors
     ///
     /// The program has no verdict.
-    pub fn of(program: &Program, config: &Config, rounds: Rounds) -> Result<Report, String> {
+    pub fn of(program: &Program, config: &Config, rounds: Rounds) -> Result<Report, Error> {
         let mut iterations = 0;
         let started = Instant::now();
         let (last, cost) = Meter::new().measure(|| {

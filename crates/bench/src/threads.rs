@@ -1,6 +1,7 @@
 //! Threads and pauses on hosts that may deny both: an error or a shorter wait, never a panic or a
 //! thread that nobody ends.
 
+use skep_cli::Error;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -19,9 +20,9 @@ pub(crate) fn pause(time: Duration) {
 pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     run: impl FnOnce() -> T + Send + 'scope,
-) -> Result<ScopedJoinHandle<'scope, T>, String> {
+) -> Result<ScopedJoinHandle<'scope, T>, Error> {
     let started = Builder::new().spawn_scoped(scope, run);
-    started.map_err(|e| format!("while starting a thread: {}", skep::io_text(&e)))
+    started.map_err(|e| Error::io("while starting a thread", e))
 }
 
 /// Waits for the thread's result.
@@ -29,8 +30,8 @@ pub(crate) fn start<'scope, T: Send + 'scope>(
 /// # Errors
 ///
 /// It panicked.
-pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, String> {
-    thread.join().map_err(|_| "a thread panicked".to_owned())
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, Error> {
+    thread.join().map_err(|_| "a thread panicked".into())
 }
 
 /// Works while this many threads `run` until `done`, which is set however the work ends. Returns
@@ -42,8 +43,8 @@ pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, String> {
 pub(crate) fn beside<T, R: Send>(
     (count, done): (u32, &AtomicBool),
     run: impl Fn() -> R + Sync,
-    work: impl FnOnce() -> Result<T, String>,
-) -> Result<(T, Vec<R>), String> {
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<(T, Vec<R>), Error> {
     thread::scope(|scope| {
         let end = SetOnDrop(done);
         let runners = (0..count).map(|_| start(scope, &run)).collect::<Result<Vec<_>, _>>()?;
@@ -89,10 +90,10 @@ mod tests {
         let done = AtomicBool::new(false);
         assert_eq!(beside((3, &done), || run(&done), || Ok("x")), Ok(("x", vec![1; 3])));
         let done = AtomicBool::new(false);
-        let failed = beside((2, &done), || run(&done), || Err::<(), _>("no".to_owned()));
-        assert_eq!(failed, Err("no".to_owned()));
+        let failed = beside((2, &done), || run(&done), || Err::<(), _>("no".into()));
+        assert_eq!(failed, Err("no".into()));
         let done = AtomicBool::new(false);
-        let panics = || beside((2, &done), || run(&done), || -> Result<(), String> { panic!() });
+        let panics = || beside((2, &done), || run(&done), || -> Result<(), Error> { panic!() });
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
     }
 }

@@ -2,6 +2,7 @@
 //! relocating.
 
 use serde::{Deserialize, Serialize};
+use skep_cli::Error;
 use skep_program::Program;
 use skep_verifier::{Config, FastPaths, Outcome, Verdict};
 
@@ -29,11 +30,11 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
 /// # Errors
 ///
 /// There is no verdict: the program needs an unsupported feature, or there is a bug.
-pub fn counts(outcome: &Outcome) -> Result<Counts, String> {
+pub fn counts(outcome: &Outcome) -> Result<Counts, Error> {
     match &outcome.verdict {
-        Verdict::Unsupported(what) => return Err(format!("not supported yet: {what}")),
-        Verdict::OutOfMemory => return Err("over its memory limit".to_owned()),
-        Verdict::Bug(what) => return Err(format!("internal error: {what}")),
+        Verdict::Unsupported(what) => return Err(format!("not supported yet: {what}").into()),
+        Verdict::OutOfMemory => return Err("over its memory limit".into()),
+        Verdict::Bug(what) => return Err(format!("internal error: {what}").into()),
         Verdict::Accepted(_) | Verdict::Rejected(_) => {}
     }
     Ok(Counts {

@@ -13,7 +13,7 @@
 
 use crate::bytes::{u16_at, u32_at};
 use crate::index::NameIndex;
-use crate::module::{Shift, shift};
+use crate::shift::{Shift, shift};
 use crate::{Endian, Error, Kind, SpecialField, Type, TypeId};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
@@ -41,7 +41,7 @@ pub struct Btf {
     raw_text: Option<Box<[u8]>>,
     index: OnceLock<NameIndex>,
     /// What [`Btf::struct_metas`] found.
-    metas: OnceLock<FxHashMap<TypeId, Vec<SpecialField>>>,
+    pub(crate) metas: OnceLock<FxHashMap<TypeId, Vec<SpecialField>>>,
     /// Decl tags, in id order, by the type to which they apply.
     tags: OnceLock<FxHashMap<TypeId, Vec<TypeId>>>,
 }
@@ -156,18 +156,13 @@ impl Btf {
     /// Ids whose essential name (without `___flavor`) may be that of `name`: a superset, base
     /// first.
     pub(crate) fn ids_named<'a>(&'a self, name: &str) -> Box<dyn Iterator<Item = TypeId> + 'a> {
-        let own = self.index.get_or_init(|| NameIndex::build(self)).candidates(name, self.first_id);
+        let name_of = |n: usize| self.ty(TypeId(self.first_id + n as u32)).name();
+        let index = || NameIndex::build(self.len(), name_of);
+        let own = self.index.get_or_init(index).candidates(name, self.first_id);
         match &self.base {
             Some(base) => Box::new(base.ids_named(name).chain(own)),
             None => Box::new(own),
         }
-    }
-
-    /// The structs that programs may allocate and that have special fields, by id; none after an
-    /// error. Computed once: all programs of an object share its BTF.
-    pub fn struct_metas(&self) -> &FxHashMap<TypeId, Vec<SpecialField>> {
-        let find = || crate::struct_metas(self).unwrap_or_default().into_iter().collect();
-        self.metas.get_or_init(find)
     }
 
     /// Texts of the decl tags on a type (`component` none) or on its member or parameter.

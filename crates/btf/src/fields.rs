@@ -8,6 +8,7 @@
 //! 1. At most [`FIELDS_MAX`] fields are returned, sorted by offset, without overlap.
 //! 2. A call visits at most `VISITS_MAX` members, whatever the types say.
 
+use crate::field_kind::{FieldKind, FieldKind::*, ROWS, Row, SpecialField};
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
 use rustc_hash::FxHashMap;
@@ -16,107 +17,13 @@ use rustc_hash::FxHashMap;
 const FIELDS_MAX: usize = 11;
 const VISITS_MAX: u32 = 1 << 18;
 
-/// The kind of a special field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
-#[repr(u8)]
-pub enum FieldKind {
-    SpinLock,
-    ResSpinLock,
-    Timer,
-    Workqueue,
-    TaskWork,
-    /// `__kptr_untrusted`: a pointer that is only read.
-    KptrUnref,
-    /// `__kptr`: a pointer with a reference.
-    KptrRef,
-    KptrPercpu,
-    Uptr,
-    ListHead,
-    ListNode,
-    RbRoot,
-    RbNode,
-    Refcount,
-}
-
-use FieldKind::*;
-
-/// Which arrays and duplicates are rejected was determined by loading such values into Linux 6.18.
-///
-/// One row per kind: the struct or type tag that identifies it, its size and alignment in bytes,
-/// whether only one is allowed, and whether map values and allocated objects may contain it.
-struct Row {
-    kind: FieldKind,
-    name: &'static str,
-    size: u32,
-    align: u32,
-    unique: bool,
-    in_map_value: bool,
-    in_object: bool,
-}
-
-#[rustfmt::skip]
-const ROWS: [Row; 14] = [
-    row(SpinLock,    "bpf_spin_lock",     (4, 4),  (true,  true,  true)),
-    row(ResSpinLock, "bpf_res_spin_lock", (4, 4),  (true,  true,  true)),
-    row(Timer,       "bpf_timer",         (16, 8), (true,  true,  false)),
-    row(Workqueue,   "bpf_wq",            (16, 8), (true,  true,  false)),
-    row(TaskWork,    "bpf_task_work",     (8, 8),  (true,  true,  false)),
-    row(KptrUnref,   "kptr_untrusted",    (8, 8),  (false, true,  true)),
-    row(KptrRef,     "kptr",              (8, 8),  (false, true,  true)),
-    row(KptrPercpu,  "percpu_kptr",       (8, 8),  (false, true,  true)),
-    row(Uptr,        "uptr",              (8, 8),  (false, true,  false)),
-    row(ListHead,    "bpf_list_head",     (16, 8), (false, true,  true)),
-    row(ListNode,    "bpf_list_node",     (24, 8), (false, false, true)),
-    row(RbRoot,      "bpf_rb_root",       (16, 8), (false, true,  true)),
-    row(RbNode,      "bpf_rb_node",       (32, 8), (false, false, true)),
-    row(Refcount,    "bpf_refcount",      (4, 4),  (false, true,  true)),
-];
-
-const fn row(
-    kind: FieldKind,
-    name: &'static str,
-    (size, align): (u32, u32),
-    (unique, in_map_value, in_object): (bool, bool, bool),
-) -> Row {
-    Row { kind, name, size, align, unique, in_map_value, in_object }
-}
-
-impl FieldKind {
-    fn row(self) -> &'static Row {
-        &ROWS[self as usize]
+impl Btf {
+    /// The structs that programs may allocate and that have special fields, by id; none after an
+    /// error. Computed once: all programs of an object share its BTF.
+    pub fn struct_metas(&self) -> &FxHashMap<TypeId, Vec<SpecialField>> {
+        let find = || struct_metas(self).unwrap_or_default().into_iter().collect();
+        self.metas.get_or_init(find)
     }
-    /// The struct (`bpf_timer`) or type tag (`kptr`) that identifies a field of this kind.
-    pub fn name(self) -> &'static str {
-        self.row().name
-    }
-    /// Size of the field in bytes.
-    pub fn size(self) -> u32 {
-        self.row().size
-    }
-    /// Whether this is a tagged pointer rather than a struct.
-    pub fn is_pointer(self) -> bool {
-        matches!(self, KptrUnref | KptrRef | KptrPercpu | Uptr)
-    }
-    /// Whether arrays of this kind are allowed.
-    fn is_repeatable(self) -> bool {
-        self.is_pointer() || matches!(self, ListHead | RbRoot)
-    }
-}
-
-/// One special field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecialField {
-    /// What it is.
-    pub kind: FieldKind,
-    /// Bytes from the start of the value.
-    pub offset: u32,
-    /// Bytes.
-    pub size: u32,
-    /// For pointers the target struct; for list heads and rb roots the struct that they contain.
-    pub target: Option<TypeId>,
-    /// For list heads and rb roots: the offset of the node in the contained struct, in bytes.
-    pub node_offset: Option<u32>,
 }
 
 /// The special fields of a map value of type `id` (a struct or `DATASEC`), by offset.

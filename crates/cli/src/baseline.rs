@@ -1,5 +1,6 @@
 //! `skep baseline`: verdicts and insns in a committed file, and comparison of builds with it.
 
+use crate::Error;
 use crate::choice::read_gate;
 use crate::exit::Exit;
 use crate::flags::{BaselineCheckFlags, BaselineCommand, BaselineFlags, OutputFormat, StatFlags};
@@ -29,29 +30,26 @@ pub(crate) fn run(command: &BaselineCommand, streams: &mut Streams<'_>) -> io::R
     outcome.or_else(|message| streams.error(&message).map(|()| Exit::Input))
 }
 
-fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<Exit, String>> {
+fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<Exit, Error>> {
     let (Collected { rows, exit, .. }, _) = match verified(flags, streams)? {
         Ok(verified) => verified,
         Err(message) => return Ok(Err(message)),
     };
     // Otherwise programs that could not be read today would silently be missing from the baseline.
     if exit != Exit::Success {
-        return Ok(Err("the baseline was not written".to_owned()));
+        return Ok(Err("the baseline was not written".into()));
     }
     let mut text = Vec::new();
     skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: COLUMNS.to_vec() })?;
     let path = &flags.baseline;
     if let Err(e) = std::fs::write(path, text) {
-        return Ok(Err(skep::Error::io(path, "writing the baseline", e).to_string()));
+        return Ok(Err(Error::caused(skep::Error::io(path, "writing the baseline", e))));
     }
     writeln!(streams.out, "{}: {}", path.display(), programs(rows.len()))?;
     Ok(Ok(exit))
 }
 
-fn check(
-    flags: &BaselineCheckFlags,
-    streams: &mut Streams<'_>,
-) -> io::Result<Result<Exit, String>> {
+fn check(flags: &BaselineCheckFlags, streams: &mut Streams<'_>) -> io::Result<Result<Exit, Error>> {
     let prepared = || {
         let gate = read_gate(&flags.fail_if)?.unwrap_or_default();
         Ok((gate, read(flags.common.baseline.as_os_str())?.rows))
@@ -100,7 +98,7 @@ fn programs(count: usize) -> String {
 fn verified(
     flags: &BaselineFlags,
     streams: &mut Streams<'_>,
-) -> io::Result<Result<(Collected, Filters), String>> {
+) -> io::Result<Result<(Collected, Filters), Error>> {
     let stat = StatFlags {
         input: flags.input.clone(),
         filter: flags.filter.clone(),
@@ -111,7 +109,7 @@ fn verified(
     let names = &flags.input.kernel;
     let wanted = match (Wanted::new(&stat), kernels::is_one(names)) {
         (Ok(wanted), true) => wanted,
-        (_, false) => return Ok(Err(ONE_KERNEL.to_owned())),
+        (_, false) => return Ok(Err(ONE_KERNEL.into())),
         (Err(message), _) => return Ok(Err(message)),
     };
     let collected = collect(&stat, &wanted, streams)?;

@@ -1,5 +1,6 @@
 //! `skep check`: explains each rejection, with its source line and the known state there.
 
+use crate::Error;
 use crate::alike;
 use crate::choice::{read_filters, read_presets};
 use crate::diagnostic::diagnostic;
@@ -212,13 +213,13 @@ pub(crate) fn write_sarif(
     skep_report::write_sarif(out, diagnostics, log, env!("CARGO_PKG_VERSION"))
 }
 
-fn plan(flags: &CheckFlags) -> Result<Plan, String> {
+fn plan(flags: &CheckFlags) -> Result<Plan, Error> {
     let session = Plan::session_of(&flags.input)?;
     plan_with(flags, session, gate(flags)?)
 }
 
 /// Created after all shared input has been read.
-pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, String> {
+pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, Error> {
     MemoryGate::new(&flags.input, Kept::Logs).map(Arc::new)
 }
 
@@ -227,7 +228,7 @@ pub(crate) fn plan_with(
     flags: &CheckFlags,
     session: Session,
     gate: Arc<MemoryGate>,
-) -> Result<Plan, String> {
+) -> Result<Plan, Error> {
     let path_bytes = gate.log_bytes(PATH_BYTES);
     Ok(Plan {
         session,

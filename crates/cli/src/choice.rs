@@ -1,6 +1,7 @@
 //! Selection of programs, and values of global variables: `--filter`, `--set-global-vars`,
 //! `--fail-if`, with lists in files.
 
+use crate::Error;
 use crate::inputs::read_list;
 use crate::sweep::Sweep;
 use skep_report::{Filters, Gate};
@@ -9,16 +10,16 @@ use skep_report::{Filters, Gate};
 pub(crate) const NO_MATCH: &str = "--filter: no program matches";
 
 /// Reads the conditions of `--fail-if`.
-pub(crate) fn read_gate(conditions: &[String]) -> Result<Option<Gate>, String> {
+pub(crate) fn read_gate(conditions: &[String]) -> Result<Option<Gate>, Error> {
     let mut gate = Gate::default();
     for text in conditions {
-        gate.add(text).map_err(|e| format!("--fail-if: {e}"))?;
+        gate.add(text).map_err(|e| Error::at("--fail-if", e))?;
     }
     Ok(Some(gate).filter(|_| !conditions.is_empty()))
 }
 
 /// Reads the filters of the command line, `@` lists included.
-pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
+pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, Error> {
     let mut filters = Filters::default();
     for text in texts {
         match text.strip_prefix('@') {
@@ -26,25 +27,25 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
                 let list = crate::inputs::read_text(path.as_ref()).map_err(|e| {
                     skep::Error::io(path.as_ref(), "reading filters", e).to_string()
                 })?;
-                filters.add_list(&list).map_err(|e| format!("{path}: {e}"))?;
+                filters.add_list(&list).map_err(|e| Error::at(path, e))?;
             }
-            None => filters.add(text).map_err(|e| format!("--filter: {e}"))?,
+            None => filters.add(text).map_err(|e| Error::at("--filter", e))?,
         }
     }
     Ok(filters)
 }
 
 /// Reads the assignments of `-G`, `@` lists included.
-pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Preset>, String> {
-    let sweep = read_sweep(texts, 1).map_err(|e| match e.contains("combinations") {
-        true => "--set-global-vars: only `skep stat` accepts several values".to_owned(),
+pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Preset>, Error> {
+    let sweep = read_sweep(texts, 1).map_err(|e| match e.to_string().contains("combinations") {
+        true => "--set-global-vars: only `skep stat` accepts several values".into(),
         false => e,
     })?;
     Ok(sweep.combinations().into_iter().flat_map(|combination| combination.presets).collect())
 }
 
 /// Reads assignments of `-G` that may have several values each, `@` lists included.
-pub(crate) fn read_sweep(texts: &[String], max: usize) -> Result<Sweep, String> {
+pub(crate) fn read_sweep(texts: &[String], max: usize) -> Result<Sweep, Error> {
     let mut assignments = Vec::new();
     for text in texts {
         match text.strip_prefix('@') {
@@ -57,5 +58,5 @@ pub(crate) fn read_sweep(texts: &[String], max: usize) -> Result<Sweep, String> 
             None => assignments.push(text.clone()),
         }
     }
-    Sweep::parse(&assignments, max).map_err(|e| format!("--set-global-vars: {e}"))
+    Sweep::parse(&assignments, max).map_err(|e| Error::at("--set-global-vars", e))
 }

@@ -14,6 +14,7 @@ mod json_source;
 mod listing;
 mod xlated;
 
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::{DumpFlags, Stage};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
@@ -80,7 +81,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             },
             Err(e) => {
                 let (file, prog) = (flags.file.display(), &entry.name);
-                streams.error(&format!("{file}: program '{prog}': {}", not_loaded(e)))?;
+                streams.error(format!("{file}: program '{prog}': {}", not_loaded(e)))?;
                 exit.raise(exit_of_load(e));
             }
         }
@@ -90,7 +91,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             Some(prog) => format!("no program '{prog}'"),
             None => "no programs".to_owned(),
         };
-        streams.error(&format!("{}: {what}", flags.file.display()))?;
+        streams.error(format!("{}: {what}", flags.file.display()))?;
         exit = Exit::Input;
     } else if as_json {
         print(flags, dumped, streams)?;
@@ -116,12 +117,12 @@ fn told_kernel(flags: &DumpFlags, session: &Session, streams: &mut Streams<'_>) 
 }
 
 /// The object named by the flags, opened for the requested stage.
-fn open(flags: &DumpFlags) -> Result<(Session, Object), String> {
+fn open(flags: &DumpFlags) -> Result<(Session, Object), Error> {
     let session = match flags.stage {
         // The contents of the file, before anything depends on a host.
         Stage::Elf if !flags.against.kernel.is_empty() => {
             return Err(
-                "--kernel cannot be used with --stage elf, which precedes relocation".to_owned()
+                "--kernel cannot be used with --stage elf, which precedes relocation".into()
             );
         }
         Stage::Elf => Session::default(),
@@ -129,12 +130,12 @@ fn open(flags: &DumpFlags) -> Result<(Session, Object), String> {
             Plan::session_against(&flags.against)?
         }
     };
-    let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
+    let bytes = session.read(&flags.file).map_err(Error::caused)?;
     let object = match flags.stage {
         Stage::Elf => session.open_as_in_file(&flags.file, &bytes),
         _ => session.open(&flags.file, &bytes),
     };
-    Ok((session, object.map_err(|e| e.to_string())?))
+    Ok((session, object.map_err(Error::caused)?))
 }
 
 fn json_form(flags: &DumpFlags) -> Option<JsonForm> {

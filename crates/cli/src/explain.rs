@@ -51,7 +51,7 @@ pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result
             return Ok(Exit::Success);
         }
     }
-    streams.error(&format!("neither a rejection code nor a kernel message: '{asked}'"))?;
+    streams.error(format!("neither a rejection code nor a kernel message: '{asked}'"))?;
     match catalogue::near_codes(asked).as_slice() {
         [] => streams.note("skep explain --list lists all codes")?,
         near => streams.note(&format!("similar: {}", near.join(", ")))?,

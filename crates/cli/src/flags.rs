@@ -18,6 +18,7 @@ pub use loader::LoaderFlag;
 pub use output::{ColorFlag, HtmlFlag, TextFormat};
 pub use profile::{ProfileFlags, ProfileFormat, WeightFlag};
 
+use crate::Error;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -386,8 +387,8 @@ pub enum Stage {
 }
 
 /// `1048576`, `512M`, `2G`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || "expected a size such as 1048576, 512M or 2G".to_owned();
+fn parse_bytes(text: &str) -> Result<u64, Error> {
+    let wrong = || Error::from("expected a size such as 1048576, 512M or 2G");
     let shift = match text.chars().last() {
         Some('k' | 'K') => 10,
         Some('m' | 'M') => 20,

@@ -3,6 +3,7 @@
 //! A name may go into structs and arrays (`limits[2].high`); a value is a number (decimal, `0x`,
 //! `0`, negative), `true`, `false`, or an enumerator of the variable's type.
 
+use crate::Error;
 use skep::object::{Object, Value, Variable};
 
 /// One assignment.
@@ -19,14 +20,14 @@ impl Preset {
     /// # Errors
     ///
     /// One line that says what is missing.
-    pub(crate) fn parse(text: &str) -> Result<Preset, String> {
+    pub(crate) fn parse(text: &str) -> Result<Preset, Error> {
         let (name, value) =
             text.split_once('=').ok_or_else(|| format!("'{text}': expected NAME = VALUE"))?;
         let (name, value) = (name.trim(), value.trim());
         if value.is_empty() {
-            return Err(format!("'{text}': missing value"));
+            return Err(format!("'{text}': missing value").into());
         }
-        let variable = name.parse().map_err(|e| format!("'{text}': {e}"))?;
+        let variable = name.parse().map_err(|e| Error::at(format!("'{text}'"), e))?;
         Ok(Preset { variable, value: value.into(), text: text.trim().to_owned() })
     }
 
@@ -40,8 +41,8 @@ impl Preset {
     /// # Errors
     ///
     /// No such variable in a data section, a value that does not fit its type.
-    pub(crate) fn apply(&self, object: &mut Object) -> Result<(), String> {
-        object.set_variable(&self.variable, &self.value).map_err(|e| e.to_string())
+    pub(crate) fn apply(&self, object: &mut Object) -> Result<(), Error> {
+        object.set_variable(&self.variable, &self.value).map_err(Error::caused)
     }
 }
 
@@ -56,7 +57,7 @@ mod tests {
             assert!(Preset::parse(bad).is_err(), "{bad}");
         }
         let named = Preset::parse("a b = 1").unwrap_err();
-        assert_eq!(named, "'a b = 1': 'a b' is not a valid name");
+        assert_eq!(named, "'a b = 1': 'a b' is not a valid name".into());
     }
 
     proptest::proptest! {

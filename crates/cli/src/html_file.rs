@@ -1,5 +1,6 @@
 //! `--html FILE`: the output file.
 
+use crate::Error;
 use skep_report::{Page, write_html};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
@@ -17,9 +18,9 @@ impl HtmlFile {
     /// # Errors
     ///
     /// One line about the file.
-    pub(crate) fn new(path: &Option<PathBuf>) -> Result<HtmlFile, String> {
+    pub(crate) fn new(path: &Option<PathBuf>) -> Result<HtmlFile, Error> {
         let file = HtmlFile(path.clone());
-        file.0.as_deref().map_or(Ok(()), check).map_err(|e| file.wrong(&e))?;
+        file.0.as_deref().map_or(Ok(()), check).map_err(|e| file.wrong(e))?;
         Ok(file)
     }
 
@@ -32,19 +33,19 @@ impl HtmlFile {
     /// # Errors
     ///
     /// One line about the file.
-    pub(crate) fn write(&self, page: impl FnOnce() -> Page) -> Result<(), String> {
+    pub(crate) fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Error> {
         let Some(path) = &self.0 else { return Ok(()) };
         let write = || {
             let mut out = BufWriter::new(File::create(path)?);
             write_html(&mut out, &page())?;
             out.flush()
         };
-        write().map_err(|e| self.wrong(&e))
+        write().map_err(|e| self.wrong(e))
     }
 
-    fn wrong(&self, e: &io::Error) -> String {
+    fn wrong(&self, e: io::Error) -> Error {
         let path = self.0.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
-        format!("--html: {path}: {e}")
+        Error::at(format_args!("--html: {path}"), e)
     }
 }
 

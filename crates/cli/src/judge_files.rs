@@ -150,7 +150,7 @@ impl Plan {
     /// # Errors
     ///
     /// One line about a flag.
-    pub fn to_verify(flags: &InputFlags, filters: &[String]) -> Result<Plan, String> {
+    pub fn to_verify(flags: &InputFlags, filters: &[String]) -> Result<Plan, crate::Error> {
         Ok(Plan {
             session: Plan::session_of(flags)?,
             filters: crate::choice::read_filters(filters)?,
@@ -168,13 +168,13 @@ impl Plan {
     /// # Errors
     ///
     /// One line: kernel BTF that the user named and that cannot be used.
-    pub fn session(btf: Option<&OsStr>, loader: LoaderFlag) -> Result<Session, String> {
+    pub fn session(btf: Option<&OsStr>, loader: LoaderFlag) -> Result<Session, crate::Error> {
         let source = match btf {
             None => KernelBtf::Running,
             Some(btf) if btf == "none" => KernelBtf::Absent,
             Some(path) => KernelBtf::File(path.into()),
         };
-        let host = Host::read(&source).map_err(|e| e.to_string())?;
+        let host = Host::read(&source).map_err(crate::Error::caused)?;
         Ok(Session { loader: loader.into(), ..Session::new(host) })
     }
 
@@ -270,13 +270,13 @@ impl Plan {
             return answers;
         }
         let bytes = match self.gate.admits(&input.path) {
-            Ok(()) => self.session.read(&input.path).map_err(|e| e.to_string()),
+            Ok(()) => self.session.read(&input.path).map_err(crate::Error::caused),
             Err(e) => Err(e),
         };
         match bytes {
             Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
-                let unopened = JudgeError::unopened(&answers.file, e);
+                let unopened = JudgeError::unopened(&answers.file, e.into());
                 answers.problems.push(unopened);
                 answers.tally.files_skipped = 1;
             }

@@ -9,6 +9,7 @@ mod probe;
 pub(crate) use self::facts::source;
 
 use self::facts::{KINDS, lacking, options, unclear};
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
@@ -35,7 +36,7 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
         KernelCommand::Show { kernel, format } => match Kernel::open(kernel) {
             Ok(kernel) if format.is_json() => return json::show(&kernel, streams),
             Ok(kernel) => return show(&kernel, streams),
-            Err(e) => Err(e.to_string()),
+            Err(e) => Err(Error::caused(e)),
         },
         KernelCommand::Diff { one, other, unknown, format } => {
             match (Kernel::open(one), Kernel::open(other)) {
@@ -43,7 +44,7 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
                     return json::diff(&one, &other, streams);
                 }
                 (Ok(one), Ok(other)) => return diff(&one, &other, *unknown, streams),
-                (Err(e), _) | (_, Err(e)) => Err(e.to_string()),
+                (Err(e), _) | (_, Err(e)) => Err(Error::caused(e)),
             }
         }
         KernelCommand::Import(flags) => match import(flags) {
@@ -62,7 +63,7 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
                 }
                 write(&probed.kernel, output)
             }
-            Err(e) => Err(e.to_string()),
+            Err(e) => Err(Error::caused(e)),
         },
     };
     match done {
@@ -85,20 +86,21 @@ fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
 /// Maximum size of a file with an image.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
-fn import(flags: &KernelImportFlags) -> Result<Kernel, String> {
+fn import(flags: &KernelImportFlags) -> Result<Kernel, Error> {
     let path = &flags.file;
-    let here = |why: String| format!("{}: while importing a kernel: {why}", path.display());
+    let place = || format!("{}: while importing a kernel", path.display());
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
-    read.map_err(|e| here(skep::io_text(&e)))?;
-    let found = image::unpacked(bytes).map_err(here)?;
+    read.map_err(|e| Error::io(place(), e))?;
+    let found = image::unpacked(bytes).map_err(|e| Error::at(place(), e))?;
     let release = match (flags.release.as_deref(), found.release.as_deref()) {
         (Some(release), Some(named)) if release != named => {
-            return Err(here(format!("it is the BTF of {named}, not that of --release")));
+            let why = format!("{}: it is the BTF of {named}, not that of --release", place());
+            return Err(why.into());
         }
         (release, named) => release.or(named),
     };
-    let kernel = Kernel::of_image(path, &found.image, release).map_err(|e| e.to_string())?;
+    let kernel = Kernel::of_image(path, &found.image, release).map_err(Error::caused)?;
     Ok(kernel.with_kconfig(found.kconfig.as_deref()))
 }
 
@@ -130,9 +132,8 @@ fn newer(kernel: &Kernel) -> Option<String> {
     (!items.is_empty()).then_some(note)
 }
 
-fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
-    std::fs::write(output, kernel.to_bytes())
-        .map_err(|e| format!("{}: {}", output.display(), skep::io_text(&e)))
+fn write(kernel: &Kernel, output: &Path) -> Result<(), Error> {
+    std::fs::write(output, kernel.to_bytes()).map_err(|e| Error::io(output.display(), e))
 }
 
 /// Differences between two kernels, and what is not known about one of them.

@@ -1,5 +1,6 @@
 //! `--kernel`: resolves names and kernel files to kernels.
 
+use crate::Error;
 use crate::flags::LoaderFlag;
 use crate::streams::Streams;
 use skep::{Kernel, Session};
@@ -18,12 +19,12 @@ pub(crate) const RUNS_AS: &str = "only verification follows that kernel; executi
 /// # Errors
 ///
 /// One line: there is no such kernel, or a file is not one.
-pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, String> {
+pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, Error> {
     let mut kernels: Vec<Arc<Kernel>> = Vec::new();
     for name in names {
         let opened = match name.as_str() {
             ALL => Kernel::all_asked(),
-            name => vec![Kernel::open(name).map_err(|e| e.to_string())?],
+            name => vec![Kernel::open(name).map_err(Error::caused)?],
         };
         for kernel in opened {
             // A file may say anything of a release that has a name.
@@ -43,12 +44,12 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, String> {
 /// # Errors
 ///
 /// One line: it is not known, or there are several.
-pub(crate) fn only(names: &[String], loader: LoaderFlag) -> Result<Option<Session>, String> {
+pub(crate) fn only(names: &[String], loader: LoaderFlag) -> Result<Option<Session>, Error> {
     let mut sessions = sessions(names, loader)?;
     match (sessions.pop(), sessions.is_empty()) {
         (only, true) => Ok(only),
         (_, false) => {
-            Err("only one kernel at a time; skep check and skep stat accept several".to_owned())
+            Err("only one kernel at a time; skep check and skep stat accept several".into())
         }
     }
 }
@@ -67,7 +68,7 @@ pub(crate) fn is_one(names: &[String]) -> bool {
 /// # Errors
 ///
 /// One line: one is not known.
-pub(crate) fn sessions(names: &[String], loader: LoaderFlag) -> Result<Vec<Session>, String> {
+pub(crate) fn sessions(names: &[String], loader: LoaderFlag) -> Result<Vec<Session>, Error> {
     let of = |kernel: Arc<Kernel>| {
         let session = Session::for_kernel(Kernel::clone(&kernel));
         Session { loader: loader.into(), ..session }

@@ -16,6 +16,7 @@ mod choice;
 mod diagnostic;
 mod digits;
 mod dump;
+mod error;
 mod exit;
 mod explain;
 pub mod flags;
@@ -47,6 +48,7 @@ mod threads;
 pub mod tuning;
 mod variables;
 
+pub use error::Error;
 pub use exit::Exit;
 pub use flags::{Cli, Command};
 pub use in_order::Weigh;

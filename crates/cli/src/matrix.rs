@@ -6,6 +6,7 @@
 mod cells;
 mod oldest;
 
+use crate::Error;
 use crate::check::{self, with_log, write_sarif};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -183,14 +184,14 @@ fn unopened(problem: &JudgeError, columns: usize) -> Option<MatrixRow> {
 }
 
 impl Judge {
-    fn new(flags: &CheckFlags) -> Result<Judge, String> {
+    fn new(flags: &CheckFlags) -> Result<Judge, Error> {
         let names = &flags.input.kernel;
         let kernels = match flags.min_kernel && names.is_empty() {
             true => Kernel::all().into_iter().map(Arc::new).collect(),
             false => kernels::named(names)?,
         };
         if flags.input.target.is_some() {
-            return Err("not supported yet: --target with --kernel".to_owned());
+            return Err("not supported yet: --target with --kernel".into());
         }
         let mut groups: Vec<Group> = Vec::new();
         let mut singles: Vec<Group> = Vec::new();
@@ -202,7 +203,7 @@ impl Judge {
                 || Session { loader: flags.input.loader.into(), ..Session::new(host.clone()) };
             let plan = || {
                 let plan = check::plan_with(flags, session(), Arc::clone(&gate))?;
-                Ok::<_, String>(Plan { options: VerifyOptions::default(), ..plan })
+                Ok::<_, Error>(Plan { options: VerifyOptions::default(), ..plan })
             };
             singles.push(Group { plan: plan()?, columns: vec![at] });
             let same = |group: &&mut Group| kernels[group.columns[0]].walks_as(kernel);

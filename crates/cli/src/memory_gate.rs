@@ -8,6 +8,7 @@
 //! verification that needs more is repeated when no other runs, with all the memory left; if that
 //! is not enough either, the program has no verdict, which is reported as an error.
 
+use crate::Error;
 use crate::flags::InputFlags;
 use skep::Verification;
 use std::fs;
@@ -97,7 +98,7 @@ impl MemoryGate {
     /// # Errors
     ///
     /// A limit that leaves no memory for programs.
-    pub(crate) fn new(flags: &InputFlags, kept: Kept) -> Result<MemoryGate, String> {
+    pub(crate) fn new(flags: &InputFlags, kept: Kept) -> Result<MemoryGate, Error> {
         let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
         let wanted = flags.jobs.unwrap_or_else(cpus).max(1);
         let Some(limit_bytes) = flags.mem_limit else { return Ok(MemoryGate::open(wanted)) };
@@ -113,7 +114,7 @@ impl MemoryGate {
         (limit_bytes, there_bytes): (u64, u64),
         wanted: usize,
         kept: Kept,
-    ) -> Result<MemoryGate, String> {
+    ) -> Result<MemoryGate, Error> {
         let waiting_bytes = if kept == Kept::Logs { 2 * limit_bytes / WAITING_PART } else { 0 };
         let taken_bytes = there_bytes + RESERVE_BYTES + waiting_bytes;
         let rest_bytes = limit_bytes.saturating_sub(taken_bytes);
@@ -128,7 +129,8 @@ impl MemoryGate {
                  used before the first program: kernel BTF; less with --btf none)",
                 least.div_ceil(1 << 20) + 1,
                 there_bytes.div_ceil(1 << 20),
-            ));
+            )
+            .into());
         }
         let threads = usize::try_from(rest_bytes / SHARE_BYTES).unwrap_or(usize::MAX);
         let limit = Limit { limit_bytes, rest_bytes, kept_bytes: AtomicU64::new(0) };
@@ -164,12 +166,14 @@ impl MemoryGate {
     /// # Errors
     ///
     /// One line.
-    pub(crate) fn admits(&self, path: &Path) -> Result<(), String> {
+    pub(crate) fn admits(&self, path: &Path) -> Result<(), Error> {
         let Some(limit) = &self.limit else { return Ok(()) };
         // Errors are left to the reader of the file.
         let bytes = fs::metadata(path).map_or(0, |file| file.len());
         match bytes.saturating_mul(OPEN_FACTOR) > self.share_bytes(limit) {
-            true => Err(format!("{}: too large for --mem-limit ({bytes} bytes)", path.display())),
+            true => {
+                Err(format!("{}: too large for --mem-limit ({bytes} bytes)", path.display()).into())
+            }
             false => Ok(()),
         }
     }
@@ -248,7 +252,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn limited(limit: u64, wanted: usize, kept: Kept) -> Result<MemoryGate, String> {
+    fn limited(limit: u64, wanted: usize, kept: Kept) -> Result<MemoryGate, Error> {
         MemoryGate::limited((limit * MIB, 16 * MIB), wanted, kept)
     }
 
@@ -302,7 +306,7 @@ mod tests {
     #[test]
     fn a_limit_that_leaves_nothing_is_an_error_that_names_the_least_that_works() {
         for kept in [Kept::Little, Kept::Logs] {
-            let error = limited(20, 2, kept).unwrap_err();
+            let error = limited(20, 2, kept).unwrap_err().to_string();
             let least = error.split("minimum here is ").nth(1).unwrap().split('M').next().unwrap();
             let least: u64 = least.parse().unwrap();
             assert!(limited(least, 2, kept).is_ok(), "{error}");

@@ -3,6 +3,7 @@
 mod account;
 mod flow;
 
+use crate::Error;
 use crate::choice::read_presets;
 use crate::exit::Exit;
 use crate::flags::{ProfileFlags, ProfileFormat, WeightFlag};
@@ -64,7 +65,7 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
             Some(prog) => format!("no program '{prog}'"),
             None => "no BPF program inside".to_owned(),
         };
-        streams.error(&format!("{file}: {what}"))?;
+        streams.error(format!("{file}: {what}"))?;
         return Ok(Exit::Input);
     }
     profiles.sort_by_key(|profile| std::cmp::Reverse(profile.total.insns));
@@ -80,10 +81,10 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
     Ok(exit)
 }
 
-fn open(flags: &ProfileFlags) -> Result<(Session, Object), String> {
+fn open(flags: &ProfileFlags) -> Result<(Session, Object), Error> {
     let presets = read_presets(&flags.set_global_vars)?;
     let session = Plan::session_against(&flags.against)?;
-    let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
+    let mut object = session.open_file(&flags.file).map_err(Error::caused)?;
     for preset in &presets {
         let setting =
             |e| format!("{}: while setting '{}': {e}", flags.file.display(), preset.text());

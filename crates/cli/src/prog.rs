@@ -1,5 +1,6 @@
 //! `skep prog`: loaded programs and the cost of their runs, as printed by `bpftool prog`.
 
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::run::{Poke, ProgCommand, ProgFlags};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
@@ -32,9 +33,9 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         ProgCommand::Stat(flags) => (flags, flags.repeat.map_or(REPEAT_DEFAULT, u32::from)),
     };
     let made = Plan::session_against(&flags.against).and_then(|session| {
-        let runtime = Runtime::new(Options::default()).map_err(|e| e.to_string())?;
+        let runtime = Runtime::new(Options::default()).map_err(Error::caused)?;
         let stats = runtime.enable_stats(StatsOptions::sampled(flags.stats_sample));
-        Ok((session, stats.map_err(|e| e.to_string())?, runtime))
+        Ok((session, stats.map_err(Error::caused)?, runtime))
     });
     let (session, _stats, runtime) = match made {
         Ok(made) => made,
@@ -134,7 +135,7 @@ impl Loaded {
 }
 
 /// Runs a program on zeroed input.
-fn run_many(instance: &Instance, repeat: u32) -> Result<(), String> {
+fn run_many(instance: &Instance, repeat: u32) -> Result<(), Error> {
     if repeat == 0 {
         return Ok(());
     }
@@ -144,8 +145,8 @@ fn run_many(instance: &Instance, repeat: u32) -> Result<(), String> {
         true => Ctx::packet(prog_type, &zeros),
         false => Ctx::raw(prog_type, &zeros),
     };
-    let mut ctx = ctx.map_err(|e| e.to_string())?;
-    instance.test_run(&mut ctx, repeat).map(drop).map_err(|e| e.to_string())
+    let mut ctx = ctx.map_err(Error::caused)?;
+    instance.test_run(&mut ctx, repeat).map(drop).map_err(Error::caused)
 }
 
 /// A program as printed.

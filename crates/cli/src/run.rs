@@ -28,6 +28,7 @@ mod tally;
 mod top;
 mod work;
 
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::run::{Poke, RunFlags};
 use crate::html_file::HtmlFile;
@@ -87,7 +88,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     if let (Some(path), Some(out)) = (&flags.pcap_out, out)
         && let Err(what) = out.finish()
     {
-        streams.error(&skep::Error::io(path, "writing", what).to_string())?;
+        streams.error(skep::Error::io(path, "writing", what).to_string())?;
         exit.raise(Exit::Input);
     }
     print(flags, &loaded, (&inputs, &done), streams)?;
@@ -124,7 +125,7 @@ fn write_coverage(
         out.flush()
     });
     if let Err(e) = written {
-        streams.error(&skep::Error::io(path, "writing", e).to_string())?;
+        streams.error(skep::Error::io(path, "writing", e).to_string())?;
         return Ok(Exit::Input);
     }
     Ok(Exit::Success)
@@ -152,7 +153,7 @@ fn say_errors(
     let more = tally.errors.count - tally.errors.first.len() as u64;
     if more > 0 {
         let more = counted(more, "more packet");
-        streams.error(&format!("{more} could not be run"))?;
+        streams.error(format!("{more} could not be run"))?;
     }
     if let Some(message) = &done.too_few_threads {
         streams.error(message)?;
@@ -180,7 +181,7 @@ fn execute(
     flags: &RunFlags,
     (loaded, inputs, out): (&Loaded, &input::Inputs, Option<&CaptureOut>),
     streams: &mut Streams<'_>,
-) -> io::Result<Result<(work::Done, Exit), String>> {
+) -> io::Result<Result<(work::Done, Exit), Error>> {
     let stats = match stats::Stats::new(flags, loaded) {
         Ok(stats) => stats,
         Err(message) => return Ok(Err(message)),
@@ -279,7 +280,7 @@ fn dump_maps(
     };
     let cut = outputs::cut_off(&file);
     if let Err(e) = cut.and_then(|()| map_json::write(BufWriter::new(file), maps)) {
-        streams.error(&skep::Error::io(target.as_ref(), "writing maps", e).to_string())?;
+        streams.error(skep::Error::io(target.as_ref(), "writing maps", e).to_string())?;
         return Ok(Exit::Input);
     }
     Ok(Exit::Success)

@@ -6,6 +6,7 @@
 //! arbitrary paths: outside the tree, only regular files whose names are those of sources are
 //! opened, and nothing of them is shown but the number of a line.
 
+use crate::Error;
 use crate::joined::Joined;
 use skep_report::{Diagnostic, Note, SourceSpot};
 use std::collections::{BTreeSet, HashMap};
@@ -38,7 +39,7 @@ impl SourceTree {
     /// # Errors
     ///
     /// The root is not a directory.
-    pub(crate) fn new(root: Option<&Path>) -> Result<SourceTree, String> {
+    pub(crate) fn new(root: Option<&Path>) -> Result<SourceTree, Error> {
         let here = fs::canonicalize(".").unwrap_or_default();
         let named = root.map(|root| {
             let failed = |e| format!("--source-root: {}: {}", root.display(), skep::io_text(&e));

@@ -38,8 +38,8 @@ pub struct Streams<'a> {
 
 impl Streams<'_> {
     /// Writes `error: ...` as one line, with control characters escaped.
-    pub fn error(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.err, "error: {}", printable(text))
+    pub fn error(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
+        writeln!(self.err, "error: {}", printable(&text.to_string()))
     }
 
     /// Writes `note: ...`: something that the user may want to know, but need not act on.

@@ -79,7 +79,7 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     if let Some(path) = &flags.junit
         && let Err(e) = std::fs::write(path, junit::text(&done))
     {
-        streams.error(&skep::Error::io(path, "writing", e).to_string())?;
+        streams.error(skep::Error::io(path, "writing", e).to_string())?;
         exit.raise(Exit::Input);
     }
     Ok(exit)
@@ -121,7 +121,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {
     for path in paths {
         match TestFile::read(path) {
             Ok(file) => files.push(file),
-            Err(message) => wrong.push(message),
+            Err(e) => wrong.push(e.into()),
         }
     }
     if wrong.is_empty() { Ok(files) } else { Err(wrong) }

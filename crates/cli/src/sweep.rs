@@ -1,8 +1,9 @@
 //! `-G 'x = {1, 2, 4}' -G 'y = 1..8'`: every combination of the values of some global variables.
 
+use crate::Error;
 use crate::globals::Preset;
 use crate::streams::Streams;
-use skep_report::{Row, Stat, Value, Verdict, printable};
+use skep_report::{Row, RowVerdict, Stat, Value, printable};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -32,7 +33,7 @@ impl Sweep {
     /// # Errors
     ///
     /// One line that says what is missing, or too much.
-    pub(crate) fn parse(texts: &[String], max: usize) -> Result<Sweep, String> {
+    pub(crate) fn parse(texts: &[String], max: usize) -> Result<Sweep, Error> {
         let mut assignments = Vec::new();
         let mut combinations = 1usize;
         for text in texts {
@@ -117,7 +118,7 @@ impl Worst {
             return;
         }
         let of = self.programs.entry((row.file.clone(), row.prog.clone())).or_default();
-        if row.verdict != Verdict::Success {
+        if row.verdict != RowVerdict::Success {
             of.refuse(row, label);
             return;
         }
@@ -140,7 +141,7 @@ impl Worst {
                 Value::Number(insns) => Some(insns),
                 Value::Text(_) => None,
             };
-            row.is_worst = row.verdict == Verdict::Success && insns == most;
+            row.is_worst = row.verdict == RowVerdict::Success && insns == most;
         }
     }
 
@@ -207,24 +208,24 @@ impl Refused {
 }
 
 /// A variable with several values must not be set otherwise: combinations would be repeated.
-fn once(text: &str, values: &[Preset], others: &[Vec<Preset>]) -> Result<(), String> {
+fn once(text: &str, values: &[Preset], others: &[Vec<Preset>]) -> Result<(), Error> {
     let name = |preset: &Preset| preset.text().split('=').next().map(|name| name.trim().to_owned());
     let is_same = |other: &&Vec<Preset>| {
         (values.len() > 1 || other.len() > 1)
             && values.first().and_then(name) == other.first().and_then(name)
     };
     match others.iter().any(|other| is_same(&other)) {
-        true => Err(format!("'{text}': the variable already has a value")),
+        true => Err(format!("'{text}': the variable already has a value").into()),
         false => Ok(()),
     }
 }
 
-fn too_many(max: usize) -> String {
-    format!("more than {max} combinations; --combinations N allows N")
+fn too_many(max: usize) -> Error {
+    format!("more than {max} combinations; --combinations N allows N").into()
 }
 
 /// The assignments represented by one with several values.
-fn values(text: &str, max: usize) -> Result<Vec<Preset>, String> {
+fn values(text: &str, max: usize) -> Result<Vec<Preset>, Error> {
     let Some((name, list)) = text.split_once('=') else {
         return Preset::parse(text).map(|preset| vec![preset]);
     };
@@ -234,7 +235,7 @@ fn values(text: &str, max: usize) -> Result<Vec<Preset>, String> {
         let values = inner.split(',').map(str::trim);
         return values
             .map(|value| match value {
-                "" => Err(format!("'{text}': missing value")),
+                "" => Err(format!("'{text}': missing value").into()),
                 value => of(value),
             })
             .collect();
@@ -246,7 +247,7 @@ fn values(text: &str, max: usize) -> Result<Vec<Preset>, String> {
         };
         let (first, last) = (number(first)?, number(last)?);
         if first > last {
-            return Err(format!("'{text}': no value from {first} to {last}"));
+            return Err(format!("'{text}': no value from {first} to {last}").into());
         }
         if usize::try_from(last.abs_diff(first)).is_ok_and(|more| more < max) {
             return (first..=last).map(|value| of(&value.to_string())).collect();
@@ -260,7 +261,7 @@ fn values(text: &str, max: usize) -> Result<Vec<Preset>, String> {
 mod tests {
     use super::*;
 
-    fn labels(texts: &[&str]) -> Result<Vec<String>, String> {
+    fn labels(texts: &[&str]) -> Result<Vec<String>, Error> {
         let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
         let sweep = Sweep::parse(&texts, COMBINATIONS_MAX)?;
         Ok(sweep.combinations().into_iter().map(|combination| combination.label).collect())
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(labels(&[]), Ok(vec![String::new()]));
         assert_eq!(labels(&["mode = {ON,0x10}"]), Ok(vec!["mode=ON".into(), "mode=0x10".into()]));
         assert!(labels(&["a=1", "a=2"]).is_ok(), "the last one counts");
-        let twice = Err("'a = 3': the variable already has a value".to_owned());
+        let twice = Err("'a = 3': the variable already has a value".into());
         assert_eq!(labels(&["a = 1..2", "a = 3"]), twice);
         let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
         assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));
@@ -286,7 +287,7 @@ mod tests {
         let cost = |all: &[(i64, bool)]| {
             let mut worst = Worst::of(all.len());
             for (n, (insns, is_accepted)) in all.iter().enumerate() {
-                let verdict = if *is_accepted { Verdict::Success } else { Verdict::Failure };
+                let verdict = if *is_accepted { RowVerdict::Success } else { RowVerdict::Failure };
                 let row = Row::new("f", "p", verdict).with(Stat::TotalInsns, *insns);
                 worst.add(&row, &format!("a={n}"));
             }
@@ -303,7 +304,7 @@ mod tests {
     fn refusals_are_told_by_code_and_line() {
         let mut worst = Worst::of(3);
         for (n, line) in [7, 9, 7].into_iter().enumerate() {
-            let mut row = Row::new("f", "p", Verdict::Failure);
+            let mut row = Row::new("f", "p", RowVerdict::Failure);
             (row.code, row.at) = (Some("back-edge".into()), Some(("a.c".into(), line)));
             row.reason = Some("back-edge\nmore".into());
             worst.add(&row, &format!("a={n}"));
@@ -337,7 +338,7 @@ mod tests {
             ("a", "'a': expected NAME = VALUE"),
             ("a b = {1,2}", "'a b = 1': 'a b' is not a valid name"),
         ] {
-            assert_eq!(labels(&[text]), Err(message.to_owned()));
+            assert_eq!(labels(&[text]), Err(message.into()));
         }
     }
 }

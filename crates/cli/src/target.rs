@@ -1,5 +1,6 @@
 //! `--target FILE[:PROG]`: the program whose functions `freplace` programs replace.
 
+use crate::Error;
 use crate::flags::{AgainstFlags, InputFlags};
 use crate::inputs::os_string;
 use crate::judge_files::{Plan, not_loaded};
@@ -15,17 +16,17 @@ impl Plan {
     /// # Errors
     ///
     /// One line: kernel BTF or a target that the user named and that cannot be used.
-    pub(crate) fn session_of(flags: &InputFlags) -> Result<Session, String> {
+    pub(crate) fn session_of(flags: &InputFlags) -> Result<Session, Error> {
         match (kernels::only(&flags.kernel, flags.loader)?, &flags.target) {
             (Some(_), Some(_)) => {
-                return Err("not supported yet: --target with --kernel".to_owned());
+                return Err("not supported yet: --target with --kernel".into());
             }
             (Some(session), None) => return Ok(session),
             (None, _) => {}
         }
         let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
         let Some(target) = &flags.target else { return Ok(session) };
-        with_target(session, target).map_err(|why| format!("--target: {why}"))
+        with_target(session, target).map_err(|why| Error::at("--target", why))
     }
 
     /// The sessions specified by the flags of `stat`: one for each kernel.
@@ -33,7 +34,7 @@ impl Plan {
     /// # Errors
     ///
     /// As for [`Plan::session_of`], but for the number of kernels.
-    pub(crate) fn sessions_of(flags: &InputFlags) -> Result<Vec<Session>, String> {
+    pub(crate) fn sessions_of(flags: &InputFlags) -> Result<Vec<Session>, Error> {
         match kernels::is_one(&flags.kernel) || flags.target.is_some() {
             true => Ok(vec![Plan::session_of(flags)?]),
             false => kernels::sessions(&flags.kernel, flags.loader),
@@ -45,7 +46,7 @@ impl Plan {
     /// # Errors
     ///
     /// One line: a kernel or kernel BTF that the user named and that cannot be used.
-    pub(crate) fn session_against(flags: &AgainstFlags) -> Result<Session, String> {
+    pub(crate) fn session_against(flags: &AgainstFlags) -> Result<Session, Error> {
         match kernels::only(&flags.kernel, flags.loader)? {
             Some(session) => Ok(session),
             None => Plan::session(flags.btf.as_deref(), flags.loader),
@@ -53,18 +54,18 @@ impl Plan {
     }
 }
 
-fn with_target(session: Session, target: &OsStr) -> Result<Session, String> {
+fn with_target(session: Session, target: &OsStr) -> Result<Session, Error> {
     let (file, name) = split(target, |file| Path::new(file).exists());
     let path = Path::new(&file);
-    let bytes = session.read(path).map_err(|e| e.to_string())?;
-    let object = session.open(path, &bytes).map_err(|e| e.to_string())?;
-    let here = |why: String| format!("{}: {why}", path.display());
+    let bytes = session.read(path).map_err(Error::caused)?;
+    let object = session.open(path, &bytes).map_err(Error::caused)?;
+    let here = |why: Error| Error::at(path.display(), why);
     let entry = choose(&object.programs, name).map_err(here)?;
     let program = entry
         .program
         .as_ref()
-        .map_err(|e| here(format!("program '{}': {}", entry.name, not_loaded(e))))?;
-    session.with_target(program).map_err(|e| here(e.to_string()))
+        .map_err(|e| here(format!("program '{}': {}", entry.name, not_loaded(e)).into()))?;
+    session.with_target(program).map_err(|e| here(Error::caused(e)))
 }
 
 /// File and program; a colon may also be part of an existing file's name.
@@ -81,15 +82,15 @@ fn split(target: &OsStr, exists: impl Fn(&OsStr) -> bool) -> (OsString, Option<&
 fn choose<'a>(
     programs: &'a [ObjectProgram],
     name: Option<&str>,
-) -> Result<&'a ObjectProgram, String> {
+) -> Result<&'a ObjectProgram, Error> {
     let names = || programs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
     match (name, programs) {
         (None, [only]) => Ok(only),
-        (None, []) => Err("it has no program".to_owned()),
-        (None, _) => Err(format!("it has several programs; name one: {}", names())),
+        (None, []) => Err("it has no program".into()),
+        (None, _) => Err(format!("it has several programs; name one: {}", names()).into()),
         (Some(name), _) => {
             let found = programs.iter().find(|it| it.name == name);
-            found.ok_or_else(|| format!("no program '{name}' in it, but: {}", names()))
+            found.ok_or_else(|| format!("no program '{name}' in it, but: {}", names()).into())
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `--tuning`, `--a`, `--b`: settings of the verifier's engine as `key=value`.
 
+use crate::Error;
 use skep::verifier::{TUNING_KEYS, Tuning};
 
 /// Parses settings; each argument contains one, or several separated by commas.
@@ -7,15 +8,17 @@ use skep::verifier::{TUNING_KEYS, Tuning};
 /// # Errors
 ///
 /// An unknown setting, with the list of valid ones; or a key set to two values.
-pub fn read(settings: &[String]) -> Result<Tuning, String> {
+pub fn read(settings: &[String]) -> Result<Tuning, Error> {
     let mut tuning = Tuning::default();
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for setting in settings.iter().flat_map(|text| text.split(',')).map(str::trim) {
-        tuning.set(setting).map_err(|e| e.to_string())?;
+        tuning.set(setting).map_err(Error::caused)?;
         let (key, _) = setting.split_once('=').unwrap_or((setting, ""));
         match seen.iter().find(|(known, _)| *known == key) {
             Some((_, other)) if *other != setting => {
-                return Err(format!("{other} and {setting} are mutually exclusive; {}", keys()));
+                return Err(
+                    format!("{other} and {setting} are mutually exclusive; {}", keys()).into()
+                );
             }
             _ => seen.push((key, setting)),
         }
@@ -43,7 +46,7 @@ pub fn notes() -> String {
 mod tests {
     use super::*;
 
-    fn read_all(settings: &[&str]) -> Result<Tuning, String> {
+    fn read_all(settings: &[&str]) -> Result<Tuning, Error> {
         read(&settings.iter().map(|&s| s.to_owned()).collect::<Vec<_>>())
     }
 
@@ -58,9 +61,11 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_an_error_with_the_list_of_keys() {
         for wrong in [&["fast"][..], &["state_alloc=stack"], &["idmap_reset=memset,"]] {
-            assert!(read_all(wrong).unwrap_err().contains("idmap_reset=memset|counter"));
+            assert!(
+                read_all(wrong).unwrap_err().to_string().contains("idmap_reset=memset|counter")
+            );
         }
-        let twice = read_all(&["state_alloc=heap", "state_alloc=arena"]).unwrap_err();
+        let twice = read_all(&["state_alloc=heap", "state_alloc=arena"]).unwrap_err().to_string();
         assert!(twice.contains("mutually exclusive") && twice.contains("backtrack_skip=off|on"));
         for key in &TUNING_KEYS {
             assert!(notes().contains(key.name));

@@ -1,5 +1,6 @@
 //! `skep globals`: the global variables that can be set before programs load.
 
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::{GlobalsFlags, GlobalsFormat};
 use crate::judge_files::Plan;
@@ -27,7 +28,7 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
     };
     if object.btf.is_none() {
         streams
-            .error(&format!("{}: no BTF, which describes the variables", flags.file.display()))?;
+            .error(format!("{}: no BTF, which describes the variables", flags.file.display()))?;
         return Ok(Exit::Input);
     }
     let mut variables = object.variables();
@@ -71,9 +72,9 @@ fn forget_unknown(
     }
 }
 
-fn open(flags: &GlobalsFlags) -> Result<(Session, Object), String> {
+fn open(flags: &GlobalsFlags) -> Result<(Session, Object), Error> {
     let session = Plan::session_against(&flags.against)?;
-    let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
+    let mut object = session.open_file(&flags.file).map_err(Error::caused)?;
     for preset in crate::choice::read_presets(&flags.set_global_vars)? {
         let file = flags.file.display();
         let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());

@@ -142,16 +142,16 @@ fn difference(row: &JoinedRow<'_>, stat: Stat) -> String {
 mod tests {
     use super::*;
     use crate::join::join;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
 
-    fn row(prog: &str, verdict: Verdict, insns: i64) -> Row {
+    fn row(prog: &str, verdict: RowVerdict, insns: i64) -> Row {
         Row::new("a.o", prog, verdict).with(Stat::TotalInsns, insns)
     }
 
     #[test]
     fn table_and_csv() {
-        let base = [row("p", Verdict::Success, 6047), row("old", Verdict::Success, 1)];
-        let comp = [row("p", Verdict::Failure, 4578), row("new", Verdict::Success, 0)];
+        let base = [row("p", RowVerdict::Success, 6047), row("old", RowVerdict::Success, 1)];
+        let comp = [row("p", RowVerdict::Failure, 4578), row("new", RowVerdict::Success, 0)];
         let joined = join(&base, &comp);
         let emit = EmitSpec::parse("file,prog,verdict,insns").unwrap();
         let mut out = Vec::new();

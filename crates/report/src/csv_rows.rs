@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::escape::printable;
-use crate::row::{Row, Verdict};
+use crate::row::{Row, RowVerdict};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
 use std::io::{self, Read, Write};
@@ -84,7 +84,7 @@ pub fn read_csv(input: impl Read) -> Result<CsvRows, Error> {
 }
 
 fn row_of<'a>(stats: &[Stat], fields: impl Iterator<Item = &'a str>) -> Result<Row, Error> {
-    let mut row = Row::new("", "", Verdict::Failure);
+    let mut row = Row::new("", "", RowVerdict::Failure);
     for (&stat, field) in stats.iter().zip(fields) {
         match stat {
             Stat::FileName => row.file = field.to_owned(),
@@ -105,8 +105,8 @@ fn row_of<'a>(stats: &[Stat], fields: impl Iterator<Item = &'a str>) -> Result<R
     Ok(row)
 }
 
-fn verdict_of(field: &str) -> Result<Verdict, Error> {
-    [Verdict::Success, Verdict::Failure, Verdict::Unsupported, Verdict::Error]
+fn verdict_of(field: &str) -> Result<RowVerdict, Error> {
+    [RowVerdict::Success, RowVerdict::Failure, RowVerdict::Unsupported, RowVerdict::Error]
         .into_iter()
         .find(|verdict| verdict.text() == field)
         .ok_or_else(|| Error::new(format!("verdict: '{field}' is not a verdict")))
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_sweep_has_its_columns_and_is_read_back_without_them() {
-        let mut row = Row::new("a.o", "p [n=1]", Verdict::Failure).with(Stat::TotalInsns, 3);
+        let mut row = Row::new("a.o", "p [n=1]", RowVerdict::Failure).with(Stat::TotalInsns, 3);
         row.globals = vec![("n".into(), "1".into())];
         let told = (Some("R1, invalid\nmore".into()), Some("code".into()), Some(("a.c".into(), 7)));
         (row.reason, row.code, row.at) = told;
@@ -157,7 +157,7 @@ mod tests {
             a.o,p [n=1],3,failure,1,false,code,a.c:7,\"R1, invalid\"\n";
         assert_eq!(String::from_utf8_lossy(&out), expected);
         let back = read_csv(out.as_slice()).unwrap();
-        let plain = Row::new("a.o", "p [n=1]", Verdict::Failure).with(Stat::TotalInsns, 3);
+        let plain = Row::new("a.o", "p [n=1]", RowVerdict::Failure).with(Stat::TotalInsns, 3);
         assert_eq!((back.stats, back.rows), (emit.stats, vec![plain]));
     }
 
@@ -167,7 +167,7 @@ mod tests {
             let names = [&file, &prog].map(|name| printable(name).into_owned());
             prop_assert!(!names.concat().contains(char::is_control));
             let [file, prog] = if insns % 2 == 0 { [file, prog] } else { names.clone() };
-            let mut row = Row::new(file, prog, Verdict::Unsupported)
+            let mut row = Row::new(file, prog, RowVerdict::Unsupported)
                 .with(Stat::TotalInsns, insns)
                 .with(Stat::PeakStates, peak);
             row.prog_type = "xdp".into();

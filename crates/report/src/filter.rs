@@ -240,7 +240,7 @@ pub fn glob_matches(glob: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
 
     fn filters(list: &[&str]) -> Filters {
         let mut filters = Filters::default();
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn statistics_are_alternatives_and_deny_wins() {
-        let row = Row::new("a.o", "p", Verdict::Failure).with(Stat::TotalInsns, 100);
+        let row = Row::new("a.o", "p", RowVerdict::Failure).with(Stat::TotalInsns, 100);
         for (list, shown) in [
             (&["insns>99"][..], true),
             (&["insns > 100"], false),
@@ -313,7 +313,7 @@ mod tests {
             let mut filters = Filters::default();
             if filters.add(&text).is_ok() {
                 filters.wants("a.o", Some("p"));
-                filters.shows(&Row::new("a.o", "p", Verdict::Success));
+                filters.shows(&Row::new("a.o", "p", RowVerdict::Success));
             }
         }
 

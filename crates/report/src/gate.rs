@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::join::{JoinedRow, percent};
-use crate::row::Verdict;
+use crate::row::RowVerdict;
 use crate::row::number_of;
 use crate::spec::{StatRef, Variant};
 use crate::stat::Stat;
@@ -82,7 +82,9 @@ fn lost(row: &JoinedRow<'_>) -> Option<String> {
     let base = row.base?;
     match row.comp {
         None => Some("the program is missing".to_owned()),
-        Some(comp) if base.verdict == Verdict::Success && comp.verdict != Verdict::Success => {
+        Some(comp)
+            if base.verdict == RowVerdict::Success && comp.verdict != RowVerdict::Success =>
+        {
             let reason = comp.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
             Some(format!("was accepted, now {}{reason}", comp.verdict.text()))
         }
@@ -111,24 +113,24 @@ mod tests {
     use crate::join::join;
     use crate::row::Row;
 
-    fn row(prog: &str, verdict: Verdict, insns: i64) -> Row {
+    fn row(prog: &str, verdict: RowVerdict, insns: i64) -> Row {
         Row::new("a.o", prog, verdict).with(Stat::TotalInsns, insns)
     }
 
     fn breaches(conditions: &[&str]) -> Vec<String> {
         let base = [
-            row("gone", Verdict::Failure, 1),
-            row("grown", Verdict::Success, 1000),
-            row("lost", Verdict::Success, 10),
-            row("refused", Verdict::Failure, 10),
-            row("zero", Verdict::Success, 0),
+            row("gone", RowVerdict::Failure, 1),
+            row("grown", RowVerdict::Success, 1000),
+            row("lost", RowVerdict::Success, 10),
+            row("refused", RowVerdict::Failure, 10),
+            row("zero", RowVerdict::Success, 0),
         ];
         let comp = [
-            row("grown", Verdict::Success, 1101),
-            row("lost", Verdict::Failure, 10),
-            row("new", Verdict::Success, 5000),
-            row("refused", Verdict::Failure, 10),
-            row("zero", Verdict::Success, 7),
+            row("grown", RowVerdict::Success, 1101),
+            row("lost", RowVerdict::Failure, 10),
+            row("new", RowVerdict::Success, 5000),
+            row("refused", RowVerdict::Failure, 10),
+            row("zero", RowVerdict::Success, 7),
         ];
         let mut gate = Gate::default();
         conditions.iter().for_each(|text| gate.add(text).unwrap());

@@ -79,11 +79,11 @@ pub(crate) fn percent(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
 
     #[test]
     fn joins_by_name_and_keeps_both_orphans() {
-        let row = |file, prog| Row::new(file, prog, Verdict::Success);
+        let row = |file, prog| Row::new(file, prog, RowVerdict::Success);
         let (base, comp) = ([row("b", "x"), row("a", "x")], [row("a", "x"), row("c", "x")]);
         let joined = join(&base, &comp);
         let sides: Vec<(bool, bool)> =
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn several_kernels_are_paired_by_kernel() {
         let row = |kernel: &str| {
-            let mut row = Row::new("a.o", "p", Verdict::Success);
+            let mut row = Row::new("a.o", "p", RowVerdict::Success);
             row.kernel = kernel.into();
             row
         };

@@ -80,12 +80,12 @@ fn object(row: &Row, emit: &EmitSpec) -> Map<String, Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
     use crate::stat::Stat;
 
     #[test]
     fn keys_are_csv_columns() {
-        let mut row = Row::new("a.o", "p\"q", Verdict::Failure).with(Stat::TotalInsns, 3);
+        let mut row = Row::new("a.o", "p\"q", RowVerdict::Failure).with(Stat::TotalInsns, 3);
         row.reason = Some("R1 invalid".into());
         let mut out = Vec::new();
         write_json(&mut out, &[row], &EmitSpec::parse("file,prog,insns").unwrap()).unwrap();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_sweep_has_its_values_and_a_refusal_its_code_and_line() {
-        let mut row = Row::new("a.o", "p [n=-1 m=ON]", Verdict::Failure);
+        let mut row = Row::new("a.o", "p [n=-1 m=ON]", RowVerdict::Failure);
         row.globals = vec![("n".into(), "-1".into()), ("m".into(), "ON".into())];
         (row.code, row.at) = (Some("back-edge".into()), Some(("a.c".into(), 7)));
         let mut out = Vec::new();

@@ -75,7 +75,7 @@ pub use profile::{
 };
 pub use prog::{ProgFormat, ProgRow, write_progs};
 pub use rendered::{Style, render_text};
-pub use row::{Row, Value, Verdict};
+pub use row::{Row, RowVerdict, Value};
 pub use sarif::write_sarif;
 pub use sort::{sort_joined, sort_rows};
 pub use spec::{EmitSpec, SortKey, SortSpec, Variant};

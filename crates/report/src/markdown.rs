@@ -69,14 +69,14 @@ pub(crate) fn escaped(cell: &str) -> String {
 mod tests {
     use super::*;
     use crate::join::join;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
     use crate::stat::Stat;
 
     #[test]
     fn tables() {
         let rows = [
-            Row::new("a|b.o", "on_<exec>", Verdict::Success).with(Stat::TotalInsns, 7),
-            Row::new("a.o", "p", Verdict::Failure),
+            Row::new("a|b.o", "on_<exec>", RowVerdict::Success).with(Stat::TotalInsns, 7),
+            Row::new("a.o", "p", RowVerdict::Failure),
         ];
         let emit = EmitSpec::parse("file,prog,insns").unwrap();
         let mut out = Vec::new();

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// The verdicts. veristat has the first two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum RowVerdict {
     /// Refused.
     Failure,
     /// Accepted.
@@ -16,14 +16,14 @@ pub enum Verdict {
     Error,
 }
 
-impl Verdict {
+impl RowVerdict {
     /// As printed in tables and files.
     pub fn text(self) -> &'static str {
         match self {
-            Verdict::Failure => "failure",
-            Verdict::Success => "success",
-            Verdict::Unsupported => "unsupported",
-            Verdict::Error => "error",
+            RowVerdict::Failure => "failure",
+            RowVerdict::Success => "success",
+            RowVerdict::Unsupported => "unsupported",
+            RowVerdict::Error => "error",
         }
     }
 }
@@ -40,7 +40,7 @@ pub struct Row {
     /// Name of the program's function.
     pub prog: String,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: RowVerdict,
     /// Program type, as libbpf names it (`sched_cls`).
     pub prog_type: String,
     /// Expected attach type, as libbpf names it; `unspec` if there is none.
@@ -74,7 +74,7 @@ pub enum Value<'a> {
 
 impl Row {
     /// A row with all numbers 0.
-    pub fn new(file: impl Into<String>, prog: impl Into<String>, verdict: Verdict) -> Self {
+    pub fn new(file: impl Into<String>, prog: impl Into<String>, verdict: RowVerdict) -> Self {
         Row {
             file: file.into(),
             prog: prog.into(),
@@ -159,10 +159,10 @@ impl std::fmt::Display for Value<'_> {
 pub(crate) fn number_of(row: &Row, stat: Stat) -> Option<f64> {
     match (stat, row.get(stat)) {
         (Stat::Verdict, _) => match row.verdict {
-            Verdict::Success => Some(1.0),
-            Verdict::Failure => Some(0.0),
-            Verdict::Unsupported => Some(2.0),
-            Verdict::Error => Some(3.0),
+            RowVerdict::Success => Some(1.0),
+            RowVerdict::Failure => Some(0.0),
+            RowVerdict::Unsupported => Some(2.0),
+            RowVerdict::Error => Some(3.0),
         },
         (_, Value::Number(number)) => Some(number as f64),
         (_, Value::Text(_)) => None,

@@ -62,11 +62,11 @@ fn first_difference(keys: &[SortKey], by: impl Fn(&SortKey) -> Ordering) -> Orde
 mod tests {
     use super::*;
     use crate::join::join;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
     use crate::stat::Stat;
 
     fn row(prog: &str, insns: i64) -> Row {
-        Row::new("a.o", prog, Verdict::Success).with(Stat::TotalInsns, insns)
+        Row::new("a.o", prog, RowVerdict::Success).with(Stat::TotalInsns, insns)
     }
 
     #[test]

@@ -57,17 +57,17 @@ pub(crate) fn cells(row: &Row, emit: &EmitSpec) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Verdict;
+    use crate::row::RowVerdict;
     use crate::stat::Stat;
 
     #[test]
     fn looks_as_veristat_does() {
         let rows = [
-            Row::new("xdp.bpf.o", "xdp_pass", Verdict::Success)
+            Row::new("xdp.bpf.o", "xdp_pass", RowVerdict::Success)
                 .with(Stat::Duration, 1234)
                 .with(Stat::TotalInsns, 7)
                 .with(Stat::Size, 2),
-            Row::new("a\x1b.o", "p", Verdict::Failure).with(Stat::TotalStates, 123_456_789),
+            Row::new("a\x1b.o", "p", RowVerdict::Failure).with(Stat::TotalStates, 123_456_789),
         ];
         let mut out = Vec::new();
         let tally = Tally { files_processed: 2, progs_processed: 2, ..Tally::default() };

@@ -7,7 +7,7 @@
 //! 2. The search changes what is said, never the verdict.
 
 use crate::session::{Session, contain_panic};
-use crate::verification::{Both, Settled, Verdict, Verification, VerifyOptions, is_accepted};
+use crate::verification::{Both, Settled, Verdict, Verification, VerifyOptions};
 use skep_program::Program;
 use skep_uapi::{Behaviour, Behaviours, Neighbours};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Session {
             Settled::Later => later.verdict,
             Settled::Earlier => earlier.verdict,
             Settled::NotKnown(_) => {
-                let [accepted, refused] = match verdicts.map(is_accepted) {
+                let [accepted, refused] = match verdicts.map(Verdict::is_accepted) {
                     [Some(true), _] => [(&earlier, &of.rules[0]), (&later, &of.rules[1])],
                     _ => [(&later, &of.rules[1]), (&earlier, &of.rules[0])],
                 };
@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
         let verify = || self.session.under((self.program, &self.options), rules);
         let verification = contain_panic(verify).ok()?;
         self.insns += verification.counts.insns_processed;
-        is_accepted(&verification.verdict)
+        verification.verdict.is_accepted()
     }
 
     /// The rule that decides between a set that rejects the program and one that accepts it.

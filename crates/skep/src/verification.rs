@@ -11,7 +11,7 @@ use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
 use skep_verifier::{
     CallFault, ChainFrame, Config, FastPaths, MemBytes, Outcome, Privileges, RejectKind, Rejection,
-    Tuning, VerifiedProgram,
+    Tuning, VerdictOf, VerifiedProgram,
 };
 use std::time::Duration;
 
@@ -54,20 +54,8 @@ impl VerifyOptions {
     }
 }
 
-/// The verifier's answer.
-#[derive(Debug, Clone)]
-pub enum Verdict {
-    /// The kernel would load it; pass it to `Runtime::load`.
-    Accepted(Box<VerifiedProgram>),
-    /// The kernel would reject it.
-    Rejected(Refusal),
-    /// No verdict: it needs something that is not modelled yet.
-    Unsupported(String),
-    /// No verdict: it needs more memory than [`VerifyOptions::mem_bytes_max`].
-    OutOfMemory,
-    /// No verdict: skep itself failed.
-    Bug(String),
-}
+/// The verdict on a program. An accepted one can be passed to `Runtime::load`.
+pub type Verdict = VerdictOf<Refusal>;
 
 /// A program that was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,21 +229,13 @@ pub struct Verification {
 
 impl Verification {
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
-        use skep_verifier::Verdict as Found;
         let (mut acquired_by, mut call_chain, mut because) = (None, Vec::new(), None);
-        let verdict = match outcome.verdict {
-            Found::Accepted(verified) => Verdict::Accepted(verified),
-            Found::Rejected(rejection) => {
-                let first = rejection.unreleased().first();
-                acquired_by = first.map(|it| it.insn_idx as usize);
-                call_chain = rejection.call_chain().to_vec();
-                because = rejection.because.as_ref().map(|because| because.message.clone());
-                Verdict::Rejected(Refusal::of_program(program, rejection))
-            }
-            Found::OutOfMemory => Verdict::OutOfMemory,
-            Found::Unsupported(what) => Verdict::Unsupported(what),
-            Found::Bug(what) => Verdict::Bug(what),
-        };
+        let verdict = outcome.verdict.map_rejected(|rejection| {
+            acquired_by = rejection.unreleased().first().map(|it| it.insn_idx as usize);
+            call_chain = rejection.call_chain().to_vec();
+            because = rejection.because.as_ref().map(|because| because.message.clone());
+            Refusal::of_program(program, rejection)
+        });
         let stats = outcome.stats;
         let counts = Counts {
             insns_processed: stats.insns_processed.into(),
@@ -360,7 +340,7 @@ impl Both {
     /// Settles the verdicts, the earlier one first. If both reject, the reason is the later one's.
     pub(crate) fn settle(&self, verdicts: [&Verdict; 2]) -> Settled {
         let [one, other] = &self.names;
-        match verdicts.map(is_accepted) {
+        match verdicts.map(Verdict::is_accepted) {
             [_, None] => Settled::Later,
             [None, _] => Settled::Earlier,
             [Some(earlier), Some(later)] if earlier == later => Settled::Later,
@@ -374,15 +354,6 @@ impl Both {
                 Settled::NotKnown(why)
             }
         }
-    }
-}
-
-/// Whether it is accepted; `None` if there is no verdict.
-pub(crate) fn is_accepted(verdict: &Verdict) -> Option<bool> {
-    match verdict {
-        Verdict::Accepted(_) => Some(true),
-        Verdict::Rejected(_) => Some(false),
-        Verdict::Unsupported(_) | Verdict::OutOfMemory | Verdict::Bug(_) => None,
     }
 }
 

@@ -3,6 +3,6 @@
 pub use skep_verifier::{
     BacktrackSkip, ChainFrame, Config, ErrorInjection, FastPaths, HoleKind, IdmapReset, InsnFacts,
     KernelHole, KernelSymbols, MemBytes, NotSupported, OwnHelper, Privileges, StateAlloc,
-    SubprogFacts, TUNING_KEYS, TakesErrors, Tuning, TuningKey, UnknownTuning, VerifiedProgram,
-    Xlated,
+    SubprogFacts, TUNING_KEYS, TakesErrors, Tuning, TuningKey, UnknownTuning, VerdictOf,
+    VerifiedProgram, Xlated,
 };

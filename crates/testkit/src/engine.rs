@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 /// The result of our verifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum OurVerdict {
     /// The program is safe.
     Accepted,
     /// It is rejected, for this reason.
@@ -25,22 +25,22 @@ pub enum Verdict {
     Bug(String),
 }
 
-impl Verdict {
+impl OurVerdict {
     /// The result as one word.
     pub fn name(&self) -> &'static str {
         match self {
-            Verdict::Accepted => "accepted",
-            Verdict::Rejected(_) => "rejected",
-            Verdict::Unsupported(_) => "unsupported",
-            Verdict::Bug(_) => "bug",
+            OurVerdict::Accepted => "accepted",
+            OurVerdict::Rejected(_) => "rejected",
+            OurVerdict::Unsupported(_) => "unsupported",
+            OurVerdict::Bug(_) => "bug",
         }
     }
 
     /// The text after the word, empty for an accepted program.
     pub fn reason(&self) -> &str {
         match self {
-            Verdict::Accepted => "",
-            Verdict::Rejected(why) | Verdict::Unsupported(why) | Verdict::Bug(why) => why,
+            OurVerdict::Accepted => "",
+            OurVerdict::Rejected(why) | OurVerdict::Unsupported(why) | OurVerdict::Bug(why) => why,
         }
     }
 }
@@ -49,7 +49,7 @@ impl Verdict {
 #[derive(Debug, Clone)]
 pub struct Ours {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: OurVerdict,
     /// The code of a rejection.
     pub code: Option<&'static str>,
     /// errno of a rejection, otherwise 0.
@@ -67,11 +67,13 @@ impl Ours {
     /// (`docs/kernel-findings.md`).
     pub fn must_not_load(&self) -> Option<&'static str> {
         match &self.verdict {
-            Verdict::Rejected(why) if why.contains("jumps is too complex") => Some("too complex"),
-            Verdict::Unsupported(why) if why.contains("before the exception callback") => {
+            OurVerdict::Rejected(why) if why.contains("jumps is too complex") => {
+                Some("too complex")
+            }
+            OurVerdict::Unsupported(why) if why.contains("before the exception callback") => {
                 Some("functions removed before the exception callback")
             }
-            Verdict::Unsupported(why) if why.contains("that the kernel has freed") => {
+            OurVerdict::Unsupported(why) if why.contains("that the kernel has freed") => {
                 Some("a freed state is read")
             }
             _ => None,
@@ -79,7 +81,7 @@ impl Ours {
     }
 }
 
-/// Verifies a program as root would load it; a panic becomes [`Verdict::Bug`].
+/// Verifies a program as root would load it; a panic becomes [`OurVerdict::Bug`].
 pub fn verify(program: &Program, log_level: u32) -> Ours {
     verify_with(program, (log_level, Privileges::PRIVILEGED))
 }
@@ -148,19 +150,19 @@ pub fn verify_for_within(
             Some(lack) => {
                 let log =
                     lack.said.as_ref().map_or_else(|| ours.log.clone(), |said| format!("{said}\n"));
-                Ours { verdict: Verdict::Rejected(lack.to_string()), log, ..ours }
+                Ours { verdict: OurVerdict::Rejected(lack.to_string()), log, ..ours }
             }
             None => ours,
         }
     })
 }
 
-/// Converts a panic to [`Verdict::Bug`].
+/// Converts a panic to [`OurVerdict::Bug`].
 fn contained(verify: impl FnOnce() -> Ours) -> Ours {
     match catch_unwind(AssertUnwindSafe(verify)) {
         Ok(ours) => ours,
         Err(panic) => Ours {
-            verdict: Verdict::Bug(format!("panic: {}", panic_text(&*panic))),
+            verdict: OurVerdict::Bug(format!("panic: {}", panic_text(&*panic))),
             code: None,
             errno: 0,
             waiting_max: 0,
@@ -201,7 +203,7 @@ thread_local! {
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From now on, panics are not printed; their location becomes part of [`Verdict::Bug`].
+/// From now on, panics are not printed; their location becomes part of [`OurVerdict::Bug`].
 pub fn record_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
@@ -231,11 +233,11 @@ impl From<skep_verifier::Outcome> for Ours {
             _ => (None, 0),
         };
         let verdict = match outcome.verdict {
-            V::Accepted(_) => Verdict::Accepted,
-            V::Rejected(rejection) => Verdict::Rejected(rejection.message),
-            V::Unsupported(what) => Verdict::Unsupported(what),
-            V::OutOfMemory => Verdict::Unsupported("so much memory".to_owned()),
-            V::Bug(what) => Verdict::Bug(what),
+            V::Accepted(_) => OurVerdict::Accepted,
+            V::Rejected(rejection) => OurVerdict::Rejected(rejection.message),
+            V::Unsupported(what) => OurVerdict::Unsupported(what),
+            V::OutOfMemory => OurVerdict::Unsupported("so much memory".to_owned()),
+            V::Bug(what) => OurVerdict::Bug(what),
         };
         let waiting_max = outcome.stats.waiting_max;
         Ours { verdict, code, errno, waiting_max, stats, log: outcome.log }

@@ -12,7 +12,7 @@ use skep::uapi::ctx::{CtxField, CtxLayout};
 use skep::uapi::{KernelProfile, ProgFlags, ProgType};
 use skep_kernel::judge::{Answer, Judgement, judge};
 use skep_kernel::reference;
-use skep_testkit::engine::{self, Verdict};
+use skep_testkit::engine::{self, OurVerdict};
 
 const REACH: usize = i16::MAX as usize;
 
@@ -154,7 +154,7 @@ fn compare(kind: Kind, body: &[Insn], accepted: bool) {
     let what = format!("{} {} {} {}", kind.prog_type, kind.attach, body.len(), theirs.log);
     assert_eq!(theirs.accepted, accepted, "{what}");
     let ours = engine::verify(&kind.program(body), 4);
-    assert_eq!(ours.verdict == Verdict::Accepted, accepted, "{what}: {:?}", ours.verdict);
+    assert_eq!(ours.verdict == OurVerdict::Accepted, accepted, "{what}: {:?}", ours.verdict);
     assert_eq!(ours.errno, theirs.errno, "{what}");
     let words = |log: &str| log.lines().find(|line| line.contains("16-bit")).map(str::to_owned);
     assert_eq!(words(&ours.log), words(&theirs.log), "{what}");

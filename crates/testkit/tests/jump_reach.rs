@@ -7,7 +7,7 @@ use skep::program::Program;
 use skep::uapi::{KernelProfile, ProgType};
 use skep_kernel::judge::{Answer, judge};
 use skep_kernel::reference;
-use skep_testkit::engine::{self, Verdict};
+use skep_testkit::engine::{self, OurVerdict};
 
 fn mov(dst: u8, imm: i32) -> Insn {
     Insn { code: BPF_ALU64 | BPF_MOV | BPF_K, dst, imm, ..Insn::default() }
@@ -65,7 +65,7 @@ fn check(insns: &[Insn], reached: usize, refused: Option<usize>) {
     for (count, expected) in std::iter::once(accepted).chain(cases) {
         let program = jump_over(insns, count);
         let ours = engine::verify(&program, 4);
-        let verdict = ours.verdict == Verdict::Accepted;
+        let verdict = ours.verdict == OurVerdict::Accepted;
         let what = format!("{insns:?} {count}");
         assert_eq!(verdict, expected.is_empty(), "{what}: {:?}", ours.verdict);
         assert!(ours.log.contains(&expected), "{what}: {}", ours.log);

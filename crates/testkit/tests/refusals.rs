@@ -3,7 +3,7 @@
 //! privileges, attributes and tables of a load, insns that no compiler emits. `suites` compares
 //! them with the kernel.
 
-use skep_testkit::engine::{self, Verdict};
+use skep_testkit::engine::{self, OurVerdict};
 use skep_testkit::judge::Judge;
 use skep_testkit::suite::{self, Case, privileges};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn verdict(case: &Case, judge: &Judge) -> String {
     let (program, _) = suite::program(case, judge.btf()).expect("a program");
     let ours = engine::verify_with(&program, (0, privileges(case)));
     match (ours.verdict, ours.code) {
-        (Verdict::Rejected(_), Some(code)) => code.to_owned(),
+        (OurVerdict::Rejected(_), Some(code)) => code.to_owned(),
         (verdict, _) => verdict.name().to_owned(),
     }
 }

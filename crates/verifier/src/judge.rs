@@ -9,13 +9,14 @@ use crate::stats::VerifierStats;
 use crate::verified_program::VerifiedProgram;
 use crate::watch::Recorder;
 
-/// The verifier's verdict on a program.
+/// The verdict on a program. `R` says why it is refused: a [`Rejection`] of the verifier, or of
+/// whoever also loads programs.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum VerdictOf<R> {
     /// The kernel would load it.
     Accepted(Box<VerifiedProgram>),
     /// The kernel would refuse it.
-    Rejected(Rejection),
+    Rejected(R),
     /// No verdict: it needs something that is not modelled yet. The text says what.
     Unsupported(String),
     /// No verdict: verification would hold more bytes than
@@ -24,6 +25,31 @@ pub enum Verdict {
     /// No verdict: the verifier itself failed; never the program's fault.
     Bug(String),
 }
+
+impl<R> VerdictOf<R> {
+    /// The same verdict with another reason of a refusal.
+    pub fn map_rejected<T>(self, reason: impl FnOnce(R) -> T) -> VerdictOf<T> {
+        match self {
+            VerdictOf::Accepted(verified) => VerdictOf::Accepted(verified),
+            VerdictOf::Rejected(why) => VerdictOf::Rejected(reason(why)),
+            VerdictOf::Unsupported(what) => VerdictOf::Unsupported(what),
+            VerdictOf::OutOfMemory => VerdictOf::OutOfMemory,
+            VerdictOf::Bug(what) => VerdictOf::Bug(what),
+        }
+    }
+
+    /// Whether it is accepted; `None` if there is no verdict.
+    pub fn is_accepted(&self) -> Option<bool> {
+        match self {
+            VerdictOf::Accepted(_) => Some(true),
+            VerdictOf::Rejected(_) => Some(false),
+            VerdictOf::Unsupported(_) | VerdictOf::OutOfMemory | VerdictOf::Bug(_) => None,
+        }
+    }
+}
+
+/// The verifier's verdict.
+pub type Verdict = VerdictOf<Rejection>;
 
 /// The verdict, the statistics, and the log.
 #[derive(Clone, Debug)]

@@ -39,7 +39,7 @@ mod xlated;
 
 pub use config::{Config, ErrorInjection, KernelSymbols, Privileges, TakesErrors};
 pub use fixup::INLINED_HELPERS;
-pub use judge::{Outcome, Verdict};
+pub use judge::{Outcome, Verdict, VerdictOf};
 pub use kernel_hole::{HoleKind, KernelHole};
 pub use rejection::{
     Acquired, AttachFault, Because, CallChain, CallFault, ChainFrame, FlowFault, FuncFault,

@@ -15,7 +15,7 @@ mod table;
 mod tree;
 
 use crate::outcome::Ended;
-use finders::{Finder, Verdict};
+use finders::{Finder, TestResult};
 use found::{Found, Record};
 use std::time::Instant;
 use table::Fault;
@@ -93,7 +93,7 @@ fn find(
 ) -> Result<Vec<Found>, String> {
     let mut found = Vec::new();
     for finder in finders.iter().filter(|finder| finder.concerns(fault)) {
-        if let Verdict::Fails { first, count } = finder.run(fault.number, tree)? {
+        if let TestResult::Fails { first, count } = finder.run(fault.number, tree)? {
             found.push(Found { finder: finder.name().to_owned(), first, count });
             if !every {
                 break;

@@ -11,7 +11,7 @@ use skep::btf::{Btf, TypeId};
 use skep::program::Program;
 use skep_kernel::judge::{Answer, Judgement, judge};
 use skep_kernel::{bpf, kernel_log};
-use skep_testkit::engine::{self, Verdict};
+use skep_testkit::engine::{self, OurVerdict};
 use skep_verifier::Privileges;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ struct Pair {
     accepted: bool,
     ours: String,
     kernel: String,
-    verdict: Verdict,
+    verdict: OurVerdict,
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -126,12 +126,12 @@ fn compare(program: &Program, args: &Args) -> Result<Pair, Box<dyn std::error::E
     Ok(Pair { class, accepted: theirs.accepted, ours: log, kernel, verdict: ours.verdict })
 }
 
-fn classify(ours: &Verdict, theirs: &Judgement, equal: bool) -> &'static str {
+fn classify(ours: &OurVerdict, theirs: &Judgement, equal: bool) -> &'static str {
     match (ours, theirs.accepted) {
-        (Verdict::Unsupported(_), _) => "unsupported",
-        (Verdict::Bug(_), _) => "bug",
-        (Verdict::Accepted, false) => "false-accept",
-        (Verdict::Rejected(_), true) => "false-reject",
+        (OurVerdict::Unsupported(_), _) => "unsupported",
+        (OurVerdict::Bug(_), _) => "bug",
+        (OurVerdict::Accepted, false) => "false-accept",
+        (OurVerdict::Rejected(_), true) => "false-reject",
         _ if equal => "equal",
         _ => "log",
     }

@@ -1,6 +1,7 @@
 //! Options of `skep-bench`.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use skep_cli::Error;
 use skep_cli::flags::{InputFlags, one_kernel};
 use std::path::PathBuf;
 
@@ -95,15 +96,15 @@ pub(crate) enum Reference {
     Kernel,
 }
 
-fn heaviest(text: &str) -> Result<usize, String> {
+fn heaviest(text: &str) -> Result<usize, Error> {
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.ok_or_else(|| "expected a number of programs, at least 1".to_owned())
+    number.ok_or_else(|| Error::from("expected a number of programs, at least 1"))
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<f64, Error> {
     match text.parse() {
         Ok(seconds) if (0.001..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds from 0.001 to 86400".to_owned()),
+        _ => Err("expected a number of seconds from 0.001 to 86400".into()),
     }
 }
 

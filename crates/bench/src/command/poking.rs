@@ -16,6 +16,7 @@ use crate::threads::pause;
 use answer::{Answer, Controlled};
 use clap::ValueEnum;
 use skep::runtime::PokeMode;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use std::io;
@@ -46,7 +47,7 @@ pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> Outcome {
     };
     let tables = possible(&wanted, streams)?;
     let measured = match tables.is_empty() {
-        true => Err("nothing that was asked for can be measured in flag mode".to_owned()),
+        true => Err("nothing that was asked for can be measured in flag mode".into()),
         false => measure(flags, &tables, streams),
     };
     let answer = match measured {
@@ -82,10 +83,12 @@ fn measure(
     flags: &PokeFlags,
     tables: &[PokeTable],
     streams: &Streams<'_>,
-) -> Result<Answer, String> {
+) -> Result<Answer, Error> {
     let in_runtime = [PokeTable::Library, PokeTable::Costs].iter().any(|t| tables.contains(t));
     if let (true, Some(most)) = (in_runtime, flags.threads.iter().max().filter(|n| **n > THREADS)) {
-        return Err(format!("--threads {most}: the maximum for library and costs is {THREADS}"));
+        return Err(
+            format!("--threads {most}: the maximum for library and costs is {THREADS}").into()
+        );
     }
     let kinds = kinds(flags);
     let cases = cases(flags, &kinds);
@@ -174,9 +177,9 @@ fn cases(flags: &PokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, (u32, u32))
 }
 
 /// Runs a negative control in a child process.
-fn controlled(control: Control) -> Result<Controlled, String> {
-    let binary = std::env::current_exe()
-        .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
+fn controlled(control: Control) -> Result<Controlled, Error> {
+    let binary =
+        std::env::current_exe().map_err(|e| Error::io("while locating this executable", e))?;
     let mut command = Command::new(binary);
     command.args(["poke", "--control", control.name()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -215,7 +218,7 @@ const CRASHES: [i32; 5] = [4, 5, 7, 8, 11];
 /// The child: exit code 1 if it saw wrong executions, 0 if not.
 fn child(name: &str, streams: &mut Streams<'_>) -> Outcome {
     let Some(control) = CONTROLS.into_iter().find(|control| control.name() == name) else {
-        return Ok(Err(format!("no control '{name}'")));
+        return Ok(Err(format!("no control '{name}'").into()));
     };
     match control::run(control, CONTROL_TIME) {
         Ok((executions, wrong)) if wrong > 0 => {

@@ -1,11 +1,12 @@
 //! Shared by all commands: results, JSON, a progress bar.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use skep_cli::Error;
 use skep_cli::{Exit, Streams};
 use std::io;
 
 /// The inner error is a message about the input, the outer one an error of the streams.
-pub(super) type Outcome = io::Result<Result<Exit, String>>;
+pub(super) type Outcome = io::Result<Result<Exit, Error>>;
 
 /// Writes a result as JSON, with a newline at the end.
 pub(super) fn write_json(

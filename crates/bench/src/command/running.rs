@@ -20,6 +20,7 @@ use crate::run::tails::{chains, prologues};
 use crate::run::whole_object::measure;
 use answer::Answer;
 use clap::ValueEnum;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 
@@ -42,7 +43,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> Outcome {
 }
 
 /// The tables of skep's own programs.
-fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, Error> {
     let chosen = chosen(&flags.program)?;
     let first = if flags.program.is_empty() { KINDS.len() } else { chosen.len() };
     let all = RunTable::value_variants();
@@ -83,7 +84,7 @@ fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     Ok(answer)
 }
 
-fn others(flags: &RunFlags) -> Result<Others, String> {
+fn others(flags: &RunFlags) -> Result<Others, Error> {
     Ok(Others {
         clang: Clang::find(),
         natives: vec![("native", flags.native_flags.clone())],
@@ -93,7 +94,7 @@ fn others(flags: &RunFlags) -> Result<Others, String> {
 }
 
 /// The compute programs of these names, or all.
-fn chosen(names: &[String]) -> Result<Vec<Member>, String> {
+fn chosen(names: &[String]) -> Result<Vec<Member>, Error> {
     let members = members();
     if names.is_empty() {
         return Ok(members);
@@ -102,24 +103,24 @@ fn chosen(names: &[String]) -> Result<Vec<Member>, String> {
         let found = members.iter().find(|member| member.kind.name == name).copied();
         found.ok_or_else(|| {
             let known: Vec<&str> = members.iter().map(|member| member.kind.name).collect();
-            format!("no program '{name}'; there are: {}", known.join(", "))
+            Error::from(format!("no program '{name}'; there are: {}", known.join(", ")))
         })
     };
     names.iter().map(find).collect()
 }
 
 /// The table of the objects named in arguments.
-fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, Error> {
     let progress = Progress::new(streams, flags.files.len());
     let mut answer = Answer::default();
     for (at, path) in flags.files.iter().enumerate() {
         let name = path.display().to_string();
         progress.program(at, &name)(0.0);
         let bytes = std::fs::read(path)
-            .map_err(|e| skep::Error::io(path, "reading the file", e).to_string())?;
-        let opened = Opened::new(&bytes).map_err(|e| format!("{name}: {e}"))?;
+            .map_err(|e| Error::caused(skep::Error::io(path, "reading the file", e)))?;
+        let opened = Opened::new(&bytes).map_err(|e| Error::at(&name, e))?;
         let rows = measure(&opened, flags.rounds, !flags.no_kernel);
-        answer.given.push((name.clone(), rows.map_err(|e| format!("{name}: {e}"))?));
+        answer.given.push((name.clone(), rows.map_err(|e| Error::at(&name, e))?));
     }
     Ok(answer)
 }

@@ -11,6 +11,7 @@
 
 #![allow(unsafe_code)]
 
+use skep_cli::Error;
 use skep_jit::SwitchSite;
 use skep_text::{BareCode, Jump, MachineCode, Switch, Target};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -159,7 +160,7 @@ impl Sites {
     /// # Errors
     ///
     /// The host provides no memory for code.
-    pub fn new(shape: Shape, count: u32) -> Result<Sites, String> {
+    pub fn new(shape: Shape, count: u32) -> Result<Sites, Error> {
         let pointers = (0..count).map(|_| AtomicU64::new(0)).collect();
         let cells = Box::new(Cells { flag: AtomicU8::new(0), pointers });
         let masks = [shape.mask(0), shape.mask(1)];
@@ -180,7 +181,7 @@ impl Sites {
                 put(at, &[0xb8, value[0], value[1], value[2], value[3], 0xc3]);
             }
         }
-        let code = BareCode::new(&bytes).map_err(|e| e.to_string())?;
+        let code = BareCode::new(&bytes).map_err(Error::caused)?;
         let entry = |n| code.address(n * shape.stride() + shape.head().0);
         let entries = (0..count).map(entry).collect();
         let sites = Sites { shape, code, len_bytes: bytes.len(), cells, entries, masks };

@@ -5,6 +5,7 @@ use super::code::{STATES, Shape, Sites};
 use crate::threads::beside;
 use nix::sys::resource::{Resource, setrlimit};
 use serde::Serialize;
+use skep_cli::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -89,7 +90,7 @@ const LINE: u64 = 64;
 /// # Errors
 ///
 /// The host provides no memory for code, or no threads.
-pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
+pub fn run(control: Control, time: Duration) -> Result<(u64, u64), Error> {
     // It is meant to crash, so no core dump.
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
     let sites = Sites::new(control.shape(), 164)?;

@@ -8,6 +8,7 @@ use crate::run::objects::{Opened, verify};
 use crate::run::{KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::{PokeMode, Tuning};
 use skep_runtime::{
     Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime, StatsGuard, StatsOptions,
@@ -55,10 +56,10 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    pub(super) fn new(kind: &Kind, setting: &Setting, threads: u32) -> Result<Setup, String> {
+    pub(super) fn new(kind: &Kind, setting: &Setting, threads: u32) -> Result<Setup, Error> {
         let opened = Opened::new(kind.object)?;
         let options = Options { cpus: threads + 2, ..Options::default() };
-        let runtime = Runtime::new(options).map_err(|e| e.to_string())?;
+        let runtime = Runtime::new(options).map_err(Error::caused)?;
         let maps = runtime.create_maps(&opened.object.maps, opened.object.btf.as_ref());
         let tuning = Tuning { sites: setting.sites, poke: setting.poke, ..Tuning::default() };
         let options = LoadOptions { tuning, ..LoadOptions::default() };
@@ -66,9 +67,9 @@ impl Setup {
         Ok(Setup { verified, maps, options, runtime })
     }
 
-    pub(super) fn load(&self) -> Result<Instance, String> {
+    pub(super) fn load(&self) -> Result<Instance, Error> {
         let loaded = self.runtime.load(&self.verified, &self.maps, &self.options);
-        loaded.map_err(|e| e.to_string())
+        loaded.map_err(Error::caused)
     }
 }
 
@@ -79,11 +80,11 @@ struct Loaded {
     _setup: Setup,
 }
 
-fn load(setting: &Setting, threads: u32) -> Result<Loaded, String> {
+fn load(setting: &Setting, threads: u32) -> Result<Loaded, Error> {
     let setup = Setup::new(EMPTY, setting, threads)?;
     let instance = setup.load()?;
     let on = setting.stats.map(|stats| setup.runtime.enable_stats(stats)).transpose();
-    Ok(Loaded { instance, _on: on.map_err(|e| e.to_string())?, _setup: setup })
+    Ok(Loaded { instance, _on: on.map_err(Error::caused)?, _setup: setup })
 }
 
 /// The cost of statistics per run of the empty program, called as a function.
@@ -108,7 +109,7 @@ pub struct Cost {
 /// # Errors
 ///
 /// The program does not run.
-pub fn costs(threads: &[u32], rounds: u32) -> Result<Vec<Cost>, String> {
+pub fn costs(threads: &[u32], rounds: u32) -> Result<Vec<Cost>, Error> {
     let most = threads.iter().copied().max().unwrap_or(1);
     let settings = settings();
     let loaded = settings.iter().map(|setting| load(setting, most));
@@ -119,7 +120,7 @@ pub fn costs(threads: &[u32], rounds: u32) -> Result<Vec<Cost>, String> {
         let (setting, count) = (side / threads.len(), threads[side % threads.len()]);
         let (ns, all) = run_threads(&loaded[setting].instance, count)?;
         runs[setting] += all;
-        Ok::<_, String>(ns)
+        Ok::<_, Error>(ns)
     };
     let values = interleave(Rounds::Repeat(rounds), sides, run, |_| {})?;
     let median = |values: &Vec<f64>| Spread::of(values).map(|spread| spread.median);
@@ -140,12 +141,11 @@ pub fn costs(threads: &[u32], rounds: u32) -> Result<Vec<Cost>, String> {
 }
 
 /// ns per run, the mean of the threads, and the total of runs.
-fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), String> {
+fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), Error> {
     let make = |_| {
         // The first run, through the library, allocates the thread's counters.
-        let mut ctx =
-            Ctx::packet(instance.prog_type(), &udp_packet()).map_err(|e| e.to_string())?;
-        instance.run(&mut ctx).map_err(|e| e.to_string())?;
+        let mut ctx = Ctx::packet(instance.prog_type(), &udp_packet()).map_err(Error::caused)?;
+        instance.run(&mut ctx).map_err(Error::caused)?;
         let mut runner = machine::entered(EMPTY, instance)?;
         Ok(move || runner(BLOCK).map(drop))
     };
@@ -172,7 +172,7 @@ const CHAIN: (&str, &str, f64) = ("self_const", "base", 33.0);
 /// # Errors
 ///
 /// The programs do not run.
-pub fn hops(rounds: u32) -> Result<Vec<Hop>, String> {
+pub fn hops(rounds: u32) -> Result<Vec<Hop>, Error> {
     let (chain, base, more) = CHAIN;
     let opened = Opened::new(TAIL_CALLS)?;
     let settings = settings();

@@ -7,6 +7,7 @@ use super::cost::{SAMPLE, Setting, Setup, settings};
 use crate::run::{KINDS, Kind, machine};
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_runtime::{Ctx, Instance};
 use std::time::Instant;
 
@@ -33,11 +34,11 @@ pub struct Estimated {
 /// # Errors
 ///
 /// A program does not run.
-pub fn estimates(rounds: u32) -> Result<Vec<Estimated>, String> {
+pub fn estimates(rounds: u32) -> Result<Vec<Estimated>, Error> {
     KINDS.iter().map(|kind| one(kind, rounds)).collect()
 }
 
-fn one(kind: &Kind, rounds: u32) -> Result<Estimated, String> {
+fn one(kind: &Kind, rounds: u32) -> Result<Estimated, Error> {
     let is_asked =
         |setting: &&Setting| ["every run timed", "1 in 64 timed"].contains(&setting.name);
     let settings: Vec<Setting> = settings().into_iter().filter(|one| is_asked(&one)).collect();
@@ -47,9 +48,9 @@ fn one(kind: &Kind, rounds: u32) -> Result<Estimated, String> {
         let instance = setup.load()?;
         let on = setting.stats.map(|stats| instance.enable_stats(stats)).transpose();
         first_run(&instance, kind)?;
-        Ok((machine::entered(kind, &instance)?, instance, on.map_err(|e| e.to_string())?))
+        Ok((machine::entered(kind, &instance)?, instance, on.map_err(Error::caused)?))
     });
-    let mut loaded = loaded.collect::<Result<Vec<_>, String>>()?;
+    let mut loaded = loaded.collect::<Result<Vec<_>, Error>>()?;
     let started = Instant::now();
     loaded[0].0(RUNS.0)?;
     let per_run = started.elapsed().as_secs_f64() / f64::from(RUNS.0);
@@ -74,11 +75,11 @@ fn one(kind: &Kind, rounds: u32) -> Result<Estimated, String> {
 }
 
 /// One run through the library, which allocates the thread's counters.
-fn first_run(instance: &Instance, kind: &Kind) -> Result<(), String> {
+fn first_run(instance: &Instance, kind: &Kind) -> Result<(), Error> {
     let packet = crate::run::data_of(kind);
     let ctx = Ctx::packet(instance.prog_type(), &packet);
     let ran = ctx.and_then(|mut ctx| instance.run(&mut ctx));
-    ran.map(drop).map_err(|e| e.to_string())
+    ran.map(drop).map_err(Error::caused)
 }
 
 #[cfg(test)]

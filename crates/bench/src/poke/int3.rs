@@ -13,6 +13,7 @@
 #![allow(unsafe_code)]
 
 use super::code::{INSN_BYTES, Sites};
+use skep_cli::Error;
 use std::hint::spin_loop;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -75,9 +76,9 @@ impl Int3 {
     /// # Errors
     ///
     /// The host does not synchronise cores.
-    pub(super) fn put(&self, sites: &Sites, state: u32) -> Result<(), String> {
+    pub(super) fn put(&self, sites: &Sites, state: u32) -> Result<(), Error> {
         let insn = sites.insn(state);
-        let synchronise = || skep_mem::barrier::synchronise().map_err(|e| e.to_string());
+        let synchronise = || skep_mem::barrier::synchronise().map_err(Error::caused);
         self.active.skips.store(sites.skips(state), Ordering::SeqCst);
         self.active.refs.iter().for_each(|line| line.0.store(1, Ordering::SeqCst));
         (0..sites.len()).for_each(|n| sites.write(n, 0, &[TRAP]));

@@ -12,6 +12,7 @@ use crate::run::objects::verify;
 use crate::run::udp_packet;
 use crate::threads::{beside, pause};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
 use skep_runtime::map::{MapHandle, UpdateFlags};
@@ -82,11 +83,11 @@ struct Loaded {
 }
 
 /// Returns `value` if no tail call of `0..calls` happens.
-fn program(name: &str, (calls, value): (u32, u32)) -> Result<Program, String> {
+fn program(name: &str, (calls, value): (u32, u32)) -> Result<Program, Error> {
     let call = |index| format!("r1 = r6\nr2 = map[slots]\nr3 = {index}\ncall 12\n");
     let calls: String = (0..calls).map(call).collect();
     let text = format!("r6 = r1\n{calls}r0 = {value}\nexit\n");
-    let assembly = assemble(&text, &|_| None).map_err(|e| e.to_string())?;
+    let assembly = assemble(&text, &|_| None).map_err(Error::caused)?;
     let slots = MapDef {
         name: "slots".to_owned(),
         map_type: MapType::ProgArray,
@@ -108,20 +109,20 @@ fn program(name: &str, (calls, value): (u32, u32)) -> Result<Program, String> {
 }
 
 impl Loaded {
-    fn new((programs, sites_each): (u32, u32), threads: u32) -> Result<Loaded, String> {
-        let text = |e: skep_runtime::Error| e.to_string();
+    fn new((programs, sites_each): (u32, u32), threads: u32) -> Result<Loaded, Error> {
         let options = Options { cpus: threads + 2, ..Options::default() };
-        let runtime = Runtime::new(options).map_err(text)?;
+        let runtime = Runtime::new(options).map_err(Error::caused)?;
         let caller = program("caller", (sites_each - 1, 0))?;
         let maps = runtime.create_maps(&caller.maps, None);
         let load = |program: &Program, count: u32| {
             let verified = verify(program)?;
-            let one = |_| runtime.load(&verified, &maps, &LoadOptions::default()).map_err(text);
+            let one =
+                |_| runtime.load(&verified, &maps, &LoadOptions::default()).map_err(Error::caused);
             (0..count).map(one).collect::<Result<Vec<_>, _>>()
         };
         let callers = load(&caller, programs)?;
         let target = |state| Ok(load(&program("target", (0, state))?, 1)?.remove(0));
-        let targets = (1..SLOT_STATES).map(target).collect::<Result<_, String>>()?;
+        let targets = (1..SLOT_STATES).map(target).collect::<Result<_, Error>>()?;
         let raw = [false, true].map(|on| {
             let mut batch = Batch::new();
             for code in callers.iter().filter_map(Instance::placed_code) {
@@ -130,7 +131,7 @@ impl Loaded {
             }
             batch
         });
-        let slots = maps.get("slots").map_err(text)?.clone();
+        let slots = maps.get("slots").map_err(Error::caused)?.clone();
         Ok(Loaded { runtime, callers, targets, slots, raw })
     }
 }
@@ -158,10 +159,9 @@ struct Ran {
 }
 
 /// Runs all programs until the end is signalled.
-fn run_programs(callers: &[Instance], shared: &Shared) -> Result<Ran, String> {
-    let text = |e: skep_runtime::Error| e.to_string();
+fn run_programs(callers: &[Instance], shared: &Shared) -> Result<Ran, Error> {
     let mut ran = Ran::default();
-    let mut ctx = Ctx::packet(ProgType::Xdp, &udp_packet()).map_err(text)?;
+    let mut ctx = Ctx::packet(ProgType::Xdp, &udp_packet()).map_err(Error::caused)?;
     while !shared.done.0.load(Ordering::Relaxed) {
         for chunk in callers.chunks(CHUNK) {
             let numbers =
@@ -170,7 +170,7 @@ fn run_programs(callers: &[Instance], shared: &Shared) -> Result<Ran, String> {
             let state = (before[0] / 2) as u32 % SLOT_STATES;
             let (mut wrong, mut others) = (0, 0);
             for caller in chunk {
-                let found = caller.run(&mut ctx).map_err(text)?.retval;
+                let found = caller.run(&mut ctx).map_err(Error::caused)?.retval;
                 wrong += u64::from(found >= SLOT_STATES);
                 others += u64::from(found != state);
             }
@@ -208,8 +208,8 @@ const CALLS: [&str; 7] = [
 /// Times one change, with its sequence number before and after; us.
 fn timed<T>(
     number: &AtomicU64,
-    call: impl FnOnce() -> Result<T, String>,
-) -> Result<(T, f64), String> {
+    call: impl FnOnce() -> Result<T, Error>,
+) -> Result<(T, f64), Error> {
     pause(PAUSE);
     number.fetch_add(1, Ordering::SeqCst);
     let started = Instant::now();
@@ -220,12 +220,12 @@ fn timed<T>(
 }
 
 /// All calls once, in the order of [`CALLS`]; us.
-fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, String> {
+fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, Error> {
     // Sites that are still on are switched off, so that all are written again.
     loaded.runtime.programs();
     let mut all = Vec::new();
     let (runtime, stats) = (&loaded.runtime, &shared.stats.0);
-    let enable = || runtime.enable_stats(StatsOptions::default()).map_err(|e| e.to_string());
+    let enable = || runtime.enable_stats(StatsOptions::default()).map_err(Error::caused);
     let (guard, us) = timed(stats, enable)?;
     all.push(us);
     let leave = || {
@@ -235,7 +235,7 @@ fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, String> {
     all.push(timed(stats, leave)?.1);
     runtime.programs();
     for batch in loaded.raw.iter_mut().rev() {
-        all.push(timed(stats, || batch.commit().map_err(|e| e.to_string()))?.1);
+        all.push(timed(stats, || batch.commit().map_err(Error::caused))?.1);
     }
     if loaded.callers.iter().all(|caller| !calls_tail(caller)) {
         return Ok(all);
@@ -245,9 +245,9 @@ fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, String> {
     for target in &loaded.targets {
         let id = target.id().to_ne_bytes();
         let call = || slots.update(&[0; 4], &id, UpdateFlags::Any);
-        fill.push(timed(number, || call().map_err(|e| e.to_string()))?.1);
+        fill.push(timed(number, || call().map_err(Error::caused))?.1);
     }
-    let remove = || slots.delete(&[0; 4]).map_err(|e| e.to_string());
+    let remove = || slots.delete(&[0; 4]).map_err(Error::caused);
     // One of the two replacements.
     all.extend([fill[0], fill[1], timed(number, remove)?.1]);
     Ok(all)
@@ -258,7 +258,7 @@ fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, String> {
 /// # Errors
 ///
 /// Programs do not run here.
-pub fn library((sites, threads): (u32, u32), time: Duration) -> Result<Library, String> {
+pub fn library((sites, threads): (u32, u32), time: Duration) -> Result<Library, Error> {
     let sites_each = if sites < SITES_EACH { 1 } else { SITES_EACH };
     let programs = (sites / sites_each).max(1);
     let mut loaded = Loaded::new((programs, sites_each), threads)?;

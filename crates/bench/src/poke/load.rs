@@ -11,6 +11,7 @@ use super::mechanism::{Kind, Mechanism, Switched, Switcher};
 use crate::Spread;
 use crate::threads::{beside, pause};
 use serde::Serialize;
+use skep_cli::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -113,7 +114,7 @@ fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
 }
 
 /// Puts all sites into the next state, with the sequence number before and after; us.
-fn toggle(switcher: &mut Switcher<'_>, shared: &Shared) -> Result<f64, String> {
+fn toggle(switcher: &mut Switcher<'_>, shared: &Shared) -> Result<f64, Error> {
     let number = shared.sequence.0.fetch_add(1, Ordering::SeqCst);
     let state = (number / 2 + 1) as u32 % STATES;
     let started = Instant::now();
@@ -127,8 +128,8 @@ fn toggle(switcher: &mut Switcher<'_>, shared: &Shared) -> Result<f64, String> {
 fn under_load<T>(
     switched: &mut Switched,
     threads: u32,
-    work: impl FnOnce(&mut Switcher<'_>, &Shared) -> Result<T, String>,
-) -> Result<(T, Seen), String> {
+    work: impl FnOnce(&mut Switcher<'_>, &Shared) -> Result<T, Error>,
+) -> Result<(T, Seen), Error> {
     let shared = Shared::default();
     let (sites, mut switcher) = switched.split();
     let run = || run_sites(sites, &shared);
@@ -147,7 +148,7 @@ pub fn toggled(
     (kind, mechanism): (Kind, Mechanism),
     (sites, threads): (u32, u32),
     time: Duration,
-) -> Result<Toggled, String> {
+) -> Result<Toggled, Error> {
     let mut switched = Switched::new(kind, mechanism, sites)?;
     let phase = time / (2 * PHASES);
     let ((latencies, rates), seen) = under_load(&mut switched, threads, |switcher, shared| {
@@ -217,7 +218,7 @@ pub fn checked(
     (kind, executions): (Kind, u64),
     (sites, threads): (u32, u32),
     mut progress: impl FnMut(f64),
-) -> Result<Checked, String> {
+) -> Result<Checked, Error> {
     let mut switched = Switched::new(kind, Mechanism::Commit, sites)?;
     let started = Instant::now();
     let (toggles, seen) = under_load(&mut switched, threads, |switcher, shared| {

@@ -6,7 +6,8 @@
 use super::code::{STATES, Shape, Site, Sites};
 use super::int3::Int3;
 use serde::Serialize;
-use skep_runtime::poke::{Batch, Error};
+use skep_cli::Error;
+use skep_runtime::poke::Batch;
 
 /// What changes at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -139,7 +140,7 @@ impl Switched {
     /// # Errors
     ///
     /// The host gives no memory for code, or does not let it be patched.
-    pub fn new(kind: Kind, mechanism: Mechanism, count: u32) -> Result<Switched, String> {
+    pub fn new(kind: Kind, mechanism: Mechanism, count: u32) -> Result<Switched, Error> {
         let sites = Sites::new(mechanism.shape(kind), count)?;
         let is_ours = matches!(
             mechanism,
@@ -164,7 +165,7 @@ impl Switched {
 }
 
 /// The batches that lead to each state from the previous one.
-fn batches(sites: &Sites, one_each: bool) -> Result<Vec<Vec<Batch>>, String> {
+fn batches(sites: &Sites, one_each: bool) -> Result<Vec<Vec<Batch>>, Error> {
     let states = sites.mask(0).max(sites.mask(1)) + 1;
     let all: Option<Vec<Site>> = (0..sites.len() as u32).map(|n| sites.site(n)).collect();
     let all = all.ok_or("a site is none")?;
@@ -211,14 +212,13 @@ impl Switcher<'_> {
     /// # Errors
     ///
     /// The mechanism's.
-    pub fn put(&mut self, state: u32) -> Result<(), String> {
+    pub fn put(&mut self, state: u32) -> Result<(), Error> {
         debug_assert!(state < STATES);
-        let text = |e: Error| e.to_string();
         let at = state as usize % self.batches.len().max(1);
         let mut batches = self.batches.get_mut(at).into_iter().flatten();
         match (self.mechanism, self.int3) {
             (Mechanism::CommitNowait, _) => {
-                batches.try_for_each(Batch::commit_nowait).map_err(text)
+                batches.try_for_each(Batch::commit_nowait).map_err(Error::caused)
             }
             (Mechanism::GlobalFlag, _) => {
                 self.sites.set_flag(state);
@@ -229,7 +229,7 @@ impl Switcher<'_> {
                 Ok(())
             }
             (_, Some(int3)) => int3.put(self.sites, state),
-            (_, None) => batches.try_for_each(Batch::commit).map_err(text),
+            (_, None) => batches.try_for_each(Batch::commit).map_err(Error::caused),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{Ratio, geometric_mean};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_runtime::Instance;
 use skep_text::BareCode;
 use std::cell::Cell;
@@ -47,16 +48,16 @@ pub struct Off {
 /// # Errors
 ///
 /// A program does not run.
-pub fn off(places: u32) -> Result<Vec<Off>, String> {
+pub fn off(places: u32) -> Result<Vec<Off>, Error> {
     KINDS.iter().map(|kind| one(kind, places)).collect()
 }
 
-fn one(kind: &Kind, places: u32) -> Result<Off, String> {
+fn one(kind: &Kind, places: u32) -> Result<Off, Error> {
     let settings: Vec<Setting> = settings().into_iter().take(3).collect();
     let setups = settings.iter().map(|setting| Setup::new(kind, setting, 1));
     let setups = setups.collect::<Result<Vec<_>, _>>()?;
     let longest = setups.iter().map(|setup| Ok(length(&setup.load()?)));
-    let longest = longest.collect::<Result<Vec<_>, String>>()?.into_iter().max().unwrap_or(0);
+    let longest = longest.collect::<Result<Vec<_>, Error>>()?.into_iter().max().unwrap_or(0);
     let mut lot = StdRng::seed_from_u64(SEED);
     let mut values = vec![Vec::new(); setups.len()];
     let mut same = 0;
@@ -100,8 +101,8 @@ fn length(instance: &Instance) -> u64 {
 }
 
 /// Code that is never executed.
-fn filler(bytes: u64) -> Result<BareCode, String> {
-    BareCode::new(&vec![0xcc; bytes as usize]).map_err(|e| e.to_string())
+fn filler(bytes: u64) -> Result<BareCode, Error> {
+    BareCode::new(&vec![0xcc; bytes as usize]).map_err(Error::caused)
 }
 
 /// Address of the program after the site.
@@ -110,7 +111,7 @@ fn behind_site(instance: &Instance) -> Option<u64> {
 }
 
 /// Loads a program at an address, one line after the start of free space; elsewhere if that fails.
-fn place(setup: &Setup, wanted: u64) -> Result<Instance, String> {
+fn place(setup: &Setup, wanted: u64) -> Result<Instance, Error> {
     let (mut between, mut others) = (Vec::new(), Vec::new());
     for _ in 0..ATTEMPTS {
         let instance = setup.load()?;

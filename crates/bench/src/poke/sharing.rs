@@ -4,6 +4,7 @@
 use super::together::together;
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +52,7 @@ pub struct Counted {
 struct Pair([AtomicU64; 16]);
 
 /// ns per count, the mean of the threads.
-fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, String> {
+fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, Error> {
     let make = |number: u32| {
         let number = number as usize;
         let counter = match layout {
@@ -80,7 +81,7 @@ fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, String>
 /// # Errors
 ///
 /// The host does not start threads.
-pub fn counted(threads: &[u32], rounds: u32) -> Result<Vec<Counted>, String> {
+pub fn counted(threads: &[u32], rounds: u32) -> Result<Vec<Counted>, Error> {
     let most = threads.iter().copied().max().unwrap_or(1);
     let counters: Vec<Pair> = (0..most).map(|_| Pair([const { AtomicU64::new(0) }; 16])).collect();
     let sides: Vec<(Layout, u32)> = LAYOUTS

@@ -12,6 +12,7 @@ use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use skep_cli::Error;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -28,10 +29,10 @@ use std::thread;
 /// The first error of `make` or of a block; or the host has no thread.
 pub(super) fn together<F>(
     (threads, blocks): (u32, u32),
-    make: impl Fn(u32) -> Result<F, String> + Sync,
-) -> Result<(f64, u64), String>
+    make: impl Fn(u32) -> Result<F, Error> + Sync,
+) -> Result<(f64, u64), Error>
 where
-    F: FnMut() -> Result<(), String>,
+    F: FnMut() -> Result<(), Error>,
 {
     let cpus = allowed_cpus();
     let (ready, done) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -55,7 +56,7 @@ where
             let mut measure = || {
                 let started = thread_ns();
                 (0..blocks).try_for_each(|_| block())?;
-                Ok::<_, String>((thread_ns() - started) / f64::from(blocks))
+                Ok::<_, Error>((thread_ns() - started) / f64::from(blocks))
             };
             let ns = deep(depth(), &mut measure)?;
             Ok((ns, block))
@@ -67,7 +68,7 @@ where
             block()?;
             all += 1;
         }
-        Ok::<_, String>((ns, all))
+        Ok::<_, Error>((ns, all))
     };
     thread::scope(|scope| {
         let run = &run;
@@ -161,11 +162,11 @@ mod tests {
     #[test]
     fn one_that_fails_ends_all() {
         let make = |number| match number {
-            0 => Err("no".to_owned()),
+            0 => Err("no".into()),
             _ => Ok(|| Ok(())),
         };
-        assert_eq!(together((3, 5), make).unwrap_err(), "no");
-        let made = together((3, 5), |_| Ok(|| Err("broken".to_owned())));
-        assert_eq!(made.unwrap_err(), "broken");
+        assert_eq!(together((3, 5), make).unwrap_err().to_string(), "no");
+        let made = together((3, 5), |_| Ok(|| Err("broken".into())));
+        assert_eq!(made.unwrap_err().to_string(), "broken");
     }
 }

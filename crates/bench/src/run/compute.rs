@@ -8,6 +8,7 @@ use super::objects::{Opened, verify};
 use super::peer::Peer;
 use super::{Kind, data_of, machine};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::Tuning;
 use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
@@ -30,7 +31,7 @@ pub struct Computed {
 /// The engines other than skep.
 pub struct Others {
     /// For native code and for the bytecode of the peers; or why there is no compiler.
-    pub clang: Result<Clang, String>,
+    pub clang: Result<Clang, Error>,
     /// Native code: names and flags. The others are compared with the first.
     pub natives: Vec<(&'static str, String)>,
     /// Other engines.
@@ -40,7 +41,7 @@ pub struct Others {
 }
 
 /// A compute program, opened and verified.
-pub(super) fn verified(kind: &Kind) -> Result<(Opened, VerifiedProgram), String> {
+pub(super) fn verified(kind: &Kind) -> Result<(Opened, VerifiedProgram), Error> {
     let opened = Opened::new(kind.object)?;
     let verified = verify(opened.programs.first().ok_or("no program")?)?;
     Ok((opened, verified))
@@ -55,7 +56,7 @@ pub fn compute(
     kind: &Kind,
     others: &Others,
     (tuning, rounds): (&Tuning, u32),
-) -> Result<Computed, String> {
+) -> Result<Computed, Error> {
     let (opened, verified) = verified(kind)?;
     let data = data_of(kind);
     let maps = &*opened.object.maps;
@@ -71,7 +72,7 @@ pub fn compute(
     let mut candidates: Vec<Engine<'_>> = others.natives.iter().map(native).collect();
     candidates.insert(1.min(candidates.len()), Engine::new("skep", Ok(skep)));
     for peer in &others.peers {
-        let plain = maps.is_empty().then_some(()).ok_or("it has global variables".to_owned());
+        let plain = maps.is_empty().then_some(()).ok_or(Error::from("it has global variables"));
         let code = plain.and_then(|()| clang()?.bytecode(kind, &peer.cpu));
         let runner = code.and_then(|code| {
             let path = files.code(&peer.cpu, &code)?;
@@ -83,7 +84,7 @@ pub fn compute(
         candidates.push(Engine::new("kernel", kernel_runner(&kernel, &data)));
     }
     let engines = measure_in_turn(candidates, rounds, Results::Equal);
-    let engines = engines.map_err(|e| format!("{}: {e}", kind.name))?;
+    let engines = engines.map_err(|e| Error::at(kind.name, e))?;
     Ok(Computed { program: kind.name, engines, compile_us: compile_us((&verified, maps), tuning)? })
 }
 
@@ -94,16 +95,16 @@ struct Files {
 }
 
 impl Files {
-    fn new(data: &[u8]) -> Result<Files, String> {
-        let folder = tempfile::tempdir().map_err(|e| format!("while making a folder: {e}"))?;
+    fn new(data: &[u8]) -> Result<Files, Error> {
+        let folder = tempfile::tempdir().map_err(|e| Error::at("while making a folder", e))?;
         let path = folder.path().join("data");
-        std::fs::write(&path, data).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, data).map_err(|e| Error::at(path.display(), e))?;
         Ok(Files { folder, data: path })
     }
 
-    fn code(&self, cpu: &str, code: &[u8]) -> Result<std::path::PathBuf, String> {
+    fn code(&self, cpu: &str, code: &[u8]) -> Result<std::path::PathBuf, Error> {
         let path = self.folder.path().join(cpu);
-        std::fs::write(&path, code).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, code).map_err(|e| Error::at(path.display(), e))?;
         Ok(path)
     }
 }
@@ -111,13 +112,13 @@ impl Files {
 fn compile_us(
     (verified, maps): (&VerifiedProgram, &[MapDef]),
     tuning: &Tuning,
-) -> Result<f64, String> {
+) -> Result<f64, Error> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let globals = Globals::new(maps)?;
     let mut times = Vec::with_capacity(COMPILATIONS);
     for _ in 0..COMPILATIONS {
         let started = Instant::now();
-        skep_text::compile(xlated, &globals.linkage, tuning).map_err(|e| e.to_string())?;
+        skep_text::compile(xlated, &globals.linkage, tuning).map_err(Error::caused)?;
         times.push(started.elapsed().as_nanos() as f64 / 1000.0);
     }
     times.sort_by(f64::total_cmp);

@@ -5,6 +5,7 @@ use super::families::{Half, Member};
 use super::{compute::verified, machine};
 use crate::Ratio;
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::Tuning;
 
 /// A compute program, called as a function.
@@ -27,7 +28,7 @@ pub struct Covered {
 /// # Errors
 ///
 /// A program does not run, or results differ.
-pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, String> {
+pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, Error> {
     let one = |Member { kind, half, .. }: &Member| {
         let (opened, verified) = verified(kind)?;
         let code = (&verified, &*opened.object.maps);
@@ -39,7 +40,7 @@ pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, String> 
             ];
             let engines = measure_in_turn(candidates, rounds, Results::Equal)?;
             let factor = engines[1].over(&engines[0]);
-            Ok::<_, String>((engines, factor))
+            Ok::<_, Error>((engines, factor))
         };
         let (engines, factor) = both(false)?;
         let (_, with_fuel) = both(true)?;

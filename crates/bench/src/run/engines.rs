@@ -2,9 +2,10 @@
 
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 
 /// Runs its program that many times: the last result and the time, ns a run.
-pub type Runner<'a> = Box<dyn FnMut(u32) -> Result<(u64, f64), String> + 'a>;
+pub type Runner<'a> = Box<dyn FnMut(u32) -> Result<(u64, f64), Error> + 'a>;
 
 /// How long an engine runs before the next one does, ns. Short slices are in the same round, so
 /// that a disturbance of the machine affects all engines.
@@ -17,12 +18,12 @@ pub struct Engine<'a> {
     /// Name of the engine.
     pub name: String,
     /// What runs the program.
-    pub runner: Result<Runner<'a>, String>,
+    pub runner: Result<Runner<'a>, Error>,
 }
 
 impl<'a> Engine<'a> {
     /// An engine.
-    pub fn new(name: impl Into<String>, runner: Result<Runner<'a>, String>) -> Engine<'a> {
+    pub fn new(name: impl Into<String>, runner: Result<Runner<'a>, Error>) -> Engine<'a> {
         Engine { name: name.into(), runner }
     }
 }
@@ -90,18 +91,18 @@ pub fn measure_in_turn(
     candidates: Vec<Engine<'_>>,
     rounds: u32,
     results: Results,
-) -> Result<Vec<Timed>, String> {
+) -> Result<Vec<Timed>, Error> {
     let mut first: Option<(u64, String)> = None;
     let mut runners = Vec::new();
     let mut timed = Vec::new();
     for Engine { name, runner } in candidates {
-        let not_run = runner.as_ref().err().cloned();
+        let not_run = runner.as_ref().err().map(Error::to_string);
         if let Ok(mut runner) = runner {
-            let (result, ns) = runner(ESTIMATE_RUNS).map_err(|e| format!("{name}: {e}"))?;
+            let (result, ns) = runner(ESTIMATE_RUNS).map_err(|e| Error::at(&name, e))?;
             let (expected, by) = first.get_or_insert_with(|| (result, name.clone()));
             if results == Results::Equal && *expected != result {
                 let (expected, by) = (*expected, by.clone());
-                return Err(format!("{name} gives {result:#x}, {by} {expected:#x}"));
+                return Err(format!("{name} gives {result:#x}, {by} {expected:#x}").into());
             }
             let count = (SLICE_NS / ns.max(1.0)) as u32 + 1;
             runners.push((timed.len(), runner, count));
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn who_cannot_run_is_named_with_the_reason() {
-        let absent = Engine::new("c", Err("no".to_owned()));
+        let absent = Engine::new("c", Err("no".into()));
         let all = vec![engine("a", 7, 2.0), absent, engine("b", 7, 3.0)];
         let timed = measure_in_turn(all, 9, Results::Equal).unwrap();
         assert_eq!(timed[2].median(), Some(3.0));
@@ -147,7 +148,10 @@ mod tests {
     #[test]
     fn different_results_are_an_error() {
         let two = || vec![engine("a", 7, 2.0), engine("b", 8, 2.0)];
-        assert_eq!(measure_in_turn(two(), 9, Results::Equal).unwrap_err(), "b gives 0x8, a 0x7");
+        assert_eq!(
+            measure_in_turn(two(), 9, Results::Equal).unwrap_err().to_string(),
+            "b gives 0x8, a 0x7"
+        );
         assert!(measure_in_turn(two(), 9, Results::Free).is_ok());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::engines::Runner;
 use super::objects::{Opened, verify};
+use skep_cli::Error;
 use skep_jit::Tuning;
 use skep_kernel::bpf::RunInput;
 use skep_kernel::run::Loaded;
@@ -25,14 +26,14 @@ impl InRuntime {
     /// # Errors
     ///
     /// One is not accepted or cannot be loaded.
-    pub fn new(opened: &Opened, tuning: &Tuning) -> Result<InRuntime, String> {
-        let runtime = Runtime::new(Options::default()).map_err(|e| e.to_string())?;
+    pub fn new(opened: &Opened, tuning: &Tuning) -> Result<InRuntime, Error> {
+        let runtime = Runtime::new(Options::default()).map_err(Error::caused)?;
         let maps = runtime.create_maps(&opened.object.maps, opened.object.btf.as_ref());
         let options = LoadOptions { tuning: tuning.clone(), ..LoadOptions::default() };
         let mut instances = Vec::new();
         for program in &opened.programs {
             let verified = verify(program)?;
-            instances.push(runtime.load(&verified, &maps, &options).map_err(|e| e.to_string())?);
+            instances.push(runtime.load(&verified, &maps, &options).map_err(Error::caused)?);
         }
         Ok(InRuntime { maps, instances, runtime })
     }
@@ -42,8 +43,8 @@ impl InRuntime {
     /// # Errors
     ///
     /// The host refuses.
-    pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, String> {
-        self.runtime.enable_stats(options).map_err(|e| e.to_string())
+    pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
+        self.runtime.enable_stats(options).map_err(Error::caused)
     }
 
     /// Runs a program on a packet, including the library's work around a run.
@@ -51,15 +52,15 @@ impl InRuntime {
     /// # Errors
     ///
     /// There is no such program, or its context is not a packet.
-    pub fn runner(&self, name: &str, packet: &[u8]) -> Result<Runner<'_>, String> {
+    pub fn runner(&self, name: &str, packet: &[u8]) -> Result<Runner<'_>, Error> {
         let instance = self.instances.iter().find(|instance| instance.name() == name);
         let instance = instance.ok_or_else(|| format!("no program '{name}'"))?;
-        let mut ctx = Ctx::packet(instance.prog_type(), packet).map_err(|e| e.to_string())?;
+        let mut ctx = Ctx::packet(instance.prog_type(), packet).map_err(Error::caused)?;
         Ok(Box::new(move |runs| {
             let mut result = 0;
             let started = Instant::now();
             for _ in 0..runs {
-                result = instance.run(&mut ctx).map_err(|e| e.to_string())?.retval;
+                result = instance.run(&mut ctx).map_err(Error::caused)?.retval;
             }
             Ok((u64::from(result), started.elapsed().as_nanos() as f64 / f64::from(runs)))
         }))
@@ -71,11 +72,11 @@ impl InRuntime {
 /// # Errors
 ///
 /// bpf(2) is not available, or refuses them.
-pub fn in_kernel(programs: &[Program]) -> Result<Loaded, String> {
+pub fn in_kernel(programs: &[Program]) -> Result<Loaded, Error> {
     if let Err(errno) = skep_kernel::bpf::available() {
-        return Err(format!("not judged here ({errno})"));
+        return Err(format!("not judged here ({errno})").into());
     }
-    Loaded::new(programs)
+    Ok(Loaded::new(programs)?)
 }
 
 /// The kernel's test run, by its own clock, in whole nanoseconds: coarse for the shortest programs,
@@ -85,13 +86,13 @@ pub fn in_kernel(programs: &[Program]) -> Result<Loaded, String> {
 ///
 /// Why it is not in the kernel.
 pub fn kernel_runner<'a>(
-    loaded: &'a Result<Loaded, String>,
+    loaded: &'a Result<Loaded, Error>,
     data: &'a [u8],
-) -> Result<Runner<'a>, String> {
+) -> Result<Runner<'a>, Error> {
     let loaded = loaded.as_ref().map_err(Clone::clone)?;
     Ok(Box::new(move |runs| {
         let input = RunInput { data, repeat: runs, ..RunInput::default() };
-        let run = loaded.run(&input).map_err(|e| e.to_string())?;
+        let run = loaded.run(&input).map_err(Error::caused)?;
         Ok((u64::from(run.retval), f64::from(run.duration_ns)))
     }))
 }

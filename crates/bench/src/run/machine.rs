@@ -11,6 +11,7 @@
 use super::data::DATA_BYTES;
 use super::engines::{PLACES, Runner, in_turn};
 use super::{Kind, data_of};
+use skep_cli::Error;
 use skep_interp::Hits;
 use skep_jit::coverage::{Coverage, Plan};
 use skep_jit::{Linkage, MapLink, RunEnv, Tuning};
@@ -87,11 +88,11 @@ impl Globals {
     /// # Errors
     ///
     /// A map is not such an array.
-    pub(super) fn new(maps: &[MapDef]) -> Result<Globals, String> {
+    pub(super) fn new(maps: &[MapDef]) -> Result<Globals, Error> {
         let (mut linkage, mut values) = (Linkage::default(), Vec::new());
         for map in maps {
             if map.map_type != MapType::Array || map.max_entries != 1 {
-                return Err(format!("{}: not a section of global variables", map.name));
+                return Err(format!("{}: not a section of global variables", map.name).into());
             }
             let mut value = vec![0u64; map.value_size.div_ceil(8) as usize].into_boxed_slice();
             for (word, bytes) in value.iter_mut().zip(map.contents.chunks(8)) {
@@ -116,10 +117,10 @@ pub fn skep<'a>(
     kind: &Kind,
     (verified, maps): (&VerifiedProgram, &[MapDef]),
     tuning: &Tuning,
-) -> Result<Runner<'a>, String> {
+) -> Result<Runner<'a>, Error> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let copy = |_| placed(kind, xlated, Globals::new(maps)?, tuning);
-    Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, String>>()?))
+    Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, Error>>()?))
 }
 
 /// The same with coverage counters.
@@ -131,7 +132,7 @@ pub fn counting<'a>(
     kind: &Kind,
     (verified, maps): (&VerifiedProgram, &[MapDef]),
     tuning: &Tuning,
-) -> Result<Runner<'a>, String> {
+) -> Result<Runner<'a>, Error> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let plan = Arc::new(Plan::new(xlated, tuning.fuel));
     let copy = |_| {
@@ -148,7 +149,7 @@ pub fn counting<'a>(
         globals.hits = Some(hits);
         placed(kind, xlated, globals, tuning)
     };
-    Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, String>>()?))
+    Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, Error>>()?))
 }
 
 /// One copy of a program.
@@ -157,9 +158,9 @@ fn placed<'a>(
     xlated: &Xlated,
     globals: Globals,
     tuning: &Tuning,
-) -> Result<Runner<'a>, String> {
+) -> Result<Runner<'a>, Error> {
     let code = skep_text::compile(xlated, &globals.linkage, tuning);
-    let code: Box<MachineCode> = Box::new(code.map_err(|e| e.to_string())?);
+    let code: Box<MachineCode> = Box::new(code.map_err(Error::caused)?);
     // SAFETY: the program was verified; the runner keeps the code and its globals (2), and gives
     // it its context.
     let entry = unsafe { code.entry() };
@@ -173,7 +174,7 @@ fn placed<'a>(
 /// # Errors
 ///
 /// It is interpreted.
-pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, String> {
+pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, Error> {
     let instance = instance.clone();
     let code = instance.placed_code().ok_or("interpreted")?;
     // SAFETY: the program was verified; the runner keeps the instance and so the code (2).
@@ -186,18 +187,18 @@ pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, Strin
 /// # Errors
 ///
 /// It cannot be opened, or has no such function.
-pub fn native<'a>(kind: &Kind, library: &Path) -> Result<Runner<'a>, String> {
-    let path = CString::new(library.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-    let symbol = CString::new(kind.symbol).map_err(|e| e.to_string())?;
+pub fn native<'a>(kind: &Kind, library: &Path) -> Result<Runner<'a>, Error> {
+    let path = CString::new(library.as_os_str().as_bytes()).map_err(Error::caused)?;
+    let symbol = CString::new(kind.symbol).map_err(Error::caused)?;
     // SAFETY: the library is ours, without initialisers; it stays open (2).
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
     if handle.is_null() {
-        return Err(format!("{}: cannot be opened", library.display()));
+        return Err(format!("{}: cannot be opened", library.display()).into());
     }
     // SAFETY: an open library and a string.
     let address = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
     if address.is_null() {
-        return Err(format!("{}: no {}", library.display(), kind.symbol));
+        return Err(format!("{}: no {}", library.display(), kind.symbol).into());
     }
     // SAFETY: the symbol is a function of one pointer (1); the second argument is ignored.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(address) };

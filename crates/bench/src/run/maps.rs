@@ -11,6 +11,7 @@ use super::native::Clang;
 use super::objects::Opened;
 use super::{MAPS, machine, udp_packet};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::Tuning;
 use skep_kernel::run::Loaded;
 use skep_program::MapDef;
@@ -37,12 +38,12 @@ pub struct Operation {
 }
 
 /// Fills the maps whose keys and values have this benchmark's sizes.
-pub(super) fn fill(runtime: &InRuntime) -> Result<(), String> {
+pub(super) fn fill(runtime: &InRuntime) -> Result<(), Error> {
     for name in ["array", "hash", "percpu", "lru"] {
         let Ok(map) = runtime.maps.get(name) else { continue };
-        let map = map.typed::<u32, u64>().map_err(|e| e.to_string())?;
+        let map = map.typed::<u32, u64>().map_err(Error::caused)?;
         for key in 0..KEYS {
-            map.set(&key, &u64::from(key), UpdateFlags::Any).map_err(|e| e.to_string())?;
+            map.set(&key, &u64::from(key), UpdateFlags::Any).map_err(Error::caused)?;
         }
     }
     Ok(())
@@ -63,7 +64,7 @@ fn fill_kernel(kernel: &Loaded, defs: &[MapDef]) {
 }
 
 /// The operation in C.
-fn in_c<'a>(name: &str, library: &Result<PathBuf, String>) -> Result<Runner<'a>, String> {
+fn in_c<'a>(name: &str, library: &Result<PathBuf, Error>) -> Result<Runner<'a>, Error> {
     let library = library.as_ref().map_err(Clone::clone)?;
     let operation = MAP_OPERATIONS.iter().find(|operation| operation.symbol == name);
     machine::native(operation.ok_or("nothing like it in C")?, library)
@@ -78,7 +79,7 @@ pub fn operations(
     rounds: u32,
     with_kernel: bool,
     native_flags: &str,
-) -> Result<Vec<Operation>, String> {
+) -> Result<Vec<Operation>, Error> {
     let compiler = Clang::or_cc();
     let library = compiler.as_ref().map_err(Clone::clone);
     let library = library.and_then(|cc| cc.library(&MAP_OPERATIONS[0], native_flags));

@@ -3,6 +3,7 @@
 
 use super::kinds::HEADERS;
 use super::{Kind, objects};
+use skep_cli::Error;
 use skep_insn::{Endian, encode_all};
 use std::fs;
 use std::path::PathBuf;
@@ -21,8 +22,8 @@ impl Clang {
     /// # Errors
     ///
     /// There is none, or no space for files.
-    pub fn find() -> Result<Clang, String> {
-        Clang::first_of(&["clang-19", "clang"]).map_err(|_| "no clang here".to_owned())
+    pub fn find() -> Result<Clang, Error> {
+        Clang::first_of(&["clang-19", "clang"]).map_err(|_| "no clang here".into())
     }
 
     /// The same, or `cc`: for native code of plain C.
@@ -30,18 +31,18 @@ impl Clang {
     /// # Errors
     ///
     /// There is none, or no space for files.
-    pub fn or_cc() -> Result<Clang, String> {
+    pub fn or_cc() -> Result<Clang, Error> {
         Clang::first_of(&["clang-19", "clang", "cc"])
     }
 
-    fn first_of(names: &[&str]) -> Result<Clang, String> {
+    fn first_of(names: &[&str]) -> Result<Clang, Error> {
         let named = std::env::var("CLANG").ok();
         let mut names = named.into_iter().chain(names.iter().map(|name| (*name).to_owned()));
         let answers = |name: &String| {
             Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success())
         };
         let command = names.find(answers).ok_or("no C compiler here")?;
-        let folder = tempfile::tempdir().map_err(|e| format!("while making a folder: {e}"))?;
+        let folder = tempfile::tempdir().map_err(|e| Error::at("while making a folder", e))?;
         for (path, text) in HEADERS {
             let path = folder.path().join(path);
             let parent = path.parent().unwrap_or(folder.path());
@@ -71,7 +72,7 @@ impl Clang {
     /// # Errors
     ///
     /// The compiler's.
-    pub fn library(&self, kind: &Kind, flags: &str) -> Result<PathBuf, String> {
+    pub fn library(&self, kind: &Kind, flags: &str) -> Result<PathBuf, Error> {
         // One file per set of flags: an open library stays unchanged.
         let extension = format!("{}.so", flags.replace(' ', ""));
         let flags = flags.split_whitespace().chain(["-DBENCH_NATIVE", "-shared", "-fPIC"]);
@@ -83,17 +84,17 @@ impl Clang {
     /// # Errors
     ///
     /// The compiler's.
-    pub fn bytecode(&self, kind: &Kind, cpu: &str) -> Result<Vec<u8>, String> {
+    pub fn bytecode(&self, kind: &Kind, cpu: &str) -> Result<Vec<u8>, Error> {
         let cpu = format!("-mcpu={cpu}");
         let path =
             self.compile(kind, "o", &["-O2", "-DBENCH_RAW", "-target", "bpf", &cpu, "-c"])?;
-        let bytes = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let bytes = fs::read(&path).map_err(|e| Error::at(path.display(), e))?;
         let opened = objects::Opened::new(&bytes)?;
         let program = opened.programs.first().ok_or("no program")?;
         Ok(encode_all(&program.insns, Endian::Little))
     }
 
-    fn compile(&self, kind: &Kind, extension: &str, flags: &[&str]) -> Result<PathBuf, String> {
+    fn compile(&self, kind: &Kind, extension: &str, flags: &[&str]) -> Result<PathBuf, Error> {
         let source = self.folder.path().join("bench").join(format!("{}.bpf.c", kind.name));
         let fail = |e: std::io::Error| format!("{}: {e}", source.display());
         fs::write(&source, kind.source).map_err(fail)?;
@@ -104,7 +105,7 @@ impl Clang {
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
             let line = text.lines().next().unwrap_or_default();
-            return Err(format!("{}: {}: {line}", self.command, kind.name));
+            return Err(format!("{}: {}: {line}", self.command, kind.name).into());
         }
         Ok(out)
     }

@@ -1,5 +1,6 @@
 //! Objects of the benchmark, opened and verified.
 
+use skep_cli::Error;
 use skep_object::{Object, OpenOptions};
 use skep_program::Program;
 use skep_uapi::KernelProfile;
@@ -20,13 +21,13 @@ impl Opened {
     /// # Errors
     ///
     /// It cannot be read, or a program of it cannot be loaded.
-    pub fn new(bytes: &[u8]) -> Result<Opened, String> {
-        let object = Object::open(bytes, &OpenOptions::default()).map_err(|e| e.to_string())?;
+    pub fn new(bytes: &[u8]) -> Result<Opened, Error> {
+        let object = Object::open(bytes, &OpenOptions::default()).map_err(Error::caused)?;
         let programs = object.programs.iter().map(|entry| match &entry.program {
             Ok(program) => Ok(program.clone()),
-            Err(e) => Err(format!("{}: {e}", entry.name)),
+            Err(e) => Err(Error::at(&entry.name, e.clone())),
         });
-        let programs = programs.collect::<Result<_, _>>()?;
+        let programs = programs.collect::<Result<_, Error>>()?;
         Ok(Opened { programs, object })
     }
 
@@ -44,13 +45,15 @@ impl Opened {
 /// # Errors
 ///
 /// It is not accepted.
-pub fn verify(program: &Program) -> Result<VerifiedProgram, String> {
+pub fn verify(program: &Program) -> Result<VerifiedProgram, Error> {
     let config = Config::privileged(KernelProfile::v6_18());
     match skep_verifier::verify(program, &config).verdict {
         Verdict::Accepted(verified) => Ok(*verified),
-        Verdict::Rejected(why) => Err(format!("{}: refused: {}", program.name, why.message)),
-        Verdict::Unsupported(what) => Err(format!("{}: not supported yet: {what}", program.name)),
-        Verdict::OutOfMemory => Err(format!("{}: over its memory limit", program.name)),
-        Verdict::Bug(bug) => Err(format!("{}: {bug}", program.name)),
+        Verdict::Rejected(why) => Err(format!("{}: refused: {}", program.name, why.message).into()),
+        Verdict::Unsupported(what) => {
+            Err(format!("{}: not supported yet: {what}", program.name).into())
+        }
+        Verdict::OutOfMemory => Err(format!("{}: over its memory limit", program.name).into()),
+        Verdict::Bug(bug) => Err(format!("{}: {bug}", program.name).into()),
     }
 }

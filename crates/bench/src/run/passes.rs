@@ -8,6 +8,7 @@ use super::objects::Opened;
 use super::{FLOW, MAPS, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, geometric_mean};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::{Passes, Tuning};
 
 /// Programs with maps, by object: they are not in the mean.
@@ -68,7 +69,7 @@ pub fn passes(
     members: &[Member],
     rounds: u32,
     mut progress: impl FnMut(f64),
-) -> Result<Vec<Pass>, String> {
+) -> Result<Vec<Pass>, Error> {
     let tunings = tunings();
     let programs = (members.len() + WITH_MAPS.len()) as f64;
     let mut rows: Vec<(String, Vec<Timed>)> = Vec::new();

@@ -5,6 +5,7 @@
 //! NS`, the last result and ns per run. End of input ends the child.
 
 use super::engines::Runner;
+use skep_cli::Error;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -35,13 +36,13 @@ impl Drop for Pipes {
 }
 
 impl Pipes {
-    fn ask(&mut self, line: &str) -> Result<String, String> {
+    fn ask(&mut self, line: &str) -> Result<String, Error> {
         let input = self.input.as_mut().ok_or("no input")?;
         let mut answer = String::new();
         let sent = writeln!(input, "{line}").and_then(|()| input.flush());
         let read = sent.and_then(|()| self.output.read_line(&mut answer));
         match read {
-            Ok(0) | Err(_) => Err("it has died".to_owned()),
+            Ok(0) | Err(_) => Err("it has died".into()),
             Ok(_) => Ok(answer.trim_end().to_owned()),
         }
     }
@@ -53,7 +54,7 @@ impl Peer {
     /// # Errors
     ///
     /// The text has another form, or the command does not start.
-    pub fn start(text: &str) -> Result<Peer, String> {
+    pub fn start(text: &str) -> Result<Peer, Error> {
         let parts = text.split_once('=').and_then(|(name, command)| {
             let (name, cpu) = name.split_once(':')?;
             Some((name, cpu, command))
@@ -62,7 +63,7 @@ impl Peer {
         let mut words = command.split_whitespace();
         let mut command = Command::new(words.next().ok_or("a peer has a command")?);
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| format!("{name}: {e}"))?;
+        let mut child = command.spawn().map_err(|e| Error::at(name, e))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = BufReader::new(output.ok_or("no pipe")?);
         let pipes = Rc::new(RefCell::new(Pipes { child, input, output }));
@@ -74,11 +75,11 @@ impl Peer {
     /// # Errors
     ///
     /// Why the engine does not run it.
-    pub fn load(&self, (code, data): (&Path, &Path), expected: u64) -> Result<Runner<'_>, String> {
+    pub fn load(&self, (code, data): (&Path, &Path), expected: u64) -> Result<Runner<'_>, Error> {
         let line = format!("load {} {} {expected}", code.display(), data.display());
         let answer = self.pipes.borrow_mut().ask(&line)?;
         if let Some(reason) = answer.strip_prefix("no ") {
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         let pipes = self.pipes.clone();
         Ok(Box::new(move |runs| {
@@ -86,7 +87,7 @@ impl Peer {
             let parts = answer.split_once(' ');
             let read =
                 parts.and_then(|(result, ns)| Some((result.parse().ok()?, ns.parse().ok()?)));
-            read.ok_or(answer)
+            read.ok_or_else(|| answer.into())
         }))
     }
 }
@@ -104,7 +105,7 @@ mod tests {
         let path = Path::new("x");
         let mut runner = peer.load((path, path), 7).unwrap();
         assert_eq!(runner(3), Ok((7, 2.5)));
-        assert_eq!(peer.load((path, path), 7).err().unwrap(), "such thing");
+        assert_eq!(peer.load((path, path), 7).err().unwrap().to_string(), "such thing");
         assert!(peer.load((path, path), 7).is_err(), "it has ended");
         std::fs::remove_file(&script).unwrap();
         assert!(Peer::start("rbpf").is_err());

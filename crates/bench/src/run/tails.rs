@@ -6,6 +6,7 @@ use super::objects::Opened;
 use super::{FLOW, KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::Ratio;
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::{Prologue, Tuning};
 
 /// A chain of tail calls.
@@ -67,7 +68,7 @@ fn tuning(prologue: Prologue) -> Tuning {
 /// # Errors
 ///
 /// A program does not run, or results differ.
-pub fn chains(rounds: u32, with_kernel: bool) -> Result<Vec<Chained>, String> {
+pub fn chains(rounds: u32, with_kernel: bool) -> Result<Vec<Chained>, Error> {
     let packet = udp_packet();
     let mut rows: Vec<Chained> = Vec::new();
     for chain in &CHAINS {
@@ -120,7 +121,7 @@ pub struct Prologues {
 /// # Errors
 ///
 /// A program does not run, or results differ.
-pub fn prologues(rounds: u32) -> Result<Vec<Prologues>, String> {
+pub fn prologues(rounds: u32) -> Result<Vec<Prologues>, Error> {
     let one = |kind: &Kind| {
         let (opened, verified) = super::compute::verified(kind)?;
         let code = (&verified, &*opened.object.maps);

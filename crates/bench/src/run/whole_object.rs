@@ -5,6 +5,7 @@ use super::in_runtime::{InRuntime, in_kernel, kernel_runner};
 use super::objects::Opened;
 use super::udp_packet;
 use serde::Serialize;
+use skep_cli::Error;
 use skep_jit::{Prologue, Tuning};
 
 /// The times of one program.
@@ -21,7 +22,7 @@ pub struct ProgTimes {
 /// # Errors
 ///
 /// The object cannot be loaded; results differ.
-pub fn measure(opened: &Opened, rounds: u32, with_kernel: bool) -> Result<Vec<ProgTimes>, String> {
+pub fn measure(opened: &Opened, rounds: u32, with_kernel: bool) -> Result<Vec<ProgTimes>, Error> {
     let packet = udp_packet();
     let tuning = |prologue| Tuning { prologue, ..Tuning::default() };
     let minimal = InRuntime::new(opened, &tuning(Prologue::Minimal))?;

@@ -10,6 +10,7 @@ pub use test::TestFlags;
 
 use super::against::AgainstFlags;
 use super::output::TextFormat;
+use crate::Error;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
 use std::num::NonZeroU32;
@@ -160,6 +161,6 @@ impl RunFlags {
 }
 
 /// A number of at least 1.
-fn count(text: &str) -> Result<NonZeroU32, String> {
-    text.parse().map_err(|_| format!("expected a number from 1 to {}", u32::MAX))
+fn count(text: &str) -> Result<NonZeroU32, Error> {
+    text.parse().map_err(|_| format!("expected a number from 1 to {}", u32::MAX).into())
 }

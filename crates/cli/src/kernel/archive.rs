@@ -4,6 +4,7 @@
 //! Sources: `ar(5)`, `deb(5)`, POSIX `ustar`, `cpio(5)` ("new ASCII"), the RPM file format of
 //! rpm.org's reference manual (lead, signature, header, payload).
 
+use crate::Error;
 use skep::uapi::since::Release;
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -21,8 +22,8 @@ pub(super) type Plain<'a> = Box<dyn Read + 'a>;
 
 pub(super) const DAMAGED: &str = "the file is truncated or damaged";
 
-pub(super) fn damaged(_: io::Error) -> String {
-    DAMAGED.to_owned()
+pub(super) fn damaged(cause: io::Error) -> Error {
+    Error::because(DAMAGED, cause)
 }
 
 const NO_KERNEL: &str = "no kernel in it (vmlinuz, vmlinux or *.btf): Debian has it in linux-image-* or \
@@ -87,7 +88,7 @@ enum Role {
 }
 
 /// The kernel in an archive of `tar`.
-pub(super) fn in_tar(archive: Plain<'_>) -> Result<Found, String> {
+pub(super) fn in_tar(archive: Plain<'_>) -> Result<Found, Error> {
     let mut kconfig = None;
     let mut archive = archive.take(ARCHIVE_BYTES_MAX);
     let mut header = [0; 512];
@@ -106,18 +107,18 @@ pub(super) fn in_tar(archive: Plain<'_>) -> Result<Found, String> {
         let read = if role == Role::Config { size } else { 0 };
         skip(&mut archive, size.div_ceil(512).saturating_mul(512) - read)?;
     }
-    Err(NO_KERNEL.to_owned())
+    Err(NO_KERNEL.into())
 }
 
 /// The kernel in an archive of `cpio`.
-pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
+pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, Error> {
     let mut kconfig = None;
     const HEADER_BYTES: u64 = 110;
     let mut archive = archive.take(ARCHIVE_BYTES_MAX);
     let mut header = [0; HEADER_BYTES as usize];
     while archive.read_exact(&mut header).is_ok() {
         if !(header.starts_with(b"070701") || header.starts_with(b"070702")) {
-            return Err("an RPM package whose payload is not a cpio archive".to_owned());
+            return Err("an RPM package whose payload is not a cpio archive".into());
         }
         let field = |index: usize| {
             let at = 6 + 8 * index;
@@ -146,22 +147,22 @@ pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
         let read = if role == Role::Config { size } else { 0 };
         skip(&mut archive, size.next_multiple_of(4) - read)?;
     }
-    Err(NO_KERNEL.to_owned())
+    Err(NO_KERNEL.into())
 }
 
-fn file(archive: &mut impl Read, size: u64) -> Result<Vec<u8>, String> {
+fn file(archive: &mut impl Read, size: u64) -> Result<Vec<u8>, Error> {
     if size > IMAGE_BYTES_MAX {
-        return Err(format!("a file of {size} bytes"));
+        return Err(format!("a file of {size} bytes").into());
     }
     let mut bytes = Vec::new();
     archive.take(size).read_to_end(&mut bytes).map_err(damaged)?;
     match bytes.len() as u64 == size {
         true => Ok(bytes),
-        false => Err(DAMAGED.to_owned()),
+        false => Err(DAMAGED.into()),
     }
 }
 
-fn skip(archive: &mut impl Read, bytes: u64) -> Result<(), String> {
+fn skip(archive: &mut impl Read, bytes: u64) -> Result<(), Error> {
     io::copy(&mut archive.take(bytes), &mut io::sink()).map(drop).map_err(damaged)
 }
 

@@ -9,6 +9,7 @@ use super::archive::{
     AR, DAMAGED, Found, IMAGE_BYTES_MAX, Plain, RPM, damaged, debian_data, in_cpio, in_tar, is_tar,
     rpm_payload,
 };
+use crate::Error;
 use flate2::read::GzDecoder;
 use lzma_rust2::{LzmaReader, XzReader};
 use ruzstd::decoding::StreamingDecoder;
@@ -34,7 +35,7 @@ const ELF: &[u8] = b"\x7fELF";
 /// # Errors
 ///
 /// One line: what is damaged, too large, or missing.
-pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
+pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, Error> {
     let (mut bytes, mut kconfig, mut release) = (bytes, None, None);
     for _ in 0..LAYERS_MAX {
         if bytes.starts_with(ELF) {
@@ -52,18 +53,16 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
         } else if let Some(plain) = decoder(&bytes) {
             whole(plain?)?
         } else if bytes.starts_with(BZIP2) || bytes.starts_with(LZOP) {
-            return Err(
-                "not supported yet: bzip2 or lzo compression; decompress it first".to_owned()
-            );
+            return Err("not supported yet: bzip2 or lzo compression; decompress it first".into());
         } else {
             return Ok(Found { image: bytes, kconfig, release });
         };
     }
-    Err("too many layers of compression".to_owned())
+    Err("too many layers of compression".into())
 }
 
 /// The kernel in an archive; `None` if it is not an archive.
-fn archived(bytes: &[u8]) -> Result<Option<Found>, String> {
+fn archived(bytes: &[u8]) -> Result<Option<Found>, Error> {
     Ok(Some(if bytes.starts_with(AR) {
         in_tar(plain(debian_data(bytes).ok_or(DAMAGED)?, "data")?)?
     } else if bytes.starts_with(RPM) {
@@ -76,17 +75,18 @@ fn archived(bytes: &[u8]) -> Result<Option<Found>, String> {
 }
 
 /// The contents of a package, decompressed.
-fn plain<'a>(packed: &'a [u8], what: &str) -> Result<Plain<'a>, String> {
+fn plain<'a>(packed: &'a [u8], what: &str) -> Result<Plain<'a>, Error> {
     if packed.starts_with(BZIP2) || packed.starts_with(LZOP) {
         return Err(format!(
             "not supported yet: a package whose {what} is compressed with bzip2 or lzo"
-        ));
+        )
+        .into());
     }
     decoder(packed).unwrap_or_else(|| Ok(Box::new(packed)))
 }
 
 /// The decoder for a member, if it is compressed.
-fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, String>> {
+fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, Error>> {
     if packed.starts_with(GZIP) {
         return Some(Ok(Box::new(GzDecoder::new(packed))));
     }
@@ -101,17 +101,17 @@ fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, String>> {
     }
     packed.starts_with(ZSTD).then(|| {
         let decoder = StreamingDecoder::new_with_max_window_size(packed, WINDOW_BYTES_MAX);
-        decoder.map(|it| Box::new(it) as Plain<'a>).map_err(|_| DAMAGED.to_owned())
+        decoder.map(|it| Box::new(it) as Plain<'a>).map_err(|_| DAMAGED.into())
     })
 }
 
 /// All of it. A payload is followed by its size, which belongs to no format: the decoder may report
 /// an error there.
-fn whole(plain: Plain<'_>) -> Result<Vec<u8>, String> {
+fn whole(plain: Plain<'_>) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let read = plain.take(IMAGE_BYTES_MAX + 1).read_to_end(&mut bytes);
     if bytes.len() as u64 > IMAGE_BYTES_MAX {
-        return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed"));
+        return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed").into());
     }
     match read {
         Ok(_) => Ok(bytes),
@@ -135,7 +135,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
 }
 
 /// The compressed kernel in a `bzImage`; `None` if it is not one.
-fn boot_payload(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
+fn boot_payload(bytes: &[u8]) -> Result<Option<&[u8]>, Error> {
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         return Ok(None);
     }
@@ -145,11 +145,11 @@ fn boot_payload(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
         let start = (sectors + 1) * 512 + number(bytes, 0x248, 4)?;
         bytes.get(start..start.checked_add(number(bytes, 0x24c, 4)?)?)
     };
-    payload().map(Some).ok_or_else(|| DAMAGED.to_owned())
+    payload().map(Some).ok_or_else(|| DAMAGED.into())
 }
 
 /// Blocks of up to 8 MiB, each preceded by its compressed size; the last number is the total size.
-fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, String> {
+fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, Error> {
     const BLOCK_BYTES: usize = 8 << 20;
     let mut bytes = Vec::new();
     while rest.len() > 4 {
@@ -158,7 +158,7 @@ fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, String> {
         let plain = lz4_flex::block::decompress(block, BLOCK_BYTES).map_err(|_| DAMAGED)?;
         bytes.extend_from_slice(&plain);
         if bytes.len() as u64 > IMAGE_BYTES_MAX {
-            return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed"));
+            return Err(format!("more than {IMAGE_BYTES_MAX} bytes when decompressed").into());
         }
         rest = &rest[4 + size..];
     }
@@ -172,7 +172,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
-    fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
         super::unpacked(bytes).map(|found| found.image)
     }
 
@@ -228,7 +228,7 @@ mod tests {
         let found = super::unpacked(package(&both)).expect("a kernel");
         assert_eq!(found.kconfig.as_deref(), Some("CONFIG_HZ=250\n"));
         let other = package(&gzip(&tar("./usr/share/doc/copyright", b"x")));
-        assert!(unpacked(other).is_err_and(|why| why.starts_with("no kernel in it")));
+        assert!(unpacked(other).is_err_and(|why| why.to_string().starts_with("no kernel in it")));
     }
 
     /// `\x7fELF and what follows`, compressed by `xz --check=crc32`, `xz --format=lzma` and `zstd`.
@@ -330,9 +330,9 @@ mod tests {
             }
         }
         let other = unpacked(rpm(&gzip(&cpio(&[sum]))));
-        assert!(other.is_err_and(|why| why.starts_with("no kernel in it")));
+        assert!(other.is_err_and(|why| why.to_string().starts_with("no kernel in it")));
         let lzo = unpacked(rpm(LZOP));
-        assert!(lzo.is_err_and(|why| why.contains("not supported yet")));
+        assert!(lzo.is_err_and(|why| why.to_string().contains("not supported yet")));
         assert!(unpacked(rpm(b"neither")).is_err());
         // A size without any contents, a name without a terminator.
         let huge = ("vmlinuz", 0o100_644, &[][..]);
@@ -370,6 +370,6 @@ mod tests {
         }
         let mut nested = b"x".to_vec();
         (0..LAYERS_MAX + 1).for_each(|_| nested = gzip(&nested));
-        assert!(unpacked(nested).is_err_and(|why| why.contains("too many layers")));
+        assert!(unpacked(nested).is_err_and(|why| why.to_string().contains("too many layers")));
     }
 }

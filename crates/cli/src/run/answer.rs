@@ -69,7 +69,7 @@ struct Packets {
 #[derive(Serialize)]
 struct Verdicts {
     #[serde(flatten)]
-    verdict: Verdict,
+    verdict: Retval,
     packets: u64,
 }
 
@@ -80,22 +80,22 @@ struct Redirects {
 }
 
 #[derive(Serialize)]
-struct Verdict {
+struct Retval {
     retval: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'static str>,
 }
 
-impl Verdict {
-    fn new(prog_type: ProgType, retval: u32) -> Verdict {
-        Verdict { retval, verdict: verdict_name(prog_type, retval) }
+impl Retval {
+    fn new(prog_type: ProgType, retval: u32) -> Retval {
+        Retval { retval, verdict: verdict_name(prog_type, retval) }
     }
 }
 
 #[derive(Serialize)]
 struct One<'a> {
     #[serde(flatten)]
-    verdict: Verdict,
+    verdict: Retval,
     /// The whole register, if it has more bits than the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     r0: Option<String>,
@@ -202,7 +202,7 @@ impl<'a> Answer<'a> {
 impl Packets {
     fn new(prog_type: ProgType, packets: u64, tally: &Tally) -> Packets {
         let verdicts = tally.retvals.by_key.iter().map(|(retval, packets)| Verdicts {
-            verdict: Verdict::new(prog_type, *retval),
+            verdict: Retval::new(prog_type, *retval),
             packets: *packets,
         });
         let redirects = tally.redirects.by_key.iter();
@@ -223,7 +223,7 @@ impl<'a> One<'a> {
         let bytes = Some(hex(&run.packet)).filter(|digits| !digits.is_empty());
         let (packet, ctx) = if takes_packet(prog_type) { (bytes, None) } else { (None, bytes) };
         One {
-            verdict: Verdict::new(prog_type, run.retval),
+            verdict: Retval::new(prog_type, run.retval),
             r0: run.is_wide().then(|| format!("{:#x}", run.r0)),
             insns: run.insns,
             fuel: run.fuel,

@@ -4,6 +4,7 @@
 //! those of the struct given by the program's BTF as its argument type; an array of numbers fills
 //! it word by word, like the arguments of tracepoints.
 
+use crate::Error;
 use serde_json::{Map, Value};
 use skep::btf::{Btf, Kind, Member, Type, TypeId};
 use skep::program::Program;
@@ -42,22 +43,22 @@ impl CtxType {
 /// # Errors
 ///
 /// One line.
-pub(super) fn read(text: &str) -> Result<Value, String> {
-    let wrong = |e: &dyn std::fmt::Display| format!("--ctx-json: {e}");
+pub(super) fn read(text: &str) -> Result<Value, Error> {
+    let wrong = |why: Error| Error::at("--ctx-json", why);
     if text.trim_start().starts_with(['{', '[']) {
-        return serde_json::from_str(text).map_err(|e| wrong(&e));
+        return serde_json::from_str(text).map_err(|e| wrong(Error::caused(e)));
     }
     let mut json = String::new();
     let opened = File::open(text).map(|file| file.take(JSON_BYTES_MAX));
     let read = opened.and_then(|mut file| file.read_to_string(&mut json));
-    read.map_err(|e| wrong(&skep::Error::io(text.as_ref(), "reading the file", e)))?;
-    serde_json::from_str(&json).map_err(|e| wrong(&format!("{text}: {e}")))
+    read.map_err(|e| wrong(Error::caused(skep::Error::io(text.as_ref(), "reading the file", e))))?;
+    serde_json::from_str(&json).map_err(|e| wrong(Error::at(text, e)))
 }
 
 /// `{"mark": 7, "cb": [1, 2]}` as `mark`, `cb[0]`, `cb[1]`.
-pub(super) fn packet_fields(json: &Value) -> Result<Vec<(String, u64)>, String> {
+pub(super) fn packet_fields(json: &Value) -> Result<Vec<(String, u64)>, Error> {
     let Value::Object(all) = json else {
-        return Err("--ctx-json: expected an object of fields, such as {\"mark\": 7}".to_owned());
+        return Err("--ctx-json: expected an object of fields, such as {\"mark\": 7}".into());
     };
     let number = |name: &str, value: &Value| {
         let number = number(value).and_then(|number| u64::try_from(number).ok());
@@ -86,8 +87,8 @@ pub(super) fn fill(
     json: &Value,
     ctx_type: Option<&CtxType>,
     bytes: &mut Vec<u8>,
-) -> Result<(), String> {
-    let wrong = |what: String| format!("--ctx-json: {what}");
+) -> Result<(), Error> {
+    let wrong = |why: Error| Error::at("--ctx-json", why);
     match json {
         Value::Array(words) => {
             for (at, word) in words.iter().enumerate() {
@@ -102,19 +103,19 @@ pub(super) fn fill(
             let Some(ty) = structure else {
                 let text = "the program's BTF does not describe its context; fill it with an array \
                             of 64-bit numbers, --hex or --data-file";
-                return Err(wrong(text.to_owned()));
+                return Err(wrong(text.into()));
             };
             members(ty, fields, (bytes, 0)).map_err(wrong)
         }
-        _ => Err(wrong("expected an object of fields or an array of numbers".to_owned())),
+        _ => Err(wrong("expected an object of fields or an array of numbers".into())),
     }
 }
 
 /// The bytes of a field; the context grows if necessary.
-fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], String> {
+fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], Error> {
     let end = at.saturating_add(size);
     if end > CTX_BYTES_MAX {
-        return Err(format!("the maximum context size is {CTX_BYTES_MAX} bytes"));
+        return Err(format!("the maximum context size is {CTX_BYTES_MAX} bytes").into());
     }
     if bytes.len() < end {
         bytes.resize(end, 0);
@@ -134,11 +135,11 @@ fn number(value: &Value) -> Option<i128> {
     }
 }
 
-fn scalar(value: &Value, size: usize) -> Result<Vec<u8>, String> {
+fn scalar(value: &Value, size: usize) -> Result<Vec<u8>, Error> {
     let number = number(value).ok_or_else(|| format!("{value} is not an integer"))?;
     let bits = 8 * size.min(8) as u32;
     if number >> bits != 0 && number >> (bits - 1) != -1 {
-        return Err(format!("{value} does not fit in {size} bytes"));
+        return Err(format!("{value} does not fit in {size} bytes").into());
     }
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(size, 0);
@@ -149,7 +150,7 @@ fn members(
     ty: Type<'_>,
     fields: &Map<String, Value>,
     (bytes, at): (&mut Vec<u8>, usize),
-) -> Result<(), String> {
+) -> Result<(), Error> {
     for (name, value) in fields {
         let Some((member, from)) = find(ty, name, 8) else {
             let mut names = Vec::new();
@@ -157,7 +158,7 @@ fn members(
             let more = if names.len() > NAMES_MAX { ", ..." } else { "" };
             names.truncate(NAMES_MAX);
             let names = names.join(", ");
-            return Err(format!("no field '{name}'; there are: {names}{more}"));
+            return Err(format!("no field '{name}'; there are: {names}{more}").into());
         };
         let bit = from + member.bit_offset as usize;
         let put = match member.bitfield_size {
@@ -192,19 +193,19 @@ fn list<'a>(ty: Type<'a>, depth: u32, names: &mut Vec<&'a str>) {
     }
 }
 
-fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Result<(), String> {
+fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Result<(), Error> {
     let btf = ty.btf();
     let ty = btf.skip_modifiers(ty.id());
-    let size = btf.size_of(ty.id()).map_err(|e| e.to_string())? as usize;
+    let size = btf.size_of(ty.id()).map_err(Error::caused)? as usize;
     match (ty.kind(), value) {
         (Kind::Struct | Kind::Union, Value::Object(fields)) => members(ty, fields, (bytes, at)),
         (Kind::Array, Value::Array(values)) => {
             let info = ty.array().ok_or("a broken type")?;
             // An array without a length (`args[0]`) takes as many elements as are given.
             if info.nelems != 0 && values.len() > info.nelems as usize {
-                return Err(format!("{} values, maximum {}", values.len(), info.nelems));
+                return Err(format!("{} values, maximum {}", values.len(), info.nelems).into());
             }
-            let each = btf.size_of(info.elem).map_err(|e| e.to_string())? as usize;
+            let each = btf.size_of(info.elem).map_err(Error::caused)? as usize;
             let mut values = values.iter().enumerate();
             values.try_for_each(|(n, value)| put(btf.ty(info.elem), value, (bytes, at + n * each)))
         }
@@ -223,14 +224,14 @@ fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Resul
             place(bytes, (at, size))?.copy_from_slice(&number[..size]);
             Ok(())
         }
-        (_, value) => Err(format!("{value} is not a valid {}", btf.type_name(ty.id()))),
+        (_, value) => Err(format!("{value} is not a valid {}", btf.type_name(ty.id())).into()),
     }
 }
 
-fn put_bits(value: &Value, (bytes, bit): (&mut Vec<u8>, usize), bits: u32) -> Result<(), String> {
+fn put_bits(value: &Value, (bytes, bit): (&mut Vec<u8>, usize), bits: u32) -> Result<(), Error> {
     let number = number(value).ok_or_else(|| format!("{value} is not an integer"))?;
     if number >> bits != 0 && number >> (bits - 1) != -1 {
-        return Err(format!("{value} does not fit in {bits} bits"));
+        return Err(format!("{value} does not fit in {bits} bits").into());
     }
     place(bytes, (bit / 8, (bit % 8 + bits as usize).div_ceil(8)))?;
     for n in 0..bits as usize {
@@ -255,9 +256,14 @@ mod tests {
         let wanted = [("cb[0]", 1), ("cb[1]", 2), ("mark", 7)];
         assert_eq!(found, Ok(wanted.map(|(name, value)| (name.to_owned(), value)).to_vec()));
         assert!(
-            packet_fields(&json!({"mark": -1})).unwrap_err().contains("is not an unsigned integer")
+            packet_fields(&json!({"mark": -1}))
+                .unwrap_err()
+                .to_string()
+                .contains("is not an unsigned integer")
         );
-        assert!(packet_fields(&json!([1])).unwrap_err().contains("an object of fields"));
+        assert!(
+            packet_fields(&json!([1])).unwrap_err().to_string().contains("an object of fields")
+        );
         assert!(read("/no/such/file").is_err());
     }
 
@@ -309,10 +315,10 @@ mod tests {
             (json!({"args": vec![0; 9000]}), "the maximum context size is 65535 bytes"),
             (json!(7), "expected an object of fields or an array"),
         ] {
-            let error = filled(json).unwrap_err();
+            let error = filled(json).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
-        let error = fill(&json!({"a": 1}), None, &mut Vec::new()).unwrap_err();
+        let error = fill(&json!({"a": 1}), None, &mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("an array of 64-bit numbers, --hex or --data-file"), "{error}");
     }
 }

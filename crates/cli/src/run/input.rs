@@ -31,15 +31,15 @@ pub(super) enum Kind {
 
 impl Inputs {
     /// A context with this input in it.
-    pub(super) fn ctx(&self, instance: &Instance, bytes: &[u8]) -> Result<Ctx, String> {
+    pub(super) fn ctx(&self, instance: &Instance, bytes: &[u8]) -> Result<Ctx, crate::Error> {
         let prog_type = instance.prog_type();
         let made = match takes_packet(prog_type) {
             true => Ctx::packet(prog_type, bytes),
             false => Ctx::raw(prog_type, bytes),
         };
-        let mut ctx = made.map_err(|e| e.to_string())?;
+        let mut ctx = made.map_err(crate::Error::caused)?;
         for (name, value) in &self.fields {
-            ctx.set_field(name, *value).map_err(|e| format!("--ctx-json: {e}"))?;
+            ctx.set_field(name, *value).map_err(|e| crate::Error::at("--ctx-json", e))?;
         }
         Ok(ctx)
     }
@@ -54,12 +54,12 @@ pub(super) fn read(
     flags: &RunFlags,
     instance: &Instance,
     ctx_type: Option<&CtxType>,
-) -> Result<Inputs, String> {
+) -> Result<Inputs, crate::Error> {
     let packets = takes_packet(instance.prog_type());
     for (name, file) in [("--pcap", &flags.pcap), ("--pcap-out", &flags.pcap_out)] {
         if let (Some(_), false) = (file, packets) {
             let prog_type = instance.prog_type();
-            return Err(format!("{name}: programs of type {prog_type} take no packets"));
+            return Err(format!("{name}: programs of type {prog_type} take no packets").into());
         }
     }
     let mut kind = if let Some(path) = &flags.pcap {
@@ -99,9 +99,9 @@ fn data_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Hex digits, with optional spaces, colons and `0x`.
-pub(crate) fn hex(text: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn hex(text: &str) -> Result<Vec<u8>, crate::Error> {
     let digits: String = text.replace("0x", "").split([' ', ':', '\n', ',']).collect();
-    let wrong = || "--hex: expected two hex digits per byte".to_owned();
+    let wrong = || crate::Error::from("--hex: expected two hex digits per byte");
     if !digits.len().is_multiple_of(2) || !digits.bytes().all(|c| c.is_ascii_hexdigit()) {
         return Err(wrong());
     }

@@ -36,24 +36,27 @@ pub(super) fn preload(
     text: &str,
     maps: &ObjectMaps,
     programs: &Programs<'_>,
-) -> Result<(), String> {
+) -> Result<(), crate::Error> {
     let wrong = |what: &dyn fmt::Display| format!("--map {text}: {what}");
     let (name, path) = text
         .split_once("=@")
         .ok_or_else(|| wrong(&"expected NAME=@FILE, with entries in --dump-maps format"))?;
-    let map = maps.get(name).map_err(|e| wrong(&e))?;
+    let map = maps.get(name).map_err(|e| crate::Error::because(wrong(&e), e))?;
     let left = Cell::new(TOKEN_BYTES_MAX);
-    let file = BufReader::new(File::open(path).map_err(|e| wrong(&skep::io_text(&e)))?);
+    let file = BufReader::new(
+        File::open(path).map_err(|e| crate::Error::because(wrong(&skep::io_text(&e)), e))?,
+    );
     let mut json = serde_json::Deserializer::from_reader(Tokens { file, left: &left });
     let reader = Reader { map, programs, left: &left };
     let read = Root { reader, name }.deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|e| {
         let (text, line, column) = (e.to_string(), e.line(), e.column());
         if e.is_io() {
-            return wrong(&text);
+            return crate::Error::because(wrong(&text), e);
         }
         let what = text.strip_suffix(&format!(" at line {line} column {column}"));
-        wrong(&format!("line {line}, column {column}: {}", what.unwrap_or(&text)))
+        let line = wrong(&format!("line {line}, column {column}: {}", what.unwrap_or(&text)));
+        crate::Error::because(line, e)
     })
 }
 
@@ -147,21 +150,21 @@ impl<'de> Visitor<'de> for Entries<'_> {
 /// An entry of the file, or why it cannot be read.
 #[derive(Default)]
 struct Said {
-    key: Option<Result<Vec<u8>, String>>,
+    key: Option<Result<Vec<u8>, crate::Error>>,
     value: Option<Scalar>,
-    values: Option<Result<Vec<u8>, String>>,
+    values: Option<Result<Vec<u8>, crate::Error>>,
 }
 
 impl Said {
-    fn put(self, reader: Reader<'_>) -> Result<(), String> {
+    fn put(self, reader: Reader<'_>) -> Result<(), crate::Error> {
         let map = reader.map;
         let map_type = map.map().map_type();
         if matches!(map_type, MapType::Ringbuf | MapType::UserRingbuf | MapType::PerfEventArray) {
-            return Err(format!("a {map_type} map has no entries that can be filled in"));
+            return Err(format!("a {map_type} map has no entries that can be filled in").into());
         }
         let key = match self.key {
             _ if map.map().shape().key_size == 0 => Vec::new(),
-            Some(key) => key.map_err(|e| format!("key: {e}"))?,
+            Some(key) => key.map_err(|e| crate::Error::at("key", e))?,
             None => return Err("missing key".into()),
         };
         let value = match (self.value, self.values) {
@@ -173,12 +176,12 @@ impl Said {
             (None, None) => return Err("missing value".into()),
         };
         let updated = map.update(&key, &value, UpdateFlags::Any);
-        updated.map_err(|errno| map_errno::meaning(map, (&key, &value), errno))
+        Ok(updated.map_err(|errno| map_errno::meaning(map, (&key, &value), errno))?)
     }
 }
 
 impl Reader<'_> {
-    fn program(self, name: &str) -> Result<Vec<u8>, String> {
+    fn program(self, name: &str) -> Result<Vec<u8>, crate::Error> {
         let Programs { loaded, missed } = self.programs;
         let found = loaded.iter().find(|(known, _)| *known == name);
         let (_, id) =
@@ -194,9 +197,9 @@ impl Reader<'_> {
 }
 
 /// One value; for a per-CPU map, the same for all CPUs.
-fn all_cpus(map: &MapHandle, value: Scalar) -> Result<Vec<u8>, String> {
+fn all_cpus(map: &MapHandle, value: Scalar) -> Result<Vec<u8>, crate::Error> {
     let size = map.map().shape().value_size as usize;
-    let mut one = value.bytes(size).map_err(|e| format!("value: {e}"))?;
+    let mut one = value.bytes(size).map_err(|e| crate::Error::at("value", e))?;
     if !map.map().is_percpu() {
         return Ok(one);
     }
@@ -245,14 +248,14 @@ impl<'de> Visitor<'de> for Entry<'_> {
 struct Cpus<'a>(Reader<'a>);
 
 impl<'de> DeserializeSeed<'de> for Cpus<'_> {
-    type Value = Result<Vec<u8>, String>;
+    type Value = Result<Vec<u8>, crate::Error>;
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
         d.deserialize_seq(self)
     }
 }
 
 impl<'de> Visitor<'de> for Cpus<'_> {
-    type Value = Result<Vec<u8>, String>;
+    type Value = Result<Vec<u8>, crate::Error>;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of values with a cpu each")
     }
@@ -264,13 +267,13 @@ impl<'de> Visitor<'de> for Cpus<'_> {
             let put = |all: &mut Vec<u8>| {
                 let cpu = cpu.ok_or("values: missing cpu")?;
                 let bytes = value.ok_or("values: missing value")?.bytes(size);
-                let bytes = bytes.map_err(|e| format!("value: {e}"))?;
+                let bytes = bytes.map_err(|e| crate::Error::at("value", e))?;
                 let from = usize::try_from(cpu).ok();
                 let from = from.and_then(|cpu| cpu.checked_mul(size.next_multiple_of(8)));
                 let place = from.and_then(|from| all.get_mut(from..from.checked_add(size)?));
                 let place = place.ok_or_else(|| format!("values: no CPU {cpu} here"))?;
                 place.copy_from_slice(&bytes);
-                Ok::<(), String>(())
+                Ok::<(), crate::Error>(())
             };
             if let Ok(bytes) = &mut all
                 && let Err(what) = put(bytes)
@@ -325,10 +328,10 @@ enum Scalar {
 }
 
 impl Scalar {
-    fn bytes(self, size: usize) -> Result<Vec<u8>, String> {
+    fn bytes(self, size: usize) -> Result<Vec<u8>, crate::Error> {
         match self {
             Scalar::Bytes(bytes, count) if count == size => Ok(bytes),
-            Scalar::Bytes(_, count) => Err(format!("{count} bytes, expected {size}")),
+            Scalar::Bytes(_, count) => Err(format!("{count} bytes, expected {size}").into()),
             Scalar::Number(number) => {
                 let mut bytes = number.to_le_bytes().to_vec();
                 let fill = if number < 0 { 0xff } else { 0 };
@@ -336,13 +339,13 @@ impl Scalar {
                 let last = size.checked_sub(1).map_or(Some(&0), |last| bytes.get(last));
                 let sign_is_lost = number < 0 && last.is_some_and(|byte| *byte < 0x80);
                 if cut || sign_is_lost {
-                    return Err(format!("{number} does not fit in {size} bytes"));
+                    return Err(format!("{number} does not fit in {size} bytes").into());
                 }
                 bytes.resize(size, fill);
                 Ok(bytes)
             }
-            Scalar::Text(text) => Err(format!("expected bytes or a number, found '{text}'")),
-            Scalar::Other(what) => Err(format!("expected bytes or a number, found {what}")),
+            Scalar::Text(text) => Err(format!("expected bytes or a number, found '{text}'").into()),
+            Scalar::Other(what) => Err(format!("expected bytes or a number, found {what}").into()),
         }
     }
 }
@@ -510,7 +513,8 @@ mod tests {
         let missed = [("bad".to_owned(), refused)];
         let programs = Programs { loaded: vec![("good", 7)], missed: &missed };
         let text = format!("{name}=@{}", path.display());
-        let said = preload(&text, &maps, &programs).err().unwrap_or_default();
+        let said =
+            preload(&text, &maps, &programs).err().map(|e| e.to_string()).unwrap_or_default();
         (said, maps.get(name).unwrap().lookup(&[0; 4]).ok())
     }
 

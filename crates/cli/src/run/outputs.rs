@@ -7,6 +7,7 @@
 
 use super::profile::jitdump_file;
 use super::stats::place;
+use crate::Error;
 use crate::flags::run::RunFlags;
 use crate::html_file::HtmlFile;
 use std::ffi::OsString;
@@ -32,14 +33,14 @@ type Named = (&'static str, PathBuf);
 /// # Errors
 ///
 /// One line.
-pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
+pub(super) fn check(flags: &RunFlags) -> Result<(), Error> {
     for (name, path) in outputs(flags) {
         if path.as_os_str().is_empty() {
-            return Err(format!("{name}: missing file name"));
+            return Err(format!("{name}: missing file name").into());
         }
     }
     if let [one, other, ..] = on_stdout(flags)[..] {
-        return Err(format!("{one} and {other}: both to standard output"));
+        return Err(format!("{one} and {other}: both to standard output").into());
     }
     let read = inputs(flags).into_iter().map(|named| (named, true));
     let written = outputs(flags).into_iter().map(|named| (named, false));
@@ -51,10 +52,12 @@ pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
         let path = path.display();
         match other {
             Some((other, _, true)) if !is_read => {
-                return Err(format!("{path}: {name} would overwrite an input ({other})"));
+                return Err(format!("{path}: {name} would overwrite an input ({other})").into());
             }
             Some((other, _, false)) => {
-                return Err(format!("{path}: two outputs to the same file ({other} and {name})"));
+                return Err(
+                    format!("{path}: two outputs to the same file ({other} and {name})").into()
+                );
             }
             _ => seen.push((name, place, is_read)),
         }
@@ -90,7 +93,7 @@ impl Outputs {
     /// # Errors
     ///
     /// One line: a file cannot be written.
-    pub(super) fn open(flags: &RunFlags) -> Result<Outputs, String> {
+    pub(super) fn open(flags: &RunFlags) -> Result<Outputs, Error> {
         let mut opened = Outputs::default();
         for (name, path) in outputs(flags) {
             match name {
@@ -123,9 +126,9 @@ pub(super) fn on_stdout(flags: &RunFlags) -> Vec<&'static str> {
     all.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
 }
 
-fn create(path: &Path) -> Result<File, String> {
+fn create(path: &Path) -> Result<File, Error> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    file.map_err(|e| skep::Error::io(path, "opening for writing", e).to_string())
+    file.map_err(|e| Error::caused(skep::Error::io(path, "opening for writing", e)))
 }
 
 fn inputs(flags: &RunFlags) -> Vec<Named> {

@@ -3,6 +3,7 @@
 use super::coverage::Counted;
 use super::ctx_json::CtxType;
 use super::{map_input, profile};
+use crate::Error;
 use crate::choice::read_presets;
 use crate::exit::Exit;
 use crate::flags::run::RunFlags;
@@ -108,7 +109,7 @@ fn counted_one(object: &Object, instance: &Instance) -> Option<Counted> {
 }
 
 /// The object with the requested values of variables.
-fn preset(flags: &RunFlags, mut object: Object) -> Result<Object, String> {
+fn preset(flags: &RunFlags, mut object: Object) -> Result<Object, Error> {
     for preset in read_presets(&flags.set_global_vars)? {
         let file = flags.file.display();
         let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());

@@ -6,6 +6,7 @@
 //! tools read them for all code.
 
 use super::gdb::Names;
+use crate::Error;
 use crate::flags::run::RunFlags;
 use skep::runtime::Instance;
 use skep_text::JitdumpMarker;
@@ -25,7 +26,7 @@ pub(super) struct Profile {
 pub(super) fn announce<'a>(
     flags: &RunFlags,
     instances: impl Iterator<Item = &'a Instance> + Clone,
-) -> Result<Profile, String> {
+) -> Result<Profile, Error> {
     let wrong = |path: &Path, e: io::Error| skep::Error::io(path, "writing", e).to_string();
     if flags.perf_map {
         let path = format!("/tmp/perf-{}.map", process::id());

@@ -2,6 +2,7 @@
 
 use super::input::{self, Kind};
 use super::plan::{self, Failure, Loaded};
+use crate::Error;
 use crate::flags::run::RunFlags;
 use skep::runtime::{Ctx, Instance, ObjectMaps};
 
@@ -35,11 +36,11 @@ impl Single {
     /// # Errors
     ///
     /// One line: no such program is loaded, or the array does not accept it.
-    pub(crate) fn set_program(&self, map: &str, (slot, name): (u32, &str)) -> Result<(), String> {
+    pub(crate) fn set_program(&self, map: &str, (slot, name): (u32, &str)) -> Result<(), Error> {
         let mut programs = self.loaded.others.iter().chain([&self.loaded.instance]);
         let program = programs.find(|program| program.name() == name);
         let program = program.ok_or_else(|| format!("no program '{name}' is loaded"))?;
-        self.loaded.maps.set_program(map, slot, program).map_err(|e| e.to_string())
+        self.loaded.maps.set_program(map, slot, program).map_err(Error::caused)
     }
 
     pub(crate) fn maps(&self) -> &ObjectMaps {

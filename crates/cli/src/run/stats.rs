@@ -1,6 +1,7 @@
 //! Statistics of a run: enabled for it, shown during and after it, and exported to scrapers.
 
 use super::plan::Loaded;
+use crate::Error;
 use crate::flags::run::RunFlags;
 use crate::prog::row;
 use skep::metrics::{self, Server};
@@ -31,7 +32,7 @@ impl Stats {
     /// # Errors
     ///
     /// One line: the host refuses, or the address cannot be served.
-    pub(super) fn new(flags: &RunFlags, loaded: &Loaded) -> Result<Stats, String> {
+    pub(super) fn new(flags: &RunFlags, loaded: &Loaded) -> Result<Stats, Error> {
         let mut stats = Stats::default();
         if !(is_printed(flags) || flags.top || flags.metrics.is_some()) {
             return Ok(stats);
@@ -40,7 +41,7 @@ impl Stats {
         // Scrapers get the histogram in any case.
         let histogram = flags.stats_histogram || flags.metrics.is_some();
         let on = loaded.runtime.enable_stats(StatsOptions { sample, histogram });
-        stats._on = Some(on.map_err(|e| e.to_string())?);
+        stats._on = Some(on.map_err(Error::caused)?);
         let Some(target) = &flags.metrics else { return Ok(stats) };
         let wrong = |e: &dyn std::fmt::Display| format!("--metrics {target}: {e}");
         match place(target).map_err(|e| wrong(&e))? {
@@ -73,10 +74,10 @@ impl Stats {
     /// # Errors
     ///
     /// One line.
-    pub(super) fn write_file(&self, programs: &[ProgInfo]) -> Result<(), String> {
+    pub(super) fn write_file(&self, programs: &[ProgInfo]) -> Result<(), Error> {
         let Some(target) = &self.file else { return Ok(()) };
         let path = Path::new(target);
-        let wrong = |e: io::Error| skep::Error::io(path, "writing metrics", e).to_string();
+        let wrong = |e: io::Error| Error::caused(skep::Error::io(path, "writing metrics", e));
         let text = metrics::text(programs);
         // A file is replaced; a device, a pipe, or the target of a link is written to.
         match path.symlink_metadata() {
@@ -105,7 +106,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 ///
 /// Text that looks like an address but is not one: a file of that name needs a path (`./NAME`).
-pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, String> {
+pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, Error> {
     let numbers = match target.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
         None => target.to_owned(),
@@ -123,7 +124,7 @@ pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, String> {
     {
         let text = "not a loopback address with a port, such as 127.0.0.1:9100 or localhost:9100; \
                     for a file of that name, use ./NAME";
-        return Err(text.to_owned());
+        return Err(text.into());
     }
     Ok(None)
 }

@@ -7,6 +7,7 @@ use super::input::{Inputs, Kind};
 use super::interrupt;
 use super::summary::passes;
 use super::tally::{Run, Tally};
+use crate::Error;
 use crate::flags::run::RunFlags;
 use crate::threads;
 use skep::runtime::{Ctx, Engine, Instance, Interrupter, RunResult, takes_packet};
@@ -156,7 +157,7 @@ impl Worker<'_> {
                     tally.count(&run);
                     tally.only = Some(run);
                 }
-                Err(what) => tally.errors.push(1, what),
+                Err(what) => tally.errors.push(1, what.into()),
             },
             Kind::Capture(capture) => self.packets(capture, &mut tally),
         }
@@ -203,11 +204,11 @@ impl Worker<'_> {
         Some(*chunks - 1)
     }
 
-    fn one(&mut self, bytes: &[u8], tally: &mut Tally) -> Result<Run, String> {
+    fn one(&mut self, bytes: &[u8], tally: &mut Tally) -> Result<Run, Error> {
         let Work { flags, instance, inputs, out } = self.work;
         let ctx = match &mut self.ctx {
             Some(ctx) => {
-                ctx.set_packet(bytes).map_err(|e| e.to_string())?;
+                ctx.set_packet(bytes).map_err(Error::caused)?;
                 ctx
             }
             none => {
@@ -221,7 +222,7 @@ impl Worker<'_> {
         let mut left = flags.repeat.get();
         let result = loop {
             let repeat = left.min(REPEATS);
-            let (result, mean) = instance.test_run(ctx, repeat).map_err(|e| e.to_string())?;
+            let (result, mean) = instance.test_run(ctx, repeat).map_err(Error::caused)?;
             tally.time += mean * repeat;
             tally.runs += u64::from(repeat);
             left -= repeat;

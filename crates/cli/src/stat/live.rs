@@ -4,6 +4,7 @@
 use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
 use super::wanted::Wanted;
+use crate::Error;
 use crate::choice::read_sweep;
 use crate::diagnostic::source_spot;
 use crate::exit::Exit;
@@ -16,7 +17,7 @@ use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{Refusal, Session, Verdict, Verification, VerifyOptions};
-use skep_report::{MatrixKernel, Row, Stat, Tally, Verdict as Shown, printable};
+use skep_report::{MatrixKernel, Row, RowVerdict, Stat, Tally, printable};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -89,9 +90,9 @@ pub(crate) fn collect(
     flags: &StatFlags,
     wanted: &Wanted,
     streams: &mut Streams<'_>,
-) -> io::Result<Result<Collected, String>> {
+) -> io::Result<Result<Collected, Error>> {
     if flags.input.files.is_empty() {
-        return Ok(Err("no file given".to_owned()));
+        return Ok(Err("no file given".into()));
     }
     let (batch, plans) = Batch::beside(&flags.input, || plans(flags, wanted));
     let (plans, combinations) = match plans {
@@ -222,7 +223,7 @@ fn collect_turn(
     Ok(exit)
 }
 
-fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combination>), String> {
+fn plans(flags: &StatFlags, wanted: &Wanted) -> Result<(Vec<Plan>, Vec<Combination>), Error> {
     let combinations_max = flags.combinations.unwrap_or(COMBINATIONS_MAX);
     let sweep = read_sweep(&flags.set_global_vars, combinations_max)?;
     let mut prog_flags = ProgFlags::empty();
@@ -274,7 +275,7 @@ fn answer(turn: &Turn<'_>, judged: Judged<'_>) -> Answer {
     match judged.result {
         Err(e) => {
             // As in veristat, a program that cannot be loaded is a failure.
-            let verdict = if e.class().is_some() { Shown::Failure } else { Shown::Error };
+            let verdict = if e.class().is_some() { RowVerdict::Failure } else { RowVerdict::Error };
             let mut row = Row::new(file, prog, verdict);
             let why = not_loaded(&e);
             let trouble = Some(format!("{here}: {why}"));
@@ -369,16 +370,18 @@ fn printable_lines(mut log: String) -> String {
 fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
     let told = |code: &str, reason: String| Some((code.to_owned(), reason));
     let (verdict, told) = match &verification.verdict {
-        Verdict::Accepted(_) => (Shown::Success, None),
+        Verdict::Accepted(_) => (RowVerdict::Success, None),
         Verdict::Rejected(refusal) => {
-            (Shown::Failure, told(&refusal.kind, refusal.message.clone()))
+            (RowVerdict::Failure, told(&refusal.kind, refusal.message.clone()))
         }
         Verdict::Unsupported(what) => {
-            (Shown::Unsupported, told("unsupported", format!("not supported yet: {what}")))
+            (RowVerdict::Unsupported, told("unsupported", format!("not supported yet: {what}")))
         }
-        Verdict::OutOfMemory => (Shown::Error, told("out-of-memory", over_limit(verification))),
+        Verdict::OutOfMemory => {
+            (RowVerdict::Error, told("out-of-memory", over_limit(verification)))
+        }
         Verdict::Bug(what) => {
-            (Shown::Error, told("internal-error", format!("internal error: {what}")))
+            (RowVerdict::Error, told("internal-error", format!("internal error: {what}")))
         }
     };
     let counts = &verification.counts;

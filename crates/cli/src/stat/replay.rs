@@ -1,6 +1,7 @@
 //! `-R` and `-C`: results from files instead of from programs.
 
 use super::wanted::Wanted;
+use crate::Error;
 use crate::choice::NO_MATCH;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
@@ -10,12 +11,12 @@ use std::ffi::OsStr;
 use std::io;
 
 /// The inner error is a line about the input.
-pub(crate) type Outcome = io::Result<Result<Exit, String>>;
+pub(crate) type Outcome = io::Result<Result<Exit, Error>>;
 
 /// Prints one result file again.
 pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
     let [path] = flags.input.files.as_slice() else {
-        return Ok(Err("replay mode (-R) takes exactly one CSV file".to_owned()));
+        return Ok(Err("replay mode (-R) takes exactly one CSV file".into()));
     };
     let CsvRows { mut rows, stats } = match read(path) {
         Ok(csv) => csv,
@@ -23,7 +24,7 @@ pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'
     };
     rows.retain(|row| wanted.filters.wants(&row.file, Some(&row.prog)));
     if rows.is_empty() && wanted.filters.name_something() {
-        return Ok(Err(NO_MATCH.to_owned()));
+        return Ok(Err(NO_MATCH.into()));
     }
     let mut shown = wanted.clone();
     if flags.emit.is_none() {
@@ -36,7 +37,7 @@ pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'
 /// Prints two result files side by side.
 pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
     let [base, comp] = flags.input.files.as_slice() else {
-        return Ok(Err("comparison mode (-C) takes exactly two CSV files".to_owned()));
+        return Ok(Err("comparison mode (-C) takes exactly two CSV files".into()));
     };
     let (base, comp) = match (read(base), read(comp)) {
         (Ok(b), Ok(c)) => (b, c),
@@ -52,7 +53,7 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
         // shown.
         Some(stat) if flags.emit.is_some() => {
             let name = stat.def().names[0];
-            return Ok(Err(format!("comparison mode (-C): '{name}' is not in both files")));
+            return Ok(Err(format!("comparison mode (-C): '{name}' is not in both files").into()));
         }
         _ => emit.stats.retain(in_both),
     }
@@ -62,7 +63,7 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
         key.is_some_and(|row| wanted.filters.wants(&row.file, Some(&row.prog)))
     });
     if joined.is_empty() && wanted.filters.name_something() {
-        return Ok(Err(NO_MATCH.to_owned()));
+        return Ok(Err(NO_MATCH.into()));
     }
     // Rows that are not shown (-f STAT, -n) are judged, too.
     let breaches = match &wanted.gate {
@@ -116,13 +117,14 @@ pub(crate) fn print_joined(
 /// One line each on standard error; any of them is a failure.
 pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> io::Result<Exit> {
     for Breach { file, prog, why } in breaches {
-        streams.error(&format!("{file}/{prog}: {why}"))?;
+        streams.error(format!("{file}/{prog}: {why}"))?;
     }
     Ok(if breaches.is_empty() { Exit::Success } else { Exit::Refused })
 }
 
-pub(crate) fn read(path: &OsStr) -> Result<CsvRows, String> {
+pub(crate) fn read(path: &OsStr) -> Result<CsvRows, Error> {
     let text = crate::inputs::read_text(path.as_ref())
-        .map_err(|e| skep::Error::io(path.as_ref(), "reading results", e).to_string())?;
-    read_csv(text.as_bytes()).map_err(|e| format!("{}: while reading results: {e}", path.display()))
+        .map_err(|e| Error::caused(skep::Error::io(path.as_ref(), "reading results", e)))?;
+    read_csv(text.as_bytes())
+        .map_err(|e| Error::at(format!("{}: while reading results", path.display()), e))
 }

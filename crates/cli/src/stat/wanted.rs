@@ -1,5 +1,6 @@
 //! `Wanted`: what to print and how, read from the flags of `skep stat`.
 
+use crate::Error;
 use crate::choice::{read_filters, read_gate};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
@@ -31,9 +32,9 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    pub(crate) fn new(flags: &StatFlags) -> Result<Wanted, String> {
+    pub(crate) fn new(flags: &StatFlags) -> Result<Wanted, Error> {
         let emit = match &flags.emit {
-            Some(spec) => EmitSpec::parse(spec).map_err(|e| format!("--emit: {e}"))?,
+            Some(spec) => EmitSpec::parse(spec).map_err(|e| Error::at("--emit", e))?,
             None => match flags.output_format {
                 OutputFormat::Table | OutputFormat::Markdown => EmitSpec::table_default(),
                 OutputFormat::Csv | OutputFormat::Json => EmitSpec::csv_default(),
@@ -41,7 +42,7 @@ impl Wanted {
         };
         // Without keys: by file, then program.
         let sort = match &flags.sort {
-            Some(spec) => SortSpec::parse(spec).map_err(|e| format!("--sort: {e}"))?,
+            Some(spec) => SortSpec::parse(spec).map_err(|e| Error::at("--sort", e))?,
             None => SortSpec::default(),
         };
         Ok(Wanted {
@@ -52,7 +53,7 @@ impl Wanted {
             filters: read_filters(&flags.filter)?,
             format: flags.output_format,
             top_n: flags.top_n.unwrap_or(usize::MAX),
-            tuning: crate::tuning::read(&flags.tuning).map_err(|e| format!("--tuning: {e}"))?,
+            tuning: crate::tuning::read(&flags.tuning).map_err(|e| Error::at("--tuning", e))?,
             gate: read_gate(&flags.fail_if)?,
         })
     }

@@ -4,6 +4,7 @@
 use super::case::Change;
 use super::file::{Number, is_markdown};
 use super::markdown;
+use crate::Error;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Value};
 
@@ -15,8 +16,8 @@ use toml_edit::{DocumentMut, Item, Value};
 pub(super) fn write<'a>(
     path: &Path,
     changes: impl Iterator<Item = (usize, &'a [Change])>,
-) -> Result<(), String> {
-    let io = |e| skep::Error::io(path, "writing", e).to_string();
+) -> Result<(), Error> {
+    let io = |e| Error::caused(skep::Error::io(path, "writing", e));
     let text = std::fs::read_to_string(path).map_err(io)?;
     let wrong = |what: &str| format!("{}: {what}", path.display());
     let is_markdown = is_markdown(path);

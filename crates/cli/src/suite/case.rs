@@ -295,7 +295,7 @@ impl Case<'_> {
         }
         if let Some(expected) = &test.output {
             let bytes = left(&single.ctx, takes_packet(instance.prog_type()));
-            let wrong = |what: String| input_error(what.replace("--hex", "output"));
+            let wrong = |e: crate::Error| input_error(e.to_string().replace("--hex", "output"));
             let wanted = run::hex(expected).map_err(wrong)?;
             if bytes != wanted {
                 outcome.differs(&["output"], Number::Text(hex(&bytes)), expected);

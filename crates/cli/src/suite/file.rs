@@ -1,6 +1,7 @@
 //! `TestFile`: a parsed file of tests.
 
 use super::markdown;
+use crate::Error;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -115,11 +116,13 @@ impl TestFile {
     /// # Errors
     ///
     /// One line: the file cannot be read, or has an invalid key or value.
-    pub(super) fn read(path: &Path) -> Result<TestFile, String> {
-        let io = |e| skep::Error::io(path, "reading the tests", e).to_string();
+    pub(super) fn read(path: &Path) -> Result<TestFile, Error> {
+        let io = |e| Error::caused(skep::Error::io(path, "reading the tests", e));
         let len = std::fs::metadata(path).map_err(io)?.len();
         if len > FILE_BYTES_MAX {
-            return Err(format!("{}: too large for a file of tests ({len} bytes)", path.display()));
+            return Err(
+                format!("{}: too large for a file of tests ({len} bytes)", path.display()).into()
+            );
         }
         let text = std::fs::read_to_string(path).map_err(io)?;
         let text = match is_markdown(path) {
@@ -143,7 +146,7 @@ impl TestFile {
             let name = test.name.get_ref();
             let found = match names.insert(name) {
                 true => file.check(test),
-                false => Err(format!("test '{name}': duplicate name")),
+                false => Err(format!("test '{name}': duplicate name").into()),
             };
             found.map_err(|what| format!("{}: {what}", file.place(test)))?;
         }
@@ -151,7 +154,7 @@ impl TestFile {
     }
 
     /// Invalid combinations of keys.
-    fn check(&self, test: &Test) -> Result<(), String> {
+    fn check(&self, test: &Test) -> Result<(), Error> {
         let name = test.name.get_ref();
         let is_refused = test.refused.is_some();
         let has_run =
@@ -167,11 +170,11 @@ impl TestFile {
         } else {
             return TestFile::check_codes(test);
         };
-        Err(format!("test '{name}': {wrong}"))
+        Err(format!("test '{name}': {wrong}").into())
     }
 
     /// An unknown code would never be matched.
-    fn check_codes(test: &Test) -> Result<(), String> {
+    fn check_codes(test: &Test) -> Result<(), Error> {
         let known = |code: &&&String| skep::catalogue::section(code).is_some();
         let mut codes = test.refused.iter().chain(test.refused_on.values());
         let Some(code) = codes.find(|code| !known(&code)) else { return Ok(()) };
@@ -179,7 +182,8 @@ impl TestFile {
             [] => "`skep explain --list` has all".to_owned(),
             near => format!("similar: {}", near.join(", ")),
         };
-        Err(format!("test '{}': no rejection has the code '{code}'; {near}", test.name.get_ref()))
+        Err(format!("test '{}': no rejection has the code '{code}'; {near}", test.name.get_ref())
+            .into())
     }
 
     /// The line of a test's name.

@@ -1,6 +1,7 @@
 //! Keys and values of maps as written in a file of tests: numbers, or bytes (`0a 00 00 01`).
 
 use super::file::{Entries, Number};
+use crate::Error;
 use crate::digits::hex;
 use crate::run::Single;
 use skep::runtime::map::{MapHandle, UpdateFlags};
@@ -15,19 +16,20 @@ const ABSENT: &str = "absent";
 /// # Errors
 ///
 /// One line: there is no such map, or an entry does not fit.
-pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(), String> {
-    let map = single.maps().get(name).map_err(|e| e.to_string())?;
+pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(), Error> {
+    let map = single.maps().get(name).map_err(Error::caused)?;
     for (key, value) in entries {
-        let wrong = |what: String| format!("map '{}', key {key}: {what}", map.map().name());
+        let wrong =
+            |why: Error| Error::at(format_args!("map '{}', key {key}", map.map().name()), why);
         if let (MapType::ProgArray, Number::Text(program)) = (map.map().map_type(), value) {
-            let slot = key.parse().map_err(|_| wrong("expected a slot number".to_owned()))?;
+            let slot = key.parse().map_err(|_| wrong("expected a slot number".into()))?;
             single.set_program(name, (slot, program)).map_err(wrong)?;
             continue;
         }
         let bytes = bytes_of(&Number::Text(key.clone()), key_len(map)).map_err(wrong)?;
         let mut value = bytes_of(value, value_len(map)).map_err(wrong)?;
         value.resize(map.value_len(), 0);
-        map.update(&bytes, &value, UpdateFlags::Any).map_err(|e| wrong(e.to_string()))?;
+        map.update(&bytes, &value, UpdateFlags::Any).map_err(|e| wrong(Error::caused(e)))?;
     }
     Ok(())
 }
@@ -40,8 +42,8 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
 pub(super) fn look(
     map: &MapHandle,
     (key, expected): (&str, &Number),
-) -> Result<(Number, bool), String> {
-    let wrong = |what: String| format!("map '{}', key {key}: {what}", map.map().name());
+) -> Result<(Number, bool), Error> {
+    let wrong = |why: Error| Error::at(format_args!("map '{}', key {key}", map.map().name()), why);
     let bytes = bytes_of(&Number::Text(key.to_owned()), key_len(map)).map_err(wrong)?;
     let is_absent = *expected == Number::Text(ABSENT.to_owned());
     let Ok(found) = map.lookup(&bytes) else {
@@ -55,7 +57,7 @@ pub(super) fn look(
         return Ok((Number::Text(digits.join(" ")), same));
     }
     if len > 8 || is_bytes {
-        return Err(wrong(format!("a value of {len} bytes is not a number")));
+        return Err(wrong(format!("a value of {len} bytes is not a number").into()));
     }
     // For a per-CPU map the sum is compared, because the CPU of a run is not known.
     let stride = if found.len() == len { len } else { len.next_multiple_of(8) };
@@ -87,7 +89,7 @@ fn is_bytes(text: &str) -> bool {
 }
 
 /// A number, in little-endian order as in programs, or individual bytes.
-fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, String> {
+fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, Error> {
     if let Number::Text(text) = number
         && is_bytes(text)
     {
@@ -96,23 +98,25 @@ fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, String> {
         let bytes = bytes.map_err(|_| "expected two hex digits per byte".to_owned())?;
         return match bytes.len() == len {
             true => Ok(bytes),
-            false => Err(format!("{} bytes, expected {len}", bytes.len())),
+            false => Err(format!("{} bytes, expected {len}", bytes.len()).into()),
         };
     }
     let value = number_of(number)?;
     if len > 8 {
-        return Err(format!("{len} bytes are not a number: expected bytes such as 0a 00 00 01"));
+        return Err(
+            format!("{len} bytes are not a number: expected bytes such as 0a 00 00 01").into()
+        );
     }
     let all = value.to_le_bytes();
     let (kept, rest) = all.split_at(len);
     let sign = if number.to_string().trim().starts_with('-') { 0xff } else { 0 };
     match rest.iter().all(|byte| *byte == sign) {
         true => Ok(kept.to_vec()),
-        false => Err(format!("{number} does not fit {len} bytes")),
+        false => Err(format!("{number} does not fit {len} bytes").into()),
     }
 }
 
-fn number_of(number: &Number) -> Result<u64, String> {
+fn number_of(number: &Number) -> Result<u64, Error> {
     match number {
         Number::Integer(number) => Ok(*number as u64),
         Number::Text(text) => {
@@ -122,7 +126,7 @@ fn number_of(number: &Number) -> Result<u64, String> {
                 (None, Some(_)) => text.parse::<i64>().ok().map(|number| number as u64),
                 (None, None) => text.parse().ok(),
             };
-            parsed.ok_or_else(|| format!("'{text}' is neither a number nor bytes"))
+            parsed.ok_or_else(|| format!("'{text}' is neither a number nor bytes").into())
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, M
 use crate::profile::{
     FlowBlock, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
 };
-use crate::row::{Row, Verdict};
+use crate::row::{Row, RowVerdict};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
 use crate::{Weight, join, matrix_page, profile_page, stat_page};
@@ -137,7 +137,7 @@ fn coverage(name: &str) -> BTreeMap<String, FileCoverage> {
 }
 
 fn pages() -> [Page; 5] {
-    let mut row = Row::new(HOSTILE, HOSTILE, Verdict::Failure);
+    let mut row = Row::new(HOSTILE, HOSTILE, RowVerdict::Failure);
     row.reason = Some(HOSTILE.into());
     [
         check_page(&[refused(HOSTILE, 4)], |_| Some("Why.\n\n```c\nx < y;\n```")),
@@ -166,7 +166,8 @@ fn names_are_text_and_nothing_else() {
 
 #[test]
 fn of_two_result_sets_the_change_is_a_column() {
-    let row = |prog, insns| Row::new("a.o", prog, Verdict::Success).with(Stat::TotalInsns, insns);
+    let row =
+        |prog, insns| Row::new("a.o", prog, RowVerdict::Success).with(Stat::TotalInsns, insns);
     let (base, comp) = ([row("p", 200), row("old", 7)], [row("p", 150)]);
     let emit = EmitSpec::parse("file,prog,verdict,insns").unwrap();
     let page = data(&written(&compare_page(&join(&base, &comp), &emit)));

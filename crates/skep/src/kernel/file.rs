@@ -17,7 +17,7 @@
 //! 1. A file claims nothing that its BTF contradicts: the release is plain text, and the BTF is
 //!    that of an x86-64 kernel of this release (`fit`).
 
-use super::{Answers, Kernel, fit, release};
+use super::{ASKED, Answers, FROM_TABLE, Kernel, STEP, Source, fit, names, release};
 use crate::error::Error;
 use crate::host::read_bounded;
 use flate2::Compression;
@@ -43,7 +43,49 @@ const READ: &str = "reading the kernel file";
 const IMPORT: &str = "importing a kernel";
 const DAMAGED: &str = "the file is cut short or damaged";
 
-pub(super) fn bytes(kernel: &Kernel) -> Vec<u8> {
+impl Kernel {
+    /// A tested kernel, by its name (`6.12`), or a kernel file.
+    ///
+    /// # Errors
+    ///
+    /// There is no such name and no such file, or the file is not one.
+    pub fn open(name: &str) -> Result<Kernel, Error> {
+        let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
+        match asked {
+            Some((short, release)) => Kernel::built_in((short, release), Source::Asked),
+            None if FROM_TABLE.contains(&name) => Kernel::built_in((name, name), Source::Table),
+            None if Path::new(name).exists() => read(Path::new(name)),
+            None => Err(Error::new(Path::new(name), STEP, names::unknown(name))),
+        }
+    }
+
+    /// Creates a kernel from a file: bare BTF, or a `vmlinux` that contains it. `release` is the
+    /// kernel's `uname -r`; a `vmlinux` contains it itself.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, has no readable BTF, the release is unknown or contradicts the
+    /// file, or the BTF is not that of an x86-64 kernel of this release.
+    pub fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
+        import_file(path, release)
+    }
+
+    /// The same from an image in memory; `path` is used in errors.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Kernel::import`].
+    pub fn of_image(path: &Path, image: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
+        of_image(path, image, release)
+    }
+
+    /// The kernel file; the same kernel gives the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+}
+
+fn bytes(kernel: &Kernel) -> Vec<u8> {
     let btf = kernel.btf.as_ref().map_or(Vec::new(), |btf| btf.to_bytes(Endian::Little));
     let kconfig = kernel.kconfig.as_deref().unwrap_or_default();
     let answers = kernel.answers().map_or(String::new(), Answers::to_text);
@@ -60,7 +102,7 @@ pub(super) fn bytes(kernel: &Kernel) -> Vec<u8> {
     packed.finish().unwrap_or_default()
 }
 
-pub(super) fn read(path: &Path) -> Result<Kernel, Error> {
+fn read(path: &Path) -> Result<Kernel, Error> {
     let packed = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, READ, e))?;
     decode(&packed).map_err(|why| Error::new(path, READ, why))
 }
@@ -115,12 +157,12 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
     Ok(Kernel { kconfig, answers, ..Kernel::new(release, btf, version) })
 }
 
-pub(super) fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
+fn import_file(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
     let bytes = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, IMPORT, e))?;
     of_image(path, &bytes, release)
 }
 
-pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
+fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
     let made = match bytes.get(..4) {
         Some(b"\x7fELF") => {
             vmlinux(bytes).and_then(|(btf, told)| Ok((btf, agreed(told, release)?)))

@@ -74,21 +74,6 @@ const BTF_KINDS: [(Kind, Release); 4] = [
 ];
 
 impl Kernel {
-    /// A tested kernel, by its name (`6.12`), or a kernel file.
-    ///
-    /// # Errors
-    ///
-    /// There is no such name and no such file, or the file is not one.
-    pub fn open(name: &str) -> Result<Kernel, Error> {
-        let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
-        match asked {
-            Some((short, release)) => Kernel::built_in((short, release), Source::Asked),
-            None if FROM_TABLE.contains(&name) => Kernel::built_in((name, name), Source::Table),
-            None if Path::new(name).exists() => file::read(Path::new(name)),
-            None => Err(Error::new(Path::new(name), STEP, names::unknown(name))),
-        }
-    }
-
     fn built_in((short, release): (&str, &str), source: Source) -> Result<Kernel, Error> {
         let kernel = Kernel::new(release, None, of_release(short)?);
         Ok(Kernel { source, ..kernel })
@@ -152,34 +137,9 @@ impl Kernel {
             && one.attach_end == other.attach_end
     }
 
-    /// Creates a kernel from a file: bare BTF, or a `vmlinux` that contains it. `release` is the
-    /// kernel's `uname -r`; a `vmlinux` contains it itself.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, has no readable BTF, the release is unknown or contradicts the
-    /// file, or the BTF is not that of an x86-64 kernel of this release.
-    pub fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
-        file::import(path, release)
-    }
-
-    /// The same from an image in memory; `path` is used in errors.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Kernel::import`].
-    pub fn of_image(path: &Path, image: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
-        file::of_image(path, image, release)
-    }
-
     /// The same kernel with its configuration as text.
     pub fn with_kconfig(self, kconfig: Option<&str>) -> Kernel {
         Kernel { kconfig: kconfig.map(Arc::from), ..self }
-    }
-
-    /// The kernel file; the same kernel gives the same bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        file::bytes(self)
     }
 
     /// `uname -r` of it.

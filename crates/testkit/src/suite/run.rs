@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::check::Evidence;
 use super::options::Loader;
-use crate::engine::{self, Verdict};
+use crate::engine::{self, OurVerdict};
 use skep::program::Program;
 use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, judge};
@@ -57,10 +57,12 @@ pub fn privileges(case: &Case) -> Privileges {
 pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
     let ours = engine::verify_with(program, (case.options.log_level | 4, privileges(case)));
     match ours.verdict {
-        Verdict::Accepted => Ok(Evidence { accepted: true, errno: 0, log: ours.log }),
-        Verdict::Rejected(_) => Ok(Evidence { accepted: false, errno: ours.errno, log: ours.log }),
-        Verdict::Unsupported(what) => Err(format!("not supported yet: {what}")),
-        Verdict::Bug(what) => Err(format!("bug: {what}")),
+        OurVerdict::Accepted => Ok(Evidence { accepted: true, errno: 0, log: ours.log }),
+        OurVerdict::Rejected(_) => {
+            Ok(Evidence { accepted: false, errno: ours.errno, log: ours.log })
+        }
+        OurVerdict::Unsupported(what) => Err(format!("not supported yet: {what}")),
+        OurVerdict::Bug(what) => Err(format!("bug: {what}")),
     }
 }
 

@@ -136,7 +136,7 @@ fn slots(count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_testkit::engine::{self, Verdict};
+    use skep_testkit::engine::{self, OurVerdict};
 
     #[test]
     fn every_shape_is_accepted_and_grows() {
@@ -144,8 +144,8 @@ mod tests {
             let small = program(shape, sizes[0]).expect("assembles");
             let next = program(shape, sizes[1]).expect("assembles");
             let (small, next) = (engine::verify(&small, 4), engine::verify(&next, 4));
-            assert_eq!(small.verdict, Verdict::Accepted, "{shape:?}");
-            assert_eq!(next.verdict, Verdict::Accepted, "{shape:?}");
+            assert_eq!(small.verdict, OurVerdict::Accepted, "{shape:?}");
+            assert_eq!(next.verdict, OurVerdict::Accepted, "{shape:?}");
             assert!(next.stats.insns_processed > small.stats.insns_processed, "{shape:?}");
         }
     }

@@ -68,7 +68,7 @@ const FINDERS: [Row; 15] = [
 ];
 
 /// The result of a test with a fault.
-pub(super) enum Verdict {
+pub(super) enum TestResult {
     Passes,
     /// The first failing test, and the number of failures.
     Fails {
@@ -185,20 +185,20 @@ impl Sound {
         self.finder.row.only.is_empty() || self.finder.row.only == fault.folder()
     }
 
-    pub(super) fn run(&self, number: u32, tree: &Tree) -> Result<Verdict, String> {
+    pub(super) fn run(&self, number: u32, tree: &Tree) -> Result<TestResult, String> {
         let ran = self.finder.run(number, (tree, self.seconds * SLOWER + SLACK))?;
-        let fails = |first: &str, count| Ok(Verdict::Fails { first: first.to_owned(), count });
+        let fails = |first: &str, count| Ok(TestResult::Fails { first: first.to_owned(), count });
         let Some(status) = ran.status else { return fails("does not end", 1) };
         if self.finder.row.judges == Judges::Output && status.success() {
             let (a, b) = (self.output.lines(), ran.output.lines());
             let differ: Vec<&str> = a.zip(b).filter(|(a, b)| a != b).map(|(_, b)| b).collect();
             return match differ.first() {
                 Some(line) => fails(line.split(' ').next().unwrap_or_default(), differ.len()),
-                None => Ok(Verdict::Passes),
+                None => Ok(TestResult::Passes),
             };
         }
         if status.success() {
-            return Ok(Verdict::Passes);
+            return Ok(TestResult::Passes);
         }
         let (first, count) = first_failure(&ran.output);
         if count > 0 {

@@ -7,7 +7,7 @@ use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::judge::{Answer, Judgement, Prepared, as_loaded, judge, without_btf};
 use skep_kernel::kernel_log::{self, Difference};
-use skep_testkit::engine::{self, Ours, Verdict};
+use skep_testkit::engine::{self, OurVerdict, Ours};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
@@ -167,7 +167,7 @@ impl Row {
             Answer::NotJudged { reason, detail } => {
                 row.reason = one_line(&reason);
                 row.log_kernel = one_line(&detail);
-                if let Verdict::Bug(why) = &ours.verdict {
+                if let OurVerdict::Bug(why) = &ours.verdict {
                     (row.class, row.reason) = (Class::Bug, one_line(why));
                 }
             }
@@ -221,7 +221,7 @@ impl Row {
         row.time_ours_us = start.elapsed().as_micros() as u64;
         row.fill_ours(&ours);
         if !answer.is_judged() {
-            if let Verdict::Bug(why) = &ours.verdict {
+            if let OurVerdict::Bug(why) = &ours.verdict {
                 (row.class, row.reason) = (Class::Bug, one_line(why));
             }
             return row;
@@ -280,11 +280,13 @@ impl Row {
             && self.peak_ours == self.peak_kernel;
         let agreed = if counts { Class::Counts } else { Class::Verdict };
         (self.class, self.reason) = match (&ours.verdict, accepted) {
-            (Verdict::Unsupported(why), _) => (Class::Unsupported, why.clone()),
-            (Verdict::Bug(why), _) => (Class::Bug, why.clone()),
-            (Verdict::Accepted, false) => (Class::FalseAccept, kernels_reason()),
-            (Verdict::Rejected(why), true) => (Class::FalseReject, why.clone()),
-            (Verdict::Accepted, true) | (Verdict::Rejected(_), false) => (agreed, String::new()),
+            (OurVerdict::Unsupported(why), _) => (Class::Unsupported, why.clone()),
+            (OurVerdict::Bug(why), _) => (Class::Bug, why.clone()),
+            (OurVerdict::Accepted, false) => (Class::FalseAccept, kernels_reason()),
+            (OurVerdict::Rejected(why), true) => (Class::FalseReject, why.clone()),
+            (OurVerdict::Accepted, true) | (OurVerdict::Rejected(_), false) => {
+                (agreed, String::new())
+            }
         };
         self.reason = one_line(&self.reason);
     }

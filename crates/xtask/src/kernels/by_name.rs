@@ -9,7 +9,7 @@ use skep::program::{MapDef, Program};
 use skep::uapi::ctx::CtxLayout;
 use skep::uapi::{MapCreation, MapFlags, MapShape};
 use skep::{Host, Kernel};
-use skep_testkit::engine::{self, Verdict};
+use skep_testkit::engine::{self, OurVerdict};
 use std::collections::BTreeMap;
 use std::error::Error;
 
@@ -65,9 +65,9 @@ fn accepts(kernel: &(Host, Kernel), program: &Program) -> Option<bool> {
         engine::verify_for((&kernel.0, &kernel.1), &Program { insns, ..program.clone() }, 4).verdict
     };
     match [returns(0), returns(1)] {
-        [Verdict::Bug(why), _] | [_, Verdict::Bug(why)] => panic!("{}: {why}", program.name),
-        [Verdict::Unsupported(_), _] => None,
-        both => Some(both.contains(&Verdict::Accepted)),
+        [OurVerdict::Bug(why), _] | [_, OurVerdict::Bug(why)] => panic!("{}: {why}", program.name),
+        [OurVerdict::Unsupported(_), _] => None,
+        both => Some(both.contains(&OurVerdict::Accepted)),
     }
 }
 

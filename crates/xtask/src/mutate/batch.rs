@@ -20,7 +20,7 @@ use skep::program::{MapDef, Program};
 use skep::uapi::kfunc::Kfunc;
 use skep_kernel::held::Held;
 use skep_kernel::judge::{Answer, as_loaded};
-use skep_testkit::engine::{self, Verdict};
+use skep_testkit::engine::{self, OurVerdict};
 use skep_testkit::rng::Rng;
 use skep_testkit::suite::{self, Suite};
 use skep_verifier::Privileges;
@@ -275,7 +275,7 @@ impl Sources {
             return None;
         }
         if !self.asks {
-            return matches!(ours.verdict, Verdict::Accepted | Verdict::Rejected(_))
+            return matches!(ours.verdict, OurVerdict::Accepted | OurVerdict::Rejected(_))
                 .then_some(program);
         }
         let mut held = Held::new(&program).ok()?;

@@ -15,7 +15,7 @@ use skep::program::Program;
 use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, Judgement};
 use skep_kernel::kernel_log;
-use skep_testkit::engine::{self, Ours, Verdict};
+use skep_testkit::engine::{self, OurVerdict, Ours};
 
 /// Programs with longer walks are skipped: their logs would take most of the time.
 pub(super) const WALK_MAX: u64 = 6_000;
@@ -91,10 +91,10 @@ fn left_out(quick: &Ours) -> Option<Compared> {
         return Some(Compared::Left(why.to_owned()));
     }
     match &quick.verdict {
-        Verdict::Unsupported(what) => {
+        OurVerdict::Unsupported(what) => {
             Some(Compared::Left(format!("not supported yet: {}", shape(what))))
         }
-        Verdict::Bug(why) => Some(Compared::Different(Box::new(Difference {
+        OurVerdict::Bug(why) => Some(Compared::Different(Box::new(Difference {
             kind: Kind::Bug,
             key: format!("bug {}", shape(why)),
             ours: why.clone(),
@@ -112,12 +112,12 @@ fn unlogged(ours: &Ours, reason: String) -> Compared {
     };
     let line = last_message(&ours.log).to_owned();
     let (kind, text) = match &ours.verdict {
-        Verdict::Accepted => (Kind::FalseAccept, "accepted".to_owned()),
-        Verdict::Rejected(_) if errno_name(ours.errno) == errno && line.is_empty() => {
+        OurVerdict::Accepted => (Kind::FalseAccept, "accepted".to_owned()),
+        OurVerdict::Rejected(_) if errno_name(ours.errno) == errno && line.is_empty() => {
             return Compared::Equal { accepted: false };
         }
-        Verdict::Rejected(_) => (Kind::Message, "refused".to_owned()),
-        Verdict::Unsupported(_) | Verdict::Bug(_) => return Compared::Left(reason),
+        OurVerdict::Rejected(_) => (Kind::Message, "refused".to_owned()),
+        OurVerdict::Unsupported(_) | OurVerdict::Bug(_) => return Compared::Left(reason),
     };
     Compared::Different(Box::new(Difference {
         kind,
@@ -131,7 +131,7 @@ fn unlogged(ours: &Ours, reason: String) -> Compared {
 }
 
 fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
-    let accepted = ours.verdict == Verdict::Accepted;
+    let accepted = ours.verdict == OurVerdict::Accepted;
     let told = accepted == theirs.accepted && ours.errno == theirs.errno;
     if told && same(program, &ours.log, &theirs.log) {
         return Compared::Equal { accepted };

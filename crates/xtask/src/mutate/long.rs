@@ -6,7 +6,7 @@ use crate::cpu_time::cpu_time;
 use crate::kernel_diff::shape;
 use skep_kernel::bpf;
 use skep_kernel::judge::Answer;
-use skep_testkit::engine::{Ours, Verdict};
+use skep_testkit::engine::{OurVerdict, Ours};
 use std::time::Duration;
 
 /// Shorter times are ignored.
@@ -31,7 +31,7 @@ pub(super) fn compare_long(
         Answer::Judged(theirs) => theirs,
         Answer::NotJudged { reason, .. } => return Compared::Left(reason),
     };
-    let accepted = ours.verdict == Verdict::Accepted;
+    let accepted = ours.verdict == OurVerdict::Accepted;
     let stats = theirs.stats.unwrap_or_default();
     let counts = |it: &skep_kernel::kernel_log::KernelStats| {
         (it.insns_processed, it.total_states, it.peak_states, it.max_states_per_insn)

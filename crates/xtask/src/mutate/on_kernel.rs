@@ -12,7 +12,7 @@ use crate::kernel_diff::shape;
 use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
-use skep_testkit::engine::{self, Ours, Verdict};
+use skep_testkit::engine::{self, OurVerdict, Ours};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -160,7 +160,7 @@ fn compare(
     if let Some(why) = ours.must_not_load() {
         return Err(Left::Out(why.to_owned()));
     }
-    if let Verdict::Unsupported(what) = &ours.verdict {
+    if let OurVerdict::Unsupported(what) = &ours.verdict {
         return Err(Left::Out(format!("not supported yet: {}", shape(what))));
     }
     let insns = ours.stats.insns_processed.max(program.insns.len() as u64);
@@ -173,14 +173,14 @@ fn compare(
     };
     let (why, theirs) = (said(&ours.log), said(&log));
     let stats = KernelStats::parse(&log).unwrap_or_default();
-    let ours_accepts = ours.verdict == Verdict::Accepted;
+    let ours_accepts = ours.verdict == OurVerdict::Accepted;
     let why = match (&ours.verdict, why.is_empty()) {
         // What the kernel does not support is not in the log.
-        (Verdict::Rejected(reason), true) => reason.clone(),
+        (OurVerdict::Rejected(reason), true) => reason.clone(),
         _ => why,
     };
     let kind = match (&ours.verdict, accepted) {
-        (Verdict::Bug(_), _) => Kind::Bug,
+        (OurVerdict::Bug(_), _) => Kind::Bug,
         _ if ours_accepts && !accepted => Kind::FalseAccept,
         _ if !ours_accepts && accepted => Kind::FalseReject,
         _ if ours.stats.insns_processed != stats.insns_processed => Kind::Counts,

@@ -10,6 +10,7 @@ use crate::run::native::Clang;
 use crate::run::peer::Peer;
 use crate::{Ratio, geometric_mean};
 use serde::Serialize;
+use skep_cli::Error;
 
 /// Engines, by index.
 const NATIVE: usize = 0;
@@ -56,7 +57,7 @@ impl Row {
 }
 
 /// Native code without vectors, with them, and all the others.
-pub(super) fn others(flags: &RunFlags) -> Result<Others, String> {
+pub(super) fn others(flags: &RunFlags) -> Result<Others, Error> {
     let clang = Clang::or_cc();
     let plain = clang.as_ref().map_or("-O2", Clang::without_vectors).to_owned();
     Ok(Others {

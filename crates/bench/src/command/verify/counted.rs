@@ -8,6 +8,7 @@ use crate::callgrind::{self, Counted};
 use crate::command::figures;
 use crate::command::progress::{Outcome, Progress};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_report::Grid;
@@ -51,12 +52,12 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         progress.program(answer.programs.len(), &subject.name)(0.0);
         let count = |side| {
             let mut command = worker::command(run, &subject, side)?;
-            callgrind::count(command.arg("--repeat=1")).map_err(|e| e.to_string())
+            callgrind::count(command.arg("--repeat=1")).map_err(Error::caused)
         };
-        match run.sides.iter().map(count).collect::<Result<Vec<_>, String>>() {
+        match run.sides.iter().map(count).collect::<Result<Vec<_>, Error>>() {
             Ok(sides) => answer.programs.push(Measured { program: subject.name, sides }),
             Err(message) => {
-                streams.error(&format!("{}: {message}", subject.name))?;
+                streams.error(format!("{}: {message}", subject.name))?;
                 exit.raise(Exit::Input);
             }
         }

@@ -9,6 +9,7 @@ use crate::command::progress::{Outcome, Progress};
 use crate::verification::{Counter, Counts, counters, counts, verify};
 use crate::{Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_report::Grid;
@@ -76,12 +77,12 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         let tick = progress.program(answer.programs.len(), &subject.name);
         match measure(run, &subject, tick) {
             Err(message) => {
-                streams.error(&format!("{}: {message}", subject.name))?;
+                streams.error(format!("{}: {message}", subject.name))?;
                 exit.raise(Exit::Input);
             }
             Ok(Err(difference)) => {
                 let name = &subject.name;
-                streams.error(&format!("{name}: A and B DO NOT COUNT THE SAME: {difference}"))?;
+                streams.error(format!("{name}: A and B DO NOT COUNT THE SAME: {difference}"))?;
                 exit.raise(Exit::Refused);
             }
             Ok(Ok(measured)) => {
@@ -144,7 +145,7 @@ fn measure(
     run: &Run<'_>,
     subject: &Subject,
     progress: impl FnMut(f64),
-) -> Result<Result<Measured, String>, String> {
+) -> Result<Result<Measured, String>, Error> {
     let samples = match run.flags.cold {
         true => cold(run, subject, progress),
         false => warm(run, subject, progress),
@@ -168,7 +169,7 @@ fn warm(
     run: &Run<'_>,
     subject: &Subject,
     progress: impl FnMut(f64),
-) -> Result<Vec<Vec<Sample>>, String> {
+) -> Result<Vec<Vec<Sample>>, Error> {
     let configs: Vec<_> = run.sides.iter().map(|side| run.config(side)).collect();
     let started = Instant::now();
     counts(&verify(&subject.program, &configs[0]))?;
@@ -193,7 +194,7 @@ fn cold(
     run: &Run<'_>,
     subject: &Subject,
     progress: impl FnMut(f64),
-) -> Result<Vec<Vec<Sample>>, String> {
+) -> Result<Vec<Vec<Sample>>, Error> {
     let once = |side: usize| {
         let mut command = worker::command(run, subject, &run.sides[side])?;
         let report = worker::report(command.arg("--repeat=1"))?;

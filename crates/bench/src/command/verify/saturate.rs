@@ -10,6 +10,7 @@ use crate::command::progress::{Outcome, Progress};
 use crate::verification::Counts;
 use crate::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use std::io;
@@ -65,7 +66,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         match measure(run, &subject, instances, tick) {
             Ok(measured) => answer.programs.push(measured),
             Err(message) => {
-                streams.error(&format!("{}: {message}", subject.name))?;
+                streams.error(format!("{}: {message}", subject.name))?;
                 exit.raise(Exit::Input);
             }
         }
@@ -84,8 +85,8 @@ fn measure(
     subject: &Subject,
     instances: u32,
     progress: impl FnMut(f64),
-) -> Result<Measured, String> {
-    let Rounds::Time(time) = run.rounds else { return Err("a time is needed".to_owned()) };
+) -> Result<Measured, Error> {
+    let Rounds::Time(time) = run.rounds else { return Err("a time is needed".into()) };
     let slices = if run.sides.len() == 1 { 1 } else { SLICES };
     let slice = |side: usize| at_once(run, (subject, &run.sides[side]), instances, time / slices);
     let taken = interleave(Rounds::Repeat(slices), run.sides.len(), slice, progress)?;
@@ -95,7 +96,7 @@ fn measure(
     let counts: Vec<Counts> = counts.collect();
     let first = counts.first().copied().unwrap_or_default();
     if let Some(other) = counts.iter().find(|other| **other != first) {
-        return Err(format!("COUNTS DIFFER: {}", first.difference(other)));
+        return Err(format!("COUNTS DIFFER: {}", first.difference(other)).into());
     }
     let [wall_ratio, cpu_ratio] = [Metric::Wall, Metric::Cpu].map(|metric| {
         let of = |side: &Totalled| -> Vec<f64> {
@@ -115,18 +116,18 @@ fn at_once(
     (subject, side): (&Subject, &Side),
     instances: u32,
     time: Duration,
-) -> Result<Slice, String> {
+) -> Result<Slice, Error> {
     let started = Instant::now();
     let start = |_| {
         let mut command = worker::command(run, subject, side)?;
         command.arg(format!("--time={}", time.as_secs_f64()));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(|e| format!("while starting a process: {}", skep::io_text(&e)))
+        command.spawn().map_err(|e| Error::io("while starting a process", e))
     };
-    let children = (0..instances).map(start).collect::<Result<Vec<_>, String>>()?;
+    let children = (0..instances).map(start).collect::<Result<Vec<_>, Error>>()?;
     let mut reports = Vec::new();
     for child in children {
-        let output = child.wait_with_output().map_err(|e| e.to_string())?;
+        let output = child.wait_with_output().map_err(Error::caused)?;
         reports.push(worker::read(&output)?);
     }
     Ok((reports, started.elapsed()))

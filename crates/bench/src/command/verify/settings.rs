@@ -4,6 +4,7 @@ use super::sides::{self, Side};
 use crate::Rounds;
 use crate::command::flags::VerifyFlags;
 use skep::VerifyOptions;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::interrupt;
 use skep_cli::judge_files::Plan;
@@ -31,9 +32,9 @@ pub(super) fn is_ended(exit: &mut Exit) -> bool {
 }
 
 impl Run<'_> {
-    pub(super) fn new(flags: &VerifyFlags) -> Result<Run<'_>, String> {
+    pub(super) fn new(flags: &VerifyFlags) -> Result<Run<'_>, Error> {
         if flags.input.files.is_empty() {
-            return Err("no file given".to_owned());
+            return Err("no file given".into());
         }
         let sides = match flags.worker {
             Some(_) => sides::alone(&flags.a)?,

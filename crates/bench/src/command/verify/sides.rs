@@ -1,6 +1,7 @@
 //! The sides of a comparison: `--a` and `--b`.
 
 use serde::Serialize;
+use skep_cli::Error;
 use skep_verifier::Tuning;
 
 /// One side.
@@ -15,9 +16,10 @@ pub(super) struct Side {
 }
 
 impl Side {
-    fn new(name: &'static str, settings: &[String]) -> Result<Side, String> {
+    fn new(name: &'static str, settings: &[String]) -> Result<Side, Error> {
         let flag = name.to_ascii_lowercase();
-        let tuning = skep_cli::tuning::read(settings).map_err(|e| format!("--{flag}: {e}"))?;
+        let tuning =
+            skep_cli::tuning::read(settings).map_err(|e| Error::at(format!("--{flag}"), e))?;
         Ok(Side { name, settings: settings.to_vec(), tuning })
     }
 
@@ -31,19 +33,19 @@ impl Side {
 }
 
 /// The side of a process that measures only one.
-pub(super) fn alone(a: &[String]) -> Result<Vec<Side>, String> {
+pub(super) fn alone(a: &[String]) -> Result<Vec<Side>, Error> {
     Ok(vec![Side::new("A", a)?])
 }
 
 /// One side, or two where settings are given.
-pub(super) fn read(a: &[String], b: &[String]) -> Result<Vec<Side>, String> {
+pub(super) fn read(a: &[String], b: &[String]) -> Result<Vec<Side>, Error> {
     let first = Side::new("A", a)?;
     if a.is_empty() && b.is_empty() {
         return Ok(vec![first]);
     }
     let second = Side::new("B", b)?;
     match first.tuning == second.tuning {
-        true => Err(format!("A and B are the same settings; {}", skep_cli::tuning::keys())),
+        true => Err(format!("A and B are the same settings; {}", skep_cli::tuning::keys()).into()),
         false => Ok(vec![first, second]),
     }
 }
@@ -60,6 +62,11 @@ mod tests {
         assert_eq!(two[0].title(), "A: state_alloc=heap");
         assert_eq!(two[1].title(), "B: defaults");
         assert!(read(&list("state_alloc=arena"), &[]).is_err(), "the default");
-        assert!(read(&[], &list("x=y")).unwrap_err().starts_with("--b: no such tuning: x=y"));
+        assert!(
+            read(&[], &list("x=y"))
+                .unwrap_err()
+                .to_string()
+                .starts_with("--b: no such tuning: x=y")
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::settings::Run;
 use skep::program::Program;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_cli::inputs::Input;
@@ -84,18 +85,22 @@ impl<'a> Subjects<'a> {
 }
 
 /// `FILE:PROG` and insns, or why there is nothing to measure.
-struct Found(Result<(String, u64), String>);
+struct Found(Result<(String, u64), Error>);
 
 impl skep_cli::Weigh for Found {}
 
 fn candidate(judged: Judged<'_>) -> Found {
     let name = name(judged.file, &judged.entry.name);
     Found(match judged.result {
-        Err(e) => Err(format!("{name}: {}", skep_cli::judge_files::not_loaded(&e))),
+        Err(e) => Err(format!("{name}: {}", skep_cli::judge_files::not_loaded(&e)).into()),
         Ok((_, verification)) => match verification.verdict {
-            skep::Verdict::Unsupported(what) => Err(format!("{name}: not supported yet: {what}")),
-            skep::Verdict::OutOfMemory => Err(format!("{name}: {}", over_limit(&verification))),
-            skep::Verdict::Bug(what) => Err(format!("{name}: {what}")),
+            skep::Verdict::Unsupported(what) => {
+                Err(format!("{name}: not supported yet: {what}").into())
+            }
+            skep::Verdict::OutOfMemory => {
+                Err(format!("{name}: {}", over_limit(&verification)).into())
+            }
+            skep::Verdict::Bug(what) => Err(format!("{name}: {what}").into()),
             _ => Ok((name, verification.counts.insns_processed)),
         },
     })

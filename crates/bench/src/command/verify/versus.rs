@@ -7,6 +7,7 @@ use crate::command::progress::{Outcome, Progress};
 use crate::verification::Counts;
 use crate::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
 use serde::Serialize;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_report::Grid;
@@ -41,7 +42,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         return Ok(Ok(Exit::Success));
     }
     let subjects = Subjects::find(run, streams)?;
-    let Some(side) = run.sides.first() else { return Ok(Err("no settings".to_owned())) };
+    let Some(side) = run.sides.first() else { return Ok(Err("no settings".into())) };
     let config = run.config(side);
     let mut answer = Answer {
         mode: "kernel",
@@ -58,11 +59,11 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         }
         let tick = progress.program(answer.programs.len(), &subject.name);
         let measured = KernelComparison::run(&subject.program, &config, run.rounds, tick)
-            .map_err(|e| e.to_string())
+            .map_err(Error::caused)
             .and_then(|comparison| measured(&subject.name, &comparison));
         match measured {
             Ok(measured) => answer.programs.push(measured),
-            Err(reason) => answer.not_judged.push((subject.name, reason)),
+            Err(reason) => answer.not_judged.push((subject.name, reason.to_string())),
         }
     }
     drop(progress);
@@ -75,7 +76,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     for program in answer.programs.iter().filter(|program| program.skep != program.kernel) {
         let difference = program.skep.difference(&program.kernel);
         let name = &program.program;
-        streams.error(&format!("{name}: COUNTS DIFFER (skep/kernel): {difference}"))?;
+        streams.error(format!("{name}: COUNTS DIFFER (skep/kernel): {difference}"))?;
         exit.raise(Exit::Refused);
     }
     if answer.programs.is_empty() && exit == Exit::Success {
@@ -85,9 +86,9 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     Ok(Ok(exit))
 }
 
-fn measured(program: &str, comparison: &KernelComparison) -> Result<Measured, String> {
+fn measured(program: &str, comparison: &KernelComparison) -> Result<Measured, Error> {
     // The kernel counts whole microseconds; a walk of 0 has no ratio.
-    let too_short = || "too short for the kernel's clock".to_owned();
+    let too_short = || Error::from("too short for the kernel's clock");
     let kernel_us = Spread::of(&comparison.kernel_us).ok_or_else(too_short)?;
     let skep_us = Spread::of(&comparison.skep_us).ok_or_else(too_short)?;
     if kernel_us.best == 0.0 {

@@ -5,6 +5,7 @@ use super::sides::Side;
 use super::subjects::{Subject, load};
 use crate::Report;
 use crate::command::progress::Outcome;
+use skep_cli::Error;
 use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_cli::inputs::Input;
@@ -15,9 +16,9 @@ use std::process::{Command, Stdio};
 /// # Errors
 ///
 /// The path of this binary is unknown.
-pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<Command, String> {
-    let binary = std::env::current_exe()
-        .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
+pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<Command, Error> {
+    let binary =
+        std::env::current_exe().map_err(|e| Error::io("while locating this executable", e))?;
     let mut command = Command::new(binary);
     command.args(["verify", &subject.file, "--worker", &subject.name]);
     if let Some(btf) = &run.flags.input.btf {
@@ -34,9 +35,8 @@ pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<C
 /// # Errors
 ///
 /// It does not start, fails, or prints something else.
-pub(super) fn report(command: &mut Command) -> Result<Report, String> {
-    let output =
-        command.output().map_err(|e| format!("while starting a process: {}", skep::io_text(&e)))?;
+pub(super) fn report(command: &mut Command) -> Result<Report, Error> {
+    let output = command.output().map_err(|e| Error::io("while starting a process", e))?;
     read(&output)
 }
 
@@ -45,24 +45,24 @@ pub(super) fn report(command: &mut Command) -> Result<Report, String> {
 /// # Errors
 ///
 /// Its last error line.
-pub(super) fn read(output: &std::process::Output) -> Result<Report, String> {
+pub(super) fn read(output: &std::process::Output) -> Result<Report, Error> {
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let line = text.lines().last().unwrap_or_default();
-        return Err(format!("the measuring process failed: {line}"));
+        return Err(format!("the measuring process failed: {line}").into());
     }
-    serde_json::from_slice(&output.stdout).map_err(|e| format!("while reading a report: {e}"))
+    serde_json::from_slice(&output.stdout).map_err(|e| Error::at("while reading a report", e))
 }
 
 /// The child.
 pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let (Some(wanted), [file]) = (&run.flags.worker, run.flags.input.files.as_slice()) else {
-        return Ok(Err("one file, one program".to_owned()));
+        return Ok(Err("one file, one program".into()));
     };
-    let Some(side) = run.sides.first() else { return Ok(Err("no settings".to_owned())) };
+    let Some(side) = run.sides.first() else { return Ok(Err("no settings".into())) };
     let input = Input { path: file.into(), named: true };
     let Some(subject) = load(run, &input, wanted) else {
-        return Ok(Err(format!("{}: no program '{wanted}'", file.display())));
+        return Ok(Err(format!("{}: no program '{wanted}'", file.display()).into()));
     };
     match Report::of(&subject.program, &run.config(side), run.rounds) {
         Err(message) => Ok(Err(message)),

@@ -12,6 +12,7 @@ mod pcapng;
 mod record;
 mod source;
 
+use crate::Error;
 use record::{ETHERNET, Head, Record, wrong_link};
 use source::{Got, Source};
 use std::fs::File;
@@ -95,7 +96,7 @@ impl Capture {
     /// # Errors
     ///
     /// One line: no such file, no capture, not of Ethernet packets.
-    pub(super) fn open(path: &Path) -> Result<Capture, String> {
+    pub(super) fn open(path: &Path) -> Result<Capture, Error> {
         let (name, path) = match path.as_os_str() == "-" {
             true => ("standard input".to_owned(), Path::new("/dev/stdin")),
             false => (path.display().to_string(), path),
@@ -106,11 +107,13 @@ impl Capture {
         let mut source = Source::new(File::open(path).map_err(reading)?);
         let start = source.peek().map_err(reading)?;
         let format = match start {
-            [] => Err("not a capture: empty".to_owned()),
+            [] => Err("not a capture: empty".into()),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Ok(Format::Pcapng(pcapng::Pcapng::default())),
-            [0x1f, 0x8b, ..] => Err(format!("compressed; pipe `gunzip -c {name}` to `--pcap -`")),
+            [0x1f, 0x8b, ..] => {
+                Err(format!("compressed; pipe `gunzip -c {name}` to `--pcap -`").into())
+            }
             [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-                Err(format!("compressed; pipe `zstd -dc {name}` to `--pcap -`"))
+                Err(format!("compressed; pipe `zstd -dc {name}` to `--pcap -`").into())
             }
             _ => pcap::Pcap::open(&mut source).map(Format::Pcap),
         };

@@ -7,6 +7,7 @@
 
 use super::record::{ETHERNET, Head, Record, u16_at, u32_at, wrong_link};
 use super::source::{Got, Source};
+use crate::Error;
 use std::io;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ impl Pcap {
     /// # Errors
     ///
     /// The header is invalid.
-    pub(super) fn open(source: &mut Source) -> Result<Pcap, String> {
+    pub(super) fn open(source: &mut Source) -> Result<Pcap, Error> {
         let mut header = [0; HEADER_BYTES];
         let got = source.read(&mut header).map_err(|e| skep::io_text(&e))?;
         let (is_big, magic) = match u32_at(&header, 0, false) {
@@ -39,22 +40,27 @@ impl Pcap {
             0xa1b2_3c4d => (true, RECORD_BYTES),
             // Kuznetzov's variant: with an interface, a protocol and a type in each record.
             0xa1b2_cd34 => (false, RECORD_BYTES + 8),
-            other => return Err(format!("not a pcap or pcapng file: starts with {other:#010x}")),
+            other => {
+                return Err(format!("not a pcap or pcapng file: starts with {other:#010x}").into());
+            }
         };
         if let Got::Only(there) = got {
-            return Err(format!("cut off: {there} of the {HEADER_BYTES} bytes of a pcap header"));
+            return Err(
+                format!("cut off: {there} of the {HEADER_BYTES} bytes of a pcap header").into()
+            );
         }
         let version = (u16_at(&header, 4, is_big), u16_at(&header, 6, is_big));
         if version.0 != 2 || version.1 > 4 {
             return Err(format!(
                 "pcap version {}.{} is not supported, only 2.4",
                 version.0, version.1
-            ));
+            )
+            .into());
         }
         // Higher bits are the length of the frame check sequence.
         let link = u32_at(&header, 20, is_big) & 0xffff;
         if link != ETHERNET {
-            return Err(wrong_link(link));
+            return Err(wrong_link(link).into());
         }
         Ok(Pcap { is_big, has_nanoseconds, record_bytes })
     }

@@ -12,9 +12,9 @@
 //!
 //! `?` is an answer that fits no known value: whether the rule holds there is not known.
 
-use super::Judge;
+use super::judged::Judge;
 use super::questions::{Asked, Calls, Question, hook_name};
-use crate::kernel::Item;
+use crate::kernel::item::Item;
 use skep_btf::Kind;
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::{BEHAVIOURS, Behaviours};

@@ -8,7 +8,7 @@
 //! In an answer, numbers are `N`, because ids and offsets differ between builds, and `inv` is
 //! `scalar`, which older kernels call it so.
 
-use super::Judged;
+use super::judged::Judged;
 use skep_uapi::{Behaviour, Shows};
 
 const TABLE: &str = include_str!("known.tsv");

@@ -9,57 +9,21 @@
 //! 3. What the loader may not ask is not known; what it may is asked all the same (`Privilege`).
 
 mod answers;
+mod judged;
 mod known;
 mod questions;
 mod shapes;
 mod witnesses;
 
 pub use answers::Answers;
+pub use judged::{Judge, Judged};
 pub use questions::{Calls, Question, calls, insns_named, questions};
 pub(super) use shapes::{MAPS, PROGS};
 pub use witnesses::packed as witnesses_packed;
 
 use super::Kernel;
 use crate::Host;
-use skep_program::Program;
-use skep_uapi::{BEHAVIOURS, Behaviour, Shows};
-
-/// The kernel's result for a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
-    /// Whether its verifier judged it.
-    pub judged: bool,
-    /// It accepts it.
-    pub accepted: bool,
-    /// Whether it accepted the program's BTF, if there is any.
-    pub with_btf: bool,
-    /// Number of insns processed, if reported.
-    pub insns: u64,
-    /// Its last message; for a program that was not judged, the reason.
-    pub message: String,
-}
-
-/// Loads a program into the kernel, and closes it again.
-pub type Judge<'a> = dyn FnMut(&Program) -> Judged + 'a;
-
-impl Judged {
-    /// Whether the reason for not judging it is unrelated to the program.
-    fn says_nothing(&self) -> bool {
-        const OWN: [&str; 7] =
-            ["EPERM", "ENOMEM", "EAGAIN", "ENOSYS", "EACCES", "EMFILE", "ENFILE"];
-        !self.judged && OWN.iter().any(|errno| self.message.contains(errno))
-    }
-
-    /// Whether this is the result that the witness of a rule shows.
-    fn shows(&self, shows: Shows) -> bool {
-        match shows {
-            Shows::Accepted => self.accepted,
-            Shows::Refused => !self.accepted,
-            Shows::Insns(n) => self.insns == n,
-            Shows::Says(text) => self.message == text,
-        }
-    }
-}
+use skep_uapi::{BEHAVIOURS, Behaviour};
 
 const NOT_PERMITTED: &str =
     "not permitted (root, or CAP_BPF with CAP_PERFMON and CAP_NET_ADMIN; before 5.11 ulimit -l)";
@@ -156,6 +120,7 @@ mod tests {
     use crate::KernelBtf;
     use crate::kernel::Item;
     use skep_program::AttachTarget;
+    use skep_uapi::Shows;
     use skep_uapi::{Behaviours, MapType, ProgType};
 
     fn asked(judge: &mut Judge<'_>) -> Result<Kernel, String> {

@@ -1,8 +1,8 @@
 //! The probes: one program per feature, and which result shows that the feature exists.
 
-use super::Judged;
+use super::judged::Judged;
 use super::shapes::{EXIT, INSNS, MAPS, PROGS, Shape, ZERO};
-use crate::kernel::Item;
+use crate::kernel::item::Item;
 use skep_btf::{Btf, BtfBuilder, IntEncoding, Kind, LATER_KINDS, MemberDef};
 use skep_insn::Insn;
 use skep_insn::code::*;

@@ -3,7 +3,9 @@
 //!
 //! Written by `cargo xtask kernels probe --write-witnesses`; a test compares it with those objects.
 
-use super::{Answers, Judge, known};
+use super::answers::Answers;
+use super::judged::Judge;
+use super::known;
 use crate::Host;
 use flate2::Compression;
 use flate2::read::GzDecoder;
