@@ -223,12 +223,11 @@ impl Compare<'_> {
         }
         let (mut a, mut b) = (None, None);
         let (o, c) = (self.arena.view(old.val, &mut a), self.arena.view(cur.val, &mut b));
-        if o.ty.base == Base::NotInit && (self.unwritten_covers || self.exact == Exactness::Covered)
-        {
+        if o.ty.base == Base::NotInit && self.exact == Exactness::Covered {
             return true;
         }
         if o.ty != c.ty {
-            return false;
+            return self.unwritten_covers && o.ty.base == Base::NotInit;
         }
         match o.ty.base {
             Base::Scalar => self.scalar_safe((o, old.id), precise, (c, cur.id)),
@@ -274,12 +273,9 @@ impl Compare<'_> {
         {
             return false;
         }
-        if self.sum_ids_are_own {
-            return value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid);
-        }
         // The flag is not part of the id: {X, X+1} does not match {Y, Z+1}.
-        value_within(&o.val, &c.val)
-            && self.idmap.check_scalar_ids(oid & !BPF_ADD_CONST, cid & !BPF_ADD_CONST)
+        let part = if self.sum_ids_are_own { u32::MAX } else { !BPF_ADD_CONST };
+        value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid & part, cid & part)
     }
 
     /// Whether the current id implies the old one, on kernels where a value covers only itself: a

@@ -220,12 +220,17 @@ impl Env<'_> {
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
         let Reg { id, ref_obj_id, .. } = self.spilled(frameno, spi);
-        if kind.is_refcounted() {
-            let may_go = self.facts.rules().clones_overwritten && self.has_clones(ref_obj_id);
-            if !may_go {
-                reject!(EINVAL, KfuncFault::DynptrReferenced);
-            }
+        if self.facts.rules().clones_overwritten && self.has_clones(ref_obj_id) {
+            return self.end_dynptr(frameno, spi, id);
         }
+        if kind.is_refcounted() {
+            reject!(EINVAL, KfuncFault::DynptrReferenced);
+        }
+        self.end_dynptr(frameno, spi, id)
+    }
+
+    /// Clears the slots of a dynptr, and invalidates its slices.
+    fn end_dynptr(&mut self, frameno: u32, spi: usize, id: u32) -> Check {
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
         self.end_slices(id);
         Ok(())
@@ -233,6 +238,9 @@ impl Env<'_> {
 
     /// Whether several dynptrs hold this reference.
     fn has_clones(&self, ref_obj_id: u32) -> bool {
+        if ref_obj_id == 0 {
+            return false;
+        }
         let holders = (0..self.walk.cur.frames.len() as u32).flat_map(|frameno| {
             let slots = self.walk.cur.frames[frameno as usize].slots().len();
             (1..slots).filter(move |&spi| {

@@ -139,10 +139,27 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
     Ok(())
 }
 
-/// The result of a load of data: zero if all bytes are. On some kernels, those of a spilled zero
-/// count, which is then precise.
+/// The result of a load of data: zero if all bytes are.
 fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
-    let counts_spilled = env.facts.rules().spilled_zeros_read;
+    if env.facts.rules().spilled_zeros_read {
+        return read_spilled_zeros(env, frameno, (from, to), dst);
+    }
+    let mut zeros = 0;
+    for off in from..to {
+        let spi = spi_of(off);
+        env.walk.mark_stack_slot_scratched(spi);
+        match env.walk.cur.frames[frameno as usize].slot(spi) {
+            Some(slot) if byte_of(slot, off) == SlotType::Zero => zeros += 1,
+            _ => break,
+        }
+    }
+    env.set_reg(dst, if zeros == to - from { Reg::constant(0) } else { Reg::unknown() });
+    Ok(())
+}
+
+/// The same on kernels where the bytes of a spilled zero count, which is then precise.
+#[cold]
+fn read_spilled_zeros(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
     let mut zeros = 0;
     env.walk.bt.reset();
     env.walk.bt.frame = env.walk.cur.curframe() as usize;
@@ -151,7 +168,7 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
         env.walk.mark_stack_slot_scratched(spi);
         match env.walk.cur.frames[frameno as usize].slot(spi).map(|slot| byte_of(slot, off)) {
             Some(SlotType::Zero) => zeros += 1,
-            Some(SlotType::Spill) if counts_spilled && env.spilled(frameno, spi).is_null() => {
+            Some(SlotType::Spill) if env.spilled(frameno, spi).is_null() => {
                 env.walk.bt.set_frame_slot(frameno as usize, spi);
                 zeros += 1;
             }
