@@ -22,10 +22,10 @@ use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::live_stack::LiveStack;
 use crate::passes::postorder::{Postorder, compute_postorder};
 use crate::passes::reserved::{check_encodings, check_insn_first, check_store_first};
-use crate::passes::stack_use::{Endless, StackUse};
+use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
-use crate::rejection::{Check, FlowFault, Stop, errno, unsupported};
+use crate::rejection::{Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use rustc_hash::FxHashMap;
 use skep_btf::{FieldKind, SpecialField, TypeId};
@@ -145,7 +145,7 @@ impl<'a> Setup<'a> {
         if !target_first {
             crate::check::attach::check_attach_btf_id(&self.facts)?;
         }
-        let order = self.order_insns(&subprogs)?;
+        let order = self.order_insns(&subprogs);
         let loops = if self.facts.callbacks_are_loops() { cfg::mark::CALLS_CALLBACK } else { 0 };
         let components = scc::compute_scc(&self.facts.insns, &|at| cfg.marks[at] & loops != 0);
         let live =
@@ -213,7 +213,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Computes the order for the backward passes, after the passes that come first on this kernel.
-    fn order_insns(&mut self, subprogs: &Subprogs) -> Check<Postorder> {
+    fn order_insns(&mut self, subprogs: &Subprogs) -> Postorder {
         let mut order = compute_postorder(&self.facts.insns, subprogs);
         let rules = self.facts.rules();
         if rules.jumps_decided_first
@@ -225,11 +225,8 @@ impl<'a> Setup<'a> {
         if rules.dead_forgotten_at_once {
             let touches = StackTouches { callable: &self.facts.callable, maps: &self.facts.maps };
             self.facts.stack_use = StackUse::new(&self.facts.insns, subprogs, &order, &touches);
-            if let Some(Endless { caller, callee }) = self.facts.stack_use.endless {
-                return Err(self.recursion(caller, callee));
-            }
         }
-        Ok(order)
+        order
     }
 
     /// On kernels where an insn must compute with an arena pointer on all paths or on none, each
@@ -299,14 +296,9 @@ impl<'a> Setup<'a> {
         let Some((from, to)) = recursion::find_recursion(&self.facts.insns, subprogs) else {
             return Ok(());
         };
-        Err(self.recursion(from, to))
-    }
-
-    /// That one function calls the other, or makes it a callback, in a call of which it is.
-    fn recursion(&self, from: usize, to: usize) -> Stop {
         let name =
             |subprog: usize| self.facts.subprogs.get(subprog).map_or("", |it| &it.name).into();
-        Stop::refuse(errno::EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })
+        reject!(EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })
     }
 
     fn list_subprogs(&mut self, subprogs: &Subprogs) {

@@ -25,7 +25,11 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     if !slot.is_spilled() {
         check_initialized(env.facts, &slot, at, false)?;
         if let Some(dst) = at.value_regno {
-            mark_reg_stack_read(env, frameno, (at.off, at.off + at.size), dst)?;
+            let bytes = (at.off, at.off + at.size);
+            match env.facts.rules().spilled_zeros_read {
+                true => read_spilled_zeros(env, frameno, bytes, dst)?,
+                false => mark_reg_stack_read(env, frameno, bytes, dst),
+            }
         }
         return Ok(());
     }
@@ -134,16 +138,17 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
     let min_off = (ptr.val.smin + i64::from(at.off)) as i32;
     let max_off = (ptr.val.smax + i64::from(at.off)) as i32;
     let frameno = ptr.frameno();
-    mark_reg_stack_read(env, frameno, (min_off, max_off + at.size), dst)?;
+    let bytes = (min_off, max_off + at.size);
+    match env.facts.rules().spilled_zeros_read {
+        true => read_spilled_zeros(env, frameno, bytes, dst)?,
+        false => mark_reg_stack_read(env, frameno, bytes, dst),
+    }
     env.check_fastcall_stack_contract(frameno, min_off);
     Ok(())
 }
 
 /// The result of a load of data: zero if all bytes are.
-fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
-    if env.facts.rules().spilled_zeros_read {
-        return read_spilled_zeros(env, frameno, (from, to), dst);
-    }
+fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) {
     let mut zeros = 0;
     for off in from..to {
         let spi = spi_of(off);
@@ -154,7 +159,6 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
         }
     }
     env.set_reg(dst, if zeros == to - from { Reg::constant(0) } else { Reg::unknown() });
-    Ok(())
 }
 
 /// The same on kernels where the bytes of a spilled zero count, which is then precise.

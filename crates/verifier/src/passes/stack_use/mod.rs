@@ -62,16 +62,6 @@ pub(crate) struct StackUse {
     alone: FxHashMap<u32, u32>,
     /// Too many instances: everything counts as live.
     all_live: bool,
-    /// A function that passes stack addresses down to itself, without end, and the function that
-    /// calls it again.
-    pub(crate) endless: Option<Endless>,
-}
-
-/// A call that comes back to a function whose call it is in, by subprogs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Endless {
-    pub(crate) caller: usize,
-    pub(crate) callee: usize,
 }
 
 /// One frame of a state, for [`StackUse::live`].
@@ -104,16 +94,7 @@ impl StackUse {
         let is_target = is_target.as_slice();
         let lost = &lost;
         let found_now = &mut found;
-        let mut pass = Pass {
-            insns,
-            subprogs,
-            order,
-            is_target,
-            touches,
-            lost,
-            chain: Vec::new(),
-            found: found_now,
-        };
+        let mut pass = Pass { insns, subprogs, order, is_target, touches, lost, found: found_now };
         pass.all();
         if lost.get() {
             *pass.found = StackUse::default();
@@ -164,8 +145,6 @@ struct Pass<'a, T> {
     is_target: &'a [bool],
     touches: &'a T,
     lost: &'a Cell<bool>,
-    /// The functions that are being analysed, the outermost first.
-    chain: Vec<usize>,
     found: &'a mut StackUse,
 }
 
@@ -237,11 +216,9 @@ impl<T: Touches> Pass<'_, T> {
         }
         let states = self.forwards((subprog, start, len), entry, callers);
         let mut uses = Uses::default();
-        self.chain.push(subprog);
         for (leader, state) in states {
             self.uses_of_run((id, leader), state, callers, &mut uses);
         }
-        self.chain.pop();
         let order = self.order.of(subprog);
         let live = live::backwards(self.insns, order, (start, len), &uses);
         self.found.instances[id as usize].live = live;
@@ -285,6 +262,9 @@ impl<T: Touches> Pass<'_, T> {
     ) {
         let insn = self.insns[idx as usize];
         let depth = callers.len();
+        if depth + 1 >= MAX_CALL_FRAMES {
+            return;
+        }
         let mut entry = State::default();
         let start = if is_pseudo_call(&insn) {
             entry.regs[1..6].copy_from_slice(&state.regs[1..6]);
@@ -306,12 +286,6 @@ impl<T: Touches> Pass<'_, T> {
             return;
         }
         let Ok(subprog) = self.subprogs.starts().binary_search(&start) else { return };
-        if depth + 1 >= MAX_CALL_FRAMES {
-            if let Some(&caller) = self.chain.last().filter(|_| self.chain.contains(&subprog)) {
-                self.found.endless = Some(Endless { caller, callee: subprog });
-            }
-            return;
-        }
         callers.push(state.clone());
         let callee = self.function(subprog, entry, callers);
         callers.pop();
