@@ -273,9 +273,12 @@ impl Compare<'_> {
         {
             return false;
         }
+        if self.sum_ids_are_own {
+            return value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid);
+        }
         // The flag is not part of the id: {X, X+1} does not match {Y, Z+1}.
-        let part = if self.sum_ids_are_own { u32::MAX } else { !BPF_ADD_CONST };
-        value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid & part, cid & part)
+        value_within(&o.val, &c.val)
+            && self.idmap.check_scalar_ids(oid & !BPF_ADD_CONST, cid & !BPF_ADD_CONST)
     }
 
     /// Whether the current id implies the old one, on kernels where a value covers only itself: a

@@ -13,6 +13,7 @@ use crate::rejection::{Check, MemFault, reject};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
+use std::ops::Range;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 #[inline(never)] // As `write_fixed_off`.
@@ -27,7 +28,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
         if let Some(dst) = at.value_regno {
             let bytes = (at.off, at.off + at.size);
             match env.facts.rules().spilled_zeros_read {
-                true => read_spilled_zeros(env, frameno, bytes, dst)?,
+                true => read_spilled_zeros(env, frameno, bytes.0..bytes.1, dst)?,
                 false => mark_reg_stack_read(env, frameno, bytes, dst),
             }
         }
@@ -140,7 +141,7 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
     let frameno = ptr.frameno();
     let bytes = (min_off, max_off + at.size);
     match env.facts.rules().spilled_zeros_read {
-        true => read_spilled_zeros(env, frameno, bytes, dst)?,
+        true => read_spilled_zeros(env, frameno, bytes.0..bytes.1, dst)?,
         false => mark_reg_stack_read(env, frameno, bytes, dst),
     }
     env.check_fastcall_stack_contract(frameno, min_off);
@@ -163,11 +164,12 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
 
 /// The same on kernels where the bytes of a spilled zero count, which is then precise.
 #[cold]
-fn read_spilled_zeros(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
+fn read_spilled_zeros(env: &mut Env<'_>, frameno: u32, bytes: Range<i32>, dst: u8) -> Check {
+    let size = bytes.end - bytes.start;
     let mut zeros = 0;
     env.walk.bt.reset();
     env.walk.bt.frame = env.walk.cur.curframe() as usize;
-    for off in from..to {
+    for off in bytes {
         let spi = spi_of(off);
         env.walk.mark_stack_slot_scratched(spi);
         match env.walk.cur.frames[frameno as usize].slot(spi).map(|slot| byte_of(slot, off)) {
@@ -179,7 +181,7 @@ fn read_spilled_zeros(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), d
             _ => break,
         }
     }
-    if zeros < to - from {
+    if zeros < size {
         env.walk.bt.reset();
         env.set_reg(dst, Reg::unknown());
         return Ok(());
