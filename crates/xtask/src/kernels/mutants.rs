@@ -66,10 +66,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let mut number = 0;
     if args.unchanged {
         mutants.unchanged(&mut |program| asked.ask(program, 4));
-    }
-    while !args.unchanged && mutants.programs() < args.count && !late() {
-        mutants.batch(number, &mut |program| asked.ask(program, 4));
-        number += 1;
+    } else {
+        while mutants.programs() < args.count && !late() {
+            mutants.batch(number, &mut |program| asked.ask(program, 4));
+            number += 1;
+        }
     }
     print!("{}", mutants.write(&folder.join("mutants"))?);
     if args.record {
