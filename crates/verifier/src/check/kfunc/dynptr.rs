@@ -20,6 +20,7 @@ use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use crate::state::stack::{BPF_REG_SIZE, SlotType};
+use smallvec::SmallVec;
 
 /// Number of slots of a dynptr.
 const BPF_DYNPTR_NR_SLOTS: usize = 2;
@@ -185,25 +186,36 @@ impl Env<'_> {
         }
         let ref_obj_id = slot.ref_obj_id;
         release_reference(self, ref_obj_id);
-        // The kernel only looks for clones in that frame.
+        for (frameno, spi) in self.holders_of(ref_obj_id) {
+            let ends_slices = self.facts.rules().slices_end_with_dynptr;
+            let id = self.spilled(frameno, spi).id;
+            // The kernel only looks for clones in that frame.
+            let is_seen = frameno == at.frameno || ends_slices;
+            if is_seen || self.goes_by(HoleKind::DynptrClones) {
+                self.clear_slots(Slots { frameno, spi, ..at });
+            }
+            if ends_slices {
+                self.end_slices(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The dynptrs that hold a reference: their frames and first slots.
+    fn holders_of(&self, ref_obj_id: u32) -> SmallVec<[(u32, usize); 4]> {
+        let mut found = SmallVec::new();
         for frameno in 0..self.walk.cur.frames.len() as u32 {
             for spi in 1..self.walk.cur.frames[frameno as usize].slots().len() {
                 if self.walk.slot(frameno, spi).types[0] != SlotType::Dynptr {
                     continue;
                 }
-                let clone = self.spilled(frameno, spi);
-                let dies = clone.ref_obj_id == ref_obj_id && kind_of(&clone).1;
-                let ends_slices = self.facts.rules().slices_end_with_dynptr;
-                let is_seen = frameno == at.frameno || ends_slices;
-                if dies && (is_seen || self.goes_by(HoleKind::DynptrClones)) {
-                    self.clear_slots(Slots { frameno, spi, ..at });
-                }
-                if dies && ends_slices {
-                    self.end_slices(clone.id);
+                let holder = self.spilled(frameno, spi);
+                if holder.ref_obj_id == ref_obj_id && kind_of(&holder).1 {
+                    found.push((frameno, spi));
                 }
             }
         }
-        Ok(())
+        found
     }
 
     /// A write to slot `spi` of frame `frameno` destroys the dynptr there, and its slices.
@@ -220,37 +232,14 @@ impl Env<'_> {
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
         let Reg { id, ref_obj_id, .. } = self.spilled(frameno, spi);
-        if self.facts.rules().clones_overwritten && self.has_clones(ref_obj_id) {
-            return self.end_dynptr(frameno, spi, id);
-        }
-        if kind.is_refcounted() {
+        let may_go =
+            || self.facts.rules().clones_overwritten && self.holders_of(ref_obj_id).len() > 1;
+        if kind.is_refcounted() && !may_go() {
             reject!(EINVAL, KfuncFault::DynptrReferenced);
         }
-        self.end_dynptr(frameno, spi, id)
-    }
-
-    /// Clears the slots of a dynptr, and invalidates its slices.
-    fn end_dynptr(&mut self, frameno: u32, spi: usize, id: u32) -> Check {
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
         self.end_slices(id);
         Ok(())
-    }
-
-    /// Whether several dynptrs hold this reference.
-    fn has_clones(&self, ref_obj_id: u32) -> bool {
-        if ref_obj_id == 0 {
-            return false;
-        }
-        let holders = (0..self.walk.cur.frames.len() as u32).flat_map(|frameno| {
-            let slots = self.walk.cur.frames[frameno as usize].slots().len();
-            (1..slots).filter(move |&spi| {
-                let holder = self.spilled(frameno, spi);
-                self.walk.slot(frameno, spi).types[0] == SlotType::Dynptr
-                    && holder.ref_obj_id == ref_obj_id
-                    && kind_of(&holder).1
-            })
-        });
-        holders.take(2).count() == 2
     }
 
     /// Invalidates the slices of the dynptr with that id.

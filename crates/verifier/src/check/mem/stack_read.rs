@@ -13,7 +13,6 @@ use crate::rejection::{Check, MemFault, reject};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
-use std::ops::Range;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 #[inline(never)] // As `write_fixed_off`.
@@ -26,11 +25,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     if !slot.is_spilled() {
         check_initialized(env.facts, &slot, at, false)?;
         if let Some(dst) = at.value_regno {
-            let bytes = (at.off, at.off + at.size);
-            match env.facts.rules().spilled_zeros_read {
-                true => read_spilled_zeros(env, frameno, bytes.0..bytes.1, dst)?,
-                false => mark_reg_stack_read(env, frameno, bytes, dst),
-            }
+            mark_reg_stack_read(env, frameno, (at.off, at.off + at.size), dst)?;
         }
         return Ok(());
     }
@@ -139,54 +134,39 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
     let min_off = (ptr.val.smin + i64::from(at.off)) as i32;
     let max_off = (ptr.val.smax + i64::from(at.off)) as i32;
     let frameno = ptr.frameno();
-    let bytes = (min_off, max_off + at.size);
-    match env.facts.rules().spilled_zeros_read {
-        true => read_spilled_zeros(env, frameno, bytes.0..bytes.1, dst)?,
-        false => mark_reg_stack_read(env, frameno, bytes, dst),
-    }
+    mark_reg_stack_read(env, frameno, (min_off, max_off + at.size), dst)?;
     env.check_fastcall_stack_contract(frameno, min_off);
     Ok(())
 }
 
-/// The result of a load of data: zero if all bytes are.
-fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) {
+/// The result of a load of data: zero if all bytes are. On some kernels, those of a spilled zero
+/// count, which is then precise.
+fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
+    let counts_spilled = env.facts.rules().spilled_zeros_read;
     let mut zeros = 0;
+    let mut spilled = 0_u64;
     for off in from..to {
         let spi = spi_of(off);
         env.walk.mark_stack_slot_scratched(spi);
-        match env.walk.cur.frames[frameno as usize].slot(spi) {
-            Some(slot) if byte_of(slot, off) == SlotType::Zero => zeros += 1,
-            _ => break,
-        }
-    }
-    env.set_reg(dst, if zeros == to - from { Reg::constant(0) } else { Reg::unknown() });
-}
-
-/// The same on kernels where the bytes of a spilled zero count, which is then precise.
-#[cold]
-fn read_spilled_zeros(env: &mut Env<'_>, frameno: u32, bytes: Range<i32>, dst: u8) -> Check {
-    let size = bytes.end - bytes.start;
-    let mut zeros = 0;
-    env.walk.bt.reset();
-    env.walk.bt.frame = env.walk.cur.curframe() as usize;
-    for off in bytes {
-        let spi = spi_of(off);
-        env.walk.mark_stack_slot_scratched(spi);
         match env.walk.cur.frames[frameno as usize].slot(spi).map(|slot| byte_of(slot, off)) {
-            Some(SlotType::Zero) => zeros += 1,
-            Some(SlotType::Spill) if env.spilled(frameno, spi).is_null() => {
-                env.walk.bt.set_frame_slot(frameno as usize, spi);
-                zeros += 1;
+            Some(SlotType::Zero) => {}
+            Some(SlotType::Spill) if counts_spilled && env.spilled(frameno, spi).is_null() => {
+                spilled |= 1 << spi;
             }
             _ => break,
         }
+        zeros += 1;
     }
-    if zeros < size {
-        env.walk.bt.reset();
+    if zeros < to - from {
         env.set_reg(dst, Reg::unknown());
         return Ok(());
     }
-    env.mark_chain_precision_batch(None)?;
+    if spilled != 0 {
+        env.walk.bt.reset();
+        env.walk.bt.frame = env.walk.cur.curframe() as usize;
+        env.walk.bt.slots[frameno as usize] = spilled;
+        env.mark_chain_precision_batch(None)?;
+    }
     env.set_reg(dst, Reg::constant(0));
     Ok(())
 }
