@@ -3,23 +3,9 @@
 // What kernels know of pointers that are not NULL: each program reads address 0 where a kernel does
 // not know that the jump is taken.
 #include "../../programs/include/skep_bpf.h"
+#include "walked_first.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-// r6 is NULL on the path that is walked first, and 5 on the other; both come to label 1, where the
-// first leaves a state.
-#define ONE_WALKED_FIRST \
-	"r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;" \
-	"call 7;" \
-	"if r0 == 5 goto 9f;" \
-	"9: if r0 == 6 goto 9f;" \
-	"9: r6 = 5;" \
-	"if r0 == 0 goto 1f;" \
-	"r6 = 0;" \
-	"goto 9f;" \
-	"9: goto 9f;" \
-	"9: r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;" \
-	"1: "
 
 struct {
 	UINT(type, MAP_ARRAY);
@@ -272,7 +258,7 @@ SEC("socket") __attribute__((naked)) int half_of_ring_memory(void)
 // On one path NULL is passed with no size, on the other, walked later, a number.
 SEC("tc") __attribute__((naked)) int number_for_null(void)
 {
-	asm volatile(ONE_WALKED_FIRST
+	asm volatile(WALKED_FIRST(0, 5)
 		     "r1 = r6;"
 		     "r2 = 0;"
 		     "r3 = r10;"
