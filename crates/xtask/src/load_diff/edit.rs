@@ -9,7 +9,7 @@ mod edited;
 mod ext;
 mod tables;
 
-use edited::{Edited, HEADER_BYTES, number};
+use edited::{COUNT_AT, Edited, HEADER_BYTES, SECTIONS_AT, number};
 use skep_testkit::rng::Rng;
 
 /// Attempts to find something to change in an object.
@@ -18,7 +18,7 @@ const ATTEMPTS_MAX: usize = 20;
 type Edit = fn(&mut Edited<'_>) -> Option<String>;
 
 /// The classes of changes; one that is listed twice is twice as frequent.
-const EDITS: [(&str, Edit); 18] = [
+const EDITS: [(&str, Edit); 23] = [
     ("rename", tables::rename),
     ("program", tables::rename_program),
     ("program", tables::rename_program),
@@ -28,6 +28,10 @@ const EDITS: [(&str, Edit); 18] = [
     ("symbol", tables::symbol),
     ("relocation", tables::relocation),
     ("relocation", tables::relocation),
+    ("add-symbol", tables::add_symbol),
+    ("add-relocation", tables::add_relocation),
+    ("add-section", tables::add_section),
+    ("place", tables::place),
     ("insn", tables::insn),
     ("bytes", tables::bytes),
     ("word", btf::word),
@@ -37,6 +41,7 @@ const EDITS: [(&str, Edit); 18] = [
     ("map", btf::map),
     ("map", btf::map),
     ("ext", ext::record),
+    ("repeat", ext::repeat),
 ];
 
 /// The names of the classes.
@@ -49,8 +54,8 @@ pub(super) fn names() -> Vec<&'static str> {
 /// A changed copy, and what was changed: by one of the classes of that name, or by any; none if
 /// this object has nothing of the kind.
 pub(super) fn edit(rng: &mut Rng, bytes: &[u8], class: Option<&str>) -> Option<(Vec<u8>, String)> {
-    let table = usize::try_from(number(bytes, 40, 8)?).ok()?;
-    let (count, names) = (number(bytes, 60, 2)? as usize, number(bytes, 62, 2)? as usize);
+    let table = usize::try_from(number(bytes, SECTIONS_AT, 8)?).ok()?;
+    let (count, names) = (number(bytes, COUNT_AT, 2)? as usize, number(bytes, 62, 2)? as usize);
     let headers: Vec<usize> = (0..count).map(|at| table + at * HEADER_BYTES).collect();
     let names = *headers.get(names)?;
     bytes.get(table..table + count * HEADER_BYTES)?;

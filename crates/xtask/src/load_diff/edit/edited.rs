@@ -3,6 +3,9 @@
 use skep_testkit::rng::Rng;
 
 pub(super) const HEADER_BYTES: usize = 64;
+/// Where the file has the offset of the section headers, and their number.
+pub(super) const SECTIONS_AT: usize = 40;
+pub(super) const COUNT_AT: usize = 60;
 
 /// One object's bytes and where its tables are.
 pub(super) struct Edited<'r> {

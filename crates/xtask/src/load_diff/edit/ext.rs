@@ -65,3 +65,22 @@ pub(super) fn record(it: &mut Edited<'_>) -> Option<String> {
     let place = (at - part.at) / 4;
     Some(format!("{index}_{place}_{}", it.change(at, 4, &values)?))
 }
+
+/// A record becomes another one, of its own insn or of the other's.
+pub(super) fn repeat(it: &mut Edited<'_>) -> Option<String> {
+    let index = it.rng.pick(&[0, 1, 2, 2, 2, 2]);
+    let part = part(it, PARTS[index])?;
+    let (section, count) = it.rng.pick(&part.sections);
+    let to = it.rng.below(count.max(1) as u64) as usize;
+    let from = it.rng.pick(&[to.saturating_sub(1), to + 1, 0]);
+    let [of, at] = [from, to].map(|record| section + 8 + record * part.record_bytes);
+    let kept = 4 * it.rng.below(2) as usize;
+    let record = it.bytes.get(of + kept..of + part.record_bytes)?.to_vec();
+    it.bytes.get_mut(at + kept..at + part.record_bytes)?.copy_from_slice(&record);
+    let mut what = String::new();
+    if index == 2 && it.rng.below(2) == 0 {
+        // What is asked of the type.
+        what = it.change(at + 12, 4, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])?;
+    }
+    Some(format!("{index}_{from}_to_{to}_{kept}_{what}"))
+}

@@ -1,7 +1,7 @@
 //! Changes of ELF's own tables, of section names, of insns that refer to something, and of the
 //! bytes of small sections.
 
-use super::edited::Edited;
+use super::edited::{COUNT_AT, Edited, HEADER_BYTES, SECTIONS_AT};
 use skep::insn::INSN_BYTES;
 use skep::insn::code::{BPF_CALL, BPF_DW, BPF_IMM, BPF_JMP, BPF_LD};
 
@@ -158,6 +158,10 @@ pub(super) fn rename_program(it: &mut Edited<'_>) -> Option<String> {
 
 pub(super) fn header(it: &mut Edited<'_>) -> Option<String> {
     let header = it.section(|_, _| Some(true))?;
+    change_header(it, header)
+}
+
+fn change_header(it: &mut Edited<'_>, header: usize) -> Option<String> {
     let name = it.name(header)?;
     let (at, size) = it.rng.pick(&[
         (0, 4),
@@ -212,6 +216,10 @@ pub(super) fn file(it: &mut Edited<'_>) -> Option<String> {
 pub(super) fn symbol(it: &mut Edited<'_>) -> Option<String> {
     let table = it.of_type(SHT_SYMTAB)?;
     let (at, index) = it.entry(table, SYMBOL_BYTES)?;
+    Some(format!("{index}_{}", change_symbol(it, table, at)?))
+}
+
+fn change_symbol(it: &mut Edited<'_>, table: usize, at: usize) -> Option<String> {
     let (other, _) = it.entry(table, SYMBOL_BYTES)?;
     let info = it.field(at + 4, 1)?;
     let (place, size) = it.rng.pick(&[(0, 4), (4, 1), (4, 1), (5, 1), (6, 2), (8, 8), (16, 8)]);
@@ -228,7 +236,81 @@ pub(super) fn symbol(it: &mut Edited<'_>) -> Option<String> {
         6 => [0, 0xfff1, 0xfff2, sections, 1 + was % sections, was.saturating_sub(1)],
         _ => [0, 1, 4, was + 8, was.saturating_sub(8), it.rng.pick(&[1 << 40, same, u64::MAX])],
     };
-    Some(format!("{index}_{place}_{}", it.change(at + place, size, &values)?))
+    Some(format!("{place}_{}", it.change(at + place, size, &values)?))
+}
+
+/// A second symbol like another one, but for a field.
+pub(super) fn add_symbol(it: &mut Edited<'_>) -> Option<String> {
+    let table = it.of_type(SHT_SYMTAB)?;
+    let (at, index) = it.entry(table, SYMBOL_BYTES)?;
+    let copy = it.bytes.get(at..at + SYMBOL_BYTES)?.to_vec();
+    it.append(table, &copy)?;
+    let (start, len) = it.range(table)?;
+    let last = start + len - SYMBOL_BYTES;
+    let what = change_symbol(it, table, last).unwrap_or_default();
+    Some(format!("{index}_again_{what}"))
+}
+
+/// A relocation more, of an insn that has one or of any, to any symbol.
+pub(super) fn add_relocation(it: &mut Edited<'_>) -> Option<String> {
+    let table = it.of_type(SHT_REL)?;
+    let name = it.name(table)?;
+    let (at, _) = it.entry(table, RELOCATION_BYTES)?;
+    let (other, _) = it.entry(table, RELOCATION_BYTES)?;
+    let symbols = it.of_type(SHT_SYMTAB)?;
+    let (_, any) = it.entry(symbols, SYMBOL_BYTES)?;
+    let (offset, place) = (it.field(at, 8)?, 8 * it.rng.below(3));
+    let symbol = it.field(other + 12, 4)?;
+    let symbol = it.rng.pick(&[symbol, symbol, any]);
+    let mut entry = it.bytes.get(at..at + RELOCATION_BYTES)?.to_vec();
+    let offset = it.rng.pick(&[offset, offset, offset + place]);
+    entry[..8].copy_from_slice(&offset.to_le_bytes());
+    entry[12..].copy_from_slice(&(symbol as u32).to_le_bytes());
+    it.append(table, &entry)?;
+    Some(format!("{name}_{offset:x}_to_{symbol}"))
+}
+
+/// A section more, like another one or with its name.
+pub(super) fn add_section(it: &mut Edited<'_>) -> Option<String> {
+    let header = it.section(|_, _| Some(true))?;
+    let name = it.name(header)?;
+    let copy = it.bytes.get(header..header + HEADER_BYTES)?.to_vec();
+    let first = *it.headers.first()?;
+    let count = it.headers.len();
+    let all = it.bytes.get(first..first + count * HEADER_BYTES)?.to_vec();
+    let names = (it.names - first) / HEADER_BYTES;
+    it.bytes.resize(it.bytes.len().next_multiple_of(8), 0);
+    let table = it.bytes.len();
+    it.bytes.extend(all);
+    it.bytes.extend(copy);
+    it.set(SECTIONS_AT, 8, table as u64);
+    it.set(COUNT_AT, 2, count as u64 + 1);
+    it.headers = (0..=count).map(|index| table + index * HEADER_BYTES).collect();
+    it.names = it.headers[names];
+    let added = it.headers[count];
+    let what = match it.rng.below(3) {
+        0 => String::new(),
+        1 => change_header(it, added)?,
+        _ => {
+            let name = it.rng.pick(&NAMES);
+            set_name(it, added, name)?
+        }
+    };
+    Some(format!("{name}_again_{what}"))
+}
+
+/// A section's bytes begin elsewhere: at those of another.
+pub(super) fn place(it: &mut Edited<'_>) -> Option<String> {
+    let header = it.section(|_, _| Some(true))?;
+    let other = it.section(|_, _| Some(true))?;
+    let (name, of) = (it.name(header)?, it.name(other)?);
+    let (start, len) = it.range(other)?;
+    let shift = it.rng.pick(&[0, 0, 1, 8]);
+    it.set(header + 24, 8, start as u64 + shift);
+    if it.rng.below(2) == 0 {
+        it.set(header + 32, 8, len as u64);
+    }
+    Some(format!("{name}_at_{of}_{shift}"))
 }
 
 pub(super) fn relocation(it: &mut Edited<'_>) -> Option<String> {
