@@ -241,6 +241,30 @@ pub(crate) fn sniff_endian(bytes: &[u8]) -> Result<Endian, Error> {
     Err(Error::at(0, "no BTF magic number"))
 }
 
+/// Why BPF_BTF_LOAD rejects a header that [`Btf::parse`] reads as libbpf does: of another version,
+/// with flags, with fields that the kernel does not know, or with bytes that belong to no part.
+pub fn header_refused_by_kernel(bytes: &[u8]) -> Option<Error> {
+    let endian = sniff_endian(bytes).ok()?;
+    let word = |at| u32_at(bytes, at, endian).map(|word| word as usize);
+    let (hdr_len, type_off, type_len) = (word(4)?, word(8)?, word(12)?);
+    let (str_off, str_len) = (word(16)?, word(20)?);
+    let unknown = bytes.get(HEADER_BYTES..hdr_len)?;
+    let refuse = |at, text: &str| Some(Error::at(at, text));
+    match () {
+        () if bytes.get(2) != Some(&1) => refuse(2, "version is not 1"),
+        () if bytes.get(3) != Some(&0) => refuse(3, "flags are set"),
+        () if unknown.iter().any(|byte| *byte != 0) => {
+            refuse(HEADER_BYTES, "unknown fields are set")
+        }
+        () if type_off != 0 => refuse(8, "the types do not begin behind the header"),
+        () if str_off != type_len => refuse(16, "the strings do not begin behind the types"),
+        () if hdr_len + str_off + str_len != bytes.len() => {
+            refuse(20, "bytes are left behind the strings")
+        }
+        () => None,
+    }
+}
+
 pub(crate) fn parse(
     base: Option<Arc<Btf>>,
     moved: Option<Shift>,

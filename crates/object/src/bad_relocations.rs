@@ -3,19 +3,25 @@
 //! Behaviour: libbpf 1.5, asked by `cargo xtask load-diff` with symbols, offsets and insns of real
 //! objects changed. The type of a relocation does not matter, only the insn at its place.
 
-use crate::elf::{Binding, Relocation, Symbol, SymbolKind};
+use crate::elf::{Binding, Relocation, Section, Symbol, SymbolKind};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::loader::LoadClass;
 use crate::relocate::CALL;
-use crate::sections::SectionKind;
+use crate::sections::{PROGBITS, SectionKind};
 use skep_insn::{INSN_BYTES, Insn};
 use skep_uapi::MapType;
 
 /// The first of all sections with insns.
 pub(crate) fn find(image: &Image<'_>) -> Result<()> {
     let text = image.text();
-    for section in image.sections_of(SectionKind::Code) {
+    // Also those of a section without any insn.
+    let empty = |section: &Section<'_>, kind| {
+        let holds = section.executable && section.number == PROGBITS && section.size_bytes == 0;
+        holds && kind == SectionKind::Other
+    };
+    let all = image.elf.sections.iter().zip(&image.kinds);
+    for (section, _) in all.filter(|(it, kind)| **kind == SectionKind::Code || empty(it, **kind)) {
         for relocation in &section.relocations {
             let offset = relocation.offset;
             check(image, section.index, relocation, text).map_err(|cause| {

@@ -8,7 +8,8 @@
 //!    its stated size in `size_bytes`, which must not be allocated.
 //! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with
 //!    `get`.
-//! 3. Sections do not overlap: together their data are no larger than the file.
+//! 3. Together, the data of sections are no larger than the file times `DATA_BYTES_PER_BYTE`; the
+//!    same holds for relocations.
 //! 4. Reading takes at most linear time and memory in the size of the file: names are limited to
 //!    `NAME_BYTES_MAX` each, and in total.
 
@@ -27,6 +28,8 @@ const NAME_BYTES_MAX: usize = 1024;
 /// Names may share bytes (one may be a suffix of another), but all together are no longer than the
 /// file times this.
 const NAME_BYTES_PER_BYTE: usize = 8;
+/// Sections may overlap, but all together are no longer than the file times this.
+const DATA_BYTES_PER_BYTE: usize = 8;
 const RELOCATION_BYTES: usize = 16;
 const SYMBOL_BYTES: u64 = 24;
 /// Types of sections that are tables, and the size of an entry, of which libelf reads whole ones
@@ -57,6 +60,7 @@ const EM_BPF: u16 = 247;
 /// `e_machine` of objects from LLVM versions before BPF had a number.
 const EM_NONE: u16 = 0;
 const SHF_EXECINSTR: u64 = 4;
+const SHF_COMPRESSED: u64 = 0x800;
 const SHT_LLVM_ADDRSIG: u32 = 0x6fff_4c03;
 
 /// A relocatable BPF object.
@@ -185,12 +189,12 @@ impl<'a> Elf<'a> {
             let place = format!("section table, offset {:#x}", header.e_shoff(e));
             Error::new(error.to_string()).context(place).context("read sections")
         })?;
-        let mut data_left = bytes.len();
+        let mut data_left = bytes.len().saturating_mul(DATA_BYTES_PER_BYTE);
         let names = header
             .shstrndx(e, bytes)
             .map_err(|error| Error::new(error.to_string()).context("read sections"))?;
         let names = table.section(object::SectionIndex(names as usize));
-        let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        let names = names.map_or(&[][..], |section| strings(section, e, bytes));
         let last_end = memchr::memrchr(0, names);
         for (index, section) in table.iter().enumerate() {
             let name = name_at(names, section.sh_name(e));
@@ -207,8 +211,9 @@ impl<'a> Elf<'a> {
                 .context(format!("read section {name} ({index}), offset {offset:#x}"))
             })?;
             data_left = data_left.checked_sub(data.len()).ok_or_else(|| {
-                Error::new(format!("section {name} ({index}) overlaps others"))
-                    .context("read sections")
+                let cause =
+                    format!("with section {name} ({index}), more overlap than is supported");
+                Error::new(cause).context("read sections")
             })?;
             let size_bytes = section.sh_size(e);
             let entry = TABLES.iter().find(|row| row.0 == number).map_or(1, |row| row.1);
@@ -242,7 +247,7 @@ impl<'a> Elf<'a> {
         e: Endianness,
         bytes: &'a [u8],
     ) -> Result<()> {
-        let mut relocations_left = bytes.len() / RELOCATION_BYTES;
+        let mut relocations_left = bytes.len() / RELOCATION_BYTES * DATA_BYTES_PER_BYTE;
         for (index, section) in headers.enumerate() {
             let Some(of) = self.sections.get(index).filter(|it| is_relocations(it)) else {
                 continue;
@@ -284,7 +289,7 @@ impl<'a> Elf<'a> {
         check_symbol_tables(sections.iter(), e).context(|| "read symbols".into())?;
         let table = sections.symbols(e, bytes, elf::SHT_SYMTAB).map_err(fail)?;
         let names = sections.section(table.string_section());
-        let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        let names = names.map_or(&[][..], |section| strings(section, e, bytes));
         let last_end = memchr::memrchr(0, names);
         let mut name_bytes_left = bytes.len().saturating_mul(NAME_BYTES_PER_BYTE);
         for symbol in table.iter() {
@@ -418,6 +423,18 @@ fn is_skipped(name: &str, number: u32) -> bool {
 fn is_relocations(section: &Section<'_>) -> bool {
     let named = ["license", "version", "maps", ".maps", ".BTF", ".BTF.ext"];
     section.number == elf::SHT_REL.0 && !section.skipped && !named.contains(&&*section.name)
+}
+
+/// The bytes of a string section: those of any other, or compressed ones, are no strings.
+fn strings<'a>(
+    section: &elf::SectionHeader64<Endianness>,
+    e: Endianness,
+    bytes: &'a [u8],
+) -> &'a [u8] {
+    let holds =
+        section.sh_type(e) == elf::SHT_STRTAB && section.sh_flags(e).0 & SHF_COMPRESSED == 0;
+    let data = if holds { section.data(e, bytes).ok() } else { None };
+    data.unwrap_or_default()
 }
 
 /// The string at an offset of a string section; empty if there is none.

@@ -1,5 +1,7 @@
 //! `.BTF.ext` by section: func info, line info and CO-RE relocations, cut to one function.
 
+use crate::error::Error;
+use crate::loader::LoadClass;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
 use skep_insn::INSN_BYTES;
@@ -94,9 +96,22 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
     all
 }
 
-/// Whether there are CO-RE relocations of a section without a name.
-pub(crate) fn unnamed_core(ext: &BtfExt, btf: &Btf) -> bool {
-    ext.core_relos.iter().any(|section| btf.str(section.name_off).is_empty())
+/// What libbpf refuses of CO-RE relocations, whatever functions they are in: a section without a
+/// name, and offsets at which no insn can begin.
+pub(crate) fn refused_core(ext: &BtfExt, btf: &Btf) -> Option<Error> {
+    ext.core_relos.iter().find_map(|section| {
+        let name = btf.str(section.name_off);
+        let unnamed = name.is_empty().then(|| {
+            let text = "section .BTF.ext: CO-RE relocations of a section without a name";
+            Error::load(LoadClass::Core, text)
+        });
+        let within = |at: &u32| !at.is_multiple_of(INSN_BYTES as u32);
+        unnamed.or_else(|| {
+            let at = section.records.iter().map(|relo| relo.insn_off).find(within)?;
+            let text = "a CO-RE relocation is of no insn";
+            Some(Error::at(name, at.into(), text).of_class(LoadClass::Core))
+        })
+    })
 }
 
 /// The records of a range of slots, from records ordered by `offset` (bytes).

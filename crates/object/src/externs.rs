@@ -63,7 +63,8 @@ impl Externs {
         let mut list = Vec::new();
         for (symbol_index, symbol) in elf.symbols.iter().enumerate() {
             let declares = symbol.undefined && symbol.kind == SymbolKind::NoType;
-            if !declares || symbol.binding == Binding::Local || symbol.name.is_empty() {
+            let visible = matches!(symbol.binding, Binding::Global | Binding::Weak);
+            if !declares || !visible || symbol.name.is_empty() {
                 continue;
             }
             let (btf_id, kind) = match btf {

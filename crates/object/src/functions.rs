@@ -41,11 +41,12 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Finds the functions of an object.
+    /// Finds the functions of an object; `typed_only` if symbols of functions alone define them.
     pub(crate) fn read(
         elf: &Elf<'_>,
         kinds: &[SectionKind],
         btf: Option<&Btf>,
+        typed_only: bool,
     ) -> Result<Functions> {
         let mut functions = Functions { list: Vec::new(), insns: Vec::new() };
         let mut symbols: Vec<Vec<&Symbol<'_>>> = vec![Vec::new(); elf.sections.len()];
@@ -59,10 +60,13 @@ impl Functions {
                 functions.insns.push(Vec::new());
                 continue;
             }
-            let insns = decode_all(section.data, elf.endian)
+            let of = symbols.get(section.index).map_or(&[][..], |s| s);
+            // What is behind the last whole insn belongs to no function.
+            let whole = section.data.len() / INSN_BYTES * INSN_BYTES;
+            let data = if typed_only { &section.data[..whole] } else { section.data };
+            let insns = decode_all(data, elf.endian)
                 .map_err(|error| Error::new(error.to_string()))
                 .context(|| format!("section {}", section.name))?;
-            let of = symbols.get(section.index).map_or(&[][..], |s| s);
             functions.read_section((section.index, &section.name), &insns, of)?;
             functions.insns.push(insns);
         }
@@ -79,9 +83,6 @@ impl Functions {
         insns: &[Insn],
         symbols: &[&Symbol<'_>],
     ) -> Result<()> {
-        if insns.is_empty() {
-            return Ok(());
-        }
         let before = self.list.len();
         for symbol in symbols.iter().filter(|s| s.kind == SymbolKind::Func) {
             let range = range_of(symbol, insns.len()).ok_or_else(|| {
@@ -90,7 +91,7 @@ impl Functions {
             })?;
             self.push(symbol, section, range);
         }
-        if self.list.len() > before {
+        if self.list.len() > before || insns.is_empty() {
             return Ok(());
         }
         self.read_untyped(section, insns.len(), symbols);

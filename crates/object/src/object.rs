@@ -77,8 +77,8 @@ impl Object {
         let mut refusals = Refusals::find(&image);
         let mut linker = Linker::new(Relocator::new(&image));
         if options.as_libbpf() {
-            let unnamed = || image.core_refused.clone();
-            refusals.first = refusals.first.or_else(unnamed).or_else(|| linker.failed_subprog());
+            let core = || image.core_refused.clone();
+            refusals.first = refusals.first.or_else(core).or_else(|| linker.failed_subprog());
         }
         // If the loader rejects the object, the kernel is not asked about its BTF.
         let btf_refused = image.btf_refused.clone().filter(|_| refusals.first.is_none());
@@ -87,7 +87,7 @@ impl Object {
             programs: Vec::new(),
             maps: maps.clone(),
             btf: btf.clone(),
-            refused: refusals.first.as_ref().or(refusals.map.as_ref()).cloned(),
+            refused: refusals.first.clone(),
             note: refusals.note.clone().or(btf_refused),
         };
         let template = Program {
@@ -98,11 +98,15 @@ impl Object {
             kernel_btf: options.kernel_btf.clone(),
             ..Program::default()
         };
-        let mut maker = Maker { image: &image, linker, template, refusals };
+        let mut maker = Maker { image: &image, linker, template, refusals, not_linked: None };
         for (index, function) in image.functions.list.iter().enumerate() {
             if function.entry {
                 object.programs.push(maker.program(index));
             }
+        }
+        if object.refused.is_none() {
+            // libbpf links all programs before it creates maps.
+            object.refused = maker.refusals.map.map(|map| maker.not_linked.unwrap_or(map));
         }
         Ok(object)
     }
@@ -134,17 +138,14 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
             let ext = BtfExt::parse(section.data);
             ext_refused = ext.as_ref().err().cloned();
             let ext = ext.unwrap_or_default();
-            core_refused = ext_info::unnamed_core(&ext, btf).then(|| {
-                let text = "section .BTF.ext: CO-RE relocations of a section without a name";
-                Error::load(LoadClass::Core, text)
-            });
+            core_refused = ext_info::refused_core(&ext, btf);
             ext_info::by_section(&ext, btf, &names)
         }
         _ => Vec::new(),
     };
     drop(names);
-    let functions =
-        Functions::read(&elf, &kinds, btf.as_ref()).context(|| "read programs".into())?;
+    let functions = Functions::read(&elf, &kinds, btf.as_ref(), options.as_libbpf())
+        .context(|| "read programs".into())?;
     let externs = Externs::read(&elf, btf.as_ref(), options);
     let name = cut_name(&options.name);
     let fixed_btf = match &btf {
@@ -171,8 +172,8 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         Some(btf) => Some(btf_fixup::known_to(btf, &options.absent_btf_kinds)?),
         None => None,
     };
-    let unknown = elf.last_section(BTF).is_some_and(|it| it.data.get(2..4) != Some(&BTF_FORM));
-    let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, unknown, &mut maps, options);
+    let header = elf.last_section(BTF).and_then(|it| skep_btf::header_refused_by_kernel(it.data));
+    let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, header, &mut maps, options);
     Ok(Image {
         elf,
         kinds,
@@ -191,20 +192,16 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     })
 }
 
-/// Version and flags in the header of BTF, as the kernel wants them.
-const BTF_FORM: [u8; 2] = [1, 0];
-
 /// The BTF that the kernel has after BPF_BTF_LOAD, and why it does not have the object's, whose
-/// form may be `unknown` to it. libbpf goes on without, unless there are struct_ops maps.
+/// `header` it may refuse. libbpf goes on without, unless there are struct_ops maps.
 fn loaded_btf(
     btf: Option<Arc<Btf>>,
-    unknown: bool,
+    header: Option<skep_btf::Error>,
     maps: &mut Maps,
     options: &OpenOptions,
 ) -> (Option<Arc<Btf>>, Option<Error>) {
     let Some(kept) = btf.as_deref().filter(|_| !options.as_in_file) else { return (btf, None) };
-    let form = unknown.then(|| skep_btf::Error::new("its version is not 1, or flags are set"));
-    let Some(refused) = form.or_else(|| skep_btf::refused_by_kernel(kept)) else {
+    let Some(refused) = header.or_else(|| skep_btf::refused_by_kernel(kept)) else {
         map_btf::drop_refused(&mut maps.defs, kept);
         return (btf, None);
     };
@@ -260,6 +257,8 @@ struct Maker<'i, 'a> {
     linker: Linker<'i, 'a>,
     template: Program,
     refusals: Refusals,
+    /// Why the first program that is not linked, of those loaded by default, is not.
+    not_linked: Option<Error>,
 }
 
 impl Maker<'_, '_> {
@@ -291,7 +290,11 @@ impl Maker<'_, '_> {
         if options.as_libbpf() {
             check_entry(image, index).map_err(at_header)?;
         }
-        let linked = self.linker.link(index)?;
+        let linked = self.linker.link(index).inspect_err(|error| {
+            if autoload {
+                self.not_linked.get_or_insert_with(|| error.clone());
+            }
+        })?;
         if let Some(refused) = &self.refusals.map {
             return Err(refused.clone());
         }

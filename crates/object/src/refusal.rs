@@ -104,6 +104,7 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_slots(image)?;
     image.maps.refused.clone().map_or(Ok(()), Err)?;
     check_datasecs(image)?;
+    check_declared(image)?;
     check_linkage(image)?;
     check_calls(image)?;
     bad_relocations::find(image)?;
@@ -146,7 +147,7 @@ fn check_sizes(image: &Image<'_>) -> Result<()> {
     for section in &image.elf.sections {
         let bytes = section.data.len();
         match &*section.name {
-            "" if !section.named => {
+            _ if !section.named => {
                 return refuse(format!("section {}: it has no valid name", section.index));
             }
             _ if section.skipped => {}
@@ -262,6 +263,21 @@ fn check_datasecs(image: &Image<'_>) -> Result<()> {
             return refuse(format!(
                 "section {name}: BTF has variables in it, but the file does not have it"
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Each extern that BTF declares is a symbol.
+fn check_declared(image: &Image<'_>) -> Result<()> {
+    let Some(btf) = &image.btf else { return Ok(()) };
+    let symbols: FxHashSet<&str> = image.externs.list.iter().map(|it| &*it.name).collect();
+    let datasecs = btf.iter().filter(|ty| ty.kind() == Kind::Datasec);
+    for datasec in datasecs.filter(|it| [KCONFIG, KSYMS].contains(&it.name())) {
+        let mut names = datasec.vars().map(|it| btf.ty(it.ty).name());
+        if let Some(name) = names.find(|name| !symbols.contains(name)) {
+            let section = datasec.name();
+            return refuse(format!("section {section}: no undefined symbol is called {name}"));
         }
     }
     Ok(())

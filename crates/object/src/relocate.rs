@@ -84,7 +84,7 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
     let bytes = |slot: usize| (slot * INSN_BYTES) as u64;
     let start = all.partition_point(|r| r.offset < bytes(function.range.start));
     let end = all.partition_point(|r| r.offset < bytes(function.range.end));
-    let mut relocated = vec![false; out.insns.len()];
+    let (mut relocated, mut before) = (vec![false; out.insns.len()], None);
     for relocation in all.get(start..end).unwrap_or(&[]) {
         if !image.gives(function.section, relocation.offset, index) {
             continue;
@@ -95,11 +95,13 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
             format!("section {}, offset {:#x}", section.name, relocation.offset)
         };
         let one = One { image, slot, relocation };
-        let again = relocated[slot] && !image.options.as_in_file;
-        let checked = if again { one.again(&out) } else { Ok(()) };
-        checked
-            .and_then(|()| one.apply(&mut out))
-            .context(place)
+        let again = before.filter(|_| relocated[slot] && !image.options.as_in_file);
+        before = Some(relocation.symbol);
+        let done = match again {
+            Some(symbol) => one.again(&out, symbol),
+            None => one.apply(&mut out),
+        };
+        done.context(place)
             .map_err(|error| error.placed(image.place(function.section, relocation.offset)))?;
         relocated[slot] = true;
     }
@@ -122,11 +124,6 @@ fn relocate_core(image: &Image<'_>, index: usize, out: &mut Relocated) -> Result
             continue;
         }
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
-        if !relo.insn_off.is_multiple_of(INSN_BYTES as u32) && image.options.kernel_btf.is_some() {
-            let section = &image.section(function.section).name;
-            let text = "a CO-RE relocation is of no insn";
-            return Err(Error::at(section, relo.insn_off.into(), text).of_class(LoadClass::Core));
-        }
         let wide = out.insns.get(slot).is_some_and(|insn| insn.is_ld_imm64());
         let done = relocator.relocate(&mut out.insns, slot, relo).map_err(|error| {
             let place = image.place(function.section, relo.insn_off.into());
@@ -250,17 +247,28 @@ impl One<'_, '_> {
     }
 
     /// Checks an insn that has been relocated before. libbpf refuses that if one of both is the
-    /// address of a function; else the result depends on descriptors and the order.
-    fn again(&self, out: &Relocated) -> Result<()> {
-        let symbol = self.image.elf.symbols.get(self.relocation.symbol);
-        let section = symbol.and_then(|symbol| symbol.section);
-        let of_code = section.and_then(|of| self.image.kinds.get(of)) == Some(&SectionKind::Code);
+    /// address of a function. Else the same once more changes nothing, unless it is the address of
+    /// data, where the number of the first descriptor is added; of two, the order in which they are
+    /// sorted decides.
+    fn again(&self, out: &Relocated, symbol_before: usize) -> Result<()> {
+        let number = self.relocation.symbol;
+        let symbol = self.image.elf.symbols.get(number);
+        let kind = symbol.and_then(|it| self.image.kinds.get(it.section?));
         let insn = out.insns[self.slot];
-        if insn.is_ld_imm64() && (of_code || insn.src == BPF_PSEUDO_FUNC) {
+        let of_code = kind == Some(&SectionKind::Code);
+        let is_same = number == symbol_before;
+        if insn.is_ld_imm64() && !is_same && (of_code || insn.src == BPF_PSEUDO_FUNC) {
             let text = "the address of a function and something else are to be here";
             return Err(Error::load(LoadClass::Open, text));
         }
-        Err(Error::new("not supported yet: several relocations of one insn"))
+        let is_data = insn.is_ld_imm64()
+            && self.image.externs.of_symbol(number).is_none()
+            && !of_code
+            && kind != Some(&SectionKind::BtfMaps);
+        if !is_same || is_data {
+            return Err(Error::new("not supported yet: several relocations of one insn"));
+        }
+        Ok(())
     }
 
     /// Checks that the insn is not said to have the address of a function.
@@ -303,7 +311,6 @@ impl One<'_, '_> {
         let pair = self.pair(out)?;
         let target = symbol.referred(pair[0].imm) as i64 / INSN_BYTES as i64;
         pair[0].src = BPF_PSEUDO_FUNC;
-        pair[1].imm = 0;
         let target = usize::try_from(target).unwrap_or(usize::MAX);
         out.calls.push((slot, self.image.function_at(section, target)?));
         Ok(())
@@ -319,7 +326,6 @@ impl One<'_, '_> {
         let pair = self.pair(out)?;
         pair[0].src = BPF_PSEUDO_MAP_FD;
         pair[0].imm = map.0 as i32;
-        pair[1].imm = 0;
         Ok(())
     }
 

@@ -250,18 +250,22 @@ impl One<'_, '_, '_> {
     fn program_at(&self, offset: u64) -> Result<Option<(usize, &str)>> {
         let all = &self.section.relocations;
         let first = all.partition_point(|r| r.offset < offset);
-        let Some(relocation) = all.get(first).filter(|r| r.offset == offset) else {
-            return Ok(None);
-        };
-        let symbol = self.source.elf.symbols.get(relocation.symbol);
-        let function = symbol.and_then(|symbol| {
-            let slot = usize::try_from(symbol.value / INSN_BYTES as u64).ok()?;
-            self.functions.find(symbol.section?, slot)
-        });
-        let function = function
-            .and_then(|index| Some((index, self.functions.list.get(index)?)))
-            .ok_or_else(|| Error::new("it does not point to a function"))?;
-        Ok(Some((function.0, &function.1.name)))
+        let here = all[first..].iter().take_while(|r| r.offset == offset);
+        let mut found = None;
+        for relocation in here {
+            let symbol = self.source.elf.symbols.get(relocation.symbol);
+            let function = symbol.and_then(|symbol| {
+                let slot = usize::try_from(symbol.value / INSN_BYTES as u64).ok()?;
+                self.functions.find(symbol.section?, slot)
+            });
+            let function = function.and_then(|index| {
+                let name = &*self.functions.list.get(index)?.name;
+                Some((index, name))
+            });
+            let refuse = || Error::load(LoadClass::Open, "it does not point to a function");
+            found = Some(function.ok_or_else(refuse)?);
+        }
+        Ok(found)
     }
 }
 

@@ -19,8 +19,14 @@ pub(super) fn apply(
     let Some(rest) = insns.get_mut(idx..).filter(|rest| !rest.is_empty()) else {
         return Err(Error::new("insn is out of range"));
     };
+    let class = rest[0].class();
+    if !matches!(class, BPF_ALU | BPF_ALU64 | BPF_LD | BPF_LDX | BPF_ST | BPF_STX) {
+        // Also one that was poisoned before.
+        let code = rest[0].code;
+        return Err(Error::new(format!("cannot relocate an insn with opcode {code:#x}")));
+    }
     let Some(to) = resolution.to else { return Ok(poison(rest)) };
-    match rest[0].class() {
+    match class {
         BPF_ALU | BPF_ALU64 => alu(&mut rest[0], resolution, to)?,
         BPF_LDX | BPF_ST | BPF_STX => {
             check(resolution, i64::from(rest[0].off) as u64)?;
@@ -33,11 +39,7 @@ pub(super) fn apply(
             }
             rest[0].off = off;
         }
-        BPF_LD => ld_imm64(rest, resolution, to)?,
-        _ => {
-            let code = rest[0].code;
-            return Err(Error::new(format!("cannot relocate an insn with opcode {code:#x}")));
-        }
+        _ => ld_imm64(rest, resolution, to)?,
     }
     Ok(CoreOutcome::Patched { from: resolution.from, to })
 }

@@ -338,7 +338,11 @@ pub(super) fn insn(it: &mut Edited<'_>) -> Option<String> {
     let found: Vec<usize> =
         (0..len / INSN_BYTES * INSN_BYTES).step_by(INSN_BYTES).filter(refers).collect();
     let at = (!found.is_empty()).then(|| it.rng.pick(&found))?;
-    let (place, size) = it.rng.pick(&[(1, 1), (2, 2), (4, 4)]);
+    // Of an `ld_imm64`, also the second half.
+    let is_load = it.field(start + at, 1)? == u64::from(REFERRING[0]);
+    let half = INSN_BYTES * usize::from(is_load && it.rng.below(2) == 0);
+    let at = at + half;
+    let (place, size) = it.rng.pick(&[(1, 1), (2, 2), (4, 4), (4, 4)]);
     let was = it.field(start + at + place, size)?;
     let values = match place {
         1 => [was & 0xf, was ^ 0x10, was ^ 0x40, was ^ 1, 0x10, 0x20],
