@@ -131,6 +131,15 @@ impl Btf {
         rest.bytes().position(|byte| byte == 0).map(|end| &rest[..end])
     }
 
+    /// The bytes of the string at an offset of the string section, which may be no text.
+    pub(crate) fn str_bytes(&self, offset: u32) -> &[u8] {
+        if offset < self.first_str {
+            return self.base.as_ref().map_or(&[], |base| base.str_bytes(offset));
+        }
+        let rest = self.string_bytes().get((offset - self.first_str) as usize..).unwrap_or(&[]);
+        rest.split(|byte| *byte == 0).next().unwrap_or(&[])
+    }
+
     /// Whether `text` is the string at an offset of the string section.
     pub(crate) fn str_is(&self, offset: u32, text: &str) -> bool {
         if offset < self.first_str {

@@ -228,7 +228,8 @@ impl BtfBuilder {
     }
     /// Sets the linkage of a `FUNC`.
     pub fn set_func_linkage(&mut self, id: TypeId, linkage: FuncLinkage) {
-        self.set_word(id, 1, info(Kind::Func, linkage as usize, false));
+        let flag = self.words(id).and_then(|words| words.get(1)).is_some_and(|it| it >> 31 != 0);
+        self.set_word(id, 1, info(Kind::Func, linkage as usize, flag));
     }
     /// Sets variable `n` of a `DATASEC`.
     pub fn set_var(&mut self, id: TypeId, n: usize, var: SecVar) {

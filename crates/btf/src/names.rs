@@ -15,14 +15,14 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.' || is_letter
 }
 
-fn is_identifier(name: &str) -> bool {
-    let begins = name.bytes().next().is_some_and(|byte| is_word(byte) && !byte.is_ascii_digit());
-    begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_word)
+fn is_identifier(name: &[u8]) -> bool {
+    let begins = name.first().is_some_and(|byte| is_word(*byte) && !byte.is_ascii_digit());
+    begins && name.len() <= NAME_BYTES_MAX && name.iter().copied().all(is_word)
 }
 
-fn is_section(name: &str) -> bool {
-    let is_print = |byte: u8| (0x20..0x7f).contains(&byte) || byte >= 0xa0;
-    !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_print)
+fn is_section(name: &[u8]) -> bool {
+    let is_print = |byte: &u8| (0x20..0x7f).contains(byte) || *byte >= 0xa0;
+    !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.iter().all(is_print)
 }
 
 /// Why the kernel does not load the object's BTF; `None` if it does.
@@ -44,32 +44,35 @@ pub fn refused_by_kernel(btf: &Btf) -> Option<Error> {
 }
 
 /// The first name of a type that the kernel does not take.
-fn invalid_name<'a>(ty: Type<'a>) -> Option<&'a str> {
-    let name = ty.name();
-    let wrong = |name: &&str| !is_identifier(name);
+fn invalid_name(ty: Type<'_>) -> Option<&str> {
+    let bytes = |offset: u32| ty.btf().str_bytes(offset);
+    let wrong = |offset: &u32| !is_identifier(bytes(*offset));
     // A name that is empty is not absent.
-    let absent_or = |at: usize| {
-        let name = ty.btf().str(ty.word(at));
-        (ty.word(at) != 0 && !is_identifier(name)).then_some(name)
-    };
-    let param = |name: &&str| !name.is_empty() && !is_identifier(name);
-    let own = Some(name);
-    match ty.kind() {
+    let absent_or = |offset: &u32| *offset != 0 && wrong(offset);
+    let param = |offset: &u32| !bytes(*offset).is_empty() && wrong(offset);
+    let own = Some(ty.word(0));
+    let part = |each: usize| move |n: usize| ty.word(3 + each * n);
+    let found = match ty.kind() {
         Kind::Struct | Kind::Union => {
-            let members = || (0..ty.members().len()).find_map(|n| absent_or(3 + 3 * n));
-            absent_or(0).or_else(members)
+            own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(3)).find(absent_or))
         }
-        Kind::Enum | Kind::Enum64 => {
-            absent_or(0).or_else(|| ty.enumerators().map(|it| it.name).find(wrong))
+        Kind::Enum => {
+            own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(2)).find(wrong))
         }
-        Kind::Func => {
-            let params = || ty.target().params().filter(|param| param.ty != TypeId::VOID);
-            own.filter(wrong).or_else(|| params().map(|param| param.name).find(wrong))
+        Kind::Enum64 => {
+            own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(3)).find(wrong))
         }
+        Kind::Func => own.filter(wrong).or_else(|| {
+            let proto = ty.target();
+            let params =
+                (0..proto.vlen().into()).filter(|n| proto.word(4 + 2 * n) != TypeId::VOID.0);
+            params.map(|n| proto.word(3 + 2 * n)).find(wrong)
+        }),
         Kind::Fwd | Kind::Typedef | Kind::Var => own.filter(wrong),
-        Kind::FuncProto => ty.params().map(|it| it.name).find(param),
-        Kind::Datasec => own.filter(|name| !is_section(name)),
-        Kind::DeclTag | Kind::TypeTag => own.filter(|name| name.is_empty()),
+        Kind::FuncProto => (0..ty.vlen().into()).map(part(2)).find(param),
+        Kind::Datasec => own.filter(|offset| !is_section(bytes(*offset))),
+        Kind::DeclTag | Kind::TypeTag => own.filter(|offset| bytes(*offset).is_empty()),
         _ => None,
-    }
+    };
+    found.map(|offset| ty.btf().str(offset))
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
-use skep_btf::refused_by_kernel;
+use skep_btf::{Btf, refused_by_kernel};
 use skep_btf::{BtfBuilder, Endian, FuncLinkage, IntEncoding, Kind, MemberDef, TypeId, VarLinkage};
 use skep_kernel::bpf::btf_load;
 use skep_kernel::reference;
@@ -81,6 +81,31 @@ const KINDS: [&str; 19] = [
     "decl_tag",
     "type_tag",
 ];
+
+/// Stands for a byte that is no text.
+const PLACE: char = '~';
+
+/// Bytes that are no UTF-8 are letters for the kernel, or not.
+#[test]
+fn names_may_be_no_text() {
+    if let Err(why) = reference::answers(&KernelProfile::v6_18()) {
+        return eprintln!("skipped: {why}");
+    }
+    let mut differing = Vec::new();
+    for (kind, name) in KINDS.iter().flat_map(|kind| [(kind, "~"), (kind, "a~b")]) {
+        let bytes = named(kind, name).to_bytes(Endian::NATIVE);
+        for byte in 0x80..=0xff {
+            let place = |it: &u8| if *it == PLACE as u8 { byte } else { *it };
+            let bytes: Vec<u8> = bytes.iter().map(place).collect();
+            let Ok(read) = Btf::parse(&bytes) else { continue };
+            let said = btf_load(&bytes).is_ok();
+            if said != refused_by_kernel(&read).is_none() {
+                differing.push(format!("{kind} {name} {byte:#x}: {said}"));
+            }
+        }
+    }
+    assert!(differing.is_empty(), "{}:\n{}", differing.len(), differing.join("\n"));
+}
 
 #[test]
 fn types_have_names_that_the_kernel_takes() {

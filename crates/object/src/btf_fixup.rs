@@ -62,7 +62,8 @@ fn fix_datasec(
     }
     for (n, secvar) in datasec.vars().enumerate() {
         let var = datasec.btf().ty(secvar.ty);
-        if var.kind() != Kind::Var || var.var_linkage() == VarLinkage::Static as u32 {
+        let apart = [VarLinkage::Static as u32, VarLinkage::Extern as u32];
+        if var.kind() != Kind::Var || apart.contains(&var.var_linkage()) {
             continue;
         }
         let Some(symbol) = symbols.get(var.name()) else { continue };
@@ -83,7 +84,7 @@ fn fix_kconfig(builder: &mut BtfBuilder, datasec: Type<'_>, externs: &Externs) {
     for (n, secvar) in datasec.vars().enumerate() {
         let kind = kinds.get(&secvar.ty).copied();
         let Some(ExternKind::Kconfig { size, offset, .. }) = kind else { continue };
-        builder.set_var(datasec.id(), n, SecVar { ty: secvar.ty, offset, size });
+        builder.set_var(datasec.id(), n, SecVar { offset, ..secvar });
         builder.set_var_linkage(secvar.ty, VarLinkage::Global);
         end = end.max(offset.saturating_add(size));
     }

@@ -49,7 +49,7 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
             let text = format!("map {name}: its definition is larger than the variable");
             maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
-        let unknown = &mut maps.refused;
+        let unknown = &mut maps.unknown_type;
         let def = read_map(source, btf, var, unknown)
             .context(|| format!("section {}, offset {offset:#x}: map {name}", section.name))?;
         maps.push(def, Origin::Variable(section.index, offset));

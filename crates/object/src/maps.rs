@@ -61,6 +61,8 @@ pub(crate) struct Maps {
     pub(crate) origins: Vec<Origin>,
     /// Why libbpf does not read the definitions.
     pub(crate) refused: Option<Error>,
+    /// Why the kernel cannot create the first that has a type it does not know.
+    pub(crate) unknown_type: Option<Error>,
     by_origin: FxHashMap<Origin, MapIdx>,
 }
 

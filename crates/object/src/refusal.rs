@@ -14,10 +14,10 @@ use crate::map_slots;
 use crate::options::OpenOptions;
 use crate::sections::{BTF, BTF_EXT, LICENSE, MAPS, PROGBITS, SYMTAB, SectionKind, TEXT};
 use crate::sections::{VERSION, VERSION_BYTES};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skep_btf::{Kind, VarLinkage};
 use skep_insn::{Endian, INSN_BYTES};
-use skep_program::{MapDef, MapIdx, Program, SlotTarget, SourcePlace};
+use skep_program::{MapDef, MapIdx, MapSlot, Program, SlotTarget, SourcePlace};
 use skep_uapi::MapType;
 
 /// The reasons, by when they are found.
@@ -53,12 +53,14 @@ impl Refusals {
                         .err()?;
                     Some(error.placed(use_of_map(image, index)))
                 };
-                let map = made.into_iter().find_map(refused);
+                let unknown = image.maps.unknown_type.clone();
+                let map = unknown.or_else(|| made.into_iter().find_map(refused));
                 Refusals { first: first.err(), note: None, map }
             }
             Loader::Any => {
                 let note = opens.and_then(|()| check_endian(&image.elf));
-                Refusals { first: None, note: note.err(), map: None }
+                let unknown = || image.maps.unknown_type.clone();
+                Refusals { first: None, note: note.err().or_else(unknown), map: None }
             }
         }
     }
@@ -210,18 +212,23 @@ fn check_arena(image: &Image<'_>) -> Result<()> {
 }
 
 /// A slot of a program array holds a program, not a function that programs call.
+/// Each slot of a program array is set to a program. libbpf finds it by its name: of several that
+/// have it, only the first can be set.
 fn check_slots(image: &Image<'_>) -> Result<()> {
-    let entries = image.functions.list.iter().filter(|it| it.entry);
-    let entries: FxHashSet<&str> = entries.map(|it| &*it.name).collect();
-    for def in &image.maps.defs {
-        let named = def.slots.iter().filter_map(|slot| match &slot.target {
-            SlotTarget::Prog(name) => Some(name),
-            SlotTarget::Map(_) => None,
-        });
-        for name in named.filter(|_| def.map_type == MapType::ProgArray) {
-            if !entries.contains(&**name) {
-                return refuse(format!("map {}: {name} is no program", def.name));
-            }
+    let mut first = FxHashMap::default();
+    for function in image.functions.list.iter().filter(|it| it.entry) {
+        first.entry(&*function.name).or_insert((function.section, function.range.start));
+    }
+    let relocations = image.sections_of(SectionKind::BtfMaps).flat_map(|it| &it.relocations);
+    let symbols = relocations.filter_map(|it| image.elf.symbols.get(it.symbol));
+    for symbol in symbols.filter(|it| it.kind == SymbolKind::Func) {
+        let found = first.get(&*symbol.name);
+        let place = symbol.section.map(|of| (of, symbol.value as usize / INSN_BYTES));
+        if found != place.as_ref() {
+            let is_set = |slot: &MapSlot| slot.target == SlotTarget::Prog(symbol.name.to_string());
+            let map = image.maps.defs.iter().find(|def| def.slots.iter().any(is_set));
+            let map = map.map_or("", |def| &def.name);
+            return refuse(format!("map {map}: {} is no program", symbol.name));
         }
     }
     Ok(())

@@ -115,8 +115,10 @@ impl One<'_, '_, '_> {
     /// The number of relocations at its members.
     fn relocated(&self, var: Type<'_>) -> usize {
         let all = &self.section.relocations;
-        let members = self.btf.skip_modifiers(var.target_id()).members();
-        let mut offsets: Vec<u64> = members.map(|it| u64::from(it.bit_offset / 8)).collect();
+        let local = self.btf.skip_modifiers(var.target_id());
+        let size = u64::from(local.stated_size().unwrap_or(0));
+        let offsets = local.members().map(|it| u64::from(it.bit_offset / 8));
+        let mut offsets: Vec<u64> = offsets.filter(|at| *at < size).collect();
         // Members of a union, or of no size.
         offsets.dedup();
         let count = |offset: u64| {

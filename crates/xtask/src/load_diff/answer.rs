@@ -45,12 +45,19 @@ const WORDS: [(&str, LoadClass); 18] = [
 
 /// What libbpf says at the end.
 const FAILED: &str = "failed to load object";
+/// What begins and ends the kernel's log of BTF, which has names of the object.
+const BTF_LOG: [&str; 2] = ["BEGIN BTF LOAD LOG", "END BTF LOAD LOG"];
 
 impl Answer {
     /// The result according to libbpf's warnings about a failed load.
     pub(super) fn of_warnings(warnings: &str) -> Answer {
         // The last one has the file's name.
-        let said: Vec<&str> = warnings.split('|').filter(|it| !it.contains(FAILED)).collect();
+        let mut in_log = false;
+        let own = |it: &&str| {
+            in_log = it.contains(BTF_LOG[0]) || in_log && !it.contains(BTF_LOG[1]);
+            !in_log && !it.contains(FAILED)
+        };
+        let said: Vec<&str> = warnings.split('|').filter(own).collect();
         let said = said.join("|");
         let row = WORDS.iter().find(|(words, _)| said.contains(words));
         match row {
@@ -202,6 +209,11 @@ mod tests {
                 LoadClass::StructOps,
             ),
             ("object 'x': loading non-native endianness is unsupported|", LoadClass::Open),
+            (
+                "-- BEGIN BTF LOAD LOG ---|[4] FUNC in_no_struct_ops_map|-- END BTF LOAD LOG --|\
+                 prog 'p': no BTF-based attach target is specified|",
+                LoadClass::Attach,
+            ),
         ] {
             assert_eq!(Answer::of_warnings(warning).name(), class.name(), "{warning}");
         }
