@@ -210,6 +210,62 @@ fn functions_have_names_and_their_addresses_are_relative_to_sections() {
     }
 }
 
+/// Each was seen to be refused by libbpf 1.5 when it opens the object: string tables of another
+/// type or compressed, relocations of a section without insns, what is called an extern but is not
+/// a global or weak symbol, an extern that BTF declares under another name.
+#[test]
+fn names_and_externs_are_in_the_tables_that_are_for_them() {
+    const FLAGS: usize = 8;
+    const RELOCATED: usize = 44;
+    let loops = read("programs/loops.bpf.o");
+    let externs = read("object/externs.bpf.o");
+    let declared = undefined_symbol(&externs);
+    for (good, at, byte, why) in [
+        (&loops, section_header(&loops, ".strtab") + TYPE, 1, "Invalid ELF string section type"),
+        (&loops, section_header(&loops, ".strtab") + FLAGS + 1, 8, "it has no valid name"),
+        (&externs, section_header(&externs, ".reltc") + RELOCATED, 2, "no insn begins here"),
+        (&externs, declared + 4, 0xa0, "no undefined symbol is called CONFIG_BPF_SYSCALL"),
+        (&externs, declared, 1, "no undefined symbol is called CONFIG_BPF_SYSCALL"),
+    ] {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        assert!(told(&bytes).contains(why), "{why}: {}", told(&bytes));
+    }
+}
+
+/// Offset of the first undefined global symbol.
+fn undefined_symbol(bytes: &[u8]) -> usize {
+    let header = section_header(bytes, ".symtab");
+    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let start = u64_at(header + 24);
+    let mut symbols = (start..start + u64_at(header + SIZE)).step_by(24);
+    symbols.find(|at| bytes[at + 4] == 0x10 && bytes[at + 6..at + 8] == [0, 0]).unwrap()
+}
+
+/// Loaded by libbpf 1.5: bytes behind the last whole insn; the same relocation twice. BTF with
+/// bytes behind its strings is not taken by the kernel, and libbpf goes on without.
+#[test]
+fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
+    let good = read("programs/loops.bpf.o");
+    let opened = |bytes: &[u8]| Object::open(bytes, &OpenOptions::default()).unwrap();
+    let insns = |object: &Object| -> Vec<Vec<skep_insn::Insn>> {
+        object.programs.iter().map(|it| it.program.as_ref().unwrap().insns.clone()).collect()
+    };
+    let expected = insns(&opened(&good));
+    let mut ragged = good.clone();
+    ragged[section_header(&good, ".text") + SIZE] += 5;
+    assert_eq!(insns(&opened(&ragged)), expected);
+    let maps = read("programs/xdp_count.bpf.o");
+    let mut twice = maps.clone();
+    let (of, table) = (section_header(&maps, ".relxdp"), section_header(&maps, ".llvm_addrsig"));
+    twice.copy_within(of + TYPE..of + 64, table + TYPE);
+    assert_eq!(insns(&opened(&twice)), insns(&opened(&maps)));
+    let mut long = good.clone();
+    long[section_header(&good, ".BTF") + SIZE] += 1;
+    let note = opened(&long).note.map(|note| note.to_string()).unwrap_or_default();
+    assert!(note.ends_with("bytes are left behind the strings"), "{note}");
+}
+
 #[test]
 fn four_gigabytes_of_bss_are_refused_before_they_are_allocated() {
     let mut bytes = read("programs/loops.bpf.o");

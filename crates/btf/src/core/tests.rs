@@ -198,6 +198,10 @@ fn missing_fields_poison_or_answer_no() {
     let mut insns = imm64(0);
     assert_eq!(t.on(&mut insns, &[&target]), Ok(CoreOutcome::Poisoned));
     assert!(insns.iter().all(|i| i.imm == POISON_IMM && i.code == BPF_JMP | BPF_CALL));
+    // libbpf 1.5 does not relocate what is poisoned.
+    let (t, target) = field_try(ReloKind::FieldByteOffset, "0:0", some, none);
+    let again = t.on(&mut insns, &[&target]).unwrap_err().to_string();
+    assert!(again.ends_with("cannot relocate an insn with opcode 0x85"), "{again}");
 }
 
 #[test]
