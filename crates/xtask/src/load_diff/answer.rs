@@ -22,9 +22,10 @@ pub(super) enum Answer {
 }
 
 /// libbpf's messages for each class; the first matching row applies.
-const WORDS: [(&str, LoadClass); 18] = [
+const WORDS: [(&str, LoadClass); 19] = [
     ("non-native endianness", LoadClass::Open),
     ("missing BPF prog type", LoadClass::Section),
+    ("BTF is mandatory", LoadClass::StructOps),
     ("struct_ops", LoadClass::StructOps),
     ("not found in kernel", LoadClass::Extern),
     ("(strong): not resolved", LoadClass::Extern),
