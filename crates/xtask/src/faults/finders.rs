@@ -37,11 +37,16 @@ const fn tests(name: &'static str, package: &'static str, target: &'static str) 
     Row { name, package, target, args: &[], judges: Judges::Status, only: "", start: LIMITED }
 }
 
-const FINDERS: [Row; 15] = [
+const FINDERS: [Row; 20] = [
     Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
     Row { only: "domain", ..tests("tnum tests", "skep-domain", "tnum") },
     Row { only: "domain", ..tests("vectors of the kernel", "skep-domain", "kernel") },
     Row { only: "domain", ..tests("enumeration", "skep-domain", "enumerate") },
+    Row { only: "btf", ..tests("unit tests of BTF", "skep-btf", "lib") },
+    tests("unit tests of the loader", "skep-object", "lib"),
+    tests("hostile objects", "skep-object", "hostile"),
+    tests("objects that are refused", "skep-object", "refused"),
+    tests("objects as they are loaded", "skep-object", "as_loaded"),
     Row { only: "verifier", ..tests("unit tests of the verifier", "skep-verifier", "lib") },
     Row { only: "verifier", ..tests("rewritten programs", "skep-verifier", "xlated") },
     Row { args: &["[ours"], ..tests("suites", "skep-testkit", "suites") },

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The areas, each a file of `tests/faults/`, with their descriptions.
-pub(super) const AREAS: [(&str, &str); 9] = [
+pub(super) const AREAS: [(&str, &str); 10] = [
     ("domain", "Known bits and bounds"),
     ("pruning", "Comparing states"),
     ("precision", "Precision marks"),
@@ -19,6 +19,7 @@ pub(super) const AREAS: [(&str, &str); 9] = [
     ("dynptrs", "Dynptrs"),
     ("iterators", "Iterators and loops"),
     ("rewrites", "Rewrites"),
+    ("loading", "Loading"),
 ];
 
 /// Folder of the rows.
