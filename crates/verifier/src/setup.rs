@@ -119,7 +119,8 @@ impl<'a> Setup<'a> {
             let text = subprogs.log_text();
             verbose!(self, "{text}");
         }
-        self.pass(check_subprogs(&self.facts.insns, &mut subprogs))?;
+        let there = self.facts.insns_there();
+        self.pass(check_subprogs(&self.facts.insns, there, &mut subprogs))?;
         self.list_subprogs(&subprogs);
         func_info::check_btf_func(&self.facts, &subprogs)?;
         line_info::check_btf_line(&self.facts)?;
@@ -195,7 +196,7 @@ impl<'a> Setup<'a> {
     /// Checks encodings and references of all insns.
     fn check_encodings(&self) -> Result<(), PassReject> {
         let facts = &self.facts;
-        let rules = facts.rules();
+        let (rules, there) = (facts.rules(), facts.insns_there());
         let mut resolver = Resolver {
             prog: facts.prog,
             symbols: facts.config.kernel_symbols.as_ref(),
@@ -206,10 +207,10 @@ impl<'a> Setup<'a> {
         };
         let first = |idx, insn: &_| match rules.fields_checked_first {
             true => check_insn_first(idx, insn),
-            false if rules.store_fields_checked_first => check_store_first(idx, insn),
+            false if rules.store_fields_checked_first => check_store_first(idx, insn, there),
             false => Ok(()),
         };
-        check_encodings(&facts.insns, first, |idx, lo, hi| resolver.resolve(idx, lo, hi))
+        check_encodings(&facts.insns, there, first, |idx, lo, hi| resolver.resolve(idx, lo, hi))
     }
 
     /// Computes the order for the backward passes, after the passes that come first on this kernel.
@@ -266,7 +267,9 @@ impl<'a> Setup<'a> {
             true => kfuncs.add_kfunc_call((facts.prog, symbols), idx, insn),
             false => Ok(()),
         };
-        let found = find_subprogs(&facts.insns, facts.bpf_capable, &mut starts, add);
+        let called_back = !facts.insns_there().lack("callback");
+        let who = (facts.bpf_capable, called_back);
+        let found = find_subprogs(&facts.insns, who, &mut starts, add);
         let found = self.pass(found);
         self.learned.subprogs = vec![SubprogUse::default(); starts.count];
         found?;

@@ -1,6 +1,6 @@
 //! What a program needs that a kernel does not have, and what is unknown about it.
 
-use super::item::field_needed;
+use super::item::{field_needed, insn_needed, takes_address};
 use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
@@ -139,56 +139,36 @@ impl Kernel {
 
     /// What the program needs and this kernel does not have.
     pub fn lacks(&self, needs: &Needs) -> Option<Lack> {
-        let (lack, called_back) = self.lacks_unwalked(needs);
-        if lack.is_some() {
-            return lack;
-        }
         needs.needs.iter().find_map(|need| {
-            let (is_there, is_sure) = self.knows(need.item)?;
-            let said = called_back.map(str::to_owned).or_else(|| said_of(need.item));
-            let what = need.item.to_string();
-            let lack = Lack { insn_idx: need.insn_idx, what, is_sure, said };
-            (!is_there).then_some(lack).or_else(|| self.lacks_for_type(needs, need))
+            self.lacks_item(need.item, need.insn_idx).or_else(|| self.lacks_for_type(needs, need))
         })
     }
 
-    /// What the kernel rejects before verification, anywhere in the program; or what it says of
-    /// callbacks, if it has none and comes to them first.
-    fn lacks_unwalked(&self, needs: &Needs) -> (Option<Lack>, Option<&'static str>) {
-        let lack = needs.unwalked.iter().find_map(|need| {
-            let (is_there, is_sure) = self.knows(need.item)?;
-            let (what, said) = (need.item.to_string(), said_of(need.item));
-            (!is_there).then_some(Lack { insn_idx: need.insn_idx, what, is_sure, said })
-        });
-        match needs.called_back.filter(|_| since::CALLBACKS.since > self.version) {
-            // A function that is only called back is one too many.
-            Some(back) if back.is_uncounted => (None, Some(TOO_MANY_FUNCTIONS)),
-            Some(back) => match lack.filter(|lack| lack.insn_idx < Some(back.at)) {
-                None => (None, Some(ADDRESS_OF_FUNCTION)),
-                lack => (lack, None),
-            },
-            None => (lack, None),
-        }
+    fn lacks_item(&self, item: Item, insn_idx: Option<usize>) -> Option<Lack> {
+        let (is_there, is_sure) = self.knows(item)?;
+        let (what, said) = (item.to_string(), said_of(item));
+        (!is_there).then_some(Lack { insn_idx, what, is_sure, said })
     }
 
     /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
-        let is_helper = refused.kind == "no-such-helper";
-        let at = refused.insn_idx.filter(|_| is_helper);
-        let needs = Needs::at(program, at.into_iter());
-        let (lack, called_back) = self.lacks_unwalked(&needs);
-        if lack.is_some() {
-            return lack;
+        match refused.kind {
+            "no-such-helper" => self.lacks(&Needs::at(program, refused.insn_idx.into_iter())),
+            "no-such-context-field" => self.lacks_field(program, refused.insn_idx?),
+            // It does not count functions that are only called back.
+            "function-info-count" => {
+                let takes_address = program.insns.iter().position(takes_address)?;
+                self.lacks_item(Item::Insn(since::CALLBACKS), Some(takes_address))
+            }
+            "unknown-opcode"
+            | "reserved-fields"
+            | "unknown-atomic-opcode"
+            | "unknown-wide-constant" => {
+                let insn_idx = refused.insn_idx;
+                self.lacks_item(insn_needed(program.insns.get(insn_idx?)?)?, insn_idx)
+            }
+            _ => None,
         }
-        if is_helper {
-            return self.lacks(&needs);
-        }
-        let sure = |lack: &Lack| lack.is_sure && called_back.is_some();
-        if let Some(lack) = self.lacks(&needs).filter(sure) {
-            return Some(lack);
-        }
-        (refused.kind == "no-such-context-field").then_some(())?;
-        self.lacks_field(program, refused.insn_idx?)
     }
 
     /// The rejected context field, if it was added later.
@@ -279,7 +259,7 @@ impl Kernel {
         {
             return Some((is_there, true));
         }
-        let is_backported = since::BACKPORTED.contains(&(self.release.as_str(), item.name()));
+        let is_backported = since::is_backported(&self.release, item.name());
         let is_there = since <= self.version || is_backported;
         Some((is_there, is_there || self.source != Source::File))
     }
@@ -303,23 +283,10 @@ fn attaches_to_kernel(program: &Program) -> bool {
 /// The program types whose calls are not rejected.
 const REFERENCE: Release = Release { major: 6, minor: 18 };
 
-const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
-const ADDRESS_OF_FUNCTION: &str = "unrecognized bpf_ld_imm64 insn";
-
 /// The kernel's message about something that it does not know.
 fn said_of(item: Item) -> Option<String> {
     Some(match item {
         Item::Helper(id) => format!("invalid func unknown#{}", id.number()),
-        Item::Insn(feature) => match feature.name {
-            "ldsx" => "BPF_LDX uses reserved fields".to_owned(),
-            "movsx" => "BPF_MOV uses reserved fields".to_owned(),
-            "sdiv" => "BPF_ALU uses reserved fields".to_owned(),
-            "atomic" => "BPF_STX uses reserved fields".to_owned(),
-            "gotol" => "unknown opcode 06".to_owned(),
-            "bswap" => "unknown opcode d7".to_owned(),
-            "may_goto" => "unknown opcode e5".to_owned(),
-            _ => return None,
-        },
         _ => return None,
     })
 }
@@ -333,9 +300,9 @@ fn names_core_kfunc(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_insn::Insn;
     use skep_insn::code::{BPF_DW, BPF_LDX, BPF_MEM, BPF_PSEUDO_FUNC, BPF_W};
-    use skep_insn::{Insn, InsnIdx};
-    use skep_program::{FuncInfo, MapDef, Program};
+    use skep_program::{MapDef, Program};
     use skep_uapi::MapType;
 
     fn program(insns: &[(u8, i16, i32)]) -> Program {
@@ -410,18 +377,6 @@ mod tests {
         assert_eq!(told("6.1", &hook), None);
     }
 
-    /// Opcodes are looked at wherever they are: `unknown opcode d3`, said 6.12.117.
-    #[test]
-    fn opcodes_that_came_later_are_missed_where_nothing_comes() {
-        let program = program(&[(0xb7, 0, 0), (0xd3, -8, 0)]);
-        let lacks = |name: &str| {
-            let kernel = Kernel::open(name).expect("asked");
-            kernel.lacks(&Needs::at(&program, 0..1)).and_then(|lack| lack.insn_idx)
-        };
-        assert_eq!(lacks("6.12"), Some(1));
-        assert_eq!(lacks("6.16"), None);
-    }
-
     /// `unknown func bpf_get_cgroup_classid#17`, said 5.10, 6.1 and 6.12 of `tcp_congestion_ops`.
     #[test]
     fn members_of_struct_ops_call_what_tracing_programs_may() {
@@ -434,32 +389,24 @@ mod tests {
         assert_eq!(told("6.16", &member), None);
     }
 
-    /// 5.10 compares `func_info` with the functions that are called directly; where they are as
-    /// many, it comes to the insn that takes the address, unless another is refused before it.
     #[test]
-    fn a_kernel_without_callbacks_says_what_it_finds_first() {
+    fn a_rejected_insn_is_missed_if_it_came_later() {
         let address = Insn { code: 0x18, dst: 2, src: BPF_PSEUDO_FUNC, ..Insn::default() };
-        let call = Insn { code: 0x85, imm: 181, ..Insn::default() };
-        let sign = Insn { code: 0x81, ..Insn::default() };
-        let told = |insns: &[Insn], functions: u32| {
-            let insns = insns.iter().chain([&call]).copied().collect();
-            let info = |at| FuncInfo { insn_off: InsnIdx(at), type_id: 1 };
-            let func_info = (0..functions).map(info).collect();
-            let program = Program { insns, func_info, ..program(&[]) };
-            let refused = Refused { insn_idx: Some(0), kind: "uninitialized-register" };
-            let kernel = Kernel::open("5.10").expect("asked");
-            let lacks = kernel.lacks_refused(&program, &refused);
-            lacks.and_then(|lack| lack.said)
+        let swap = Insn { code: 0xd7, imm: 16, ..Insn::default() };
+        let program = Program { insns: vec![address, Insn::default(), swap], ..program(&[]) };
+        let told = |kernel: &str, insn_idx, kind| {
+            let kernel = Kernel::open(kernel).expect("asked");
+            let lack = kernel.lacks_refused(&program, &Refused { insn_idx, kind });
+            lack.map(|lack| lack.to_string())
         };
-        let half = Insn::default();
-        assert_eq!(told(&[address, half], 2).as_deref(), Some(TOO_MANY_FUNCTIONS));
-        assert_eq!(told(&[address, half], 1).as_deref(), Some(ADDRESS_OF_FUNCTION));
-        assert_eq!(told(&[address, half, sign], 0).as_deref(), Some(ADDRESS_OF_FUNCTION));
-        assert_eq!(
-            told(&[sign, address, half], 0).as_deref(),
-            Some("BPF_LDX uses reserved fields")
-        );
-        assert_eq!(told(&[], 1), None);
+        let called_back = Some("callback: insn since 5.13".to_owned());
+        assert_eq!(told("5.10", Some(0), "unknown-wide-constant"), called_back);
+        assert_eq!(told("5.10", None, "function-info-count"), called_back);
+        assert_eq!(told("6.1", Some(0), "unknown-wide-constant"), None);
+        let swapped = Some("bswap: insn since 6.6".to_owned());
+        assert_eq!(told("6.1", Some(2), "unknown-opcode"), swapped);
+        assert_eq!(told("6.1", Some(2), "uninitialized-register"), None);
+        assert_eq!(told("6.12", Some(2), "unknown-opcode"), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ use crate::host::Host;
 use skep_btf::{Btf, Kind};
 use skep_uapi::ctx::CtxFields;
 use skep_uapi::helper::HelperId;
-use skep_uapi::since::Release;
+use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
 use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbours};
 use std::path::Path;
@@ -132,6 +132,7 @@ impl Kernel {
             && one.behaviours == other.behaviours
             && one.neighbours == other.neighbours
             && one.ctx_fields == other.ctx_fields
+            && one.insns == other.insns
             && one.words == other.words
             && one.helpers_end == other.helpers_end
             && one.attach_end == other.attach_end
@@ -190,6 +191,9 @@ impl Kernel {
             neighbours: neighbours.map(Arc::new),
             ctx_fields: CtxFields::those(|field| {
                 self.knows(Item::Field(*field)).is_none_or(|(is_there, _)| is_there)
+            }),
+            insns: Insns::those(|feature| {
+                self.knows(Item::Insn(feature)).is_none_or(|(is_there, _)| is_there)
             }),
             words: Words::of_release(&self.release),
             helpers_end: self.helpers_end(),
