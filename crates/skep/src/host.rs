@@ -7,6 +7,7 @@
 use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
+use crate::kernel::Calls;
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
@@ -75,6 +76,8 @@ pub struct Host {
     pub ctx_fields: CtxFields,
     /// The insns that it has, of those that not every kernel has.
     pub insns: Insns,
+    /// The calls of helpers that it refuses, if that differs from Linux 6.18.
+    pub calls: Option<Calls>,
     /// Helpers with this number or a higher one do not exist.
     pub helpers_end: Option<u32>,
     /// Attach types with this number or a higher one do not exist.
@@ -118,6 +121,7 @@ impl Host {
             neighbours: Neighbours::of_release(&text("release").unwrap_or_default()).map(Arc::new),
             ctx_fields,
             insns: Insns::of_release(&text("release").unwrap_or_default()),
+            calls: text("release").map(|release| Calls::of_release(&release)),
             words: Words::of_release(&text("release").unwrap_or_default()),
             helpers_end: version.map(skep_uapi::since::helpers_end),
             attach_end: version.map(skep_uapi::since::attach_end),
@@ -157,6 +161,7 @@ impl Host {
             neighbours: None,
             ctx_fields: CtxFields::all(),
             insns: Insns::all(),
+            calls: None,
             words: Words::default(),
             helpers_end: None,
             attach_end: None,
@@ -174,6 +179,7 @@ impl Host {
         Config {
             kernel_symbols: self.kernel_symbols(),
             error_injection: self.error_injection.clone(),
+            refused_calls: self.calls.clone().map(Calls::refused),
             profile: KernelProfile {
                 behaviours: self.behaviours,
                 ctx_fields: self.ctx_fields,

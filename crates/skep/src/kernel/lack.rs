@@ -7,11 +7,10 @@ use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
-use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
+use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::words::Words;
-use skep_uapi::{AttachType, ProgType, asked_around, attaches_to_btf, not_yet, since};
+use skep_uapi::{AttachType, ProgType, attaches_to_btf, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -153,7 +152,7 @@ impl Kernel {
     /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
         match refused.kind {
-            "no-such-helper" => self.lacks(&Needs::at(program, refused.insn_idx.into_iter())),
+            "no-such-helper" | "helper-not-for-program-type" => self.lacks(&Needs::at(program, refused.insn_idx.into_iter())),
             "no-such-context-field" => self.lacks_field(program, refused.insn_idx?),
             // It does not count functions that are only called back.
             "function-info-count" => {
@@ -186,53 +185,25 @@ impl Kernel {
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
         let Needs { prog_type, attach_type, may_sleep, .. } = *needs;
-        // Kernels were asked with programs that may not sleep.
-        if may_sleep && default_proto(id).flags.contains(ProtoFlags::MIGHT_SLEEP) {
-            return None;
-        }
-        // Members of struct_ops were not asked: what programs for packets may not call yet, they
-        // may not be able to call either; nor what programs that trace may not.
-        let is_member = prog_type == ProgType::StructOps;
-        let asked = match is_member {
-            true => [ProgType::SchedCls, ProgType::Kprobe],
-            false => [prog_type; 2],
-        };
-        let hooks = asked.map(|prog_type| HookKey { prog_type, attach_type, target: "" });
-        let is_refused = |kernel: &str| hooks.iter().any(|hook| not_yet(kernel, hook, id));
+        let hook = HookKey { prog_type, attach_type, target: "" };
+        let calls = self.calls();
+        let is_refused = calls.refuse(&hook, id, may_sleep);
         // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
         // too; what only the other one refuses is not known.
-        let by_release = || {
-            let [before, after] = asked_around(&self.release).map(is_refused);
-            let is_sure = if self.version > REFERENCE { before } else { after };
-            (before || after, is_sure && self.source != Source::File)
+        let [before, after] = calls.refused_around(&hook, id);
+        let is_sure = match calls.answered(&hook, id) {
+            Some(_) => true,
+            None => self.source != Source::File && if self.version > REFERENCE { before } else { after },
         };
-        let answered = self.answers().and_then(|answers| {
-            let answers = hooks.iter().map(|hook| answers.refuses_call(hook, id));
-            answers.reduce(|one, other| Some(one? || other?))?
-        });
-        let (refused, is_sure) = answered.map_or_else(by_release, |refused| (refused, true));
+        let is_member = prog_type == ProgType::StructOps;
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
         let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
-        let said = || Some(self.says_not_for_type(id));
-        refused.then(|| Lack {
+        is_refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
             is_sure: is_sure && !is_member,
-            said: said(),
+            said: None,
         })
-    }
-
-    /// What it says of a helper that programs of the type may not call.
-    fn says_not_for_type(&self, id: HelperId) -> String {
-        let reference =
-            format!("program of this type cannot use helper {}#{}", id.name(), id.number());
-        let operand = |name: &str| match name {
-            "name" => Some(id.name().to_owned()),
-            "imm" => Some(id.number().to_string()),
-            _ => None,
-        };
-        let words = Words::of_release(&self.release);
-        words.text("helper-not-for-program-type", &reference, operand).unwrap_or(reference)
     }
 
     /// Whether the kernel has an item; `None` if unknown.

@@ -16,6 +16,7 @@ mod agreement;
 #[doc(hidden)]
 pub mod ask;
 mod asked;
+mod calls;
 mod file;
 mod fit;
 mod item;
@@ -25,6 +26,7 @@ mod probe;
 mod release;
 
 pub use agreement::Agreement;
+pub use calls::Calls;
 pub use ask::{Answers, Judged};
 pub use asked::{ASKED, FROM_TABLE};
 pub use item::{Item, Need, Needs};
@@ -125,8 +127,10 @@ impl Kernel {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             _ => false,
         };
+        let same_calls = self.calls().are_those_of(&other.calls());
         let (one, other) = (self.host(), other.host());
         same_btf
+            && same_calls
             && self.kconfig == other.kconfig
             && one.absent_btf_kinds == other.absent_btf_kinds
             && one.behaviours == other.behaviours
@@ -195,6 +199,7 @@ impl Kernel {
             insns: Insns::those(|feature| {
                 self.knows(Item::Insn(feature)).is_none_or(|(is_there, _)| is_there)
             }),
+            calls: Some(self.calls()),
             words: Words::of_release(&self.release),
             helpers_end: self.helpers_end(),
             attach_end: self.attach_end(),
@@ -204,6 +209,11 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// The calls that it refuses.
+    fn calls(&self) -> Calls {
+        Calls::of_release(&self.release).corrected(self.answers.clone())
+    }
+
     /// Its rules; for a kernel between two tested ones the later one's, and those of both.
     fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
         let mut behaviours = Behaviours::of_release(&self.release);
