@@ -152,7 +152,9 @@ impl Kernel {
     /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
         match refused.kind {
-            "no-such-helper" | "helper-not-for-program-type" => self.lacks(&Needs::at(program, refused.insn_idx.into_iter())),
+            "no-such-helper" | "helper-not-for-program-type" => {
+                self.lacks(&Needs::at(program, refused.insn_idx.into_iter()))
+            }
             "no-such-context-field" => self.lacks_field(program, refused.insn_idx?),
             // It does not count functions that are only called back.
             "function-info-count" => {
@@ -193,7 +195,9 @@ impl Kernel {
         let [before, after] = calls.refused_around(&hook, id);
         let is_sure = match calls.answered(&hook, id) {
             Some(_) => true,
-            None => self.source != Source::File && if self.version > REFERENCE { before } else { after },
+            None => {
+                self.source != Source::File && if self.version > REFERENCE { before } else { after }
+            }
         };
         let is_member = prog_type == ProgType::StructOps;
         let when = if self.version > REFERENCE { "any more" } else { "yet" };

@@ -26,9 +26,9 @@ mod probe;
 mod release;
 
 pub use agreement::Agreement;
-pub use calls::Calls;
 pub use ask::{Answers, Judged};
 pub use asked::{ASKED, FROM_TABLE};
+pub use calls::Calls;
 pub use item::{Item, Need, Needs};
 pub use lack::{Lack, NEEDS_BTF, Refused};
 pub use probe::Probed;
