@@ -7,10 +7,11 @@
 use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
+use crate::kernel::Calls;
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
-use skep_uapi::since::Release;
+use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
 use skep_uapi::{Behaviours, KernelProfile, Neighbours};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
@@ -73,6 +74,10 @@ pub struct Host {
     pub words: Words,
     /// The context fields that it has, of those that not every kernel has.
     pub ctx_fields: CtxFields,
+    /// The insns that it has, of those that not every kernel has.
+    pub insns: Insns,
+    /// The calls of helpers that it refuses, if that differs from Linux 6.18.
+    pub calls: Option<Calls>,
     /// Helpers with this number or a higher one do not exist.
     pub helpers_end: Option<u32>,
     /// Attach types with this number or a higher one do not exist.
@@ -115,6 +120,8 @@ impl Host {
             behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
             neighbours: Neighbours::of_release(&text("release").unwrap_or_default()).map(Arc::new),
             ctx_fields,
+            insns: Insns::of_release(&text("release").unwrap_or_default()),
+            calls: text("release").map(|release| Calls::of_release(&release)),
             words: Words::of_release(&text("release").unwrap_or_default()),
             helpers_end: version.map(skep_uapi::since::helpers_end),
             attach_end: version.map(skep_uapi::since::attach_end),
@@ -153,6 +160,8 @@ impl Host {
             behaviours: Behaviours::default(),
             neighbours: None,
             ctx_fields: CtxFields::all(),
+            insns: Insns::all(),
+            calls: None,
             words: Words::default(),
             helpers_end: None,
             attach_end: None,
@@ -170,9 +179,11 @@ impl Host {
         Config {
             kernel_symbols: self.kernel_symbols(),
             error_injection: self.error_injection.clone(),
+            refused_calls: self.calls.clone().map(Calls::refused),
             profile: KernelProfile {
                 behaviours: self.behaviours,
                 ctx_fields: self.ctx_fields,
+                insns: self.insns,
                 words: self.words,
                 helpers_end: self.helpers_end.unwrap_or(u32::MAX),
                 attach_end: self.attach_end.unwrap_or(u32::MAX),

@@ -817,6 +817,9 @@ behaviours! {
     dead_stack_ignored "----.....+++" Insns(66),
         "witnesses/newer.bpf.o" "dead_store_in_rounds"
         "Stack that is dead in a saved state is not compared, in unfinished loops either."
+    deep_stacks_refused_first "-........+++" Insns(0),
+        "witnesses/newer.bpf.o" "unreached_stack_given_down"
+        "Stack addresses may not be passed down through too many functions, even in unreachable code."
     casts_to_void "--..++++++++" Accepted,
         "witnesses/newer.bpf.o" "cast_number_to_void"
         "`bpf_rdonly_cast` may cast to void."

@@ -2,6 +2,7 @@
 //! the verifier.
 
 use crate::ctx::CtxFields;
+use crate::since::Insns;
 use crate::words::Words;
 use crate::{Behaviours, limits};
 
@@ -30,6 +31,8 @@ pub struct KernelProfile {
     pub attach_end: u32,
     /// Fields of contexts that not every kernel has.
     pub ctx_fields: CtxFields,
+    /// Insns that not every kernel has.
+    pub insns: Insns,
     /// Texts that are not every kernel's.
     pub words: Words,
 }
@@ -49,6 +52,7 @@ impl KernelProfile {
             helpers_end: u32::MAX,
             attach_end: u32::MAX,
             ctx_fields: CtxFields::all(),
+            insns: Insns::all(),
             words: Words::reference(),
         }
     }

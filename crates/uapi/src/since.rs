@@ -170,6 +170,11 @@ const INSNS: [InsnRow; 10] = [
 /// Insns that a kernel received in a stable update: its exact release, and their name. Tested.
 pub const BACKPORTED: [(&str, &str); 1] = [("6.1.0-56-cloud-amd64", "gotol")];
 
+/// Whether a release received these insns in a stable update.
+pub fn is_backported(release: &str, name: &str) -> bool {
+    BACKPORTED.contains(&(release, name))
+}
+
 const fn feature(name: &'static str, major: u8, minor: u8) -> InsnFeature {
     InsnFeature { name, since: Release::new(major, minor) }
 }
@@ -188,6 +193,47 @@ pub struct Fields {
 impl Fields {
     fn is_atomic(self, ops: &[i32]) -> bool {
         self.code & 0xe7 == 0xc3 && ops.contains(&self.imm)
+    }
+}
+
+/// The groups of insns that a kernel lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Insns {
+    /// One bit for each group that is not there, from the lowest; the last is [`CALLBACKS`].
+    absent: u16,
+}
+
+impl Insns {
+    /// All: those of Linux 6.18.
+    pub const fn all() -> Insns {
+        Insns { absent: 0 }
+    }
+
+    /// The groups that are there.
+    pub fn those(is_there: impl Fn(InsnFeature) -> bool) -> Insns {
+        let bits = insns().chain([CALLBACKS]).enumerate();
+        let absent = bits.filter(|(_, row)| !is_there(*row)).fold(0, |all, (at, _)| all | 1 << at);
+        Insns { absent }
+    }
+
+    /// The groups of a release (`uname -r`): those of upstream, and what was tested to be there.
+    pub fn of_release(release: &str) -> Insns {
+        let upstream: Result<Release, _> = release.parse();
+        let is_there = |it: InsnFeature| {
+            upstream.is_ok_and(|upstream| it.since <= upstream) || is_backported(release, it.name)
+        };
+        if upstream.is_ok() { Insns::those(is_there) } else { Insns::all() }
+    }
+
+    /// Whether a group of that name is not there.
+    pub fn lack(self, name: &str) -> bool {
+        let bits = || insns().chain([CALLBACKS]).enumerate();
+        self.absent != 0 && bits().any(|(at, row)| self.absent >> at & 1 != 0 && row.name == name)
+    }
+
+    /// Whether the insn is of a group that is not there.
+    pub fn lack_insn(self, fields: Fields) -> bool {
+        self.absent != 0 && insn(fields).is_some_and(|it| self.lack(it.name))
     }
 }
 
@@ -234,6 +280,20 @@ mod tests {
     fn struct_ops_are_attached_since_links_to_them() {
         assert_eq!(attach_type(AttachType::StructOps), Some(Release::new(6, 4)));
         assert_eq!(attach_end(Release::new(6, 3)), AttachType::StructOps.number());
+    }
+
+    #[test]
+    fn what_is_absent_is_told_by_name_and_by_fields() {
+        let old = Insns::those(|it| !matches!(it.name, "bswap" | "callback"));
+        assert!(old.lack("bswap") && old.lack("callback") && !old.lack("movsx"));
+        let fields = |code| Fields { code, off: 0, imm: 0 };
+        assert!(old.lack_insn(fields(0xd7)) && !old.lack_insn(fields(0x06)));
+        assert!(!Insns::all().lack("bswap") && !Insns::all().lack_insn(fields(0xd7)));
+        assert_eq!(Insns::those(|_| true), Insns::all());
+        let of = Insns::of_release;
+        assert!(of("6.1.0-56-cloud-amd64").lack("bswap"));
+        assert!(!of("6.1.0-56-cloud-amd64").lack("gotol") && of("6.1").lack("gotol"));
+        assert_eq!(of("6.18.44"), Insns::all());
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Properties of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
 
 use crate::check::kfunc::callee::Callees as Kfuncs;
-use crate::config::{Config, Privileges};
+use crate::config::{Config, Privileges, RefusedCalls};
 use crate::passes::call_facts::{CallFacts, Callees};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
 use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
-use skep_uapi::{Behaviours, ProgType, helper_changes_pkt_data};
+use skep_uapi::{Behaviours, ProgFlags, ProgType, helper_changes_pkt_data};
 
 /// The helpers and kfuncs that one program may call.
 pub(crate) struct Callable<'a> {
@@ -22,6 +22,8 @@ pub(crate) struct Callable<'a> {
     target: String,
     /// The kernel's rules.
     rules: Behaviours,
+    /// Helpers that the kernel refuses, though 6.18 does not.
+    refused: Option<RefusedCalls>,
 }
 
 impl<'a> Callable<'a> {
@@ -36,7 +38,8 @@ impl<'a> Callable<'a> {
         let privileges = config.privileges;
         let helpers = HelperRow::find(&key);
         let rules = config.profile.behaviours;
-        Callable { prog, helpers, kfuncs, privileges, target, rules }
+        let refused = config.refused_calls.clone();
+        Callable { prog, helpers, kfuncs, privileges, target, rules, refused }
     }
 
     /// The prototype of helper `id`, if this program type has the helper and its loader may use it.
@@ -50,6 +53,7 @@ impl<'a> Callable<'a> {
             (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
                 HelperUse::CannotUse
             }
+            (Some(id), Some(_)) if self.refuses(id) => HelperUse::CannotUse,
             (Some(HelperId::ProbeWriteUser), Some(row))
                 if self.rules.writes_user_memory && traces(self.prog.prog_type) =>
             {
@@ -61,6 +65,12 @@ impl<'a> Callable<'a> {
             (Some(id), Some(row)) => row.helper_at(id, &hook_key(self.prog, &self.target)),
             _ => HelperUse::CannotUse,
         }
+    }
+
+    fn refuses(&self, id: HelperId) -> bool {
+        let sleeps = self.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+        let key = || hook_key(self.prog, &self.target);
+        self.refused.as_ref().is_some_and(|refused| refused.0(&key(), id, sleeps))
     }
 
     fn proto(&self, id: i32) -> Option<&'static HelperProto> {

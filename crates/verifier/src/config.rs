@@ -2,6 +2,7 @@
 
 use crate::tuning::Tuning;
 use skep_uapi::KernelProfile;
+use skep_uapi::helper::{HelperId, HookKey};
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +32,20 @@ impl fmt::Debug for KernelSymbols {
     }
 }
 
+/// Which helpers the kernel refuses to programs of a type, though Linux 6.18 does not; whether the
+/// program may sleep is the last argument.
+#[derive(Clone)]
+pub struct RefusedCalls(pub Arc<RefusesCall>);
+
+/// The type of [`RefusedCalls`]'s function.
+pub type RefusesCall = dyn Fn(&HookKey<'_>, HelperId, bool) -> bool + Send + Sync;
+
+impl fmt::Debug for RefusedCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RefusedCalls")
+    }
+}
+
 /// Whether a kernel function, given by name, allows error injection; `None` if that is not known.
 #[derive(Clone)]
 pub struct ErrorInjection(pub Arc<TakesErrors>);
@@ -57,6 +72,8 @@ pub struct Config {
     pub nr_cpu_ids: u32,
     /// Kernel symbols; `None` assumes that every variable in the kernel's BTF has an address.
     pub kernel_symbols: Option<KernelSymbols>,
+    /// Helpers that are refused; without it, those of Linux 6.18.
+    pub refused_calls: Option<RefusedCalls>,
     /// Functions with error injection; without it, nothing is known about them.
     pub error_injection: Option<ErrorInjection>,
     /// Maximum log bytes to keep; beyond that the oldest are dropped, as in the kernel's rotating
@@ -78,6 +95,7 @@ impl Config {
             log_level: 0,
             nr_cpu_ids: 64,
             kernel_symbols: None,
+            refused_calls: None,
             error_injection: None,
             log_bytes_max: 1 << 30,
             mem_bytes_max: u64::MAX,

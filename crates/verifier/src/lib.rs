@@ -37,7 +37,9 @@ mod walk_end;
 pub mod watch;
 mod xlated;
 
-pub use config::{Config, ErrorInjection, KernelSymbols, Privileges, TakesErrors};
+pub use config::{
+    Config, ErrorInjection, KernelSymbols, Privileges, RefusedCalls, RefusesCall, TakesErrors,
+};
 pub use fixup::INLINED_HELPERS;
 pub use judge::{Outcome, Verdict, VerdictOf};
 pub use kernel_hole::{HoleKind, KernelHole};

@@ -36,6 +36,7 @@ impl Doubt {
             helpers_end: here.helpers_end,
             attach_end: here.attach_end,
             ctx_fields: here.ctx_fields,
+            insns: here.insns,
             words: here.words,
             ..KernelProfile::v6_18()
         };

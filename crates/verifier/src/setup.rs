@@ -25,12 +25,13 @@ use crate::passes::reserved::{check_encodings, check_insn_first, check_store_fir
 use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
-use crate::rejection::{Check, FlowFault, Stop, errno, reject, unsupported};
+use crate::rejection::{CallFault, Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use rustc_hash::FxHashMap;
 use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_insn::code::BPF_ALU64;
 use skep_program::Program;
+use skep_uapi::limits::MAX_CALL_FRAMES;
 use skep_uapi::{Behaviours, ProgFlags};
 
 /// Whether every access must be aligned.
@@ -119,7 +120,8 @@ impl<'a> Setup<'a> {
             let text = subprogs.log_text();
             verbose!(self, "{text}");
         }
-        self.pass(check_subprogs(&self.facts.insns, &mut subprogs))?;
+        let there = self.facts.insns_there();
+        self.pass(check_subprogs(&self.facts.insns, there, &mut subprogs))?;
         self.list_subprogs(&subprogs);
         func_info::check_btf_func(&self.facts, &subprogs)?;
         line_info::check_btf_line(&self.facts)?;
@@ -145,7 +147,7 @@ impl<'a> Setup<'a> {
         if !target_first {
             crate::check::attach::check_attach_btf_id(&self.facts)?;
         }
-        let order = self.order_insns(&subprogs);
+        let order = self.order_insns(&subprogs)?;
         let loops = if self.facts.callbacks_are_loops() { cfg::mark::CALLS_CALLBACK } else { 0 };
         let components = scc::compute_scc(&self.facts.insns, &|at| cfg.marks[at] & loops != 0);
         let live =
@@ -195,7 +197,7 @@ impl<'a> Setup<'a> {
     /// Checks encodings and references of all insns.
     fn check_encodings(&self) -> Result<(), PassReject> {
         let facts = &self.facts;
-        let rules = facts.rules();
+        let (rules, there) = (facts.rules(), facts.insns_there());
         let mut resolver = Resolver {
             prog: facts.prog,
             symbols: facts.config.kernel_symbols.as_ref(),
@@ -206,14 +208,14 @@ impl<'a> Setup<'a> {
         };
         let first = |idx, insn: &_| match rules.fields_checked_first {
             true => check_insn_first(idx, insn),
-            false if rules.store_fields_checked_first => check_store_first(idx, insn),
+            false if rules.store_fields_checked_first => check_store_first(idx, insn, there),
             false => Ok(()),
         };
-        check_encodings(&facts.insns, first, |idx, lo, hi| resolver.resolve(idx, lo, hi))
+        check_encodings(&facts.insns, there, first, |idx, lo, hi| resolver.resolve(idx, lo, hi))
     }
 
     /// Computes the order for the backward passes, after the passes that come first on this kernel.
-    fn order_insns(&mut self, subprogs: &Subprogs) -> Postorder {
+    fn order_insns(&mut self, subprogs: &Subprogs) -> Check<Postorder> {
         let mut order = compute_postorder(&self.facts.insns, subprogs);
         let rules = self.facts.rules();
         if rules.jumps_decided_first
@@ -224,9 +226,14 @@ impl<'a> Setup<'a> {
         }
         if rules.dead_forgotten_at_once {
             let touches = StackTouches { callable: &self.facts.callable, maps: &self.facts.maps };
-            self.facts.stack_use = StackUse::new(&self.facts.insns, subprogs, &order, &touches);
+            let touches = (&touches, rules.sixteen_frames);
+            self.facts.stack_use = StackUse::new(&self.facts.insns, subprogs, &order, touches);
+            if rules.deep_stacks_refused_first && self.facts.stack_use.is_too_deep {
+                let depth = MAX_CALL_FRAMES + 1;
+                return Err(Stop::refuse_silently(errno::EINVAL, CallFault::TooDeep { depth }));
+            }
         }
-        order
+        Ok(order)
     }
 
     /// On kernels where an insn must compute with an arena pointer on all paths or on none, each
@@ -266,7 +273,9 @@ impl<'a> Setup<'a> {
             true => kfuncs.add_kfunc_call((facts.prog, symbols), idx, insn),
             false => Ok(()),
         };
-        let found = find_subprogs(&facts.insns, facts.bpf_capable, &mut starts, add);
+        let called_back = !facts.insns_there().lack("callback");
+        let who = (facts.bpf_capable, called_back);
+        let found = find_subprogs(&facts.insns, who, &mut starts, add);
         let found = self.pass(found);
         self.learned.subprogs = vec![SubprogUse::default(); starts.count];
         found?;

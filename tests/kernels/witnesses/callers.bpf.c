@@ -46,3 +46,12 @@ SEC("syscall") int syscall_takes_key(void *ctx)
 		bpf_key_put(key);
 	return 0;
 }
+
+// Not what other raw tracepoint programs may call, on any kernel.
+SEC("raw_tp.w/bpf_test_finish") int writable_tracepoint_calls(void *ctx)
+{
+	struct task_struct *task = bpf_task_from_pid(1);
+	if (task)
+		bpf_task_release(task);
+	return 0;
+}

@@ -63,3 +63,13 @@ SEC("tc") int workqueue_somewhere(struct __sk_buff *skb)
 	bpf_wq_init((struct bpf_wq *)(v + off), &two_wqs, 0);
 	return 0;
 }
+
+SEC("tc") int workqueue_of_map(struct __sk_buff *skb)
+{
+	u32 key = 0;
+	struct of_wq *v = map_lookup_elem(&wqs, &key);
+
+	if (v)
+		bpf_wq_init(&v->x, &wqs, 0);
+	return 0;
+}

@@ -778,3 +778,41 @@ SEC("tc") __attribute__((naked)) int throws_in_loop(void)
 		     "r0 = 0;"
 		     "exit" :: [callee] "i"(throws_at_four) : "memory");
 }
+
+// A function that makes itself a callback and gives it its stack, where nothing comes by.
+static NOINLINE __attribute__((naked)) int gives_itself_stack(void)
+{
+	asm volatile("r1 = 1; r2 = %[f] ll; r3 = r10; r3 += -8; r4 = 0; call 181;" // bpf_loop
+		     "r0 = 0;"
+		     "exit" :: [f] "i"(gives_itself_stack) : "memory");
+}
+SEC("socket") __attribute__((naked)) int unreached_stack_given_down(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     "r1 = 1; r2 = %[f] ll; r3 = 0; r4 = 0; call 181;"
+		     "1: r0 = 0;"
+		     "exit" :: [f] "i"(gives_itself_stack) : "memory");
+}
+
+// Nine functions in each other, the last of which is given the stack of the first.
+#define GIVES(name, inner) static NOINLINE __attribute__((naked)) int name(void) \
+	{ asm volatile("call %[f]; exit" :: [f] "i"(inner) : "memory"); }
+static NOINLINE __attribute__((naked)) int given_9(void)
+{
+	asm volatile("r0 = 0; exit" ::: "memory");
+}
+GIVES(given_8, given_9)
+GIVES(given_7, given_8)
+GIVES(given_6, given_7)
+GIVES(given_5, given_6)
+GIVES(given_4, given_5)
+GIVES(given_3, given_4)
+GIVES(given_2, given_3)
+SEC("socket") __attribute__((naked)) int stack_given_down(void)
+{
+	asm volatile("r1 = r10;"
+		     "call %[f];"
+		     "r0 = 0;"
+		     "exit" :: [f] "i"(given_2) : "memory");
+}

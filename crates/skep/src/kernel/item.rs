@@ -11,7 +11,6 @@ use skep_uapi::helper::HelperId;
 use skep_uapi::since::{self, Fields, InsnFeature, Release};
 use skep_uapi::{AttachType, MapType, ProgFlags, ProgType, attach_types};
 use skep_verifier::VerifiedProgram;
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// Something that a kernel has or does not have.
@@ -111,37 +110,10 @@ pub struct Need {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub(super) needs: Vec<Need>,
-    /// Items that a kernel without them rejects before verification.
-    pub(super) unwalked: Vec<Need>,
-    /// Its functions that are called back, if there are any.
-    pub(super) called_back: Option<CalledBack>,
     /// Who calls its helpers.
     pub(super) prog_type: ProgType,
     pub(super) attach_type: u32,
     pub(super) may_sleep: bool,
-}
-
-/// What a kernel without callbacks finds of a program that has some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CalledBack {
-    /// The first insn that takes the address of a function.
-    pub(super) at: usize,
-    /// Whether `func_info` has another number of functions than those that are called directly.
-    pub(super) is_uncounted: bool,
-}
-
-impl CalledBack {
-    fn find(program: &Program) -> Option<CalledBack> {
-        let takes_address = |insn: &Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
-        let at = program.insns.iter().position(takes_address)?;
-        let calls = |(at, insn): (usize, &Insn)| {
-            insn.is_pseudo_call().then(|| at as i64 + 1 + i64::from(insn.imm))
-        };
-        let called: BTreeSet<i64> = program.insns.iter().enumerate().filter_map(calls).collect();
-        let counted = called.len() + 1;
-        let listed = program.func_info.len();
-        Some(CalledBack { at, is_uncounted: listed != 0 && listed != counted })
-    }
 }
 
 impl Needs {
@@ -194,18 +166,12 @@ impl Needs {
             }
         }
         // A function that is only used as a callback is not counted by an older kernel.
-        let called_back = CalledBack::find(program);
-        if called_back.is_some() {
+        if program.insns.iter().any(takes_address) {
             needs.push(whole(Item::Insn(since::CALLBACKS)));
         }
-        let unwalked = program.insns.iter().enumerate().filter_map(|(at, insn)| {
-            let item = looked_at_first(insn)?;
-            Some(Need { item, insn_idx: Some(at) })
-        });
-        let unwalked = unwalked.collect();
         let Program { prog_type, expected_attach_type: attach_type, .. } = *program;
         let may_sleep = program.prog_flags.contains(ProgFlags::SLEEPABLE);
-        Needs { needs, unwalked, called_back, prog_type, attach_type, may_sleep }
+        Needs { needs, prog_type, attach_type, may_sleep }
     }
 
     /// The item added last: no earlier upstream kernel has all.
@@ -239,21 +205,22 @@ pub(super) fn field_needed(program: &Program, insn_idx: usize) -> Option<LaterFi
     LaterField::needed(ctx_struct(program.prog_type), access?.field, at.size)
 }
 
-/// Insns that are checked before verification.
-const UNWALKED: [&str; 5] = ["ldsx", "atomic", "may_goto", "bswap", "gotol"];
+/// Whether an insn takes the address of a function of the program.
+pub(super) fn takes_address(insn: &Insn) -> bool {
+    insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC
+}
 
-/// The encoding that an insn needs to be valid. A kernel with only one atomic operation requires
-/// that the field selecting it is zero, whatever the operation.
-fn looked_at_first(insn: &Insn) -> Option<Item> {
-    let imm = if insn.imm != 0 { BPF_FETCH } else { 0 };
-    let fields = Fields { code: insn.code, off: insn.off, imm };
-    let feature = since::insn(fields);
-    let atomic = feature.filter(|it| it.name == "atomic").map(Item::Insn);
-    // Atomic insns of one or two bytes have opcodes that came with the first that may be so.
-    if insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC && insn.size_bytes() < 4 {
-        return feature.map(Item::Insn);
+/// What a rejected insn needs to be valid. A kernel with only one atomic operation requires that the
+/// field selecting it is zero, whatever the operation.
+pub(super) fn insn_needed(insn: &Insn) -> Option<Item> {
+    if takes_address(insn) {
+        return Some(Item::Insn(since::CALLBACKS));
     }
-    atomic.or_else(|| needed_by(insn)).filter(|item| UNWALKED.contains(&item.name()))
+    // Atomic insns of one or two bytes have opcodes that came with the first that may be so.
+    let is_any = insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC && insn.imm != 0;
+    let fields = Fields { code: insn.code, off: insn.off, imm: BPF_FETCH };
+    let atomic = since::insn(fields).filter(|_| is_any).map(Item::Insn);
+    needed_by(insn).or(atomic)
 }
 
 /// The helper that an insn calls, or the insn itself.

@@ -1,17 +1,16 @@
 //! What a program needs that a kernel does not have, and what is unknown about it.
 
-use super::item::field_needed;
+use super::item::{field_needed, insn_needed, takes_address};
 use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
-use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
+use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::words::Words;
-use skep_uapi::{AttachType, ProgType, asked_around, attaches_to_btf, not_yet, since};
+use skep_uapi::{AttachType, ProgType, attaches_to_btf, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -139,56 +138,38 @@ impl Kernel {
 
     /// What the program needs and this kernel does not have.
     pub fn lacks(&self, needs: &Needs) -> Option<Lack> {
-        let (lack, called_back) = self.lacks_unwalked(needs);
-        if lack.is_some() {
-            return lack;
-        }
         needs.needs.iter().find_map(|need| {
-            let (is_there, is_sure) = self.knows(need.item)?;
-            let said = called_back.map(str::to_owned).or_else(|| said_of(need.item));
-            let what = need.item.to_string();
-            let lack = Lack { insn_idx: need.insn_idx, what, is_sure, said };
-            (!is_there).then_some(lack).or_else(|| self.lacks_for_type(needs, need))
+            self.lacks_item(need.item, need.insn_idx).or_else(|| self.lacks_for_type(needs, need))
         })
     }
 
-    /// What the kernel rejects before verification, anywhere in the program; or what it says of
-    /// callbacks, if it has none and comes to them first.
-    fn lacks_unwalked(&self, needs: &Needs) -> (Option<Lack>, Option<&'static str>) {
-        let lack = needs.unwalked.iter().find_map(|need| {
-            let (is_there, is_sure) = self.knows(need.item)?;
-            let (what, said) = (need.item.to_string(), said_of(need.item));
-            (!is_there).then_some(Lack { insn_idx: need.insn_idx, what, is_sure, said })
-        });
-        match needs.called_back.filter(|_| since::CALLBACKS.since > self.version) {
-            // A function that is only called back is one too many.
-            Some(back) if back.is_uncounted => (None, Some(TOO_MANY_FUNCTIONS)),
-            Some(back) => match lack.filter(|lack| lack.insn_idx < Some(back.at)) {
-                None => (None, Some(ADDRESS_OF_FUNCTION)),
-                lack => (lack, None),
-            },
-            None => (lack, None),
-        }
+    fn lacks_item(&self, item: Item, insn_idx: Option<usize>) -> Option<Lack> {
+        let (is_there, is_sure) = self.knows(item)?;
+        let (what, said) = (item.to_string(), said_of(item));
+        (!is_there).then_some(Lack { insn_idx, what, is_sure, said })
     }
 
     /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
-        let is_helper = refused.kind == "no-such-helper";
-        let at = refused.insn_idx.filter(|_| is_helper);
-        let needs = Needs::at(program, at.into_iter());
-        let (lack, called_back) = self.lacks_unwalked(&needs);
-        if lack.is_some() {
-            return lack;
+        match refused.kind {
+            "no-such-helper" | "helper-not-for-program-type" => {
+                self.lacks(&Needs::at(program, refused.insn_idx.into_iter()))
+            }
+            "no-such-context-field" => self.lacks_field(program, refused.insn_idx?),
+            // It does not count functions that are only called back.
+            "function-info-count" => {
+                let takes_address = program.insns.iter().position(takes_address)?;
+                self.lacks_item(Item::Insn(since::CALLBACKS), Some(takes_address))
+            }
+            "unknown-opcode"
+            | "reserved-fields"
+            | "unknown-atomic-opcode"
+            | "unknown-wide-constant" => {
+                let insn_idx = refused.insn_idx;
+                self.lacks_item(insn_needed(program.insns.get(insn_idx?)?)?, insn_idx)
+            }
+            _ => None,
         }
-        if is_helper {
-            return self.lacks(&needs);
-        }
-        let sure = |lack: &Lack| lack.is_sure && called_back.is_some();
-        if let Some(lack) = self.lacks(&needs).filter(sure) {
-            return Some(lack);
-        }
-        (refused.kind == "no-such-context-field").then_some(())?;
-        self.lacks_field(program, refused.insn_idx?)
     }
 
     /// The rejected context field, if it was added later.
@@ -206,53 +187,27 @@ impl Kernel {
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
         let Needs { prog_type, attach_type, may_sleep, .. } = *needs;
-        // Kernels were asked with programs that may not sleep.
-        if may_sleep && default_proto(id).flags.contains(ProtoFlags::MIGHT_SLEEP) {
-            return None;
-        }
-        // Members of struct_ops were not asked: what programs for packets may not call yet, they
-        // may not be able to call either; nor what programs that trace may not.
-        let is_member = prog_type == ProgType::StructOps;
-        let asked = match is_member {
-            true => [ProgType::SchedCls, ProgType::Kprobe],
-            false => [prog_type; 2],
-        };
-        let hooks = asked.map(|prog_type| HookKey { prog_type, attach_type, target: "" });
-        let is_refused = |kernel: &str| hooks.iter().any(|hook| not_yet(kernel, hook, id));
+        let hook = HookKey { prog_type, attach_type, target: "" };
+        let calls = self.calls();
+        let is_refused = calls.refuse(&hook, id, may_sleep);
         // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
         // too; what only the other one refuses is not known.
-        let by_release = || {
-            let [before, after] = asked_around(&self.release).map(is_refused);
-            let is_sure = if self.version > REFERENCE { before } else { after };
-            (before || after, is_sure && self.source != Source::File)
+        let [before, after] = calls.refused_around(&hook, id);
+        let is_sure = match calls.answered(&hook, id) {
+            Some(_) => true,
+            None => {
+                self.source != Source::File && if self.version > REFERENCE { before } else { after }
+            }
         };
-        let answered = self.answers().and_then(|answers| {
-            let answers = hooks.iter().map(|hook| answers.refuses_call(hook, id));
-            answers.reduce(|one, other| Some(one? || other?))?
-        });
-        let (refused, is_sure) = answered.map_or_else(by_release, |refused| (refused, true));
+        let is_member = prog_type == ProgType::StructOps;
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
         let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
-        let said = || Some(self.says_not_for_type(id));
-        refused.then(|| Lack {
+        is_refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
             is_sure: is_sure && !is_member,
-            said: said(),
+            said: None,
         })
-    }
-
-    /// What it says of a helper that programs of the type may not call.
-    fn says_not_for_type(&self, id: HelperId) -> String {
-        let reference =
-            format!("program of this type cannot use helper {}#{}", id.name(), id.number());
-        let operand = |name: &str| match name {
-            "name" => Some(id.name().to_owned()),
-            "imm" => Some(id.number().to_string()),
-            _ => None,
-        };
-        let words = Words::of_release(&self.release);
-        words.text("helper-not-for-program-type", &reference, operand).unwrap_or(reference)
     }
 
     /// Whether the kernel has an item; `None` if unknown.
@@ -279,7 +234,7 @@ impl Kernel {
         {
             return Some((is_there, true));
         }
-        let is_backported = since::BACKPORTED.contains(&(self.release.as_str(), item.name()));
+        let is_backported = since::is_backported(&self.release, item.name());
         let is_there = since <= self.version || is_backported;
         Some((is_there, is_there || self.source != Source::File))
     }
@@ -303,23 +258,10 @@ fn attaches_to_kernel(program: &Program) -> bool {
 /// The program types whose calls are not rejected.
 const REFERENCE: Release = Release { major: 6, minor: 18 };
 
-const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
-const ADDRESS_OF_FUNCTION: &str = "unrecognized bpf_ld_imm64 insn";
-
 /// The kernel's message about something that it does not know.
 fn said_of(item: Item) -> Option<String> {
     Some(match item {
         Item::Helper(id) => format!("invalid func unknown#{}", id.number()),
-        Item::Insn(feature) => match feature.name {
-            "ldsx" => "BPF_LDX uses reserved fields".to_owned(),
-            "movsx" => "BPF_MOV uses reserved fields".to_owned(),
-            "sdiv" => "BPF_ALU uses reserved fields".to_owned(),
-            "atomic" => "BPF_STX uses reserved fields".to_owned(),
-            "gotol" => "unknown opcode 06".to_owned(),
-            "bswap" => "unknown opcode d7".to_owned(),
-            "may_goto" => "unknown opcode e5".to_owned(),
-            _ => return None,
-        },
         _ => return None,
     })
 }
@@ -333,9 +275,9 @@ fn names_core_kfunc(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_insn::Insn;
     use skep_insn::code::{BPF_DW, BPF_LDX, BPF_MEM, BPF_PSEUDO_FUNC, BPF_W};
-    use skep_insn::{Insn, InsnIdx};
-    use skep_program::{FuncInfo, MapDef, Program};
+    use skep_program::{MapDef, Program};
     use skep_uapi::MapType;
 
     fn program(insns: &[(u8, i16, i32)]) -> Program {
@@ -410,18 +352,6 @@ mod tests {
         assert_eq!(told("6.1", &hook), None);
     }
 
-    /// Opcodes are looked at wherever they are: `unknown opcode d3`, said 6.12.117.
-    #[test]
-    fn opcodes_that_came_later_are_missed_where_nothing_comes() {
-        let program = program(&[(0xb7, 0, 0), (0xd3, -8, 0)]);
-        let lacks = |name: &str| {
-            let kernel = Kernel::open(name).expect("asked");
-            kernel.lacks(&Needs::at(&program, 0..1)).and_then(|lack| lack.insn_idx)
-        };
-        assert_eq!(lacks("6.12"), Some(1));
-        assert_eq!(lacks("6.16"), None);
-    }
-
     /// `unknown func bpf_get_cgroup_classid#17`, said 5.10, 6.1 and 6.12 of `tcp_congestion_ops`.
     #[test]
     fn members_of_struct_ops_call_what_tracing_programs_may() {
@@ -434,32 +364,24 @@ mod tests {
         assert_eq!(told("6.16", &member), None);
     }
 
-    /// 5.10 compares `func_info` with the functions that are called directly; where they are as
-    /// many, it comes to the insn that takes the address, unless another is refused before it.
     #[test]
-    fn a_kernel_without_callbacks_says_what_it_finds_first() {
+    fn a_rejected_insn_is_missed_if_it_came_later() {
         let address = Insn { code: 0x18, dst: 2, src: BPF_PSEUDO_FUNC, ..Insn::default() };
-        let call = Insn { code: 0x85, imm: 181, ..Insn::default() };
-        let sign = Insn { code: 0x81, ..Insn::default() };
-        let told = |insns: &[Insn], functions: u32| {
-            let insns = insns.iter().chain([&call]).copied().collect();
-            let info = |at| FuncInfo { insn_off: InsnIdx(at), type_id: 1 };
-            let func_info = (0..functions).map(info).collect();
-            let program = Program { insns, func_info, ..program(&[]) };
-            let refused = Refused { insn_idx: Some(0), kind: "uninitialized-register" };
-            let kernel = Kernel::open("5.10").expect("asked");
-            let lacks = kernel.lacks_refused(&program, &refused);
-            lacks.and_then(|lack| lack.said)
+        let swap = Insn { code: 0xd7, imm: 16, ..Insn::default() };
+        let program = Program { insns: vec![address, Insn::default(), swap], ..program(&[]) };
+        let told = |kernel: &str, insn_idx, kind| {
+            let kernel = Kernel::open(kernel).expect("asked");
+            let lack = kernel.lacks_refused(&program, &Refused { insn_idx, kind });
+            lack.map(|lack| lack.to_string())
         };
-        let half = Insn::default();
-        assert_eq!(told(&[address, half], 2).as_deref(), Some(TOO_MANY_FUNCTIONS));
-        assert_eq!(told(&[address, half], 1).as_deref(), Some(ADDRESS_OF_FUNCTION));
-        assert_eq!(told(&[address, half, sign], 0).as_deref(), Some(ADDRESS_OF_FUNCTION));
-        assert_eq!(
-            told(&[sign, address, half], 0).as_deref(),
-            Some("BPF_LDX uses reserved fields")
-        );
-        assert_eq!(told(&[], 1), None);
+        let called_back = Some("callback: insn since 5.13".to_owned());
+        assert_eq!(told("5.10", Some(0), "unknown-wide-constant"), called_back);
+        assert_eq!(told("5.10", None, "function-info-count"), called_back);
+        assert_eq!(told("6.1", Some(0), "unknown-wide-constant"), None);
+        let swapped = Some("bswap: insn since 6.6".to_owned());
+        assert_eq!(told("6.1", Some(2), "unknown-opcode"), swapped);
+        assert_eq!(told("6.1", Some(2), "uninitialized-register"), None);
+        assert_eq!(told("6.12", Some(2), "unknown-opcode"), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod agreement;
 #[doc(hidden)]
 pub mod ask;
 mod asked;
+mod calls;
 mod file;
 mod fit;
 mod item;
@@ -27,6 +28,7 @@ mod release;
 pub use agreement::Agreement;
 pub use ask::{Answers, Judged};
 pub use asked::{ASKED, FROM_TABLE};
+pub use calls::Calls;
 pub use item::{Item, Need, Needs};
 pub use lack::{Lack, NEEDS_BTF, Refused};
 pub use probe::Probed;
@@ -36,7 +38,7 @@ use crate::host::Host;
 use skep_btf::{Btf, Kind};
 use skep_uapi::ctx::CtxFields;
 use skep_uapi::helper::HelperId;
-use skep_uapi::since::Release;
+use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
 use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbours};
 use std::path::Path;
@@ -125,13 +127,16 @@ impl Kernel {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             _ => false,
         };
+        let same_calls = self.calls().are_those_of(&other.calls());
         let (one, other) = (self.host(), other.host());
         same_btf
+            && same_calls
             && self.kconfig == other.kconfig
             && one.absent_btf_kinds == other.absent_btf_kinds
             && one.behaviours == other.behaviours
             && one.neighbours == other.neighbours
             && one.ctx_fields == other.ctx_fields
+            && one.insns == other.insns
             && one.words == other.words
             && one.helpers_end == other.helpers_end
             && one.attach_end == other.attach_end
@@ -191,6 +196,10 @@ impl Kernel {
             ctx_fields: CtxFields::those(|field| {
                 self.knows(Item::Field(*field)).is_none_or(|(is_there, _)| is_there)
             }),
+            insns: Insns::those(|feature| {
+                self.knows(Item::Insn(feature)).is_none_or(|(is_there, _)| is_there)
+            }),
+            calls: Some(self.calls()),
             words: Words::of_release(&self.release),
             helpers_end: self.helpers_end(),
             attach_end: self.attach_end(),
@@ -200,6 +209,11 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// The calls that it refuses.
+    fn calls(&self) -> Calls {
+        Calls::of_release(&self.release).corrected(self.answers.clone())
+    }
+
     /// Its rules; for a kernel between two tested ones the later one's, and those of both.
     fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
         let mut behaviours = Behaviours::of_release(&self.release);

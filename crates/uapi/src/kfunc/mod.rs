@@ -182,8 +182,7 @@ impl Kfunc {
             Filter::Lsm => hook.prog_type == ProgType::Lsm,
             Filter::Scheduler(_) | Filter::Slots => self.scheduler_may(hook, rules),
         };
-        let raw_tp =
-            matches!(hook.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
+        let raw_tp = hook.prog_type == ProgType::RawTracepoint;
         let hooks = match hook.prog_type {
             ProgType::Tracepoint | ProgType::PerfEvent if rules.no_kfuncs_at_tracepoints => {
                 KfuncHooks::COMMON

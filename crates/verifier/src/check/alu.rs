@@ -11,7 +11,7 @@ use crate::check::alu_rules::{
     shifts_too_far,
 };
 use crate::env::Env;
-use crate::passes::reserved::{check_insn_fields, is_with_negative_offset};
+use crate::passes::reserved::{check_fields_on, is_with_negative_offset};
 use crate::rejection::{Check, InsnFault, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
@@ -27,7 +27,9 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         env.note_operands(insn);
         return Ok(());
     }
-    if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
+    if let Err(refused) =
+        check_fields_on(env.walk.insn_idx as usize, &insn, env.facts.insns_there())
+    {
         if env.facts.rules().alu_offsets_checked || !is_with_negative_offset(insn) {
             reject!(EINVAL, *refused.kind);
         }

@@ -1,7 +1,7 @@
 //! Fields that an insn does not use, which must be zero.
 
 use crate::env::{Env, Form};
-use crate::passes::reserved::check_insn_fields;
+use crate::passes::reserved::check_fields_on;
 use crate::rejection::{Check, reject};
 
 /// Refuses an insn with a non-zero value in a field that it does not use.
@@ -10,7 +10,9 @@ pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
     if env.aux().form == Form::Good {
         return Ok(());
     }
-    if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &env.insn()) {
+    if let Err(refused) =
+        check_fields_on(env.walk.insn_idx as usize, &env.insn(), env.facts.insns_there())
+    {
         reject!(EINVAL, *refused.kind);
     }
     env.aux_mut().form = Form::Good;

@@ -14,7 +14,7 @@ use crate::check::alu_rules::{
 };
 use crate::env::{Env, Form, Store, Walk};
 use crate::explore::equal::value_within;
-use crate::passes::reserved::check_insn_fields;
+use crate::passes::reserved::check_fields_on;
 use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
 use crate::state::transfers::Results;
@@ -22,6 +22,7 @@ use crate::state::values::{CONST, SANE_SCALAR, SCALAR, constant_name, named_cons
 use skep_domain::{AluOp, JmpOp, Scalar};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::since::Insns;
 
 /// No cached result of that kind.
 const NONE: u32 = u32::MAX;
@@ -54,7 +55,7 @@ fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
 
 #[cold]
 fn ask_form(env: &mut Env<'_>, insn: Insn) -> Form {
-    let good = check_form(env.walk.insn_idx as usize, insn);
+    let good = check_form(env.walk.insn_idx as usize, insn, env.facts.insns_there());
     let form = if good { Form::Good } else { Form::Bad };
     env.aux_mut().form = form;
     form
@@ -69,9 +70,9 @@ pub(crate) fn scratch(walk: &mut Walk, insn: Insn) {
 }
 
 /// Whether an ALU insn or conditional jump is well formed.
-fn check_form(idx: usize, insn: Insn) -> bool {
+fn check_form(idx: usize, insn: Insn, there: Insns) -> bool {
     let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
-    check_insn_fields(idx, &insn).is_ok()
+    check_fields_on(idx, &insn, there).is_ok()
         && insn.dst <= 10
         && insn.src <= 10
         && !(is_alu && (insn.dst == 10 || divides_by_zero(insn) || shifts_too_far(insn)))

@@ -11,6 +11,7 @@ use crate::rejection::{InsnFault, Regno};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::MAX_BPF_REG;
+use skep_uapi::since::{Fields, Insns};
 
 /// Whether the kernel knows this opcode. Kernel: `bpf_opcode_in_insntable`.
 pub(crate) fn is_known_opcode(code: u8) -> bool {
@@ -41,9 +42,11 @@ pub(crate) fn is_known_opcode(code: u8) -> bool {
 /// Checks opcodes and `ld_imm64` pairs in insn order.
 ///
 /// Calls `resolve(idx, first, second)` for each well-formed `ld_imm64` that refers to something
-/// (map, map value, variable, function), which may refuse it, and `first` for each insn.
+/// (map, map value, variable, function), which may refuse it, and `first` for each insn. `there`:
+/// the insns that the kernel has.
 pub(crate) fn check_encodings(
     insns: &[Insn],
+    there: Insns,
     first: impl Fn(usize, &Insn) -> Result<(), PassReject>,
     mut resolve: impl FnMut(usize, &Insn, &Insn) -> Result<(), PassReject>,
 ) -> Result<(), PassReject> {
@@ -51,14 +54,13 @@ pub(crate) fn check_encodings(
     while let Some(insn) = insns.get(idx) {
         first(idx, insn)?;
         let invalid = |kind: InsnFault| PassReject::at(idx, errno::EINVAL, kind);
-        if insn.class() == BPF_LDX && (!matches!(insn.mode(), BPF_MEM | BPF_MEMSX) || insn.imm != 0)
-        {
+        if insn.class() == BPF_LDX && (!is_load_mode(insn.mode(), there) || insn.imm != 0) {
             return Err(invalid(InsnFault::Reserved { insn: "BPF_LDX" }));
         }
         if insn.is_ld_imm64() {
             let second = insns.get(idx + 1).filter(|s| is_second_half(s));
             let second = second.ok_or_else(|| invalid(InsnFault::LdImm64Half))?;
-            if !is_known_ld_imm64(insn, second) {
+            if !is_known_ld_imm64(insn, second, there) {
                 return Err(invalid(InsnFault::LdImm64Kind));
             }
             if insn.src != 0 {
@@ -67,7 +69,8 @@ pub(crate) fn check_encodings(
             idx += 2;
             continue;
         }
-        if !is_known_opcode(insn.code) {
+        let opcode = Fields { code: insn.code, off: 0, imm: 0 };
+        if !is_known_opcode(insn.code) || there.lack_insn(opcode) {
             return Err(invalid(InsnFault::Opcode { code: insn.code }));
         }
         idx += 1;
@@ -79,8 +82,13 @@ fn is_second_half(insn: &Insn) -> bool {
     *insn == Insn { imm: insn.imm, ..Insn::default() }
 }
 
-fn is_known_ld_imm64(first: &Insn, second: &Insn) -> bool {
+fn is_load_mode(mode: u8, there: Insns) -> bool {
+    mode == BPF_MEM || mode == BPF_MEMSX && !there.lack("ldsx")
+}
+
+fn is_known_ld_imm64(first: &Insn, second: &Insn, there: Insns) -> bool {
     match first.src {
+        BPF_PSEUDO_FUNC.. if there.lack("callback") => false,
         BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_IDX => second.imm == 0,
         src => src <= BPF_PSEUDO_MAP_IDX_VALUE,
     }
@@ -124,12 +132,42 @@ pub(crate) fn check_insn_first(idx: usize, insn: &Insn) -> Result<(), PassReject
     if is_atomic(insn) { Ok(()) } else { check_insn_fields(idx, insn) }
 }
 
-/// The same for kernels that only check the fields of stores.
-pub(crate) fn check_store_first(idx: usize, insn: &Insn) -> Result<(), PassReject> {
-    if insn.class() == BPF_STX && insn.mode() == BPF_MEM {
-        return check_insn_fields(idx, insn);
+/// The same for kernels that only check the fields of stores. If they have one atomic operation,
+/// it is what another mode and a zero say.
+pub(crate) fn check_store_first(idx: usize, insn: &Insn, there: Insns) -> Result<(), PassReject> {
+    if insn.class() != BPF_STX {
+        return Ok(());
+    }
+    let has_one_atomic = there.lack("atomic");
+    let is_bad = match insn.mode() {
+        BPF_MEM => insn.imm != 0,
+        BPF_ATOMIC => has_one_atomic && insn.imm != 0,
+        _ => has_one_atomic,
+    };
+    if is_bad {
+        return Err(PassReject::at(idx, errno::EINVAL, reserved("BPF_STX")));
     }
     Ok(())
+}
+
+/// Refuses an insn like [`check_insn_fields`], on a kernel that may lack its operation: then a field
+/// that selects it is one that the insn does not use.
+pub(crate) fn check_fields_on(idx: usize, insn: &Insn, there: Insns) -> Result<(), PassReject> {
+    let fields = Fields { code: insn.code, off: insn.off, imm: insn.imm };
+    let is_offset_unused = is_mov(insn) && insn.off != 0 && there.lack("movsx");
+    if is_offset_unused || there.lack_insn(fields) {
+        let kind = match (insn.class(), insn.op()) {
+            (BPF_STX, _) => InsnFault::AtomicOpcode { imm: insn.imm },
+            (_, BPF_MOV) => reserved("BPF_MOV"),
+            _ => reserved("BPF_ALU"),
+        };
+        return Err(PassReject::at(idx, errno::EINVAL, kind));
+    }
+    check_insn_fields(idx, insn)
+}
+
+fn is_mov(insn: &Insn) -> bool {
+    matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() == BPF_MOV
 }
 
 fn is_atomic(insn: &Insn) -> bool {
@@ -232,7 +270,7 @@ mod tests {
 
     fn check(code: u8, dst_src: (u8, u8), off_imm: (i16, i32)) -> String {
         let insn = insn(code, dst_src.0, dst_src.1, off_imm);
-        let first = check_encodings(&[insn, exit()], |_, _| Ok(()), |_, _, _| Ok(()));
+        let first = check_encodings(&[insn, exit()], Insns::all(), |_, _| Ok(()), |_, _, _| Ok(()));
         message(first.and_then(|()| check_insn_fields(0, &insn)))
     }
 
@@ -283,14 +321,16 @@ mod tests {
         assert_eq!(first(insn(0x39, 1)), "unknown opcode 39");
         assert_eq!(first(insn(0xd9, 0)), "unknown opcode d9");
         assert_eq!(first(insn(0x18, 0)), "accepted", "what is in its other half comes later");
-        let encodings = |insn| message(check_encodings(&[insn], |_, _| Ok(()), |_, _, _| Ok(())));
+        let encodings =
+            |insn| message(check_encodings(&[insn], Insns::all(), |_, _| Ok(()), |_, _, _| Ok(())));
         assert_eq!(encodings(insn(0x39, 1)), "BPF_LDX uses reserved fields");
     }
 
     #[test]
     fn ld_imm64() {
-        let check =
-            |insns: &[Insn]| message(check_encodings(insns, |_, _| Ok(()), |_, _, _| Ok(())));
+        let check = |insns: &[Insn]| {
+            message(check_encodings(insns, Insns::all(), |_, _| Ok(()), |_, _, _| Ok(())))
+        };
         let [lo, hi] = Insn::ld_imm64(1, 0, 5);
         assert_eq!(check(&[lo, hi, exit()]), "accepted");
         assert_eq!(check(&[lo, exit()]), "invalid bpf_ld_imm64 insn");

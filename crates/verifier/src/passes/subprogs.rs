@@ -17,6 +17,7 @@ use crate::rejection::FlowFault;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::BPF_MAX_SUBPROGS;
+use skep_uapi::since::Insns;
 use std::fmt::Write;
 
 /// Number of the helper `bpf_tail_call`.
@@ -86,20 +87,21 @@ impl Subprogs {
 /// Collects the subprogs that insns refer to and passes each kfunc call to `add_kfunc`, in insn
 /// order.
 ///
-/// `bpf_capable`: whether the loader may use several functions and kfuncs (`CAP_BPF`). On a
-/// refusal, `starts` holds those found before it.
+/// `bpf_capable`: whether the loader may use several functions and kfuncs (`CAP_BPF`);
+/// `called_back`: whether the kernel takes addresses of functions. On a refusal, `starts` holds
+/// those found before it.
 ///
 /// Precondition: `insns` is not empty, and `starts` belongs to them.
 ///
 /// Kernel: `add_subprog_and_kfunc`.
 pub(crate) fn find_subprogs(
     insns: &[Insn],
-    bpf_capable: bool,
+    (bpf_capable, called_back): (bool, bool),
     starts: &mut StartSet,
     mut add_kfunc: impl FnMut(usize, &Insn) -> Result<(), PassReject>,
 ) -> Result<(), PassReject> {
     for (idx, insn) in insns.iter().enumerate() {
-        let names_subprog = is_pseudo_call(insn) || is_pseudo_func(insn);
+        let names_subprog = is_pseudo_call(insn) || called_back && is_pseudo_func(insn);
         if !names_subprog && !is_kfunc_call(insn) {
             continue;
         }
@@ -170,13 +172,18 @@ impl StartSet {
 /// [`Subprogs::flags`].
 ///
 /// Kernel: `check_subprogs`.
-pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<(), PassReject> {
+pub(crate) fn check_subprogs(
+    insns: &[Insn],
+    there: Insns,
+    subprogs: &mut Subprogs,
+) -> Result<(), PassReject> {
+    let is_jump_long = !there.lack("gotol");
     for subprog in 0..subprogs.count() {
         let (start, end) = (subprogs.start(subprog), subprogs.end(subprog));
         for idx in start..end {
             let insn = &insns[idx as usize];
             note_flags(insn, &mut subprogs.flags[subprog]);
-            if let Some(target) = jump_target(idx, insn)
+            if let Some(target) = jump_target(idx, insn, is_jump_long)
                 && !(i64::from(start)..i64::from(end)).contains(&target)
             {
                 // The kernel counts in 32 bits.
@@ -186,7 +193,10 @@ pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<
             }
         }
         let last = end as usize - 1;
-        let ends_here = matches!(insns[last].code, JMP_EXIT | JMP_JA | JMP32_JA);
+        let ends_here = match insns[last].code {
+            JMP32_JA => is_jump_long,
+            code => matches!(code, JMP_EXIT | JMP_JA),
+        };
         if !ends_here {
             return Err(PassReject::at(last, errno::EINVAL, FlowFault::FallsThrough));
         }
@@ -225,11 +235,12 @@ fn note_flags(insn: &Insn, flags: &mut SubprogFlags) {
 }
 
 /// Target of the jump at `idx`; `None` if it is not a jump.
-fn jump_target(idx: u32, insn: &Insn) -> Option<i64> {
+fn jump_target(idx: u32, insn: &Insn, is_jump_long: bool) -> Option<i64> {
     if !matches!(insn.class(), BPF_JMP | BPF_JMP32) || matches!(insn.op(), BPF_EXIT | BPF_CALL) {
         return None;
     }
-    Some(i64::from(idx) + 1 + jump_offset(insn))
+    let distance = if is_jump_long { jump_offset(insn) } else { i64::from(insn.off) };
+    Some(i64::from(idx) + 1 + distance)
 }
 
 /// Distance of the jump `insn`, in insns: only `gotol` keeps it in `imm`. Kernel: `bpf_jmp_offset`.
@@ -244,9 +255,9 @@ mod tests {
 
     fn find(insns: &[Insn]) -> Result<Subprogs, PassReject> {
         let mut starts = StartSet::new(insns.len());
-        find_subprogs(insns, true, &mut starts, |_, _| Ok(()))?;
+        find_subprogs(insns, (true, true), &mut starts, |_, _| Ok(()))?;
         let mut subprogs = starts.into_subprogs(None);
-        check_subprogs(insns, &mut subprogs)?;
+        check_subprogs(insns, Insns::all(), &mut subprogs)?;
         Ok(subprogs)
     }
 

@@ -226,7 +226,7 @@ fn told_by_name(meta: &Meta<'_>, param: &Param<'_>, (nth, to): (usize, Type<'_>)
     }
     let rows = [
         (has_suffix(param, "__str"), KfArg::ConstStr),
-        (has_suffix(param, "__map"), KfArg::Map),
+        (has_suffix(param, "__map") || has_suffix(param, "__const_map"), KfArg::Map),
         (is("bpf_wq"), KfArg::Workqueue),
         (is("bpf_task_work"), KfArg::TaskWork),
         (has_suffix(param, "__irq_flag"), KfArg::IrqFlag),

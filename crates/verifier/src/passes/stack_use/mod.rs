@@ -62,6 +62,8 @@ pub(crate) struct StackUse {
     alone: FxHashMap<u32, u32>,
     /// Too many instances: everything counts as live.
     all_live: bool,
+    /// Whether stack addresses are passed down through more functions than may be in each other.
+    pub(crate) is_too_deep: bool,
 }
 
 /// One frame of a state, for [`StackUse::live`].
@@ -77,13 +79,14 @@ pub(crate) struct At {
 }
 
 impl StackUse {
-    /// Analyses all functions. Precondition: `check_cfg` has accepted the program, and there is no
+    /// Analyses all functions; `has_more_frames`: whether more than [`MAX_CALL_FRAMES`] may be in
+    /// each other. Precondition: `check_cfg` has accepted the program, and there is no
     /// recursion.
     pub(crate) fn new(
         insns: &[Insn],
         subprogs: &Subprogs,
         order: &Postorder,
-        touches: &impl Touches,
+        (touches, has_more_frames): (&impl Touches, bool),
     ) -> StackUse {
         let mut found = StackUse::default();
         if !insns.iter().any(|insn| insn.dst == 10 || insn.src == 10) {
@@ -94,7 +97,17 @@ impl StackUse {
         let is_target = is_target.as_slice();
         let lost = &lost;
         let found_now = &mut found;
-        let mut pass = Pass { insns, subprogs, order, is_target, touches, lost, found: found_now };
+        let mut pass = Pass {
+            insns,
+            subprogs,
+            order,
+            is_target,
+            touches,
+            lost,
+            has_more_frames,
+            chain: Vec::new(),
+            found: found_now,
+        };
         pass.all();
         if lost.get() {
             *pass.found = StackUse::default();
@@ -145,6 +158,10 @@ struct Pass<'a, T> {
     is_target: &'a [bool],
     touches: &'a T,
     lost: &'a Cell<bool>,
+    /// Whether more than [`MAX_CALL_FRAMES`] functions may be in each other.
+    has_more_frames: bool,
+    /// The functions that are being analysed, the outermost first.
+    chain: Vec<usize>,
     found: &'a mut StackUse,
 }
 
@@ -216,9 +233,11 @@ impl<T: Touches> Pass<'_, T> {
         }
         let states = self.forwards((subprog, start, len), entry, callers);
         let mut uses = Uses::default();
+        self.chain.push(subprog);
         for (leader, state) in states {
             self.uses_of_run((id, leader), state, callers, &mut uses);
         }
+        self.chain.pop();
         let order = self.order.of(subprog);
         let live = live::backwards(self.insns, order, (start, len), &uses);
         self.found.instances[id as usize].live = live;
@@ -262,9 +281,6 @@ impl<T: Touches> Pass<'_, T> {
     ) {
         let insn = self.insns[idx as usize];
         let depth = callers.len();
-        if depth + 1 >= MAX_CALL_FRAMES {
-            return;
-        }
         let mut entry = State::default();
         let start = if is_pseudo_call(&insn) {
             entry.regs[1..6].copy_from_slice(&state.regs[1..6]);
@@ -286,6 +302,11 @@ impl<T: Touches> Pass<'_, T> {
             return;
         }
         let Ok(subprog) = self.subprogs.starts().binary_search(&start) else { return };
+        if depth + 1 >= MAX_CALL_FRAMES {
+            // More frames than this are only known to be too many if they come back.
+            self.found.is_too_deep |= !self.has_more_frames || self.chain.contains(&subprog);
+            return;
+        }
         callers.push(state.clone());
         let callee = self.function(subprog, entry, callers);
         callers.pop();
