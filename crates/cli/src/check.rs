@@ -141,6 +141,9 @@ fn judge(
                 if let Some(diagnostic) = &mut answer.diagnostic {
                     sources.place(&answer.joined, diagnostic);
                     sources.compare(diagnostic);
+                    if flags.format == CheckFormat::Text {
+                        sources.shorten(diagnostic);
+                    }
                 }
                 told.extend(html.is_wanted().then(|| answer.told()));
                 answer.tell(flags.format, streams, &mut diagnostics)?;
