@@ -67,7 +67,10 @@ pub(super) fn notes(
 }
 
 /// Whether a loop asks an iterator for its next value.
-fn has_iterator(insns: &RangeInclusive<usize>, describe: &impl Fn(usize) -> Described) -> bool {
+pub(super) fn has_iterator(
+    insns: &RangeInclusive<usize>,
+    describe: &impl Fn(usize) -> Described,
+) -> bool {
     let asks = |(text, _): (String, _)| text.contains("call bpf_iter_") && text.contains("_next#");
     insns.clone().any(|idx| describe(idx).is_some_and(asks))
 }
