@@ -9,7 +9,7 @@ use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts};
 use crate::explore::next::Next;
 use crate::log::verbose;
-use crate::rejection::{CallFault, Check, FlowFault, Stop, reject, unsupported};
+use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use skep_btf::{Kind, TypeId};
@@ -51,8 +51,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     }
     if env.walk.cur.refs.active_preempt_locks > 0 && !env.facts.rules().global_calls_in_preempt_off
     {
-        let text = "global function calls are not allowed with preemption disabled,\nuse static function instead";
-        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+        reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
     }
     let r = &env.walk.cur.refs;
     let atomic = r.active_rcu_locks > 0
