@@ -11,7 +11,7 @@ use super::meta::CallMeta;
 use super::subprog::push_frame;
 use crate::HoleKind;
 use crate::env::{CallMap, Env, Found, LoopInline};
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::Arena;
 use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
@@ -76,7 +76,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     env.goes_by(HoleKind::LoopRounds);
     env.walk.frame_mut().meta_mut().callback_depth = 0;
     if env.trace.log.traces_all() {
-        verbose!(env, "frame{} bpf_loop iteration limit reached\n", frame.frameno);
+        env.trace.note(Note::LastRound { frame: frame.frameno });
     }
     Ok(())
 }

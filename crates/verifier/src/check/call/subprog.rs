@@ -8,7 +8,7 @@ use crate::check::exit::{THROW, check_resource_leak};
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts};
 use crate::explore::next::Next;
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
@@ -33,9 +33,9 @@ pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
     clear_caller_saved_regs(env);
     env.walk.cur.frames.extend(callee);
     if env.trace.log.traces() {
-        verbose!(env, "caller:\n");
+        env.trace.note(Note::Caller);
         env.print_frame(caller);
-        verbose!(env, "callee:\n");
+        env.trace.note(Note::Callee);
         env.print_frame(caller + 1);
     }
     Ok(Next::Insn(env.facts.subprogs[subprog as usize].start))
@@ -71,7 +71,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         return Err(Stop::refuse(errno, kind).because(because));
     }
     if env.trace.log.traces() {
-        verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
+        env.trace.note(Note::AssumedValid { name, subprog });
     }
     if info.might_throw && env.facts.rules().throws_leave_callers {
         check_resource_leak(env, true, THROW)?;
