@@ -16,6 +16,7 @@ mod agreement;
 #[doc(hidden)]
 pub mod ask;
 mod asked;
+mod fault;
 mod file;
 mod fit;
 mod item;
@@ -25,7 +26,7 @@ mod probe;
 mod release;
 
 pub use agreement::Agreement;
-pub use ask::{Answers, Judged};
+pub use ask::{Answers, AskError, Judged};
 pub use asked::{ASKED, FROM_TABLE};
 pub use item::{Item, Need, Needs};
 pub use lack::{Lack, NEEDS_BTF, Refused};
