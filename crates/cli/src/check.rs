@@ -138,10 +138,7 @@ fn judge(
             for mut answer in folded(all, flags.format == CheckFormat::Text && !html.is_wanted()) {
                 worst.raise(answer.exit);
                 summary.count(&answer);
-                if let Some(diagnostic) = &mut answer.diagnostic {
-                    sources.place(&answer.joined, diagnostic);
-                    sources.compare(diagnostic);
-                }
+                answer.place(flags.format, &mut sources);
                 told.extend(html.is_wanted().then(|| answer.told()));
                 answer.tell(flags.format, streams, &mut diagnostics)?;
             }
@@ -272,6 +269,16 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
 }
 
 impl Answer {
+    /// Completes the places in the message by what is known of the sources.
+    fn place(&mut self, format: CheckFormat, sources: &mut SourceTree) {
+        let Some(diagnostic) = &mut self.diagnostic else { return };
+        sources.place(&self.joined, diagnostic);
+        sources.compare(diagnostic);
+        if format == CheckFormat::Text {
+            sources.shorten(diagnostic);
+        }
+    }
+
     /// Prints the message, or keeps it for a format that has all of them at once.
     fn tell(
         self,

@@ -127,6 +127,11 @@ fn judge(
         return Ok(oldest);
     }
     worst.raise(exit);
+    if matches!(flags.format, CheckFormat::Text | CheckFormat::Markdown) {
+        let cells = matrix.rows.iter_mut().flat_map(|row| &mut row.cells);
+        let spots = cells.filter_map(|cell| cell.reason.as_mut()?.at.as_mut());
+        spots.for_each(|spot| sources.shorten_spot(spot));
+    }
     write(flags, (&matrix, &sources, log), streams)?;
     Ok(worst)
 }

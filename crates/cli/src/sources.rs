@@ -142,10 +142,20 @@ impl SourceTree {
         Some(format!("{what}: lines shown are from the object{hint}"))
     }
 
+    /// Makes absolute names relative to the current directory if they are inside it.
+    pub(crate) fn shorten(&self, diagnostic: &mut Diagnostic) {
+        spots(diagnostic).for_each(|spot| self.shorten_spot(spot));
+    }
+
+    /// The same for one place.
+    pub(crate) fn shorten_spot(&self, spot: &mut SourceSpot) {
+        let name = Path::new(&spot.file).strip_prefix(&self.here).ok().and_then(Path::to_str);
+        spot.file = name.unwrap_or(&spot.file).to_owned();
+    }
+
     /// Makes names relative to the current directory, or absolute if they are outside it.
     pub(crate) fn name_from_here(&self, diagnostic: &mut Diagnostic) {
-        let notes = diagnostic.notes.iter_mut().filter_map(|note| note.at.as_mut());
-        for spot in diagnostic.at.iter_mut().chain(notes) {
+        for spot in spots(diagnostic) {
             let path = match self.is_named {
                 true => folded(&self.root.join(&spot.file)),
                 false => folded(&self.here.join(&spot.file)),
@@ -155,6 +165,12 @@ impl SourceTree {
             spot.file = name.to_str().unwrap_or(&spot.file).to_owned();
         }
     }
+}
+
+/// The places in a diagnostic.
+fn spots(diagnostic: &mut Diagnostic) -> impl Iterator<Item = &mut SourceSpot> {
+    let notes = diagnostic.notes.iter_mut().filter_map(|note| note.at.as_mut());
+    diagnostic.at.iter_mut().chain(notes)
 }
 
 /// Whether a file outside the tree may be read: that of a source, by its name.
@@ -308,5 +324,25 @@ mod tests {
         assert_eq!(name(&tree, "/usr/include/x.h"), "/usr/include/x.h");
         let below = SourceTree::new(Some(Path::new("src"))).unwrap();
         assert_eq!(name(&below, "b.c"), "src/b.c");
+    }
+
+    #[test]
+    fn absolute_names_inside_the_current_directory_are_shortened() {
+        let tree = SourceTree::new(None).unwrap();
+        let here = fs::canonicalize(".").unwrap();
+        let inside = here.join("src/b.c").to_str().unwrap().to_owned();
+        let beside = format!("{}x/b.c", here.display());
+        for (file, name) in [
+            (inside.as_str(), "src/b.c"),
+            (beside.as_str(), beside.as_str()),
+            ("./a/../b.c", "./a/../b.c"),
+            ("/usr/include/x.h", "/usr/include/x.h"),
+        ] {
+            let mut diagnostic = of(file, "x");
+            diagnostic.notes = vec![Note { text: "n".into(), at: diagnostic.at.clone() }];
+            tree.shorten(&mut diagnostic);
+            assert_eq!(diagnostic.at.unwrap().file, name);
+            assert_eq!(diagnostic.notes[0].at.as_ref().unwrap().file, name);
+        }
     }
 }

@@ -81,7 +81,7 @@ impl Section {
     /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
     /// what the source calls a thing: the `pointer` or `number` that is refused, what was
     /// `acquired`, the functions that `release` it, the allowed `range`, the `section` that would
-    /// help, the pointer that the refused line has `accessed`, the call that ends what is held.
+    /// help, the address that the refused line has `accessed`, the call that ends what is held.
     pub fn help_for(&self, told: &str, names: impl Fn(&str) -> Option<String>) -> String {
         let template = self.templates.iter().find(|(words, _)| told.contains(words));
         template.map_or(String::new(), |(_, template)| filled(template, names))

@@ -117,7 +117,7 @@ pub use path::{Register, Step, WalkedPath};
 pub use profile::Profile;
 pub use session::Session;
 #[doc(hidden)]
-pub use session::{contain_panic, panic_text};
+pub use session::{Panicked, contain_panic, panic_text};
 pub use skep_btf as btf;
 pub use skep_insn as insn;
 pub use skep_object as object;

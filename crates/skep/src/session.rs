@@ -13,6 +13,7 @@ use skep_program::Program;
 use skep_verifier::VerifiedProgram;
 use skep_verifier::trace::verify_traced;
 use std::any::Any;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -146,7 +147,7 @@ impl Session {
             let verification = Verification { path, ..verification };
             self.for_its_kernel(program, options, verification)
         });
-        judged.unwrap_or_else(|panic| Verification::broken(program, panic, started.elapsed()))
+        judged.unwrap_or_else(|panic| Verification::broken(program, panic.0, started.elapsed()))
     }
 
     /// Verifies one program, and reports where verification spends its insns and states.
@@ -161,7 +162,7 @@ impl Session {
             (self.for_its_kernel(program, options, verification), profile)
         });
         judged.unwrap_or_else(|panic| {
-            (Verification::broken(program, panic, started.elapsed()), Profile::new(program))
+            (Verification::broken(program, panic.0, started.elapsed()), Profile::new(program))
         })
     }
 
@@ -197,14 +198,26 @@ impl Session {
     }
 }
 
-/// Runs `work`; a panic becomes its message.
+/// A panic, by its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked(pub String);
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+/// Runs `work`.
 ///
 /// # Errors
 ///
-/// The message of the panic.
-pub fn contain_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// It panicked.
+pub fn contain_panic<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     // A partially modified state is dropped after a panic: `work` owns or only reads its state.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_text(panic.as_ref()))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(panic_text(panic.as_ref())))
 }
 
 /// The message that a panic carries.

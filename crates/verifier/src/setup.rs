@@ -14,7 +14,7 @@ use crate::env::writable::Writable;
 use crate::env::{
     Facts, Form, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
 };
-use crate::log::verbose;
+use crate::log::note::{FunctionList, Note};
 use crate::passes::cfg::{Edges, Loops};
 use crate::passes::const_regs::decide_jumps;
 use crate::passes::exception_cb::find_exception_cb;
@@ -117,8 +117,7 @@ impl<'a> Setup<'a> {
         let mut subprogs = self.find_functions()?;
         self.list_subprogs(&subprogs);
         if self.trace.log.traces_all() {
-            let text = subprogs.log_text();
-            verbose!(self, "{text}");
+            self.trace.note(Note::Functions { functions: FunctionList(&subprogs) });
         }
         let there = self.facts.insns_there();
         self.pass(check_subprogs(&self.facts.insns, there, &mut subprogs))?;
@@ -160,7 +159,7 @@ impl<'a> Setup<'a> {
                 text
             };
             let text = live_regs::log_text(&self.facts.insns, &live, &components, print);
-            verbose!(self, "{text}");
+            self.trace.note(Note::LiveRegisters { listing: &text });
         }
         for (i, aux) in self.learned.aux.iter_mut().enumerate() {
             aux.flags = InsnFlags::from_bits_truncate(cfg.marks[i]);

@@ -4,11 +4,9 @@
 
 use crate::check::replaced::loaded_type;
 use crate::env::{Env, InsnFlags, Learned, LoopInline};
-use crate::log::verbose;
+use crate::log::note::{DepthList, Note, Totals};
 use crate::passes::dead_func::{address_of_removed_end, removed_before_exception_cb};
-use crate::passes::final_depth::{
-    StackRewrites, WalkedInsns, final_stack_depths, stack_depth_text,
-};
+use crate::passes::final_depth::{StackRewrites, WalkedInsns, final_stack_depths};
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::rejection::{Check, unsupported};
 use skep_program::Program;
@@ -86,20 +84,9 @@ impl Env<'_> {
             return;
         }
         if self.trace.log.level & crate::log::LEVEL_STATS != 0 {
-            let text = stack_depth_text(&depths);
-            verbose!(self, "{text}");
+            self.trace.note(Note::StackDepths { depths: DepthList(&depths) });
         }
-        let s = self.store.stats;
-        verbose!(
-            self,
-            "processed {} insns (limit {}) max_states_per_insn {} total_states {} peak_states {} mark_read {}\n",
-            s.insns_processed,
-            s.insns_limit,
-            s.max_states_per_insn,
-            s.total_states,
-            s.peak_states,
-            s.mark_read
-        );
+        self.trace.note(Note::Totals { totals: Totals(&self.store.stats) });
     }
 }
 

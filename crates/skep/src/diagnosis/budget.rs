@@ -40,8 +40,11 @@ pub(crate) fn spending(
         "too-many-jumps" | "too-many-waiting-branches" => {
             let waiting =
                 path.map(|path| path.waiting().map(|idx| idx as usize).collect::<Vec<_>>());
-            let (notes, most) = branches(&waiting.unwrap_or_default(), &describe);
+            let (mut notes, most) = branches(&waiting.unwrap_or_default(), &describe);
             let here = most.and_then(|idx| loops::around(program, idx));
+            let iterator = here.as_ref().filter(|insns| loops::has_iterator(insns, &describe));
+            let text = "they are in a loop over an iterator";
+            notes.extend(iterator.map(|_| Note { text: text.into(), at: None }));
             (notes, here.and_then(|insns| loops::head(&insns, &describe)).or(most))
         }
         "infinite-loop" => round::notes(path?, program, &describe),

@@ -204,6 +204,21 @@ impl<'p> History<'p> {
         Some((known.since? as usize, is_constant))
     }
 
+    /// Where the register that a rejection names comes from, if the line of the rejected insn is
+    /// that of the end of a block.
+    pub(crate) fn origin_without_line(
+        &self,
+        refusal: &Refusal,
+        program: &Program,
+    ) -> Option<usize> {
+        let idx = refusal.insn_idx.filter(|&idx| notes::is_end_line(program, idx))?;
+        let is_exit = program.insns.get(idx)?.op() == BPF_EXIT;
+        let regno = named_register(refusal, self.because).filter(|_| !is_exit)?;
+        let origin = self.known.get(&(self.frame, regno))?.origin? as usize;
+        let tells = program.source_place(origin).is_some() && !notes::is_end_line(program, origin);
+        tells.then_some(origin)
+    }
+
     /// The constant in a register of the last frame, as an `int` if it has no more bits.
     pub(crate) fn constant(&self, regno: u8) -> Option<i64> {
         let value = &self.known.get(&(self.frame, regno))?.now.value;
@@ -224,7 +239,7 @@ impl<'p> History<'p> {
         let mut regs = refusal.registers.clone();
         regs.extend(named_register(refusal, self.because).filter(|_| regs.is_empty()));
         regs.extend(insn.into_iter().flat_map(read_registers));
-        regs.extend(self.passed_map(&refusal.message));
+        regs.extend(self.passed_map(refusal));
         let mut seen = 0u32;
         regs.retain(|&reg| {
             let first_time = seen & 1 << reg == 0;
@@ -257,12 +272,13 @@ impl<'p> History<'p> {
     }
 
     /// The argument that is the map, if a message is about its type.
-    fn passed_map(&self, message: &str) -> Option<u8> {
+    fn passed_map(&self, refusal: &Refusal) -> Option<u8> {
         let is_map = |regno: &u8| {
             let known = self.known.get(&(self.frame, *regno));
             known.is_some_and(|known| known.now.value.starts_with("map_ptr"))
         };
-        message.contains(notes::OF_MAP_TYPE).then(|| (1..=2).find(is_map))?
+        let is_of_type = refusal.message.contains(notes::OF_MAP_TYPE);
+        (is_of_type || refusal.kind == notes::NO_PROG_ARRAY).then(|| (1..=2).find(is_map))?
     }
 
     /// The old and current value of a register; only the old one if the register is invalid now.

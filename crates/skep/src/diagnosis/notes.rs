@@ -7,9 +7,8 @@ use crate::diagnosis::note::Note;
 use crate::insn::Insn;
 use crate::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use crate::insn_text::insn_with_map;
-use crate::program::Program;
-use crate::program::SourcePlace;
-use crate::uapi::helper::{HelperId, HookKey};
+use crate::program::{MapDef, Program, SourcePlace};
+use crate::uapi::helper::{HelperId, HelperRow, HelperUse, HookKey};
 use crate::uapi::{Behaviours, MapType, ProgType, map_func_compatible};
 use crate::{Refusal, Step, WalkedPath};
 
@@ -97,6 +96,25 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     tells.then(|| Note { text: text(), at: at() })
 }
 
+/// The program types that may call a helper that this one may not.
+pub(crate) fn callers_of_helper(refusal: &Refusal) -> Option<Note> {
+    let (_, helper) = refusal.message.split_once("program of this type cannot use helper ")?;
+    let helper = helper.split('#').next()?;
+    let id = HelperId::from_name(helper)?;
+    let may = |ty: &ProgType| {
+        let key = HookKey { prog_type: *ty, attach_type: 0, target: "" };
+        matches!(HelperRow::find(&key).map(|row| row.helper(id)), Some(HelperUse::May(_)))
+    };
+    let types: Vec<_> = ProgType::all().filter(may).map(ProgType::name).collect();
+    let more = if types.len() > TYPES_SHOWN { ", ..." } else { "" };
+    let shown = types.get(..TYPES_SHOWN).unwrap_or(&types).join(", ");
+    let text = || format!("programs of these types may call {helper}: {shown}{more}");
+    (!types.is_empty()).then(|| Note { text: text(), at: None })
+}
+
+/// More would not help.
+const TYPES_SHOWN: usize = 8;
+
 /// Whether a rejection is about what a callback returns, for which the program type does not
 /// matter.
 fn is_of_callback(refusal: &Refusal) -> bool {
@@ -178,15 +196,30 @@ fn accepted_maps(message: &str) -> Option<String> {
 /// The words of a message before the number of a map type that a function does not accept.
 pub(crate) const OF_MAP_TYPE: &str = "cannot pass map_type ";
 
+/// The type of a map that is passed to a tail call.
+pub(crate) fn tail_call_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
+    let told = notes.iter().filter(|_| refusal.kind == NO_PROG_ARRAY);
+    let (name, map) = told.into_iter().find_map(|note| named_map(note, program))?;
+    let text = format!("map `{name}` is of type {}", map.map_type.name());
+    (map.map_type != MapType::ProgArray).then_some(Note { text, at: None })
+}
+
+/// The code of a tail call in another map than a program array.
+pub(crate) const NO_PROG_ARRAY: &str = "tail-call-without-prog-array";
+
+/// The map that a note about a register names.
+fn named_map<'p>(note: &Note, program: &'p Program) -> Option<(String, &'p MapDef)> {
+    let (_, rest) = note.text.split_once("map=")?;
+    let name = rest.split([',', ')']).next()?;
+    let map = program.maps.iter().find(|map| map.kernel_name() == name)?;
+    Some((name.to_owned(), map))
+}
+
 /// That the values of a map are maps, if one is passed that may be NULL.
 pub(crate) fn inner_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
     let is_null = refusal.message.contains("type=map_value_or_null expected=map_ptr");
-    let name = notes.iter().filter(|_| is_null).find_map(|note| {
-        let (_, rest) = note.text.split_once("map_value_or_null(")?;
-        let (_, name) = rest.split_once("map=")?;
-        name.split([',', ')']).next()
-    })?;
-    let map = program.maps.iter().find(|map| map.kernel_name() == name)?;
+    let is_value = |note: &&Note| is_null && note.text.contains("map_value_or_null(");
+    let (name, map) = notes.iter().filter(is_value).find_map(|note| named_map(note, program))?;
     let of_maps = [MapType::ArrayOfMaps, MapType::HashOfMaps].contains(&map.map_type);
     of_maps.then(|| Note { text: format!("map `{name}` is one whose values are maps"), at: None })
 }
@@ -330,15 +363,29 @@ pub(crate) fn constant_without_line(
     (!shown.text.contains("return")).then_some(Note { text, at: None })
 }
 
+/// The rejected insn, if the place that is shown is another.
+pub(crate) fn without_line(idx: usize, program: &Program) -> Note {
+    let insn = insn_with_map(program, idx).unwrap_or_default();
+    let text = format!(
+        "what is refused is insn {idx}: {insn}, for which the compiler recorded no line but that of \
+         a block's end"
+    );
+    Note { text, at: None }
+}
+
 /// Whether an insn's line is that of the end of a block: it shows nothing.
 pub(crate) fn is_end_line(program: &Program, idx: usize) -> bool {
     program.source_place(idx).is_some_and(|spot| spot.text.trim() == "}")
 }
 
-/// The range in a message that ends in `should have been in [0, 1]`.
+/// What may be returned, from a message that ends in `should have been in [0, 1]`.
 pub(crate) fn allowed_range(message: &str) -> Option<String> {
     let (_, range) = message.split_once("should have been in [")?;
-    Some(format!("[{}]", range.split_once(']')?.0))
+    let (range, _) = range.split_once(']')?;
+    Some(match range.split_once(", ") {
+        Some((low, high)) if low == high => format!("`{low}`"),
+        _ => format!("a value in `[{range}]`"),
+    })
 }
 
 /// A note about an insn on the path.

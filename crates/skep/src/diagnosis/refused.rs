@@ -62,6 +62,7 @@ impl Subject<'_> {
         notes.extend(ctx_field::note(refusal, self.program));
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
+        notes.extend(notes::callers_of_helper(refusal));
         notes.extend(notes::map_type(refusal));
         notes.extend(rule::note(self.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
@@ -79,6 +80,7 @@ impl Subject<'_> {
             (None, None) => self.of_path(refusal, verification, shown),
         };
         notes.extend(notes::inner_map(refusal, &told, self.program));
+        notes.extend(notes::tail_call_map(refusal, &told, self.program));
         notes.extend(told);
         let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());
@@ -146,7 +148,7 @@ impl Subject<'_> {
                     .source_place(Held::at(refusal, found, self.program, &describe)?.by)?
                     .text,
             ),
-            "accessed" => names::accessed_at(&self.program.source_place(refusal.insn_idx?)?),
+            "accessed" => names::address_at(&self.program.source_place(refusal.insn_idx?)?),
             _ => missing_check::name_of(thing, refusal, found, self.program, &describe),
         }
     }
@@ -190,7 +192,10 @@ impl Subject<'_> {
         });
         let missing = held.as_ref().zip(missed);
         let at = missing.map(|(held, missed)| held.place(missed)).or(result);
+        let origin = history.origin_without_line(refusal, program).filter(|_| at.is_none());
+        let at = at.or(origin);
         let mut notes = Vec::new();
+        notes.extend(origin.and(shown).map(|idx| notes::without_line(idx, program)));
         notes.extend(held.as_ref().filter(|it| at != Some(it.by)).map(|it| it.note(&describe)));
         notes.extend(missing.map(|(held, missed)| held.why(missed)));
         notes.extend(because.map(|text| notes::because(text, refusal, program)));

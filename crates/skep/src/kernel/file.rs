@@ -17,6 +17,7 @@
 //! 1. A file claims nothing that its BTF contradicts: the release is plain text, and the BTF is
 //!    that of an x86-64 kernel of this release (`fit`).
 
+use super::fault::Fault;
 use super::{ASKED, Answers, FROM_TABLE, Kernel, STEP, Source, fit, names, release};
 use crate::error::Error;
 use crate::host::read_bounded;
@@ -41,7 +42,6 @@ const UNPACKED_BYTES_MAX: u64 = 256 << 20;
 
 const READ: &str = "reading the kernel file";
 const IMPORT: &str = "importing a kernel";
-const DAMAGED: &str = "the file is cut short or damaged";
 
 impl Kernel {
     /// A tested kernel, by its name (`6.12`), or a kernel file.
@@ -104,17 +104,16 @@ fn bytes(kernel: &Kernel) -> Vec<u8> {
 
 fn read(path: &Path) -> Result<Kernel, Error> {
     let packed = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, READ, e))?;
-    decode(&packed).map_err(|why| Error::new(path, READ, why))
+    decode(&packed).map_err(|why| Error::of(path, READ, why))
 }
 
-fn decode(packed: &[u8]) -> Result<Kernel, String> {
-    const NOT_ONE: &str = "not a kernel file; skep kernel import creates one";
+fn decode(packed: &[u8]) -> Result<Kernel, Fault> {
     let mut bytes = Vec::new();
     let unpacked = GzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
     if !bytes.starts_with(MAGIC_START) {
-        return Err(NOT_ONE.to_owned());
+        return Err(Fault::NotAKernelFile);
     }
-    unpacked.map_err(|_| DAMAGED)?;
+    unpacked.map_err(|_| Fault::Damaged)?;
     let mut rest = &bytes[..];
     let mut line = || {
         let end = rest.iter().position(|&byte| byte == b'\n')?;
@@ -124,25 +123,28 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
     };
     let magic = line().unwrap_or_default();
     if ![MAGIC, WITH_ANSWERS, WITHOUT_ANSWERS].contains(&magic) {
-        let version: String = magic.escape_default().take(VERSION_CHARS_MAX).collect();
-        return Err(format!("a kernel file of another version of skep: '{version}'"));
+        let version = magic.escape_default().take(VERSION_CHARS_MAX).collect();
+        return Err(Fault::OtherVersion { version });
     }
-    let release = line().and_then(|line| line.strip_prefix("release: ")).ok_or(NOT_ONE)?;
+    let release = line().and_then(|line| line.strip_prefix("release: "));
+    let release = release.ok_or(Fault::NotAKernelFile)?;
     let mut count = |name: &str| line()?.strip_prefix(name)?.parse::<usize>().ok();
     let answers_len = if magic == WITHOUT_ANSWERS { Some(0) } else { count("answers: ") };
     let (config_len, btf_len) = (count("config: "), count("btf: "));
-    let (answers, rest) = answers_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
-    let (kconfig, rest) = config_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
+    let (answers, rest) =
+        answers_len.and_then(|len| rest.split_at_checked(len)).ok_or(Fault::Damaged)?;
+    let (kconfig, rest) =
+        config_len.and_then(|len| rest.split_at_checked(len)).ok_or(Fault::Damaged)?;
     if Some(rest.len()) != btf_len {
-        return Err(DAMAGED.to_owned());
+        return Err(Fault::Damaged);
     }
-    let kconfig = std::str::from_utf8(kconfig).map_err(|_| DAMAGED)?;
+    let kconfig = std::str::from_utf8(kconfig).map_err(|_| Fault::Damaged)?;
     let kconfig = Some(kconfig).filter(|text| !text.is_empty()).map(Arc::from);
-    let version = release::parse(release)?;
+    let version = release::parse(release).map_err(Fault::Release)?;
     let btf = match rest {
         [] => None,
         bytes => {
-            let btf = Btf::parse(bytes).map_err(|e| e.to_string())?;
+            let btf = Btf::parse(bytes).map_err(Fault::Btf)?;
             fit::check(&btf, version)?;
             Some(Arc::new(btf))
         }
@@ -150,8 +152,8 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
     let answers = match answers {
         [] => None,
         bytes => {
-            let text = std::str::from_utf8(bytes).map_err(|_| DAMAGED)?;
-            Some(Arc::new(Answers::parse(text).ok_or(DAMAGED)?))
+            let text = std::str::from_utf8(bytes).map_err(|_| Fault::Damaged)?;
+            Some(Arc::new(Answers::parse(text).ok_or(Fault::Damaged)?))
         }
     };
     Ok(Kernel { kconfig, answers, ..Kernel::new(release, btf, version) })
@@ -169,21 +171,20 @@ fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Result<Kernel, 
         }
         _ => refuse_others(bytes).map(|()| (bytes, release)),
     };
-    let here = |why: String| Error::new(path, IMPORT, why);
+    let here = |why: Fault| Error::of(path, IMPORT, why);
     let (btf, release) = made.map_err(here)?;
     let btf = Btf::parse(btf).map_err(|e| Error::of(path, IMPORT, e))?;
-    let why = "BTF does not contain the kernel's release; use --release";
-    let release = release.ok_or_else(|| here(why.to_owned()))?;
-    let version = release::parse(release).map_err(|why| here(why.to_owned()))?;
+    let release = release.ok_or_else(|| here(Fault::NoRelease))?;
+    let version = release::parse(release).map_err(|why| here(Fault::Release(why)))?;
     fit::check(&btf, version).map_err(here)?;
     Ok(Kernel::new(release, Some(Arc::new(btf)), version))
 }
 
 /// The release that the image states, which the user may repeat.
-fn agreed<'a>(told: Option<&'a str>, release: Option<&'a str>) -> Result<Option<&'a str>, String> {
+fn agreed<'a>(told: Option<&'a str>, release: Option<&'a str>) -> Result<Option<&'a str>, Fault> {
     match (told, release) {
         (Some(told), Some(release)) if told != release => {
-            Err(format!("it is the kernel {}, not that of --release", told.escape_default()))
+            Err(Fault::OtherRelease { told: told.to_owned() })
         }
         (Some(told), _) => Ok(Some(told)),
         (None, release) => Ok(release),
@@ -191,7 +192,7 @@ fn agreed<'a>(told: Option<&'a str>, release: Option<&'a str>) -> Result<Option<
 }
 
 /// Other formats of kernels, and how to get BTF from them.
-fn refuse_others(bytes: &[u8]) -> Result<(), String> {
+fn refuse_others(bytes: &[u8]) -> Result<(), Fault> {
     let is_image = bytes.get(0x202..0x206) == Some(b"HdrS");
     let what = match bytes {
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "packages",
@@ -199,23 +200,21 @@ fn refuse_others(bytes: &[u8]) -> Result<(), String> {
         _ if is_image => "compressed images",
         // Either byte order.
         [0x9f, 0xeb, ..] | [0xeb, 0x9f, ..] => return Ok(()),
-        _ => return Err("neither a package (deb, rpm), vmlinuz, vmlinux nor BTF".to_owned()),
+        _ => return Err(Fault::NoKernelAtAll),
     };
-    Err(format!("{what} cannot be read directly; use skep kernel import"))
+    Err(Fault::NotToBeRead { what })
 }
 
-const NO_BTF: &str = "no section .BTF: not a kernel, or built without CONFIG_DEBUG_INFO_BTF";
-
 /// The BTF of a 64-bit little-endian ELF image, and the release that it states.
-fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
+fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), Fault> {
     const X86_64: &[u8] = &[62, 0];
     const BPF: &[u8] = &[247, 0];
     match bytes.get(0x12..0x14) {
         Some(X86_64) => {}
-        Some(BPF) => return Err("a BPF object, no kernel".to_owned()),
-        _ => return Err("not supported yet: a kernel of another architecture".to_owned()),
+        Some(BPF) => return Err(Fault::Object),
+        _ => return Err(Fault::OtherMachine),
     }
-    let btf = section(bytes, b".BTF").ok_or(NO_BTF)?;
+    let btf = section(bytes, b".BTF").ok_or(Fault::NoBtf)?;
     const SAYS: &[u8] = b"Linux version ";
     let at = section(bytes, b".rodata").and_then(|data| {
         let at = data.windows(SAYS.len()).position(|window| window == SAYS)?;
@@ -288,7 +287,8 @@ mod tests {
             packed.write_all(text.as_bytes()).expect("memory");
             packed.finish().expect("memory")
         };
-        let other = decode(&pack("skep kernel 4\u{1b}[31m\n")).expect_err("of another version");
+        let other =
+            decode(&pack("skep kernel 4\u{1b}[31m\n")).expect_err("of another version").to_string();
         assert!(other.contains("another version") && !other.contains('\u{1b}'), "{other}");
         let lines = |release: &str, config: &str, btf: &str| {
             pack(&format!("skep kernel 1\nrelease: {release}\nconfig: {config}\nbtf: {btf}\nx"))
@@ -315,6 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn an_error_about_the_btf_has_the_parser_s_as_its_cause() {
+        let path = Path::new("x.btf");
+        let error = of_image(path, &[0x9f, 0xeb, 1, 0], Some("6.1")).expect_err("cut short");
+        let cause = std::error::Error::source(&error).expect("a cause");
+        assert!(cause.is::<skep_btf::Error>(), "{cause:?}");
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        let text = "skep kernel 1\nrelease: 6.1\nconfig: 0\nbtf: 1\nx";
+        packed.write_all(text.as_bytes()).expect("memory");
+        let fault = decode(&packed.finish().expect("memory")).expect_err("no BTF");
+        let cause = std::error::Error::source(&fault).expect("a cause");
+        assert!(cause.is::<skep_btf::Error>(), "{cause:?}");
+    }
+
+    #[test]
     fn a_file_claims_no_release_that_its_btf_is_not_of() {
         let bytes_of = |btf: &BtfBuilder, version: &str| {
             let btf = btf.build().map(Arc::new).expect("valid");
@@ -325,9 +339,9 @@ mod tests {
         assert!(!read.was_asked(), "it is not the BTF of the tested kernel");
         assert_eq!(read.newer_items().len(), 2);
         let older = decode(&bytes_of(&fitting(180), "6.1")).expect_err("too few helpers");
-        assert!(older.contains("it lacks bpf_loop"), "{older}");
+        assert!(older.to_string().contains("it lacks bpf_loop"), "{older}");
         let none = decode(&bytes_of(&BtfBuilder::new(), "6.1")).expect_err("no kernel");
-        assert!(none.contains("task_struct"), "{none}");
+        assert_eq!(none, Fault::NotOfAKernel);
     }
 
     #[test]

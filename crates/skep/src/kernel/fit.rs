@@ -4,6 +4,7 @@
 //! the registers, and the enums of helpers and types, which only ever grow.
 
 use super::asked::ASKED;
+use super::fault::Fault;
 use super::item::Item;
 use skep_btf::{Btf, Endian, Kind};
 use skep_uapi::since::Release;
@@ -44,30 +45,27 @@ fn hash(btf: &Btf) -> u64 {
 ///
 /// # Errors
 ///
-/// One line: why not.
-pub(super) fn check(btf: &Btf, version: Release) -> Result<(), String> {
+/// Why not.
+pub(super) fn check(btf: &Btf, version: Release) -> Result<(), Fault> {
     if btf.endian() != Endian::Little {
-        return Err("not supported yet: BTF of a big-endian machine; only x86-64 is".to_owned());
+        return Err(Fault::BigEndian);
     }
     if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {
-        return Err("this is not a kernel's BTF: it has no task_struct".to_owned());
+        return Err(Fault::NotOfAKernel);
     }
     let regs = btf.find_by_name_kind("pt_regs", Kind::Struct).map(|id| btf.ty(id));
     let has = |name: &str| regs.is_some_and(|regs| regs.members().any(|it| it.name() == name));
     if !REGISTERS.iter().all(|name| has(name)) {
-        return Err("not supported yet: BTF of another architecture, whose struct pt_regs is not \
-                    that of x86-64"
-            .to_owned());
+        return Err(Fault::OtherRegisters);
     }
     let due = Item::all().filter(|item| item.since().is_some_and(|since| since <= version));
     for item in due {
         match item.listed().and_then(|it| lists(btf, it)) {
             Some(false) => {
-                return Err(format!("this is not the BTF of a kernel {version}: it lacks {item}"));
+                return Err(Fault::Lacks { version, item });
             }
             None if matches!(item, Item::Helper(_)) => {
-                return Err("this is not the BTF of a kernel with BPF: it has no enum bpf_func_id"
-                    .to_owned());
+                return Err(Fault::NoHelpers);
             }
             _ => {}
         }
@@ -118,7 +116,7 @@ pub(super) mod tests {
     }
 
     fn told(bytes: &[u8]) -> Result<(), String> {
-        check(&Btf::parse(bytes).expect("BTF"), V6_1)
+        check(&Btf::parse(bytes).expect("BTF"), V6_1).map_err(|why| why.to_string())
     }
 
     #[test]
@@ -156,7 +154,7 @@ pub(super) mod tests {
         other.struct_("task_struct", 4, &members[..1]);
         other.struct_("pt_regs", 4, &members);
         let none = check(&other.build().expect("valid"), V6_1).expect_err("no helpers");
-        assert!(none.contains("no enum bpf_func_id"), "{none}");
+        assert_eq!(none, Fault::NoHelpers);
     }
 
     #[test]

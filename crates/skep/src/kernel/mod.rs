@@ -17,6 +17,7 @@ mod agreement;
 pub mod ask;
 mod asked;
 mod calls;
+mod fault;
 mod file;
 mod fit;
 mod item;
@@ -26,7 +27,7 @@ mod probe;
 mod release;
 
 pub use agreement::Agreement;
-pub use ask::{Answers, Judged};
+pub use ask::{Answers, AskError, Judged};
 pub use asked::{ASKED, FROM_TABLE};
 pub use calls::Calls;
 pub use item::{Item, Need, Needs};

@@ -33,7 +33,7 @@ impl Kernel {
             named::parse(&told).map_err(|why| Error::new(Path::new(RELEASE), STEP, why))?;
         let host = Host::read(&KernelBtf::Running)?;
         let fits = host.kernel_btf.as_ref().map_or(Ok(()), |btf| fit::check(btf, version));
-        fits.map_err(|why| Error::new(Path::new(RELEASE), STEP, why))?;
+        fits.map_err(|why| Error::of(Path::new(RELEASE), STEP, why))?;
         let kernel = Kernel::new(&told, host.kernel_btf, version);
         Ok(probed(Kernel { kconfig: host.kconfig, ..kernel }, judge))
     }

@@ -42,7 +42,7 @@ pub(super) fn check_trampoline_name(facts: &Facts<'_>, name: &str) -> Check {
 /// Whether a trampoline can pass on the arguments and the result.
 fn check_prototype(func: Type<'_>) -> Check {
     match prototype_fault(func) {
-        Some(text) => reject!(EINVAL, AttachFault::Prototype { text: text.into() }),
+        Some(fault) => reject!(EINVAL, AttachFault::Prototype { fault }),
         None => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::check::attach::check_attach_of_result;
 use crate::check::fields::check_fields;
 use crate::env::{Env, Facts, InsnFlags};
 use crate::explore::next::Next;
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{
     Acquired, Check, FlowFault, KnownRange, Regno, Stop, Unreleased, Word, reject, unsupported,
 };
@@ -130,9 +130,9 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     let again = callee.in_callback_fn && env.facts.rules().callbacks_converge;
     let next = callee.callsite as u32 + u32::from(!again);
     if env.trace.log.traces() {
-        verbose!(env, "returning from callee:\n");
+        env.trace.note(Note::ReturningFrom);
         env.print_frame(callee.frameno);
-        verbose!(env, "to caller at {next}:\n");
+        env.trace.note(Note::ReturningTo { next });
         env.print_frame(callee.frameno - 1);
     }
     if let Some(frame) = env.walk.cur.frames.pop() {
@@ -206,10 +206,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             return stop;
         }
         let stop = env.trace.refused_first(stop);
-        verbose!(
-            env,
-            "Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n"
-        );
+        env.trace.note(Note::ResultHasNoEffect);
         stop
     })
 }

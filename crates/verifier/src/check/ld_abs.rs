@@ -8,7 +8,7 @@ use super::reg_arg::Operand;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::rejection::{Check, FlowFault, InsnFault, Regno, reject, unsupported};
+use crate::rejection::{Check, InsnFault, OtherRule, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -21,8 +21,7 @@ const CTX_REG: u8 = 6;
 /// On kernels where a callback may have no such load.
 fn check_no_callback(env: &Env<'_>) -> Check {
     if env.walk.frame().meta.in_callback_fn {
-        let text = "cannot use BPF_LD_[ABS|IND] within callback";
-        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+        reject!(EINVAL, OtherRule::PacketLoadInCallback);
     }
     if env.walk.cur.frames.iter().any(|frame| frame.meta.in_callback_fn) {
         return unsupported("a packet load in a function that a callback calls, on this kernel");

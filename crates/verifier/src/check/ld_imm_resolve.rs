@@ -7,7 +7,7 @@ use super::replaced::loaded_type;
 use crate::KernelSymbols;
 use crate::env::MapView;
 use crate::passes::PassReject;
-use crate::rejection::{AttachFault, FlowFault, InsnFault, RejectKind, errno};
+use crate::rejection::{AttachFault, InsnFault, OtherRule, RejectKind, errno};
 use skep_btf::{FieldKind, Kind, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -123,8 +123,7 @@ impl Resolver<'_> {
         }
         let sleeps = self.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
         if locks && sleeps && !self.rules.locks_while_sleeping {
-            let text = "sleepable progs cannot use bpf_spin_lock yet";
-            return refuse(errno::EINVAL, FlowFault::OtherRule { text: text.into() });
+            return refuse(errno::EINVAL, OtherRule::SleepsWithLocks);
         }
         let map_type = map.def.map_type;
         if map_type == MapType::StructOps {

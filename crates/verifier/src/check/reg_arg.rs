@@ -3,6 +3,7 @@
 //! Kernel: `check_reg_arg`, `is_pointer_value` (6.18).
 
 use crate::env::{Env, Store};
+use crate::log::note::Note;
 use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::frame::Frame;
@@ -118,7 +119,7 @@ impl Env<'_> {
             if self.facts.test_reg_invariants {
                 reject!(EFAULT, kind);
             }
-            crate::log::verbose!(self, "{kind}\n");
+            self.trace.note(Note::Overruled { fault: &kind });
         }
         reg.val.mark_unbounded();
         Ok(())

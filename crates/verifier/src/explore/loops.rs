@@ -9,7 +9,7 @@
 
 use crate::env::{Env, Learned, Store};
 use crate::explore::scc_visits::{Backedge, CallChain};
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{Check, FlowFault, Stop, reject};
 use crate::state::frame::frame_insn_idx;
 use crate::state::ids::CkptId;
@@ -44,7 +44,7 @@ impl Env<'_> {
         if visit.entry_state.is_none() {
             visit.entry_state = Some(id);
             if self.trace.log.traces_all() {
-                verbose!(self, "SCC enter {chain}\n");
+                self.trace.note(Note::ComponentEntered { chain: &chain });
             }
         }
     }
@@ -67,7 +67,7 @@ impl Env<'_> {
         let mut backedges = std::mem::take(&mut visit.backedges);
         self.store.sccs.num_backedges -= std::mem::take(&mut visit.num_backedges);
         if self.trace.log.traces_all() {
-            verbose!(self, "SCC exit {chain}\n");
+            self.trace.note(Note::ComponentLeft { chain: &chain });
         }
         self.store.update_peak_states();
         self.propagate_backedges(&mut backedges)?;
@@ -107,7 +107,7 @@ impl Env<'_> {
             return Err(Stop::Bug(format!("add backedge: no SCC at insn {insn_idx}")));
         };
         if self.trace.log.traces_all() {
-            verbose!(self, "SCC backedge {chain}\n");
+            self.trace.note(Note::ComponentBackedge { chain: &chain });
         }
         let reads =
             self.store.reads.as_ref().map(|reads| Box::new(reads.current(state.frames.len())));
@@ -126,7 +126,7 @@ impl Env<'_> {
         loop {
             if rounds > MAX_BACKEDGE_ITERS {
                 if self.trace.log.traces_all() {
-                    verbose!(self, "propagate_backedges: too many iterations\n");
+                    self.trace.note(Note::TooManyRounds);
                 }
                 for edge in backedges.iter().rev() {
                     let curframe = edge.state.frames.len() as u32 - 1;

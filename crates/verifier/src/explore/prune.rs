@@ -6,7 +6,7 @@
 use super::equal::{Compare, Exactness, states_maybe_looping};
 use crate::env::{Env, InsnFlags, Store};
 use crate::kernel_hole::HoleKind;
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::chains::Chains;
@@ -272,9 +272,9 @@ impl Env<'_> {
         let stop = Stop::refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
         let stop = self.trace.refused_first(stop);
         if self.facts.rules().loops_repeat_exactly {
-            verbose!(self, "cur state:");
+            self.trace.note(Note::CurrentState);
             self.print_state_all();
-            verbose!(self, "old state:");
+            self.trace.note(Note::OldState);
             let live = u32::from(self.learned.aux[insn_idx as usize].live_regs) | 1 << 10;
             let forgets = self.facts.rules().dead_forgotten_at_once;
             self.print_checkpoint(id, None, if forgets { live } else { !0 });

@@ -6,7 +6,7 @@ use crate::check;
 use crate::check::scalar_insn::step_alu;
 use crate::env::{Env, Found, InsnFlags, Walk};
 use crate::explore::next::Next;
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{Check, FlowFault, Stop, errno, reject};
 use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
@@ -32,7 +32,7 @@ impl Env<'_> {
         self.walk.insn_idx = 0;
         if self.facts.is_replacement() && self.trace.log.traces() {
             let name = &self.facts.subprogs[0].name;
-            verbose!(self, "Validating {name}() func#0...\n");
+            self.trace.note(Note::Validating { name, subprog: 0 });
         }
         self.do_check_common(0)?;
         Ok(())
@@ -69,14 +69,11 @@ impl Env<'_> {
             self.walk.insn_idx = self.facts.subprogs[i].start;
             let name = &self.facts.subprogs[i].name;
             if self.trace.log.traces() {
-                verbose!(self, "Validating {name}() func#{i}...\n");
+                self.trace.note(Note::Validating { name, subprog: i });
             }
             self.do_check_common(i as u32)?;
             if self.trace.log.traces() {
-                verbose!(
-                    self,
-                    "Func#{i} ('{name}') is safe for any args that match its prototype\n"
-                );
+                self.trace.note(Note::SafeForAll { name, subprog: i });
             }
         }
     }
@@ -261,7 +258,7 @@ impl Env<'_> {
         if self.trace.log.traces_all() {
             let mut text = String::new();
             self.learned.live_stack.update(instance, Some(&mut text));
-            verbose!(self, "{text}");
+            self.trace.note(Note::StackLiveness { listing: &text });
         } else {
             self.learned.live_stack.update(instance, None);
         }

@@ -2,6 +2,7 @@
 //!
 //! Kernel: `struct bpf_verifier_log` (6.18).
 
+pub(crate) mod note;
 pub(crate) mod position;
 pub(crate) mod reg_text;
 pub(crate) mod source_line;
@@ -87,14 +88,10 @@ impl Log {
     }
 }
 
-/// Writes to the log of `$env`.
-macro_rules! verbose {
-    ($env:expr, $($arg:tt)*) => { crate::log::verbose_to!($env.trace, $($arg)*) };
-}
 /// Writes to the log of `$trace`.
 macro_rules! verbose_to {
     ($trace:expr, $($arg:tt)*) => {
         if $trace.log.level != 0 { $trace.log.write(format_args!($($arg)*)) }
     };
 }
-pub(crate) use {verbose, verbose_to};
+pub(crate) use verbose_to;

@@ -4,7 +4,7 @@
 
 use super::reg_text::dynptr_str;
 use crate::env::{Env, Facts, Store};
-use crate::log::verbose;
+use crate::log::verbose_to;
 use crate::state::checkpoint::Marks;
 use crate::state::frame::FrameMeta;
 use crate::state::ids::CkptId;
@@ -42,7 +42,7 @@ impl Env<'_> {
             let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
             let speculative =
                 if self.walk.cur.meta.speculative { " (speculative execution)" } else { "" };
-            verbose!(self, "\nfrom {prev} to {idx}{speculative}:");
+            verbose_to!(self.trace, "\nfrom {prev} to {idx}{speculative}:");
             self.print_state_all();
         }
         if self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0 {
@@ -53,7 +53,7 @@ impl Env<'_> {
         let mut text = String::new();
         let _ = write!(text, "{}: ", self.walk.insn_idx);
         self.facts.write_insn(&mut text, self.walk.insn_idx);
-        verbose!(self, "{text}\n");
+        verbose_to!(self.trace, "{text}\n");
         self.trace.log_at.prev_insn_print_pos = self.trace.log.pos() - start;
         self.trace.log_at.prev_log_pos = self.trace.log.pos();
     }
@@ -64,9 +64,9 @@ impl Env<'_> {
         if after_pop {
             let speculative =
                 if self.walk.cur.meta.speculative { " (speculative execution)" } else { "" };
-            verbose!(self, "\nfrom {prev} to {idx}{speculative}: safe\n");
+            verbose_to!(self.trace, "\nfrom {prev} to {idx}{speculative}: safe\n");
         } else {
-            verbose!(self, "{idx}: safe\n");
+            verbose_to!(self.trace, "{idx}: safe\n");
         }
     }
 
@@ -77,9 +77,9 @@ impl Env<'_> {
             self.trace.log.reset(at.prev_log_pos - 1);
             let pos = at.prev_insn_print_pos;
             let column = (pos + 4).max(40).next_multiple_of(8);
-            verbose!(self, "{:>1$};", ' ', column - pos - 1);
+            verbose_to!(self.trace, "{:>1$};", ' ', column - pos - 1);
         } else {
-            verbose!(self, "{}:", self.walk.insn_idx);
+            verbose_to!(self.trace, "{}:", self.walk.insn_idx);
         }
         let shown = Shown { regs: self.walk.scratched_regs, slots: self.walk.scratched_slots };
         self.print_shown(self.walk.cur.curframe(), shown);
@@ -112,7 +112,7 @@ impl Env<'_> {
             reads: self.store.reads.as_ref().map(|reads| *reads.of_current(frameno as usize)),
         };
         let text = self.state_text(&view, shown);
-        verbose!(self, "{text}");
+        verbose_to!(self.trace, "{text}");
     }
 
     /// Prints these registers of a checkpoint's frame (`None`: its current one).
@@ -135,7 +135,7 @@ impl Env<'_> {
             reads: self.store.reads.as_ref().map(|reads| reads.of_saved(id, at)),
         };
         let text = self.state_text(&view, shown);
-        verbose!(self, "{text}");
+        verbose_to!(self.trace, "{text}");
     }
 
     fn state_text(&self, v: &View<'_>, shown: Shown) -> String {

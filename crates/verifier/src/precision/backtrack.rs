@@ -3,14 +3,13 @@
 //! Kernel: `backtrack_insn`, `struct backtrack_state` (6.18).
 
 use crate::env::{Env, InsnFlags};
-use crate::log::verbose;
+use crate::log::note::{Note, Tracked};
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::precision::backtrack_state::{BacktrackError, BacktrackState, RegMask, SlotMask};
+use crate::precision::backtrack_state::{BacktrackError, BacktrackState};
 use crate::rejection::{CallFault, Word};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use std::fmt::Write;
 
 /// Registers r1 to r5.
 const ARGS: u16 = 0x3e;
@@ -46,12 +45,11 @@ impl Env<'_> {
         }
         if self.trace.log.traces_all() {
             let bt = self.walk.bt;
-            let (regs, slots) = (RegMask(bt.regs[bt.frame]), SlotMask(bt.slots[bt.frame]));
-            let mut text = String::new();
-            let _ = write!(text, "mark_precise: frame{}: regs={regs} stack={slots} ", bt.frame);
-            let _ = write!(text, "before {idx}: ");
-            self.facts.write_insn(&mut text, idx);
-            verbose!(self, "{text}\n");
+            let tracked = Tracked { regs: bt.regs[bt.frame], slots: bt.slots[bt.frame] };
+            let mut insn = String::new();
+            self.facts.write_insn(&mut insn, idx);
+            let (frame, insn) = (bt.frame, insn.as_str());
+            self.trace.note(Note::BacktracksOver { frame, tracked, idx, insn });
         }
         self.walk.bt.sync_linked(entry);
         let goes_on = match insn.class() {

@@ -4,8 +4,8 @@
 
 use super::backtrack::{ALWAYS, concerns};
 use crate::env::{Env, Facts, Walk};
-use crate::log::verbose;
-use crate::precision::backtrack_state::{BacktrackError, RegMask, SlotMask};
+use crate::log::note::{Marked, Note, Tracked};
+use crate::precision::backtrack_state::BacktrackError;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
 use crate::state::frame::BPF_MAIN_FUNC;
@@ -193,10 +193,7 @@ impl Env<'_> {
         if self.trace.log.traces_all() {
             let frame = self.walk.bt.frame;
             let (last, first, subseq) = (s.last_idx, s.first_idx, s.subseq_idx);
-            verbose!(
-                self,
-                "mark_precise: frame{frame}: last_idx {last} first_idx {first} subseq_idx {subseq} \n"
-            );
+            self.trace.note(Note::Backtracks { frame, last, first, subseq });
         }
     }
 
@@ -338,8 +335,8 @@ impl Env<'_> {
                 self.tell_precise(id, fr as u32);
             }
             if log {
-                let (regs, slots) = (RegMask(new_regs), SlotMask(new_slots));
-                verbose!(self, "mark_precise: frame{fr}: parent state regs={regs} stack={slots}: ");
+                let tracked = Tracked { regs: new_regs, slots: new_slots };
+                self.trace.note(Note::BacktracksInto { frame: fr, tracked });
                 self.print_checkpoint(id, Some(fr as u32), !0);
             }
         }
@@ -354,10 +351,7 @@ impl Env<'_> {
     ) -> Check {
         let log = self.trace.log.traces_all();
         if log {
-            verbose!(
-                self,
-                "mark_precise: frame{curframe}: falling back to forcing all scalars precise\n"
-            );
+            self.trace.note(Note::FallsBack { frame: curframe });
         }
         let mut next = parent;
         while let Some(id) = next {
@@ -372,10 +366,7 @@ impl Env<'_> {
                     if scalar && marks.regs >> r & 1 == 0 {
                         marks.regs |= 1 << r;
                         if log {
-                            verbose!(
-                                self,
-                                "force_precise: frame{fr}: forcing r{r} to be precise\n"
-                            );
+                            self.trace.note(Note::Forced { frame: fr, place: Marked::Reg(r) });
                         }
                     }
                 }
@@ -384,11 +375,7 @@ impl Env<'_> {
                     if scalar && marks.stack >> spi & 1 == 0 {
                         marks.stack |= 1 << spi;
                         if log {
-                            let off = -8 * (spi as i32 + 1);
-                            verbose!(
-                                self,
-                                "force_precise: frame{fr}: forcing fp{off} to be precise\n"
-                            );
+                            self.trace.note(Note::Forced { frame: fr, place: Marked::Slot(spi) });
                         }
                     }
                 }
@@ -428,7 +415,7 @@ impl Env<'_> {
                 if self.store.arena.is(frame.regs[r], SCALAR) {
                     self.walk.bt.regs[fr] |= 1 << r;
                     if self.trace.log.traces_all() {
-                        log_propagated(&mut self.trace.log, &mut first, fr, format_args!("r{r}"));
+                        self.trace.note(propagated(&mut first, fr, Marked::Reg(r)));
                     }
                 }
             }
@@ -437,18 +424,12 @@ impl Env<'_> {
                 if marked && slot.is_spilled() && self.store.arena.is(slot.spill, SCALAR) {
                     self.walk.bt.slots[fr] |= 1 << spi;
                     if self.trace.log.traces_all() {
-                        let off = -8 * (spi as i32 + 1);
-                        log_propagated(
-                            &mut self.trace.log,
-                            &mut first,
-                            fr,
-                            format_args!("fp{off}"),
-                        );
+                        self.trace.note(propagated(&mut first, fr, Marked::Slot(spi)));
                     }
                 }
             }
             if !first {
-                self.trace.log.write(format_args!("\n"));
+                self.trace.note(Note::LineEnds);
             }
         }
         self.mark_chain_precision_batch(to)
@@ -500,16 +481,10 @@ impl Facts<'_> {
     }
 }
 
-fn log_propagated(
-    log: &mut crate::log::Log,
-    first: &mut bool,
-    fr: usize,
-    what: std::fmt::Arguments<'_>,
-) {
-    if std::mem::take(first) {
-        log.write(format_args!("frame {fr}: propagating {what}"));
-    } else {
-        log.write(format_args!(",{what}"));
+fn propagated(first: &mut bool, frame: usize, place: Marked) -> Note<'static> {
+    match std::mem::take(first) {
+        true => Note::Propagated { frame, place },
+        false => Note::PropagatedToo { place },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors in a program's attach target and its maps.
 
 use super::row::{Name, Word, kinds};
+use super::variant::PrototypeFault;
 use skep_uapi::ProgType;
 
 kinds! {
@@ -34,8 +35,8 @@ kinds! {
             "";
         NotImplemented "attach-not-implemented"
             "";
-        Prototype { text: Name } "attach-target-prototype"
-            "{text}";
+        Prototype { fault: PrototypeFault } "attach-target-prototype"
+            "{fault}";
         NoAddress { name: Name } "attach-target-without-address"
             "The address of function {name} cannot be found";
         TargetNotSleepable { name: Name } "attach-target-not-sleepable"

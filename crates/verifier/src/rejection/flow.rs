@@ -1,6 +1,7 @@
 //! Errors in control flow: jumps, loops, exits, limits.
 
 use super::row::{CallChain, KnownRange, Name, Regno, Unreleased, Word, kinds};
+use super::variant::OtherRule;
 use crate::state::reg_type::RegType;
 
 kinds! {
@@ -45,8 +46,8 @@ kinds! {
         // Rules that 6.18 does not have.
         Recursion { from: Name, to: Name } "recursive-call"
             "";
-        OtherRule { text: Name } "rule-of-another-kernel"
-            "{text}";
+        OtherRule { rule: OtherRule } "rule-of-another-kernel"
+            "{rule}";
 
         // Limits of the walk.
         TooManyInsns { n: u32 } "too-many-insns"

@@ -1,6 +1,7 @@
 //! Errors in calls of kernel functions (kfuncs).
 
 use super::row::{Name, Regno, Word, kinds};
+use super::variant::PrototypeFault;
 use crate::state::reg_type::RegType;
 
 kinds! {
@@ -18,8 +19,8 @@ kinds! {
             "metadata kfuncs require device-bound program";
         NoAddress { name: Name } "kernel-function-without-address"
             "cannot find address for kernel function {name}";
-        Prototype { text: Name } "kernel-function-prototype"
-            "{text}";
+        Prototype { fault: PrototypeFault } "kernel-function-prototype"
+            "{fault}";
         NotFunction { id: u32 } "no-such-kernel-function"
             "kernel btf_id {id} is not a function";
         Trap "compiler-trap"

@@ -16,6 +16,7 @@ use super::insn::InsnFault;
 use super::kfunc::KfuncFault;
 use super::mem::MemFault;
 use super::row::{KindRow, Regno};
+use super::variant::OtherRule;
 use skep_uapi::words::Words;
 use std::fmt;
 
@@ -84,6 +85,12 @@ tables! {
     Func(FuncFault);
     /// The program's attach target and its maps.
     Attach(AttachFault);
+}
+
+impl From<OtherRule> for RejectKind {
+    fn from(rule: OtherRule) -> RejectKind {
+        FlowFault::OtherRule { rule }.into()
+    }
 }
 
 #[cfg(test)]

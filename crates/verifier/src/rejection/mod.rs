@@ -9,6 +9,7 @@ mod kfunc;
 mod kind;
 mod mem;
 mod row;
+mod variant;
 
 pub use attach::AttachFault;
 pub use call::CallFault;
@@ -21,6 +22,7 @@ pub use mem::MemFault;
 pub use row::{
     Acquired, CallChain, ChainFrame, KindRow, KnownRange, Name, Regno, Unreleased, Word,
 };
+pub use variant::{OtherRule, PrototypeFault};
 
 use skep_uapi::words::Words;
 use std::fmt;

@@ -2,6 +2,7 @@
 
 use super::{Apart, Event, Listener};
 use crate::Config;
+use crate::log::note::Note;
 use crate::log::position::LogPosition;
 use crate::log::{Log, verbose_to};
 use crate::rejection::{LogForm, Refused, Stop};
@@ -152,6 +153,14 @@ impl<'a> Trace<'a> {
     pub(crate) fn tell_sweep(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.forget_names();
+        }
+    }
+
+    /// Writes a note to the log.
+    #[inline(always)] // A test of one flag.
+    pub(crate) fn note(&mut self, note: Note<'_>) {
+        if self.log.level != 0 {
+            self.log.write(format_args!("{note}"));
         }
     }
 

@@ -100,7 +100,7 @@ impl Worker<'_> {
                     continue;
                 }
                 Err(why) => {
-                    self.loader_bug((&batch, request.batch, i), why)?;
+                    self.loader_bug((&batch, request.batch, i), why.to_string())?;
                     *counts.entry("different: Bug".to_owned()).or_default() += 1;
                     continue;
                 }

@@ -14,7 +14,7 @@ use crate::insn::code::{
 use crate::insn_text::function_name;
 use crate::profile::{Apart, KeptApart, Profile};
 use crate::program::Program;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Minimum number of call paths to be mentioned.
 const CALL_PATHS_MIN: u64 = 4;
@@ -37,21 +37,42 @@ pub(super) fn notes(
     let total = costs.total;
     let mut notes = Vec::new();
     let here = costs.smallest_half(&back_edges(program));
+    let callback = costs.callback(program, profile).filter(|_| here.is_none());
+    if let Some((call, insns)) = callback {
+        let share = percent(costs.insns[call], total);
+        let name = function_name(program, insns.start);
+        let says = format!("{share} % of {total} insns were in `{name}`, the callback of");
+        notes.push(since(&says, call, describe));
+        let place = insns.start..=insns.end;
+        notes.extend(kept_apart(program, profile, &place, true, describe));
+        return (notes, Some(call));
+    }
     let head = here.as_ref().map(|insns| head(insns, describe).unwrap_or(*insns.end()));
+    let is_iterator = here.as_ref().is_some_and(|insns| has_iterator(insns, describe));
     if let Some(insns) = &here {
         let (first, last) = (*insns.start(), *insns.end());
         let share = percent(costs.sum(insns), total);
         let rounds = costs.visits[first];
+        let kind = if is_iterator { "a loop over an iterator" } else { "a loop" };
         let says = format!(
-            "{share} % of {total} insns were in {rounds} iterations of a loop, insns {first} to {last}; \
+            "{share} % of {total} insns were in {rounds} iterations of {kind}, insns {first} to {last}; \
              its back-edge is at"
         );
         notes.push(since(&says, last, describe));
     }
     notes.extend(repeated_function(program, profile, &costs));
     let place = here.unwrap_or(0..=program.insns.len());
-    notes.extend(kept_apart(program, profile, &place, describe));
+    notes.extend(kept_apart(program, profile, &place, is_iterator, describe));
     (notes, head)
+}
+
+/// Whether a loop asks an iterator for its next value.
+pub(super) fn has_iterator(
+    insns: &RangeInclusive<usize>,
+    describe: &impl Fn(usize) -> Described,
+) -> bool {
+    let asks = |(text, _): (String, _)| text.contains("call bpf_iter_") && text.contains("_next#");
+    insns.clone().any(|idx| describe(idx).is_some_and(asks))
 }
 
 impl Costs {
@@ -83,6 +104,18 @@ impl Costs {
 
     fn sum(&self, insns: &RangeInclusive<usize>) -> u64 {
         self.insns.get(insns.clone()).unwrap_or_default().iter().sum::<u64>().min(self.total)
+    }
+
+    /// The call of a helper in whose callback at least half of the total was spent, and the insns
+    /// of the callback.
+    fn callback(&self, program: &Program, profile: &Profile) -> Option<(usize, Range<usize>)> {
+        let calls = profile.paths().iter().filter_map(|path| Some((path.call?, &path.insns)));
+        let is_large = |(call, _): &(usize, &Range<usize>)| {
+            let calls_helper = program.insns.get(*call).is_some_and(|insn| !insn.is_pseudo_call());
+            calls_helper && self.insns[*call] * 2 >= self.total
+        };
+        let (call, insns) = calls.filter(is_large).min_by_key(|(call, _)| self.insns[*call])?;
+        Some((call, insns.clone()))
     }
 
     /// The smallest loop with at least half of the total.
@@ -159,15 +192,19 @@ fn repeated_function(program: &Program, profile: &Profile, costs: &Costs) -> Opt
     (paths >= CALL_PATHS_MIN).then_some(Note { text, at: None })
 }
 
-/// The most frequent difference between states compared at an insn.
+/// The most frequent difference between states compared at a place. One that is walked until its
+/// state repeats is always compared with unfinished states, too.
 fn kept_apart(
     program: &Program,
     profile: &Profile,
     place: &RangeInclusive<usize>,
+    settles: bool,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
     let all = profile.kept_apart();
-    let reason = all.iter().find(|reason| place.contains(&reason.insn_idx))?;
+    let tells = |reason: &&KeptApart| !settles || reason.why != Apart::Unfinished;
+    let mut here = all.iter().filter(|reason| place.contains(&reason.insn_idx));
+    let reason = here.find(tells)?;
     let times = reason.times;
     if reason.why == Apart::Unfinished {
         let text = format!(

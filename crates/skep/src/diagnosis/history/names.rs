@@ -86,10 +86,14 @@ fn argument(text: &str, off: i64) -> Option<String> {
     (!name.is_empty() && name.len() < param.len()).then(|| name.to_owned())
 }
 
-/// The pointer that an access at a place goes through: `eth` of `eth->type`, if it is the only one.
+/// The pointer that an access at a place goes through: `eth` of `eth->type`, `*eth` and `eth[0]`,
+/// if it is the only one.
 pub(crate) fn accessed_at(spot: &SourcePlace) -> Option<String> {
     let at = usize::try_from(spot.column?.get()).ok()?.checked_sub(1)?;
     let (before, after) = spot.text.split_at_checked(at)?;
+    if let Some((name, _)) = dereferenced(before, after) {
+        return Some(name.to_owned());
+    }
     let is_path = |c: char| is_of_name(c) || "->.".contains(c);
     let start = before.trim_end_matches(is_path).len();
     let end = before.len() + after.len() - after.trim_start_matches(is_path).len();
@@ -99,6 +103,35 @@ pub(crate) fn accessed_at(spot: &SourcePlace) -> Option<String> {
     let is_one = name.chars().all(is_of_name) && !field.contains(['-', '>']);
     let is_whole = !before[..start].ends_with([']', ')']);
     (is_name && is_one && is_whole).then(|| name.to_owned())
+}
+
+/// The address that an access at a place is to, of which the type is what is accessed: `&p[i]`
+/// where [`accessed_at`] has `p`.
+pub(crate) fn address_at(spot: &SourcePlace) -> Option<String> {
+    let at = usize::try_from(spot.column?.get()).ok()?.checked_sub(1)?;
+    let (before, after) = spot.text.split_at_checked(at)?;
+    match dereferenced(before, after) {
+        Some((name, index)) if index > 0 => Some(format!("&{}", &after[..name.len() + index])),
+        _ => accessed_at(spot),
+    }
+}
+
+/// The variable in `*p` or `p[i]`, where `after` begins with that, and the length of `[i]`.
+fn dereferenced<'t>(before: &str, after: &'t str) -> Option<(&'t str, usize)> {
+    let (is_star, from) = match after.strip_prefix('*') {
+        Some(rest) => (true, rest),
+        None => (false, after),
+    };
+    let name = &from[..from.len() - from.trim_start_matches(is_of_name).len()];
+    let rest = &from[name.len()..];
+    let is_name = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+    let before = before.trim_end();
+    // A product has an operand before it.
+    let has_operand = before.ends_with(|c: char| is_of_name(c) || ")].>*".contains(c));
+    let is_whole = !has_operand || before.ends_with("return");
+    let index = rest.find(']').filter(|_| rest.starts_with('[')).map_or(0, |end| end + 1);
+    let is_last = (is_star != (index > 0)) && !rest[index..].starts_with(['[', ']', '(', '.', '-']);
+    (is_name && is_whole && is_last).then_some((name, index))
 }
 
 /// The call that ends what the call in a line begins: `bpf_spin_unlock(&v->lock)`.
@@ -217,13 +250,35 @@ mod tests {
             ("x = a[3]->c;", 11, None),
             ("x = f(a)->c;", 11, None),
             ("x = s.a->c;", 10, None),
-            ("x = *p;", 5, None),
+            ("x = *p;", 5, Some("p")),
+            ("*v += 1;", 1, Some("v")),
+            ("if (name[0] == '/')", 5, Some("name")),
+            ("return p[a[3]];", 8, None),
+            ("x = a * b;", 7, None),
+            ("x = **p;", 6, None),
+            ("x = *p->q;", 5, None),
+            ("x = s.p[1];", 7, None),
+            ("x = p[1].q;", 5, None),
             ("x = a->b;", 90, None),
             ("", 0, None),
         ] {
             let column = std::num::NonZeroU32::new(column);
             let spot = SourcePlace { file: "f.c".into(), line: 1, column, text: text.into() };
             assert_eq!(accessed_at(&spot).as_deref(), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_address_that_a_line_goes_through() {
+        for (text, column, address) in [
+            ("if (eth->h_proto != 8)", 10, Some("eth")),
+            ("return *p;", 8, Some("p")),
+            ("return data[14] != 0x45;", 8, Some("&data[14]")),
+            ("sum += pos[i];", 8, Some("&pos[i]")),
+        ] {
+            let column = std::num::NonZeroU32::new(column);
+            let spot = SourcePlace { file: "f.c".into(), line: 1, column, text: text.into() };
+            assert_eq!(address_at(&spot).as_deref(), address, "{text}");
         }
     }
 

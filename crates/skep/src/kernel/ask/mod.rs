@@ -24,9 +24,36 @@ pub use witnesses::packed as witnesses_packed;
 use super::Kernel;
 use crate::Host;
 use skep_uapi::{BEHAVIOURS, Behaviour};
+use std::fmt;
 
-const NOT_PERMITTED: &str =
-    "not permitted (root, or CAP_BPF with CAP_PERFMON and CAP_NET_ADMIN; before 5.11 ulimit -l)";
+/// Why a kernel answers nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The user may load no programs.
+    NotPermitted,
+    /// It rejects even programs that no rule concerns.
+    Rejects {
+        /// Its message.
+        message: String,
+    },
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::NotPermitted => f.write_str(
+                "not permitted (root, or CAP_BPF with CAP_PERFMON and CAP_NET_ADMIN; before 5.11 \
+                 ulimit -l)",
+            ),
+            AskError::Rejects { message } => {
+                write!(f, "programs with functions are rejected: {message}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
 
 /// What the loader may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +65,7 @@ enum Privilege {
 }
 
 impl Privilege {
-    fn find(judge: &mut Judge<'_>) -> Result<Privilege, String> {
+    fn find(judge: &mut Judge<'_>) -> Result<Privilege, AskError> {
         if questions::tracing().iter().any(|program| judge(program).accepted) {
             return Ok(Privilege::All);
         }
@@ -46,11 +73,9 @@ impl Privilege {
         match (told.accepted, told.judged) {
             (true, _) => Ok(Privilege::Items),
             // Refused to those without privileges, by the verifier.
-            (false, true) => Err(NOT_PERMITTED.to_owned()),
-            (false, false) if told.says_nothing() => Err(NOT_PERMITTED.to_owned()),
-            (false, false) => {
-                Err(format!("programs with functions are rejected: {}", told.message.trim()))
-            }
+            (false, true) => Err(AskError::NotPermitted),
+            (false, false) if told.says_nothing() => Err(AskError::NotPermitted),
+            (false, false) => Err(AskError::Rejects { message: told.message.trim().to_owned() }),
         }
     }
 }
@@ -73,8 +98,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// One line: why it answers nothing.
-    pub fn asked(self, judge: &mut Judge<'_>) -> Result<Kernel, String> {
+    /// Why it answers nothing.
+    pub fn asked(self, judge: &mut Judge<'_>) -> Result<Kernel, AskError> {
         let privilege = Privilege::find(judge)?;
         let btf = self.btf.as_ref();
         let mut answers = Answers::default();
@@ -123,7 +148,7 @@ mod tests {
     use skep_uapi::Shows;
     use skep_uapi::{Behaviours, MapType, ProgType};
 
-    fn asked(judge: &mut Judge<'_>) -> Result<Kernel, String> {
+    fn asked(judge: &mut Judge<'_>) -> Result<Kernel, AskError> {
         Kernel::open("6.12").expect("a kernel").asked(judge)
     }
 
@@ -165,7 +190,7 @@ mod tests {
     fn a_kernel_that_permits_nothing_says_nothing() {
         let message = "EPERM without log".to_owned();
         let why = asked(&mut |_| Judged { message: message.clone(), ..Judged::default() });
-        assert!(why.expect_err("nothing").contains("CAP_BPF"));
+        assert_eq!(why.err(), Some(AskError::NotPermitted));
     }
 
     fn refused(message: &str) -> Judged {

@@ -11,8 +11,8 @@ use super::meta::CallMeta;
 use super::subprog::push_frame;
 use crate::HoleKind;
 use crate::env::{CallMap, Env, Found, LoopInline};
-use crate::log::verbose;
-use crate::rejection::{CallFault, Check, FlowFault, Stop, reject, unsupported};
+use crate::log::note::Note;
+use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::Arena;
 use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
 use crate::state::reg::{DynptrKind, Extra, Reg};
@@ -76,7 +76,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     env.goes_by(HoleKind::LoopRounds);
     env.walk.frame_mut().meta_mut().callback_depth = 0;
     if env.trace.log.traces_all() {
-        verbose!(env, "frame{} bpf_loop iteration limit reached\n", frame.frameno);
+        env.trace.note(Note::LastRound { frame: frame.frameno });
     }
     Ok(())
 }
@@ -122,8 +122,7 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
         return Err(Stop::Bug("for_each_map_elem without map".to_string()));
     };
     if !env.facts.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
-        let text = "tail_call abusing map_ptr";
-        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+        reject!(EINVAL, OtherRule::CallbackOfSeveralMaps);
     }
     push_callback_call(env, meta.subprogno, |env, callee| {
         let iterable = env.facts.maps.get(arg.map as usize).is_some_and(|m| {

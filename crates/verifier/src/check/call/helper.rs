@@ -13,7 +13,7 @@ use crate::check::mem::stack_write::fill_with_data;
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts, InsnFlags, Walk};
 use crate::explore::next::Next;
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, FuncFault, Regno, reject, unsupported};
 use crate::state::frame::{Frame, RetRange};
 use crate::state::reg::Reg;
@@ -93,9 +93,9 @@ fn enter_callback(env: &mut Env<'_>, callee: Frame) -> Next {
     env.walk.cur.frames.push(callee);
     if env.trace.log.traces() {
         let frameno = env.walk.cur.curframe();
-        verbose!(env, "caller:\n");
+        env.trace.note(Note::Caller);
         env.print_frame(frameno - 1);
-        verbose!(env, "callee:\n");
+        env.trace.note(Note::Callee);
         env.print_frame(frameno);
     }
     Next::Insn(start)

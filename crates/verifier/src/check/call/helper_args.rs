@@ -12,7 +12,7 @@ use crate::check::mem::access::MemAccess;
 use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
 use crate::env::{Env, Facts};
-use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, errno, reject, unsupported};
+use crate::rejection::{CallFault, Check, OtherRule, Regno, Stop, errno, reject, unsupported};
 use crate::state::reference::RefKind;
 use crate::state::reg::{Extra, Reg};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
@@ -122,8 +122,7 @@ fn check_by_kind(
                 reject!(EACCES, CallFault::NotConstant { regno: Regno(regno) });
             };
             if size > u64::from(u32::MAX) && env.facts.rules().allocations_fit {
-                let text = "R2 allocation size exceeds u32 max";
-                reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+                reject!(EINVAL, OtherRule::AllocationSize { regno: Regno(regno) });
             }
             meta.mem_size = size as u32;
             env.mark_chain_precision(regno)

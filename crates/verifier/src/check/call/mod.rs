@@ -23,7 +23,7 @@ pub(crate) mod subprog;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::rejection::{CallFault, Check, FlowFault, reject};
+use crate::rejection::{CallFault, Check, OtherRule, reject};
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
@@ -42,8 +42,7 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
         reject!(EINVAL, CallFault::CallUnderLock);
     }
     if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.facts.rules().kfuncs {
-        let text = "BPF_CALL uses reserved fields";
-        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+        reject!(EINVAL, OtherRule::NoKfuncs);
     }
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,

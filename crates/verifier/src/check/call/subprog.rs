@@ -8,8 +8,8 @@ use crate::check::exit::{THROW, check_resource_leak};
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts};
 use crate::explore::next::Next;
-use crate::log::verbose;
-use crate::rejection::{CallFault, Check, FlowFault, Stop, reject, unsupported};
+use crate::log::note::Note;
+use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use skep_btf::{Kind, TypeId};
@@ -33,9 +33,9 @@ pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
     clear_caller_saved_regs(env);
     env.walk.cur.frames.extend(callee);
     if env.trace.log.traces() {
-        verbose!(env, "caller:\n");
+        env.trace.note(Note::Caller);
         env.print_frame(caller);
-        verbose!(env, "callee:\n");
+        env.trace.note(Note::Callee);
         env.print_frame(caller + 1);
     }
     Ok(Next::Insn(env.facts.subprogs[subprog as usize].start))
@@ -51,8 +51,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     }
     if env.walk.cur.refs.active_preempt_locks > 0 && !env.facts.rules().global_calls_in_preempt_off
     {
-        let text = "global function calls are not allowed with preemption disabled,\nuse static function instead";
-        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+        reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
     }
     let r = &env.walk.cur.refs;
     let atomic = r.active_rcu_locks > 0
@@ -72,7 +71,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         return Err(Stop::refuse(errno, kind).because(because));
     }
     if env.trace.log.traces() {
-        verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
+        env.trace.note(Note::AssumedValid { name, subprog });
     }
     if info.might_throw && env.facts.rules().throws_leave_callers {
         check_resource_leak(env, true, THROW)?;

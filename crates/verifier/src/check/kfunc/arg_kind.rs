@@ -7,7 +7,7 @@ use super::callee::Special;
 use super::ctx_type::is_prog_ctx_type;
 use super::meta::Meta;
 use crate::env::Env;
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg_type::{Base, RegType};
 use skep_btf::{Btf, Kind, Param, Type};
@@ -186,7 +186,7 @@ impl Env<'_> {
             let mut m = btf.skip_modifiers(member.ty);
             if m.kind().is_composite() {
                 if depth >= SCALAR_STRUCT_DEPTH {
-                    verbose!(self, "max struct nesting depth exceeded\n");
+                    self.trace.note(Note::NestedTooDeep);
                     return false;
                 }
                 if !self.is_scalar_struct(m, depth + 1) {

@@ -11,7 +11,7 @@ use crate::HoleKind;
 use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
 use crate::env::{Env, Facts};
-use crate::rejection::{Check, FlowFault, KfuncFault, Regno, Stop, reject, unsupported};
+use crate::rejection::{Check, KfuncFault, OtherRule, Regno, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{FieldKind, Kind, Param, Type, TypeId};
@@ -392,9 +392,7 @@ impl Facts<'_> {
             let kinds: Vec<_> = fields.iter().map(|field| field.kind).collect();
             return unsupported(format!("dropping objects with {kinds:?} in tracing programs"));
         }
-        let text = "bpf_obj_drop_impl cannot be used in tracing programs on types with NMI \
-                    unsafe fields";
-        reject!(EINVAL, FlowFault::OtherRule { text: text.into() });
+        reject!(EINVAL, OtherRule::DropInNmi { name: "bpf_obj_drop_impl" });
     }
 }
 

@@ -318,7 +318,7 @@ impl<'a> Callees<'a> {
             let name = callee.name;
             let fault = if symbols.is_none_or(|symbols| (symbols.0)(name)) {
                 let fault = func.and_then(prototype_fault);
-                fault.map(|text| KfuncFault::Prototype { text: text.into() })
+                fault.map(|fault| KfuncFault::Prototype { fault })
             } else {
                 Some(KfuncFault::NoAddress { name: name.into() })
             };

@@ -9,7 +9,7 @@ use crate::HoleKind;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
 use crate::env::{Env, Walk};
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{Check, KfuncFault, Stop, Word, errno};
 use crate::state::reg::Reg;
 use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
@@ -59,7 +59,7 @@ impl Env<'_> {
     /// The slots of the object of kind `what` that the stack pointer `reg` points to.
     pub(crate) fn slots_of(&mut self, reg: &Reg, what: Word, nr: usize) -> Result<Slots, NoSlots> {
         let misplaced = |env: &mut Self, kind: KfuncFault| {
-            verbose!(env, "{kind}\n");
+            env.trace.note(Note::Overruled { fault: &kind });
             NoSlots::Misplaced(kind)
         };
         if !reg.val.var_off.is_const() {

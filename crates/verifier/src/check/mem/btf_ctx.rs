@@ -6,7 +6,7 @@ use crate::check::mem::access::CtxLoad;
 use crate::check::mem::access::MemAccess;
 use crate::check::struct_ops::Target;
 use crate::env::{Env, Facts};
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{Check, unsupported};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
@@ -37,13 +37,13 @@ pub(super) fn find_btf_access(
     let func = attach_func(env.facts)?;
     let name = func.name;
     if off % 8 != 0 {
-        verbose!(env, "func '{name}' offset {off} is not multiple of 8\n");
+        env.trace.note(Note::ArgumentOffset { name, off });
         return Ok(None);
     }
     let arg = arg_idx(&func, off);
     let params = func.proto.params().len().saturating_sub(func.skip);
     if arg > params || (arg == params && !has_retval(env.facts)) {
-        verbose!(env, "func '{name}' doesn't have {}-th argument\n", arg + 1);
+        env.trace.note(Note::NoArgument { name, nth: arg + 1 });
         return Ok(None);
     }
     let btf = func.proto.btf();
@@ -60,17 +60,14 @@ pub(super) fn find_btf_access(
     }
     if ty.kind() != Kind::Ptr {
         let (of, kind) = (shown_name(ty), ty.kind().name());
-        verbose!(
-            env,
-            "func '{name}' arg{arg} '{of}' has type {kind}. Only pointer access is allowed\n"
-        );
+        env.trace.note(Note::ArgumentKind { name, arg, of, kind });
         return Ok(None);
     }
     if size != 8 {
         if !env.facts.rules().arguments_loaded_whole {
             return unsupported("a part of a pointer among a function's arguments, on this kernel");
         }
-        verbose!(env, "func '{name}' size {size} must be 8\n");
+        env.trace.note(Note::ArgumentSize { name, size });
         return Ok(None);
     }
     pointer_arg(env, (&func, arg, param_name), ty, load)
@@ -180,11 +177,11 @@ fn pointer_arg(
     }
     let (name, kind) = (func.name, to.kind().name());
     if !to.kind().is_composite() {
-        verbose!(env, "func '{name}' arg{arg} type {kind} is not a struct\n");
+        env.trace.note(Note::ArgumentNoStruct { name, arg, kind });
         return Ok(None);
     }
     let (id, of) = (to.id().0, shown_name(to));
-    verbose!(env, "func '{name}' arg{arg} has btf_id {id} type {kind} '{of}'\n");
+    env.trace.note(Note::ArgumentType { name, arg, id, kind, of });
     load.ty = RegType::of(Base::BtfId).with(flags);
     load.btf_id = match Target::of(env.facts) {
         Some(target) if env.facts.prog.prog_type == ProgType::StructOps => {

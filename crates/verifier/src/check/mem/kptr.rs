@@ -8,7 +8,7 @@ use super::region::check_ptr_off_reg;
 use crate::HoleKind;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::{Env, Facts};
-use crate::log::verbose;
+use crate::log::note::Note;
 use crate::rejection::{Check, MemFault, Regno, errno, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -190,7 +190,7 @@ pub(crate) fn btf_struct_ids_match(
             }
             Ok(_) => return false,
             Err(why) => {
-                verbose!(env, "{why}\n");
+                env.trace.note(Note::Overruled { fault: &why });
                 return false;
             }
         }

@@ -30,7 +30,7 @@ use super::scalar_rules;
 use crate::check::fields::check_fields;
 use crate::check::mem::access::{AccessType, MemAccess, mark_loaded_unknown};
 use crate::env::{Env, Found};
-use crate::rejection::{Check, FlowFault, MemFault, Regno, reject};
+use crate::rejection::{Check, MemFault, OtherRule, Regno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use map_value::AccessSource;
@@ -123,8 +123,7 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     env.check_reg_arg(insn.dst, Operand::Src)?;
     let dst_type = env.reg(insn.dst).ty;
     if dst_type.base == Base::Ctx && !env.facts.rules().constants_into_ctx {
-        let text = format!("BPF_ST stores into R{} ctx is not allowed", insn.dst).into();
-        reject!(EACCES, FlowFault::OtherRule { text });
+        reject!(EACCES, OtherRule::ConstantIntoCtx { regno: Regno(insn.dst) });
     }
     check_mem_access(
         env,
