@@ -372,7 +372,8 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
         if id > TYPES_MAX {
             return Err(Error::at(place(at), "more types than the kernel allows"));
         }
-        let fail = |m: String| Error::at(place(at), m).context(format!("BTF type {id}"));
+        let here = |e: Error| e.located(place(at)).context(format!("BTF type {id}"));
+        let fail = |m: String| here(Error::new(m));
         let Some(&[_, info, _]) = words.get(at..at + 3) else {
             return Err(fail("type is truncated".into()));
         };
@@ -385,7 +386,7 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
         let Some(ty) = words.get(at..at + len) else {
             return Err(fail(format!("{} of {len} words is truncated", kind.name())));
         };
-        limits.check(kind, ty, at).map_err(fail)?;
+        limits.check(kind, ty, at).map_err(here)?;
         starts.push(at as u32);
         at += len;
     }
@@ -406,7 +407,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn check(&mut self, kind: Kind, ty: &[u32], at: usize) -> Result<(), String> {
+    fn check(&mut self, kind: Kind, ty: &[u32], at: usize) -> Result<(), Error> {
         self.name(ty[0])?;
         if kind.has_type() && kind != Kind::FuncProto {
             self.reference(ty[2], at);
@@ -433,11 +434,13 @@ impl Limits {
         Ok(())
     }
 
-    fn name(&self, offset: u32) -> Result<(), String> {
-        if offset < self.end_str {
+    fn name(&self, offset: u32) -> Result<(), Error> {
+        let end = self.end_str;
+        if offset < end {
             return Ok(());
         }
-        Err(format!("name offset {offset:#x} is out of range (strings end at {:#x})", self.end_str))
+        let m = format!("name offset {offset:#x} is out of range (strings end at {end:#x})");
+        Err(Error::new(m))
     }
 
     fn reference(&mut self, id: u32, at: usize) {

@@ -25,9 +25,14 @@ impl Error {
 
     /// An error at `offset` bytes from the start of the parsed section.
     pub fn at(offset: usize, message: impl Into<String>) -> Error {
-        let mut e = Error::new(message);
-        e.0.offset = Some(offset as u64);
-        e
+        Error::new(message).located(offset)
+    }
+
+    /// The same error, at `offset` bytes from the start of the parsed section.
+    #[must_use]
+    pub(crate) fn located(mut self, offset: usize) -> Error {
+        self.0.offset = Some(offset as u64);
+        self
     }
 
     /// Adds the step during which this happened; the last one added is printed first.

@@ -38,7 +38,7 @@ pub fn refused_by_kernel(btf: &Btf) -> Option<Error> {
     let shaped = || {
         let (id, why) = crate::type_rules::first_refused(btf)?;
         let kind = btf.ty(id).kind().name();
-        Some(Error::new(format!("type {id} ({kind}): {why}")))
+        Some(why.context(format!("type {id} ({kind})")))
     };
     named.or_else(shaped).or_else(|| crate::struct_metas(btf).err())
 }

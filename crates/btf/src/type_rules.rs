@@ -5,7 +5,7 @@
 //! every word of a type of every kind.
 
 use crate::layout::DEPTH_MAX;
-use crate::{Btf, Kind, Member, Type, TypeId};
+use crate::{Btf, Error, Kind, Member, Type, TypeId};
 
 /// Bits of `info` that are not used.
 const INFO_UNUSED: u32 = !0x9f00_ffff;
@@ -14,17 +14,17 @@ const INT_UNUSED: u32 = !0x0fff_ffff;
 const INT_BITS_MAX: u32 = 128;
 
 /// The first type that the kernel does not take, and why.
-pub(crate) fn first_refused(btf: &Btf) -> Option<(TypeId, String)> {
+pub(crate) fn first_refused(btf: &Btf) -> Option<(TypeId, Error)> {
     let refused = |ty: Type<'_>| Some((ty.id(), shape(ty).err()?));
     let resolved = || Resolver::new(btf).run();
     let sized = || btf.iter().find_map(|ty| Some((ty.id(), sizes(ty).err()?)));
     btf.iter().find_map(refused).or_else(resolved).or_else(sized)
 }
 
-type Check = Result<(), String>;
+type Check = Result<(), Error>;
 
 fn ensure(holds: bool, text: &str) -> Check {
-    if holds { Ok(()) } else { Err(text.to_owned()) }
+    if holds { Ok(()) } else { Err(Error::new(text)) }
 }
 
 /// What can be said of a type without any other.
@@ -118,7 +118,7 @@ fn sizes(ty: Type<'_>) -> Check {
         Datasec => ty.vars().try_for_each(|var| {
             let of = btf.ty(var.ty);
             ensure(of.kind() == Var, "it has something that is no variable")?;
-            let size = btf.size_of(of.target_id()).map_err(|e| e.to_string())?;
+            let size = btf.size_of(of.target_id())?;
             ensure(size <= var.size, "a variable is larger than its place")
         }),
         DeclTag => decl_tag(ty),
@@ -146,7 +146,7 @@ fn array(ty: Type<'_>) -> Check {
     ensure(!is_no_target(elem) && has_size(btf, array.elem), "its elements have no size")?;
     let bitfield = btf.skip_modifiers(array.elem);
     ensure(bitfield.kind() != Kind::Int || is_plain_int(bitfield), "its elements are bits")?;
-    btf.size_of(ty.id()).map(|_| ()).map_err(|e| e.to_string())
+    btf.size_of(ty.id()).map(|_| ())
 }
 
 /// Whether an integer has the bits of one of a machine.
@@ -159,7 +159,7 @@ fn member(of: Type<'_>, member: Member<'_>) -> Check {
     let struct_bytes = of.stated_size().unwrap_or(0);
     ensure(!is_no_target(btf.ty(member.ty)) && has_size(btf, member.ty), "a member has no size")?;
     let ty = btf.skip_modifiers(member.ty);
-    let size = btf.size_of(member.ty).map_err(|e| e.to_string())?;
+    let size = btf.size_of(member.ty)?;
     let offset = member.bit_offset;
     let bits = u32::from(member.bitfield_size);
     let end = match ty.kind() {
@@ -233,7 +233,7 @@ impl<'a> Resolver<'a> {
         Resolver { btf, states: vec![State::New; btf.end_id().index()] }
     }
 
-    fn run(&mut self) -> Option<(TypeId, String)> {
+    fn run(&mut self) -> Option<(TypeId, Error)> {
         self.btf.iter().find_map(|ty| Some((ty.id(), self.resolve(ty).err()?)))
     }
 
@@ -272,7 +272,7 @@ impl<'a> Resolver<'a> {
         let state = &mut self.states[ty.id().index()];
         match state {
             State::Done => return Ok(()),
-            State::Open => return Err("it is within itself".to_owned()),
+            State::Open => return Err(Error::new("it is within itself")),
             State::New => *state = State::Open,
         }
         ensure(stack.len() < DEPTH_MAX, "types are nested too deeply")?;

@@ -236,7 +236,7 @@ impl Plan {
         match skep::contain_panic(|| verified.and_then(jited::bytes)) {
             Ok(bytes) => (verification, bytes),
             Err(panic) => {
-                verification.verdict = Verdict::Bug(panic.to_string());
+                verification.verdict = Verdict::Bug(panic.0);
                 (verification, None)
             }
         }

@@ -157,7 +157,7 @@ impl<'a> Trace<'a> {
     }
 
     /// Writes a note to the log.
-    #[inline(always)] // A test of one flag.
+    #[cold] // In line, it costs the walk's functions registers.
     pub(crate) fn note(&mut self, note: Note<'_>) {
         if self.log.level != 0 {
             self.log.write(format_args!("{note}"));

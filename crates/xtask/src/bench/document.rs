@@ -1,7 +1,9 @@
-//! `cargo xtask bench document [FILE...]`: measures the tables of docs/bench again.
+//! `cargo xtask bench document [FILE...]`: measures the tables of docs/bench again, and those of
+//! docs/measurements.md if it is named.
 //!
 //! A table is between `<!-- skep-bench ARGUMENTS -->` and `<!-- end -->`: the output of that
-//! command in a release build, with rbpf and sbpf as peers where engines are compared.
+//! command in a release build, with rbpf and sbpf as peers where engines are compared. Or it is
+//! that of `<!-- cargo xtask ARGUMENTS -->`.
 
 use crate::outcome::Ended;
 use std::path::PathBuf;
@@ -14,23 +16,29 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 }
 
-const BEGIN: &str = "<!-- skep-bench ";
+/// The commands of tables.
+const COMMANDS: [&str; 2] = ["skep-bench", "cargo xtask"];
 const END: &str = "<!-- end -->";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let skep_bench = super::release::skep_bench_in_release()?;
     let peers = super::peers::options()?;
-    let mut measure = |words: &[&str]| -> Result<String, String> {
-        eprintln!("skep-bench {}", words.join(" "));
-        let mut command = Command::new(&skep_bench);
-        command.current_dir(crate::root()).args(words).stderr(Stdio::inherit());
-        if words.starts_with(&["run"]) {
+    let own = std::env::current_exe()?;
+    let mut measure = |line: &str| -> Result<String, String> {
+        eprintln!("{line}");
+        let (program, arguments) = match line.strip_prefix("cargo xtask ") {
+            Some(arguments) => (&own, arguments),
+            None => (&skep_bench, line.strip_prefix("skep-bench ").unwrap_or_default()),
+        };
+        let mut command = Command::new(program);
+        command.current_dir(crate::root()).args(arguments.split_whitespace());
+        if line.starts_with("skep-bench run") {
             command.args(&peers);
         }
-        let output = command.output().map_err(|e| e.to_string())?;
+        let output = command.stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
-            false => Err(format!("skep-bench {}: {}", words.join(" "), output.status)),
+            false => Err(format!("{line}: {}", output.status)),
         }
     };
     let files = match args.files.is_empty() {
@@ -56,20 +64,20 @@ fn pages() -> std::io::Result<Vec<PathBuf>> {
 /// The text with the output of `measure` for each command.
 fn renewed(
     text: &str,
-    measure: &mut dyn FnMut(&[&str]) -> Result<String, String>,
+    measure: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<String, String> {
     let mut out = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         out += line;
         out.push('\n');
-        let command = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(" -->"));
-        let Some(command) = command else { continue };
+        let comment = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
+        let is_command = |line: &&str| COMMANDS.iter().any(|name| line.starts_with(name));
+        let Some(command) = comment.filter(is_command) else { continue };
         if !lines.any(|line| line == END) {
             return Err(format!("`{line}` has no `{END}`"));
         }
-        let words: Vec<&str> = command.split_whitespace().collect();
-        out += &format!("\n{}\n\n{END}\n", measure(&words)?);
+        out += &format!("\n{}\n\n{END}\n", measure(command)?);
     }
     Ok(out)
 }
@@ -80,16 +88,21 @@ mod tests {
 
     #[test]
     fn what_stands_between_the_marks_is_replaced() {
-        let text = "a\n<!-- skep-bench run -->\nold\n<!-- end -->\nb\n";
         let mut asked = Vec::new();
-        let mut measure = |words: &[&str]| {
-            asked.push(words.join(" "));
+        let mut measure = |line: &str| {
+            asked.push(line.to_owned());
             Ok("new".to_owned())
         };
-        let new = renewed(text, &mut measure).unwrap();
-        assert_eq!(new, "a\n<!-- skep-bench run -->\n\nnew\n\n<!-- end -->\nb\n");
-        assert_eq!(renewed(&new, &mut measure).unwrap(), new);
+        for command in ["skep-bench run", "cargo xtask bench growth"] {
+            let text = format!("a\n<!-- {command} -->\nold\n<!-- end -->\nb\n");
+            let new = renewed(&text, &mut measure).unwrap();
+            assert_eq!(new, format!("a\n<!-- {command} -->\n\nnew\n\n<!-- end -->\nb\n"));
+            assert_eq!(renewed(&new, &mut measure).unwrap(), new);
+        }
         assert!(renewed("<!-- skep-bench x -->\n", &mut measure).is_err());
-        assert_eq!(asked, ["run", "run"]);
+        let other = "<!-- picture of the crates -->\n";
+        assert_eq!(renewed(other, &mut measure).unwrap(), other);
+        let twice = |command: &str| [command.to_owned(), command.to_owned()];
+        assert_eq!(asked, [twice("skep-bench run"), twice("cargo xtask bench growth")].concat());
     }
 }
