@@ -516,6 +516,9 @@ behaviours! {
     int_pointers_in_ctx ".+++++++++++" Accepted,
         "witnesses/traced.bpf.o" "pointer_to_number"
         "A pointer to a scalar among a function's arguments is a scalar."
+    other_pointers_in_ctx ".........+++" Accepted,
+        "witnesses/traced.bpf.o" "pointer_to_function"
+        "A pointer to anything but a struct among a function's arguments is a scalar."
     linked_are_apart "..*+++.+...." Insns(70),
         "witnesses/walks.bpf.o" "number_or_sum"
         "A scalar without links does not cover one that is linked with an offset."
