@@ -757,6 +757,9 @@ behaviours! {
     path_buffers_read "+..........." Refused,
         "witnesses/older.bpf.o" "path_into_nothing"
         "The buffer of `bpf_d_path` must be written before."
+    null_buffers_accessed "...+++......" Accepted,
+        "witnesses/null.bpf.o" "unchecked_buffer"
+        "Buffers of iterators may be accessed without a check for NULL."
     flexible_lookups_may_fail "***...+..+++" Refused,
         "witnesses/older.bpf.o" "lookup_in_flexible"
         "A lookup in an inner array of any size may fail, with a small key too."
