@@ -6,6 +6,7 @@
 use crate::alu::{arithmetic, shift};
 use crate::bounds::Bounds;
 use crate::deduction::Deduction;
+use crate::refine::narrow_by_itself;
 use crate::sync::Views;
 use crate::{AluOp, JmpOp, ScalarAt, Tnum, refine};
 
@@ -143,6 +144,18 @@ pub fn refine_branches_by<const W: u32, const H: u32>(
     refine(op, is_jmp32, a, b);
     a.sync_by(how);
     b.sync_by(how);
+}
+
+/// [`crate::refine_same`] by other rules.
+pub fn refine_same_by<const W: u32, const H: u32>(
+    how: Deduction,
+    op: JmpOp,
+    is_jmp32: bool,
+    a: &mut ScalarAt<W, H>,
+) {
+    narrow_by_itself(op, is_jmp32, a);
+    a.sync_by(how);
+    a.sync_by(how);
 }
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {

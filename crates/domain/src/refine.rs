@@ -75,6 +75,17 @@ pub fn refine_branches<const W: u32, const H: u32>(
 /// [`refine_branches`] for a register compared with itself: the kernel narrows it as both operands,
 /// in place, so that `r < r` removes both ends.
 pub fn refine_same<const W: u32, const H: u32>(op: JmpOp, is_jmp32: bool, a: &mut ScalarAt<W, H>) {
+    narrow_by_itself(op, is_jmp32, a);
+    a.sync();
+    a.sync();
+}
+
+/// [`refine_same`] without [`ScalarAt::sync`].
+pub(crate) fn narrow_by_itself<const W: u32, const H: u32>(
+    op: JmpOp,
+    is_jmp32: bool,
+    a: &mut ScalarAt<W, H>,
+) {
     let mut b = *a;
     refine(op, is_jmp32, a, &mut b);
     let (mut wide, mut half) = (a.wide(), a.half());
@@ -85,8 +96,6 @@ pub fn refine_same<const W: u32, const H: u32>(op: JmpOp, is_jmp32: bool, a: &mu
     half.narrow_s(b_half.smin, b_half.smax);
     a.set_wide(wide);
     a.set_half(half);
-    a.sync();
-    a.sync();
 }
 
 #[inline]

@@ -516,6 +516,9 @@ behaviours! {
     int_pointers_in_ctx ".+++++++++++" Accepted,
         "witnesses/traced.bpf.o" "pointer_to_number"
         "A pointer to a scalar among a function's arguments is a scalar."
+    other_pointers_in_ctx ".........+++" Accepted,
+        "witnesses/traced.bpf.o" "pointer_to_function"
+        "A pointer to anything but a struct among a function's arguments is a scalar."
     linked_are_apart "..*+++.+...." Insns(70),
         "witnesses/walks.bpf.o" "number_or_sum"
         "A scalar without links does not cover one that is linked with an offset."
@@ -754,6 +757,9 @@ behaviours! {
     path_buffers_read "+..........." Refused,
         "witnesses/older.bpf.o" "path_into_nothing"
         "The buffer of `bpf_d_path` must be written before."
+    null_buffers_accessed "...+++......" Accepted,
+        "witnesses/null.bpf.o" "unchecked_buffer"
+        "Buffers of iterators may be accessed without a check for NULL."
     flexible_lookups_may_fail "***...+..+++" Refused,
         "witnesses/older.bpf.o" "lookup_in_flexible"
         "A lookup in an inner array of any size may fail, with a small key too."

@@ -816,3 +816,18 @@ SEC("socket") __attribute__((naked)) int stack_given_down(void)
 		     "r0 = 0;"
 		     "exit" :: [f] "i"(given_2) : "memory");
 }
+
+// Arguments of functions of the kernel that are none, told by number.
+KFUNC void bpf_local_irq_save(unsigned long *flags);
+#define GIVES_CTX(name, function) SEC("tc") __attribute__((naked)) int name(void) \
+	{ asm volatile("r2 = 0; r3 = 0; r4 = 0; call %[f]; r0 = 0; exit" :: [f] "i"(function) : "memory"); }
+GIVES_CTX(ctx_for_irq_flag, bpf_local_irq_save)
+GIVES_CTX(ctx_for_res_lock, bpf_res_spin_lock)
+SEC("tc") int irq_flag_twice(void *ctx)
+{
+	unsigned long flags;
+
+	bpf_local_irq_save(&flags);
+	bpf_local_irq_save(&flags);
+	return 0;
+}

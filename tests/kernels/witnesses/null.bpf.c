@@ -289,3 +289,12 @@ SEC("tc") __attribute__((naked)) int value_or_null(void)
 		     "r0 = 0;"
 		     "exit" :: [array] "i"(&values) : "memory");
 }
+
+// The value of an iterator's map is NULL when the iterator ends.
+SEC("iter/bpf_map_elem") __attribute__((naked)) int unchecked_buffer(void)
+{
+	asm volatile("r2 = *(u64 *)(r1 + 24);"
+		     "r1 = *(u32 *)(r2 + 0);"
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}

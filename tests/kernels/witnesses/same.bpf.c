@@ -297,3 +297,21 @@ SEC("socket") __attribute__((naked)) int same_bits_of_half_negative(void)
 		     "1: r0 = 0;"
 		     "exit" ::: "memory");
 }
+
+// One of two numbers is below itself: if that is not known to be impossible, it may be any number,
+// or the larger one.
+SEC("socket") __attribute__((naked)) int one_of_two_below_itself(void)
+{
+	asm volatile("call 7;"
+		     "r0 &= 1;"
+		     "r0 += 143;"
+		     "if r0 < r0 goto 2f;"
+		     "goto 1f;"
+		     "2: r1 = r10;"
+		     "r1 += -144;"
+		     "r1 += r0;"
+		     "r0 = 0;"
+		     "*(u8 *)(r1 - 1) = r0;"
+		     "1: r0 = 0;"
+		     "exit" ::: "memory");
+}

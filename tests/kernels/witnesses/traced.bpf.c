@@ -102,3 +102,9 @@ PROGRAM("fentry/vfs_read", byte_of_traced_argument, "r1 = *(u8 *)(r1 + 0);" READ
 PROGRAM("fmod_ret/inet_accept", target_and_opcode, ".byte 0xff, 0, 0, 0, 0, 0, 0, 0; r0 = 0; exit")
 PROGRAM("fmod_ret/inet_accept", target_and_jump, ".byte 5, 0, 80, 0, 0, 0, 0, 0; r0 = 0; exit")
 PROGRAM("fmod_ret/inet_accept", target_and_loop, "r0 = 0; exit; .byte 5, 0, 0xff, 0xff, 0, 0, 0, 0")
+
+// One of the arguments points to a function.
+SEC("fentry/smp_call_function_single") __attribute__((naked)) int pointer_to_function(void)
+{
+	asm volatile("r2 = *(u64 *)(r1 + 8); r0 = 0; exit" ::: "memory");
+}

@@ -114,9 +114,10 @@ pub(super) fn refine(
 
 /// Narrows a scalar that is compared with itself.
 pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar) {
-    match rules.ranges_wrap {
-        true => skep_domain::refine_wrapped(op, is_jmp32, a, &mut a.clone()),
-        false => skep_domain::refine_same(op, is_jmp32, a),
+    match domain(rules) {
+        Domain::Reference => skep_domain::refine_same(op, is_jmp32, a),
+        Domain::Less(how) => skep_domain::refine_same_by(how, op, is_jmp32, a),
+        Domain::Wrapped => skep_domain::refine_wrapped(op, is_jmp32, a, &mut a.clone()),
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) const EXCEPTIONS: [(&str, &str); 32] = [
     ("find_anew", "drops bounds, then `ScalarAt::sync_by`"),
     ("positive_product", ENUMERATED),
     ("refine_branches_by", "`refine`, then `ScalarAt::sync_by`"),
+    ("refine_same_by", "`refine_same` with `ScalarAt::sync_by`"),
     ("weaken", "drops bounds and narrows none; for products see `positive_product`"),
 ];
 

@@ -140,8 +140,13 @@ fn pointer_arg(
         return Ok(Some(load));
     }
     let to = skip_modifiers(btf, ptr.target_id());
-    let numbers = env.facts.rules().int_pointers_in_ctx;
-    if to.kind() == Kind::Void || to.kind() == Kind::Int && numbers {
+    let rules = env.facts.rules();
+    let is_number = match to.kind() {
+        Kind::Void => true,
+        Kind::Int => rules.int_pointers_in_ctx,
+        kind => rules.other_pointers_in_ctx && !kind.is_composite(),
+    };
+    if is_number {
         return Ok(Some(load));
     }
     if let Some(special) = special {

@@ -183,7 +183,9 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
         }
         Base::BtfId if !nullable => btf_ptr::access_btf_ptr(env, reg, at, off),
         Base::ConstMapPtr if ty.is(Base::ConstMapPtr) => btf_ptr::access_map_ptr(env, reg, at, off),
-        Base::Buf if !nullable => packet::access_buf(&mut env.walk, reg, at, off),
+        Base::Buf if !nullable || env.facts.rules().null_buffers_accessed => {
+            packet::access_buf(&mut env.walk, reg, at, off)
+        }
         Base::Arena if ty.is(Base::Arena) => {
             mark_loaded_unknown(&mut env.walk, at);
             Ok(())
