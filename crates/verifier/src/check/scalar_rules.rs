@@ -114,6 +114,9 @@ pub(super) fn refine(
 
 /// Narrows a scalar that is compared with itself.
 pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar) {
+    if !teaches(rules, (a, a), op, is_jmp32) {
+        return;
+    }
     match domain(rules) {
         Domain::Reference => skep_domain::refine_same(op, is_jmp32, a),
         Domain::Less(how) => skep_domain::refine_same_by(how, op, is_jmp32, a),
