@@ -203,6 +203,8 @@ fn functions_have_names_and_their_addresses_are_relative_to_sections() {
         (mix + 3, 1, "section .text: the function at offset 0x0 has no valid name"),
         (range + 3, 1, "section tc: the function at offset 0x78 has no valid name"),
         (relocations + 16 + 12, 4, "the address of mix, which is local"),
+        // No program is left, although the relocation is of one only.
+        (relocations, 8, "table: an insn with opcode 0x61 is not relocated"),
     ] {
         let mut bytes = good.clone();
         bytes[at] = byte;
@@ -217,12 +219,15 @@ fn functions_have_names_and_their_addresses_are_relative_to_sections() {
 fn names_and_externs_are_in_the_tables_that_are_for_them() {
     const FLAGS: usize = 8;
     const RELOCATED: usize = 44;
+    // Where the file says which section has their names.
+    const NAMES: usize = 62;
     let loops = read("programs/loops.bpf.o");
     let externs = read("object/externs.bpf.o");
     let declared = undefined_symbol(&externs);
     for (good, at, byte, why) in [
         (&loops, section_header(&loops, ".strtab") + TYPE, 1, "Invalid ELF string section type"),
         (&loops, section_header(&loops, ".strtab") + FLAGS + 1, 8, "it has no valid name"),
+        (&loops, NAMES, 2, "section 1: it has no valid name"),
         (&externs, section_header(&externs, ".reltc") + RELOCATED, 2, "no insn begins here"),
         (&externs, declared + 4, 0xa0, "no undefined symbol is called CONFIG_BPF_SYSCALL"),
         (&externs, declared, 1, "no undefined symbol is called CONFIG_BPF_SYSCALL"),
