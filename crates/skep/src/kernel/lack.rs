@@ -5,6 +5,7 @@ use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
+use skep_insn::code::{BPF_CALL, BPF_JMP};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey};
@@ -158,18 +159,33 @@ impl Kernel {
             "no-such-context-field" => self.lacks_field(program, refused.insn_idx?),
             // It does not count functions that are only called back.
             "function-info-count" => {
-                let takes_address = program.insns.iter().position(takes_address)?;
-                self.lacks_item(Item::Insn(since::CALLBACKS), Some(takes_address))
+                self.lacks_callbacks(program, program.insns.iter().position(takes_address)?)
             }
             "unknown-opcode"
             | "reserved-fields"
             | "unknown-atomic-opcode"
             | "unknown-wide-constant" => {
-                let insn_idx = refused.insn_idx;
-                self.lacks_item(insn_needed(program.insns.get(insn_idx?)?)?, insn_idx)
+                let insn_idx = refused.insn_idx?;
+                let insn = program.insns.get(insn_idx)?;
+                match takes_address(insn) {
+                    true => self.lacks_callbacks(program, insn_idx),
+                    false => self.lacks_item(insn_needed(insn)?, Some(insn_idx)),
+                }
             }
             _ => None,
         }
+    }
+
+    /// The helper that is passed the address of a function at `idx`, or that there are callbacks at
+    /// all: without the helper, that would not suffice.
+    fn lacks_callbacks(&self, program: &Program, idx: usize) -> Option<Lack> {
+        let calls = |idx: &usize| {
+            let insn = program.insns[*idx];
+            insn.code == BPF_JMP | BPF_CALL && insn.src == 0
+        };
+        let call = (idx..program.insns.len()).find(calls);
+        let of_call = self.lacks(&Needs::at(program, call.into_iter()));
+        of_call.or_else(|| self.lacks_item(Item::Insn(since::CALLBACKS), Some(idx)))
     }
 
     /// The rejected context field, if it was added later.
