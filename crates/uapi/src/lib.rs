@@ -55,4 +55,5 @@ pub use privilege::{is_for_unprivileged, needs_perfmon};
 pub use profile::KernelProfile;
 pub use prog_type::ProgType;
 pub use retval::{RetvalRange, RetvalRule, retval_rule};
+pub use since::{Fields, Insns};
 pub use type_flag::TypeFlag;

@@ -226,12 +226,19 @@ impl Insns {
     }
 
     /// Whether a group of that name is not there.
+    #[inline]
     pub fn lack(self, name: &str) -> bool {
-        let bits = || insns().chain([CALLBACKS]).enumerate();
-        self.absent != 0 && bits().any(|(at, row)| self.absent >> at & 1 != 0 && row.name == name)
+        self.absent != 0 && self.lack_some(name)
+    }
+
+    #[cold]
+    fn lack_some(self, name: &str) -> bool {
+        let mut bits = insns().chain([CALLBACKS]).enumerate();
+        bits.any(|(at, row)| self.absent >> at & 1 != 0 && row.name == name)
     }
 
     /// Whether the insn is of a group that is not there.
+    #[inline]
     pub fn lack_insn(self, fields: Fields) -> bool {
         self.absent != 0 && insn(fields).is_some_and(|it| self.lack(it.name))
     }

@@ -225,8 +225,9 @@ impl<'a> Setup<'a> {
         }
         if rules.dead_forgotten_at_once {
             let touches = StackTouches { callable: &self.facts.callable, maps: &self.facts.maps };
-            let touches = (&touches, rules.sixteen_frames);
-            self.facts.stack_use = StackUse::new(&self.facts.insns, subprogs, &order, touches);
+            let more = rules.sixteen_frames;
+            self.facts.stack_use =
+                StackUse::new(&self.facts.insns, subprogs, &order, &touches, more);
             if rules.deep_stacks_refused_first && self.facts.stack_use.is_too_deep {
                 let depth = MAX_CALL_FRAMES + 1;
                 return Err(Stop::refuse_silently(errno::EINVAL, CallFault::TooDeep { depth }));
@@ -273,8 +274,7 @@ impl<'a> Setup<'a> {
             false => Ok(()),
         };
         let called_back = !facts.insns_there().lack("callback");
-        let who = (facts.bpf_capable, called_back);
-        let found = find_subprogs(&facts.insns, who, &mut starts, add);
+        let found = find_subprogs(&facts.insns, facts.bpf_capable, called_back, &mut starts, add);
         let found = self.pass(found);
         self.learned.subprogs = vec![SubprogUse::default(); starts.count];
         found?;

@@ -210,8 +210,8 @@ pub(super) fn takes_address(insn: &Insn) -> bool {
     insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC
 }
 
-/// What a rejected insn needs to be valid. A kernel with only one atomic operation requires that the
-/// field selecting it is zero, whatever the operation.
+/// What a rejected insn needs to be valid. A kernel with only one atomic operation requires that
+/// the field selecting it is zero, whatever the operation.
 pub(super) fn insn_needed(insn: &Insn) -> Option<Item> {
     if takes_address(insn) {
         return Some(Item::Insn(since::CALLBACKS));

@@ -22,7 +22,7 @@ use crate::state::values::{CONST, SANE_SCALAR, SCALAR, constant_name, named_cons
 use skep_domain::{AluOp, JmpOp, Scalar};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::since::Insns;
+use skep_uapi::Insns;
 
 /// No cached result of that kind.
 const NONE: u32 = u32::MAX;

@@ -11,7 +11,7 @@ use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{AttachTarget, MapDef, Program};
-use skep_uapi::since::Insns;
+use skep_uapi::Insns;
 use skep_uapi::{Behaviours, MapType};
 
 /// The program, the configuration, and the results of the passes. The walk only reads them.
@@ -87,6 +87,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The insns that the kernel has, of those that not every kernel has.
+    #[inline]
     pub(crate) fn insns_there(&self) -> Insns {
         self.config.profile.insns
     }

@@ -6,7 +6,7 @@ use super::call_facts::{CallFacts, Callees};
 use super::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::since::Insns;
+use skep_uapi::Insns;
 
 pub(super) fn insn(code: u8, dst: u8, src: u8, off_imm: (i16, i32)) -> Insn {
     Insn { code, dst, src, off: off_imm.0, imm: off_imm.1 }
@@ -47,7 +47,7 @@ pub(super) fn fill(dst: u8, off: i16) -> Insn {
 /// Finds and checks the subprogs of a valid program.
 pub(super) fn subprogs_of(insns: &[Insn]) -> Subprogs {
     let mut starts = StartSet::new(insns.len());
-    find_subprogs(insns, (true, true), &mut starts, |_, _| Ok(())).expect("finds subprogs");
+    find_subprogs(insns, true, true, &mut starts, |_, _| Ok(())).expect("finds subprogs");
     let mut subprogs = starts.into_subprogs(None);
     check_subprogs(insns, Insns::all(), &mut subprogs).expect("subprogs are closed");
     subprogs

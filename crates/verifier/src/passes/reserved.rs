@@ -11,7 +11,7 @@ use crate::rejection::{InsnFault, Regno};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::MAX_BPF_REG;
-use skep_uapi::since::{Fields, Insns};
+use skep_uapi::{Fields, Insns};
 
 /// Whether the kernel knows this opcode. Kernel: `bpf_opcode_in_insntable`.
 pub(crate) fn is_known_opcode(code: u8) -> bool {
@@ -150,9 +150,18 @@ pub(crate) fn check_store_first(idx: usize, insn: &Insn, there: Insns) -> Result
     Ok(())
 }
 
-/// Refuses an insn like [`check_insn_fields`], on a kernel that may lack its operation: then a field
-/// that selects it is one that the insn does not use.
+/// Refuses an insn like [`check_insn_fields`], on a kernel that may lack its operation: then a
+/// field that selects it is one that the insn does not use.
+#[inline]
 pub(crate) fn check_fields_on(idx: usize, insn: &Insn, there: Insns) -> Result<(), PassReject> {
+    if there != Insns::all() {
+        check_operation(idx, insn, there)?;
+    }
+    check_insn_fields(idx, insn)
+}
+
+#[cold]
+fn check_operation(idx: usize, insn: &Insn, there: Insns) -> Result<(), PassReject> {
     let fields = Fields { code: insn.code, off: insn.off, imm: insn.imm };
     let is_offset_unused = is_mov(insn) && insn.off != 0 && there.lack("movsx");
     if is_offset_unused || there.lack_insn(fields) {
@@ -163,7 +172,7 @@ pub(crate) fn check_fields_on(idx: usize, insn: &Insn, there: Insns) -> Result<(
         };
         return Err(PassReject::at(idx, errno::EINVAL, kind));
     }
-    check_insn_fields(idx, insn)
+    Ok(())
 }
 
 fn is_mov(insn: &Insn) -> bool {

@@ -16,8 +16,8 @@ use super::{PassReject, errno};
 use crate::rejection::FlowFault;
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::Insns;
 use skep_uapi::limits::BPF_MAX_SUBPROGS;
-use skep_uapi::since::Insns;
 use std::fmt::Write;
 
 /// Number of the helper `bpf_tail_call`.
@@ -96,7 +96,8 @@ impl Subprogs {
 /// Kernel: `add_subprog_and_kfunc`.
 pub(crate) fn find_subprogs(
     insns: &[Insn],
-    (bpf_capable, called_back): (bool, bool),
+    bpf_capable: bool,
+    called_back: bool,
     starts: &mut StartSet,
     mut add_kfunc: impl FnMut(usize, &Insn) -> Result<(), PassReject>,
 ) -> Result<(), PassReject> {
@@ -255,7 +256,7 @@ mod tests {
 
     fn find(insns: &[Insn]) -> Result<Subprogs, PassReject> {
         let mut starts = StartSet::new(insns.len());
-        find_subprogs(insns, (true, true), &mut starts, |_, _| Ok(()))?;
+        find_subprogs(insns, true, true, &mut starts, |_, _| Ok(()))?;
         let mut subprogs = starts.into_subprogs(None);
         check_subprogs(insns, Insns::all(), &mut subprogs)?;
         Ok(subprogs)

@@ -86,7 +86,8 @@ impl StackUse {
         insns: &[Insn],
         subprogs: &Subprogs,
         order: &Postorder,
-        (touches, has_more_frames): (&impl Touches, bool),
+        touches: &impl Touches,
+        has_more_frames: bool,
     ) -> StackUse {
         let mut found = StackUse::default();
         if !insns.iter().any(|insn| insn.dst == 10 || insn.src == 10) {

@@ -35,7 +35,7 @@ impl Touches for Helpers {
 fn stack_use(insns: &[Insn]) -> StackUse {
     let subprogs = subprogs_of(insns);
     check_cfg(insns, &subprogs, &SocketFilter, Edges::REFERENCE).unwrap();
-    StackUse::new(insns, &subprogs, &compute_postorder(insns, &subprogs), (&Helpers, false))
+    StackUse::new(insns, &subprogs, &compute_postorder(insns, &subprogs), &Helpers, false)
 }
 
 /// The live part of the main program's frame before one of its insns.
