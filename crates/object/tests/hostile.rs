@@ -238,6 +238,29 @@ fn names_and_externs_are_in_the_tables_that_are_for_them() {
     }
 }
 
+/// Which of the two it is, the symbol's binding says. libbpf 1.5: "extern 'CONFIG_SKEP_NUMBER'
+/// (strong): not resolved".
+#[test]
+fn an_option_that_is_not_configured_may_be_missed_by_weak_externs_only() {
+    let mut bytes = read("object/externs.bpf.o");
+    let options = OpenOptions {
+        kconfig: Some("CONFIG_BPF_SYSCALL=y\n".into()),
+        is_partial: true,
+        ..OpenOptions::default()
+    };
+    let refused = |bytes: &[u8]| {
+        let refused = Object::open(bytes, &options).unwrap().refused;
+        refused.map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert!(!refused(&bytes).contains("CONFIG"), "{}", refused(&bytes));
+    // Weak, of no type; two symbols after the first.
+    let binding = undefined_symbol(&bytes) + 2 * 24 + 4;
+    assert_eq!(bytes[binding], 0x20);
+    bytes[binding] = 0x10;
+    let error = refused(&bytes);
+    assert!(error.contains("CONFIG_SKEP_NUMBER (strong): not resolved"), "{error}");
+}
+
 /// Offset of the first undefined global symbol.
 fn undefined_symbol(bytes: &[u8]) -> usize {
     let header = section_header(bytes, ".symtab");
