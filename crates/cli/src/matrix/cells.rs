@@ -70,11 +70,10 @@ pub(super) fn cells<'k>(
         Err(e) => (kernels.map(|kernel| unloaded(e, kernel)).collect(), None),
         Ok((program, verification)) => {
             let needs = verification.verified().map(Needs::of);
-            let refused_at = match &verification.verdict {
-                Verdict::Rejected(why) if why.kind == "no-such-helper" => why.insn_idx,
+            let refused = match &verification.verdict {
+                Verdict::Rejected(why) => Needs::of_refused(program, &why.kind, why.insn_idx),
                 _ => None,
             };
-            let refused = refused_at.map(|idx| Needs::of_insn(program, idx));
             let newest = needs.as_ref().or(refused.as_ref()).and_then(Needs::newest);
             let here = format!("{}: program '{}'", judged.file, judged.entry.name);
             let deciding = OnceCell::new();

@@ -140,9 +140,22 @@ impl Needs {
         needs
     }
 
-    /// The needs of the one insn at which verification ended.
+    /// The needs of one insn.
     pub fn of_insn(program: &Program, idx: usize) -> Needs {
         Needs::at(program, idx..idx + 1)
+    }
+
+    /// The needs of a program that is rejected (`kind` as in [`crate::Refusal`]) for want of a
+    /// helper: those of its call, also if the function that it calls back is rejected before.
+    pub fn of_refused(program: &Program, kind: &str, insn_idx: Option<usize>) -> Option<Needs> {
+        let call = match kind {
+            "no-such-helper" => insn_idx,
+            "function-info-count" | "unknown-wide-constant" => {
+                helper_call_after(program, program.insns.iter().position(takes_address)?)
+            }
+            _ => None,
+        };
+        Some(Needs::of_insn(program, call?))
     }
 
     pub(super) fn at(program: &Program, reached: impl Iterator<Item = usize>) -> Needs {
@@ -208,6 +221,12 @@ pub(super) fn field_needed(program: &Program, insn_idx: usize) -> Option<LaterFi
 /// Whether an insn takes the address of a function of the program.
 pub(super) fn takes_address(insn: &Insn) -> bool {
     insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC
+}
+
+/// The first call of a helper at or behind an insn, in the order of the program.
+pub(super) fn helper_call_after(program: &Program, idx: usize) -> Option<usize> {
+    let calls = |insn: &Insn| insn.code == BPF_JMP | BPF_CALL && insn.src == 0;
+    (idx..program.insns.len()).find(|&at| calls(&program.insns[at]))
 }
 
 /// What a rejected insn needs to be valid. A kernel with only one atomic operation requires that

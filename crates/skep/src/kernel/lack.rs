@@ -1,11 +1,10 @@
 //! What a program needs that a kernel does not have, and what is unknown about it.
 
-use super::item::{field_needed, insn_needed, takes_address};
+use super::item::{field_needed, helper_call_after, insn_needed, takes_address};
 use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
 use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
-use skep_insn::code::{BPF_CALL, BPF_JMP};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey};
@@ -179,11 +178,7 @@ impl Kernel {
     /// The helper that is passed the address of a function at `idx`, or that there are callbacks at
     /// all: without the helper, that would not suffice.
     fn lacks_callbacks(&self, program: &Program, idx: usize) -> Option<Lack> {
-        let calls = |idx: &usize| {
-            let insn = program.insns[*idx];
-            insn.code == BPF_JMP | BPF_CALL && insn.src == 0
-        };
-        let call = (idx..program.insns.len()).find(calls);
+        let call = helper_call_after(program, idx);
         let of_call = self.lacks(&Needs::at(program, call.into_iter()));
         of_call.or_else(|| self.lacks_item(Item::Insn(since::CALLBACKS), Some(idx)))
     }
