@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask load-diff tests/object` asks libbpf itself.
 
-use skep_btf::Btf;
+use skep_btf::{Btf, BtfBuilder, IntEncoding, MemberDef, VarLinkage};
 use skep_object::{LoadClass, Object, OpenOptions};
 use skep_program::{Missing, Program};
 use std::path::{Path, PathBuf};
@@ -105,6 +105,27 @@ fn a_strong_extern_refuses_every_program_and_a_weak_one_its_callers() {
     let [unresolved] = &*program(&object, "calls_at_once").unresolved else { panic!() };
     assert_eq!((unresolved.insn.index(), unresolved.missing), (1, Missing::Kfunc));
     assert_eq!(unresolved.what, "the kernel has no kfunc skep_absent_weak (a weak extern)");
+}
+
+/// Refused by libbpf 1.5 and 6.18: "incompatible types", and -ENOTSUPP of a mapping.
+#[test]
+fn a_variable_has_the_kernels_type_and_no_lock_beside_it() {
+    let mut kernel = BtfBuilder::new();
+    let int = kernel.int("int", 4, IntEncoding::SIGNED);
+    let rq = kernel.struct_("rq", 4, &[MemberDef::new("nr_running", int, 0)]);
+    kernel.var("runqueues", rq, VarLinkage::Global);
+    let kernel_btf = Some(Arc::new(kernel.build().unwrap()));
+    let with = OpenOptions { kernel_btf, ..OpenOptions::default() };
+    let object = open_with("ksym_of_other_type.bpf.o", with);
+    let [(_, class, why)] = &refusals(&object)[..] else { panic!("{:?}", refusals(&object)) };
+    assert_eq!(*class, LoadClass::Extern);
+    assert_eq!(why, "extern 'runqueues': incompatible with the kernel's type 3");
+
+    let object = open("mapped_lock.bpf.o");
+    let [(_, class, why)] = &refusals(&object)[..] else { panic!("{:?}", refusals(&object)) };
+    assert_eq!(*class, LoadClass::Map);
+    let end = "cannot be mapped: it has a bpf_spin_lock, and a global variable";
+    assert!(why.ends_with(end), "{why}");
 }
 
 #[test]
