@@ -219,7 +219,7 @@ fn functions_have_names_and_their_addresses_are_relative_to_sections() {
 fn names_and_externs_are_in_the_tables_that_are_for_them() {
     const FLAGS: usize = 8;
     const RELOCATED: usize = 44;
-    // Where the file says which section has their names.
+    // Where the file says which section has their names; here, .BTF.
     const NAMES: usize = 62;
     let loops = read("programs/loops.bpf.o");
     let externs = read("object/externs.bpf.o");
@@ -227,7 +227,7 @@ fn names_and_externs_are_in_the_tables_that_are_for_them() {
     for (good, at, byte, why) in [
         (&loops, section_header(&loops, ".strtab") + TYPE, 1, "Invalid ELF string section type"),
         (&loops, section_header(&loops, ".strtab") + FLAGS + 1, 8, "it has no valid name"),
-        (&loops, NAMES, 2, "section 1: it has no valid name"),
+        (&loops, NAMES, 18, "section 1: it has no valid name"),
         (&externs, section_header(&externs, ".reltc") + RELOCATED, 2, "no insn begins here"),
         (&externs, declared + 4, 0xa0, "no undefined symbol is called CONFIG_BPF_SYSCALL"),
         (&externs, declared, 1, "no undefined symbol is called CONFIG_BPF_SYSCALL"),
