@@ -1,8 +1,8 @@
 //! Properties of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
 
 use crate::check::kfunc::callee::Callees as Kfuncs;
-use crate::config::{Config, Privileges, RefusedCalls};
-use crate::passes::call_facts::{CallFacts, Callees};
+use crate::config::{Config, Privileges};
+use crate::passes::call_facts::{CallFacts, Callees, is_helper_call};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
@@ -22,8 +22,8 @@ pub(crate) struct Callable<'a> {
     target: String,
     /// The kernel's rules.
     rules: Behaviours,
-    /// Helpers that the kernel refuses, though 6.18 does not.
-    refused: Option<RefusedCalls>,
+    /// Helpers that the program calls and the kernel refuses, though 6.18 does not.
+    refused: Vec<HelperId>,
 }
 
 impl<'a> Callable<'a> {
@@ -38,7 +38,7 @@ impl<'a> Callable<'a> {
         let privileges = config.privileges;
         let helpers = HelperRow::find(&key);
         let rules = config.profile.behaviours;
-        let refused = config.refused_calls.clone();
+        let refused = refused_helpers(prog, &target, config);
         Callable { prog, helpers, kfuncs, privileges, target, rules, refused }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Callable<'a> {
             (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
                 HelperUse::CannotUse
             }
-            (Some(id), Some(_)) if self.refuses(id) => HelperUse::CannotUse,
+            (Some(id), Some(_)) if self.refused.contains(&id) => HelperUse::CannotUse,
             (Some(HelperId::ProbeWriteUser), Some(row))
                 if self.rules.writes_user_memory && traces(self.prog.prog_type) =>
             {
@@ -65,12 +65,6 @@ impl<'a> Callable<'a> {
             (Some(id), Some(row)) => row.helper_at(id, &hook_key(self.prog, &self.target)),
             _ => HelperUse::CannotUse,
         }
-    }
-
-    fn refuses(&self, id: HelperId) -> bool {
-        let sleeps = self.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-        let key = || hook_key(self.prog, &self.target);
-        self.refused.as_ref().is_some_and(|refused| refused.0(&key(), id, sleeps))
     }
 
     fn proto(&self, id: i32) -> Option<&'static HelperProto> {
@@ -97,6 +91,19 @@ fn traces(prog_type: ProgType) -> bool {
             | Lsm
             | Syscall
     )
+}
+
+/// The helpers that a program calls and the kernel refuses. Each is asked about once: the walk may
+/// come to a call a million times.
+fn refused_helpers(prog: &Program, target: &str, config: &Config) -> Vec<HelperId> {
+    let Some(refused) = &config.refused_calls else { return Vec::new() };
+    let (key, sleeps) = (hook_key(prog, target), prog.prog_flags.contains(ProgFlags::SLEEPABLE));
+    let mut called: Vec<i32> =
+        prog.insns.iter().filter(|insn| is_helper_call(insn)).map(|insn| insn.imm).collect();
+    called.sort_unstable();
+    called.dedup();
+    let known = called.into_iter().filter_map(|imm| HelperId::from_number(imm.try_into().ok()?));
+    known.filter(|&id| refused.0(&key, id, sleeps)).collect()
 }
 
 fn hook_key<'k>(prog: &Program, target: &'k str) -> HookKey<'k> {
