@@ -95,6 +95,10 @@ impl Insn {
     pub fn is_pseudo_call(self) -> bool {
         self.code == BPF_JMP | BPF_CALL && self.src == BPF_PSEUDO_CALL
     }
+    /// Whether this calls a helper.
+    pub fn is_helper_call(self) -> bool {
+        self.code == BPF_JMP | BPF_CALL && self.src == 0
+    }
     /// Whether this is the first slot of `ld_imm64`.
     pub fn is_ld_imm64(self) -> bool {
         self.code == BPF_LD | BPF_IMM | BPF_DW

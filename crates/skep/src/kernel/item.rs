@@ -2,8 +2,8 @@
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC,
-    BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
+    BPF_ATOMIC, BPF_FETCH, BPF_JA, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
 };
 use skep_program::Program;
 use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
@@ -225,8 +225,7 @@ pub(super) fn takes_address(insn: &Insn) -> bool {
 
 /// The first call of a helper at or behind an insn, in the order of the program.
 pub(super) fn helper_call_after(program: &Program, idx: usize) -> Option<usize> {
-    let calls = |insn: &Insn| insn.code == BPF_JMP | BPF_CALL && insn.src == 0;
-    (idx..program.insns.len()).find(|&at| calls(&program.insns[at]))
+    (idx..program.insns.len()).find(|&at| program.insns[at].is_helper_call())
 }
 
 /// What a rejected insn needs to be valid. A kernel with only one atomic operation requires that
@@ -244,7 +243,7 @@ pub(super) fn insn_needed(insn: &Insn) -> Option<Item> {
 
 /// The helper that an insn calls, or the insn itself.
 fn needed_by(insn: &Insn) -> Option<Item> {
-    if insn.code == BPF_JMP | BPF_CALL && insn.src == 0 {
+    if insn.is_helper_call() {
         return HelperId::from_number(u32::try_from(insn.imm).ok()?).map(Item::Helper);
     }
     let fields = Fields { code: insn.code, off: insn.off, imm: insn.imm };

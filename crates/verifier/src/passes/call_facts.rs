@@ -53,7 +53,7 @@ pub(crate) trait Callees {
 
 /// Whether `insn` calls a helper. Kernel: `bpf_helper_call`.
 pub(crate) fn is_helper_call(insn: &Insn) -> bool {
-    insn.code == BPF_JMP | BPF_CALL && insn.src == 0
+    insn.is_helper_call()
 }
 
 /// Whether `insn` calls a subprog. Kernel: `bpf_pseudo_call`.

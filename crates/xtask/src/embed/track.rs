@@ -16,7 +16,7 @@ use super::flow::{self, Effect};
 use super::place::{Judge, Origin, Place};
 use super::step::Step;
 use skep::insn::Insn;
-use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_LD};
+use skep::insn::code::BPF_LD;
 use skep_interp::{At, Host, Watch};
 use skep_verifier::OwnHelper;
 use skep_verifier::watch::{Change, ClaimKind, Graph, NONE, SLOTS};
@@ -587,7 +587,7 @@ impl Tracker {
 }
 
 fn is_throw(insn: Insn) -> bool {
-    insn.code == BPF_JMP | BPF_CALL && insn.src == 0 && insn.imm == OwnHelper::Throw as i32
+    insn.is_helper_call() && insn.imm == OwnHelper::Throw as i32
 }
 
 fn level_node(levels: &[Level]) -> u32 {

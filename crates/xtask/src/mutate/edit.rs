@@ -262,7 +262,7 @@ fn opcode(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
 }
 
 fn helper(rng: &mut Rng, program: &mut Program, _: &Stock<'_>) -> String {
-    let calls = |i: &Insn| i.code == BPF_JMP | BPF_CALL && i.src == 0;
+    let calls = |i: &Insn| i.is_helper_call();
     let at = place_of(rng, program, calls);
     let imm = rng.below(HELPERS) as i32;
     let call = Insn { code: BPF_JMP | BPF_CALL, imm, ..Insn::default() };
