@@ -150,10 +150,7 @@ impl Needs {
     pub fn of_refused(program: &Program, kind: &str, insn_idx: Option<usize>) -> Option<Needs> {
         let call = match kind {
             "no-such-helper" => insn_idx,
-            "function-info-count" | "unknown-wide-constant" => {
-                helper_call_after(program, program.insns.iter().position(takes_address)?)
-            }
-            _ => None,
+            _ => helper_call_after(program, refused_address(program, kind, insn_idx)?),
         };
         Some(Needs::of_insn(program, call?))
     }
@@ -223,6 +220,26 @@ pub(super) fn takes_address(insn: &Insn) -> bool {
     insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC
 }
 
+/// Codes of refusals of an insn that a kernel may lack.
+pub(super) const INSN_REFUSED: [&str; 4] =
+    ["unknown-opcode", "reserved-fields", "unknown-atomic-opcode", "unknown-wide-constant"];
+
+/// The insn that takes the address of a function, if a program is rejected for it: by a kernel
+/// without callbacks, which does not count functions that are only called back either.
+pub(super) fn refused_address(
+    program: &Program,
+    kind: &str,
+    insn_idx: Option<usize>,
+) -> Option<usize> {
+    match kind {
+        "function-info-count" => program.insns.iter().position(takes_address),
+        kind if INSN_REFUSED.contains(&kind) => {
+            insn_idx.filter(|&at| program.insns.get(at).is_some_and(takes_address))
+        }
+        _ => None,
+    }
+}
+
 /// The first call of a helper at or behind an insn, in the order of the program.
 pub(super) fn helper_call_after(program: &Program, idx: usize) -> Option<usize> {
     (idx..program.insns.len()).find(|&at| program.insns[at].is_helper_call())
@@ -231,9 +248,6 @@ pub(super) fn helper_call_after(program: &Program, idx: usize) -> Option<usize> 
 /// What a rejected insn needs to be valid. A kernel with only one atomic operation requires that
 /// the field selecting it is zero, whatever the operation.
 pub(super) fn insn_needed(insn: &Insn) -> Option<Item> {
-    if takes_address(insn) {
-        return Some(Item::Insn(since::CALLBACKS));
-    }
     // Atomic insns of one or two bytes have opcodes that came with the first that may be so.
     let is_any = insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC && insn.imm != 0;
     let fields = Fields { code: insn.code, off: insn.off, imm: BPF_FETCH };

@@ -1,6 +1,6 @@
 //! What a program needs that a kernel does not have, and what is unknown about it.
 
-use super::item::{field_needed, helper_call_after, insn_needed, takes_address};
+use super::item::{INSN_REFUSED, field_needed, helper_call_after, insn_needed, refused_address};
 use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
@@ -151,25 +151,18 @@ impl Kernel {
 
     /// What a rejected program lacks, if that is why the kernel rejects it.
     pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
+        if let Some(at) = refused_address(program, refused.kind, refused.insn_idx) {
+            return self.lacks_callbacks(program, at);
+        }
         match refused.kind {
             "no-such-helper" | "helper-not-for-program-type" => {
                 self.lacks(&Needs::at(program, refused.insn_idx.into_iter()))
             }
             "no-such-context-field" => self.lacks_field(program, refused.insn_idx?),
-            // It does not count functions that are only called back.
-            "function-info-count" => {
-                self.lacks_callbacks(program, program.insns.iter().position(takes_address)?)
-            }
-            "unknown-opcode"
-            | "reserved-fields"
-            | "unknown-atomic-opcode"
-            | "unknown-wide-constant" => {
+            kind if INSN_REFUSED.contains(&kind) => {
                 let insn_idx = refused.insn_idx?;
-                let insn = program.insns.get(insn_idx)?;
-                match takes_address(insn) {
-                    true => self.lacks_callbacks(program, insn_idx),
-                    false => self.lacks_item(insn_needed(insn)?, Some(insn_idx)),
-                }
+                let needed = insn_needed(program.insns.get(insn_idx)?)?;
+                self.lacks_item(needed, Some(insn_idx))
             }
             _ => None,
         }
