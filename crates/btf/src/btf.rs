@@ -250,14 +250,39 @@ pub(crate) fn sniff_endian(bytes: &[u8]) -> Result<Endian, Error> {
     Err(Error::at(0, "no BTF magic number"))
 }
 
+/// What the header says of the section: offsets from its end and lengths, bytes.
+struct Header {
+    endian: Endian,
+    hdr_len: usize,
+    type_off: usize,
+    type_len: usize,
+    str_off: usize,
+    str_len: usize,
+}
+
+impl Header {
+    fn read(bytes: &[u8]) -> Result<Header, Error> {
+        let endian = sniff_endian(bytes)?;
+        let field = |at| match u32_at(bytes, at, endian) {
+            Some(field) => Ok(field as usize),
+            None => Err(Error::at(at, "header is truncated")),
+        };
+        let hdr_len = field(4)?;
+        if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
+            return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
+        }
+        let (type_off, type_len) = (field(8)?, field(12)?);
+        let (str_off, str_len) = (field(16)?, field(20)?);
+        Ok(Header { endian, hdr_len, type_off, type_len, str_off, str_len })
+    }
+}
+
 /// Why BPF_BTF_LOAD rejects a header that [`Btf::parse`] reads as libbpf does: of another version,
 /// with flags, with fields that the kernel does not know, or with bytes that belong to no part.
 pub fn header_refused_by_kernel(bytes: &[u8]) -> Option<Error> {
-    let endian = sniff_endian(bytes).ok()?;
-    let word = |at| u32_at(bytes, at, endian).map(|word| word as usize);
-    let (hdr_len, type_off, type_len) = (word(4)?, word(8)?, word(12)?);
-    let (str_off, str_len) = (word(16)?, word(20)?);
+    let Header { hdr_len, type_off, type_len, str_off, str_len, .. } = Header::read(bytes).ok()?;
     let unknown = bytes.get(HEADER_BYTES..hdr_len)?;
+    let end = hdr_len.saturating_add(str_off).saturating_add(str_len);
     let refuse = |at, text: &str| Some(Error::at(at, text));
     match () {
         () if bytes.get(2) != Some(&1) => refuse(2, "version is not 1"),
@@ -267,9 +292,7 @@ pub fn header_refused_by_kernel(bytes: &[u8]) -> Option<Error> {
         }
         () if type_off != 0 => refuse(8, "the types do not begin behind the header"),
         () if str_off != type_len => refuse(16, "the strings do not begin behind the types"),
-        () if hdr_len + str_off + str_len != bytes.len() => {
-            refuse(20, "bytes are left behind the strings")
-        }
+        () if end != bytes.len() => refuse(20, "bytes are left behind the strings"),
         () => None,
     }
 }
@@ -279,17 +302,12 @@ pub(crate) fn parse(
     moved: Option<Shift>,
     bytes: &[u8],
 ) -> Result<Btf, Error> {
-    let endian = sniff_endian(bytes)?;
-    let header = |at| u32_at(bytes, at, endian).ok_or_else(|| Error::at(at, "header is truncated"));
+    sniff_endian(bytes)?;
     if bytes.get(2) != Some(&1) {
         return Err(Error::at(2, "version is not 1"));
     }
-    let hdr_len = header(4)? as usize;
-    if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
-        return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
-    }
-    let (type_off, type_len) = (header(8)? as usize, header(12)? as usize);
-    let (str_off, str_len) = (header(16)? as usize, header(20)? as usize);
+    let header = Header::read(bytes)?;
+    let Header { endian, hdr_len, type_off, type_len, str_off, str_len } = header;
     let part = |at: usize, what: &str, off: usize, len: usize| {
         let start = hdr_len.saturating_add(off);
         bytes.get(start..start.saturating_add(len)).ok_or_else(|| {

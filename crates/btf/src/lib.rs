@@ -32,7 +32,6 @@ mod type_rules;
 
 pub use access::{PtrTag, Walk, WalkError, WalkRules};
 pub use btf::{Btf, header_refused_by_kernel};
-
 pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;
 pub use error::Error;
