@@ -56,11 +56,9 @@ fn invalid_name(ty: Type<'_>) -> Option<&str> {
         Kind::Struct | Kind::Union => {
             own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(3)).find(absent_or))
         }
-        Kind::Enum => {
-            own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(2)).find(wrong))
-        }
-        Kind::Enum64 => {
-            own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(3)).find(wrong))
+        kind @ (Kind::Enum | Kind::Enum64) => {
+            let words = if kind == Kind::Enum { 2 } else { 3 };
+            own.filter(absent_or).or_else(|| (0..ty.vlen().into()).map(part(words)).find(wrong))
         }
         Kind::Func => own.filter(wrong).or_else(|| {
             let proto = ty.target();
