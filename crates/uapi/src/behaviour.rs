@@ -242,6 +242,9 @@ behaviours! {
     stores_need_trust "---...-....+" Refused,
         "witnesses/schedulers.bpf.o" "stores_slice"
         "Fields of a kernel object may only be written through a trusted pointer."
+    untrusted_stores_refused "--+...+...++" Refused,
+        "witnesses/congestion.bpf.o" "writes_cast"
+        "Fields of a kernel object may not be written through an untrusted pointer, such as a cast one."
     scx_kfuncs_by_member "---...-..+++" Refused,
         "witnesses/schedulers.bpf.o" "selects_elsewhere"
         "Which kfuncs a scheduler may call depends on the member of `sched_ext_ops` it implements."

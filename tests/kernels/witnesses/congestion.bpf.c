@@ -79,3 +79,19 @@ SEC(".struct_ops") struct tcp_congestion_ops calling = {
 	.undo_cwnd = (void *)returns_window,
 	.name = "skep",
 };
+
+KFUNC void *bpf_rdonly_cast(const void *obj, u32 type);
+
+// The cast makes the pointer untrusted.
+SEC("struct_ops") int writes_cast(u64 *ctx)
+{
+	struct tcp_sock *sk = bpf_rdonly_cast((void *)ctx[0],
+					      __builtin_btf_type_id(*(struct tcp_sock *)0, 1));
+	sk->snd_cwnd = 1;
+	return 0;
+}
+
+SEC(".struct_ops") struct tcp_congestion_ops ops_writes_cast = {
+	.cong_avoid = (void *)writes_cast,
+	.name = "writes_cast",
+};

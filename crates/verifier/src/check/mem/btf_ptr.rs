@@ -36,11 +36,12 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     check_pointer(env.facts, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
     let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
     if at.is_write() {
-        let is_untrusted = match is_alloc {
-            true => reg.ty.has(TypeFlag::PTR_UNTRUSTED),
-            false => !reg.is_trusted() && !reg.ty.has(TypeFlag::MEM_RCU),
-        };
-        if is_untrusted && (is_alloc || env.facts.rules().stores_need_trust) {
+        let rules = env.facts.rules();
+        let is_untrusted = reg.ty.has(TypeFlag::PTR_UNTRUSTED);
+        let is_trusted = reg.is_trusted() || reg.ty.has(TypeFlag::MEM_RCU);
+        if is_untrusted && (is_alloc || rules.untrusted_stores_refused)
+            || !is_alloc && !is_trusted && rules.stores_need_trust
+        {
             reject!(EACCES, MemFault::ObjectReadOnly);
         }
         if !is_alloc {
