@@ -1,5 +1,17 @@
 //! What kernels deduce about a scalar: not all of them the same.
 
+/// How the known bits of a product are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Products {
+    /// For each unknown bit of the left operand, both outcomes are joined.
+    Joined,
+    /// The product of the known bits, plus what unknown bits may add: those of the right operand
+    /// for each bit of the left one.
+    Sums,
+    /// The same, first for the unknown bits of the left operand, then for those of the right one.
+    Halves,
+}
+
 /// What a kernel deduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deduction {
@@ -14,6 +26,8 @@ pub struct Deduction {
     pub both_overflow: bool,
     /// Products of possibly negative operands have bounds.
     pub signed_products: bool,
+    /// Known bits of products.
+    pub products: Products,
     /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
     /// the latter were narrower.
     pub halves_replace: bool,
@@ -32,6 +46,7 @@ impl Deduction {
         single_values: true,
         both_overflow: true,
         signed_products: true,
+        products: Products::Joined,
         halves_replace: true,
         halves_and_wholes: true,
         bits_reach_halves: true,

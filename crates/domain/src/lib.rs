@@ -33,7 +33,7 @@ mod wrapped_ops;
 
 pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
-pub use deduction::Deduction;
+pub use deduction::{Deduction, Products};
 pub use division::{Division, divide};
 pub use older::{add_unsynced, alu_by, find_anew, refine_branches_by, refine_same_by};
 pub use refine::{refine, refine_branches, refine_same};

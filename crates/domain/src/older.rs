@@ -94,7 +94,11 @@ fn combine_by<const W: u32, const H: u32>(
         dst.narrow_by_bits_if(how.single_values);
     } else {
         let (whole, half) = (dst.wide(), dst.half());
+        let bits = dst.var_off;
         arithmetic(op, dst, src);
+        if op == AluOp::Mul {
+            dst.var_off = bits.mul_by(how.products, src.var_off).truncate(Bounds::<W>::UMAX);
+        }
         dst.set_wide(weaken(how, op, (whole, src.wide()), dst.wide()));
         dst.set_half(weaken(how, op, (half, src.half()), dst.half()));
     }

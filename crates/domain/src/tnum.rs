@@ -3,6 +3,7 @@
 //! Kernel: `tnum_*` (6.18), documented in "Sound, Precise, and Fast Abstract Interpretation with
 //! Tristate Numbers" (CGO 2022).
 
+use crate::deduction::Products;
 use std::fmt;
 
 /// A set of 64-bit values: bit i is `value` bit i where `mask` bit i is 0, unknown where it is 1.
@@ -136,6 +137,46 @@ impl Tnum {
             bits &= bits - 1;
             let with = sum.add(other.lshift(bit));
             sum = if self.mask >> bit & 1 == 1 { sum.union(with) } else { with };
+        }
+        sum
+    }
+
+    /// `self * other` as kernels before 6.18 compute it: the method of Vishwanathan, Shachnai,
+    /// Narayana and Nagarakatte ("Sound, Precise, and Fast Abstract Interpretation with Tristate
+    /// Numbers", CGO 2022), and the one before it, which that paper compares with.
+    pub(crate) fn mul_by(self, how: Products, other: Self) -> Self {
+        match how {
+            Products::Joined => self.mul(other),
+            Products::Sums => self.mul_by_sums(other),
+            Products::Halves => self.mul_by_halves(other),
+        }
+    }
+
+    fn mul_by_sums(self, other: Self) -> Self {
+        let unknown = |mask: u64| Self { value: 0, mask };
+        let mut added = Self::constant(0);
+        let mut bits = self.value | self.mask;
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            let may_add = match self.value >> bit & 1 {
+                1 => other.mask,
+                _ => other.value | other.mask,
+            };
+            added = added.add(unknown(may_add << bit));
+        }
+        Self::constant(self.value.wrapping_mul(other.value)).add(added)
+    }
+
+    fn mul_by_halves(self, other: Self) -> Self {
+        let mut sum = Self::constant(self.value.wrapping_mul(other.value));
+        let halves = [(self.mask, other.mask | other.value), (other.mask, self.value)];
+        for (unknown, mut bits) in halves {
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                sum = sum.add(Self { value: 0, mask: unknown << bit });
+            }
         }
         sum
     }

@@ -76,6 +76,9 @@ impl Ours {
             OurVerdict::Unsupported(why) if why.contains("that the kernel has freed") => {
                 Some("a freed state is read")
             }
+            OurVerdict::Unsupported(why) if why.contains("writes outside its tables") => {
+                Some("a table is written outside of its bounds")
+            }
             _ => None,
         }
     }

@@ -245,6 +245,87 @@ behaviours! {
     untrusted_stores_refused "--+...+...++" Refused,
         "witnesses/congestion.bpf.o" "writes_cast"
         "Fields of a kernel object may not be written through an untrusted pointer, such as a cast one."
+    iterator_sections_compared "-------...++" Refused,
+        "witnesses/later.bpf.o" "iterates_after_gap"
+        "An iterator whose RCU section has ended does not match one whose section goes on."
+    stored_null_is_precise "..+.......++" Refused,
+        "witnesses/later.bpf.o" "number_stored_as_pointer"
+        "NULL that is stored as a kernel pointer is precise."
+    no_tail_calls_in_callbacks "-..........+" Refused,
+        "witnesses/later.bpf.o" "callback_calls_tail"
+        "Callbacks, and functions that they call, may not tail call."
+    moved_packets_forget_end ".........+++" Refused,
+        "witnesses/later.bpf.o" "beyond_end_then_back"
+        "A packet pointer known to be at the end or beyond it is no longer known to be after it was moved."
+    inner_maps_looked_up "-..........+" Refused,
+        "witnesses/later.bpf.o" "inner_map_as_memory"
+        "A lookup in a map of maps gives a map, also before it is compared with NULL."
+    probed_memory_apart "----.......+" Refused,
+        "witnesses/later.bpf.o" "loads_value_or_anything"
+        "An insn that loads from untrusted memory may not load from other memory on another path."
+    atomic_pointers_apart "--+.......++" Refused,
+        "witnesses/later.bpf.o" "adds_to_stack_or_arena"
+        "An atomic insn may not change an arena on one path and other memory on another."
+    elements_know_maps "-.+.......++" Accepted,
+        "witnesses/later.bpf.o" "element_of_own_map"
+        "Elements passed to the callback of `bpf_for_each_map_elem` belong to the inner map that was looked up."
+    packet_distances_compared "---------.++" Refused,
+        "witnesses/later.bpf.o" "packet_distance_differs"
+        "Packet pointers with the same id match others only if they keep their distance."
+    moved_packets_not_passed "-.........++" Refused,
+        "witnesses/later.bpf.o" "packet_passed_and_moved"
+        "Packet pointers may not be passed as memory to global functions that move the packet."
+    objects_written_as_such "--........++" Refused,
+        "witnesses/later.bpf.o" "object_written"
+        "Memory that a function may write is not a kernel object, unless the program may write that."
+    packet_loads_traced "-++---.-..++" Accepted,
+        "witnesses/returning.bpf.o" "precise_over_packet_load"
+        "Backtracking enters functions that a packet load beyond the packet has ended."
+    far_pointers_may_be_null "--+.......++" Refused,
+        "witnesses/passed.bpf.o" "equals_pointer_moved_far"
+        "A pointer moved by an unbounded number does not show that another one is not NULL."
+    arena_types_passed "---.......++" Accepted,
+        "witnesses/passed.bpf.o" "arena_passed"
+        "Parameters whose type is tagged as an arena's take addresses in arenas."
+    five_registers_linked "..........++" Refused,
+        "witnesses/passed.bpf.o" "jump_bounds_six"
+        "A jump bounds five registers that are copies of each other, not six."
+    acquired_types_checked "---.......++" Refused,
+        "witnesses/stricter.bpf.o" "ctx_acquired_in_place"
+        "Load-acquire from the context is refused also where the pointer is overwritten, and from untrusted memory."
+    percpu_pointers_apart "--+.......++" Refused,
+        "witnesses/stricter.bpf.o" "task_as_percpu"
+        "Where pointers to per-CPU objects are kept, no others may be stored."
+    allocated_arrays_end "--+.......++" Refused,
+        "witnesses/stricter.bpf.o" "beyond_allocated"
+        "Allocated objects have no elements in an array without size at their end."
+    elements_are_told_apart "-..........+" Refused,
+        "witnesses/stricter.bpf.o" "other_lock_released"
+        "The lock of an element passed to a callback is another than that of other elements."
+    locks_end_protection "--........++" Refused,
+        "witnesses/stricter.bpf.o" "used_after_lock"
+        "A kernel object loaded under a lock may be gone after it is released."
+    any_section_protects "--.........+" Accepted,
+        "witnesses/stricter.bpf.o" "used_in_preempt_off"
+        "Kernel objects are protected with preemption or interrupts off as in an RCU section."
+    buffers_spilled "...........+" Accepted,
+        "witnesses/stricter.bpf.o" "buffer_spilled"
+        "Pointers to buffers of writable tracepoints are kept when spilled."
+    products_joined ".....+++++++" Accepted,
+        "witnesses/before.bpf.o" "three_times_odd"
+        "Known bits of products are found by joining the outcomes for each unknown bit."
+    products_summed ".+++++++++++" Accepted,
+        "witnesses/before.bpf.o" "two_or_three_times_seven"
+        "Before that, by adding what the bits of one operand may add to the product of the known ones."
+    memory_and_objects_mix "-...++++++++" Accepted,
+        "witnesses/before.bpf.o" "loads_record_or_object"
+        "An insn may load from memory on one path and from a kernel object on another."
+    iterators_under_lock "--.+++++++++" Accepted,
+        "witnesses/before.bpf.o" "loops_under_lock"
+        "Numbers may be iterated over while a spin lock is held."
+    user_sessions_bounded "--.+++++++++" Refused,
+        "witnesses/before.bpf.o" "user_session_returns_two"
+        "Sessions of user probes return 0 or 1, as those of kernel probes."
     scx_kfuncs_by_member "---...-..+++" Refused,
         "witnesses/schedulers.bpf.o" "selects_elsewhere"
         "Which kfuncs a scheduler may call depends on the member of `sched_ext_ops` it implements."

@@ -41,6 +41,8 @@ impl Env<'_> {
             jit_requested,
             private_stack: self.facts.rules().private_stacks && has_private_stack(self.facts.prog),
             frames_max,
+            no_tail_calls_in_callbacks: self.facts.rules().no_tail_calls_in_callbacks,
+            no_packet_loads_in_callbacks: self.facts.rules().no_packet_loads_in_callbacks,
         };
         let facts = self.facts;
         let (insns, layout) = (&facts.insns, &facts.layout);

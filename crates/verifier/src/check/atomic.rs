@@ -13,7 +13,7 @@ use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::Env;
 use crate::rejection::{Check, InsnFault, Regno, Word, reject};
 use crate::state::reg::Reg;
-use crate::state::reg_type::{Base, RegType};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
@@ -29,12 +29,20 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
                 allow_trust_mismatch: false,
                 what: "atomic_load",
             };
+            let from = env.facts.rules().acquired_types_checked.then(|| env.reg(insn.src).ty);
             check_load_mem(env, rules)?;
-            check_ptr_type(env, insn.src, "loads from")
+            let ty = from.unwrap_or_else(|| env.reg(insn.src).ty);
+            check_ptr_type((insn.src, ty), "loads from")?;
+            let unchecked = ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED);
+            if unchecked && env.facts.rules().acquired_types_checked {
+                let (what, regno) = ("loads from", Regno(insn.src));
+                reject!(EACCES, InsnFault::AtomicTarget { what, regno, ty });
+            }
+            Ok(())
         }
         BPF_STORE_REL => {
             check_store_reg_mem(env, true)?;
-            check_ptr_type(env, insn.dst, "stores into")
+            check_ptr_type((insn.dst, env.reg(insn.dst).ty), "stores into")
         }
         _ => check_rmw(env),
     }
@@ -52,7 +60,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         refuse_pointer(env, 0)?;
     }
     refuse_pointer(env, insn.src)?;
-    check_ptr_type(env, insn.dst, "stores into")?;
+    check_ptr_type((insn.dst, env.reg(insn.dst).ty), "stores into")?;
     if env.reg(insn.dst).ty.is(Base::Arena) && loops_in_machine_code(insn) {
         let dst = insn.dst;
         reject!(EACCES, InsnFault::AtomicToArena { dst: Regno(dst) });
@@ -89,8 +97,9 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
             env.set_reg(regno, fetched);
         }
     }
-    if env.reg(insn.dst).ty.is(Base::Arena) {
-        save_aux_ptr_type(env, RegType::of(Base::Arena), false)?;
+    let dst_type = env.reg(insn.dst).ty;
+    if dst_type.is(Base::Arena) || env.facts.rules().atomic_pointers_apart {
+        save_aux_ptr_type(env, dst_type, false)?;
     }
     check_mem_access(env, MemAccess { ty: AccessType::Write, ..at })
 }
@@ -110,8 +119,7 @@ fn refuse_pointer(env: &Env<'_>, regno: u8) -> Check {
 }
 
 /// Refuses atomic access to memory whose accesses are rewritten or guarded.
-fn check_ptr_type(env: &Env<'_>, regno: u8, what: Word) -> Check {
-    let ty = env.reg(regno).ty;
+fn check_ptr_type((regno, ty): (u8, RegType), what: Word) -> Check {
     if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {
         reject!(EACCES, InsnFault::AtomicTarget { what, regno: Regno(regno), ty });
     }

@@ -191,6 +191,12 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             (RetRange { min: 0, max: 0 }, false)
         }
         RetvalRule::Any => return Ok(()),
+        RetvalRule::Range(_)
+            if env.facts.prog.attach_type() == Some(AttachType::TraceUprobeSession)
+                && !env.facts.rules().user_sessions_bounded =>
+        {
+            return Ok(());
+        }
         RetvalRule::Range(range) if range.max == 3 && env.facts.cannot_pass_port() => {
             (RetRange { min: range.min, max: 1 }, false)
         }

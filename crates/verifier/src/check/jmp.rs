@@ -22,7 +22,7 @@ use crate::state::values::SCALAR;
 use skep_domain::JmpOp;
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::limits::MAX_PACKET_OFF;
+use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_PACKET_OFF};
 use skep_uapi::{Behaviours, MapType};
 
 /// The operands of a comparison.
@@ -201,6 +201,9 @@ fn is_branch_taken(env: &mut Env<'_>, o: &Operands) -> Option<bool> {
 
 /// Whether the kernel knows that the pointer is not NULL.
 fn is_known_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
+    if rules.far_pointers_may_be_null && ptr.val.umax >= BPF_MAX_VAR_OFF as u64 {
+        return false;
+    }
     let since = matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem);
     ptr.is_not_null() && (rules.memory_not_null || !since)
 }
@@ -454,6 +457,12 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
 ///
 /// Kernel: `mark_ptr_not_null_reg` (6.18).
 pub(crate) fn mark_ptr_not_null(facts: &Facts<'_>, reg: &mut Reg) {
+    if reg.ty.base == Base::ConstMapPtr
+        && let Some(map) = reg.map()
+        && facts.map_has_async_field(map)
+    {
+        reg.extra = Extra::Map { map, uid: reg.id };
+    }
     let map = reg.map().and_then(|m| facts.maps.get(m as usize));
     let (Base::MapValue, Some(map)) = (reg.ty.base, map) else {
         reg.ty = reg.ty.without(TypeFlag::PTR_MAYBE_NULL);

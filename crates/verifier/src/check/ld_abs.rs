@@ -8,7 +8,7 @@ use super::reg_arg::Operand;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::rejection::{Check, InsnFault, OtherRule, Regno, reject, unsupported};
+use crate::rejection::{Check, InsnFault, OtherRule, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -20,11 +20,8 @@ const CTX_REG: u8 = 6;
 
 /// On kernels where a callback may have no such load.
 fn check_no_callback(env: &Env<'_>) -> Check {
-    if env.walk.frame().meta.in_callback_fn {
-        reject!(EINVAL, OtherRule::PacketLoadInCallback);
-    }
     if env.walk.cur.frames.iter().any(|frame| frame.meta.in_callback_fn) {
-        return unsupported("a packet load in a function that a callback calls, on this kernel");
+        reject!(EINVAL, OtherRule::PacketLoadInCallback);
     }
     Ok(())
 }

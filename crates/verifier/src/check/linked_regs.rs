@@ -6,7 +6,7 @@ use super::patch::Patch;
 use super::scalar_rules;
 use crate::env::{Env, Store};
 use crate::state::arena::PackedReg;
-use crate::state::history::{LinkedReg, LinkedRegs};
+use crate::state::history::{LINKED_REGS_MAX, LinkedReg, LinkedRegs};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use crate::state::values::SCALAR;
 use skep_domain::Scalar;
@@ -34,6 +34,7 @@ impl Env<'_> {
     pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut LinkedRegs) {
         let id = id & !BPF_ADD_CONST;
         let narrow = self.facts.rules().narrow_spills_linked;
+        let max = LINKED_REGS_MAX - usize::from(self.facts.rules().five_registers_linked);
         for f in (0..self.walk.cur.frames.len()).rev() {
             let frameno = f as u8;
             let live = self.live_regs_in_frame(f);
@@ -41,7 +42,7 @@ impl Env<'_> {
                 let reg = self.walk.cur.frames[f].name(at);
                 if self.store.arena.is(reg, SCALAR)
                     && reg.id & !BPF_ADD_CONST == id
-                    && !linked.push(LinkedReg { frameno, is_reg: true, at })
+                    && !linked.push(LinkedReg { frameno, is_reg: true, at }, max)
                 {
                     let alone = self.store.unlinked(reg);
                     self.walk.cur.frames[f].refine_name(at, alone);
@@ -53,7 +54,7 @@ impl Env<'_> {
                     && (narrow || slot.is_full_spill())
                     && slot.spill.id & !BPF_ADD_CONST == id
                     && self.store.arena.is(slot.spill, SCALAR)
-                    && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })
+                    && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 }, max)
                 {
                     let alone = self.store.unlinked(slot.spill);
                     self.walk.cur.frames[f].slot_mut(spi).spill = alone;

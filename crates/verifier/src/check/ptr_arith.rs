@@ -183,6 +183,9 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
             reject!(EACCES, InsnFault::ArithOp { regno: Regno(regno), op });
         }
     }
+    if dst.ty.is_packet() && dst.range() < 0 && env.facts.rules().moved_packets_forget_end {
+        dst.extra = Extra::Range(0);
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 //! narrowed by it, and inequality with the end of a range does not move that end. Multiplication
 //! and bitwise OR and XOR, too, need a constant operand.
 
-use skep_domain::{AluOp, ByteOrder, Deduction, Division, JmpOp, Scalar, Tnum};
+use skep_domain::{AluOp, ByteOrder, Deduction, Division, JmpOp, Products, Scalar, Tnum};
 use skep_insn::Insn;
 use skep_insn::code::{BPF_ALU64, BPF_DIV, BPF_MOD};
 use skep_uapi::Behaviours;
@@ -37,6 +37,11 @@ fn deduction(rules: &Behaviours) -> Deduction {
         single_values: rules.single_values_known,
         both_overflow: rules.overflows_bounded,
         signed_products: rules.products_signed,
+        products: match rules {
+            rules if rules.products_joined => Products::Joined,
+            rules if rules.products_summed => Products::Sums,
+            _ => Products::Halves,
+        },
         halves_replace: !rules.halves_narrow,
         halves_and_wholes: rules.halves_and_wholes,
         bits_reach_halves: rules.bits_reach_halves,

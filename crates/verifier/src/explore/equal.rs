@@ -21,6 +21,7 @@ use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{REFERS, SCALAR, is_constant};
 use crate::state::verifier_state::VerifierState;
 use skep_domain::{AluOp, Scalar};
+use smallvec::SmallVec;
 use std::num::NonZeroU32;
 
 /// How closely the states must match.
@@ -65,8 +66,14 @@ pub(crate) struct Compare<'a> {
     pub(crate) dead_stack_ignored: bool,
     /// A pointer's constant offset is part of its bounds.
     pub(crate) offsets_are_bounds: bool,
+    /// Whether the RCU section of an iterator has ended is compared.
+    pub(crate) iterator_sections_compared: bool,
+    /// Packet pointers with the same id keep their distance.
+    pub(crate) packet_distances_compared: bool,
     /// The halves of a slot are compared as separate scalars.
     pub(crate) halves_compared: bool,
+    /// How far packet pointers are from the old ones, by their old id.
+    pub(crate) moved: SmallVec<[(u32, i64); 4]>,
     /// Where earlier comparisons with the old state failed; updated if this one fails.
     pub(crate) hints: Hints,
     /// Why the comparison failed, if it did.
@@ -238,9 +245,11 @@ impl Compare<'_> {
                     && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             Base::Packet | Base::PacketMeta => {
+                let (old_id, cur_id) = (self.arena.id(old), self.arena.id(cur));
                 self.packet_range_safe((o, old), (c, cur))
                     && self.offset_within(o, c)
-                    && self.idmap.check_ids(self.arena.id(old), self.arena.id(cur))
+                    && self.idmap.check_ids(old_id, cur_id)
+                    && self.keeps_distance((o, old_id), (c, cur_id))
             }
             Base::Arena => true,
             _ if self.same_objects => old == cur,
@@ -306,6 +315,27 @@ impl Compare<'_> {
         let bounded =
             old.val.smin.checked_add(fixed).and(old.val.smax.checked_add(fixed)).is_some();
         self.offsets_are_bounds && bounded && value_within(&whole_offset(old), &whole_offset(cur))
+    }
+
+    /// Whether the pointer moved as far from the old one as others with its id did.
+    #[inline]
+    fn keeps_distance(&mut self, (old, id): (&Reg, u32), (cur, cur_id): (&Reg, u32)) -> bool {
+        if !self.packet_distances_compared || id == 0 {
+            return true;
+        }
+        let start = |reg: &Reg| reg.val.smin.wrapping_add(reg.off.into());
+        let moved = start(cur).wrapping_sub(start(old));
+        // Registers that are equal, id included, are not compared here: they did not move.
+        if id == cur_id {
+            return moved == 0;
+        }
+        match self.moved.iter().find(|&&(of, _)| of == id) {
+            Some(&(_, before)) => before == moved,
+            None => {
+                self.moved.push((id, moved));
+                true
+            }
+        }
     }
 
     /// Whether the old pointer's packet range is not larger than the current one's.
@@ -438,7 +468,8 @@ impl Compare<'_> {
                     ) => a == b && x == y,
                     _ => false,
                 };
-                same && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+                let alike = !self.iterator_sections_compared || o.ty == c.ty;
+                same && alike && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             SlotType::IrqFlag => {
                 o.extra == c.extra && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)

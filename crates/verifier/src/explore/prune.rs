@@ -324,7 +324,10 @@ impl Env<'_> {
             unwritten_covers: rules.unwritten_covers,
             dead_stack_ignored: rules.dead_stack_ignored,
             offsets_are_bounds: rules.offsets_are_bounds,
+            iterator_sections_compared: rules.iterator_sections_compared,
+            packet_distances_compared: rules.packet_distances_compared,
             halves_compared: rules.dead_forgotten_at_once,
+            moved: SmallVec::new(),
             hints: self.store.ckpts.hot(id).hints,
             mismatch: Mismatch::State,
         }

@@ -16,7 +16,7 @@
 use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use super::subprogs::Subprogs;
 use super::{PassReject, errno};
-use crate::rejection::{CallChain, ChainFrame, FlowFault, FuncFault};
+use crate::rejection::{CallChain, ChainFrame, FlowFault, FuncFault, OtherRule};
 use rustc_hash::FxHashSet;
 use skep_insn::Insn;
 use skep_uapi::limits::{MAX_BPF_STACK_BYTES, MAX_CALL_FRAMES, MAX_TAIL_CALL_STACK_BYTES};
@@ -49,6 +49,10 @@ pub(crate) struct StackRules {
     pub(crate) private_stack: bool,
     /// Maximum number of functions in a chain.
     pub(crate) frames_max: usize,
+    /// Functions that callbacks call may not tail call.
+    pub(crate) no_tail_calls_in_callbacks: bool,
+    /// Nor load from packets by legacy insns.
+    pub(crate) no_packet_loads_in_callbacks: bool,
 }
 
 /// The stack of a subprog.
@@ -78,6 +82,8 @@ pub(crate) fn check_max_stack_depth<C: Callees>(
         rounding: if rules.jit_requested { 16 } else { 32 },
         modes: vec![StackMode::Undecided; subprogs.count()],
         frames_max: rules.frames_max,
+        no_tail_calls_in_callbacks: rules.no_tail_calls_in_callbacks,
+        no_packet_loads_in_callbacks: rules.no_packet_loads_in_callbacks,
         tail_call_reachable: subprogs.flags.iter().map(|flags| flags.has_tail_call).collect(),
     };
     // Callbacks that run later use the stack of the context that they interrupt. They come first,
@@ -98,6 +104,8 @@ struct Check<'a, C> {
     rounding: u32,
     modes: Vec<StackMode>,
     frames_max: usize,
+    no_tail_calls_in_callbacks: bool,
+    no_packet_loads_in_callbacks: bool,
     tail_call_reachable: Vec<bool>,
 }
 
@@ -193,6 +201,11 @@ impl<C: Callees> Check<'_, C> {
         let subprog = chain.subprog;
         if !chain.private_allowed {
             self.modes[subprog] = StackMode::Shared;
+        }
+        let loads_packet = self.subprogs.flags[subprog].has_ld_abs;
+        if loads_packet && self.no_packet_loads_in_callbacks && self.is_below_callback(chain) {
+            let at = self.subprogs.start(subprog) as usize;
+            return Err(PassReject::at(at, errno::EINVAL, OtherRule::PacketLoadInCallback));
         }
         let has_tail_call = self.subprogs.flags[subprog].has_tail_call;
         if subprog != 0 && has_tail_call && chain.bytes >= MAX_STACK_BEFORE_TAIL_CALL {
@@ -307,6 +320,11 @@ impl<C: Callees> Check<'_, C> {
                 let kind = FuncFault::TailCallInExceptionCb;
                 return Err(PassReject::at(at, errno::EINVAL, kind));
             }
+            if self.no_tail_calls_in_callbacks && self.stacks[caller].is_cb {
+                let at = self.subprogs.start(chain.subprog) as usize;
+                let kind = FuncFault::TailCallInCallback;
+                return Err(PassReject::at(at, errno::EINVAL, kind));
+            }
             self.tail_call_reachable[caller] = true;
         }
         Ok(())
@@ -318,8 +336,13 @@ mod tests {
     use super::super::program_fixture::*;
     use super::*;
 
-    const SHARED: StackRules =
-        StackRules { jit_requested: true, private_stack: false, frames_max: MAX_CALL_FRAMES };
+    const SHARED: StackRules = StackRules {
+        jit_requested: true,
+        private_stack: false,
+        frames_max: MAX_CALL_FRAMES,
+        no_tail_calls_in_callbacks: false,
+        no_packet_loads_in_callbacks: false,
+    };
     const PRIVATE: StackRules = StackRules { private_stack: true, ..SHARED };
     const TAIL_CALL: i32 = 12;
 

@@ -13,6 +13,8 @@ use skep_insn::code::*;
 
 /// Registers r1 to r5.
 const ARGS: u16 = 0x3e;
+/// Where the kernel sets bits of the registers of a frame that is not there.
+const WRITES_OUTSIDE: &str = "going back over a packet load that ends a function, after which the kernel writes outside its tables";
 const BPF_FUNC_TAIL_CALL: i32 = 12;
 
 /// Bit in [`concerns`]: the insn always matters.
@@ -23,6 +25,7 @@ pub(crate) const ALWAYS: u16 = 1 << 15;
 pub(crate) fn concerns(insn: &Insn) -> u16 {
     let bit = |r: u8| 1 << (r & 15);
     match insn.class() {
+        BPF_LD if matches!(insn.mode(), BPF_IND | BPF_ABS) => ALWAYS,
         BPF_ALU | BPF_ALU64 | BPF_LDX | BPF_LD => bit(insn.dst),
         BPF_JMP | BPF_JMP32 if matches!(insn.op(), BPF_CALL | BPF_EXIT) => ALWAYS,
         BPF_JMP | BPF_JMP32 if insn.is_src_reg() => bit(insn.dst) | bit(insn.src),
@@ -67,7 +70,12 @@ impl Env<'_> {
             // The register loaded by a fetch stays tracked, as if the insn only stored.
             BPF_STX | BPF_ST => backtrack_store(&mut self.walk.bt, insn, entry)?,
             BPF_JMP | BPF_JMP32 => self.backtrack_jmp(idx, subseq_idx, entry)?,
-            _ => backtrack_ld(&mut self.walk.bt, insn)?,
+            _ => {
+                let ends = matches!(insn.mode(), BPF_IND | BPF_ABS)
+                    && i64::from(idx) + 1 != subseq_idx
+                    && subseq_idx >= 0;
+                self.backtrack_ld(insn, ends)?
+            }
         };
         if goes_on {
             self.walk.bt.sync_linked(entry);
@@ -169,10 +177,36 @@ impl Env<'_> {
         }
         check_left_over(bt, "static subprog")?;
         let args = bt.regs[bt.frame] & ARGS;
+        if bt.frame == 0 && args != 0 {
+            // The way back did not enter the function through the packet load that ended it.
+            return Err(BacktrackError::not_supported_yet(WRITES_OUTSIDE));
+        }
         bt.regs[bt.frame] &= !ARGS;
         bt.exit_subprog()?;
         bt.regs[bt.frame] |= args;
         Ok(false)
+    }
+
+    /// `ends`: the packet ended before, and with it the function.
+    fn backtrack_ld(&mut self, insn: Insn, ends: bool) -> Result<bool, BacktrackError> {
+        let rules = self.facts.rules();
+        let bt = &mut self.walk.bt;
+        if ends && rules.packet_loads_traced {
+            if !rules.precision_crosses_calls {
+                return Err(BacktrackError::NotSupported);
+            }
+            bt.clear_reg(0);
+            bt.enter_subprog()?;
+            return Ok(false);
+        }
+        if !bt.has_reg(insn.dst) {
+            return Ok(false);
+        }
+        bt.clear_reg(insn.dst);
+        match insn.mode() {
+            BPF_IND | BPF_ABS => Err(BacktrackError::NotSupported),
+            _ => Ok(true),
+        }
     }
 
     fn backtrack_exit(&mut self, subseq_idx: i64) -> Result<bool, BacktrackError> {
@@ -270,17 +304,6 @@ fn backtrack_store(
     *slots &= !(1 << spi);
     if insn.class() == BPF_STX {
         bt.set_reg(insn.src);
-    }
-    Ok(true)
-}
-
-fn backtrack_ld(bt: &mut BacktrackState, insn: Insn) -> Result<bool, BacktrackError> {
-    if !bt.has_reg(insn.dst) {
-        return Ok(false);
-    }
-    bt.clear_reg(insn.dst);
-    if matches!(insn.mode(), BPF_IND | BPF_ABS) {
-        return Err(BacktrackError::NotSupported);
     }
     Ok(true)
 }

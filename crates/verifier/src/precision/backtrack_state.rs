@@ -96,6 +96,12 @@ impl BacktrackError {
         BacktrackError::Stop(Stop::refuse(errno::EFAULT, kind))
     }
 
+    /// What the kernel does next is not modelled.
+    #[cold]
+    pub(crate) fn not_supported_yet(what: &str) -> BacktrackError {
+        BacktrackError::Stop(Stop::Unsupported(what.to_owned()))
+    }
+
     pub(crate) fn bug(message: String) -> BacktrackError {
         BacktrackError::Stop(Stop::Bug(format!("backtracking: {message}")))
     }

@@ -50,6 +50,8 @@ kinds! {
         // Arguments.
         ArgNotScalar { regno: Regno } "argument-not-a-number"
             "R{regno} is not a scalar";
+        ArgPacketMoves { regno: Regno, subprog: u32 } "argument-packet-moves"
+            "R{regno} is a packet pointer, but func#{subprog} may change packet data";
         ArgNotCtx { i: u8 } "argument-not-the-context"
             "arg#{i} expects pointer to ctx";
         ArgMaybeNull { i: u8 } "nullable-argument"
@@ -108,6 +110,8 @@ kinds! {
             "bpf_throw kfunc (insn {idx}) cannot be called from callback subprog {subprog}";
         TailCallInExceptionCb "tail-call-in-exception-callback"
             "cannot tail call within exception cb";
+        TailCallInCallback "tail-call-in-callback"
+            "cannot tail call within callback";
 
         // Replacing programs.
         NoSuchSubprog { name: Name } "replaced-function-missing"

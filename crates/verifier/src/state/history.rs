@@ -55,10 +55,10 @@ impl LinkedRegs {
         u64::from(self.0[1]) << 32 | u64::from(self.0[0])
     }
 
-    /// Adds one; false (and nothing added) if full.
-    pub(crate) fn push(&mut self, linked: LinkedReg) -> bool {
+    /// Adds one; false (and nothing added) if there are `max` (at most [`LINKED_REGS_MAX`]).
+    pub(crate) fn push(&mut self, linked: LinkedReg, max: usize) -> bool {
         let len = self.len();
-        if len == LINKED_REGS_MAX {
+        if len >= max.min(LINKED_REGS_MAX) {
             return false;
         }
         let entry =
@@ -189,8 +189,8 @@ mod tests {
         let places: Vec<LinkedReg> = (0..6)
             .map(|i| LinkedReg { frameno: 7 - i, is_reg: i % 2 == 0, at: 63 - 9 * i })
             .collect();
-        assert!(places.iter().all(|&place| linked.push(place)));
-        assert!(!linked.push(places[0]));
+        assert!(places.iter().all(|&place| linked.push(place, LINKED_REGS_MAX)));
+        assert!(!linked.push(places[0], LINKED_REGS_MAX));
         assert_eq!(linked.iter().collect::<Vec<_>>(), places);
     }
 }

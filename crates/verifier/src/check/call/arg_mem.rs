@@ -69,7 +69,8 @@ pub(crate) fn check_helper_mem_access(
             if !reg.ty.has(TypeFlag::MEM_ALLOC) {
                 env.aux_mut().found = Found::KernelMem;
             }
-            let at = access(regno, 0, (size, AccessType::Read));
+            let ty = if env.facts.rules().objects_written_as_such { ty } else { AccessType::Read };
+            let at = access(regno, 0, (size, ty));
             if reg.ty.may_be_null() {
                 return check_mem_access(env, at);
             }

@@ -140,8 +140,13 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
             reject!(ENOTSUPP, CallFault::MapWithoutCallback);
         }
         env.pass_arg(callee, 1, 1);
-        env.store.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
-        env.store.arena.set_reg(callee, 3, &map_reg(Base::MapValue, arg.map, 0));
+        let uid = if env.facts.rules().elements_know_maps { arg.uid } else { 0 };
+        env.store.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, uid));
+        let mut value = map_reg(Base::MapValue, arg.map, uid);
+        if env.facts.rules().elements_are_told_apart && env.facts.may_point_to_spin_lock(&value) {
+            value.id = env.store.new_id();
+        }
+        env.store.arena.set_reg(callee, 3, &value);
         env.pass_arg(callee, 4, 3);
         in_callback(callee, 1);
         Ok(())

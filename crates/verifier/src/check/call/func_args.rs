@@ -62,10 +62,12 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
             FuncFault::TooManyArgs { name: name.into(), count, max: MAX_BPF_FUNC_REG_ARGS }
         );
     }
-    let ret = btf.skip_modifiers(proto.target_id()).kind();
+    let result = btf.skip_modifiers(proto.target_id());
+    let ret = result.kind();
     let is_void = ret == Kind::Void && is_global && env.facts.rules().void_global_functions;
     env.learned.subprogs[subprog as usize].returns_void = is_void;
-    if ret != Kind::Int && !ret.is_any_enum() && !is_void {
+    let is_number = ret == Kind::Int || ret.is_any_enum() || is_in_arena(env.facts, &btf, result);
+    if !is_number && !is_void {
         if !is_global {
             return silently(errno::EINVAL);
         }
@@ -142,6 +144,9 @@ fn describe_pointer(
     if func.is_global && !facts.rules().globals_take_memory {
         let (kind, name) = (t.kind().name(), func.ty.name());
         reject!(EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() });
+    }
+    if func.is_global && tags.is_empty() && is_in_arena(facts, func.btf, t) {
+        return Ok(Some(SubArg::Arena));
     }
     let to = func.btf.skip_modifiers(t.target_id());
     if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" {
@@ -234,6 +239,20 @@ fn kernel_type(facts: &Facts<'_>, i: u32, to: Type<'_>) -> Check<u32> {
             FuncFault::AmbiguousKernelType { i, kind: kind.into(), name: name.into() }
         ),
     }
+}
+
+/// Modifiers of a type that are looked at; more are no type that a program can have.
+const MODIFIERS_MAX: usize = 32;
+
+/// Whether the type is a pointer whose target is tagged as an arena's.
+fn is_in_arena(facts: &Facts<'_>, btf: &Btf, ty: Type<'_>) -> bool {
+    if !facts.rules().arena_types_passed || ty.kind() != Kind::Ptr {
+        return false;
+    }
+    let modifiers = std::iter::successors(btf.get(ty.target_id()), |ty| {
+        ty.kind().is_modifier().then(|| ty.target())
+    });
+    modifiers.take(MODIFIERS_MAX).any(|ty| ty.kind() == Kind::TypeTag && ty.name() == "arena")
 }
 
 /// The first typedef under modifiers.

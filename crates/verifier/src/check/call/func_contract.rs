@@ -72,12 +72,12 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
 fn check_args(env: &mut Env<'_>, subprog: u32) -> Check {
     let args = env.learned.subprogs[subprog as usize].args.clone().unwrap_or_default();
     for (i, arg) in args.iter().enumerate() {
-        check_arg(env, i as u8, *arg)?;
+        check_arg(env, subprog, (i as u8, *arg))?;
     }
     Ok(())
 }
 
-fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
+fn check_arg(env: &mut Env<'_>, subprog: u32, (i, arg): (u8, SubArg)) -> Check {
     let regno = i + 1;
     let reg = env.reg(regno);
     match arg {
@@ -102,6 +102,10 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
         }
         SubArg::Mem { size, flags } => {
             check_func_arg_reg_off(env, regno, ArgBase::Mem, false)?;
+            let moves = env.facts.subprogs[subprog as usize].changes_pkt_data;
+            if moves && reg.ty.is_packet() && env.facts.rules().moved_packets_not_passed {
+                reject!(EINVAL, FuncFault::ArgPacketMoves { regno: Regno(regno), subprog });
+            }
             if reg.ty.base == Base::BtfId && !env.facts.rules().objects_as_memory {
                 let (got, expected) = (reg.ty, "fp".into());
                 reject!(EINVAL, CallFault::ArgType { regno: Regno(regno), got, expected });

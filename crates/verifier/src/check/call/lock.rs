@@ -121,5 +121,8 @@ fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> 
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
     invalidate_non_owning_refs(env);
+    if env.facts.rules().locks_end_protection {
+        env.end_protection();
+    }
     Ok(())
 }

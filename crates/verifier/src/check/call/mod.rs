@@ -34,7 +34,9 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     let allowed = match insn.src {
         BPF_PSEUDO_CALL => env.facts.rules().static_calls_under_lock,
         BPF_PSEUDO_KFUNC_CALL => {
-            env.facts.callable.kfuncs.get(&insn).is_some_and(|callee| callee.spin_allowed())
+            let iterates = env.facts.rules().iterators_under_lock;
+            let callee = env.facts.callable.kfuncs.get(&insn);
+            callee.is_some_and(|it| it.spin_allowed() && (iterates || !it.is_iter()))
         }
         _ => insn.imm == HelperId::SpinUnlock.number() as i32,
     };

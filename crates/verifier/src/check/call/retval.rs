@@ -69,6 +69,10 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     }
     let locked =
         view.fields.iter().any(|f| matches!(f.kind, FieldKind::SpinLock | FieldKind::ResSpinLock));
+    if let Some(map) = view.inner.filter(|_| env.facts.rules().inner_maps_looked_up) {
+        let ty = RegType::of(Base::ConstMapPtr).with(flags);
+        return Ok(Reg { extra: Extra::Map { map, uid: 0 }, ..Reg::pointer(ty) });
+    }
     let mut reg = Reg::pointer(RegType::of(Base::MapValue).with(flags));
     reg.extra = Extra::Map { map: arg.map, uid: arg.uid };
     if !reg.ty.may_be_null() && locked {

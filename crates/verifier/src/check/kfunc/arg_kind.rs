@@ -131,7 +131,10 @@ impl Env<'_> {
         let reg = self.reg(nth as u8 + 1);
         let sized =
             self.is_mem_size(params, nth + 1, "__sz") || self.is_const_mem_size(params, nth + 1);
+        // Newer kernels take the context of a session as `void *`.
+        let is_session = matches!(meta.callee.name, "bpf_session_cookie" | "bpf_session_is_return");
         if meta.callee.special == Special::CastToKernCtx
+            || is_session
             || is_prog_ctx_type(btf, btf.skip_modifiers(param.ty), self.facts.prog.prog_type)
         {
             return Ok(KfArg::Ctx);

@@ -23,6 +23,9 @@ impl Env<'_> {
         } else if self.walk.cur.refs.active_preempt_locks > 0 {
             if enable {
                 self.walk.cur.refs.active_preempt_locks -= 1;
+                if self.facts.rules().any_section_protects {
+                    self.end_protection();
+                }
             } else if sleeps {
                 reject!(EACCES, KfuncFault::SleepsNonPreemptible { name: name.into() });
             }
@@ -64,28 +67,39 @@ impl Env<'_> {
             return Ok(());
         }
         if unlock {
-            let stays = self.facts.rules().rcu_outlives_section && runs_under_rcu(self);
-            self.for_each_reg(|reg| {
-                let rcu = reg.ty.has(TypeFlag::MEM_RCU);
-                if stays {
-                    return false;
-                }
-                if rcu {
-                    let gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
-                    reg.ty = reg.ty.without(gone).with(TypeFlag::PTR_UNTRUSTED);
-                }
-                rcu
-            });
-            if !stays {
-                self.end_rcu_iterators();
-            }
             self.walk.cur.refs.active_rcu_locks = 0;
+            let rules = self.facts.rules();
+            let stays = rules.rcu_outlives_section && runs_under_rcu(self)
+                || rules.any_section_protects && in_rcu_cs(self);
+            if !stays {
+                self.end_rcu();
+            }
             return Ok(());
         }
         if meta.callee.has(KfuncFlags::SLEEPABLE) {
             reject!(EACCES, KfuncFault::SleepsInRcu { name: name.into() });
         }
         Ok(())
+    }
+
+    /// Called when another section than one of RCU has ended, which protected what RCU does.
+    pub(crate) fn end_protection(&mut self) {
+        if !in_rcu_cs(self) {
+            self.end_rcu();
+        }
+    }
+
+    /// What RCU protected may be gone from here on.
+    fn end_rcu(&mut self) {
+        self.for_each_reg(|reg| {
+            let rcu = reg.ty.has(TypeFlag::MEM_RCU);
+            if rcu {
+                let gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
+                reg.ty = reg.ty.without(gone).with(TypeFlag::PTR_UNTRUSTED);
+            }
+            rcu
+        });
+        self.end_rcu_iterators();
     }
 
     /// Invalidates iterators that were created in the section.

@@ -91,6 +91,9 @@ impl Env<'_> {
             let prev = before.map_or(0, |r| r.id);
             self.walk.cur.refs.remove_at(i);
             self.walk.cur.refs.active_irq_id = prev;
+            if self.facts.rules().any_section_protects {
+                self.end_protection();
+            }
         }
         self.clear_slots(at);
         Ok(())

@@ -15,9 +15,12 @@ use skep_uapi::ProgFlags;
 ///
 /// Kernel: `in_rcu_cs` (6.18).
 pub(crate) fn in_rcu_cs(env: &Env<'_>) -> bool {
-    env.walk.cur.refs.active_rcu_locks > 0
-        || env.walk.cur.refs.active_locks > 0
+    let refs = &env.walk.cur.refs;
+    refs.active_rcu_locks > 0
+        || refs.active_locks > 0
         || runs_under_rcu(env)
+        || env.facts.rules().any_section_protects
+            && (refs.active_preempt_locks > 0 || refs.active_irq_id != 0)
 }
 
 /// Whether the whole program, or the callback of a timer, is in such a section because it cannot

@@ -69,7 +69,8 @@ pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField
         (BPF_STX, Some(value)) => {
             let reg = env.reg(value);
             if reg.is_null() {
-                return match env.goes_by(HoleKind::NullArgument) {
+                let is_precise = env.facts.rules().stored_null_is_precise;
+                return match is_precise || env.goes_by(HoleKind::NullArgument) {
                     true => env.mark_chain_precision(value),
                     false => Ok(()),
                 };
@@ -140,7 +141,11 @@ pub(crate) fn map_kptr_match_type(
     if let Extra::Btf { id, in_prog } = reg.extra
         && reg.ty.base == Base::BtfId
     {
-        let allowed = allowed_flags(field.kind, in_prog);
+        let apart = env.facts.rules().percpu_pointers_apart;
+        let allowed = match field.kind {
+            FieldKind::KptrPercpu if apart && !in_prog => TypeFlag::PTR_MAYBE_NULL,
+            kind => allowed_flags(kind, in_prog),
+        };
         if reg.ty.flags.difference(allowed).is_empty() {
             reg_name = type_name(env.facts, TypeId(id), in_prog);
             check_ptr_off_reg(reg, regno, true).map_err(|stop| stop.with_errno(errno::EACCES))?;

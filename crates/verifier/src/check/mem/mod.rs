@@ -204,7 +204,9 @@ pub(crate) fn save_aux_ptr_type(
         env.aux_mut().found = Found::PtrType(ty);
         return Ok(());
     };
-    if prev == ty || (may_mix(prev) && may_mix(ty)) {
+    let is_probed = |ty: RegType| ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED);
+    let apart = is_probed(prev) != is_probed(ty) && env.facts.rules().probed_memory_apart;
+    if prev == ty || (may_mix(prev) && may_mix(ty) && !apart) {
         // Three of these types matter later for running the program: a map's fields, memory that
         // others can see, and memory that may not exist.
         let others_see = prev.is_own_memory() && !ty.is_own_memory();
@@ -217,7 +219,8 @@ pub(crate) fn save_aux_ptr_type(
         }
         return Ok(());
     }
-    let probed = |t: RegType| matches!(t.base, Base::Mem | Base::BtfId);
+    let mixes = env.facts.rules().memory_and_objects_mix;
+    let probed = |t: RegType| t.base == Base::BtfId || mixes && t.base == Base::Mem;
     if !allow_trust_mismatch || !probed(prev) || !probed(ty) {
         reject!(EINVAL, MemFault::MixedPointers);
     }

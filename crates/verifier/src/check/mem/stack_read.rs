@@ -93,6 +93,11 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
         env.set_reg(dst, Reg::constant(0));
         return Ok(true);
     }
+    let by_both = spilled + zeros == at.size && env.facts.rules().spilled_zeros_read;
+    if spilled > 0 && by_both && reg.is_null() {
+        env.set_reg(dst, Reg::constant(0));
+        return Ok(true);
+    }
     let known_zero = zeros == at.size;
     env.set_reg(dst, if known_zero { Reg::constant(0) } else { Reg::unknown() });
     Ok(false)

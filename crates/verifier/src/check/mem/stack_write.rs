@@ -308,7 +308,8 @@ pub(super) fn scrub(ty: &mut SlotType) {
 /// Kernel: `is_spillable_regtype` (6.18).
 pub(crate) fn is_spillable(rules: &Behaviours, ty: RegType) -> bool {
     match ty.base {
-        Base::NotInit | Base::Scalar | Base::TpBuffer => false,
+        Base::NotInit | Base::Scalar => false,
+        Base::TpBuffer => rules.buffers_spilled,
         Base::ConstDynptr => rules.dynptr_pointers_spilled,
         _ => true,
     }
