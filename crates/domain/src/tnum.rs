@@ -152,7 +152,8 @@ impl Tnum {
         }
     }
 
-    fn mul_by_sums(self, other: Self) -> Self {
+    /// The product as Linux 5.14 to 6.17 compute it.
+    pub fn mul_by_sums(self, other: Self) -> Self {
         let unknown = |mask: u64| Self { value: 0, mask };
         let mut added = Self::constant(0);
         let mut bits = self.value | self.mask;
@@ -168,7 +169,8 @@ impl Tnum {
         Self::constant(self.value.wrapping_mul(other.value)).add(added)
     }
 
-    fn mul_by_halves(self, other: Self) -> Self {
+    /// The product as kernels before 5.14 compute it.
+    pub fn mul_by_halves(self, other: Self) -> Self {
         let mut sum = Self::constant(self.value.wrapping_mul(other.value));
         let halves = [(self.mask, other.mask | other.value), (other.mask, self.value)];
         for (unknown, mut bits) in halves {

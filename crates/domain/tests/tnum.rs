@@ -66,6 +66,8 @@ fn bitwise_operations_are_exact() {
 #[test]
 fn products_are_sound() {
     check_binary(Tnum::mul, u64::wrapping_mul, false);
+    check_binary(Tnum::mul_by_sums, u64::wrapping_mul, false);
+    check_binary(Tnum::mul_by_halves, u64::wrapping_mul, false);
 }
 
 #[test]

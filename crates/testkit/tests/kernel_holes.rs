@@ -1,7 +1,7 @@
 //! Every case of `tests/verifier/kernel_holes.md` and `kernel_findings.md`: the kernel accepts it
 //! (`tests/suites.rs`), the runtime does not load it. Programs that use an unsound rule safely are
 //! loaded (`kernel_holes_safe.md`), and run with the insns that the kernel wrongly removes as dead.
-//! What makes the kernel itself crash (`freed.md`) is not given to it.
+//! What makes the kernel itself crash (`freed.md`, `outside.md`) is not given to it.
 
 use skep::program::Program;
 use skep::uapi::ProgType;
@@ -16,6 +16,7 @@ const UNSAFE: [&str; 2] = [
 const SAFE: &str = include_str!("../../../tests/verifier/kernel_holes_safe.md");
 const DROPPED: &str = include_str!("../../../tests/verifier/kernel_holes_dropped.md");
 const FREED: &str = include_str!("freed.md");
+const OUTSIDE: &str = include_str!("outside.md");
 
 /// The cases, if the kernel's types are available.
 fn programs(text: &str) -> Vec<(String, Program)> {
@@ -77,6 +78,14 @@ fn run(program: &Program, interp: bool, input: u64) -> u64 {
     let instance = runtime.load(&verified, &maps, &options).expect("loaded");
     let mut ctx = Ctx::raw(ProgType::Syscall, &input.to_le_bytes()).expect("a context");
     instance.run(&mut ctx).expect("run").r0
+}
+
+#[test]
+fn what_writes_outside_a_table_is_never_loaded() {
+    for (name, program) in programs(OUTSIDE) {
+        let why = engine::verify(&program, 0).must_not_load();
+        assert_eq!(why, Some("a table is written outside of its bounds"), "{name}");
+    }
 }
 
 #[test]

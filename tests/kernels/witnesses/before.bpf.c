@@ -22,17 +22,17 @@ KFUNC void bpf_iter_num_destroy(struct bpf_iter_num *it);
 // Bit 5 of a product, of which only low bits are known: the bounds say nothing.
 #define PRODUCT(name, factor, low, unknown) \
 	PROGRAM("socket", name, \
-		"call 7; r6 = r0; r6 <<= 32; w0 &= " unknown "; r6 |= r0; r6 |= " low ";" \
+		"call 7; r6 = r0; r6 &= " unknown "; r6 |= " low ";" \
 		"r1 = " factor "; r1 *= r6; r1 &= 0x20;" \
 		"if r1 == 0 goto 1f;" READ_NULL \
 		"1: r0 = 0; exit", "i"(0))
-PRODUCT(seven_times_two_or_three, "7", "2", "0xc0000001")
-PRODUCT(three_times_odd, "3", "1", "0xc0000006")
-PRODUCT(three_times_five_or_seven, "3", "5", "0xc0000002")
+PRODUCT(seven_times_two_or_three, "7", "2", "-0x3fffffff")
+PRODUCT(three_times_odd, "3", "1", "-0x3ffffffa")
+PRODUCT(three_times_five_or_seven, "3", "5", "-0x3ffffffe")
 
 // The same, with the operands in the other order.
 PROGRAM("socket", two_or_three_times_seven,
-	"call 7; r6 = r0; r6 <<= 32; w0 &= 0xc0000001; r6 |= r0; r6 |= 2;"
+	"call 7; r6 = r0; r6 &= -0x3fffffff; r6 |= 2;"
 	"r6 *= 7; r6 &= 0x20;"
 	"if r6 == 0 goto 1f;" READ_NULL
 	"1: r0 = 0; exit", "i"(0))

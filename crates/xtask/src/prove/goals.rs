@@ -43,10 +43,12 @@ pub(super) const ALU: [&str; 11] =
     ["Add", "Sub", "Mul", "Div", "Or", "And", "Lsh", "Rsh", "Mod", "Xor", "Arsh"];
 
 /// Binary functions that have their own goals, or are exceptions.
-pub(super) const COMPUTES: [&str; 10] = [
+pub(super) const COMPUTES: [&str; 12] = [
     "Tnum::add",
     "Tnum::sub",
     "Tnum::mul",
+    "Tnum::mul_by_sums",
+    "Tnum::mul_by_halves",
     "Tnum::and",
     "Tnum::or",
     "Bounds::add",

@@ -33,6 +33,8 @@ pub(super) const EXCEPTIONS: [(&str, &str); 33] = [
     ("Tnum::fmt", TEXT),
     ("Tnum::is_unknown", ANSWERS),
     ("Tnum::mul", PRODUCT),
+    ("Tnum::mul_by_sums", PRODUCT),
+    ("Tnum::mul_by_halves", PRODUCT),
     ("Tnum::subreg", "`Tnum::cast` to 4 bytes"),
     ("Views::deduce_by", PART),
     ("Views::narrow_bits_by", PART),
