@@ -34,6 +34,8 @@ const HASH_IS_SET: usize = SKB_MIRROR + 192;
 const XDP_HEADROOM: usize = 256;
 /// Headroom of a socket buffer, which the kernel allocates when needed.
 const SKB_HEADROOM: usize = 1 << 15;
+/// `NET_SKB_PAD`: headroom of the kernel's socket buffer at first, and what it grows by.
+const SKB_PAD: usize = 64;
 /// `sizeof(struct xdp_frame)`: headroom that programs cannot use.
 const FRAME_DESCRIPTOR: usize = 40;
 /// The space of `struct skb_shared_info` at the end of a buffer.
@@ -79,6 +81,21 @@ pub(crate) enum PacketKind {
     },
 }
 
+/// Where the headers of a socket buffer begin, as offsets in the region. A helper that inserts or
+/// removes bytes moves what precedes them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Headers {
+    pub(crate) link: usize,
+    pub(crate) network: usize,
+    /// Known of a packet that a helper put into a tunnel, and, wrongly, of one whose buffer was
+    /// replaced: just before what was the start of the buffer then.
+    pub(crate) transport: Option<usize>,
+    /// Start of the buffer that the kernel would have.
+    pub(crate) head: usize,
+    /// `skb->mac_len`: 0 until a helper changes the link layer's header.
+    pub(crate) mac_len: usize,
+}
+
 pub(crate) struct Packet {
     region: Region,
     kind: PacketKind,
@@ -86,6 +103,7 @@ pub(crate) struct Packet {
     frame: usize,
     /// Fields set by the user: offset in the context and bytes.
     pub(super) fixed: Vec<(usize, Vec<u8>)>,
+    pub(crate) headers: Cell<Headers>,
     /// `skb->csum_level` of a packet whose checksums were verified.
     pub(crate) csum_level: Cell<Option<u32>>,
     /// `skb->encapsulation`: whether it became the payload of a tunnel.
@@ -119,6 +137,7 @@ impl Packet {
             kind,
             frame,
             fixed: Vec::new(),
+            headers: Cell::default(),
             csum_level: Cell::new(None),
             is_encapsulated: Cell::new(false),
         };
@@ -148,6 +167,8 @@ impl Packet {
         self.region.clear(0, CTX_BYTES);
         let start = CTX_BYTES + headroom_bytes(self.kind);
         self.region.write(start, bytes);
+        let (link, network, head) = (start, start + ETH_HLEN, start - SKB_PAD);
+        self.headers.set(Headers { link, network, head, ..Headers::default() });
         // Helpers that move whole headers can expose what follows a short packet.
         self.zero(start + len, start + HEADERS_MAX);
         match self.kind {
@@ -169,7 +190,7 @@ impl Packet {
 
     /// What the kernel derives from the Ethernet header of a received packet.
     fn describe(&self, bytes: &[u8]) {
-        let (Some(to), Some(protocol)) = (bytes.get(..6), bytes.get(12..14)) else { return };
+        let (Some(to), Some(protocol)) = (bytes.get(..6), bytes.get(12..)) else { return };
         let pkt_type = match to {
             [0, 0, 0, 0, 0, 0] => 0,
             // The test run's device has no broadcast address, so that counts as multicast too.
@@ -177,16 +198,19 @@ impl Packet {
             _ => 3,
         };
         self.set_skb(skb::PKT_TYPE, pkt_type);
-        // Below 1536 the field is a length, as in IEEE 802.3.
-        let number = u16::from_be_bytes([protocol[0], protocol[1]]);
-        let novell = bytes.get(14..16) == Some(&[0xff, 0xff]);
-        let protocol = match number {
-            0x600.. => number,
-            _ if novell => 1,
+        self.set_protocol(protocol);
+        self.set_skb(skb::IFINDEX, LOOPBACK_IFINDEX);
+    }
+
+    /// The network protocol, from the header's field for it and what follows that.
+    pub(crate) fn set_protocol(&self, field: &[u8]) {
+        let protocol = match field {
+            // Below 1536 the field is a length, as in IEEE 802.3.
+            [high @ 6..=0xff, low, ..] => u16::from_be_bytes([*high, *low]),
+            [_, _, 0xff, 0xff, ..] => 1,
             _ => 4,
         };
         self.set_skb(skb::PROTOCOL, u32::from(protocol.to_be()));
-        self.set_skb(skb::IFINDEX, LOOPBACK_IFINDEX);
     }
 
     pub(crate) fn kind(&self) -> PacketKind {
@@ -224,12 +248,43 @@ impl Packet {
         self.region.write_part(SKB_MIRROR + skb::TSTAMP_TYPE, &[clock]);
     }
 
-    /// Number of bytes of the Ethernet header before the data: all, or none.
-    pub(crate) fn offset_of_link_layer(&self) -> usize {
-        match self.kind {
-            PacketKind::Skb { link_layer: false } => ETH_HLEN,
-            _ => 0,
+    /// Number of bytes of the data before the network header.
+    pub(crate) fn network_offset(&self) -> usize {
+        self.headers.get().network.saturating_sub(self.range().0)
+    }
+
+    /// Moves the start of a socket buffer's data forward or backward.
+    pub(crate) fn set_start(&self, to: usize) {
+        let mut headers = self.headers.get();
+        if let Some(missing) = headers.head.checked_sub(to).filter(|missing| *missing > 0) {
+            headers.transport.get_or_insert(headers.head - 1);
+            headers.head -= missing.next_multiple_of(SKB_PAD);
+            self.headers.set(headers);
         }
+        self.set_range(to, self.range().1);
+    }
+
+    /// Moves the start of the data and what precedes the contents of the network header: bytes are
+    /// inserted there, or removed.
+    pub(crate) fn move_headers(&self, to: usize) {
+        let (data, _) = self.range();
+        self.set_start(to);
+        let headers = self.headers.get();
+        let (link, network) = (headers.link + to - data, headers.network + to - data);
+        self.headers.set(Headers { link, network, ..headers });
+    }
+
+    /// The link layer's header begins at `link`, and ends at the network header.
+    pub(crate) fn set_link(&self, link: usize) {
+        let headers = self.headers.get();
+        self.headers.set(Headers { link, mac_len: headers.network - link, ..headers });
+    }
+
+    /// Minimum number of bytes kept when a packet is truncated: the headers that are known.
+    pub(crate) fn len_min(&self) -> usize {
+        let (data, _) = self.range();
+        let headers = self.headers.get();
+        headers.transport.filter(|at| *at > data).unwrap_or(headers.network).saturating_sub(data)
     }
 
     fn pointer(&self, at: usize) -> usize {
@@ -311,14 +366,10 @@ impl Packet {
         offset: i64,
         bytes: &mut [u8],
     ) -> Result<(), Errno> {
-        let (data, end) = self.range();
-        let link_layer = match self.kind {
-            PacketKind::Skb { link_layer: false } => data - ETH_HLEN,
-            _ => data,
-        };
-        let start = if network { link_layer + ETH_HLEN } else { link_layer };
+        let ((_, end), headers) = (self.range(), self.headers.get());
+        let start = if network { headers.network } else { headers.link };
         let at = start as i64 + offset;
-        if at < link_layer as i64 || at + bytes.len() as i64 > end as i64 {
+        if at < headers.link as i64 || at + bytes.len() as i64 > end as i64 {
             return Err(Errno::EFAULT);
         }
         self.region.read_part(at as usize, bytes);
@@ -343,14 +394,6 @@ impl Packet {
             self.set_skb(skb::HASH, self.flow_hash());
         }
         self.skb(skb::HASH)
-    }
-
-    /// Minimum number of bytes kept when a packet is truncated: its headers so far.
-    pub(crate) fn len_min(&self) -> usize {
-        match self.kind {
-            PacketKind::Skb { link_layer: true } => ETH_HLEN,
-            _ => 0,
-        }
     }
 
     /// A non-zero hash of the network addresses and the ports.

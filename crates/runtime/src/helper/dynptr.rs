@@ -153,12 +153,11 @@ pub(super) fn read(call: &Call) -> u64 {
 /// `long bpf_dynptr_write(dst, offset, src, len, flags)`.
 pub(super) fn write(call: &Call) -> u64 {
     let flags = call.arg(4);
-    let dst = Dynptr::read(call, 0).filter(|dst| {
-        let allowed = if dst.is_of_skb() { STORE_FLAGS } else { 0 };
-        !dst.read_only && flags & !allowed == 0
-    });
+    let dst = Dynptr::read(call, 0).filter(|dst| !dst.read_only);
     let Some(dst) = dst else { return Errno::EINVAL.as_ret() };
+    let allowed = if dst.is_of_skb() { STORE_FLAGS } else { 0 };
     match dst.at(call.arg(1), call.arg(3)) {
+        Ok(_) if flags & !allowed != 0 => Errno::EINVAL.as_ret(),
         Ok(span) => {
             call.behind(span).write(&call.bytes(2, call.arg(3) as u32 as usize));
             if flags & INVALIDATE_HASH != 0 {

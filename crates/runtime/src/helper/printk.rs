@@ -3,9 +3,13 @@
 use super::format::{Text, format};
 use crate::run::Call;
 use crate::{Errno, current};
+use skep_uapi::limits::MAX_BPRINTF_VARARGS;
 
 /// `MAX_BPRINTF_BUF`: maximum length of a line.
 const LINE_BYTES: usize = 1024;
+
+/// Maximum size of the arguments.
+const DATA_BYTES: usize = 8 * MAX_BPRINTF_VARARGS;
 
 /// Writes a line; returns its length as counted by the kernel, without the terminator. The format
 /// is zero-terminated.
@@ -41,7 +45,7 @@ fn args(data: &[u8]) -> Vec<u64> {
 /// `long bpf_trace_vprintk(fmt, fmt_size, data, data_len)`.
 pub(super) fn trace_vprintk(call: &Call) -> u64 {
     let len = call.arg(3) as u32 as usize;
-    if !len.is_multiple_of(8) || len > 12 * 8 {
+    if !len.is_multiple_of(8) || len > DATA_BYTES {
         return Errno::EINVAL.as_ret();
     }
     let data = args(&call.bytes(2, len));
@@ -55,7 +59,7 @@ pub(super) fn stream_vprintk(call: &Call) -> u64 {
     if !matches!(call.int(0), 1 | 2) {
         return Errno::ENOENT.as_int();
     }
-    if !len.is_multiple_of(8) || len > 12 * 8 {
+    if !len.is_multiple_of(8) || len > DATA_BYTES {
         return Errno::EINVAL.as_int();
     }
     match format(call.constant_string(1), &args(&call.bytes(2, len)), LINE_BYTES) {
@@ -71,7 +75,7 @@ pub(super) fn stream_vprintk(call: &Call) -> u64 {
 /// terminator; truncates.
 pub(super) fn snprintf(call: &Call) -> u64 {
     let (size, len) = (call.arg(1) as u32 as usize, call.arg(4) as u32 as usize);
-    if len % 8 != 0 || len > 12 * 8 {
+    if len % 8 != 0 || len > DATA_BYTES {
         return Errno::EINVAL.as_ret();
     }
     // The format is a constant, terminated string in a read-only map.

@@ -4,12 +4,12 @@
 
 use super::packet::with_packet;
 use crate::Errno;
-use crate::ctx::{Packet, PacketKind, skb};
+use crate::ctx::{ETH_HLEN, Headers, Packet, PacketKind, skb};
 use crate::run::{Call, ret};
 
 /// Maximum size of a packet after a change: `SKB_MAX_ALLOC`, four pages minus the buffer's tail.
 pub(super) const LEN_MAX: u32 = 16064;
-const VLAN_HLEN: usize = 4;
+pub(super) const VLAN_HLEN: usize = 4;
 
 /// `long bpf_skb_change_tail(skb, len, flags)`.
 pub(super) fn change_tail(call: &Call) -> u64 {
@@ -17,6 +17,9 @@ pub(super) fn change_tail(call: &Call) -> u64 {
     ret(with_packet(|packet| {
         if flags != 0 || len > LEN_MAX || (len as usize) < packet.len_min() {
             return Err(Errno::EINVAL);
+        }
+        if packet.is_encapsulated.get() {
+            return Err(Errno::ENOTSUPP);
         }
         let (data, end) = packet.range();
         let moved = data + len as usize;
@@ -41,7 +44,8 @@ pub(super) fn change_head(call: &Call) -> u64 {
             return Err(Errno::ENOMEM);
         }
         packet.zero(data - room, data);
-        packet.set_range(data - room, end);
+        packet.set_start(data - room);
+        packet.set_link(data - room);
         Ok(())
     }))
 }
@@ -136,13 +140,14 @@ fn set_tag(packet: &Packet, (present, proto, tci): (u32, u32, u32)) {
 }
 
 fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
-    let (data, end) = packet.range();
+    let (data, _) = packet.range();
     let header = mac_header(packet)?;
     if packet.headroom() < VLAN_HLEN {
         return Err(Errno::ENOMEM);
     }
     packet.move_bytes(header, header - VLAN_HLEN, 12);
-    packet.set_range(data - VLAN_HLEN, end);
+    packet.move_headers(data - VLAN_HLEN);
+    packet.set_link(header - VLAN_HLEN);
     let mut tag = proto.to_ne_bytes().to_vec();
     tag.extend(tci.to_be_bytes());
     packet.write(12, &tag)?;
@@ -153,12 +158,19 @@ fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
 /// Removes the first tag from the packet; returns its value.
 fn take_tag(packet: &Packet) -> Result<u16, Errno> {
     let header = mac_header(packet)?;
-    let (data, end) = packet.range();
-    let mut tag = [0; 6];
-    packet.read(12, &mut tag).map_err(|_| Errno::ENOMEM)?;
-    packet.move_bytes(header, header + VLAN_HLEN, 12);
-    packet.set_range(data + VLAN_HLEN, end);
-    packet.set_skb(skb::PROTOCOL, u32::from(u16::from_ne_bytes([tag[4], tag[5]])));
+    let (data, _) = packet.range();
+    let mut tag = [0; 8];
+    packet.read(12, &mut tag[..6]).map_err(|_| Errno::ENOMEM)?;
+    // A packet that ends there has a protocol all the same.
+    let _ = packet.read(18, &mut tag[6..]);
+    let (link, first) = (header + VLAN_HLEN, data + VLAN_HLEN);
+    packet.move_bytes(header, link, 12);
+    packet.set_start(first);
+    let headers = packet.headers.get();
+    let network = headers.network.max(first + ETH_HLEN);
+    packet.headers.set(Headers { network, ..headers });
+    packet.set_link(link);
+    packet.set_protocol(&tag[4..]);
     Ok(u16::from_be_bytes([tag[2], tag[3]]))
 }
 

@@ -3,6 +3,7 @@
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
 
 use super::packet::with_packet;
+use super::skb::VLAN_HLEN;
 use crate::Errno;
 use crate::ctx::{ETH_HLEN, Packet, skb};
 use crate::run::{Call, ret};
@@ -10,6 +11,11 @@ use crate::run::{Call, ret};
 /// `ETH_P_IP`, `ETH_P_IPV6`.
 const ETH_P_IP: u16 = 0x0800;
 const ETH_P_IPV6: u16 = 0x86dd;
+/// `ETH_P_8021Q`, `ETH_P_8021AD`: VLAN tags.
+const ETH_P_8021Q: u16 = 0x8100;
+const ETH_P_8021AD: u16 = 0x88a8;
+/// `VLAN_MAX_DEPTH`: of so many tags in a row, the last is not looked behind.
+const VLAN_MAX_DEPTH: usize = 8;
 /// Difference in length between an IPv6 and an IPv4 header.
 const HEADERS_DIFFER: usize = 20;
 /// `SKB_MAX_CSUM_LEVEL`.
@@ -19,8 +25,8 @@ fn protocol(packet: &Packet) -> u16 {
     u16::from_be(packet.skb(skb::PROTOCOL) as u16)
 }
 
-/// `long bpf_skb_change_proto(skb, proto, flags)`: grows or shrinks the space after the Ethernet
-/// header for the other header.
+/// `long bpf_skb_change_proto(skb, proto, flags)`: grows or shrinks the space before the network
+/// header for the other one.
 pub(super) fn change_proto(call: &Call) -> u64 {
     let (wanted, flags) = (u16::from_be(call.arg(1) as u16), call.arg(2));
     ret(with_packet(|packet| {
@@ -28,7 +34,6 @@ pub(super) fn change_proto(call: &Call) -> u64 {
             return Err(Errno::EINVAL);
         }
         let (data, end) = packet.range();
-        let header = data.checked_sub(packet.offset_of_link_layer()).ok_or(Errno::EINVAL)?;
         let moved = match (protocol(packet), wanted) {
             (ETH_P_IP, ETH_P_IPV6) if packet.headroom() < HEADERS_DIFFER => {
                 return Err(Errno::ENOMEM);
@@ -37,16 +42,15 @@ pub(super) fn change_proto(call: &Call) -> u64 {
             (ETH_P_IPV6, ETH_P_IP) => data + HEADERS_DIFFER,
             _ => return Err(Errno::ENOTSUPP),
         };
-        if moved > end {
+        let kept = packet.network_offset().min(end - data);
+        if moved + kept > end {
             return Err(Errno::ENOMEM);
         }
-        let kept = ETH_HLEN.min(end - header);
-        packet.move_bytes(header, moved - (data - header), kept);
+        packet.move_bytes(data, moved, kept);
         if moved < data {
-            let rest = moved - (data - header) + kept;
-            packet.zero(rest, rest + HEADERS_DIFFER);
+            packet.zero(moved + kept, moved + kept + HEADERS_DIFFER);
         }
-        packet.set_range(moved, end);
+        packet.move_headers(moved);
         packet.set_skb(skb::PROTOCOL, u32::from(wanted.to_be()));
         packet.clear_hash();
         Ok(())
@@ -83,19 +87,37 @@ fn mark_v6(header: &mut [u8; 2]) -> bool {
     true
 }
 
+/// The protocol behind the VLAN tags in the packet: the first of them ends where the link layer's
+/// header does, if that is known.
+fn protocol_in_tags(packet: &Packet) -> Option<u16> {
+    let mut found = protocol(packet);
+    let mac_len = packet.headers.get().mac_len;
+    let mut at = if mac_len == 0 { ETH_HLEN } else { mac_len.checked_sub(VLAN_HLEN)? };
+    for _ in 0..VLAN_MAX_DEPTH {
+        if !matches!(found, ETH_P_8021Q | ETH_P_8021AD) {
+            return Some(found);
+        }
+        let mut tag = [0; VLAN_HLEN];
+        packet.read(at, &mut tag).ok()?;
+        found = u16::from_be_bytes([tag[2], tag[3]]);
+        at += VLAN_HLEN;
+    }
+    None
+}
+
 /// `long bpf_skb_ecn_set_ce(skb)`: 1 if the packet is now marked as having met congestion.
 pub(super) fn ecn_set_ce(_: &Call) -> u64 {
     let marked = with_packet(|packet| {
-        let ip = ETH_HLEN - packet.offset_of_link_layer();
-        Ok(match protocol(packet) {
-            ETH_P_IP => {
+        let ip = packet.network_offset();
+        Ok(match protocol_in_tags(packet) {
+            Some(ETH_P_IP) => {
                 let mut header = [0; 20];
                 packet.read(ip, &mut header)?;
                 let marked = mark_v4(&mut header);
                 packet.write(ip, &header)?;
                 marked
             }
-            ETH_P_IPV6 => {
+            Some(ETH_P_IPV6) => {
                 packet.read(ip, &mut [0; 40])?;
                 let mut header = [0; 2];
                 packet.read(ip, &mut header)?;

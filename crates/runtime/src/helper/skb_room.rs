@@ -5,7 +5,7 @@
 use super::packet::with_packet;
 use super::skb::{LEN_MAX, mac_header};
 use crate::Errno;
-use crate::ctx::{ETH_HLEN, Packet, skb};
+use crate::ctx::{ETH_HLEN, Headers, Packet, skb};
 use crate::run::{Call, ret};
 
 /// `enum bpf_adj_room_mode`.
@@ -51,8 +51,8 @@ struct Room {
     kept: usize,
 }
 
-/// `long bpf_skb_adjust_room(skb, len_diff, mode, flags)`: space after the Ethernet header, or
-/// after the network header.
+/// `long bpf_skb_adjust_room(skb, len_diff, mode, flags)`: space before the network header, or
+/// after it.
 pub(super) fn adjust_room(call: &Call) -> u64 {
     let (diff, mode, flags) = (call.int(1), call.arg(2) as u32, call.arg(3));
     if flags & !KNOWN != 0 {
@@ -65,9 +65,10 @@ pub(super) fn adjust_room(call: &Call) -> u64 {
         let protocol = u16::from_be(packet.skb(skb::PROTOCOL) as u16);
         let network = header_len(protocol).ok_or(Errno::ENOTSUPP)?;
         mac_header(packet)?;
+        let before = packet.network_offset();
         let kept = match mode {
-            ROOM_NET => ETH_HLEN + network,
-            ROOM_MAC => ETH_HLEN,
+            ROOM_NET => before + network,
+            ROOM_MAC => before,
             _ => return Err(Errno::ENOTSUPP),
         };
         let by = diff.unsigned_abs() as usize;
@@ -122,13 +123,13 @@ fn check_len(packet: &Packet, room: &Room, network: usize) -> Result<(), Errno> 
     let len = end - data;
     let is_out = match room.grows {
         true => room.by > 0 && len + room.by > LEN_MAX as usize,
-        false => len < ETH_HLEN + inner + room.by,
+        false => len < packet.network_offset() + inner + room.by,
     };
     if is_out { Err(Errno::ENOTSUPP) } else { Ok(()) }
 }
 
 fn grow(packet: &Packet, room: &Room) -> Result<(), Errno> {
-    let (data, end) = packet.range();
+    let (data, _) = packet.range();
     let encap = room.flags & ENCAP_L3;
     if encap != 0 {
         check_encap(packet, room)?;
@@ -136,15 +137,25 @@ fn grow(packet: &Packet, room: &Room) -> Result<(), Errno> {
     if room.by > packet.headroom() {
         return Err(Errno::ENOMEM);
     }
-    if encap != 0 {
-        packet.is_encapsulated.set(true);
-    }
     let moved = data - room.by;
     // Including what follows the end of a packet that is shorter than its headers.
     packet.move_bytes(data, moved, room.kept);
     packet.zero(moved + room.kept, data + room.kept);
-    packet.set_range(moved, end);
+    packet.move_headers(moved);
+    if encap != 0 {
+        encapsulate(packet, room);
+    }
     Ok(())
+}
+
+/// What is known of a packet in a tunnel; the program writes the tunnel's headers later.
+fn encapsulate(packet: &Packet, room: &Room) {
+    packet.is_encapsulated.set(true);
+    if room.flags & ENCAP_L4 != 0 {
+        let headers = packet.headers.get();
+        let transport = header_len(room.protocol).map(|len| headers.network + len);
+        packet.headers.set(Headers { transport, ..headers });
+    }
 }
 
 /// A packet can be put into one tunnel only, over one protocol, with an inner link layer header
@@ -172,6 +183,6 @@ fn shrink(packet: &Packet, room: &Room) -> Result<(), Errno> {
     }
     let moved = data + room.by;
     packet.move_bytes(data, moved, room.kept);
-    packet.set_range(moved, end);
+    packet.move_headers(moved);
     Ok(())
 }

@@ -8,7 +8,6 @@ use crate::env::Env;
 use crate::rejection::{CallFault, Check, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use skep_program::MapDef;
-use skep_uapi::limits::MAX_BPRINTF_VARARGS;
 use skep_uapi::{MapType, bprintf};
 
 /// Checks a pointer to a NUL-terminated constant string.
@@ -67,9 +66,8 @@ pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
     Ok(())
 }
 
-/// Whether there are enough arguments, and only conversions that programs may use.
+/// Whether there are enough arguments, and only conversions that programs may use. That there are
+/// too many is an error of the call.
 fn is_valid_format(fmt: &[u8], args: u64) -> bool {
-    let pieces = bprintf::pieces(fmt);
-    args <= MAX_BPRINTF_VARARGS as u64
-        && pieces.is_some_and(|pieces| bprintf::arguments(&pieces) as u64 <= args)
+    bprintf::pieces(fmt).is_some_and(|pieces| bprintf::arguments(&pieces) as u64 <= args)
 }
