@@ -284,7 +284,7 @@ behaviours! {
     far_pointers_may_be_null "--+.......++" Refused,
         "witnesses/passed.bpf.o" "equals_pointer_moved_far"
         "A pointer moved by an unbounded number does not show that another one is not NULL."
-    arena_types_passed "---.......++" Accepted,
+    arena_types_passed "--........++" Accepted,
         "witnesses/passed.bpf.o" "arena_passed"
         "Parameters whose type is tagged as an arena's take addresses in arenas."
     five_registers_linked "..........++" Refused,
@@ -299,7 +299,7 @@ behaviours! {
     allocated_arrays_end "--+.......++" Refused,
         "witnesses/stricter.bpf.o" "beyond_allocated"
         "Allocated objects have no elements in an array without size at their end."
-    elements_are_told_apart "-..........+" Refused,
+    elements_are_told_apart "--.........+" Refused,
         "witnesses/stricter.bpf.o" "other_lock_released"
         "The lock of an element passed to a callback is another than that of other elements."
     locks_end_protection "--........++" Refused,
@@ -320,10 +320,10 @@ behaviours! {
     memory_and_objects_mix "-...++++++++" Accepted,
         "witnesses/before.bpf.o" "loads_record_or_object"
         "An insn may load from memory on one path and from a kernel object on another."
-    iterators_under_lock "--.+++++++++" Accepted,
+    iterators_under_lock "...+++++++++" Accepted,
         "witnesses/before.bpf.o" "loops_under_lock"
         "Numbers may be iterated over while a spin lock is held."
-    user_sessions_bounded "--.+++++++++" Refused,
+    user_sessions_bounded "...+++++++++" Refused,
         "witnesses/before.bpf.o" "user_session_returns_two"
         "Sessions of user probes return 0 or 1, as those of kernel probes."
     scx_kfuncs_by_member "---...-..+++" Refused,
