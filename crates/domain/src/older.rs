@@ -222,7 +222,7 @@ pub fn find_anew<const W: u32, const H: u32>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scalar;
+    use crate::{Products, Scalar};
 
     const LESS: Deduction = Deduction {
         wide_across_signs: false,
@@ -230,6 +230,7 @@ mod tests {
         single_values: false,
         both_overflow: false,
         signed_products: false,
+        products: Products::Sums,
         halves_replace: true,
         halves_and_wholes: true,
         bits_reach_halves: true,
@@ -283,6 +284,23 @@ mod tests {
         assert_eq!((s.var_off.value, s.var_off.mask), (4, 1));
         older.sync_by(Deduction { bits_reach_halves: false, ..less });
         assert_eq!((older.var_off.value, older.var_off.mask), (0, 0xffff_ffff));
+    }
+
+    /// Bits 4 and 5 of the products 14 and 21, and of 3 and 9, as 5.10, 6.1 and 6.18.15 know them
+    /// (`tests/kernels/witnesses/before.bpf.c`).
+    #[test]
+    fn bits_of_products_are_found_in_three_ways() {
+        let (two_or_three, one_or_three) = (Tnum { value: 2, mask: 1 }, Tnum { value: 1, mask: 2 });
+        let product = |how, (tnum, factor): (Tnum, u64)| tnum.mul_by(how, Tnum::constant(factor));
+        let known = |how, operands, bit: u64| product(how, operands).mask & bit == 0;
+        for (how, by_seven, by_three) in [
+            (Products::Halves, false, false),
+            (Products::Sums, true, false),
+            (Products::Joined, true, true),
+        ] {
+            assert_eq!(known(how, (two_or_three, 7), 0x20), by_seven, "{how:?}");
+            assert_eq!(known(how, (one_or_three, 3), 4), by_three, "{how:?}");
+        }
     }
 
     /// 299 or 300, truncated to a byte: the ends have the same upper bits.
