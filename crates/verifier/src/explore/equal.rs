@@ -72,8 +72,6 @@ pub(crate) struct Compare<'a> {
     pub(crate) packet_distances_compared: bool,
     /// The halves of a slot are compared as separate scalars.
     pub(crate) halves_compared: bool,
-    /// How far packet pointers are from the old ones, by their old id.
-    pub(crate) moved: SmallVec<[(u32, i64); 4]>,
     /// Where earlier comparisons with the old state failed; updated if this one fails.
     pub(crate) hints: Hints,
     /// Why the comparison failed, if it did.
@@ -120,7 +118,45 @@ impl Compare<'_> {
                 return false;
             }
         }
-        true
+        !self.packet_distances_compared || self.distances_are_kept()
+    }
+
+    /// Whether packet pointers of one id are all as far from the old ones: the states are equal
+    /// otherwise.
+    #[cold]
+    fn distances_are_kept(&self) -> bool {
+        let mut moved: SmallVec<[(u32, i64); 4]> = SmallVec::new();
+        let mut keeps = |old: PackedReg, cur: PackedReg| {
+            let (o, c) = (self.arena.reg(old), self.arena.reg(cur));
+            if !o.ty.is_packet() || o.ty != c.ty || o.id == 0 {
+                return true;
+            }
+            let start = |reg: &Reg| reg.val.smin.wrapping_add(reg.off.into());
+            let by = start(&c).wrapping_sub(start(&o));
+            match moved.iter().find(|&&(of, _)| of == o.id) {
+                Some(&(_, before)) => before == by,
+                None => {
+                    moved.push((o.id, by));
+                    true
+                }
+            }
+        };
+        let n = self.old.state.frames.len();
+        (0..n).all(|i| {
+            let (fold, fcur) = (self.arena.frame(self.old.state.frames[i]), &self.cur.frames[i]);
+            let at = frame_insn_idx(i, n, self.old.state.meta.insn_idx, |f| {
+                self.arena.meta(self.old.state.frames[f]).callsite
+            });
+            let live = self.aux[at as usize].live_regs | self.never_dead;
+            let regs = (0..11).filter(|r| live >> r & 1 == 1);
+            let mut regs = regs.map(|r| (fold.regs[r], fcur.names()[r]));
+            let slots = (0..fold.pages()).flat_map(|page| self.arena.page_slots(fold, page));
+            let mut slots = slots.zip(fcur.slots()).filter(|(old, cur)| {
+                old.types[7] == SlotType::Spill && cur.types[7] == SlotType::Spill
+            });
+            regs.all(|(old, cur)| keeps(old, cur))
+                && slots.all(|(old, cur)| keeps(old.spill, cur.spill))
+        })
     }
 
     /// Records a failed comparison: a precise constant, which covers only itself, or else the
@@ -245,11 +281,9 @@ impl Compare<'_> {
                     && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             Base::Packet | Base::PacketMeta => {
-                let (old_id, cur_id) = (self.arena.id(old), self.arena.id(cur));
                 self.packet_range_safe((o, old), (c, cur))
                     && self.offset_within(o, c)
-                    && self.idmap.check_ids(old_id, cur_id)
-                    && self.keeps_distance((o, old_id), (c, cur_id))
+                    && self.idmap.check_ids(self.arena.id(old), self.arena.id(cur))
             }
             Base::Arena => true,
             _ if self.same_objects => old == cur,
@@ -315,27 +349,6 @@ impl Compare<'_> {
         let bounded =
             old.val.smin.checked_add(fixed).and(old.val.smax.checked_add(fixed)).is_some();
         self.offsets_are_bounds && bounded && value_within(&whole_offset(old), &whole_offset(cur))
-    }
-
-    /// Whether the pointer moved as far from the old one as others with its id did.
-    #[inline]
-    fn keeps_distance(&mut self, (old, id): (&Reg, u32), (cur, cur_id): (&Reg, u32)) -> bool {
-        if !self.packet_distances_compared || id == 0 {
-            return true;
-        }
-        let start = |reg: &Reg| reg.val.smin.wrapping_add(reg.off.into());
-        let moved = start(cur).wrapping_sub(start(old));
-        // Registers that are equal, id included, are not compared here: they did not move.
-        if id == cur_id {
-            return moved == 0;
-        }
-        match self.moved.iter().find(|&&(of, _)| of == id) {
-            Some(&(_, before)) => before == moved,
-            None => {
-                self.moved.push((id, moved));
-                true
-            }
-        }
     }
 
     /// Whether the old pointer's packet range is not larger than the current one's.

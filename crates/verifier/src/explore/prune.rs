@@ -327,7 +327,6 @@ impl Env<'_> {
             iterator_sections_compared: rules.iterator_sections_compared,
             packet_distances_compared: rules.packet_distances_compared,
             halves_compared: rules.dead_forgotten_at_once,
-            moved: SmallVec::new(),
             hints: self.store.ckpts.hot(id).hints,
             mismatch: Mismatch::State,
         }

@@ -205,8 +205,8 @@ pub(crate) fn save_aux_ptr_type(
         return Ok(());
     };
     let is_probed = |ty: RegType| ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED);
-    let apart = is_probed(prev) != is_probed(ty) && env.facts.rules().probed_memory_apart;
-    if prev == ty || (may_mix(prev) && may_mix(ty) && !apart) {
+    let apart = || is_probed(prev) != is_probed(ty) && env.facts.rules().probed_memory_apart;
+    if prev == ty || (may_mix(prev) && may_mix(ty) && !apart()) {
         // Three of these types matter later for running the program: a map's fields, memory that
         // others can see, and memory that may not exist.
         let others_see = prev.is_own_memory() && !ty.is_own_memory();
