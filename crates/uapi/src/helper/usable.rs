@@ -6,14 +6,16 @@ use super::id::HelperId;
 use super::proto::HelperProto;
 use super::proto_table::PROTOS;
 use super::usable_table::HELPER_ROWS;
-use crate::trampoline::{Hook, lsm_hook, takes_d_path};
-use crate::{AttachType, ProgType};
+use crate::trampoline::{Hook, lsm_hook_by, takes_d_path};
+use crate::{AttachType, Behaviours, ProgType};
 
 /// Helpers that programs tracing the socket storage functions cannot use: they would call
 /// themselves.
 const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDelete];
 /// Measurements of files, which may sleep.
 const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
+/// Options of sockets.
+const OPTIONS: [HelperId; 2] = [HelperId::Setsockopt, HelperId::Getsockopt];
 /// Attach types of programs that trace a function.
 const TRACES: AttachSet =
     AttachSet(1 << AttachType::TraceFentry.number() | 1 << AttachType::TraceFexit.number());
@@ -117,17 +119,25 @@ impl HelperRow {
         HelperUse::May(proto)
     }
 
-    /// As [`HelperRow::helper`], for a program that is attached to the function of `key`.
-    pub fn helper_at(&self, id: HelperId, key: &HookKey<'_>) -> HelperUse {
-        use HelperUse::{May, NotAllowedInProbe};
+    /// As [`HelperRow::helper`], for a program that is attached to the function of `key` on a
+    /// kernel with these rules.
+    pub fn helper_at(&self, id: HelperId, key: &HookKey<'_>, rules: &Behaviours) -> HelperUse {
+        use HelperUse::{CannotUse, May, NotAllowedInProbe};
         let traces = key.prog_type == ProgType::Tracing && TRACES.contains(key.attach_type);
         let of_storage = traces && key.target.starts_with("bpf_sk_storage");
         let atomic_hook = key.prog_type == ProgType::Lsm
             && key.attach_type == AttachType::LsmMac.number()
-            && lsm_hook(key.target) != Hook::Sleepable;
+            && lsm_hook_by(key.target, rules) != Hook::Sleepable;
+        let creates = key.prog_type == ProgType::CgroupSock
+            && key.attach_type == AttachType::CgroupInetSockCreate.number();
         match self.helper(id) {
-            NotAllowedInProbe(proto) if id == HelperId::DPath && takes_d_path(key.target) => {
+            NotAllowedInProbe(proto)
+                if id == HelperId::DPath && takes_d_path(key.target, rules) =>
+            {
                 May(proto)
+            }
+            CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
+                May(&PROTOS[id.index()])
             }
             May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
             May(proto) if of_storage && SK_STORAGE.contains(&id) => NotAllowedInProbe(proto),

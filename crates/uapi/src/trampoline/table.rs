@@ -16,12 +16,14 @@ pub(super) static DISABLED_HOOKS: [&str; 11] = [
 ];
 
 /// Functions with the name prefix of hooks that are not hooks.
-pub(super) static NO_HOOKS: [&str; 7] = [
+pub(super) static NO_HOOKS: [&str; 9] = [
     "bpf_lsm_find_cgroup_shim",
     "bpf_lsm_func_proto",
     "bpf_lsm_get_retval_range",
     "bpf_lsm_has_d_inode_locked",
+    "bpf_lsm_hook_returns_errno",
     "bpf_lsm_init",
+    "bpf_lsm_is_sleepable_hook",
     "bpf_lsm_is_trusted",
     "bpf_lsm_verify_prog",
 ];

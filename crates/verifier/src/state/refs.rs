@@ -42,6 +42,19 @@ impl RefState {
             && self.active_rcu_locks == 0
     }
 
+    /// The section in which nothing may sleep, in the kernel's words.
+    pub(crate) fn section(&self) -> Option<&'static str> {
+        if self.active_rcu_locks > 0 {
+            Some("rcu_read_lock region")
+        } else if self.active_preempt_locks > 0 {
+            Some("non-preemptible region")
+        } else if self.active_irq_id != 0 {
+            Some("IRQ-disabled region")
+        } else {
+            None
+        }
+    }
+
     /// Removes everything.
     pub(crate) fn forget_all(&mut self) {
         if !self.is_nothing() {

@@ -53,13 +53,11 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     {
         reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
     }
-    let r = &env.walk.cur.refs;
-    let atomic = r.active_rcu_locks > 0
-        || r.active_preempt_locks > 0
-        || r.active_irq_id != 0
-        || !env.walk.cur.meta.in_sleepable;
-    if info.might_sleep && atomic {
-        reject!(EINVAL, CallFault::GlobalMightSleep);
+    let awake = (!env.walk.cur.meta.in_sleepable).then_some("non-sleepable prog");
+    if info.might_sleep
+        && let Some(section) = env.walk.cur.refs.section().or(awake)
+    {
+        reject!(EINVAL, CallFault::GlobalMightSleep { name: name.as_str().into(), section });
     }
     if let Contract::Broken(errno, because) = contract {
         let first = first_parameter(env.facts, subprog);
