@@ -188,6 +188,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("path_hooks_sleep", "only where a program attaches; one that sleeps has fewer rights"),
     ("bandwidth_sleeps", "only where a program attaches; one that sleeps has fewer rights"),
     ("xfrm_hook_disabled", "only where a program attaches"),
+    ("structs_as_arguments", "only where a program attaches"),
     ("kprobes_sleep", "only where a program attaches; one that sleeps has fewer rights"),
     ("tracepoints_sleep", "only where a program attaches; one that sleeps has fewer rights"),
     ("struct_ops_awake", "only where a program attaches; one that sleeps has fewer rights"),
@@ -265,30 +266,36 @@ behaviours! {
     tracepoint_arguments_may_be_null "..++++++++++" Refused,
         "witnesses/hooks.bpf.o" "task_that_waits"
         "Some arguments of tracepoints may be NULL."
-    device_hooks_sleep "--.......+++" Accepted,
+    device_hooks_sleep "--....-..+++" Accepted,
         "witnesses/hooks.bpf.o" "device_made"
         "Programs of the LSM hooks for block devices may be sleepable."
-    program_end_sleeps "--.+++++++.." Accepted,
+    program_end_sleeps "--.+++*+++.." Accepted,
         "witnesses/hooks.bpf.o" "program_freed"
         "Programs of the LSM hook `bpf_prog_free` may be sleepable."
-    connecting_sleeps ".+.++++....." Accepted,
+    connecting_sleeps ".+.+++*+...." Accepted,
         "witnesses/hooks.bpf.o" "connected"
         "Programs of the LSM hook `inet_conn_established` may be sleepable."
-    task_inode_sleeps "...++++....." Accepted,
+    task_inode_sleeps "...+++*+...." Accepted,
         "witnesses/hooks.bpf.o" "task_to_inode"
         "Programs of the LSM hook `task_to_inode` may be sleepable."
-    xattr_removal_sleeps "...+++++++++" Accepted,
+    xattr_removal_sleeps "...+++*+++++" Accepted,
         "witnesses/hooks.bpf.o" "attribute_removed"
         "Programs of the LSM hooks for removed extended attributes may be sleepable."
-    path_hooks_sleep "..++++++++++" Accepted,
+    path_hooks_sleep "..++++*+++++" Accepted,
         "witnesses/hooks.bpf.o" "mode_changed"
         "Programs of the LSM hooks that change paths may be sleepable."
-    xfrm_hook_disabled ".++......+++" Refused,
+    xfrm_hook_disabled ".++...-..+++" Refused,
         "witnesses/hooks.bpf.o" "session_decoded"
         "The LSM hook `xfrm_decode_session` is disabled for programs."
-    bandwidth_sleeps "----.......+" Accepted,
+    bandwidth_sleeps "----..-....+" Accepted,
         "witnesses/hooks.bpf.o" "bandwidth_sleeps"
         "A scheduler's `cgroup_set_bandwidth` may be sleepable."
+    structs_as_arguments ".+++++*+++++" Accepted,
+        "witnesses/hooks.bpf.o" "owner_changed"
+        "Programs may attach to functions with structs as arguments, of up to 16 bytes."
+    sleeping_globals_checked "--.+++*+++++" Refused,
+        "witnesses/asleep.bpf.o" "calls_in_rcu"
+        "Global functions that may sleep may not be called where nothing may."
     options_when_created ".......+++++" Accepted,
         "witnesses/hooks.bpf.o" "option_set_when_created"
         "Programs at the creation of a socket may read and set its options."

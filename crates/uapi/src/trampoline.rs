@@ -40,7 +40,7 @@ pub fn lsm_hook_by(func: &str, rules: &Behaviours) -> Hook {
         Hook::None
     } else if is_disabled(hook, rules) {
         Hook::Disabled
-    } else if sleeps(hook, rules) {
+    } else if lsm_hook_sleeps(func, rules) {
         Hook::Sleepable
     } else {
         Hook::Atomic
@@ -55,11 +55,13 @@ fn is_disabled(hook: &str, rules: &Behaviours) -> bool {
     }
 }
 
-/// Whether programs of the hook may sleep, of which [`Behaviours::lsm_hooks_sleep`] says whether
-/// it counts.
-fn sleeps(hook: &str, rules: &Behaviours) -> bool {
+/// Whether programs that sleep may attach to the hook function, if any may: the kernel asks this
+/// first.
+pub fn lsm_hook_sleeps(func: &str, rules: &Behaviours) -> bool {
+    let hook = func.strip_prefix("bpf_lsm_").unwrap_or_default();
     let is_known = || SLEEPABLE_HOOKS.binary_search(&hook).is_ok();
     match hook {
+        _ if !rules.lsm_hooks_sleep => hook == "bprm_committed_creds",
         "bdev_alloc_security" | "bdev_setintegrity" => rules.device_hooks_sleep,
         "bpf_prog_free" => rules.program_end_sleeps,
         "inet_conn_established" => rules.connecting_sleeps,
@@ -96,7 +98,7 @@ pub fn never_returns(func: &str) -> bool {
 
 /// Functions in whose tracing programs `bpf_d_path` may be called.
 pub fn takes_d_path(func: &str, rules: &Behaviours) -> bool {
-    D_PATH.contains(&func) || lsm_hook_by(func, rules) == Hook::Sleepable
+    D_PATH.contains(&func) || rules.lsm_hooks_sleep && lsm_hook_sleeps(func, rules)
 }
 
 #[cfg(test)]

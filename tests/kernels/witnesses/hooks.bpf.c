@@ -21,6 +21,8 @@ PROGRAM("lsm.s/path_chmod", mode_changed, NOTHING)
 PROGRAM("lsm.s/path_unlink", path_unlinked, NOTHING)
 PROGRAM("lsm.s/path_notify", path_watched, NOTHING)
 PROGRAM("lsm/xfrm_decode_session", session_decoded, NOTHING)
+PROGRAM("lsm.s/inode_need_killpriv", privileges_needed, NOTHING)
+PROGRAM("lsm/path_chown", owner_changed, NOTHING)
 PROGRAM("lsm/hook_returns_errno", no_hook, NOTHING)
 PROGRAM("lsm/is_sleepable_hook", no_hook_either, NOTHING)
 
@@ -34,6 +36,7 @@ NAMES(inet_conn_established)
 NAMES(task_to_inode)
 NAMES(inode_removexattr)
 NAMES(path_chmod)
+NAMES(bprm_committed_creds)
 
 // An argument of a tracepoint, dereferenced: as it is, or if it is not NULL.
 #define DEREFERENCE(point, nth, name) \
@@ -48,6 +51,9 @@ DEREFERENCE("sched_pi_setprio", 1, task_that_waits)
 PROGRAM("tp_btf/signal_generate", signal_compared,
 	"r1 = *(u64 *)(r1 + 8); if r1 != 1 goto 1f; 1:" NOTHING)
 
+struct sock {
+	unsigned long sk_pacing_rate;
+} __attribute__((preserve_access_index));
 struct tcp_congestion_ops {
 	void (*cwnd_event_tx_start)(void *sk);
 	char name[16];
@@ -57,6 +63,19 @@ SEC(".struct_ops") struct tcp_congestion_ops starting = {
 	.cwnd_event_tx_start = (void *)starts_to_send,
 	.name = "starting",
 };
+
+// The same of the kernel's own algorithms.
+#define KFUNC extern __attribute__((section(".ksyms")))
+KFUNC void cubictcp_cwnd_event_tx_start(struct sock *sk);
+KFUNC void dctcp_cwnd_event_tx_start(struct sock *sk);
+KFUNC void bbr_cwnd_event_tx_start(struct sock *sk);
+#define STARTS(prog, with) \
+	SEC("struct_ops") int prog(u64 *ctx) { with((void *)ctx[0]); return 0; } \
+	SEC(".struct_ops") struct tcp_congestion_ops ops_##prog = { \
+		.cwnd_event_tx_start = (void *)prog, .name = #prog };
+STARTS(starts_cubic, cubictcp_cwnd_event_tx_start)
+STARTS(starts_dctcp, dctcp_cwnd_event_tx_start)
+STARTS(starts_bbr, bbr_cwnd_event_tx_start)
 
 struct sched_ext_ops {
 	void (*cgroup_set_bandwidth)(void *cgroup, u64 period, u64 quota, u64 burst);

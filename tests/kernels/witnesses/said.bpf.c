@@ -23,6 +23,8 @@ ELEMENT(value_moved_and_back, "r2 += 8; r0 = *(u64 *)(r2 - 8);")
 ELEMENT(value_moved_by_register, "r0 = -8; r2 += r0; r0 = *(u64 *)(r2 + 0);")
 ELEMENT(key_before, "r0 = *(u64 *)(r3 - 8);")
 ELEMENT(value_printed_before, "r1 = r2; r1 += -8; r2 = 8; call 6;")
+PROGRAM("iter/bpf_map_elem", value_unchecked,
+	"r2 = *(u64 *)(r1 + 24); r0 = *(u8 *)(r2 + 0); r0 = 0; exit")
 PROGRAM("raw_tracepoint.w/sys_enter", record_before,
 	"r6 = *(u64 *)(r1 + 0); r0 = *(u64 *)(r6 - 8); r0 = 0; exit")
 PROGRAM("raw_tracepoint.w/sys_enter", record_moved_before,

@@ -29,11 +29,13 @@ pub(super) static NO_HOOKS: [&str; 9] = [
 ];
 
 /// Hooks, without `bpf_lsm_`, in which programs may sleep. Sorted.
-pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
+pub(super) static SLEEPABLE_HOOKS: [&str; 92] = [
     "bpf",
     "bpf_map",
+    "bpf_map_alloc_security",
     "bpf_map_create",
     "bpf_map_free",
+    "bpf_map_free_security",
     "bpf_prog",
     "bpf_prog_free",
     "bpf_prog_load",
@@ -49,6 +51,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "capget",
     "capset",
     "cred_prepare",
+    "current_getsecid_subj",
     "file_ioctl",
     "file_lock",
     "file_open",
@@ -74,6 +77,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "kernel_module_request",
     "kernel_read_file",
     "kernfs_init_security",
+    "key_free",
     "mmap_file",
     "netlink_send",
     "path_chmod",
@@ -113,6 +117,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "socket_socketpair",
     "syslog",
     "task_alloc",
+    "task_getsecid_obj",
     "task_prctl",
     "task_setscheduler",
     "task_to_inode",

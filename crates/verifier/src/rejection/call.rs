@@ -15,7 +15,7 @@ kinds! {
             "cannot call GPL-restricted function from non-GPL compatible program";
         HelperNotInProbe "helper-not-in-probe"
             "helper call is not allowed in probe";
-        HelperMightSleep { helper: Name } "sleeping-helper"
+        HelperMightSleep { helper: Name, section: Word } "sleeping-helper"
             "helper call might sleep in a non-sleepable prog";
         HelperSleepsIn { name: Name, id: u32, section: Word } "sleeping-helper-in-section"
             "sleepable helper {name}#{id} in {section}";

@@ -29,6 +29,9 @@ pub(crate) static NOTHING: RefState = RefState {
     active_rcu_locks: 0,
 };
 
+/// What some kernels call a program, or a callback, that may not sleep.
+pub(crate) const AWAKE: &str = "non-sleepable prog";
+
 impl RefState {
     /// Whether nothing is held.
     #[inline]

@@ -16,6 +16,7 @@ use crate::explore::next::Next;
 use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, FuncFault, Regno, reject, unsupported};
 use crate::state::frame::{Frame, RetRange};
+use crate::state::refs::AWAKE;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{HelperId, HelperProto, HelperUse, func_id_name};
@@ -137,7 +138,8 @@ fn find_proto(env: &Env<'_>) -> Check<&'static HelperProto> {
 fn check_may_sleep(walk: &Walk, proto: &HelperProto) -> Check {
     if !walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
-        reject!(EINVAL, CallFault::HelperMightSleep { helper });
+        let section = walk.cur.refs.section().unwrap_or(AWAKE);
+        reject!(EINVAL, CallFault::HelperMightSleep { helper, section });
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
+use crate::state::refs::AWAKE;
 use skep_btf::{Kind, TypeId};
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
@@ -53,8 +54,10 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     {
         reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
     }
-    let awake = (!env.walk.cur.meta.in_sleepable).then_some("non-sleepable prog");
+    let awake = (!env.walk.cur.meta.in_sleepable).then_some(AWAKE);
+    let checked = env.facts.sound || env.facts.rules().sleeping_globals_checked;
     if info.might_sleep
+        && checked
         && let Some(section) = env.walk.cur.refs.section().or(awake)
     {
         reject!(EINVAL, CallFault::GlobalMightSleep { name: name.as_str().into(), section });
