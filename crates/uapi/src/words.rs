@@ -271,6 +271,8 @@ pub const SPELLINGS: &[Word] = &[
         "verifier internal error: "),
     row("..+.........", "bpf_rbtree_remove can only take non-owning or refcounted bpf_rb_node pointer",
         "rbtree_remove node input must be non-owning ref"),
+    row(".........+++", "only for fentry/fexit/fmod_ret programs",
+        "only for fentry/fexit/fsession/fmod_ret programs"),
     row("..+.........", "bpf_rbtree_remove not allowed in rbtree cb",
         "rbtree_remove not allowed in rbtree cb"),
     row("++..........", "xdp_sock, ptr_, trusted_ptr_",

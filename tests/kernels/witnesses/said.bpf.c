@@ -30,6 +30,10 @@ PROGRAM("raw_tracepoint.w/sys_enter", record_before,
 PROGRAM("raw_tracepoint.w/sys_enter", record_moved_before,
 	"r6 = *(u64 *)(r1 + 0); r6 += -8; r0 = *(u64 *)(r6 + 0); r0 = 0; exit")
 
+// bpf_get_func_ip where there is no function, bpf_kptr_xchg of what holds no pointer.
+PROGRAM("iter/task", address_of_nothing, "call 173; r0 = 0; exit")
+PROGRAM("tc", exchanges_context, "r2 = 0; call 194; r0 = 0; exit")
+
 // A slice of unknown size into a buffer that is too small for most sizes.
 struct bpf_dynptr {
 	u64 opaque[2];

@@ -169,12 +169,10 @@ fn pointer_arg(
     if param_name.ends_with("__nullable") {
         flags |= TypeFlag::PTR_MAYBE_NULL;
     }
-    if is_raw_tp(env.facts) {
-        match raw_tp_arg(func.name, arg as u32, rules) {
-            RawTpArg::Object => {}
-            RawTpArg::ObjectOrNull => flags |= TypeFlag::PTR_MAYBE_NULL,
-            RawTpArg::Number => return Ok(Some(load)),
-        }
+    match is_raw_tp(env.facts).then(|| raw_tp_arg(func.name, arg as u32, rules)) {
+        Some(RawTpArg::Number) => return Ok(Some(load)),
+        Some(RawTpArg::ObjectOrNull) => flags |= TypeFlag::PTR_MAYBE_NULL,
+        Some(RawTpArg::Object) | None => {}
     }
     let tag = ptr.target();
     if tag.kind() == Kind::TypeTag && !tag.kflag() {
