@@ -175,20 +175,37 @@ pub fn first_difference<'a>(ours: &'a str, theirs: &'a str) -> Option<Difference
 }
 
 /// The line with the reason for a rejection: the last one that is neither statistics, nor empty,
-/// nor the explanation printed by kernels since 7.3.
+/// nor part of an explanation. Kernels since 7.3 explain some messages; another may follow.
 pub fn reason(log: &str) -> Option<&str> {
-    let statistics =
-        ["processed ", "stack depth ", "verification time ", "mark_precise: ", "insns processed "];
-    let is_told = |line: &&str| {
-        let counts = line.starts_with("subprog ") && line.contains(" insns_self ");
-        !line.trim().is_empty() && !counts && !statistics.iter().any(|it| line.starts_with(it))
-    };
-    let log = log.find(EXPLANATION).map_or(log, |at| &log[..at]);
-    log.lines().rev().find(is_told)
+    let (mut explains, mut last) = (false, None);
+    for line in log.lines() {
+        if !is_explained(line, &mut explains) && is_told(line) {
+            last = Some(line);
+        }
+    }
+    last
 }
 
-/// The start of the explanation.
-const EXPLANATION: &str = "\nVerification failed: ";
+/// Whether a line says something, other than statistics.
+fn is_told(line: &str) -> bool {
+    let statistics =
+        ["processed ", "stack depth ", "verification time ", "mark_precise: ", "insns processed "];
+    let counts = line.starts_with("subprog ") && line.contains(" insns_self ");
+    !line.trim().is_empty() && !counts && !statistics.iter().any(|it| line.starts_with(it))
+}
+
+/// Whether the line is part of an explanation, after one that was (`explains`): its first line, a
+/// heading, an indented or an empty line.
+fn is_explained(line: &str, explains: &mut bool) -> bool {
+    let is_heading = HEADINGS.contains(&line) || line.starts_with(' ') || line.is_empty();
+    *explains = line.starts_with(EXPLANATION) || *explains && is_heading;
+    *explains
+}
+
+/// How the first line of an explanation starts.
+const EXPLANATION: &str = "Verification failed: ";
+/// Its headings.
+const HEADINGS: [&str; 4] = ["Reason:", "At:", "Causal path:", "Suggestion:"];
 
 #[cfg(test)]
 mod tests {
@@ -213,6 +230,15 @@ mod tests {
                    verification time 3 usec\nstack depth max 0\n\
                    subprog 0 (f) main insns_self 4 insns_total 4 stack 0\nprocessed 4 insns\n";
         assert_eq!(reason(log), Some("R0 tried to subtract pointer from scalar"));
+        let log = "invalid access to map value\n\nVerification failed: Memory Safety\n\nReason:\n  \
+                   It is small.\n\nAt:\n  f @ f.c:1\n  >>> 6 | (85) call f#1\n\nSuggestion:\n  \
+                   Keep it.\n\nR2 and R3 memory, len pair leads to invalid memory access\n\n\
+                   Verification failed: Call Type Safety\n\nSuggestion:\n  Pass it.\n\n\
+                   stack depth max 0\n";
+        let last = "R2 and R3 memory, len pair leads to invalid memory access";
+        assert_eq!(reason(log), Some(last));
+        let (before, _) = log.rsplit_once("Verification failed: ").expect("two");
+        assert_eq!(reason(before), Some(last), "not every message is explained");
     }
 
     #[test]

@@ -180,6 +180,15 @@ const HARMLESS: &[(&str, &str)] = &[
     ("file_alloc_hook", "only where a program attaches"),
     ("syscalls_sleep", "only where a program attaches; one that sleeps has fewer rights"),
     ("lsm_hooks_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("device_hooks_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("program_end_sleeps", "only where a program attaches; one that sleeps has fewer rights"),
+    ("connecting_sleeps", "only where a program attaches; one that sleeps has fewer rights"),
+    ("task_inode_sleeps", "only where a program attaches; one that sleeps has fewer rights"),
+    ("xattr_removal_sleeps", "only where a program attaches; one that sleeps has fewer rights"),
+    ("path_hooks_sleep", "only where a program attaches; one that sleeps has fewer rights"),
+    ("bandwidth_sleeps", "only where a program attaches; one that sleeps has fewer rights"),
+    ("xfrm_hook_disabled", "only where a program attaches"),
+    ("structs_as_arguments", "only where a program attaches"),
     ("kprobes_sleep", "only where a program attaches; one that sleeps has fewer rights"),
     ("tracepoints_sleep", "only where a program attaches; one that sleeps has fewer rights"),
     ("struct_ops_awake", "only where a program attaches; one that sleeps has fewer rights"),
@@ -326,6 +335,59 @@ behaviours! {
     user_sessions_bounded "...+++++++++" Refused,
         "witnesses/before.bpf.o" "user_session_returns_two"
         "Sessions of user probes return 0 or 1, as those of kernel probes."
+    stack_helpers_sleep "--+.......++" Refused,
+        "witnesses/asleep.bpf.o" "task_stack_without_preemption"
+        "In sleepable programs `bpf_get_task_stack` sleeps, and in sleepable uprobe programs `bpf_get_stack`."
+    signal_infos_are_numbers "..+.......++" Refused,
+        "witnesses/hooks.bpf.o" "signal_made"
+        "The signal information of tracepoints is a number (else: a pointer to an object)."
+    waited_for_may_be_null "..+.......++" Refused,
+        "witnesses/hooks.bpf.o" "process_waited_for"
+        "The process of the tracepoint `sched_process_wait` may be NULL."
+    tracepoint_arguments_may_be_null "..++++++++++" Refused,
+        "witnesses/hooks.bpf.o" "task_that_waits"
+        "Some arguments of tracepoints may be NULL."
+    device_hooks_sleep "--....-..+++" Accepted,
+        "witnesses/hooks.bpf.o" "device_made"
+        "Programs of the LSM hooks for block devices may be sleepable."
+    program_end_sleeps "--.+++*+++.." Accepted,
+        "witnesses/hooks.bpf.o" "program_freed"
+        "Programs of the LSM hook `bpf_prog_free` may be sleepable."
+    connecting_sleeps ".+.+++*+...." Accepted,
+        "witnesses/hooks.bpf.o" "connected"
+        "Programs of the LSM hook `inet_conn_established` may be sleepable."
+    task_inode_sleeps "...+++*+...." Accepted,
+        "witnesses/hooks.bpf.o" "task_to_inode"
+        "Programs of the LSM hook `task_to_inode` may be sleepable."
+    xattr_removal_sleeps "...+++*+++++" Accepted,
+        "witnesses/hooks.bpf.o" "attribute_removed"
+        "Programs of the LSM hooks for removed extended attributes may be sleepable."
+    path_hooks_sleep "..++++*+++++" Accepted,
+        "witnesses/hooks.bpf.o" "mode_changed"
+        "Programs of the LSM hooks that change paths may be sleepable."
+    xfrm_hook_disabled ".++...-..+++" Refused,
+        "witnesses/hooks.bpf.o" "session_decoded"
+        "The LSM hook `xfrm_decode_session` is disabled for programs."
+    bandwidth_sleeps "----..-....+" Accepted,
+        "witnesses/hooks.bpf.o" "bandwidth_sleeps"
+        "A scheduler's `cgroup_set_bandwidth` may be sleepable."
+    structs_as_arguments ".+++++*+++++" Accepted,
+        "witnesses/hooks.bpf.o" "owner_changed"
+        "Programs may attach to functions with structs as arguments, of up to 16 bytes."
+    sleeping_globals_checked "--.+++*+++++" Refused,
+        "witnesses/asleep.bpf.o" "calls_in_rcu"
+        "Global functions that may sleep may not be called where nothing may."
+    options_when_created ".......+++++" Accepted,
+        "witnesses/hooks.bpf.o" "option_set_when_created"
+        "Programs at the creation of a socket may read and set its options."
+    offsets_checked_before_trust "--.........+"
+        Says("dereference of modified untrusted_ptr_ ptr R1 off=40 disallowed"),
+        "witnesses/said.bpf.o" "path_inside_untrusted"
+        "Whether an object passed to a kfunc begins there is checked before whether it is trusted."
+    constant_sizes_checked_first "--.........+"
+        Says("R4 must be a known constant"),
+        "witnesses/said.bpf.o" "slice_of_any_size"
+        "Whether a size is constant is checked before whether it fits."
     scx_kfuncs_by_member "---...-..+++" Refused,
         "witnesses/schedulers.bpf.o" "selects_elsewhere"
         "Which kfuncs a scheduler may call depends on the member of `sched_ext_ops` it implements."

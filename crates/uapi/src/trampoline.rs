@@ -36,17 +36,41 @@ pub fn lsm_hook(func: &str) -> Hook {
 /// As [`lsm_hook`], on a kernel with other rules.
 pub fn lsm_hook_by(func: &str, rules: &Behaviours) -> Hook {
     let Some(hook) = func.strip_prefix("bpf_lsm_") else { return Hook::None };
-    let disabled = (rules.lsm_hooks_disabled && DISABLED_HOOKS.binary_search(&hook).is_ok())
-        || (!rules.file_alloc_hook && hook == "file_alloc_security");
-    let is_in = |list: &[&str]| list.binary_search(&hook).is_ok();
     if NO_HOOKS.contains(&func) {
         Hook::None
-    } else if disabled {
+    } else if is_disabled(hook, rules) {
         Hook::Disabled
-    } else if is_in(&SLEEPABLE_HOOKS) {
+    } else if lsm_hook_sleeps(func, rules) {
         Hook::Sleepable
     } else {
         Hook::Atomic
+    }
+}
+
+fn is_disabled(hook: &str, rules: &Behaviours) -> bool {
+    match hook {
+        "file_alloc_security" => !rules.file_alloc_hook,
+        "xfrm_decode_session" => rules.xfrm_hook_disabled,
+        _ => rules.lsm_hooks_disabled && DISABLED_HOOKS.binary_search(&hook).is_ok(),
+    }
+}
+
+/// Whether programs that sleep may attach to the hook function, if any may: the kernel asks this
+/// first.
+pub fn lsm_hook_sleeps(func: &str, rules: &Behaviours) -> bool {
+    let hook = func.strip_prefix("bpf_lsm_").unwrap_or_default();
+    let is_known = || SLEEPABLE_HOOKS.binary_search(&hook).is_ok();
+    match hook {
+        _ if !rules.lsm_hooks_sleep => hook == "bprm_committed_creds",
+        "bdev_alloc_security" | "bdev_setintegrity" => rules.device_hooks_sleep,
+        "bpf_prog_free" => rules.program_end_sleeps,
+        "inet_conn_established" => rules.connecting_sleeps,
+        "inode_post_removexattr" | "inode_removexattr" => rules.xattr_removal_sleeps,
+        "task_to_inode" => rules.task_inode_sleeps,
+        _ if hook.starts_with("path_") && hook != "path_notify" => {
+            rules.path_hooks_sleep && is_known()
+        }
+        _ => is_known(),
     }
 }
 
@@ -73,8 +97,8 @@ pub fn never_returns(func: &str) -> bool {
 }
 
 /// Functions in whose tracing programs `bpf_d_path` may be called.
-pub fn takes_d_path(func: &str) -> bool {
-    D_PATH.contains(&func) || lsm_hook(func) == Hook::Sleepable
+pub fn takes_d_path(func: &str, rules: &Behaviours) -> bool {
+    D_PATH.contains(&func) || rules.lsm_hooks_sleep && lsm_hook_sleeps(func, rules)
 }
 
 #[cfg(test)]
@@ -95,6 +119,7 @@ mod tests {
         assert_eq!(lsm_hook("bpf_lsm_getprocattr"), Hook::Disabled);
         assert_eq!(lsm_hook("security_file_open"), Hook::None);
         assert_eq!(modifiable("bpf_modify_return_test"), Some(false));
-        assert!(takes_d_path("vfs_getattr") && !takes_d_path("vfs_read"));
+        let rules = Behaviours::reference();
+        assert!(takes_d_path("vfs_getattr", &rules) && !takes_d_path("vfs_read", &rules));
     }
 }

@@ -62,9 +62,17 @@ impl<'a> Callable<'a> {
                     _ => HelperUse::May(default_proto(HelperId::ProbeWriteUser)),
                 }
             }
-            (Some(id), Some(row)) => row.helper_at(id, &hook_key(self.prog, &self.target)),
+            (Some(id), Some(row)) => {
+                row.helper_at(id, &hook_key(self.prog, &self.target), &self.rules)
+            }
             _ => HelperUse::CannotUse,
         }
+    }
+
+    /// Whether a call of the helper may sleep in this program.
+    pub(crate) fn might_sleep(&self, proto: &HelperProto) -> bool {
+        let sleepable = self.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+        proto.might_sleep(&self.rules, sleepable.then_some(self.prog.prog_type))
     }
 
     fn proto(&self, id: i32) -> Option<&'static HelperProto> {
@@ -156,7 +164,7 @@ impl Callees for Callable<'_> {
             num_params: Some(proto.arg_count() as u8),
             is_void: proto.ret.base == RetBase::Void,
             fastcall: proto.allow_fastcall(),
-            might_sleep: proto.might_sleep(&self.rules),
+            might_sleep: self.might_sleep(proto),
             changes_pkt_data,
             ..callbacks
         }

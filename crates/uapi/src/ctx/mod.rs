@@ -22,7 +22,7 @@ mod sock_ptr_table;
 mod sock_table;
 mod value;
 
-pub use btf_arg::{IterArg, iter_args, raw_tp_arg_maybe_null};
+pub use btf_arg::{IterArg, RawTpArg, iter_args, raw_tp_arg};
 pub use field::{CtxField, CtxRange};
 pub use later::{CtxFields, LATER_FIELDS, LaterField};
 pub use layout::{CtxAccess, CtxLayout, ctx_struct, needs_cap_bpf};

@@ -2,8 +2,8 @@
 
 use super::arg_type::{ArgBase, ArgType, RetType};
 use super::id::HelperId;
-use crate::Behaviours;
 use crate::limits::MAX_BPF_FUNC_REG_ARGS;
+use crate::{Behaviours, ProgType};
 
 /// Prototype of a helper.
 ///
@@ -59,11 +59,18 @@ impl HelperProto {
         self.flags.contains(ProtoFlags::PKT_ACCESS)
     }
 
-    /// Whether the helper is only for sleepable programs.
-    pub const fn might_sleep(&self, rules: &Behaviours) -> bool {
+    /// Whether the helper is only for sleepable programs, outside critical sections. `asleep` is
+    /// the type of the program if it is one of those: some helpers sleep only there.
+    pub const fn might_sleep(&self, rules: &Behaviours, asleep: Option<ProgType>) -> bool {
         let of_syscalls =
             matches!(self.id, HelperId::SysBpf | HelperId::BtfFindByNameKind | HelperId::SysClose);
-        self.flags.contains(ProtoFlags::MIGHT_SLEEP) || of_syscalls && rules.syscall_helpers_sleep
+        let of_stacks = matches!(
+            (self.id, asleep),
+            (HelperId::GetTaskStack, Some(_)) | (HelperId::GetStack, Some(ProgType::Kprobe))
+        );
+        self.flags.contains(ProtoFlags::MIGHT_SLEEP)
+            || of_syscalls && rules.syscall_helpers_sleep
+            || of_stacks && rules.stack_helpers_sleep
     }
 
     /// Whether callers may rely on `r1` to `r5` being preserved.

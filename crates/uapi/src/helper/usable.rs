@@ -6,14 +6,24 @@ use super::id::HelperId;
 use super::proto::HelperProto;
 use super::proto_table::PROTOS;
 use super::usable_table::HELPER_ROWS;
-use crate::trampoline::{Hook, lsm_hook, takes_d_path};
-use crate::{AttachType, ProgType};
+use crate::trampoline::{Hook, lsm_hook_by, takes_d_path};
+use crate::{AttachType, Behaviours, ProgType};
 
 /// Helpers that programs tracing the socket storage functions cannot use: they would call
 /// themselves.
 const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDelete];
 /// Measurements of files, which may sleep.
 const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
+/// Options of sockets.
+const OPTIONS: [HelperId; 2] = [HelperId::Setsockopt, HelperId::Getsockopt];
+/// The LSM hooks whose programs of cgroups may read and set them. Every hook was asked.
+const OPTION_HOOKS: [&str; 5] = [
+    "bpf_lsm_inet_conn_established",
+    "bpf_lsm_inet_csk_clone",
+    "bpf_lsm_sock_graft",
+    "bpf_lsm_socket_post_create",
+    "bpf_lsm_socket_socketpair",
+];
 /// Attach types of programs that trace a function.
 const TRACES: AttachSet =
     AttachSet(1 << AttachType::TraceFentry.number() | 1 << AttachType::TraceFexit.number());
@@ -117,18 +127,30 @@ impl HelperRow {
         HelperUse::May(proto)
     }
 
-    /// As [`HelperRow::helper`], for a program that is attached to the function of `key`.
-    pub fn helper_at(&self, id: HelperId, key: &HookKey<'_>) -> HelperUse {
-        use HelperUse::{May, NotAllowedInProbe};
+    /// As [`HelperRow::helper`], for a program that is attached to the function of `key` on a
+    /// kernel with these rules.
+    pub fn helper_at(&self, id: HelperId, key: &HookKey<'_>, rules: &Behaviours) -> HelperUse {
+        use HelperUse::{CannotUse, May, NotAllowedInProbe};
         let traces = key.prog_type == ProgType::Tracing && TRACES.contains(key.attach_type);
         let of_storage = traces && key.target.starts_with("bpf_sk_storage");
         let atomic_hook = key.prog_type == ProgType::Lsm
             && key.attach_type == AttachType::LsmMac.number()
-            && lsm_hook(key.target) != Hook::Sleepable;
+            && lsm_hook_by(key.target, rules) != Hook::Sleepable;
+        let without_options = key.prog_type == ProgType::Lsm
+            && key.attach_type == AttachType::LsmCgroup.number()
+            && !OPTION_HOOKS.contains(&key.target);
+        let creates = key.prog_type == ProgType::CgroupSock
+            && key.attach_type == AttachType::CgroupInetSockCreate.number();
         match self.helper(id) {
-            NotAllowedInProbe(proto) if id == HelperId::DPath && takes_d_path(key.target) => {
+            NotAllowedInProbe(proto)
+                if id == HelperId::DPath && takes_d_path(key.target, rules) =>
+            {
                 May(proto)
             }
+            CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
+                May(&PROTOS[id.index()])
+            }
+            May(_) if without_options && OPTIONS.contains(&id) => CannotUse,
             May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
             May(proto) if of_storage && SK_STORAGE.contains(&id) => NotAllowedInProbe(proto),
             other => other,
@@ -197,6 +219,22 @@ mod tests {
         };
         assert!(fast(ProgType::Xdp, AttachType::Xdp));
         assert!(!fast(ProgType::CgroupSkb, AttachType::CgroupInetEgress));
+    }
+
+    /// Seen on 6.18.15 and 7.3.4.
+    #[test]
+    fn lsm_programs_of_cgroups_have_helpers_of_their_own() {
+        let row = at(ProgType::Lsm, AttachType::LsmCgroup, "");
+        let may = |id, target| {
+            let attach_type = AttachType::LsmCgroup.number();
+            let key = HookKey { prog_type: ProgType::Lsm, attach_type, target };
+            matches!(row.helper_at(id, &key, &Behaviours::reference()), HelperUse::May(_))
+        };
+        for id in [HelperId::GetAttachCookie, HelperId::GetFuncArg, HelperId::GetFuncArgCnt] {
+            assert!(!may(id, "bpf_lsm_socket_bind"));
+        }
+        assert!(may(HelperId::Setsockopt, "bpf_lsm_sock_graft"));
+        assert!(!may(HelperId::Setsockopt, "bpf_lsm_socket_bind"));
     }
 
     #[test]

@@ -408,7 +408,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 47] = [
         prog_type: ProgType::Lsm,
         attach: AttachSet(0x80000000000),
         target: "",
-        usable: HelperSet([0x028264280a43d1fe, 0x2b6fbe0063830008, 0x9ff7fe36f63e3f7c, 0x00000000000f0ffe]),
+        usable: HelperSet([0x028264280a43d1fe, 0x2b6fbe0063830008, 0x9c77be36f63e3f7c, 0x00000000000f0ffe]),
         not_in_probe: HelperSet([0x0000000000000000, 0x0000000000000000, 0x0000000000080000, 0x0000000000000000]),
         variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK],
         judged: false,

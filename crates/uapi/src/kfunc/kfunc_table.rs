@@ -53,9 +53,10 @@ pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filt
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 262] = [
+pub(super) static KFUNCS: [Kfunc; 265] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
+    row("bbr_cwnd_event_tx_start", 0, STRUCT_OPS, Filter::Any),
     row("bbr_init", 0, STRUCT_OPS, Filter::Any),
     row("bbr_main", 0, STRUCT_OPS, Filter::Any),
     row("bbr_min_tso_segs", 0, STRUCT_OPS, Filter::Any),
@@ -256,10 +257,12 @@ pub(super) static KFUNCS: [Kfunc; 262] = [
     row("cubictcp_acked", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_cong_avoid", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_cwnd_event", 0, STRUCT_OPS, Filter::Any),
+    row("cubictcp_cwnd_event_tx_start", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_init", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_recalc_ssthresh", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_state", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_cwnd_event", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_cwnd_event_tx_start", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_cwnd_undo", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_init", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_ssthresh", 0, STRUCT_OPS, Filter::Any),

@@ -16,22 +16,26 @@ pub(super) static DISABLED_HOOKS: [&str; 11] = [
 ];
 
 /// Functions with the name prefix of hooks that are not hooks.
-pub(super) static NO_HOOKS: [&str; 7] = [
+pub(super) static NO_HOOKS: [&str; 9] = [
     "bpf_lsm_find_cgroup_shim",
     "bpf_lsm_func_proto",
     "bpf_lsm_get_retval_range",
     "bpf_lsm_has_d_inode_locked",
+    "bpf_lsm_hook_returns_errno",
     "bpf_lsm_init",
+    "bpf_lsm_is_sleepable_hook",
     "bpf_lsm_is_trusted",
     "bpf_lsm_verify_prog",
 ];
 
 /// Hooks, without `bpf_lsm_`, in which programs may sleep. Sorted.
-pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
+pub(super) static SLEEPABLE_HOOKS: [&str; 92] = [
     "bpf",
     "bpf_map",
+    "bpf_map_alloc_security",
     "bpf_map_create",
     "bpf_map_free",
+    "bpf_map_free_security",
     "bpf_prog",
     "bpf_prog_free",
     "bpf_prog_load",
@@ -47,6 +51,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "capget",
     "capset",
     "cred_prepare",
+    "current_getsecid_subj",
     "file_ioctl",
     "file_lock",
     "file_open",
@@ -72,6 +77,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "kernel_module_request",
     "kernel_read_file",
     "kernfs_init_security",
+    "key_free",
     "mmap_file",
     "netlink_send",
     "path_chmod",
@@ -111,6 +117,7 @@ pub(super) static SLEEPABLE_HOOKS: [&str; 87] = [
     "socket_socketpair",
     "syslog",
     "task_alloc",
+    "task_getsecid_obj",
     "task_prctl",
     "task_setscheduler",
     "task_to_inode",

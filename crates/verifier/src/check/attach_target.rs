@@ -15,7 +15,7 @@ use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
 
 /// Refuses a function that programs of this type cannot attach to.
 pub(super) fn check_trampoline_target(facts: &Facts<'_>, func: Type<'_>) -> Check {
-    check_prototype(func)?;
+    check_prototype(facts, func)?;
     check_trampoline(facts, func.name())?;
     match facts.prog.prog_type {
         ProgType::Lsm => check_lsm_hook(facts, (func.id().0, func.name())),
@@ -40,8 +40,8 @@ pub(super) fn check_trampoline_name(facts: &Facts<'_>, name: &str) -> Check {
 }
 
 /// Whether a trampoline can pass on the arguments and the result.
-fn check_prototype(func: Type<'_>) -> Check {
-    match prototype_fault(func) {
+fn check_prototype(facts: &Facts<'_>, func: Type<'_>) -> Check {
+    match prototype_fault(func, facts.rules().structs_as_arguments) {
         Some(fault) => reject!(EINVAL, AttachFault::Prototype { fault }),
         None => Ok(()),
     }
@@ -68,9 +68,7 @@ fn check_trampoline(facts: &Facts<'_>, name: &str) -> Check {
 
 fn may_sleep(facts: &Facts<'_>, name: &str) -> Check<bool> {
     if facts.prog.prog_type == ProgType::Lsm {
-        let hook = trampoline::lsm_hook_by(name, facts.rules());
-        let may = facts.rules().lsm_hooks_sleep || name == "bpf_lsm_bprm_committed_creds";
-        return Ok(may && hook == Hook::Sleepable);
+        return Ok(trampoline::lsm_hook_sleeps(name, facts.rules()));
     }
     match trampoline::modifiable(name) {
         Some(true) if facts.rules().fmod_ret_tests => Ok(true),

@@ -8,8 +8,8 @@ use crate::env::Facts;
 use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
-use skep_uapi::ProgFlags;
 use skep_uapi::is_gpl_compatible;
+use skep_uapi::{Behaviours, ProgFlags};
 
 /// Structs of the kernel that programs may implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +92,8 @@ pub(crate) fn ops_named(name: &str) -> Option<Ops> {
     }
 }
 
-/// Whether programs may implement the member. Kernel: `cfi_stubs`, `check_member`.
-fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
+/// Whether the struct has a stub for the member. Kernel: `cfi_stubs`.
+fn is_supported(ops: Ops, member: &str) -> bool {
     match ops {
         Ops::TcpCongestion => matches!(
             member,
@@ -101,6 +101,7 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
                 | "cong_avoid"
                 | "set_state"
                 | "cwnd_event"
+                | "cwnd_event_tx_start"
                 | "in_ack_event"
                 | "pkts_acked"
                 | "min_tso_segs"
@@ -110,15 +111,26 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
                 | "init"
                 | "release"
         ),
-        Ops::Dummy => !sleepable || member == "test_sleepable",
-        // Tested on 6.18.15: each member, with a sleepable program and with one that is not.
-        Ops::SchedExt => !sleepable || MAY_SLEEP.contains(&member),
+        Ops::Dummy => true,
+        Ops::SchedExt => !matches!(member, "sub_caps_updated" | "sub_ecaps_updated"),
         Ops::Test => member != "unsupported_ops",
     }
 }
 
+/// Whether programs for the member may sleep. Kernel: `check_member`.
+fn may_sleep(ops: Ops, member: &str, rules: &Behaviours) -> bool {
+    match ops {
+        Ops::TcpCongestion | Ops::Test => true,
+        Ops::Dummy => member == "test_sleepable",
+        Ops::SchedExt if member == "cgroup_set_bandwidth" => rules.bandwidth_sleeps,
+        // Tested on all kernels from 6.16 on: each member, with a sleepable program and with one
+        // that is not.
+        Ops::SchedExt => MAY_SLEEP.contains(&member),
+    }
+}
+
 /// Members of `sched_ext_ops` that are called where sleeping is allowed.
-const MAY_SLEEP: [&str; 8] = [
+const MAY_SLEEP: [&str; 11] = [
     "cgroup_exit",
     "cgroup_init",
     "cgroup_prep_move",
@@ -126,17 +138,19 @@ const MAY_SLEEP: [&str; 8] = [
     "cpu_online",
     "exit",
     "init",
+    "init_cids",
     "init_task",
+    "sub_attach",
+    "sub_detach",
 ];
 
-/// `errno` for a member that programs may not implement.
-fn refusal_of(ops: Ops) -> i32 {
-    match ops {
-        // These structs have no stub for it.
-        Ops::TcpCongestion | Ops::Test => errno::ENOTSUPP,
-        // The check function of the struct refuses it.
-        Ops::Dummy | Ops::SchedExt => errno::EINVAL,
+/// `errno` for a member that the program may not implement.
+fn refusal_of(ops: Ops, member: &str, facts: &Facts<'_>) -> Option<i32> {
+    let sleepable = facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+    if !is_supported(ops, member) {
+        return Some(errno::ENOTSUPP);
     }
+    (sleepable && !may_sleep(ops, member, facts.rules())).then_some(errno::EINVAL)
 }
 
 /// Whether the kernel accepts implementations of the struct: it then has a wrapper struct for maps.
@@ -170,9 +184,9 @@ pub(crate) fn check_struct_ops_btf_id(facts: &Facts<'_>) -> Check {
     let Some(proto) = func_proto(btf, &member) else {
         reject!(EINVAL, AttachFault::MemberKind { field: field.into(), idx, name: name.into() });
     };
-    if !is_supported(ops, field, facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
+    if let Some(errno) = refusal_of(ops, field, facts) {
         let kind = AttachFault::MemberUnsupported { field: field.into(), name: name.into() };
-        return Err(Stop::refuse(refusal_of(ops), kind));
+        return Err(Stop::refuse(errno, kind));
     }
     let target = Target { name: field, proto, strct };
     let refcounted = (0..proto.params().len())

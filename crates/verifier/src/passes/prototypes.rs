@@ -6,7 +6,7 @@ use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
 
 /// Why the function can be called neither by a trampoline nor by a program. Kernel:
 /// `btf_distill_func_proto`.
-pub(crate) fn prototype_fault(func: Type<'_>) -> Option<PrototypeFault> {
+pub(crate) fn prototype_fault(func: Type<'_>, structs: bool) -> Option<PrototypeFault> {
     let btf = func.btf();
     let name = || func.name().into();
     let proto = btf.skip_modifiers(func.target_id());
@@ -25,7 +25,7 @@ pub(crate) fn prototype_fault(func: Type<'_>) -> Option<PrototypeFault> {
         }
         let ty = btf.skip_modifiers(param.ty);
         match passed_bytes(ty) {
-            Some(1..=16) => None,
+            Some(1..=16) if structs || !ty.kind().is_composite() => None,
             Some(0) => Some(PrototypeFault::VoidArgument { name: name() }),
             _ => {
                 let kind = ty.kind().name();

@@ -15,10 +15,10 @@ kinds! {
             "cannot call GPL-restricted function from non-GPL compatible program";
         HelperNotInProbe "helper-not-in-probe"
             "helper call is not allowed in probe";
-        HelperMightSleep { helper: Name } "sleeping-helper"
+        HelperMightSleep { helper: Name, section: Word } "sleeping-helper"
             "helper call might sleep in a non-sleepable prog";
         HelperSleepsIn { name: Name, id: u32, section: Word } "sleeping-helper-in-section"
-            "sleepable helper {name}#{id} in {section} region";
+            "sleepable helper {name}#{id} in {section}";
         CallUnderLock "call-under-lock"
             "function calls are not allowed while holding a lock";
         StorageFlags "local-storage-flags"
@@ -174,7 +174,7 @@ kinds! {
         // Functions of the program.
         GlobalUnderLock "global-function-under-lock"
             "global function calls are not allowed while holding a lock,\nuse static function instead";
-        GlobalMightSleep "sleeping-global-function"
+        GlobalMightSleep { name: Name, section: Word } "sleeping-global-function"
             "global functions that may sleep are not allowed in non-sleepable context,\n\
              i.e., in a RCU/IRQ/preempt-disabled section, or in\n\
              a non-sleepable BPF program context";

@@ -29,7 +29,7 @@ kinds! {
             "R{regno} offset is outside of the packet";
         BeyondFlowKeys { off: i32, size: i32 } "beyond-flow-keys"
             "invalid access to flow keys off={off} size={size}";
-        NegativeBuffer { regno: Regno, what: Word, off: i32, size: i32 } "before-buffer"
+        NegativeBuffer { regno: Regno, what: Word, off: i32, size: i32, at: i32, moved: i32 } "before-buffer"
             "R{regno} invalid {what} buffer access: off={off}, size={size}";
         VariableBuffer { regno: Regno, off: i32, var: Tnum } "variable-buffer-offset"
             "R{regno} invalid variable buffer offset: off={off}, var_off={var}";

@@ -29,6 +29,9 @@ pub(crate) static NOTHING: RefState = RefState {
     active_rcu_locks: 0,
 };
 
+/// What some kernels call a program, or a callback, that may not sleep.
+pub(crate) const AWAKE: &str = "non-sleepable prog";
+
 impl RefState {
     /// Whether nothing is held.
     #[inline]
@@ -40,6 +43,19 @@ impl RefState {
             && self.active_lock_id == 0
             && self.active_lock_home == LockHome::None
             && self.active_rcu_locks == 0
+    }
+
+    /// The section in which nothing may sleep, in the kernel's words.
+    pub(crate) fn section(&self) -> Option<&'static str> {
+        if self.active_rcu_locks > 0 {
+            Some("rcu_read_lock region")
+        } else if self.active_preempt_locks > 0 {
+            Some("non-preemptible region")
+        } else if self.active_irq_id != 0 {
+            Some("IRQ-disabled region")
+        } else {
+            None
+        }
     }
 
     /// Removes everything.

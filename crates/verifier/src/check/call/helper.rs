@@ -16,6 +16,7 @@ use crate::explore::next::Next;
 use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, FuncFault, Regno, reject, unsupported};
 use crate::state::frame::{Frame, RetRange};
+use crate::state::refs::AWAKE;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{HelperId, HelperProto, HelperUse, func_id_name};
@@ -25,7 +26,7 @@ use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
 /// Walks a call of a helper.
 pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     let proto = find_proto(env)?;
-    let might_sleep = proto.might_sleep(env.facts.rules());
+    let might_sleep = env.facts.callable.might_sleep(proto);
     if might_sleep {
         check_may_sleep(&env.walk, proto)?;
     }
@@ -137,22 +138,15 @@ fn find_proto(env: &Env<'_>) -> Check<&'static HelperProto> {
 fn check_may_sleep(walk: &Walk, proto: &HelperProto) -> Check {
     if !walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
-        reject!(EINVAL, CallFault::HelperMightSleep { helper });
+        let section = walk.cur.refs.section().unwrap_or(AWAKE);
+        reject!(EINVAL, CallFault::HelperMightSleep { helper, section });
     }
     Ok(())
 }
 
 /// Refuses helpers that may sleep in sections where that is not allowed.
 fn check_sections(walk: &Walk, proto: &HelperProto) -> Check {
-    let section = if walk.cur.refs.active_rcu_locks > 0 {
-        "rcu_read_lock"
-    } else if walk.cur.refs.active_preempt_locks > 0 {
-        "non-preemptible"
-    } else if walk.cur.refs.active_irq_id != 0 {
-        "IRQ-disabled"
-    } else {
-        return Ok(());
-    };
+    let Some(section) = walk.cur.refs.section() else { return Ok(()) };
     let (name, id) = (proto.id.name(), proto.id.number());
     reject!(EINVAL, CallFault::HelperSleepsIn { name: name.into(), id, section })
 }

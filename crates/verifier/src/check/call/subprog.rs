@@ -12,6 +12,7 @@ use crate::log::note::Note;
 use crate::rejection::{CallFault, Check, OtherRule, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
+use crate::state::refs::AWAKE;
 use skep_btf::{Kind, TypeId};
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
@@ -53,13 +54,13 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     {
         reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
     }
-    let r = &env.walk.cur.refs;
-    let atomic = r.active_rcu_locks > 0
-        || r.active_preempt_locks > 0
-        || r.active_irq_id != 0
-        || !env.walk.cur.meta.in_sleepable;
-    if info.might_sleep && atomic {
-        reject!(EINVAL, CallFault::GlobalMightSleep);
+    let awake = (!env.walk.cur.meta.in_sleepable).then_some(AWAKE);
+    let checked = env.facts.sound || env.facts.rules().sleeping_globals_checked;
+    if info.might_sleep
+        && checked
+        && let Some(section) = env.walk.cur.refs.section().or(awake)
+    {
+        reject!(EINVAL, CallFault::GlobalMightSleep { name: name.as_str().into(), section });
     }
     if let Contract::Broken(errno, because) = contract {
         let first = first_parameter(env.facts, subprog);

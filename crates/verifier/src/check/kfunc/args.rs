@@ -91,17 +91,20 @@ impl Env<'_> {
             }
             return Ok(1);
         }
-        match kind {
-            KfArg::Map => {
-                self.facts.check_map_arg(meta, &reg, regno)?;
-                self.check_trust(meta, &reg, regno)?;
-            }
-            KfArg::AllocBtfId | KfArg::BtfId => self.check_trust(meta, &reg, regno)?,
-            _ => {}
+        if kind == KfArg::Map {
+            self.facts.check_map_arg(meta, &reg, regno)?;
+        }
+        let trusted = matches!(kind, KfArg::Map | KfArg::AllocBtfId | KfArg::BtfId);
+        let offset_first = self.facts.rules().offsets_checked_before_trust;
+        if trusted && !offset_first {
+            self.check_trust(meta, &reg, regno)?;
         }
         let release = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
         let base = if kind == KfArg::Dynptr { ArgBase::Dynptr } else { ArgBase::Dontcare };
         check_func_arg_reg_off(self, regno, base, release)?;
+        if trusted && offset_first {
+            self.check_trust(meta, &reg, regno)?;
+        }
         self.check_pointer_arg(meta, params, (nth, kind))?;
         Ok(if kind == KfArg::MemSize { 2 } else { 1 })
     }
@@ -313,13 +316,13 @@ impl Env<'_> {
         let slice = matches!(meta.callee.special, Special::DynptrSlice | Special::DynptrSliceRdwr);
         let [opt, nullable] = ["__opt", "__nullable"].map(|it| has_suffix(&params[nth], it));
         let optional = self.reg(regno).is_null() && (opt || slice && nullable);
+        if self.facts.rules().constant_sizes_checked_first {
+            self.check_const_size(params, nth + 1)?;
+        }
         if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno, opt || nullable) {
             return Err(stop.led_to(KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
-        if self.is_const_mem_size(params, nth + 1) {
-            let Some(value) = self.reg(size_regno).const_value() else {
-                reject!(EINVAL, KfuncFault::NotConstant { regno: Regno(size_regno) });
-            };
+        if let Some(value) = self.check_const_size(params, nth + 1)? {
             meta.arg_constant = Some(value);
             let rules = self.facts.rules();
             if optional && (rules.slice_sizes_precise || self.goes_by(HoleKind::SliceSize)) {
@@ -327,6 +330,20 @@ impl Env<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Env<'_> {
+    /// The size in argument `nth`, if it must be a constant.
+    fn check_const_size(&self, params: &[Param<'_>], nth: usize) -> Check<Option<u64>> {
+        if !self.is_const_mem_size(params, nth) {
+            return Ok(None);
+        }
+        let regno = nth as u8 + 1;
+        match self.reg(regno).const_value() {
+            Some(value) => Ok(Some(value)),
+            None => reject!(EINVAL, KfuncFault::NotConstant { regno: Regno(regno) }),
+        }
     }
 }
 

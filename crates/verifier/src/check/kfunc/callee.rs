@@ -317,7 +317,7 @@ impl<'a> Callees<'a> {
         if let Some(callee) = self.0.get(&insn.imm) {
             let name = callee.name;
             let fault = if symbols.is_none_or(|symbols| (symbols.0)(name)) {
-                let fault = func.and_then(prototype_fault);
+                let fault = func.and_then(|func| prototype_fault(func, true));
                 fault.map(|fault| KfuncFault::Prototype { fault })
             } else {
                 Some(KfuncFault::NoAddress { name: name.into() })

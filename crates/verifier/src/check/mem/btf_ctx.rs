@@ -11,7 +11,7 @@ use crate::rejection::{Check, unsupported};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
-use skep_uapi::ctx::{IterArg, iter_args, raw_tp_arg_maybe_null};
+use skep_uapi::ctx::{IterArg, RawTpArg, iter_args, raw_tp_arg};
 use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
 use skep_uapi::{AttachType, ProgType};
 
@@ -169,8 +169,10 @@ fn pointer_arg(
     if param_name.ends_with("__nullable") {
         flags |= TypeFlag::PTR_MAYBE_NULL;
     }
-    if is_raw_tp(env.facts) && raw_tp_arg_maybe_null(func.name, arg as u32) {
-        flags |= TypeFlag::PTR_MAYBE_NULL;
+    match is_raw_tp(env.facts).then(|| raw_tp_arg(func.name, arg as u32, rules)) {
+        Some(RawTpArg::Number) => return Ok(Some(load)),
+        Some(RawTpArg::ObjectOrNull) => flags |= TypeFlag::PTR_MAYBE_NULL,
+        Some(RawTpArg::Object) | None => {}
     }
     let tag = ptr.target();
     if tag.kind() == Kind::TypeTag && !tag.kflag() {

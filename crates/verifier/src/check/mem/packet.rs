@@ -88,7 +88,8 @@ pub(crate) fn check_buffer_access(reg: &Reg, span: Span) -> Check {
 fn check_buffer(reg: &Reg, span: Span, what: Word) -> Check {
     let Span { regno, off, size, .. } = span;
     if off < 0 {
-        reject!(EACCES, MemFault::NegativeBuffer { regno: Regno(regno), what, off, size });
+        let (regno, at, moved) = (Regno(regno), off.wrapping_sub(reg.off), reg.off);
+        reject!(EACCES, MemFault::NegativeBuffer { regno, what, off, size, at, moved });
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
