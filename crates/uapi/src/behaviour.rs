@@ -826,6 +826,15 @@ behaviours! {
     deep_stacks_refused_first "-........+++" Insns(0),
         "witnesses/newer.bpf.o" "unreached_stack_given_down"
         "Stack addresses may not be passed down through too many functions, even in unreachable code."
+    moves_forget_end ".........+++" Refused,
+        "witnesses/newer.bpf.o" "moved_from_end"
+        "A packet pointer that is moved is no longer known to be at the packet's end, or beyond."
+    creators_set_options ".......+++++" Accepted,
+        "witnesses/callers.bpf.o" "sets_options_of_new"
+        "Programs for the creation of sockets may get and set their options."
+    checked_keep_ids "..........++" Insns(45),
+        "witnesses/newer.bpf.o" "two_values"
+        "A pointer that was checked for NULL keeps its id."
     casts_to_void "--..++++++++" Accepted,
         "witnesses/newer.bpf.o" "cast_number_to_void"
         "`bpf_rdonly_cast` may cast to void."

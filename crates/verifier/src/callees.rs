@@ -7,7 +7,7 @@ use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
 use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
-use skep_uapi::{Behaviours, ProgFlags, ProgType, helper_changes_pkt_data};
+use skep_uapi::{AttachType, Behaviours, ProgFlags, ProgType, helper_changes_pkt_data};
 
 /// The helpers and kfuncs that one program may call.
 pub(crate) struct Callable<'a> {
@@ -62,6 +62,11 @@ impl<'a> Callable<'a> {
                     _ => HelperUse::May(default_proto(HelperId::ProbeWriteUser)),
                 }
             }
+            (Some(id @ (HelperId::Setsockopt | HelperId::Getsockopt)), Some(_))
+                if self.rules.creators_set_options && creates_sockets(self.prog) =>
+            {
+                HelperUse::May(default_proto(id))
+            }
             (Some(id), Some(row)) => row.helper_at(id, &hook_key(self.prog, &self.target)),
             _ => HelperUse::CannotUse,
         }
@@ -91,6 +96,13 @@ fn traces(prog_type: ProgType) -> bool {
             | Lsm
             | Syscall
     )
+}
+
+/// Whether the program runs where a socket is created. Without an attach type, one of its type
+/// does.
+fn creates_sockets(prog: &Program) -> bool {
+    let created = [0, AttachType::CgroupInetSockCreate.number()];
+    prog.prog_type == ProgType::CgroupSock && created.contains(&prog.expected_attach_type)
 }
 
 /// The helpers that a program calls and the kernel refuses. Each is asked about once: the walk may
