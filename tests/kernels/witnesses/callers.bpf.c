@@ -71,3 +71,11 @@ SEC("cgroup/sock_create") __attribute__((naked)) int gets_options_of_new(void)
 		     "r0 = 1;"
 		     "exit" ::: "memory");
 }
+
+// Told by the words of the refusal.
+SEC("tp_btf/sched_switch") __attribute__((naked)) int tells_function(void)
+{
+	asm volatile("call 173;" /* bpf_get_func_ip */
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
