@@ -81,7 +81,8 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
     let Some(slot) = env.walk.cur.frames[frameno as usize].slot(spi).copied() else { return false };
     match slot.types[byte] {
         SlotType::Misc => return true,
-        SlotType::Forgotten if !clobber => return false,
+        // A global function is given what it does not read, too.
+        SlotType::Forgotten if !clobber && !env.insn().is_pseudo_call() => return false,
         ty if ty == SlotType::Zero || (ty.is_nothing() && env.facts.allow_uninit_stack) => {
             if clobber {
                 env.walk.cur.frames[frameno as usize].slot_mut(spi).types[byte] = SlotType::Misc;
