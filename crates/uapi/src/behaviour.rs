@@ -230,155 +230,103 @@ impl Default for Behaviours {
 // witness shows, and the witness.
 #[rustfmt::skip]
 behaviours! {
-    sockmaps_changed_by_packets "+++++++++++." Accepted,
-        "witnesses/maps.bpf.o" "deletes_socket"
+    sockmaps_changed_by_packets "+++++++++++." Accepted, "witnesses/maps.bpf.o" "deletes_socket"
         "XDP and other packet programs may update and delete sockmap elements."
-    lsm_hooks_disabled ".+++++++++++" Refused,
-        "witnesses/traced.bpf.o" "disabled_hook"
+    lsm_hooks_disabled ".+++++++++++" Refused, "witnesses/traced.bpf.o" "disabled_hook"
         "Some LSM hooks are disabled for programs."
-    file_alloc_hook "+++++++....." Accepted,
-        "witnesses/traced.bpf.o" "file_alloc"
+    file_alloc_hook "+++++++....." Accepted, "witnesses/traced.bpf.o" "file_alloc"
         "Programs may attach to the LSM hook `file_alloc_security`."
-    syscalls_sleep ".........+++" Accepted,
-        "witnesses/traced.bpf.o" "syscall_sleeps"
+    syscalls_sleep ".........+++" Accepted, "witnesses/traced.bpf.o" "syscall_sleeps"
         "Sleepable and fmod_ret programs may attach to syscall entries without error injection."
-    timers_in_tracing "........++++" Accepted,
-        "witnesses/maps.bpf.o" "timer_in_kprobe"
+    timers_in_tracing "........++++" Accepted, "witnesses/maps.bpf.o" "timer_in_kprobe"
         "Tracing programs may use maps with timers and work queues."
-    kfunc_results_trusted "---...-.++**" Insns(7),
-        "witnesses/schedulers.bpf.o" "reads_queue"
+    kfunc_results_trusted "---...-.++**" Insns(7), "witnesses/schedulers.bpf.o" "reads_queue"
         "Objects returned by kfuncs are trusted."
-    stores_need_trust "---...-....+" Refused,
-        "witnesses/schedulers.bpf.o" "stores_slice"
+    stores_need_trust "---...-....+" Refused, "witnesses/schedulers.bpf.o" "stores_slice"
         "Fields of a kernel object may only be written through a trusted pointer."
-    untrusted_stores_refused "--+...+...++" Refused,
-        "witnesses/congestion.bpf.o" "writes_cast"
-        "Fields of a kernel object may not be written through an untrusted pointer, such as a cast one."
-    iterator_sections_compared "-------...++" Refused,
-        "witnesses/later.bpf.o" "iterates_after_gap"
+    untrusted_stores_refused "--+...+...++" Refused, "witnesses/congestion.bpf.o" "writes_cast"
+        "Fields of a kernel object may not be written through an untrusted pointer."
+    iterator_sections_compared "-------...++" Refused, "witnesses/later.bpf.o" "iterates_after_gap"
         "An iterator whose RCU section has ended does not match one whose section goes on."
-    stored_null_is_precise "..+.......++" Refused,
-        "witnesses/later.bpf.o" "number_stored_as_pointer"
+    stored_null_is_precise "..+.......++" Refused, "witnesses/later.bpf.o" "number_stored_as_pointer"
         "NULL that is stored as a kernel pointer is precise."
-    no_tail_calls_in_callbacks "-..........+" Refused,
-        "witnesses/later.bpf.o" "callback_calls_tail"
+    no_tail_calls_in_callbacks "-..........+" Refused, "witnesses/later.bpf.o" "callback_calls_tail"
         "Callbacks, and functions that they call, may not tail call."
-    moved_packets_forget_end ".........+++" Refused,
-        "witnesses/later.bpf.o" "beyond_end_then_back"
-        "A packet pointer known to be at the end or beyond it is no longer known to be after it was moved."
-    inner_maps_looked_up "-..........+" Refused,
-        "witnesses/later.bpf.o" "inner_map_as_memory"
+    inner_maps_looked_up "-..........+" Refused, "witnesses/later.bpf.o" "inner_map_as_memory"
         "A lookup in a map of maps gives a map, also before it is compared with NULL."
-    probed_memory_apart "----.......+" Refused,
-        "witnesses/later.bpf.o" "loads_value_or_anything"
+    probed_memory_apart "----.......+" Refused, "witnesses/later.bpf.o" "loads_value_or_anything"
         "An insn that loads from untrusted memory may not load from other memory on another path."
-    atomic_pointers_apart "--+.......++" Refused,
-        "witnesses/later.bpf.o" "adds_to_stack_or_arena"
+    atomic_pointers_apart "--+.......++" Refused, "witnesses/later.bpf.o" "adds_to_stack_or_arena"
         "An atomic insn may not change an arena on one path and other memory on another."
-    elements_know_maps "-.+.......++" Accepted,
-        "witnesses/later.bpf.o" "element_of_own_map"
+    elements_know_maps "-.+.......++" Accepted, "witnesses/later.bpf.o" "element_of_own_map"
         "Elements passed to the callback of `bpf_for_each_map_elem` belong to the inner map that was looked up."
-    packet_distances_compared "---------.++" Refused,
-        "witnesses/later.bpf.o" "packet_distance_differs"
+    packet_distances_compared "---------.++" Refused, "witnesses/later.bpf.o" "packet_distance_differs"
         "Packet pointers with the same id match others only if they keep their distance."
-    moved_packets_not_passed "-.........++" Refused,
-        "witnesses/later.bpf.o" "packet_passed_and_moved"
+    moved_packets_not_passed "-.........++" Refused, "witnesses/later.bpf.o" "packet_passed_and_moved"
         "Packet pointers may not be passed as memory to global functions that move the packet."
-    objects_written_as_such "--........++" Refused,
-        "witnesses/later.bpf.o" "object_written"
+    objects_written_as_such "--........++" Refused, "witnesses/later.bpf.o" "object_written"
         "Memory that a function may write is not a kernel object, unless the program may write that."
-    packet_loads_traced "-++---.-..++" Accepted,
-        "witnesses/returning.bpf.o" "precise_over_packet_load"
+    packet_loads_traced "-++---.-..++" Accepted, "witnesses/returning.bpf.o" "precise_over_packet_load"
         "Backtracking enters functions that a packet load beyond the packet has ended."
-    far_pointers_may_be_null "--+.......++" Refused,
-        "witnesses/passed.bpf.o" "equals_pointer_moved_far"
+    far_pointers_may_be_null "--+.......++" Refused, "witnesses/passed.bpf.o" "equals_pointer_moved_far"
         "A pointer moved by an unbounded number does not show that another one is not NULL."
-    arena_types_passed "--........++" Accepted,
-        "witnesses/passed.bpf.o" "arena_passed"
+    arena_types_passed "--........++" Accepted, "witnesses/passed.bpf.o" "arena_passed"
         "Parameters whose type is tagged as an arena's take addresses in arenas."
-    five_registers_linked "..........++" Refused,
-        "witnesses/passed.bpf.o" "jump_bounds_six"
+    five_registers_linked "..........++" Refused, "witnesses/passed.bpf.o" "jump_bounds_six"
         "A jump bounds five registers that are copies of each other, not six."
-    acquired_types_checked "---.......++" Refused,
-        "witnesses/stricter.bpf.o" "ctx_acquired_in_place"
+    acquired_types_checked "---.......++" Refused, "witnesses/stricter.bpf.o" "ctx_acquired_in_place"
         "Load-acquire from the context is refused also where the pointer is overwritten, and from untrusted memory."
-    percpu_pointers_apart "--+.......++" Refused,
-        "witnesses/stricter.bpf.o" "task_as_percpu"
+    percpu_pointers_apart "--+.......++" Refused, "witnesses/stricter.bpf.o" "task_as_percpu"
         "Where pointers to per-CPU objects are kept, no others may be stored."
-    allocated_arrays_end "--+.......++" Refused,
-        "witnesses/stricter.bpf.o" "beyond_allocated"
+    allocated_arrays_end "--+.......++" Refused, "witnesses/stricter.bpf.o" "beyond_allocated"
         "Allocated objects have no elements in an array without size at their end."
-    elements_are_told_apart "--.........+" Refused,
-        "witnesses/stricter.bpf.o" "other_lock_released"
+    elements_are_told_apart "--.........+" Refused, "witnesses/stricter.bpf.o" "other_lock_released"
         "The lock of an element passed to a callback is another than that of other elements."
-    locks_end_protection "--........++" Refused,
-        "witnesses/stricter.bpf.o" "used_after_lock"
+    locks_end_protection "--........++" Refused, "witnesses/stricter.bpf.o" "used_after_lock"
         "A kernel object loaded under a lock may be gone after it is released."
-    any_section_protects "--.........+" Accepted,
-        "witnesses/stricter.bpf.o" "used_in_preempt_off"
+    any_section_protects "--.........+" Accepted, "witnesses/stricter.bpf.o" "used_in_preempt_off"
         "Kernel objects are protected with preemption or interrupts off as in an RCU section."
-    buffers_spilled "...........+" Accepted,
-        "witnesses/stricter.bpf.o" "buffer_spilled"
+    buffers_spilled "...........+" Accepted, "witnesses/stricter.bpf.o" "buffer_spilled"
         "Pointers to buffers of writable tracepoints are kept when spilled."
-    products_joined ".....+++++++" Accepted,
-        "witnesses/before.bpf.o" "three_times_odd"
+    products_joined ".....+++++++" Accepted, "witnesses/before.bpf.o" "three_times_odd"
         "Known bits of products are found by joining the outcomes for each unknown bit."
-    products_summed ".+++++++++++" Accepted,
-        "witnesses/before.bpf.o" "two_or_three_times_seven"
+    products_summed ".+++++++++++" Accepted, "witnesses/before.bpf.o" "two_or_three_times_seven"
         "Before that, by adding what the bits of one operand may add to the product of the known ones."
-    memory_and_objects_mix "-...++++++++" Accepted,
-        "witnesses/before.bpf.o" "loads_record_or_object"
+    memory_and_objects_mix "-...++++++++" Accepted, "witnesses/before.bpf.o" "loads_record_or_object"
         "An insn may load from memory on one path and from a kernel object on another."
-    iterators_under_lock "...+++++++++" Accepted,
-        "witnesses/before.bpf.o" "loops_under_lock"
+    iterators_under_lock "...+++++++++" Accepted, "witnesses/before.bpf.o" "loops_under_lock"
         "Numbers may be iterated over while a spin lock is held."
-    user_sessions_bounded "...+++++++++" Refused,
-        "witnesses/before.bpf.o" "user_session_returns_two"
+    user_sessions_bounded "...+++++++++" Refused, "witnesses/before.bpf.o" "user_session_returns_two"
         "Sessions of user probes return 0 or 1, as those of kernel probes."
-    stack_helpers_sleep "--+.......++" Refused,
-        "witnesses/asleep.bpf.o" "task_stack_without_preemption"
+    stack_helpers_sleep "--+.......++" Refused, "witnesses/asleep.bpf.o" "task_stack_without_preemption"
         "In sleepable programs `bpf_get_task_stack` sleeps, and in sleepable uprobe programs `bpf_get_stack`."
-    signal_infos_are_numbers "..+.......++" Refused,
-        "witnesses/hooks.bpf.o" "signal_made"
+    signal_infos_are_numbers "..+.......++" Refused, "witnesses/hooks.bpf.o" "signal_made"
         "The signal information of tracepoints is a number (else: a pointer to an object)."
-    waited_for_may_be_null "..+.......++" Refused,
-        "witnesses/hooks.bpf.o" "process_waited_for"
+    waited_for_may_be_null "..+.......++" Refused, "witnesses/hooks.bpf.o" "process_waited_for"
         "The process of the tracepoint `sched_process_wait` may be NULL."
-    tracepoint_arguments_may_be_null "..++++++++++" Refused,
-        "witnesses/hooks.bpf.o" "task_that_waits"
+    tracepoint_arguments_may_be_null "..++++++++++" Refused, "witnesses/hooks.bpf.o" "task_that_waits"
         "Some arguments of tracepoints may be NULL."
-    device_hooks_sleep "--....-..+++" Accepted,
-        "witnesses/hooks.bpf.o" "device_made"
+    device_hooks_sleep "--....-..+++" Accepted, "witnesses/hooks.bpf.o" "device_made"
         "Programs of the LSM hooks for block devices may be sleepable."
-    program_end_sleeps "--.+++*+++.." Accepted,
-        "witnesses/hooks.bpf.o" "program_freed"
+    program_end_sleeps "--.+++*+++.." Accepted, "witnesses/hooks.bpf.o" "program_freed"
         "Programs of the LSM hook `bpf_prog_free` may be sleepable."
-    connecting_sleeps ".+.+++*+...." Accepted,
-        "witnesses/hooks.bpf.o" "connected"
+    connecting_sleeps ".+.+++*+...." Accepted, "witnesses/hooks.bpf.o" "connected"
         "Programs of the LSM hook `inet_conn_established` may be sleepable."
-    task_inode_sleeps "...+++*+...." Accepted,
-        "witnesses/hooks.bpf.o" "task_to_inode"
+    task_inode_sleeps "...+++*+...." Accepted, "witnesses/hooks.bpf.o" "task_to_inode"
         "Programs of the LSM hook `task_to_inode` may be sleepable."
-    xattr_removal_sleeps "...+++*+++++" Accepted,
-        "witnesses/hooks.bpf.o" "attribute_removed"
+    xattr_removal_sleeps "...+++*+++++" Accepted, "witnesses/hooks.bpf.o" "attribute_removed"
         "Programs of the LSM hooks for removed extended attributes may be sleepable."
-    path_hooks_sleep "..++++*+++++" Accepted,
-        "witnesses/hooks.bpf.o" "mode_changed"
+    path_hooks_sleep "..++++*+++++" Accepted, "witnesses/hooks.bpf.o" "mode_changed"
         "Programs of the LSM hooks that change paths may be sleepable."
-    xfrm_hook_disabled ".++...-..+++" Refused,
-        "witnesses/hooks.bpf.o" "session_decoded"
+    xfrm_hook_disabled ".++...-..+++" Refused, "witnesses/hooks.bpf.o" "session_decoded"
         "The LSM hook `xfrm_decode_session` is disabled for programs."
-    bandwidth_sleeps "----..-....+" Accepted,
-        "witnesses/hooks.bpf.o" "bandwidth_sleeps"
+    bandwidth_sleeps "----..-....+" Accepted, "witnesses/hooks.bpf.o" "bandwidth_sleeps"
         "A scheduler's `cgroup_set_bandwidth` may be sleepable."
-    structs_as_arguments ".+++++*+++++" Accepted,
-        "witnesses/hooks.bpf.o" "owner_changed"
+    structs_as_arguments ".+++++*+++++" Accepted, "witnesses/hooks.bpf.o" "owner_changed"
         "Programs may attach to functions with structs as arguments, of up to 16 bytes."
-    sleeping_globals_checked "--.+++*+++++" Refused,
-        "witnesses/asleep.bpf.o" "calls_in_rcu"
+    sleeping_globals_checked "--.+++*+++++" Refused, "witnesses/asleep.bpf.o" "calls_in_rcu"
         "Global functions that may sleep may not be called where nothing may."
-    options_when_created ".......+++++" Accepted,
-        "witnesses/hooks.bpf.o" "option_set_when_created"
+    options_when_created ".......+++++" Accepted, "witnesses/hooks.bpf.o" "option_set_when_created"
         "Programs at the creation of a socket may read and set its options."
     offsets_checked_before_trust "--.........+"
         Says("dereference of modified untrusted_ptr_ ptr R1 off=40 disallowed"),
@@ -388,592 +336,410 @@ behaviours! {
         Says("R4 must be a known constant"),
         "witnesses/said.bpf.o" "slice_of_any_size"
         "Whether a size is constant is checked before whether it fits."
-    scx_kfuncs_by_member "---...-..+++" Refused,
-        "witnesses/schedulers.bpf.o" "selects_elsewhere"
+    scx_kfuncs_by_member "---...-..+++" Refused, "witnesses/schedulers.bpf.o" "selects_elsewhere"
         "Which kfuncs a scheduler may call depends on the member of `sched_ext_ops` it implements."
-    scx_slots_by_member "---...-...++" Refused,
-        "witnesses/schedulers.bpf.o" "counts_elsewhere"
+    scx_slots_by_member "---...-...++" Refused, "witnesses/schedulers.bpf.o" "counts_elsewhere"
         "Dispatch slots may only be counted and cancelled in the dispatch operation."
-    kfuncs_in_raw_tp "........++++" Accepted,
-        "witnesses/objects.bpf.o" "makes_mask"
+    kfuncs_in_raw_tp "........++++" Accepted, "witnesses/objects.bpf.o" "makes_mask"
         "Raw tracepoint programs may call the kfuncs for tasks, cgroups and CPU masks."
     no_kfuncs_at_tracepoints "*+..--------"
         Says("calling kernel function cgroup_rstat_updated is not allowed"),
         "witnesses/callers.bpf.o" "tracepoint_calls"
         "Tracepoint and perf event programs may not call kfuncs."
-    kfuncs_in_sock_ops "--.+++++++++" Accepted,
-        "witnesses/callers.bpf.o" "sock_ops_calls"
+    kfuncs_in_sock_ops "--.+++++++++" Accepted, "witnesses/callers.bpf.o" "sock_ops_calls"
         "sock_ops programs may call the kfuncs that cgroup programs may call."
-    keys_for_all "-....+++++++" Accepted,
-        "witnesses/callers.bpf.o" "syscall_takes_key"
+    keys_for_all "-....+++++++" Accepted, "witnesses/callers.bpf.o" "syscall_takes_key"
         "Key kfuncs are not limited to tracing programs."
-    void_global_functions ".........+++" Accepted,
-        "witnesses/globals.bpf.o" "calls_void"
+    void_global_functions ".........+++" Accepted, "witnesses/globals.bpf.o" "calls_void"
         "Global functions may return void."
-    long_chains_of_globals ".........+++" Accepted,
-        "witnesses/globals.bpf.o" "calls_chain"
+    long_chains_of_globals ".........+++" Accepted, "witnesses/globals.bpf.o" "calls_chain"
         "Calls of global functions do not count towards the limit of eight frames."
-    ld_abs_ends_function ".++...+.++++" Refused,
-        "witnesses/walks.bpf.o" "packet_load_ends"
+    ld_abs_ends_function ".++...+.++++" Refused, "witnesses/walks.bpf.o" "packet_load_ends"
         "A legacy packet load beyond the packet ends its function, which then returns 0."
-    var_off_writes_scrub "..+...+.++++" Accepted,
-        "witnesses/numbers.bpf.o" "rest_of_overwritten"
+    var_off_writes_scrub "..+...+.++++" Accepted, "witnesses/numbers.bpf.o" "rest_of_overwritten"
         "A store at a variable offset turns the rest of a spilled register into data."
-    drops_any_fields "++++++++++.." Accepted,
-        "witnesses/objects.bpf.o" "drops_holder"
+    drops_any_fields "++++++++++.." Accepted, "witnesses/objects.bpf.o" "drops_holder"
         "Tracing programs may drop objects with any fields."
-    array_lookups_not_null "...+++++++++" Accepted,
-        "witnesses/maps.bpf.o" "first_of_array"
+    array_lookups_not_null "...+++++++++" Accepted, "witnesses/maps.bpf.o" "first_of_array"
         "An array lookup with a constant key below the array's size is never NULL."
-    helper_reads_keep_spills "...+++++++++" Accepted,
-        "witnesses/maps.bpf.o" "value_read_by_helper"
+    helper_reads_keep_spills "...+++++++++" Accepted, "witnesses/maps.bpf.o" "value_read_by_helper"
         "A helper that only reads the stack preserves spilled registers."
-    global_calls_in_preempt_off "...+++++++++" Accepted,
-        "witnesses/objects.bpf.o" "calls_in_section"
+    global_calls_in_preempt_off "...+++++++++" Accepted, "witnesses/objects.bpf.o" "calls_in_section"
         "Global functions may be called with preemption disabled."
-    fmod_ret_tests "..++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "changes_test"
+    fmod_ret_tests "..++++++++++" Accepted, "witnesses/traced.bpf.o" "changes_test"
         "fmod_ret programs may attach to the kernel's test functions without error injection."
-    ranges_decide_jumps "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "two_ranges"
+    ranges_decide_jumps "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "two_ranges"
         "A comparison of two registers is decided by their ranges."
-    argument_tags "..++++++++++" Accepted,
-        "witnesses/globals.bpf.o" "gives_what_is_there"
+    argument_tags "..++++++++++" Accepted, "witnesses/globals.bpf.o" "gives_what_is_there"
         "BTF tags describe the arguments of global functions."
-    untrusted_arguments "....++++++++" Accepted,
-        "witnesses/arguments.bpf.o" "gives_no_memory"
+    untrusted_arguments "....++++++++" Accepted, "witnesses/arguments.bpf.o" "gives_no_memory"
         "A BTF tag allows anything as an argument of a global function, which may only load from it."
-    static_calls_under_lock "..++++++++++" Accepted,
-        "witnesses/maps.bpf.o" "calls_under_lock"
+    static_calls_under_lock "..++++++++++" Accepted, "witnesses/maps.bpf.o" "calls_under_lock"
         "Static functions may be called, and may return, while a lock is held."
-    pointers_teach_not_null "..++++++++++" Accepted,
-        "witnesses/equal.bpf.o" "equals_value"
+    pointers_teach_not_null "..++++++++++" Accepted, "witnesses/equal.bpf.o" "equals_value"
         "A value that compares equal to a non-NULL pointer is not NULL."
-    any_pointer_teaches_not_null "...+++++++.." Accepted,
-        "witnesses/equal.bpf.o" "equals_context"
+    any_pointer_teaches_not_null "...+++++++.." Accepted, "witnesses/equal.bpf.o" "equals_context"
         "A value that equals any pointer not marked as possibly NULL is not NULL (else: of some types)."
-    jumps_trim_edges "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "not_the_edge"
+    jumps_trim_edges "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "not_the_edge"
         "A value not equal to the end of its range has a smaller range."
-    spills_share_ids "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "spilled_then_compared"
+    spills_share_ids "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "spilled_then_compared"
         "A spilled scalar shares an id with its register."
-    any_number_spilled "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "unbounded_spilled"
+    any_number_spilled "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "unbounded_spilled"
         "Every scalar is spilled (else: not unknown ones, and zeros only as data)."
-    narrow_fills_keep_ranges "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "half_of_spilled"
+    narrow_fills_keep_ranges "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "half_of_spilled"
         "Loading part of a spilled scalar preserves its bounds."
-    narrow_spills_linked "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "narrow_spilled"
+    narrow_spills_linked "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "narrow_spilled"
         "Bounds learned from a jump also apply to copies spilled in fewer than eight bytes."
-    mov32_links "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "narrow_copy"
+    mov32_links "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "narrow_copy"
         "A 32-bit copy shares an id with its source if the upper half is zero."
-    cpu_ids_bounded "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "cpu_below_limit"
+    cpu_ids_bounded "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "cpu_below_limit"
         "The result of `bpf_get_smp_processor_id` is bounded by the number of possible CPUs."
-    kptr_fields ".+**********" Accepted,
-        "witnesses/kptrs.bpf.o" "reads_kernel"
+    kptr_fields ".+**********" Accepted, "witnesses/kptrs.bpf.o" "reads_kernel"
         "A map value may hold pointers to objects of the kernel."
-    timer_fields ".+++++++++++" Refused,
-        "witnesses/members.bpf.o" "stores_timer"
+    timer_fields ".+++++++++++" Refused, "witnesses/members.bpf.o" "stores_timer"
         "A bpf_timer in a map value is a timer, not data."
-    graph_fields "..++++++++++" Refused,
-        "witnesses/members.bpf.o" "stores_count"
+    graph_fields "..++++++++++" Refused, "witnesses/members.bpf.o" "stores_count"
         "Lists, trees and reference counts in a map value are not data."
-    workqueue_fields "..++++++++++" Refused,
-        "witnesses/members.bpf.o" "stores_wq"
+    workqueue_fields "..++++++++++" Refused, "witnesses/members.bpf.o" "stores_wq"
         "A bpf_wq in a map value is a work queue, not data."
-    uptr_fields "-..+++++++++" Accepted,
-        "witnesses/uptrs.bpf.o" "reads_user"
+    uptr_fields "-..+++++++++" Accepted, "witnesses/uptrs.bpf.o" "reads_user"
         "A value of a task's storage may hold pointers to user memory."
-    res_lock_fields "...+++++++++" Refused,
-        "witnesses/members.bpf.o" "stores_res"
+    res_lock_fields "...+++++++++" Refused, "witnesses/members.bpf.o" "stores_res"
         "A bpf_res_spin_lock in a map value is a lock, not data."
-    task_work_fields ".....+++++++" Refused,
-        "witnesses/members.bpf.o" "stores_work"
+    task_work_fields ".....+++++++" Refused, "witnesses/members.bpf.o" "stores_work"
         "A bpf_task_work in a map value is task work, not data."
-    untrusted_kptr_tag "..++++++++++" Refused,
-        "witnesses/objects.bpf.o" "stores_task"
+    untrusted_kptr_tag "..++++++++++" Refused, "witnesses/objects.bpf.o" "stores_task"
         "Pointers in maps are referenced unless tagged as untrusted."
-    loops_closed_by_any_insn "..++++++++++" Accepted,
-        "witnesses/walks.bpf.o" "falls_into_loop"
+    loops_closed_by_any_insn "..++++++++++" Accepted, "witnesses/walks.bpf.o" "falls_into_loop"
         "A loop may be closed by falling through to the next insn."
-    addresses_of_functions "..++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "address_of_function"
+    addresses_of_functions "..++++++++++" Accepted, "witnesses/traced.bpf.o" "address_of_function"
         "Programs may take addresses of kernel functions."
-    lsm_results_bounded "..++++++++++" Refused,
-        "witnesses/traced.bpf.o" "hook_positive"
+    lsm_results_bounded "..++++++++++" Refused, "witnesses/traced.bpf.o" "hook_positive"
         "The allowed return values of an LSM program depend on its hook."
-    packets_move_in_calls "..++++++++++" Refused,
-        "witnesses/globals.bpf.o" "reads_after_pull"
+    packets_move_in_calls "..++++++++++" Refused, "witnesses/globals.bpf.o" "reads_after_pull"
         "Calls of functions that change packet data invalidate packet pointers."
-    kprobes_sleep ".+++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "uprobe_sleeps"
+    kprobes_sleep ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "uprobe_sleeps"
         "Uprobe programs may be sleepable."
-    binds_pass_ports ".+++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "bind_any_port"
+    binds_pass_ports ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "bind_any_port"
         "Programs for bind hooks may let any port pass."
-    unused_stack_read ".+++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "stack_not_written"
+    unused_stack_read ".+++++++++++" Accepted, "witnesses/numbers.bpf.o" "stack_not_written"
         "Stack below everything written may be read."
-    globals_take_memory ".+++++++++++" Accepted,
-        "witnesses/globals.bpf.o" "gives_memory"
+    globals_take_memory ".+++++++++++" Accepted, "witnesses/globals.bpf.o" "gives_memory"
         "Global functions may take pointers to memory."
-    whole_ctx "..++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "late_field"
+    whole_ctx "..++++++++++" Accepted, "witnesses/traced.bpf.o" "late_field"
         "Contexts have all fields of 6.18 (else: those in the kernel's BTF)."
-    lsm_hooks_sleep ".+++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "hook_sleeps"
+    lsm_hooks_sleep ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "hook_sleeps"
         "Programs of most LSM hooks may be sleepable."
-    any_map_while_sleeping ".+++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "sleeps_with_map"
+    any_map_while_sleeping ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "sleeps_with_map"
         "Sleepable programs may use more than arrays and hash maps."
-    kfuncs ".+++++++++++" Accepted,
-        "witnesses/congestion.bpf.o" "calls_kernel"
+    kfuncs ".+++++++++++" Accepted, "witnesses/congestion.bpf.o" "calls_kernel"
         "Programs may call kfuncs."
-    tcp_pacing_writes ".+++++++++++" Accepted,
-        "witnesses/congestion.bpf.o" "writes_rate"
+    tcp_pacing_writes ".+++++++++++" Accepted, "witnesses/congestion.bpf.o" "writes_rate"
         "Congestion control programs may write a socket's pacing rate and pacing status."
-    tcp_limit_writes "..++++++++++" Accepted,
-        "witnesses/congestion.bpf.o" "writes_limit"
+    tcp_limit_writes "..++++++++++" Accepted, "witnesses/congestion.bpf.o" "writes_limit"
         "Congestion control programs may write `snd_cwnd_stamp` and `app_limited`."
-    objects_need_gpl "..++++++++++" Refused,
-        "witnesses/untrusting.bpf.o" "looks_into_task"
+    objects_need_gpl "..++++++++++" Refused, "witnesses/untrusting.bpf.o" "looks_into_task"
         "Only programs with a GPL-compatible licence may access kernel objects."
-    fastcall "..++++++++++" Accepted,
-        "witnesses/walks.bpf.o" "spilled_around_fast_call"
+    fastcall "..++++++++++" Accepted, "witnesses/walks.bpf.o" "spilled_around_fast_call"
         "Spills around fastcall helper calls are removed, together with their stack."
-    any_memory_as_key "..++++++++++" Accepted,
-        "witnesses/maps.bpf.o" "reserved_key"
+    any_memory_as_key "..++++++++++" Accepted, "witnesses/maps.bpf.o" "reserved_key"
         "Map keys and values may be in any memory."
-    objects_as_memory "..++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "object_as_memory"
+    objects_as_memory "..++++++++++" Accepted, "witnesses/traced.bpf.o" "object_as_memory"
         "Helpers that read memory accept a trusted kernel object."
-    task_stack_bounded ".+++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "stack_of_task"
+    task_stack_bounded ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "stack_of_task"
         "The result of `bpf_get_task_stack` is bounded by the size of the buffer."
-    dynptrs_overwritten "..++++++++++" Accepted,
-        "witnesses/maps.bpf.o" "dynptr_twice"
+    dynptrs_overwritten "..++++++++++" Accepted, "witnesses/maps.bpf.o" "dynptr_twice"
         "A dynptr without a reference may be overwritten."
-    private_stacks "...+++++++++" Accepted,
-        "witnesses/walks.bpf.o" "large_frames"
+    private_stacks "...+++++++++" Accepted, "witnesses/walks.bpf.o" "large_frames"
         "Functions of tracing programs with much stack get a private stack."
-    nested_rcu ".......+++++" Accepted,
-        "witnesses/objects.bpf.o" "locks_twice"
+    nested_rcu ".......+++++" Accepted, "witnesses/objects.bpf.o" "locks_twice"
         "RCU read-side sections may be nested."
-    ranges_are_combined "..++++++++++" Accepted,
-        "witnesses/scalars.bpf.o" "exclusive_or"
+    ranges_are_combined "..++++++++++" Accepted, "witnesses/scalars.bpf.o" "exclusive_or"
         "Multiplication and bitwise OR and XOR of two ranges give ranges."
-    sums_are_linked "..++++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "sum_of_copy"
+    sums_are_linked "..++++++++++" Accepted, "witnesses/numbers.bpf.o" "sum_of_copy"
         "A register is linked with its copy plus a constant."
-    masks_are_forked "..+...++++++" Accepted,
-        "witnesses/numbers.bpf.o" "sign_mask"
+    masks_are_forked "..+...++++++" Accepted, "witnesses/numbers.bpf.o" "sign_mask"
         "A mask made from a sign bit is explored once as all ones and once as zero."
-    tail_calls_end_function ".....+++++++" Refused,
-        "witnesses/maps.bpf.o" "function_left"
+    tail_calls_end_function ".....+++++++" Refused, "witnesses/maps.bpf.o" "function_left"
         "A successful tail call ends its function, which returns an unknown value."
-    loops_repeat_exactly "..++++++++++" Accepted,
-        "witnesses/walks.bpf.o" "counted_in_stack"
+    loops_repeat_exactly "..++++++++++" Accepted, "witnesses/walks.bpf.o" "counted_in_stack"
         "A loop is infinite if an iteration changes nothing (else: nothing known to matter so far)."
-    single_values_known "......++++++" Accepted,
-        "witnesses/scalars.bpf.o" "single_value"
+    single_values_known "......++++++" Accepted, "witnesses/scalars.bpf.o" "single_value"
         "A value whose known bits and bounds allow only one value is a constant."
-    swaps_known "......++++++" Accepted,
-        "witnesses/scalars.bpf.o" "byte_order"
+    swaps_known "......++++++" Accepted, "witnesses/scalars.bpf.o" "byte_order"
         "A byte swap preserves known bits."
-    negations_known "....++++++++" Accepted,
-        "witnesses/scalars.bpf.o" "negation"
+    negations_known "....++++++++" Accepted, "witnesses/scalars.bpf.o" "negation"
         "A negation preserves bounds and known bits."
-    products_signed "...+++++++++" Accepted,
-        "witnesses/scalars.bpf.o" "product"
+    products_signed "...+++++++++" Accepted, "witnesses/scalars.bpf.o" "product"
         "Multiplication of possibly negative values gives bounds."
-    overflows_bounded "....++++++++" Accepted,
-        "witnesses/scalars.bpf.o" "overflowing_sum"
+    overflows_bounded "....++++++++" Accepted, "witnesses/scalars.bpf.o" "overflowing_sum"
         "A sum or difference both ends of which overflow still has bounds."
-    linked_sums_synced "......+.++**" Accepted,
-        "witnesses/scalars.bpf.o" "linked_bits"
+    linked_sums_synced "......+.++**" Accepted, "witnesses/scalars.bpf.o" "linked_bits"
         "Linked registers also derive bounds from their known bits."
-    fields_checked_first ".........+++" Refused,
-        "witnesses/insns.bpf.o" "unreached_fields"
+    fields_checked_first ".........+++" Refused, "witnesses/insns.bpf.o" "unreached_fields"
         "Unused fields are checked in unreachable insns, too."
-    store_fields_checked_first "+........+++" Refused,
-        "witnesses/insns.bpf.o" "unreached_store_field"
+    store_fields_checked_first "+........+++" Refused, "witnesses/insns.bpf.o" "unreached_store_field"
         "Unused fields of insns that store a register are checked in unreachable insns, too."
-    bits_decide_jumps "..+.++++++++" Accepted,
-        "witnesses/scalars.bpf.o" "disjoint_bits"
+    bits_decide_jumps "..+.++++++++" Accepted, "witnesses/scalars.bpf.o" "disjoint_bits"
         "Two values whose known bits differ are not equal."
-    bounds_cross_signs "..+.++++++++" Accepted,
-        "witnesses/numbers.bpf.o" "positive_overlap"
+    bounds_cross_signs "..+.++++++++" Accepted, "witnesses/numbers.bpf.o" "positive_overlap"
         "Signed bounds that cross zero are refined by unsigned ones that exclude one of the sides."
-    half_bounds_cross_signs "..+...++++++" Accepted,
-        "witnesses/numbers.bpf.o" "positive_overlap_of_half"
+    half_bounds_cross_signs "..+...++++++" Accepted, "witnesses/numbers.bpf.o" "positive_overlap_of_half"
         "Signed 32-bit bounds that cross zero are refined by unsigned ones, too."
-    callbacks_converge "-.++++++++++" Refused,
-        "witnesses/walks.bpf.o" "callback_sets"
+    callbacks_converge "-.++++++++++" Refused, "witnesses/walks.bpf.o" "callback_sets"
         "A callback is explored until its states repeat, and zero times (else: once)."
-    precision_crosses_calls "..++++++++++" Insns(39),
-        "witnesses/walks.bpf.o" "number_before_call"
+    precision_crosses_calls "..++++++++++" Insns(39), "witnesses/walks.bpf.o" "number_before_call"
         "Precision is tracked into called functions (else: everything before the call is precise)."
-    throw_leaves_all "**+...++++++" Refused,
-        "witnesses/objects.bpf.o" "throws"
+    throw_leaves_all "**+...++++++" Refused, "witnesses/objects.bpf.o" "throws"
         "Nothing may be held at an exception, in any function (else: only locks in the main one)."
-    unions_run_on "..++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "beyond_member"
+    unions_run_on "..++++++++++" Accepted, "witnesses/traced.bpf.o" "beyond_member"
         "A load inside a union may extend into the next member."
-    equal_ids_are_paired "..++++++++++" Refused,
-        "witnesses/maps.bpf.o" "other_value"
+    equal_ids_are_paired "..++++++++++" Refused, "witnesses/maps.bpf.o" "other_value"
         "Ids are compared even where registers are equal."
-    exceptions "..++++++++++" Refused,
-        "witnesses/globals.bpf.o" "names_callback"
+    exceptions "..++++++++++" Refused, "witnesses/globals.bpf.o" "names_callback"
         "A program may name an exception callback."
-    timers_under_rcu "--...+++++++" Accepted,
-        "witnesses/timers.bpf.o" "acquires"
+    timers_under_rcu "--...+++++++" Accepted, "witnesses/timers.bpf.o" "acquires"
         "The callback of a timer is an RCU section, in sleepable programs too."
-    kfuncs_want_trust "--....~.++++" Refused,
-        "witnesses/trusting.bpf.o" "copies_to_null"
+    kfuncs_want_trust "--....~.++++" Refused, "witnesses/trusting.bpf.o" "copies_to_null"
         "All kfuncs want trusted arguments (else: those with a flag)."
     flexible_arrays_untrusted "--....~....." Accepted,
         "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
         "Pointers in the elements of a flexible array are not trusted."
-    flexible_arrays_run_on "--....?....." Accepted,
-        "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
+    flexible_arrays_run_on "--....?....." Accepted, "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
         "A load inside an element of a flexible array may extend into the next member."
-    syscall_helpers_sleep "--+...~...++" Refused,
-        "witnesses/syscalls.bpf.o" "closes"
+    syscall_helpers_sleep "--+...~...++" Refused, "witnesses/syscalls.bpf.o" "closes"
         "The helpers for system calls and for finding types sleep."
-    rcu_outlives_section "...........+" Accepted,
-        "witnesses/objects.bpf.o" "used_after_section"
+    rcu_outlives_section "...........+" Accepted, "witnesses/objects.bpf.o" "used_after_section"
         "The end of an RCU section has no effect in programs that run under RCU."
-    writes_user_memory "++++++.+++++" Accepted,
-        "witnesses/traced.bpf.o" "writes_user"
+    writes_user_memory "++++++.+++++" Accepted, "witnesses/traced.bpf.o" "writes_user"
         "Probes may write user memory (else: the kernel is locked down)."
-    helper_accesses_keep_objects "+..---------" Accepted,
-        "witnesses/traced.bpf.o" "object_in_stack"
+    helper_accesses_keep_objects "+..---------" Accepted, "witnesses/traced.bpf.o" "object_in_stack"
         "A helper that may write the stack preserves pointers to kernel objects there."
-    self_sums_linked "...+++.+...." Accepted,
-        "witnesses/numbers.bpf.o" "added_to_itself"
+    self_sums_linked "...+++.+...." Accepted, "witnesses/numbers.bpf.o" "added_to_itself"
         "A value added to itself stays linked, by the constant that it becomes."
-    divisions_bounded "........++++" Accepted,
-        "witnesses/scalars.bpf.o" "remainder_of_constant"
+    divisions_bounded "........++++" Accepted, "witnesses/scalars.bpf.o" "remainder_of_constant"
         "Division and remainder by a constant give bounds."
-    int_pointers_in_ctx ".+++++++++++" Accepted,
-        "witnesses/traced.bpf.o" "pointer_to_number"
+    int_pointers_in_ctx ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "pointer_to_number"
         "A pointer to a scalar among a function's arguments is a scalar."
-    other_pointers_in_ctx ".........+++" Accepted,
-        "witnesses/traced.bpf.o" "pointer_to_function"
+    other_pointers_in_ctx ".........+++" Accepted, "witnesses/traced.bpf.o" "pointer_to_function"
         "A pointer to anything but a struct among a function's arguments is a scalar."
-    linked_are_apart "..*+++.+...." Insns(70),
-        "witnesses/walks.bpf.o" "number_or_sum"
+    linked_are_apart "..*+++.+...." Insns(70), "witnesses/walks.bpf.o" "number_or_sum"
         "A scalar without links does not cover one that is linked with an offset."
-    constants_compared ".+++++++++++" Accepted,
-        "witnesses/walks.bpf.o" "constant_to_range"
+    constants_compared ".+++++++++++" Accepted, "witnesses/walks.bpf.o" "constant_to_range"
         "A constant compared with a 64-bit range ends its loop (else: no claim)."
     long_walks_alike "+++++++++..." Accepted,
         "bench/heapsort.bpf.o" "heapsort"
         "Programs with more than half the insn limit end as here (else: no claim)."
-    void_fields_read "....++++++++" Accepted,
-        "witnesses/pointers.bpf.o" "void_read"
+    void_fields_read "....++++++++" Accepted, "witnesses/pointers.bpf.o" "void_read"
         "Fields that point to scalars or unknown types may be read."
-    may_goto_nowhere "...+++++++++" Accepted,
-        "witnesses/insns.bpf.o" "may_goto_next"
+    may_goto_nowhere "...+++++++++" Accepted, "witnesses/insns.bpf.o" "may_goto_next"
         "A `may_goto` may target the next insn."
-    any_sums_linked "......+.++++" Accepted,
-        "witnesses/linked.bpf.o" "narrow_difference"
+    any_sums_linked "......+.++++" Accepted, "witnesses/linked.bpf.o" "narrow_difference"
         "32-bit sums, sums with negative constants, and differences are linked, too."
-    same_number_decides ".......+++++" Accepted,
-        "witnesses/same.bpf.o" "same_equal"
+    same_number_decides ".......+++++" Accepted, "witnesses/same.bpf.o" "same_equal"
         "A comparison of a register with itself is decided."
-    offsets_are_bounds ".........+++" Refused,
-        "witnesses/pointers.bpf.o" "value_less_constant"
+    offsets_are_bounds ".........+++" Refused, "witnesses/pointers.bpf.o" "value_less_constant"
         "A constant added to a pointer is part of its bounds."
-    recursion_refused_first "--.......+++" Insns(0),
-        "witnesses/insns.bpf.o" "unreached_recursion"
+    recursion_refused_first "--.......+++" Insns(0), "witnesses/insns.bpf.o" "unreached_recursion"
         "No function may be recursive, even in unreachable code."
-    forgotten_sums_checked "...+++.++..." Refused,
-        "witnesses/pointers.bpf.o" "forgotten_large_sum"
+    forgotten_sums_checked "...+++.++..." Refused, "witnesses/pointers.bpf.o" "forgotten_large_sum"
         "The scalar added to a pointer keeps its bounds, whatever the register holds later."
-    reads_are_marked "**+++......." Insns(46),
-        "witnesses/reads.bpf.o" "argument_not_read"
+    reads_are_marked "**+++......." Insns(46), "witnesses/reads.bpf.o" "argument_not_read"
         "A saved state needs what is read on the paths from it (else: what may be read)."
-    dead_registers_ignored "--.+++++++++" Insns(21),
-        "witnesses/objects.bpf.o" "set_in_rounds"
+    dead_registers_ignored "--.+++++++++" Insns(21), "witnesses/objects.bpf.o" "set_in_rounds"
         "Dead registers are not compared, in unfinished loops either."
-    globals_when_called "..++++++++++" Accepted,
-        "witnesses/walks.bpf.o" "wrong_not_called"
+    globals_when_called "..++++++++++" Accepted, "witnesses/walks.bpf.o" "wrong_not_called"
         "A global function is verified after the main one, if called (else: before it, always)."
-    objects_are_paired "..++++++++++" Insns(56),
-        "witnesses/walks.bpf.o" "other_socket"
+    objects_are_paired "..++++++++++" Insns(56), "witnesses/walks.bpf.o" "other_socket"
         "A pointer to an object covers one to another object (else: only the same one)."
-    results_are_precise "..++++++++++" Insns(44),
-        "witnesses/walks.bpf.o" "other_result"
+    results_are_precise "..++++++++++" Insns(44), "witnesses/walks.bpf.o" "other_result"
         "The return value of a program must be precise."
-    zeros_beside_spills "..++++++++++" Insns(36),
-        "witnesses/reads.bpf.o" "zeros_beside_number"
+    zeros_beside_spills "..++++++++++" Insns(36), "witnesses/reads.bpf.o" "zeros_beside_number"
         "Zeros next to a spilled 4-byte scalar stay zeros."
-    fib_lookup_writes "+++..+++++++" Refused,
-        "witnesses/maps.bpf.o" "route_overwrites"
+    fib_lookup_writes "+++..+++++++" Refused, "witnesses/maps.bpf.o" "route_overwrites"
         "`bpf_fib_lookup` is known to write its argument."
-    dead_forgotten_at_once ".........+++" Says("old state: R10=fp0"),
-        "witnesses/walks.bpf.o" "loop_without_end"
+    dead_forgotten_at_once ".........+++" Says("old state: R10=fp0"), "witnesses/walks.bpf.o" "loop_without_end"
         "Dead registers and half slots are dropped before a state is saved (else: after)."
-    half_dead_spills_kept "---------.++" Insns(34),
-        "witnesses/walks.bpf.o" "half_of_slot"
+    half_dead_spills_kept "---------.++" Insns(34), "witnesses/walks.bpf.o" "half_of_slot"
         "A spilled register is dropped only if no half of its slot is read again."
-    jumps_decided_first "-----....+++" Insns(33),
-        "witnesses/walks.bpf.o" "read_where_never"
+    jumps_decided_first "-----....+++" Insns(33), "witnesses/walks.bpf.o" "read_where_never"
         "Jumps decided by constants and constant maps become unconditional beforehand."
-    single_ids_forgotten "--......++++" Insns(50),
-        "witnesses/walks.bpf.o" "other_links"
+    single_ids_forgotten "--......++++" Insns(50), "witnesses/walks.bpf.o" "other_links"
         "An unshared scalar id is dropped before a state is saved, and a fill assigns a new one."
-    widening_ignores_ids "--......++++" Accepted,
-        "witnesses/newer.bpf.o" "linked_in_turn"
+    widening_ignores_ids "--......++++" Accepted, "witnesses/newer.bpf.o" "linked_in_turn"
         "A scalar that a turn of an iterator only links with another is not widened."
-    memory_not_null "..++++++++++" Accepted,
-        "witnesses/null.bpf.o" "map"
+    memory_not_null "..++++++++++" Accepted, "witnesses/null.bpf.o" "map"
         "Maps, memory and trusted objects are known not to be NULL, like map values and sockets."
-    halves_of_pointers_decide "++.+++++++.." Accepted,
-        "witnesses/null.bpf.o" "half_of_map_value"
+    halves_of_pointers_decide "++.+++++++.." Accepted, "witnesses/null.bpf.o" "half_of_map_value"
         "A comparison of the lower half of a pointer that is not NULL with zero is decided."
-    allocations_fit "...........+" Refused,
-        "witnesses/pointers.bpf.o" "reserved_negative"
+    allocations_fit "...........+" Refused, "witnesses/pointers.bpf.o" "reserved_negative"
         "The size of a ring buffer reservation has 32 bits."
-    dead_dynptrs_compared ".........+++" Insns(63),
-        "witnesses/objects.bpf.o" "dead_dynptr"
+    dead_dynptrs_compared ".........+++" Insns(63), "witnesses/objects.bpf.o" "dead_dynptr"
         "A saved state keeps dynptrs that are not used again."
-    bounds_repaired "..++++++++++" Accepted,
-        "witnesses/pointers.bpf.o" "contradiction"
+    bounds_repaired "..++++++++++" Accepted, "witnesses/pointers.bpf.o" "contradiction"
         "Contradictory bounds are reset."
-    lookups_of_no_address "..++++++++++" Accepted,
-        "witnesses/lookups.bpf.o" "tcp_of_no_address"
+    lookups_of_no_address "..++++++++++" Accepted, "witnesses/lookups.bpf.o" "tcp_of_no_address"
         "A socket lookup may have an address of zero bytes."
-    numbers_at_the_end ".+++++++++++" Accepted,
-        "witnesses/pointers.bpf.o" "last_array"
+    numbers_at_the_end ".+++++++++++" Accepted, "witnesses/pointers.bpf.o" "last_array"
         "A struct may end in an array of scalars of any length."
-    jumps_keep_bounds "..++++++++++" Accepted,
-        "witnesses/halves.bpf.o" "wide_after_half"
+    jumps_keep_bounds "..++++++++++" Accepted, "witnesses/halves.bpf.o" "wide_after_half"
         "A 32-bit comparison keeps 64-bit bounds, and vice versa (else: they are recomputed)."
-    numbers_plus_arena "--+...+.++++" Accepted,
-        "witnesses/arena.bpf.o" "number_plus_pointer"
+    numbers_plus_arena "--+...+.++++" Accepted, "witnesses/arena.bpf.o" "number_plus_pointer"
         "An arena pointer may be added to a scalar."
-    arena_ops_alike "--.........+" Refused,
-        "witnesses/arena.bpf.o" "pointer_or_number"
+    arena_ops_alike "--.........+" Refused, "witnesses/arena.bpf.o" "pointer_or_number"
         "An insn that computes with an arena pointer on one path must do so on all."
-    arena_loads_extend "--...+++++++" Accepted,
-        "witnesses/arena.bpf.o" "signed_load"
+    arena_loads_extend "--...+++++++" Accepted, "witnesses/arena.bpf.o" "signed_load"
         "Sign-extending loads from an arena are supported."
-    set_retval_checked "-.........++" Refused,
-        "witnesses/calls.bpf.o" "dev_positive"
+    set_retval_checked "-.........++" Refused, "witnesses/calls.bpf.o" "dev_positive"
         "The argument of `bpf_set_retval` and the result of `bpf_get_retval` are 0 or an error."
-    objects_below_frame "--........++" Refused,
-        "witnesses/places.bpf.o" "iterator_above_stack"
+    objects_below_frame "--........++" Refused, "witnesses/places.bpf.o" "iterator_above_stack"
         "Iterators and saved flags are not looked up above the frame."
-    probes_change_registers ".....+.+++++" Accepted,
-        "witnesses/probes.bpf.o" "uprobe_register"
+    probes_change_registers ".....+.+++++" Accepted, "witnesses/probes.bpf.o" "uprobe_register"
         "Probes may change the registers of the probed function."
-    tracepoints_sleep ".........+++" Accepted,
-        "witnesses/sleeping.bpf.o" "raw_enter"
+    tracepoints_sleep ".........+++" Accepted, "witnesses/sleeping.bpf.o" "raw_enter"
         "Tracepoint programs may be sleepable (if they name a tracepoint: one of system calls)."
     struct_ops_awake "+*.........."
         Says("Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
         "witnesses/congestion.bpf.o" "sleeps"
         "struct_ops programs may not be sleepable."
-    tracing_sleeps "++.........." Accepted,
-        "witnesses/sleeping.bpf.o" "btf_switch"
+    tracing_sleeps "++.........." Accepted, "witnesses/sleeping.bpf.o" "btf_switch"
         "BTF tracing programs may be sleepable, whatever they attach to."
     callbacks_are_loops ".......+++++" Insns(38_725),
         "programs/hostile.bpf.o" "back_edges"
         "A call with a callback is a loop: what its iterations need is propagated between them."
-    contradictions_decide ".........+++" Accepted,
-        "witnesses/wrapped.bpf.o" "nothing_left"
+    contradictions_decide ".........+++" Accepted, "witnesses/wrapped.bpf.o" "nothing_left"
         "A jump is decided if one of its sides would leave no value for an operand."
-    halves_narrow ".........+++" Accepted,
-        "witnesses/wrapped.bpf.o" "half_narrows"
+    halves_narrow ".........+++" Accepted, "witnesses/wrapped.bpf.o" "half_narrows"
         "The lower half refines the bounds of a small value (else: replaces them)."
-    ranges_wrap "..........++" Accepted,
-        "witnesses/wrapped.bpf.o" "range_wraps"
+    ranges_wrap "..........++" Accepted, "witnesses/wrapped.bpf.o" "range_wraps"
         "A scalar and its lower half have one range each, which may wrap (else: bounds)."
-    signed_fills_linked "--++++++++.." Accepted,
-        "witnesses/wrapped.bpf.o" "filled_with_sign"
+    signed_fills_linked "--++++++++.." Accepted, "witnesses/wrapped.bpf.o" "filled_with_sign"
         "Part of a spilled scalar stays linked with it, even if sign-extended."
-    frames_of_sixteen "..++++++++++" Accepted,
-        "witnesses/walks.bpf.o" "frames"
+    frames_of_sixteen "..++++++++++" Accepted, "witnesses/walks.bpf.o" "frames"
         "Frames of JIT-compiled programs are rounded to 16 bytes, not to 32."
     targets_checked_first "++.........."
         Says("inet_accept() is not modifiable"),
         "witnesses/traced.bpf.o" "target_and_opcode"
         "The attach target is checked before any insn."
-    constants_are_whole ".+++++++++++" Refused,
-        "witnesses/insns.bpf.o" "into_constant"
+    constants_are_whole ".+++++++++++" Refused, "witnesses/insns.bpf.o" "into_constant"
         "No jump may lead into a 16-byte constant, reachable or not (else: if reachable)."
-    arguments_loaded_whole "..++++++++++" Refused,
-        "witnesses/traced.bpf.o" "byte_of_argument"
+    arguments_loaded_whole "..++++++++++" Refused, "witnesses/traced.bpf.o" "byte_of_argument"
         "A pointer among a function's arguments is loaded as a whole (else: no claim)."
-    alu_offsets_checked "+++.++++++++" Refused,
-        "witnesses/insns.bpf.o" "negative_offset_sum"
+    alu_offsets_checked "+++.++++++++" Refused, "witnesses/insns.bpf.o" "negative_offset_sum"
         "Arithmetic insns have no negative offset."
     references_checked_first "--........++"
         Says("release kfunc bpf_task_release expects referenced PTR_TO_BTF_ID passed to R1"),
         "witnesses/objects.bpf.o" "releases_stack"
         "What a kfunc releases must be a reference, before it must be of the right type."
-    halves_and_wholes "..++++++++++" Accepted,
-        "witnesses/older.bpf.o" "half_of_sign"
+    halves_and_wholes "..++++++++++" Accepted, "witnesses/older.bpf.o" "half_of_sign"
         "The bounds of a scalar and of its lower half refine each other (else: where one is made from the other)."
-    bits_reach_halves ".+++++++++++" Accepted,
-        "witnesses/older.bpf.o" "half_of_few"
+    bits_reach_halves ".+++++++++++" Accepted, "witnesses/older.bpf.o" "half_of_few"
         "Bits that the bounds of a scalar tell are known in its lower half, too."
-    constants_into_ctx "..++++++++++" Accepted,
-        "witnesses/older.bpf.o" "constant_into_context"
+    constants_into_ctx "..++++++++++" Accepted, "witnesses/older.bpf.o" "constant_into_context"
         "An insn may store a constant into the context (else: only a register)."
-    constant_zeros_known "..++++++++++" Accepted,
-        "witnesses/older.bpf.o" "zero_among_zeros"
+    constant_zeros_known "..++++++++++" Accepted, "witnesses/older.bpf.o" "zero_among_zeros"
         "A constant zero stored at a variable offset leaves zeros as zeros (else: only a register's)."
-    locks_while_sleeping "*.++++++++++" Accepted,
-        "witnesses/older.bpf.o" "lock_while_sleeping"
+    locks_while_sleeping "*.++++++++++" Accepted, "witnesses/older.bpf.o" "lock_while_sleeping"
         "Sleepable programs may use maps with locks."
-    queues_while_sleeping "-.++++++++++" Accepted,
-        "witnesses/older.bpf.o" "queue_while_sleeping"
+    queues_while_sleeping "-.++++++++++" Accepted, "witnesses/older.bpf.o" "queue_while_sleeping"
         "Sleepable programs may use queues and stacks."
-    tries_while_sleeping "..........++" Accepted,
-        "witnesses/older.bpf.o" "trie_while_sleeping"
+    tries_while_sleeping "..........++" Accepted, "witnesses/older.bpf.o" "trie_while_sleeping"
         "Sleepable programs may use LPM tries."
-    targets_must_return "..++++++++++" Refused,
-        "witnesses/older.bpf.o" "never_returns"
+    targets_must_return "..++++++++++" Refused, "witnesses/older.bpf.o" "never_returns"
         "fexit and fmod_ret programs may not attach to functions that never return."
-    records_released_whole ".+++++++++++" Refused,
-        "witnesses/older.bpf.o" "record_inside"
+    records_released_whole ".+++++++++++" Refused, "witnesses/older.bpf.o" "record_inside"
         "A ring buffer's record is released by its first byte."
-    two_references_passed "..........++" Accepted,
-        "witnesses/older.bpf.o" "two_records"
+    two_references_passed "..........++" Accepted, "witnesses/older.bpf.o" "two_records"
         "A call may be passed two referenced pointers."
-    programs_while_sleeping "........++++" Accepted,
-        "witnesses/older.bpf.o" "programs_while_sleeping"
+    programs_while_sleeping "........++++" Accepted, "witnesses/older.bpf.o" "programs_while_sleeping"
         "Sleepable programs may use arrays of programs."
-    sixteen_frames "..........++" Accepted,
-        "witnesses/older.bpf.o" "nine_deep"
+    sixteen_frames "..........++" Accepted, "witnesses/older.bpf.o" "nine_deep"
         "Sixteen functions may be in each other (else: eight)."
-    dynptrs_guarded "*.+++++++++." Refused,
-        "witnesses/older.bpf.o" "dynptr_read_over"
+    dynptrs_guarded "*.+++++++++." Refused, "witnesses/older.bpf.o" "dynptr_read_over"
         "A helper may not store to a dynptr in the stack (else: the dynptr ends)."
     no_packet_loads_in_callbacks "..+.......++"
         Says("cannot use BPF_LD_[ABS|IND] within callback"),
         "witnesses/older.bpf.o" "packet_load_in_callback"
         "Callbacks may not have legacy packet loads."
-    direct_values_alike "..++++++++++" Accepted,
-        "witnesses/older.bpf.o" "same_lock"
+    direct_values_alike "..++++++++++" Accepted, "witnesses/older.bpf.o" "same_lock"
         "Two insns that name a variable name the same lock."
-    storage_of_null "-.++++++++++" Accepted,
-        "witnesses/older.bpf.o" "storage_of_null"
+    storage_of_null "-.++++++++++" Accepted, "witnesses/older.bpf.o" "storage_of_null"
         "The task whose storage is looked up may be NULL."
-    null_to_helpers_is_precise "..+.......++" Refused,
-        "witnesses/null.bpf.o" "number_for_null"
+    null_to_helpers_is_precise "..+.......++" Refused, "witnesses/null.bpf.o" "number_for_null"
         "NULL that a helper is given is precise (else: another number may take its place)."
-    null_to_kfuncs_is_precise "--.........+" Refused,
-        "witnesses/newer.bpf.o" "number_for_no_task"
+    null_to_kfuncs_is_precise "--.........+" Refused, "witnesses/newer.bpf.o" "number_for_no_task"
         "NULL that a kfunc is given is precise."
-    sums_keep_origin ".++......+++" Refused,
-        "witnesses/pointers.bpf.o" "frame_of_sum"
+    sums_keep_origin ".++......+++" Refused, "witnesses/pointers.bpf.o" "frame_of_sum"
         "The sum of a number and a pointer has the frame and the reference of the pointer."
-    clones_overwritten "--.......+++" Accepted,
-        "witnesses/newer.bpf.o" "clone_overwritten"
+    clones_overwritten "--.......+++" Accepted, "witnesses/newer.bpf.o" "clone_overwritten"
         "A dynptr may be overwritten if another one holds its reference."
-    unwritten_covers "--......++++" Insns(23),
-        "witnesses/newer.bpf.o" "unwritten_in_rounds"
+    unwritten_covers "--......++++" Insns(23), "witnesses/newer.bpf.o" "unwritten_in_rounds"
         "A register that a saved state has not written covers any, also where a loop comes back."
-    thrown_in_functions_is_result "--.......+++" Refused,
-        "witnesses/newer.bpf.o" "thrown_by_function"
+    thrown_in_functions_is_result "--.......+++" Refused, "witnesses/newer.bpf.o" "thrown_by_function"
         "What a global function throws must be a result that the program may have."
-    acquiring_may_fail "--+.......++" Refused,
-        "witnesses/newer.bpf.o" "acquires_what_is_gone"
+    acquiring_may_fail "--+.......++" Refused, "witnesses/newer.bpf.o" "acquires_what_is_gone"
         "A reference to an object that is only kept by RCU may be refused, with NULL."
-    slice_sizes_precise "--.........+" Refused,
-        "witnesses/newer.bpf.o" "larger_slice"
+    slice_sizes_precise "--.........+" Refused, "witnesses/newer.bpf.o" "larger_slice"
         "The size of a slice without a buffer is precise."
-    untrusted_sums_tracked "----.....+++" Refused,
-        "witnesses/newer.bpf.o" "adds_untrusted"
+    untrusted_sums_tracked "----.....+++" Refused, "witnesses/newer.bpf.o" "adds_untrusted"
         "A number to which untrusted memory is added is a pointer (else: the number it was)."
-    rounds_are_precise "--........++" Refused,
-        "witnesses/newer.bpf.o" "more_rounds"
+    rounds_are_precise "--........++" Refused, "witnesses/newer.bpf.o" "more_rounds"
         "The arguments of helpers with callbacks are as precise before each call of the callback."
-    null_or_memory_passed ".+++++++++++" Accepted,
-        "witnesses/null.bpf.o" "value_or_null"
+    null_or_memory_passed ".+++++++++++" Accepted, "witnesses/null.bpf.o" "value_or_null"
         "Helpers that take NULL take pointers that may be NULL (else: only what is known)."
-    path_buffers_read "+..........." Refused,
-        "witnesses/older.bpf.o" "path_into_nothing"
+    path_buffers_read "+..........." Refused, "witnesses/older.bpf.o" "path_into_nothing"
         "The buffer of `bpf_d_path` must be written before."
-    null_buffers_accessed "...+++......" Accepted,
-        "witnesses/null.bpf.o" "unchecked_buffer"
+    null_buffers_accessed "...+++......" Accepted, "witnesses/null.bpf.o" "unchecked_buffer"
         "Buffers of iterators may be accessed without a check for NULL."
-    flexible_lookups_may_fail "***...+..+++" Refused,
-        "witnesses/older.bpf.o" "lookup_in_flexible"
+    flexible_lookups_may_fail "***...+..+++" Refused, "witnesses/older.bpf.o" "lookup_in_flexible"
         "A lookup in an inner array of any size may fail, with a small key too."
-    sum_ids_are_own "...+++.+...." Accepted,
-        "witnesses/linked.bpf.o" "sums_of_others"
+    sum_ids_are_own "...+++.+...." Accepted, "witnesses/linked.bpf.o" "sums_of_others"
         "The id of a sum is compared apart from that of what it was made from."
-    workqueues_in_place "--...+++++++" Refused,
-        "witnesses/members.bpf.o" "workqueue_somewhere"
+    workqueues_in_place "--...+++++++" Refused, "witnesses/members.bpf.o" "workqueue_somewhere"
         "A work queue must be at a constant offset."
-    spilled_zeros_read "--.........+" Accepted,
-        "witnesses/newer.bpf.o" "zero_somewhere"
+    spilled_zeros_read "--.........+" Accepted, "witnesses/newer.bpf.o" "zero_somewhere"
         "A load at a variable offset over spilled zeros gives zero (else: only over zeros stored as data)."
-    exceptions_leave_loops "--..++++++++" Refused,
-        "witnesses/newer.bpf.o" "throws_in_loop"
+    exceptions_leave_loops "--..++++++++" Refused, "witnesses/newer.bpf.o" "throws_in_loop"
         "An exception may not end a loop in which no state was saved."
-    null_is_no_argument "--........++" Refused,
-        "witnesses/newer.bpf.o" "null_for_nonnull"
+    null_is_no_argument "--........++" Refused, "witnesses/newer.bpf.o" "null_for_nonnull"
         "NULL itself is not passed to functions that want no NULL."
-    casts_branch "..........++" Insns(29),
-        "witnesses/newer.bpf.o" "cast_and_check"
+    casts_branch "..........++" Insns(29), "witnesses/newer.bpf.o" "cast_and_check"
         "The NULL result of a cast of an acquired socket is a branch of its own."
-    registers_check_null ".........+++" Accepted,
-        "witnesses/older.bpf.o" "null_in_register"
+    registers_check_null ".........+++" Accepted, "witnesses/older.bpf.o" "null_in_register"
         "A comparison with a register that is zero checks for NULL, like one with zero."
-    null_registers_precise "*********.++" Refused,
-        "witnesses/older.bpf.o" "null_in_either"
+    null_registers_precise "*********.++" Refused, "witnesses/older.bpf.o" "null_in_either"
         "A register that checks for NULL must be precise."
-    dead_are_linked "**++++......" Refused,
-        "witnesses/copies.bpf.o" "dead_copies_are_linked"
+    dead_are_linked "**++++......" Refused, "witnesses/copies.bpf.o" "dead_copies_are_linked"
         "Registers that nothing reads any more are among the linked ones, too."
-    plain_covers_linked "+++...+.++++" Insns(24),
-        "witnesses/copies.bpf.o" "two_values_then_one"
+    plain_covers_linked "+++...+.++++" Insns(24), "witnesses/copies.bpf.o" "two_values_then_one"
         "Two scalars without links cover two that are linked with each other."
-    fetches_are_loads "*++....+++++" Refused,
-        "witnesses/older.bpf.o" "fetched_place"
+    fetches_are_loads "*++....+++++" Refused, "witnesses/older.bpf.o" "fetched_place"
         "What an atomic insn fetches from the stack is as precise as what was there."
-    throws_leave_callers "--.......+++" Refused,
-        "witnesses/newer.bpf.o" "throws_where_never"
+    throws_leave_callers "--.......+++" Refused, "witnesses/newer.bpf.o" "throws_where_never"
         "A call of a global function with `bpf_throw` in it, or in its callees, may hold no reference, lock or section."
-    arena_pages_awake "--......++++" Accepted,
-        "witnesses/newer.bpf.o" "pages_under_lock"
+    arena_pages_awake "--......++++" Accepted, "witnesses/newer.bpf.o" "pages_under_lock"
         "The kfuncs for pages of arenas do not sleep."
-    slices_end_with_dynptr "--........++" Refused,
-        "witnesses/newer.bpf.o" "slice_of_clone_after_submit"
+    slices_end_with_dynptr "--........++" Refused, "witnesses/newer.bpf.o" "slice_of_clone_after_submit"
         "Slices of a dynptr, and of its clones, are gone when it is submitted or overwritten."
-    dynptr_pointers_spilled "-..........+" Accepted,
-        "witnesses/newer.bpf.o" "reads_spilled_dynptr"
+    dynptr_pointers_spilled "-..........+" Accepted, "witnesses/newer.bpf.o" "reads_spilled_dynptr"
         "The pointer to a callback's dynptr may be spilled."
-    res_locks_in_tracing "---........+" Accepted,
-        "witnesses/newer.bpf.o" "res_lock_in_kprobe"
+    res_locks_in_tracing "---........+" Accepted, "witnesses/newer.bpf.o" "res_lock_in_kprobe"
         "Tracing programs may use maps with a bpf_res_spin_lock."
-    ctx_pointers_move ".........+++" Accepted,
-        "witnesses/newer.bpf.o" "moved_context"
+    ctx_pointers_move ".........+++" Accepted, "witnesses/newer.bpf.o" "moved_context"
         "A context that is not rewritten may be accessed through a pointer moved by a constant."
-    syscall_ctx_is_memory "-........+++" Accepted,
-        "witnesses/newer.bpf.o" "somewhere_in_context"
+    syscall_ctx_is_memory "-........+++" Accepted, "witnesses/newer.bpf.o" "somewhere_in_context"
         "The context of a syscall program is memory, also for helpers and at unknown offsets."
-    ctx_is_no_memory "-----.-..+++" Refused,
-        "witnesses/newer.bpf.o" "gives_context"
+    ctx_is_no_memory "-----.-..+++" Refused, "witnesses/newer.bpf.o" "gives_context"
         "Functions may not get the context of other programs as memory."
-    dead_stack_ignored "----.....+++" Insns(66),
-        "witnesses/newer.bpf.o" "dead_store_in_rounds"
+    dead_stack_ignored "----.....+++" Insns(66), "witnesses/newer.bpf.o" "dead_store_in_rounds"
         "Stack that is dead in a saved state is not compared, in unfinished loops either."
-    deep_stacks_refused_first "-........+++" Insns(0),
-        "witnesses/newer.bpf.o" "unreached_stack_given_down"
+    deep_stacks_refused_first "-........+++" Insns(0), "witnesses/newer.bpf.o" "unreached_stack_given_down"
         "Stack addresses may not be passed down through too many functions, even in unreachable code."
-    casts_to_void "--..++++++++" Accepted,
-        "witnesses/newer.bpf.o" "cast_number_to_void"
+    moves_forget_end ".........+++" Refused, "witnesses/newer.bpf.o" "moved_from_end"
+        "A packet pointer that is moved is no longer known to be at the packet's end, or beyond."
+    checked_keep_ids "..........++" Insns(45), "witnesses/newer.bpf.o" "two_values"
+        "A pointer that was checked for NULL keeps its id."
+    casts_to_void "--..++++++++" Accepted, "witnesses/newer.bpf.o" "cast_number_to_void"
         "`bpf_rdonly_cast` may cast to void."
 }
 

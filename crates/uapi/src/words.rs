@@ -267,6 +267,8 @@ pub const WORDS: &[Word] = &[
 /// Parts of texts.
 #[rustfmt::skip]
 pub const SPELLINGS: &[Word] = &[
+    row(".........+++", "supported only for fentry/fexit/fmod_ret programs",
+        "supported only for fentry/fexit/fsession/fmod_ret programs"),
     row("..++........", "verifier bug: ",
         "verifier internal error: "),
     row("..+.........", "bpf_rbtree_remove can only take non-owning or refcounted bpf_rb_node pointer",

@@ -142,7 +142,6 @@ impl<'a> Setup<'a> {
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
             subprog.might_throw = cfg.might_throw.get(i).copied().unwrap_or(false);
         }
-        self.refuse_recursion(&subprogs)?;
         if !target_first {
             crate::check::attach::check_attach_btf_id(&self.facts)?;
         }
@@ -223,6 +222,9 @@ impl<'a> Setup<'a> {
             self.facts.insns = insns;
             order = compute_postorder(&self.facts.insns, subprogs);
         }
+        if rules.recursion_refused_first {
+            self.refuse_recursion(subprogs, &order)?;
+        }
         if rules.dead_forgotten_at_once {
             let touches = StackTouches { callable: &self.facts.callable, maps: &self.facts.maps };
             let more = rules.sixteen_frames;
@@ -297,13 +299,9 @@ impl<'a> Setup<'a> {
     }
 
     /// Refuses recursion.
-    fn refuse_recursion(&self, subprogs: &Subprogs) -> Check {
-        if !self.facts.rules().recursion_refused_first {
-            return Ok(());
-        }
-        let Some((from, to)) = recursion::find_recursion(&self.facts.insns, subprogs) else {
-            return Ok(());
-        };
+    fn refuse_recursion(&self, subprogs: &Subprogs, order: &Postorder) -> Check {
+        let found = recursion::find_recursion(&self.facts.insns, subprogs, order);
+        let Some((from, to)) = found else { return Ok(()) };
         let name =
             |subprog: usize| self.facts.subprogs.get(subprog).map_or("", |it| &it.name).into();
         reject!(EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })

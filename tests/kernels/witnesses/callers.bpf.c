@@ -55,3 +55,27 @@ SEC("raw_tp.w/bpf_test_finish") int writable_tracepoint_calls(void *ctx)
 		bpf_task_release(task);
 	return 0;
 }
+
+SEC("cgroup/sock_create") __attribute__((naked)) int sets_options_of_new(void)
+{
+	asm volatile("*(u64 *)(r10 - 8) = 0;"
+		     "r2 = 0; r3 = 0; r4 = r10; r4 += -8; r5 = 8;"
+		     "call 49;" /* bpf_setsockopt */
+		     "r0 = 1;"
+		     "exit" ::: "memory");
+}
+SEC("cgroup/sock_create") __attribute__((naked)) int gets_options_of_new(void)
+{
+	asm volatile("r2 = 0; r3 = 0; r4 = r10; r4 += -8; r5 = 8;"
+		     "call 57;" /* bpf_getsockopt */
+		     "r0 = 1;"
+		     "exit" ::: "memory");
+}
+
+// Told by the words of the refusal.
+SEC("tp_btf/sched_switch") __attribute__((naked)) int tells_function(void)
+{
+	asm volatile("call 173;" /* bpf_get_func_ip */
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}

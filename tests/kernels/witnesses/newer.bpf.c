@@ -831,3 +831,108 @@ SEC("tc") int irq_flag_twice(void *ctx)
 	bpf_local_irq_save(&flags);
 	return 0;
 }
+
+// A pointer beyond the packet's end is moved back, and compared again.
+#define MOVED_FROM_END(name, jump, move) \
+	SEC("tc") __attribute__((naked)) int name(void) \
+	{ \
+		asm volatile("r2 = *(u32 *)(r1 + 76);" \
+			     "r3 = *(u32 *)(r1 + 80);" \
+			     "r4 = r2;" \
+			     "r4 += 14;" \
+			     jump " goto 1f;" \
+			     "2: r0 = 0;" \
+			     "exit;" \
+			     "1: " move \
+			     jump " goto 2b;" \
+			     "r0 = *(u64 *)(r0 + 0);" \
+			     "exit" ::: "memory"); \
+	}
+MOVED_FROM_END(moved_from_end, "if r4 > r3", "r4 += -14;")
+MOVED_FROM_END(moved_beyond_end, "if r4 >= r3", "r4 += 14;")
+MOVED_FROM_END(less_than_end, "if r4 > r3", "r5 = *(u32 *)(r1 + 0); r5 &= 7; r4 -= r5;")
+MOVED_FROM_END(left_at_end, "if r4 > r3", "")
+
+struct {
+	UINT(type, MAP_HASH);
+	UINT(max_entries, 4);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} values SEC(".maps");
+
+// Two values, and on the other path one of them twice.
+SEC("tc") __attribute__((naked)) int two_values(void)
+{
+	asm volatile("*(u32 *)(r10 - 4) = 1;"
+		     "r1 = %[values] ll;"
+		     "r2 = r10;"
+		     "r2 += -4;"
+		     "call 1;"
+		     "if r0 == 0 goto 9f;"
+		     "r8 = r0;"
+		     "r9 = r0;"
+		     "call 7;"
+		     "if r0 == 0 goto 1f;"
+		     "r1 = %[values] ll;"
+		     "r2 = r10;"
+		     "r2 += -4;"
+		     "call 1;"
+		     "if r0 == 0 goto 9f;"
+		     "r9 = r0;"
+		     "r7 = 1; r7 = 2; r7 = 3; r7 = 4; r7 = 5; r7 = 6; r7 = 7; r7 = 8; r7 = 9;"
+		     "1: r0 = *(u64 *)(r8 + 0);"
+		     "r1 = *(u64 *)(r9 + 0);"
+		     "r0 = 1; r0 = 2; r0 = 3; r0 = 4;"
+		     "9: r0 = 0;"
+		     "exit" :: [values] "i"(&values) : "memory");
+}
+
+// A bloom filter reads what other maps would write: on kernels that know before the walk which
+// bytes of the stack are read, they are gone by then.
+struct {
+	UINT(type, 30); /* bloom filter */
+	UINT(max_entries, 8);
+	UINT(value_size, 16);
+} seen SEC(".maps");
+#define PEEKS(name, stores, loads) \
+	SEC("tc") __attribute__((naked)) int name(void) \
+	{ \
+		asm volatile(stores \
+			     "r2 = *(u32 *)(r1 + 0);" \
+			     "if r2 == 0 goto 1f;" \
+			     "r2 = 1;" \
+			     "1: " loads \
+			     "r2 = r10;" \
+			     "r2 += -16;" \
+			     "r1 = %[seen] ll;" \
+			     "call 89;" \
+			     "r0 = 0;" \
+			     "exit" :: [seen] "i"(&seen) : "memory"); \
+	}
+PEEKS(peeks_at_stack, "*(u64 *)(r10 - 16) = 0; *(u64 *)(r10 - 8) = r1;", "")
+PEEKS(peeks_at_half, "*(u32 *)(r10 - 16) = 0; *(u64 *)(r10 - 8) = 0;", "r0 = *(u64 *)(r10 - 8);")
+PEEKS(peeks_at_what_is_read, "*(u64 *)(r10 - 16) = 0; *(u64 *)(r10 - 8) = 0;", "r0 = *(u64 *)(r10 - 16); r0 = *(u64 *)(r10 - 8);")
+PEEKS(peeks_at_nothing, "", "")
+
+// Functions that call each other, by way of an address.
+static NOINLINE int called_back(void);
+static NOINLINE __attribute__((naked)) int takes_address(void)
+{
+	asm volatile("r2 = %[f] ll; r0 = 0; exit" :: [f] "i"(called_back) : "memory");
+}
+static NOINLINE __attribute__((naked)) int called_back(void)
+{
+	asm volatile("call %[f]; r0 = 0; exit" :: [f] "i"(takes_address) : "memory");
+}
+SEC("tc") __attribute__((naked)) int address_and_call(void)
+{
+	asm volatile("call %[f]; r0 = 0; exit" :: [f] "i"(takes_address) : "memory");
+}
+static NOINLINE __attribute__((naked)) int calls_itself_never(void)
+{
+	asm volatile("r0 = 0; if r0 == 0 goto 1f; call %[f]; 1: exit" :: [f] "i"(calls_itself_never) : "memory");
+}
+SEC("tc") __attribute__((naked)) int recursion_that_is_decided(void)
+{
+	asm volatile("call %[f]; r0 = 0; exit" :: [f] "i"(calls_itself_never) : "memory");
+}

@@ -444,7 +444,9 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
             reg.ref_obj_id = 0;
         } else {
             mark_ptr_not_null(env.facts, &mut reg);
-            if !env.facts.may_point_to_spin_lock(&reg) {
+            let rules = env.facts.rules();
+            let keeps_id = rules.checked_keep_ids && reg.ref_obj_id == 0;
+            if !keeps_id && !env.facts.may_point_to_spin_lock(&reg) {
                 reg.id = 0;
             }
         }

@@ -62,6 +62,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     let moves = matches!(insn.op(), BPF_ADD | BPF_SUB);
     let mask = if moves { the_move.begin(env)? } else { None };
     compute(env, &the_move, &mut dst)?;
+    if env.facts.rules().moves_forget_end && dst.range() < 0 {
+        dst.extra = Extra::Range(0);
+    }
     check_sane_pointer(env.facts, &dst, ptr.ty)?;
     super::scalar_rules::sync(env.facts.rules(), &mut dst.val);
     env.set_reg(regno, dst);
@@ -182,9 +185,6 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
             reject!(EACCES, InsnFault::ArithOp { regno: Regno(regno), op });
         }
-    }
-    if dst.ty.is_packet() && dst.range() < 0 && env.facts.rules().moved_packets_forget_end {
-        dst.extra = Extra::Range(0);
     }
     Ok(())
 }

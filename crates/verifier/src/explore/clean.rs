@@ -129,14 +129,17 @@ fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behavi
     for spi in 0..frame.slots().len() {
         let halves = live >> (2 * spi) & 0b11;
         let Some(&old) = frame.slot(spi) else { continue };
-        if halves == 0b11 || old == Slot::default() {
+        if halves == 0b11 {
             continue;
         }
         let is_object =
             matches!(old.types[7], SlotType::Dynptr | SlotType::Iter | SlotType::IrqFlag);
         let is_half_dead_spill = halves == 0b01 && old.is_full_spill();
         // Half of a pointer is not useful data.
-        let is_kept = rules.half_dead_spills_kept || !arena.is(old.spill, SCALAR);
+        let is_kept = match arena.is(old.spill, SCALAR) {
+            true => rules.half_dead_spills_kept && arena.reg(old.spill).is_const(),
+            false => true,
+        };
         if is_object && rules.dead_dynptrs_compared || is_half_dead_spill && is_kept {
             continue;
         }
@@ -148,7 +151,7 @@ fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behavi
 /// live; otherwise the remaining half becomes data.
 fn clean_slot(arena: &Arena, mut slot: Slot, halves: Halves) -> Slot {
     if halves & 0b01 == 0 {
-        slot.types[..4].fill(SlotType::Invalid);
+        slot.types[..4].fill(SlotType::Forgotten);
     }
     if halves & 0b10 == 0 {
         if slot.is_spilled() {
@@ -159,7 +162,7 @@ fn clean_slot(arena: &Arena, mut slot: Slot, halves: Halves) -> Slot {
             let spilled = slot.types[..4].iter_mut().filter(|ty| **ty == SlotType::Spill);
             spilled.for_each(|ty| *ty = rest);
         }
-        slot.types[4..].fill(SlotType::Invalid);
+        slot.types[4..].fill(SlotType::Forgotten);
         slot.spill = Default::default();
     }
     slot

@@ -427,8 +427,7 @@ impl Compare<'_> {
     /// ignore those.
     fn differs_where_dead(&self, old: &Slot, cur: Option<&Slot>) -> bool {
         let cur = cur.map_or([SlotType::Invalid; 8], |cur| cur.types);
-        self.dead_stack_ignored
-            && old.types.iter().zip(cur).all(|(&o, c)| o == SlotType::Invalid || o == c)
+        self.dead_stack_ignored && old.types.iter().zip(cur).all(|(&o, c)| o.is_nothing() || o == c)
     }
 
     /// Whether a register covers an equal one regardless of ids.
@@ -438,9 +437,8 @@ impl Compare<'_> {
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {
-        let ignored = |t: SlotType| {
-            t == SlotType::Invalid || (self.allow_uninit_stack && t == SlotType::Misc)
-        };
+        let ignored =
+            |t: SlotType| t.is_nothing() || (self.allow_uninit_stack && t == SlotType::Misc);
         let Some(first) = old.types.iter().position(|&t| !ignored(t)) else { return true };
         if !allocated {
             return false;
@@ -487,7 +485,8 @@ impl Compare<'_> {
             SlotType::IrqFlag => {
                 o.extra == c.extra && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
-            SlotType::Misc | SlotType::Zero | SlotType::Invalid => true,
+            SlotType::Misc | SlotType::Zero => true,
+            SlotType::Invalid | SlotType::Forgotten => true,
         }
     }
 
@@ -506,9 +505,8 @@ impl Compare<'_> {
         if slot.is_full_spill() && self.arena.is(slot.spill, SCALAR) {
             return Some(slot.spill);
         }
-        let misc = |t: &SlotType| {
-            *t == SlotType::Misc || (*t == SlotType::Invalid && self.allow_uninit_stack)
-        };
+        let misc =
+            |t: &SlotType| *t == SlotType::Misc || (t.is_nothing() && self.allow_uninit_stack);
         slot.types.iter().all(misc).then_some(PackedReg::UNKNOWN)
     }
 }

@@ -177,7 +177,7 @@ impl Env<'_> {
     /// Prints slot `spi`; returns the last slot printed.
     fn write_slot(&self, out: &mut String, v: &View<'_>, spi: usize) -> usize {
         let slot = v.slots[spi];
-        if slot.types == [SlotType::Invalid; 8] {
+        if slot.types.iter().all(|ty| ty.is_nothing()) {
             return spi;
         }
         let types: String = slot.types.iter().map(|&t| slot_char(t)).collect();
@@ -271,5 +271,6 @@ pub(crate) fn slot_char(ty: SlotType) -> char {
         SlotType::Dynptr => 'd',
         SlotType::Iter => 'i',
         SlotType::IrqFlag => 'f',
+        SlotType::Forgotten => 'p',
     }
 }

@@ -1,7 +1,8 @@
-//! Recursion in the call graph. Kernels since 7.1 refuse it before the walk; 6.18 finds it during
-//! the walk.
+//! Recursion in the call graph. Kernels since 7.1 refuse it before the walk, but not in insns that
+//! are unreachable by then; 6.18 finds it during the walk.
 
-use super::call_facts::{callee_start, is_pseudo_call};
+use super::call_facts::{callee_start, is_pseudo_call, is_pseudo_func};
+use super::postorder::Postorder;
 use super::subprogs::Subprogs;
 use skep_insn::Insn;
 
@@ -12,8 +13,16 @@ enum Seen {
     Done,
 }
 
-/// The first call that closes a cycle in the call graph: the caller and the callee.
-pub(crate) fn find_recursion(insns: &[Insn], subprogs: &Subprogs) -> Option<(usize, usize)> {
+/// The first call that closes a cycle in the graph of functions that call each other or take each
+/// other's address: the caller and the callee.
+pub(crate) fn find_recursion(
+    insns: &[Insn],
+    subprogs: &Subprogs,
+    order: &Postorder,
+) -> Option<(usize, usize)> {
+    let mut reached = vec![false; insns.len()];
+    order.insns.iter().for_each(|&idx| reached[idx as usize] = true);
+    let graph = Graph { insns, subprogs, reached };
     let mut seen = vec![Seen::No; subprogs.count()];
     for first in 0..subprogs.count() {
         if seen[first] != Seen::No {
@@ -23,33 +32,43 @@ pub(crate) fn find_recursion(insns: &[Insn], subprogs: &Subprogs) -> Option<(usi
         let mut open = vec![(first, subprogs.start(first))];
         seen[first] = Seen::Open;
         while let Some((subprog, at)) = open.pop() {
-            let Some((next, callee)) = next_call(insns, subprogs, (subprog, at)) else {
+            let Some((next, callee, calls)) = graph.next(subprog, at) else {
                 seen[subprog] = Seen::Done;
                 continue;
             };
             open.push((subprog, next));
             match seen[callee] {
-                Seen::Open => return Some((subprog, callee)),
+                Seen::Open if calls => return Some((subprog, callee)),
                 Seen::No => {
                     seen[callee] = Seen::Open;
                     open.push((callee, subprogs.start(callee)));
                 }
-                Seen::Done => {}
+                Seen::Open | Seen::Done => {}
             }
         }
     }
     None
 }
 
-/// The next call in a function from `at` on: the position after it, and the callee.
-fn next_call(
-    insns: &[Insn],
-    subprogs: &Subprogs,
-    (subprog, at): (usize, u32),
-) -> Option<(u32, usize)> {
-    (at..subprogs.end(subprog)).find_map(|idx| {
-        let insn = insns.get(idx as usize).filter(|insn| is_pseudo_call(insn))?;
-        let callee = subprogs.starting_at(callee_start(idx as usize, insn))?;
-        Some((idx + 1, callee))
-    })
+/// The functions that call each other or take each other's address.
+struct Graph<'a> {
+    insns: &'a [Insn],
+    subprogs: &'a Subprogs,
+    reached: Vec<bool>,
+}
+
+impl Graph<'_> {
+    /// The next call or address in a function from `at` on: the position after it, the function
+    /// meant, and whether it is called.
+    fn next(&self, subprog: usize, at: u32) -> Option<(u32, usize, bool)> {
+        (at..self.subprogs.end(subprog)).find_map(|idx| {
+            let insn = self.insns.get(idx as usize).filter(|_| self.reached[idx as usize])?;
+            let calls = is_pseudo_call(insn);
+            if !calls && !is_pseudo_func(insn) {
+                return None;
+            }
+            let callee = self.subprogs.starting_at(callee_start(idx as usize, insn))?;
+            Some((idx + 1, callee, calls))
+        })
+    }
 }

@@ -158,8 +158,9 @@ kinds! {
             "invalid zero-sized read";
         VariableStackUnprivileged { regno: Regno, var: Tnum } "variable-stack-unprivileged"
             "R{regno} variable offset stack access prohibited for !root, var_off={var}";
-        UninitStackArg { regno: Regno, min_off: i32, i: i32, size: i32 } "uninitialized-stack-argument"
-            "invalid read from stack R{regno} off {min_off}+{i} size {size}";
+        UninitStackArg { what: Word, regno: Regno, min_off: i32, i: i32, size: i32, told: Word }
+            "uninitialized-stack-argument"
+            "{what} from stack R{regno} off {min_off}+{i} size {size}{told}";
         UninitVariableStackArg { regno: Regno, var: Tnum, i: i32, size: i32 }
             "uninitialized-variable-stack-argument"
             "invalid read from stack R{regno} var_off {var}+{i} size {size}";
@@ -169,8 +170,8 @@ kinds! {
             "leaking pointer from stack off {off}";
         FillSize "partial-fill"
             "invalid size of register fill";
-        UninitStack { off: i32, i: i32, size: i32 } "uninitialized-stack"
-            "invalid read from stack off {off}+{i} size {size}";
+        UninitStack { what: Word, off: i32, i: i32, size: i32, told: Word } "uninitialized-stack"
+            "{what} from stack off {off}+{i} size {size}{told}";
         SpillSize "partial-spill"
             "invalid size of register spill";
         StackPointerToCaller "stack-pointer-in-caller"

@@ -22,6 +22,25 @@ pub(crate) enum SlotType {
     Dynptr,
     Iter,
     IrqFlag,
+    /// Forgotten because no insn seemed to read it: kernels that forget such bytes before the walk
+    /// refuse to read them.
+    Forgotten,
+}
+
+impl SlotType {
+    /// Whether the byte holds nothing that may be relied on.
+    #[inline]
+    pub(crate) fn is_nothing(self) -> bool {
+        matches!(self, SlotType::Invalid | SlotType::Forgotten)
+    }
+
+    /// How the log calls a load of a byte that cannot be read, and what it adds.
+    pub(crate) fn unreadable(self) -> [&'static str; 2] {
+        match self {
+            SlotType::Forgotten => ["reading", ", slot poisoned by dead code elimination"],
+            _ => ["invalid read", ""],
+        }
+    }
 }
 
 /// Eight bytes of stack.
@@ -46,6 +65,10 @@ impl Slot {
     #[inline]
     pub(crate) fn word(&self) -> u64 {
         u64::from_le_bytes(self.types.map(|t| t as u8))
+    }
+    /// Type of the byte at `off`. Bytes of a slot are numbered from its top, as offsets decrease.
+    pub(crate) fn byte(&self, off: i32) -> SlotType {
+        self.types[(-off - 1) as usize % 8]
     }
     /// Whether a register (of any size) is spilled here.
     pub(crate) fn is_spilled(&self) -> bool {

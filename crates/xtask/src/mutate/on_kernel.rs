@@ -184,7 +184,7 @@ fn compare(
         _ if ours_accepts && !accepted => Kind::FalseAccept,
         _ if !ours_accepts && accepted => Kind::FalseReject,
         _ if ours.stats.insns_processed != stats.insns_processed => Kind::Counts,
-        _ if shape(&why) != shape(&theirs) && !accepted => Kind::Message,
+        _ if shape(&said(&ours.log)) != shape(&theirs) && !accepted => Kind::Message,
         _ => return Ok(accepted),
     };
     let key = match kind {

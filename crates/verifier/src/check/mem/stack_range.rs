@@ -61,7 +61,9 @@ pub(crate) fn check_stack_range_initialized(
         if !touch_byte(env, frameno, at, clobbers) {
             let i = at - min_off;
             if var.is_const() {
-                reject!(EACCES, MemFault::UninitStackArg { regno: Regno(regno), min_off, i, size });
+                let [what, told] = env.walk.slot(frameno, spi_of(at)).byte(at).unreadable();
+                let regno = Regno(regno);
+                reject!(EACCES, MemFault::UninitStackArg { what, regno, min_off, i, size, told });
             }
             reject!(EACCES, MemFault::UninitVariableStackArg { regno: Regno(regno), var, i, size });
         }
@@ -79,7 +81,9 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
     let Some(slot) = env.walk.cur.frames[frameno as usize].slot(spi).copied() else { return false };
     match slot.types[byte] {
         SlotType::Misc => return true,
-        ty if ty == SlotType::Zero || (ty == SlotType::Invalid && env.facts.allow_uninit_stack) => {
+        // A global function is given what it does not read, too.
+        SlotType::Forgotten if !clobber && !env.insn().is_pseudo_call() => return false,
+        ty if ty == SlotType::Zero || (ty.is_nothing() && env.facts.allow_uninit_stack) => {
             if clobber {
                 env.walk.cur.frames[frameno as usize].slot_mut(spi).types[byte] = SlotType::Misc;
             }

@@ -105,19 +105,14 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
 
 /// Types of the bytes read, from the lowest address.
 fn bytes_of(slot: &Slot, at: MemAccess) -> impl Iterator<Item = SlotType> + '_ {
-    (0..at.size).map(move |i| byte_of(slot, at.off + i))
-}
-
-/// Type of the byte at `off`. Bytes of a slot are numbered from its top, as offsets decrease.
-fn byte_of(slot: &Slot, off: i32) -> SlotType {
-    slot.types[(-off - 1) as usize % 8]
+    (0..at.size).map(move |i| slot.byte(at.off + i))
 }
 
 /// Refuses to read bytes that were never written; bytes of a spilled register only where
 /// `spilled_ok`.
 fn check_initialized(facts: &Facts<'_>, slot: &Slot, at: MemAccess, spilled_ok: bool) -> Check {
     for i in 0..at.size {
-        let readable = match byte_of(slot, at.off + i) {
+        let readable = match slot.byte(at.off + i) {
             SlotType::Misc | SlotType::Zero => true,
             SlotType::Spill => spilled_ok,
             SlotType::Invalid => facts.allow_uninit_stack,
@@ -125,7 +120,8 @@ fn check_initialized(facts: &Facts<'_>, slot: &Slot, at: MemAccess, spilled_ok: 
         };
         if !readable {
             let (off, size) = (at.off, at.size);
-            reject!(EACCES, MemFault::UninitStack { off, i, size });
+            let [what, told] = slot.byte(at.off + i).unreadable();
+            reject!(EACCES, MemFault::UninitStack { what, off, i, size, told });
         }
     }
     Ok(())
@@ -153,7 +149,7 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
     for off in from..to {
         let spi = spi_of(off);
         env.walk.mark_stack_slot_scratched(spi);
-        match env.walk.cur.frames[frameno as usize].slot(spi).map(|slot| byte_of(slot, off)) {
+        match env.walk.cur.frames[frameno as usize].slot(spi).map(|slot| slot.byte(off)) {
             Some(SlotType::Zero) => {}
             Some(SlotType::Spill) if counts_spilled && env.spilled(frameno, spi).is_null() => {
                 spilled |= 1 << spi;

@@ -215,7 +215,7 @@ fn save_register_state(
     slot.types[first..].fill(SlotType::Spill);
     for ty in &mut slot.types[..first] {
         // Zero bytes stay zero, and bytes that were never written stay invalid.
-        let stays = *ty == SlotType::Invalid || *ty == SlotType::Zero && zeros_stay;
+        let stays = ty.is_nothing() || *ty == SlotType::Zero && zeros_stay;
         if !stays {
             *ty = SlotType::Misc;
         }
@@ -276,7 +276,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     end_spill(&mut env.walk, (frameno, spi));
     let ty = env.walk.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
-    if ty == SlotType::Invalid && !env.facts.allow_uninit_stack {
+    if ty.is_nothing() && !env.facts.allow_uninit_stack {
         let kind = MemFault::VariableWriteOverUninit { insn_idx, off };
         return Err(Stop::refuse_open_line(errno::EINVAL, kind));
     }
@@ -293,12 +293,12 @@ fn is_st_mem(code: u8) -> bool {
 
 /// Whether a slot whose last byte has this type holds more than data.
 fn is_special(ty: SlotType) -> bool {
-    !matches!(ty, SlotType::Invalid | SlotType::Misc | SlotType::Zero)
+    !ty.is_nothing() && !matches!(ty, SlotType::Misc | SlotType::Zero)
 }
 
 /// Makes a byte unknown. Kernel: `scrub_spilled_slot`.
 pub(super) fn scrub(ty: &mut SlotType) {
-    if *ty != SlotType::Invalid {
+    if !ty.is_nothing() {
         *ty = SlotType::Misc;
     }
 }
