@@ -502,8 +502,7 @@ behaviours! {
         "The callback of a timer is an RCU section, in sleepable programs too."
     kfuncs_want_trust "--....~.++++" Refused, "witnesses/trusting.bpf.o" "copies_to_null"
         "All kfuncs want trusted arguments (else: those with a flag)."
-    flexible_arrays_untrusted "--....~....." Accepted,
-        "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
+    flexible_arrays_untrusted "--....~....." Accepted, "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
         "Pointers in the elements of a flexible array are not trusted."
     flexible_arrays_run_on "--....?....." Accepted, "witnesses/walked.bpf.o" "beyond_member_in_flexible_array"
         "A load inside an element of a flexible array may extend into the next member."
@@ -744,75 +743,4 @@ behaviours! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_has_a_mark_for_each_kernel() {
-        for row in BEHAVIOURS {
-            assert_eq!(row.marks.len(), COLUMNS.len(), "{}", row.name);
-            let both = row.marks.contains(['+', '~', '?']) && row.marks.contains('.');
-            assert!(both && row.marks.bytes().all(|it| b"+.-*~?".contains(&it)), "{}", row.name);
-        }
-    }
-
-    #[test]
-    fn harmless_rules_exist_and_are_kept() {
-        for (name, why) in HARMLESS {
-            assert!(!why.is_empty(), "{name}");
-            let mut rules = Behaviours::reference();
-            let was = rules.get(name).unwrap_or_else(|| panic!("no rule {name}"));
-            rules.set(name, !was);
-            assert_eq!(rules.to_run(), rules, "{name}");
-        }
-        let mut rules = Behaviours::of_release("6.1.0-56-amd64");
-        assert_eq!(rules.to_run().no_kfuncs_at_tracepoints, rules.no_kfuncs_at_tracepoints);
-        rules = rules.to_run();
-        assert!(rules.callbacks_converge && rules.to_run() == rules);
-    }
-
-    #[test]
-    fn a_release_between_two_has_the_rules_of_neither() {
-        assert_eq!(Behaviours::of_release("6.18.44"), Behaviours::reference());
-        assert_eq!(Neighbours::of_release("6.18.44"), None);
-        let between = Neighbours::of_release("5.15.0-100-generic").expect("between two");
-        assert_eq!(between.names, ["5.10", "6.1"]);
-        let kfuncs = between.rules.map(|rules| rules.kfuncs);
-        assert_eq!(kfuncs, [false, true], "no value of a third kernel");
-        let row = BEHAVIOURS.iter().find(|row| row.name == "kfuncs").expect("a row");
-        assert_eq!(row.known_on("5.15"), None);
-        assert!(!Behaviours::of_release("5.15").ranges_decide_jumps, "neither does so");
-        let same = Neighbours::of_release("6.18.20").expect("between two of one series");
-        assert_eq!(same.names, ["6.18.15", "6.18.44"]);
-    }
-
-    #[test]
-    fn rules_beyond_the_tested_kernels_are_not_known() {
-        for release in ["5.4", "4.19.0-1", "7.4.1", "8.0"] {
-            assert!(BEHAVIOURS.iter().all(|row| row.known_on(release).is_none()), "{release}");
-            assert_eq!(Neighbours::of_release(release), None);
-        }
-        assert_eq!(Behaviours::of_release("5.4"), Behaviours::of_column(0));
-        assert_eq!(Behaviours::of_release("8.0"), Behaviours::newest());
-        let known = |release| BEHAVIOURS.iter().all(|row| row.known_on(release).is_some());
-        assert!(known("6.12.50-generic") && known("7.3.4+deb13"));
-    }
-
-    #[test]
-    fn a_rule_tells_since_when_it_holds() {
-        let row = |name: &str| BEHAVIOURS.iter().find(|row| row.name == name).expect("a row");
-        let exact = Some(["6.1.0-56", "6.12.117"]);
-        assert_eq!(row("jumps_trim_edges").changed_after("5.10.0-46-cloud-amd64", false), exact);
-        assert_eq!(row("jumps_trim_edges").changed_after("6.6", false), None, "6.12 has it");
-        assert_eq!(row("tracing_sleeps").changed_after("6.1.0-56-cloud-amd64", true), exact);
-    }
-
-    /// Rules are quoted one at a time.
-    #[test]
-    fn no_rule_refers_to_the_one_before_it() {
-        for row in BEHAVIOURS {
-            let refers = ["The same for", "That ", "It "].iter().any(|it| row.text.starts_with(it));
-            assert!(!refers && !row.text.contains(" such a"), "{}: {}", row.name, row.text);
-        }
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@ use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
 use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
-use skep_uapi::{AttachType, Behaviours, ProgFlags, ProgType, helper_changes_pkt_data};
+use skep_uapi::{Behaviours, ProgFlags, ProgType, helper_changes_pkt_data};
 
 /// The helpers and kfuncs that one program may call.
 pub(crate) struct Callable<'a> {
