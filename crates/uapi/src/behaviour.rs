@@ -336,6 +336,8 @@ behaviours! {
         Says("R4 must be a known constant"),
         "witnesses/said.bpf.o" "slice_of_any_size"
         "Whether a size is constant is checked before whether it fits."
+    locks_need_ids "-+.........." Refused, "witnesses/stricter.bpf.o" "own_lock_released"
+        "The lock of an element passed to a callback is not taken for one that is held."
     scx_kfuncs_by_member "---...-..+++" Refused, "witnesses/schedulers.bpf.o" "selects_elsewhere"
         "Which kfuncs a scheduler may call depends on the member of `sched_ext_ops` it implements."
     scx_slots_by_member "---...-...++" Refused, "witnesses/schedulers.bpf.o" "counts_elsewhere"

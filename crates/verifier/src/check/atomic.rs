@@ -32,7 +32,7 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
             let from = env.facts.rules().acquired_types_checked.then(|| env.reg(insn.src).ty);
             check_load_mem(env, rules)?;
             let ty = from.unwrap_or_else(|| env.reg(insn.src).ty);
-            check_ptr_type((insn.src, ty), "loads from")?;
+            check_ptr_type(insn.src, ty, "loads from")?;
             let unchecked = ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED);
             if unchecked && env.facts.rules().acquired_types_checked {
                 let (what, regno) = ("loads from", Regno(insn.src));
@@ -42,7 +42,7 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
         }
         BPF_STORE_REL => {
             check_store_reg_mem(env, true)?;
-            check_ptr_type((insn.dst, env.reg(insn.dst).ty), "stores into")
+            check_ptr_type(insn.dst, env.reg(insn.dst).ty, "stores into")
         }
         _ => check_rmw(env),
     }
@@ -60,7 +60,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         refuse_pointer(env, 0)?;
     }
     refuse_pointer(env, insn.src)?;
-    check_ptr_type((insn.dst, env.reg(insn.dst).ty), "stores into")?;
+    check_ptr_type(insn.dst, env.reg(insn.dst).ty, "stores into")?;
     if env.reg(insn.dst).ty.is(Base::Arena) && loops_in_machine_code(insn) {
         let dst = insn.dst;
         reject!(EACCES, InsnFault::AtomicToArena { dst: Regno(dst) });
@@ -119,7 +119,7 @@ fn refuse_pointer(env: &Env<'_>, regno: u8) -> Check {
 }
 
 /// Refuses atomic access to memory whose accesses are rewritten or guarded.
-fn check_ptr_type((regno, ty): (u8, RegType), what: Word) -> Check {
+fn check_ptr_type(regno: u8, ty: RegType, what: Word) -> Check {
     if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {
         reject!(EACCES, InsnFault::AtomicTarget { what, regno: Regno(regno), ty });
     }

@@ -476,11 +476,10 @@ impl Compare<'_> {
                     (
                         Extra::Iter { btf_id: a, active: x, .. },
                         Extra::Iter { btf_id: b, active: y, .. },
-                    ) => a == b && x == y,
+                    ) => a == b && x == y && (o.ty == c.ty || !self.iterator_sections_compared),
                     _ => false,
                 };
-                let alike = !self.iterator_sections_compared || o.ty == c.ty;
-                same && alike && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+                same && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             SlotType::IrqFlag => {
                 o.extra == c.extra && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)

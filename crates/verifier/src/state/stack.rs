@@ -67,6 +67,7 @@ impl Slot {
         u64::from_le_bytes(self.types.map(|t| t as u8))
     }
     /// Type of the byte at `off`. Bytes of a slot are numbered from its top, as offsets decrease.
+    #[inline]
     pub(crate) fn byte(&self, off: i32) -> SlotType {
         self.types[(-off - 1) as usize % 8]
     }

@@ -72,12 +72,12 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
 fn check_args(env: &mut Env<'_>, subprog: u32) -> Check {
     let args = env.learned.subprogs[subprog as usize].args.clone().unwrap_or_default();
     for (i, arg) in args.iter().enumerate() {
-        check_arg(env, subprog, (i as u8, *arg))?;
+        check_arg(env, subprog, i as u8, *arg)?;
     }
     Ok(())
 }
 
-fn check_arg(env: &mut Env<'_>, subprog: u32, (i, arg): (u8, SubArg)) -> Check {
+fn check_arg(env: &mut Env<'_>, subprog: u32, i: u8, arg: SubArg) -> Check {
     let regno = i + 1;
     let reg = env.reg(regno);
     match arg {

@@ -178,13 +178,13 @@ fn fill_raw_stack(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 /// Rules and effects of individual helpers.
 fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
     match meta.func {
-        HelperId::TailCall => {
-            let in_callback = env.walk.frame().meta.in_callback_fn;
-            if in_callback && env.facts.rules().no_tail_calls_in_callbacks {
-                reject!(EINVAL, FuncFault::TailCallInCallback);
-            }
-            check_resource_leak(env, true, "tail_call")
+        HelperId::TailCall
+            if env.walk.frame().meta.in_callback_fn
+                && env.facts.rules().no_tail_calls_in_callbacks =>
+        {
+            reject!(EINVAL, FuncFault::TailCallInCallback)
         }
+        HelperId::TailCall => check_resource_leak(env, true, "tail_call"),
         HelperId::GetLocalStorage => {
             if !env.reg(2).is_null() {
                 reject!(EINVAL, CallFault::StorageFlags);

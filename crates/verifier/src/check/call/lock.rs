@@ -104,7 +104,8 @@ fn take(walk: &mut Walk, id: u32, (call, home): (LockCall, LockHome)) -> Check {
 
 fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     let name = call.name();
-    if env.walk.cur.refs.active_locks == 0 {
+    let is_none = id == 0 && env.facts.rules().locks_need_ids;
+    if env.walk.cur.refs.active_locks == 0 || is_none {
         reject!(EINVAL, CallFault::NotLocked { name });
     }
     let is_it = |r: &Reference| r.kind == call.kind && r.id == id && r.home == home;
@@ -120,9 +121,9 @@ fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> 
     let outer = refs.acquired.iter().take(at).filter(|r| r.kind.is_lock()).last().copied();
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
-    invalidate_non_owning_refs(env);
     if env.facts.rules().locks_end_protection {
         env.end_protection();
     }
+    invalidate_non_owning_refs(env);
     Ok(())
 }

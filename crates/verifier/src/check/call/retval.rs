@@ -11,7 +11,7 @@ use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_btf::{FieldKind, Kind, TypeId};
 use skep_uapi::helper::{HelperId, RetBase};
-use skep_uapi::{AttachType, ProgType, TypeFlag};
+use skep_uapi::{AttachType, MapType, ProgType, TypeFlag};
 
 /// Whether the result of a system call, as a cgroup program sees it, is 0 or an error; for
 /// `getsockopt` it may be a length.
@@ -69,9 +69,16 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     }
     let locked =
         view.fields.iter().any(|f| matches!(f.kind, FieldKind::SpinLock | FieldKind::ResSpinLock));
-    if let Some(map) = view.inner.filter(|_| env.facts.rules().inner_maps_looked_up) {
-        let ty = RegType::of(Base::ConstMapPtr).with(flags);
-        return Ok(Reg { extra: Extra::Map { map, uid: 0 }, ..Reg::pointer(ty) });
+    if env.facts.rules().inner_maps_looked_up {
+        let base = match view.def.map_type {
+            MapType::Xskmap => Some(Base::XdpSock),
+            map_type if map_type.holds_sockets() => Some(Base::Socket),
+            _ => view.inner.map(|_| Base::ConstMapPtr),
+        };
+        if let Some(base) = base {
+            let extra = view.inner.map_or(Extra::None, |map| Extra::Map { map, uid: 0 });
+            return Ok(Reg { extra, ..Reg::pointer(RegType::of(base).with(flags)) });
+        }
     }
     let mut reg = Reg::pointer(RegType::of(Base::MapValue).with(flags));
     reg.extra = Extra::Map { map: arg.map, uid: arg.uid };

@@ -59,7 +59,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
         refuse_special_fields((&btf, struct_id), off, at.size)?;
     }
     if is_alloc && env.facts.rules().allocated_arrays_end {
-        refuse_beyond((&btf, struct_id), off, at.size)?;
+        refuse_beyond(&btf, struct_id, off, at.size)?;
     }
     let found = walk(env, (&btf, struct_id), off, at.size)?;
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
@@ -153,7 +153,7 @@ fn refuse_special_fields((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) ->
 }
 
 /// Refuses an access that ends beyond the object: its last array has no elements.
-fn refuse_beyond((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check {
+fn refuse_beyond(btf: &Btf, id: TypeId, off: i32, size: i32) -> Check {
     let ty = btf.ty(id);
     let end = i64::from(off) + i64::from(size);
     if ty.stated_size().is_none_or(|bytes| end <= bytes.into()) {
