@@ -476,7 +476,7 @@ impl Compare<'_> {
                     (
                         Extra::Iter { btf_id: a, active: x, .. },
                         Extra::Iter { btf_id: b, active: y, .. },
-                    ) => a == b && x == y && (o.ty == c.ty || !self.iterator_sections_compared),
+                    ) if o.ty == c.ty || !self.iterator_sections_compared => a == b && x == y,
                     _ => false,
                 };
                 same && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)

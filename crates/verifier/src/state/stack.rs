@@ -16,15 +16,15 @@ use super::arena::PackedReg;
 pub(crate) enum SlotType {
     #[default]
     Invalid,
+    /// Forgotten because no insn seemed to read it: kernels that forget such bytes before the walk
+    /// refuse to read them.
+    Forgotten,
     Spill,
     Misc,
     Zero,
     Dynptr,
     Iter,
     IrqFlag,
-    /// Forgotten because no insn seemed to read it: kernels that forget such bytes before the walk
-    /// refuse to read them.
-    Forgotten,
 }
 
 impl SlotType {
