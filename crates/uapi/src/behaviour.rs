@@ -326,7 +326,7 @@ behaviours! {
         "Programs may attach to functions with structs as arguments, of up to 16 bytes."
     sleeping_globals_checked "--.+++*+++++" Refused, "witnesses/asleep.bpf.o" "calls_in_rcu"
         "Global functions that may sleep may not be called where nothing may."
-    options_when_created ".......+++++" Accepted, "witnesses/hooks.bpf.o" "option_set_when_created"
+    options_when_created ".......+++++" Accepted, "witnesses/options.bpf.o" "set_when_created"
         "Programs at the creation of a socket may read and set its options."
     offsets_checked_before_trust "--.........+"
         Says("dereference of modified untrusted_ptr_ ptr R1 off=40 disallowed"),
