@@ -29,16 +29,17 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
                 allow_trust_mismatch: false,
                 what: "atomic_load",
             };
-            let from = env.facts.rules().acquired_types_checked.then(|| env.reg(insn.src).ty);
+            // Other kernels look at the register after the load, which may have overwritten it.
+            let loaded = env.facts.rules().acquired_types_checked.then(|| env.reg(insn.src).ty);
             check_load_mem(env, rules)?;
-            let ty = from.unwrap_or_else(|| env.reg(insn.src).ty);
-            check_ptr_type(insn.src, ty, "loads from")?;
-            let unchecked = ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED);
-            if unchecked && env.facts.rules().acquired_types_checked {
-                let (what, regno) = ("loads from", Regno(insn.src));
+            let (what, regno) = ("loads from", Regno(insn.src));
+            if let Some(ty) = loaded
+                && ty.base == Base::Mem
+                && ty.has(TypeFlag::PTR_UNTRUSTED)
+            {
                 reject!(EACCES, InsnFault::AtomicTarget { what, regno, ty });
             }
-            Ok(())
+            check_ptr_type(insn.src, loaded.unwrap_or_else(|| env.reg(insn.src).ty), what)
         }
         BPF_STORE_REL => {
             check_store_reg_mem(env, true)?;
