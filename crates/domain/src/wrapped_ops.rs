@@ -57,6 +57,13 @@ fn combine_wrapped<const W: u32, const H: u32>(
     }
 }
 
+/// A pointer's offset after a move by `src`, before anything is deduced: only the known bits say
+/// something about the low half.
+pub fn move_wrapped(op: AluOp, dst: &mut Scalar, src: &Scalar) {
+    combine_wrapped(op, true, dst, src);
+    dst.set_half_arc(Some(Arc::of_bits(dst.var_off)));
+}
+
 fn sum_of_arcs<const W: u32, const H: u32>(
     op: AluOp,
     a: &Known<W, H>,

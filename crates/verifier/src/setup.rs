@@ -150,7 +150,9 @@ impl<'a> Setup<'a> {
         let components = scc::compute_scc(&self.facts.insns, &|at| cfg.marks[at] & loops != 0);
         let live =
             live_regs::compute_live_registers(&self.facts.insns, &order, &self.facts.callable);
-        self.learned.live_stack = LiveStack::new(&self.facts.insns, &subprogs, (&cfg, order));
+        let leave = self.facts.rules().tail_calls_may_leave;
+        self.learned.live_stack =
+            LiveStack::new(&self.facts.insns, &subprogs, (&cfg, order), leave);
         if self.trace.log.traces_all() {
             let print = |i: usize| {
                 let mut text = String::new();

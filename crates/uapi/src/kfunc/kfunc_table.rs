@@ -53,7 +53,7 @@ pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filt
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 265] = [
+pub(super) static KFUNCS: [Kfunc; 268] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
     row("bbr_cwnd_event_tx_start", 0, STRUCT_OPS, Filter::Any),
@@ -219,6 +219,7 @@ pub(super) static KFUNCS: [Kfunc; 265] = [
     row("bpf_sock_destroy", TRUSTED, TRACING, Filter::Iter),
     row("bpf_sock_ops_enable_tx_tstamp", TRUSTED, CGROUP, Filter::Any),
     row("bpf_strcasecmp", 0, COMMON, Filter::Any),
+    row("bpf_strcasestr", 0, COMMON, Filter::Any),
     row("bpf_strchr", 0, COMMON, Filter::Any),
     row("bpf_strchrnul", 0, COMMON, Filter::Any),
     row("bpf_strcmp", 0, COMMON, Filter::Any),
@@ -227,6 +228,8 @@ pub(super) static KFUNCS: [Kfunc; 265] = [
     row("bpf_strlen", 0, COMMON, Filter::Any),
     row("bpf_strnchr", 0, COMMON, Filter::Any),
     row("bpf_strnlen", 0, COMMON, Filter::Any),
+    row("bpf_strncasecmp", 0, COMMON, Filter::Any),
+    row("bpf_strncasestr", 0, COMMON, Filter::Any),
     row("bpf_strnstr", 0, COMMON, Filter::Any),
     row("bpf_strrchr", 0, COMMON, Filter::Any),
     row("bpf_strspn", 0, COMMON, Filter::Any),

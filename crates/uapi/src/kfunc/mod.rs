@@ -150,8 +150,15 @@ pub struct Kfunc {
 const KEYS: [&str; 3] = ["bpf_key_put", "bpf_lookup_system_key", "bpf_lookup_user_key"];
 
 impl Kfunc {
-    /// The kfunc with this name; `None` if nothing is known about it.
+    /// The kfunc with this name, or that with all arguments; `None` if nothing is known about it.
+    ///
+    /// Kernels from 7.0 on have two functions for a kfunc that takes arguments from the verifier:
+    /// the program declares them in that with `_impl` in its name only.
     pub fn find(name: &str) -> Option<&'static Kfunc> {
+        Kfunc::find_exact(name).or_else(|| Kfunc::find_exact(&format!("{name}_impl")))
+    }
+
+    fn find_exact(name: &str) -> Option<&'static Kfunc> {
         [&KFUNCS[..], &TEST_MODULE_KFUNCS[..]].into_iter().find_map(|rows| {
             let at = rows.binary_search_by(|row| row.name.cmp(name)).ok()?;
             rows.get(at)

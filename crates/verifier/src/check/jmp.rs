@@ -523,14 +523,16 @@ fn is_init_pkt_pointer(reg: &Reg) -> bool {
 }
 
 fn find_good_pkt_pointers(env: &mut Env<'_>, patch: &mut Patch, pkt: &Reg, open: bool) {
-    if pkt.off < 0 || (pkt.off == 0 && open) {
+    let whole = env.facts.rules().offsets_are_bounds && pkt.off == 0;
+    if pkt.off < 0 || (pkt.off == 0 && open && (!whole || pkt.val.umax == 0)) {
         return;
     }
     let umax = pkt.val.umax;
     if umax > MAX_PACKET_OFF || umax + pkt.off as u64 > MAX_PACKET_OFF {
         return;
     }
-    let range = pkt.off + i32::from(open);
+    let checked = if whole { umax as i32 } else { pkt.off };
+    let range = checked + i32::from(open);
     let copies = named_with_id(env, pkt.id);
     env.rename(patch, &copies, |env, name| {
         env.store.arena.with_range(name, (pkt.ty, pkt.id), range)

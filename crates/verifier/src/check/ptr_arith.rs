@@ -11,8 +11,10 @@ use crate::rejection::{Check, InsnFault, Regno, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_domain::{AluOp, Scalar};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::Behaviours;
 use skep_uapi::limits::BPF_MAX_VAR_OFF;
 
 /// `dst = ptr op off`; one of the two operands is in `dst`.
@@ -66,7 +68,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         dst.extra = Extra::Range(0);
     }
     check_sane_pointer(env.facts, &dst, ptr.ty)?;
-    super::scalar_rules::sync(env.facts.rules(), &mut dst.val);
+    deduce(env.facts.rules(), &mut dst, known);
     env.set_reg(regno, dst);
     ptr_mask::result_must_be_inside(env, regno)?;
     mask.map_or(Ok(()), |mask| the_move.finish(env, &mask, &dst))
@@ -154,7 +156,9 @@ fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
 fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &mut Reg) -> Check {
     let known = off.val.is_const();
     let regno = insn.dst;
+    let merged = env.facts.rules().offsets_are_bounds && !(known && ptr.val.const_value() == Some(0));
     match insn.op() {
+        BPF_ADD if merged => move_whole(env, ptr, (AluOp::Add, off), dst),
         BPF_ADD => {
             let sum = i64::from(ptr.off).wrapping_add(off.val.smin);
             if known && i32::try_from(sum).is_ok() {
@@ -169,6 +173,10 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
             }
             if ptr.ty.is(Base::Stack) {
                 reject!(EACCES, InsnFault::SubFromStack { regno: Regno(regno) });
+            }
+            if merged {
+                move_whole(env, ptr, (AluOp::Sub, off), dst);
+                return Ok(());
             }
             let diff = i64::from(ptr.off).wrapping_sub(off.val.smin);
             if known && i32::try_from(diff).is_ok() {
@@ -187,6 +195,42 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
         }
     }
     Ok(())
+}
+
+/// The new offset on kernels that keep one: a constant has a part of its own here only as long as
+/// all of the offset is known.
+#[cold]
+fn move_whole(env: &mut Env<'_>, ptr: &Reg, (op, by): (AluOp, &Reg), dst: &mut Reg) {
+    let known = by.val.is_const();
+    let mut from = *ptr;
+    (from.val, from.off) = (ptr.whole_offset(), 0);
+    match op {
+        AluOp::Sub => sub_variable(&mut env.store, &from, by, dst),
+        _ => add_variable(&mut env.store, &from, by, dst),
+    }
+    if known {
+        (dst.id, dst.extra) = (ptr.id, ptr.extra);
+    }
+    if env.facts.rules().ranges_wrap {
+        dst.val = from.val;
+        skep_domain::move_wrapped(op, &mut dst.val, &by.val);
+    }
+}
+
+/// Makes the views of the new offset consistent. Some kernels do not if it is compared with that of
+/// other pointers into the packet.
+fn deduce(rules: &Behaviours, dst: &mut Reg, known: bool) {
+    let related = dst.ty.is_packet() && (known || dst.range() != 0);
+    if !rules.offsets_are_bounds || rules.packet_moves_deduced || !related {
+        super::scalar_rules::sync(rules, &mut dst.val);
+    }
+    if rules.offsets_are_bounds
+        && let Some(offset) = dst.val.const_value()
+        && let Ok(offset) = i32::try_from(offset as i64)
+    {
+        dst.off = dst.off.wrapping_add(offset);
+        dst.val = Scalar::constant(0);
+    }
 }
 
 fn set_fixed(dst: &mut Reg, ptr: &Reg, off: i32) {

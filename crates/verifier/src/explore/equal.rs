@@ -20,7 +20,7 @@ use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{REFERS, SCALAR, is_constant};
 use crate::state::verifier_state::VerifierState;
-use skep_domain::{AluOp, Scalar};
+use skep_domain::Scalar;
 use smallvec::SmallVec;
 use std::num::NonZeroU32;
 
@@ -281,7 +281,7 @@ impl Compare<'_> {
                     && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             Base::Packet | Base::PacketMeta => {
-                self.packet_range_safe((o, old), (c, cur))
+                self.packet_range_safe(old, cur)
                     && self.offset_within(o, c)
                     && self.idmap.check_ids(self.arena.id(old), self.arena.id(cur))
             }
@@ -345,23 +345,15 @@ impl Compare<'_> {
         if old.off == cur.off {
             return value_within(&old.val, &cur.val);
         }
-        let fixed = i64::from(old.off);
-        let bounded =
-            old.val.smin.checked_add(fixed).and(old.val.smax.checked_add(fixed)).is_some();
-        self.offsets_are_bounds && bounded && value_within(&whole_offset(old), &whole_offset(cur))
+        self.offsets_are_bounds && value_within(&old.whole_offset(), &cur.whole_offset())
     }
 
     /// Whether the old pointer's packet range is not larger than the current one's.
     #[inline]
-    fn packet_range_safe(
-        &self,
-        (old, old_name): (&Reg, PackedReg),
-        (cur, cur_name): (&Reg, PackedReg),
-    ) -> bool {
-        let (o, c) = (self.arena.range(old_name), self.arena.range(cur_name));
+    fn packet_range_safe(&self, old: PackedReg, cur: PackedReg) -> bool {
+        let (o, c) = (self.arena.range(old), self.arena.range(cur));
         match o < 0 || c < 0 {
             true => o == c,
-            false if self.offsets_are_bounds => old.whole_range(o) <= cur.whole_range(c),
             false => o <= c,
         }
     }
@@ -508,13 +500,6 @@ impl Compare<'_> {
             |t: &SlotType| *t == SlotType::Misc || (t.is_nothing() && self.allow_uninit_stack);
         slot.types.iter().all(misc).then_some(PackedReg::UNKNOWN)
     }
-}
-
-/// The offset of a pointer, including its constant part.
-fn whole_offset(reg: &Reg) -> Scalar {
-    let mut whole = reg.val;
-    skep_domain::alu(AluOp::Add, true, &mut whole, &Scalar::constant(i64::from(reg.off) as u64));
-    whole
 }
 
 /// Whether `old` includes all possible values of `cur`.

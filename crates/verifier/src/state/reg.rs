@@ -169,13 +169,13 @@ impl Reg {
         unsafe_flags.is_empty() && (always || self.ty.flags.intersects(TRUSTED))
     }
 
-    /// The number of bytes from the start of the packet, if a pointer with this variable offset was
-    /// compared with its end.
+    /// The offset of a pointer, where a constant part of its own means that all of it is known.
     #[cold]
-    pub(crate) fn whole_range(&self, range: i32) -> u32 {
-        let range = range as u32;
-        let variable = u32::try_from(self.val.umax).unwrap_or(u32::MAX);
-        if range == 0 { 0 } else { range.saturating_add(variable) }
+    pub(crate) fn whole_offset(&self) -> Scalar {
+        match self.off {
+            0 => self.val,
+            off => Scalar::constant(i64::from(off) as u64),
+        }
     }
 
     /// Whether the pointer cannot be NULL.

@@ -36,7 +36,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     if reg.ty.is_packet() && !may_pass_packet(env.facts.prog.prog_type, meta.proto) {
         reject!(EACCES, CallFault::NoPacketArg);
     }
-    if !env.facts.rules().storage_of_null && is_task_of_storage(meta.func, regno) {
+    if !env.facts.rules().storage_of_null && is_owner_of_storage(meta.func, regno) {
         ty.flags.remove(TypeFlag::PTR_MAYBE_NULL);
     }
     if ty.base == ArgBase::MapValue {
@@ -88,8 +88,12 @@ fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType
 }
 
 /// Whether the argument is the task whose storage is looked up or deleted.
-fn is_task_of_storage(func: HelperId, regno: u8) -> bool {
-    matches!(func, HelperId::TaskStorageGet | HelperId::TaskStorageDelete) && regno == 2
+fn is_owner_of_storage(func: HelperId, regno: u8) -> bool {
+    use HelperId::*;
+    let of_tasks = matches!(func, TaskStorageGet | TaskStorageDelete);
+    let of_others =
+        matches!(func, SkStorageGet | SkStorageDelete | InodeStorageGet | InodeStorageDelete);
+    regno == 2 && (of_tasks || of_others)
 }
 
 fn looks_up_socket(func: HelperId) -> bool {

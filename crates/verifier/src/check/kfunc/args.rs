@@ -152,7 +152,13 @@ impl Env<'_> {
             let Some(value) = reg.const_value() else {
                 reject!(EINVAL, KfuncFault::BufSizeNotConst { regno: Regno(regno) });
             };
-            meta.r0_size = NonZeroU32::new(value as u32);
+            let Ok(size) = u32::try_from(value) else {
+                reject!(EINVAL, KfuncFault::BufSizeTooLarge { regno: Regno(regno) });
+            };
+            if size == 0 {
+                return unsupported("a result of zero bytes");
+            }
+            meta.r0_size = NonZeroU32::new(size);
             self.mark_chain_precision(regno)?;
         }
         Ok(())

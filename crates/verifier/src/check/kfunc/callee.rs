@@ -123,8 +123,6 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_arena_alloc_pages", ArenaPages),
     ("bpf_arena_free_pages", ArenaPages),
     ("bpf_arena_reserve_pages", ArenaPages),
-    ("bpf_task_work_schedule_signal", TaskWorkSchedule),
-    ("bpf_task_work_schedule_resume", TaskWorkSchedule),
 ];
 
 /// Kfuncs for programs that are bound to a device, which are not modelled.
@@ -133,7 +131,8 @@ const METADATA: [&str; 3] =
 
 impl Special {
     fn of(name: &str) -> Special {
-        NAMES.iter().find(|row| row.0 == name).map_or(Plain, |row| row.1)
+        let is = |known: &str| known == name || known.strip_suffix("_impl") == Some(name);
+        NAMES.iter().find(|row| is(row.0)).map_or(Plain, |row| row.1)
     }
     /// A function of `bpf_list_head`. Kernel: `is_bpf_list_api_kfunc`.
     pub(crate) fn is_list(self) -> bool {

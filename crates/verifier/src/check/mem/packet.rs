@@ -32,7 +32,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
 pub(crate) fn check_packet_access(env: &Env<'_>, span: Span) -> Check {
     let reg = env.reg(span.regno);
     if env.facts.rules().offsets_are_bounds && reg.range() >= 0 {
-        return check_mem_region_access(env, span, reg.whole_range(reg.range()));
+        return check_mem_region_access(env, span, reg.range() as u32);
     }
     if reg.val.smin < 0 {
         return refuse_negative(span.regno);

@@ -11,6 +11,7 @@ use super::super::postorder::{Postorder, is_plain, successors};
 use super::super::subprogs::Subprogs;
 use crate::memory::capacity_bytes;
 use skep_insn::Insn;
+use skep_uapi::helper::HelperId;
 
 /// Bits of `Flow::marks` in addition to those of [`mark`]: execution may continue with the next
 /// insn.
@@ -19,6 +20,8 @@ const FALLS: u8 = 1 << 4;
 const WIDE: u8 = 1 << 5;
 /// Some insn jumps here.
 const TARGET: u8 = 1 << 6;
+/// The insn may end its function.
+const LEAVES: u8 = 1 << 7;
 
 /// See the module's header.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +43,7 @@ impl Flow {
         insns: &[Insn],
         subprogs: &Subprogs,
         (cfg, order): (&Cfg, Postorder),
+        leave: bool,
     ) -> Flow {
         let mut starts = subprogs.starts().to_vec();
         starts.push(insns.len() as u32);
@@ -56,6 +60,12 @@ impl Flow {
             marks: cfg.marks.clone(),
         };
         flow.add_edges(insns);
+        if leave {
+            let tail = |insn: &Insn| insn.is_helper_call() && insn.imm == HelperId::TailCall as i32;
+            for (marks, _) in flow.marks.iter_mut().zip(insns).filter(|(_, insn)| tail(insn)) {
+                *marks |= LEAVES;
+            }
+        }
         flow
     }
 
@@ -109,6 +119,9 @@ impl Flow {
     /// The insns of a subprog in postorder.
     pub(super) fn order(&self, subprog: usize) -> &[u32] {
         self.order.of(subprog)
+    }
+    pub(super) fn may_leave(&self, insn: u32) -> bool {
+        self.marks[insn as usize] & LEAVES != 0
     }
     #[inline]
     pub(super) fn successors(&self, insn: u32) -> impl Iterator<Item = u32> + '_ {

@@ -109,9 +109,16 @@ pub(crate) struct LiveStack {
 
 impl LiveStack {
     /// No instances yet. Precondition: `check_cfg` has accepted the program.
-    pub(crate) fn new(insns: &[Insn], subprogs: &Subprogs, graph: (&Cfg, Postorder)) -> LiveStack {
+    ///
+    /// With `leave`, tail calls may end their function: what follows them need not be done.
+    pub(crate) fn new(
+        insns: &[Insn],
+        subprogs: &Subprogs,
+        graph: (&Cfg, Postorder),
+        leave: bool,
+    ) -> LiveStack {
         LiveStack {
-            flow: Flow::new(insns, subprogs, graph),
+            flow: Flow::new(insns, subprogs, graph, leave),
             instances: Vec::new(),
             ids: FxHashMap::default(),
             frames: Vec::new(),

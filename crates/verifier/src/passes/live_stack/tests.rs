@@ -10,7 +10,7 @@ use skep_insn::code::*;
 fn live_stack(insns: &[Insn]) -> LiveStack {
     let subprogs = subprogs_of(insns);
     let cfg = check_cfg(insns, &subprogs, &SocketFilter, Edges::REFERENCE).unwrap();
-    LiveStack::new(insns, &subprogs, (&cfg, compute_postorder(insns, &subprogs)))
+    LiveStack::new(insns, &subprogs, (&cfg, compute_postorder(insns, &subprogs)), false)
 }
 
 /// The slot at `-8 * n`.

@@ -167,6 +167,9 @@ impl FrameMasks {
         if ends {
             return false;
         }
+        if flow.may_leave(insn) {
+            written_after = 0;
+        }
         let masks = &mut self.insns[local(insn)];
         let live = (live_after & !masks.must_write) | masks.may_read;
         let written = written_after | masks.must_write;
