@@ -43,5 +43,6 @@ pub use tnum::Tnum;
 pub use wrapped::Wrapped;
 pub use wrapped_jmp::{is_taken_wrapped, refine_wrapped};
 pub use wrapped_ops::{
-    add_wrapped_unsynced, alu_wrapped, byte_order_wrapped, divide_wrapped, move_wrapped, neg_wrapped,
+    add_wrapped_unsynced, alu_wrapped, byte_order_wrapped, divide_wrapped, move_wrapped,
+    neg_wrapped,
 };

@@ -67,3 +67,28 @@ PROGRAM("fentry/tcp_close", storage_of_no_socket,
 	"r1 = %[sockets] ll; r2 = 0; call 108;", [sockets]"i"(&sockets))
 PROGRAM("lsm/file_open", storage_of_no_inode,
 	"r1 = %[inodes] ll; r2 = 0; call 146;", [inodes]"i"(&inodes))
+
+// The first comparison narrows r0 by r1, the second must still do so.
+PROGRAM("socket", synced_twice,
+	"call 7; r0 &= 0xff; r1 = r0; r1 += 4; if r1 < 10 goto 9f; r2 = r0; if r1 < 14 goto 9f;"
+	"if r0 >= 10 goto 9f; r0 /= 0;", "i"(0))
+
+static const volatile u64 constants[2] = {1, 2};
+
+SEC("xdp") int stored_from_constants(void *xdp)
+{
+	static long (*const store_bytes)(void *, u32, const void *, u32) = (void *)190;
+
+	store_bytes(xdp, 0, (const void *)constants, 8);
+	return 2;
+}
+
+SEC("xdp") int stored_from_nothing(void *xdp)
+{
+	static long (*const store_bytes)(void *, u32, const void *, u32) = (void *)190;
+	u64 bytes;
+
+	asm volatile("" : "=m"(bytes));
+	store_bytes(xdp, 0, &bytes, 8);
+	return 2;
+}

@@ -142,3 +142,19 @@ SEC("tc") int acquired_inside(struct __sk_buff *skb)
 	bpf_obj_drop_impl((void *)place - __builtin_offsetof(struct counted, place), 0);
 	return 0;
 }
+
+SEC("syscall") int node_read_after_lock(void *ctx)
+{
+	u32 key = 0;
+	struct tree *tree = map_lookup_elem(&trees, &key);
+	struct of_own_node *it = map_lookup_elem(&nodes, &key);
+	struct own_node *object;
+	if (!tree || !it)
+		return 0;
+	spin_lock(&tree->lock);
+	object = it->object;
+	spin_unlock(&tree->lock);
+	if (!object)
+		return 0;
+	return object->key;
+}

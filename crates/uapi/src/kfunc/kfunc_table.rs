@@ -53,7 +53,7 @@ pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filt
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 268] = [
+pub(super) static KFUNCS: [Kfunc; 269] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
     row("bbr_cwnd_event_tx_start", 0, STRUCT_OPS, Filter::Any),
@@ -224,12 +224,13 @@ pub(super) static KFUNCS: [Kfunc; 268] = [
     row("bpf_strchrnul", 0, COMMON, Filter::Any),
     row("bpf_strcmp", 0, COMMON, Filter::Any),
     row("bpf_strcspn", 0, COMMON, Filter::Any),
+    row("bpf_stream_print_stack", 0, COMMON, Filter::Any),
     row("bpf_stream_vprintk_impl", TRUSTED, COMMON, Filter::Any),
     row("bpf_strlen", 0, COMMON, Filter::Any),
-    row("bpf_strnchr", 0, COMMON, Filter::Any),
-    row("bpf_strnlen", 0, COMMON, Filter::Any),
     row("bpf_strncasecmp", 0, COMMON, Filter::Any),
     row("bpf_strncasestr", 0, COMMON, Filter::Any),
+    row("bpf_strnchr", 0, COMMON, Filter::Any),
+    row("bpf_strnlen", 0, COMMON, Filter::Any),
     row("bpf_strnstr", 0, COMMON, Filter::Any),
     row("bpf_strrchr", 0, COMMON, Filter::Any),
     row("bpf_strspn", 0, COMMON, Filter::Any),

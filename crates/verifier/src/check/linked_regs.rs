@@ -109,7 +109,8 @@ impl Env<'_> {
                 val
             }
         };
-        Some(PackedReg { val, id: place.id })
+        let id = if self.facts.rules().synced_keep_ids { place.id } else { known.id };
+        Some(PackedReg { val, id })
     }
 }
 

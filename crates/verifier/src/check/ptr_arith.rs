@@ -156,7 +156,8 @@ fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
 fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &mut Reg) -> Check {
     let known = off.val.is_const();
     let regno = insn.dst;
-    let merged = env.facts.rules().offsets_are_bounds && !(known && ptr.val.const_value() == Some(0));
+    let merged =
+        env.facts.rules().offsets_are_bounds && !(known && ptr.val.const_value() == Some(0));
     match insn.op() {
         BPF_ADD if merged => move_whole(env, ptr, (AluOp::Add, off), dst),
         BPF_ADD => {

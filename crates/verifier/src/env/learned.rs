@@ -19,6 +19,8 @@ pub(crate) struct SubprogUse {
     pub(crate) is_cb: bool,
     /// Whether some walked path calls it; for global functions.
     pub(crate) called: bool,
+    /// Whether some walked path that may sleep calls it; for global functions.
+    pub(crate) called_awake: bool,
     /// Whether it is global and returns void.
     pub(crate) returns_void: bool,
     /// The argument types from its BTF, once they have been read.

@@ -84,7 +84,8 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
 fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
     let unknown = func == HelperId::FibLookup && !facts.rules().fib_lookup_writes;
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
-    if writes { AccessType::Write } else { AccessType::Read }
+    let mistaken = func == HelperId::XdpStoreBytes && !facts.rules().xdp_stores_read;
+    if writes || mistaken { AccessType::Write } else { AccessType::Read }
 }
 
 /// Whether the argument is the task whose storage is looked up or deleted.

@@ -121,9 +121,15 @@ fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> 
     let outer = refs.acquired.iter().take(at).filter(|r| r.kind.is_lock()).last().copied();
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
+    // What is borrowed is gone, even if RCU protected it, unless that ends first.
+    if env.facts.rules().borrowing_outlived {
+        env.end_protection();
+        invalidate_non_owning_refs(env);
+        return Ok(());
+    }
+    invalidate_non_owning_refs(env);
     if env.facts.rules().locks_end_protection {
         env.end_protection();
     }
-    invalidate_non_owning_refs(env);
     Ok(())
 }

@@ -23,25 +23,38 @@ pub(crate) mod subprog;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::rejection::{CallFault, Check, OtherRule, reject};
+use crate::rejection::{CallFault, Check, OtherRule, reject, unsupported};
+use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
+
+/// Checks that the call is allowed while a spin lock is held.
+fn check_under_lock(env: &Env<'_>, insn: &Insn) -> Check {
+    let rules = env.facts.rules();
+    let is = |helper: HelperId| insn.imm == helper.number() as i32;
+    let allowed = match insn.src {
+        BPF_PSEUDO_CALL => rules.static_calls_under_lock,
+        BPF_PSEUDO_KFUNC_CALL => match env.facts.callable.kfuncs.get(insn) {
+            Some(it) if it.row.is_none() => {
+                return unsupported(format!("kfunc {} while a lock is held", it.name));
+            }
+            Some(it) => it.spin_allowed(rules) && (rules.iterators_under_lock || !it.is_iter()),
+            None => false,
+        },
+        _ => is(HelperId::SpinUnlock) || is(HelperId::KptrXchg) && rules.xchg_under_lock,
+    };
+    if !allowed {
+        reject!(EINVAL, CallFault::CallUnderLock);
+    }
+    Ok(())
+}
 
 /// Walks a call.
 pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
     let insn = env.insn();
-    let allowed = match insn.src {
-        BPF_PSEUDO_CALL => env.facts.rules().static_calls_under_lock,
-        BPF_PSEUDO_KFUNC_CALL => {
-            let iterates = env.facts.rules().iterators_under_lock;
-            let callee = env.facts.callable.kfuncs.get(&insn);
-            callee.is_some_and(|it| it.spin_allowed() && (iterates || !it.is_iter()))
-        }
-        _ => insn.imm == HelperId::SpinUnlock.number() as i32,
-    };
-    if env.walk.cur.refs.active_locks > 0 && !allowed {
-        reject!(EINVAL, CallFault::CallUnderLock);
+    if env.walk.cur.refs.active_locks > 0 {
+        check_under_lock(env, &insn)?;
     }
     if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.facts.rules().kfuncs {
         reject!(EINVAL, OtherRule::NoKfuncs);

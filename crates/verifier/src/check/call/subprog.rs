@@ -80,7 +80,10 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if info.changes_pkt_data {
         forget_packets(env);
     }
-    env.learned.subprogs[subprog as usize].called = true;
+    let may_sleep = env.walk.cur.meta.in_sleepable && env.walk.cur.refs.section().is_none();
+    let callee = &mut env.learned.subprogs[subprog as usize];
+    callee.called = true;
+    callee.called_awake |= may_sleep;
     clear_caller_saved_regs(env);
     if !env.learned.subprogs[subprog as usize].returns_void {
         env.walk.set_name(0, PackedReg::UNKNOWN);

@@ -10,6 +10,7 @@ use super::meta::{ArgType, InitializedDynptr, MapArg, Meta};
 use crate::HoleKind;
 use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
+use crate::check::mem::region::check_ptr_off_reg;
 use crate::env::{Env, Facts};
 use crate::rejection::{Check, KfuncFault, OtherRule, Regno, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
@@ -255,6 +256,13 @@ impl Env<'_> {
         let reg = self.reg(nth as u8 + 1);
         if reg.ty.base != Base::BtfId || !reg.ty.has(TypeFlag::MEM_ALLOC) {
             reject!(EINVAL, KfuncFault::NoOwnership { nth });
+        }
+        let rules = self.facts.rules();
+        if rules.sections_end_borrowing && reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
+            reject!(EINVAL, KfuncFault::NoOwnership { nth });
+        }
+        if rules.acquires_whole_objects {
+            check_ptr_off_reg(&reg, nth as u8 + 1, false)?;
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
         if meta.arg_owning_ref && reg.ref_obj_id == 0 {

@@ -67,6 +67,7 @@ pub(crate) enum Special {
     XdpPullData,
     Trap,
     ArenaPages,
+    Stream,
 }
 
 use Special::*;
@@ -123,6 +124,8 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_arena_alloc_pages", ArenaPages),
     ("bpf_arena_free_pages", ArenaPages),
     ("bpf_arena_reserve_pages", ArenaPages),
+    ("bpf_stream_vprintk_impl", Stream),
+    ("bpf_stream_print_stack", Stream),
 ];
 
 /// Kfuncs for programs that are bound to a device, which are not modelled.
@@ -218,8 +221,9 @@ impl<'a> Callee<'a> {
         self.row.is_some_and(|row| row.flags.intersects(any))
     }
     /// Whether it may be called while a spin lock is held.
-    pub(crate) fn spin_allowed(&self) -> bool {
+    pub(crate) fn spin_allowed(&self, rules: &Behaviours) -> bool {
         self.special.spin_allowed()
+            || self.special == Stream && rules.streams_under_lock
             || self.special == ArenaPages && !self.has(KfuncFlags::SLEEPABLE)
     }
     /// Whether the kernel's BTF tags it as a kfunc.

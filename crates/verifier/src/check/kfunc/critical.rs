@@ -91,10 +91,13 @@ impl Env<'_> {
 
     /// What RCU protected may be gone from here on.
     fn end_rcu(&mut self) {
+        let mut gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
+        if self.facts.rules().sections_end_borrowing {
+            gone |= TypeFlag::NON_OWN_REF;
+        }
         self.for_each_reg(|reg| {
             let rcu = reg.ty.has(TypeFlag::MEM_RCU);
             if rcu {
-                let gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
                 reg.ty = reg.ty.without(gone).with(TypeFlag::PTR_UNTRUSTED);
             }
             rcu

@@ -88,7 +88,7 @@ impl Env<'_> {
         }
         if to.kind() != Kind::Struct {
             let (size, rdonly) = match (meta.r0_size, to.btf().size_of(to.id())) {
-                (None, Ok(size)) if self.facts.rules().results_have_size => (size, true),
+                (None, Ok(size)) => (size, true),
                 (size, _) => (size.map_or(0, NonZeroU32::get), meta.r0_rdonly),
             };
             if size == 0 {

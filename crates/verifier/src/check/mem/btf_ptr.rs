@@ -51,10 +51,8 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
         }
     }
     let is_good = reg.ty.flags.intersects(TypeFlag::NON_OWN_REF | TypeFlag::MEM_RCU);
-    let ended = is_good
-        && env.facts.rules().ended_objects_unread
-        && reg.ty.has(TypeFlag::PTR_UNTRUSTED);
-    if is_alloc && (!is_good || ended) && reg.ref_obj_id == 0 {
+    let probed = env.facts.rules().ended_objects_read && reg.ty.has(TypeFlag::PTR_UNTRUSTED);
+    if is_alloc && !is_good && !probed && reg.ref_obj_id == 0 {
         // What was read in an RCU section that has ended.
         reject!(EFAULT, MemFault::ObjectUnreferenced);
     }
