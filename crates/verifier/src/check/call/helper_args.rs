@@ -15,6 +15,7 @@ use crate::env::{Env, Facts};
 use crate::rejection::{CallFault, Check, OtherRule, Regno, Stop, errno, reject, unsupported};
 use crate::state::reference::RefKind;
 use crate::state::reg::{Extra, Reg};
+use skep_uapi::ProgType;
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
 use skep_uapi::{TypeFlag, may_pass_packet};
 
@@ -36,8 +37,15 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     if reg.ty.is_packet() && !may_pass_packet(env.facts.prog.prog_type, meta.proto) {
         reject!(EACCES, CallFault::NoPacketArg);
     }
-    if !env.facts.rules().storage_of_null && is_owner_of_storage(meta.func, regno) {
+    let needs_object = match meta.func {
+        HelperId::GetSocketCookie => !env.facts.rules().cookies_of_null,
+        func => is_owner_of_storage(func, regno) && !env.facts.rules().storage_of_null,
+    };
+    if needs_object {
         ty.flags.remove(TypeFlag::PTR_MAYBE_NULL);
+    }
+    if makes_syncookie(meta.func) && !env.facts.rules().syncookies_of_nothing && regno == 3 {
+        ty.base = ArgBase::ConstSize;
     }
     if ty.base == ArgBase::MapValue {
         map_args::resolve_value_type(env.facts, meta, &mut ty)?;
@@ -82,10 +90,23 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
 
 /// How the helper accesses memory that is passed to it, as far as the kernel knows.
 fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
-    let unknown = func == HelperId::FibLookup && !facts.rules().fib_lookup_writes;
+    let of_raw_tracepoint = facts.prog.prog_type == ProgType::RawTracepoint;
+    let unknown = match func {
+        HelperId::FibLookup => !facts.rules().fib_lookup_writes,
+        HelperId::SysctlGetName => !facts.rules().sysctl_names_seen,
+        HelperId::GetStack => of_raw_tracepoint && !facts.rules().helper_outputs_seen,
+        HelperId::ReadBranchRecords | HelperId::Snprintf | HelperId::SnprintfBtf => {
+            !facts.rules().helper_outputs_seen
+        }
+        _ => false,
+    };
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
     let mistaken = func == HelperId::XdpStoreBytes && !facts.rules().xdp_stores_read;
     if writes || mistaken { AccessType::Write } else { AccessType::Read }
+}
+
+fn makes_syncookie(func: HelperId) -> bool {
+    matches!(func, HelperId::TcpRawGenSyncookieIpv4 | HelperId::TcpRawGenSyncookieIpv6)
 }
 
 /// Whether the argument is the task whose storage is looked up or deleted.
