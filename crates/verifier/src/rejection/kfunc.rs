@@ -74,8 +74,6 @@ kinds! {
             "2 or more rdonly/rdwr_buf_size parameters for kfunc";
         BufSizeNotConst { regno: Regno } "buffer-size-not-constant"
             "R{regno} is not a const";
-        BufSizeTooLarge { regno: Regno } "buffer-size-too-large"
-            "R{regno} rdonly/rdwr_buf_size exceeds u32 max";
         NotMap { regno: Regno } "kernel-argument-not-a-map"
             "pointer in R{regno} isn't map pointer";
         FieldOfOtherMap { what: Word, a: Regno, from: u32, b: Regno, uid: u32 } "field-of-other-map"

@@ -153,13 +153,11 @@ impl Env<'_> {
             let Some(value) = reg.const_value() else {
                 reject!(EINVAL, KfuncFault::BufSizeNotConst { regno: Regno(regno) });
             };
-            let Ok(size) = u32::try_from(value) else {
-                reject!(EINVAL, KfuncFault::BufSizeTooLarge { regno: Regno(regno) });
+            let Some(size) = u32::try_from(value).ok().and_then(NonZeroU32::new) else {
+                // Kernels differ, and few have a kfunc that shows it.
+                return unsupported("a result of no bytes, or of more than 32 bits can say");
             };
-            if size == 0 {
-                return unsupported("a result of zero bytes");
-            }
-            meta.r0_size = NonZeroU32::new(size);
+            meta.r0_size = Some(size);
             self.mark_chain_precision(regno)?;
         }
         Ok(())
