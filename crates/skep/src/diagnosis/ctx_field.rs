@@ -16,7 +16,7 @@ const SHOWN: usize = 4;
 /// What is known of the field at a refused offset.
 pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let at = accessed(&refusal.message)?;
-    if let Some(text) = beyond_arguments(at, program) {
+    if let Some(text) = beyond_arguments(at, program).or_else(|| part_of_argument(at, program)) {
         return Some(Note { text, at: None });
     }
     let insn = program.insns.get(refusal.insn_idx?)?;
@@ -28,6 +28,8 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let text = read_only.map(|it| read_only_text(of, it.field, layout));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
     let text = text.or_else(|| parted(of, at, layout));
+    let whole = CtxRange { off: at.off & !3, size: 4 };
+    let text = text.or_else(|| elsewhere(of, whole, is_store, prog_type));
     let text = text.or_else(|| beyond_end(of, at, layout));
     Some(Note { text: text?, at: None })
 }
@@ -40,6 +42,16 @@ fn beyond_arguments(at: CtxRange, program: &Program) -> Option<String> {
     let is_beyond = usize::try_from(at.off).is_ok_and(|off| off / 8 >= count);
     let arguments = if count == 1 { "argument" } else { "arguments" };
     is_beyond.then(|| format!("`{name}` has {count} {arguments}; the access is beyond them"))
+}
+
+/// An argument of a traced function that is read in part.
+fn part_of_argument(at: CtxRange, program: &Program) -> Option<String> {
+    let AttachTarget::Kernel { btf_id, .. } = &program.attach else { return None };
+    let target = program.kernel_btf.as_ref()?.get(TypeId(*btf_id))?;
+    let is_part = at.size < 8 || at.off % 8 != 0;
+    (target.kind() == Kind::Func && is_part).then(|| {
+        "the access is not that of a whole argument: the context has 8 bytes for each".to_owned()
+    })
 }
 
 /// `invalid bpf_context access off=20 size=4`.

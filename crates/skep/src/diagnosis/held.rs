@@ -50,7 +50,14 @@ struct Acquisition {
     says: &'static str,
 }
 
-const ACQUISITIONS: [Acquisition; 5] = [
+const ACQUISITIONS: [Acquisition; 6] = [
+    Acquisition {
+        codes: &["unlock-without-lock"],
+        word: "lock",
+        begins: &["bpf_spin_unlock"],
+        ends: &["bpf_spin_lock"],
+        says: "a lock was last released at",
+    },
     Acquisition {
         codes: &[
             "call-under-lock",

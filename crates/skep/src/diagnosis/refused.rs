@@ -64,6 +64,7 @@ impl Subject<'_> {
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::callers_of_helper(refusal));
         notes.extend(notes::map_type(refusal));
+        notes.extend(notes::unsuited_map(refusal, self.program));
         notes.extend(rule::note(self.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
