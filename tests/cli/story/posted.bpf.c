@@ -58,6 +58,17 @@ int sum_is_length(void *ctx)
 	return 0;
 }
 
+/* Both are compared, but what is left when one is subtracted from the other is not. */
+SEC("tc")
+int difference_not_compared(struct __sk_buff *skb)
+{
+	u32 at = skb->hash, less = skb->mark;
+
+	if (at >= sizeof(text) || less >= sizeof(text))
+		return 0;
+	return text[at - less];
+}
+
 /* A mask is made, and not used: what is left is a comparison with 0. */
 SEC("kprobe")
 int mask_not_used(void *ctx)
@@ -169,6 +180,14 @@ SEC("syscall")
 int sleeps_and_calls(void *ctx)
 {
 	tail_call(ctx, &programs, 1);
+	return 0;
+}
+
+/* Programs of this type run where nothing may sleep. */
+SEC("tp.s/syscalls/sys_exit_getcwd")
+int cannot_sleep(void *ctx)
+{
+	asked = get_current_pid_tgid();
 	return 0;
 }
 

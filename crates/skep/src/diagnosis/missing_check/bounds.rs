@@ -68,8 +68,10 @@ pub(super) fn notes(
         return notes;
     }
     let is_zero = matches!(refusal.kind.as_str(), "maybe-zero-size" | "stack-read-of-nothing");
-    let (equal, others): (Vec<Check>, Vec<Check>) =
-        dataflow.checks.iter().partition(|check| !is_zero && is_of_equality(check, program));
+    let (equal, others): (Vec<Check>, Vec<Check>) = dataflow
+        .checks
+        .iter()
+        .partition(|check| !is_zero && dataflow.is_of_equality(check, program));
     let compared = dataflow.compared(&family, &others, program, describe);
     let compared = compared.or_else(|| {
         let check =
@@ -136,12 +138,6 @@ fn is_constant(told: &str) -> bool {
     is_number_text(told) && !told.contains('(')
 }
 
-/// Whether a comparison only tells whether a number is a constant, which bounds nothing.
-fn is_of_equality(check: &Check, program: &Program) -> bool {
-    let insn = program.insns.get(check.insn_idx);
-    insn.is_some_and(|it| matches!(it.op(), BPF_JEQ | BPF_JNE) && !it.is_src_reg())
-}
-
 /// Whether nothing is known of a number beyond its width: it bounds no other.
 fn is_unbounded(told: Option<&str>) -> bool {
     told.is_some_and(|told| {
@@ -206,12 +202,23 @@ impl Dataflow<'_> {
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
         let checks = || among.iter().rev().filter(are_numbers);
         let is_of_family = |check: &&Check| check.operands().any(|id| family.contains(&id));
-        if let Some(check) = checks().find(is_of_family) {
+        let before_lessened = |last: &Check| {
+            let is_old = |by: Id| last.operands().all(|id| id < by);
+            let lessens = |it: &&Check| {
+                it.operands().any(|id| self.lessened_since(id, family, program).is_some_and(is_old))
+            };
+            checks().filter(is_of_family).find(lessens)
+        };
+        let last = checks().find(is_of_family);
+        if let Some(check) = last.map(|last| before_lessened(last).unwrap_or(last)) {
             let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
             let other = check.operands().find(|id| !family.contains(id));
             let is_open = |id: Id| is_made(&id) && is_unbounded(self.values[id].told);
             let says = match is_direct {
-                true if check.operands().any(|id| self.is_lessened_since(id, family, program)) => {
+                true if check
+                    .operands()
+                    .any(|id| self.lessened_since(id, family, program).is_some()) =>
+                {
                     "something was subtracted from it after it was compared, at"
                 }
                 true if other.is_some_and(is_open) => {
@@ -246,9 +253,9 @@ impl Dataflow<'_> {
         })
     }
 
-    /// Whether a value was made less after it was compared, so that it may be below 0, or have
+    /// What was made less than a value after it was compared, so that it may be below 0, or have
     /// wrapped around.
-    fn is_lessened_since(&self, compared: Id, family: &[Id], program: &Program) -> bool {
+    fn lessened_since(&self, compared: Id, family: &[Id], program: &Program) -> Option<Id> {
         let is_less = |id: &Id| {
             let value = &self.values[*id];
             let insn = value.by.and_then(|by| program.insns.get(by));
@@ -260,7 +267,20 @@ impl Dataflow<'_> {
                 value.told.is_some_and(|told| told.contains("=-")) || is_unbounded(value.told);
             subtracts && is_below && value.of[0] == Some(compared)
         };
-        family.iter().any(is_less)
+        family.iter().copied().find(is_less)
+    }
+
+    /// Whether a comparison only tells whether a number is a constant, which bounds nothing. That of
+    /// its upper bits does: compilers make it of `<`.
+    fn is_of_equality(&self, check: &Check, program: &Program) -> bool {
+        let insn = program.insns.get(check.insn_idx);
+        let is_equality =
+            insn.is_some_and(|it| matches!(it.op(), BPF_JEQ | BPF_JNE) && !it.is_src_reg());
+        let made = self.values[check.dst].by.and_then(|by| program.insns.get(by));
+        let is_part = made.is_some_and(|it| {
+            matches!(it.class(), BPF_ALU | BPF_ALU64) && matches!(it.op(), BPF_AND | BPF_RSH)
+        });
+        is_equality && !is_part
     }
 
     /// Whether a value is a number of the family plus another one that is not constant.
