@@ -183,6 +183,20 @@ int sleeps_and_calls(void *ctx)
 	return 0;
 }
 
+/* The context is used as the kernel's structure. */
+struct kernel_buff {
+	u8 before[112];
+	u32 len;
+};
+
+SEC("tc")
+int kernels_structure(struct __sk_buff *skb)
+{
+	struct kernel_buff *buff = (void *)skb;
+
+	return buff->len > 64;
+}
+
 /* Programs of this type run where nothing may sleep. */
 SEC("tp.s/syscalls/sys_exit_getcwd")
 int cannot_sleep(void *ctx)

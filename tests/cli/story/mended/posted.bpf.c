@@ -191,6 +191,12 @@ int sleeps_and_calls(void *ctx)
 	return called(ctx);
 }
 
+SEC("tc")
+int kernels_structure(struct __sk_buff *skb)
+{
+	return skb->len > 64;
+}
+
 /* Programs of this type run where nothing may sleep. */
 SEC("tp/syscalls/sys_exit_getcwd")
 int cannot_sleep(void *ctx)

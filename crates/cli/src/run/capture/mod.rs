@@ -130,7 +130,7 @@ impl Capture {
         }
     }
 
-    /// Packets so far, with those that cannot be run.
+    /// Packets so far, with those that cannot be run; a broken record, the last one read, is none.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
