@@ -63,8 +63,8 @@ fn accessed(message: &str) -> Option<CtxRange> {
     Some(CtxRange { off: off.parse().ok()?, size: size.parse().ok()? })
 }
 
-/// That the line names a field of the context, and accesses another place of it: the pointer has the
-/// type of another structure.
+/// That the line names a field of the context, and accesses another place of it: the pointer has
+/// the type of another structure.
 fn as_other(of: &str, at: CtxRange, place: &SourcePlace) -> Option<String> {
     let member = member_at(place)?;
     let types = ProgType::all().filter(|&ty| ctx_struct(ty) == Some(of));

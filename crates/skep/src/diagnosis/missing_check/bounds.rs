@@ -188,8 +188,8 @@ impl Dataflow<'_> {
         Some(since(&format!("{says} {}, computed by", value.told?), value.by?, describe))
     }
 
-    /// The one of these checks that was made: of the number or one of its sources, or of another read of the same
-    /// memory.
+    /// The one of these checks that was made: of the number or one of its sources, or of another
+    /// read of the same memory.
     fn compared(
         &self,
         family: &[Id],
@@ -202,11 +202,10 @@ impl Dataflow<'_> {
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
         let checks = || among.iter().rev().filter(are_numbers);
         let is_of_family = |check: &&Check| check.operands().any(|id| family.contains(&id));
+        let since_then = |id: Id| self.lessened_since(id, family, program);
         let before_lessened = |last: &Check| {
             let is_old = |by: Id| last.operands().all(|id| id < by);
-            let lessens = |it: &&Check| {
-                it.operands().any(|id| self.lessened_since(id, family, program).is_some_and(is_old))
-            };
+            let lessens = |it: &&Check| it.operands().any(|id| since_then(id).is_some_and(is_old));
             checks().filter(is_of_family).find(lessens)
         };
         let last = checks().find(is_of_family);
@@ -215,10 +214,7 @@ impl Dataflow<'_> {
             let other = check.operands().find(|id| !family.contains(id));
             let is_open = |id: Id| is_made(&id) && is_unbounded(self.values[id].told);
             let says = match is_direct {
-                true if check
-                    .operands()
-                    .any(|id| self.lessened_since(id, family, program).is_some()) =>
-                {
+                true if check.operands().any(|id| since_then(id).is_some()) => {
                     "something was subtracted from it after it was compared, at"
                 }
                 true if other.is_some_and(is_open) => {
@@ -270,8 +266,8 @@ impl Dataflow<'_> {
         family.iter().copied().find(is_less)
     }
 
-    /// Whether a comparison only tells whether a number is a constant, which bounds nothing. That of
-    /// its upper bits does: compilers make it of `<`.
+    /// Whether a comparison only tells whether a number is a constant, which bounds nothing. That
+    /// of its upper bits does: compilers make it of `<`.
     fn is_of_equality(&self, check: &Check, program: &Program) -> bool {
         let insn = program.insns.get(check.insn_idx);
         let is_equality =
