@@ -206,18 +206,16 @@ pub(crate) fn tail_call_map(refusal: &Refusal, notes: &[Note], program: &Program
     (map.map_type != MapType::ProgArray).then_some(Note { text, at: None })
 }
 
-/// The type of the map in a rejected insn, if it is not for such programs.
+/// The type of the map in a rejected insn, if programs that sleep cannot use it.
 pub(crate) fn unsuited_map(refusal: &Refusal, program: &Program) -> Option<Note> {
     let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx))?;
     let is_map = insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
     let index = u32::try_from(insn.imm).ok().filter(|_| is_map)?;
     let map = program.map(MapIdx(index))?;
-    let tells = UNSUITED_MAP.contains(&refusal.kind.as_str());
+    let tells = refusal.kind == "map-not-for-sleepable";
     let text = || format!("map `{}` is of type {}", map.name, map.map_type.name());
     tells.then(|| Note { text: text(), at: None })
 }
-
-const UNSUITED_MAP: [&str; 2] = ["map-not-for-sleepable", "map-not-for-tracing"];
 
 /// The code of a tail call in another map than a program array.
 pub(crate) const NO_PROG_ARRAY: &str = "tail-call-without-prog-array";

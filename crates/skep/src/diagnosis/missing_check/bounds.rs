@@ -35,6 +35,9 @@ pub(super) const CODES: [&str; 18] = [
 /// The stack of a function.
 const STACK_BYTES: u64 = 512;
 
+/// An offset further away is that of no variable.
+const VARIABLE_BYTES: u64 = 1 << 16;
+
 /// Notes about a number that lacks a bound.
 pub(super) fn notes(
     refusal: &Refusal,
@@ -107,7 +110,7 @@ fn below_frame(message: &str) -> Option<Note> {
         "the stack of a function has {STACK_BYTES} bytes; the variable begins {begins} bytes below \
          its top"
     );
-    (begins > STACK_BYTES).then_some(Note { text, at: None })
+    (STACK_BYTES + 1..=VARIABLE_BYTES).contains(&begins).then_some(Note { text, at: None })
 }
 
 /// The number that a rejection is about.
