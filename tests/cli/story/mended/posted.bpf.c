@@ -69,6 +69,18 @@ int difference_not_compared(struct __sk_buff *skb)
 	return text[at];
 }
 
+/* A number is mixed with another one after it is compared. */
+SEC("tc")
+int mixed_when_compared(struct __sk_buff *skb)
+{
+	u32 at = skb->hash;
+
+	at ^= skb->mark & 0xffff;
+	if (at >= sizeof(text))
+		return 0;
+	return text[at];
+}
+
 /* A mask is made, and not used: what is left is a comparison with 0. */
 SEC("kprobe")
 int mask_not_used(void *ctx)

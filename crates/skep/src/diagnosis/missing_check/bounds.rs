@@ -223,6 +223,12 @@ impl Dataflow<'_> {
                 true if other.is_some_and(is_open) => {
                     "it was only compared with another unknown number, at"
                 }
+                true if !check
+                    .operands()
+                    .any(|id| self.unmixed(family[0], program).contains(&id)) =>
+                {
+                    "it was computed from what was compared at"
+                }
                 true => "it was compared at",
                 false => "it was read back from memory after it was compared at",
             };
@@ -336,6 +342,16 @@ impl Dataflow<'_> {
         }
         let says = "a division or remainder has no bounds for the kernel, as that at";
         Some(since(says, self.values[result].by?, describe))
+    }
+
+    /// The values from which a number was computed without mixing bits: a bound of one bounds it.
+    fn unmixed(&self, id: Id, program: &Program) -> Vec<Id> {
+        let mixes = |made: &Value<'_>| {
+            let insn = made.by.and_then(|by| program.insns.get(by));
+            let is_computed = made.made == Origin::Computed;
+            insn.is_some_and(|insn| is_computed && matches!(insn.op(), BPF_OR | BPF_XOR | BPF_NEG))
+        };
+        self.ancestors_by(id, |made, of| is_number(of) && !mixes(made))
     }
 
     /// The values from which a number was computed since it was read from memory.
