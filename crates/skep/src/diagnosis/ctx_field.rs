@@ -115,7 +115,10 @@ fn elsewhere(of: &str, at: CtxRange, is_store: bool, prog_type: ProgType) -> Opt
         access.map(|access| access.field.name)
     };
     let may = if is_store { "written" } else { "read" };
+    // Other types take 0 for one that is not named.
+    let is_named = |it: &AttachType| it.number() != 0 || prog_type == ProgType::CgroupSkb;
     let of_attach: Vec<_> = AttachType::all()
+        .filter(is_named)
         .filter_map(|attach| Some((allowed(prog_type, attach.number())?, attach.name())))
         .collect();
     if let Some((name, _)) = of_attach.first() {
