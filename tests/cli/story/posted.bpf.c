@@ -209,6 +209,21 @@ int kernels_structure(struct __sk_buff *skb)
 	return buff->len > 64;
 }
 
+/* The value of an option has an end of its own. */
+struct bpf_sockopt {
+	void *sk;
+	void *optval;
+	void *optval_end;
+};
+
+SEC("cgroup/getsockopt")
+int option_not_compared(struct bpf_sockopt *ctx)
+{
+	u8 *value = ctx->optval;
+
+	return *value > 7;
+}
+
 /* Programs of this type run where nothing may sleep. */
 SEC("tp.s/syscalls/sys_exit_getcwd")
 int cannot_sleep(void *ctx)

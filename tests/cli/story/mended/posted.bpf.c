@@ -209,6 +209,23 @@ int kernels_structure(struct __sk_buff *skb)
 	return skb->len > 64;
 }
 
+/* The value of an option has an end of its own. */
+struct bpf_sockopt {
+	void *sk;
+	void *optval;
+	void *optval_end;
+};
+
+SEC("cgroup/getsockopt")
+int option_not_compared(struct bpf_sockopt *ctx)
+{
+	u8 *value = ctx->optval;
+
+	if ((void *)(value + 1) > ctx->optval_end)
+		return 1;
+	return *value > 7;
+}
+
 /* Programs of this type run where nothing may sleep. */
 SEC("tp/syscalls/sys_exit_getcwd")
 int cannot_sleep(void *ctx)
