@@ -103,15 +103,14 @@ fn is_at(program: &Program, idx: usize, place: &SourceSpot) -> bool {
 
 /// The insns of the function that has this one.
 fn function_of(idx: usize, program: &Program) -> Range<usize> {
-    let (len, mut starts) =
-        (program.insns.len(), program.func_info.iter().map(|row| row.insn_off.index()));
-    let end = starts.find(|&start| start > idx).unwrap_or(len);
+    let len = program.insns.len();
+    let end = program.function_starts().find(|&start| start > idx).unwrap_or(len);
     program.function_start(idx)..end.min(len)
 }
 
 /// The next line of the source that has code of a function.
 fn next_line(after: &SourceSpot, function: Range<usize>, program: &Program) -> Option<SourceSpot> {
-    let rows = program.line_info.iter();
+    let rows = program.source_lines().0.iter();
     let rows = rows.filter(|row| function.contains(&row.insn_off.index()));
     let rows = rows.filter(|row| row.line() > after.line && row.line() - after.line <= LINES_MAX);
     let spots = rows.filter_map(|row| source_spot(program, row.insn_off.index()));

@@ -91,10 +91,10 @@ fn junit_has_every_test_and_why_it_fails() {
             _ => {}
         }
     }
-    assert_eq!(cases, 11, "{text}");
+    assert_eq!(cases, 12, "{text}");
     assert_eq!(names[..3], ["testsuites", "testsuite", "testcase"]);
     let count = |name: &str| names.iter().filter(|other| *other == name).count();
-    assert_eq!((count("failure"), count("error")), (5, 6), "{text}");
+    assert_eq!((count("failure"), count("error")), (5, 7), "{text}");
     assert!(text.contains("result: XDP_PASS, expected XDP_DROP"), "{text}");
 }
 

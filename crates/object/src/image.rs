@@ -35,6 +35,8 @@ pub(crate) struct Image<'a> {
     pub(crate) struct_ops_refused: Option<Error>,
     /// Why the kernel does not load the BTF; then there is no `fixed_btf`.
     pub(crate) btf_refused: Option<Error>,
+    /// The BTF that it does not load.
+    pub(crate) btf_unloaded: Option<Arc<Btf>>,
     /// Why `.BTF.ext` cannot be read.
     pub(crate) ext_refused: Option<skep_btf::Error>,
     /// Why libbpf applies no CO-RE relocation.

@@ -15,7 +15,7 @@ use crate::sections::{BTF, BTF_EXT, SectionKind, TEXT};
 use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps, map_btf};
 use crate::{sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt, Kind};
-use skep_program::{AttachTarget, MapDef, Program};
+use skep_program::{AttachTarget, MapDef, Program, UnloadedInfo};
 use skep_uapi::{ProgType, object_name_is_valid};
 use std::sync::Arc;
 
@@ -173,7 +173,9 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         None => None,
     };
     let header = elf.last_section(BTF).and_then(|it| skep_btf::header_refused_by_kernel(it.data));
+    let given = fixed_btf.clone();
     let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, header, &mut maps, options);
+    let btf_unloaded = given.filter(|_| btf_refused.is_some());
     Ok(Image {
         elf,
         kinds,
@@ -186,6 +188,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         struct_ops,
         struct_ops_refused,
         btf_refused,
+        btf_unloaded,
         ext_refused,
         core_refused,
         options,
@@ -298,14 +301,22 @@ impl Maker<'_, '_> {
         if let Some(refused) = &self.refusals.map {
             return Err(refused.clone());
         }
-        let described = image.btf_refused.is_none();
+        let (func_info, line_info) = (linked.func_info, linked.line_info);
+        let (func_info, line_info, unloaded) = match &image.btf_unloaded {
+            None => (func_info, line_info, None),
+            Some(btf) => {
+                let info = UnloadedInfo { btf: Arc::clone(btf), func_info, line_info };
+                (Vec::new(), Vec::new(), Some(Arc::new(info)))
+            }
+        };
         let mut program = Program {
             name: image.functions.list[index].name.clone(),
             section: section.to_owned(),
             autoload,
             insns: linked.insns,
-            func_info: if described { linked.func_info } else { Vec::new() },
-            line_info: if described { linked.line_info } else { Vec::new() },
+            func_info,
+            line_info,
+            unloaded,
             unresolved: linked.unresolved,
             ..self.template.clone()
         };

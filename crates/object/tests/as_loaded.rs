@@ -103,4 +103,8 @@ fn without_btf_in_the_kernel_nothing_is_described() {
     let program = object.program("calls").unwrap();
     assert!(program.btf.is_none() && program.func_info.is_empty() && program.line_info.is_empty());
     assert!(object.maps.iter().all(|def| def.btf_value_type_id == 0));
+    // People are shown the source all the same.
+    let unloaded = program.unloaded.as_ref().expect("the info of the file");
+    assert_eq!(unloaded.func_info.len(), program.function_starts().count());
+    assert!(program.source_place(0).is_some_and(|place| place.file.ends_with("btf_refused.bpf.c")));
 }

@@ -2,7 +2,9 @@
 //!
 //! Kernel: `struct bpf_func_info`, `struct bpf_line_info` (6.18).
 
+use skep_btf::Btf;
 use skep_insn::InsnIdx;
+use std::sync::Arc;
 
 /// One row of func info: a subprog starts here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,4 +37,16 @@ impl LineInfo {
     pub fn col(&self) -> u32 {
         self.line_col & 0x3ff
     }
+}
+
+/// The func and line info of an object whose BTF the kernel does not load: it shows people the
+/// source, and is no part of what is loaded.
+#[derive(Clone, Debug)]
+pub struct UnloadedInfo {
+    /// The BTF that the rows refer to.
+    pub btf: Arc<Btf>,
+    /// As `Program::func_info`.
+    pub func_info: Vec<FuncInfo>,
+    /// As `Program::line_info`.
+    pub line_info: Vec<LineInfo>,
 }

@@ -12,7 +12,7 @@ mod source_place;
 mod tag;
 mod unresolved;
 
-pub use debug_info::{FuncInfo, LineInfo};
+pub use debug_info::{FuncInfo, LineInfo, UnloadedInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
 pub use program::{AttachTarget, Program, TargetFunction};
 pub use skep_btf::Btf;

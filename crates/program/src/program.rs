@@ -18,7 +18,7 @@
 //! every index and every row again.
 
 use crate::map_def::cut_name;
-use crate::{FuncInfo, LineInfo, MapDef, MapIdx, Unresolved};
+use crate::{FuncInfo, LineInfo, MapDef, MapIdx, UnloadedInfo, Unresolved};
 use skep_btf::Btf;
 use skep_insn::Insn;
 use skep_uapi::{AttachType, ProgFlags, ProgType};
@@ -95,6 +95,8 @@ pub struct Program {
     pub func_info: Vec<FuncInfo>,
     /// Where insns come from; empty if the object has none.
     pub line_info: Vec<LineInfo>,
+    /// What the object has in place of these, if the kernel does not load its BTF.
+    pub unloaded: Option<Arc<UnloadedInfo>>,
     /// BTF of the kernel that the program was relocated against.
     pub kernel_btf: Option<Arc<Btf>>,
     /// Insns that replace unresolved references, in ascending order.

@@ -1,6 +1,6 @@
 //! Source lines of insns, from line info and BTF.
 
-use crate::Program;
+use crate::{LineInfo, Program};
 use skep_btf::Btf;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -37,28 +37,41 @@ impl SourcePlace {
 }
 
 impl Program {
+    /// Where functions start, by func info; loaded or not.
+    pub fn function_starts(&self) -> impl Iterator<Item = usize> + '_ {
+        let unloaded = self.unloaded.as_ref().map_or(&[][..], |it| &it.func_info);
+        self.func_info.iter().chain(unloaded).map(|row| row.insn_off.index())
+    }
+
+    /// Line info and its BTF; loaded or not.
+    pub fn source_lines(&self) -> (&[LineInfo], Option<&Btf>) {
+        match &self.unloaded {
+            Some(unloaded) => (&unloaded.line_info, Some(&unloaded.btf)),
+            None => (&self.line_info, self.btf.as_deref()),
+        }
+    }
+
     /// The first insn of the function that has this one.
     pub fn function_start(&self, idx: usize) -> usize {
-        let starts = self.func_info.iter().map(|row| row.insn_off.index());
-        starts.take_while(|&start| start <= idx).last().unwrap_or(0)
+        self.function_starts().take_while(|&start| start <= idx).last().unwrap_or(0)
     }
 
     /// The insns of that function; the last function has no known end.
     pub fn function_range(&self, idx: usize) -> Range<usize> {
-        let starts = self.func_info.iter().map(|row| row.insn_off.index());
-        let end = starts.filter(|&start| start > idx).min().unwrap_or(usize::MAX);
+        let end = self.function_starts().filter(|&start| start > idx).min().unwrap_or(usize::MAX);
         self.function_start(idx)..end
     }
 
     /// The source line of an insn; `None` without line info. An insn that belongs to several lines
     /// has line 0: then it is that of the last insn before it with a line.
     pub fn source_place(&self, idx: usize) -> Option<SourcePlace> {
-        let after = self.line_info.partition_point(|row| row.insn_off.index() <= idx);
-        let rows = self.line_info.get(..after)?;
+        let (lines, btf) = self.source_lines();
+        let after = lines.partition_point(|row| row.insn_off.index() <= idx);
+        let rows = lines.get(..after)?;
         let start = self.function_start(idx);
         let of_function = rows.iter().rev().take_while(|row| row.insn_off.index() >= start);
         let row = of_function.into_iter().find(|row| row.line() > 0).or(rows.last())?;
-        SourcePlace::of_row(self.btf.as_ref()?, row.file_name_off, row.line_off, row.line_col)
+        SourcePlace::of_row(btf?, row.file_name_off, row.line_off, row.line_col)
     }
 
     /// The source line of an insn, or the nearest one of its function that has `word`, if that line
@@ -68,10 +81,11 @@ impl Program {
         if own.has_word(word) {
             return Some(own);
         }
-        let (function, btf) = (self.function_range(idx), self.btf.as_ref()?);
-        let rows = self.line_info.iter().filter(|row| function.contains(&row.insn_off.index()));
+        let function = self.function_range(idx);
+        let (lines, btf) = self.source_lines();
+        let rows = lines.iter().filter(|row| function.contains(&row.insn_off.index()));
         let places = rows.filter_map(|row| {
-            let place = SourcePlace::of_row(btf, row.file_name_off, row.line_off, row.line_col)?;
+            let place = SourcePlace::of_row(btf?, row.file_name_off, row.line_off, row.line_col)?;
             place.has_word(word).then(|| (row.insn_off.index().abs_diff(idx), place))
         });
         Some(places.min_by_key(|(apart, _)| *apart).map_or(own, |(_, place)| place))

@@ -277,7 +277,7 @@ impl Case<'_> {
             }
         }
         let instance = single.instance();
-        let repeat = test.repeat.map_or(1, std::num::NonZeroU32::get);
+        let repeat = test.repeat.unwrap_or(1);
         let (result, _) = instance.test_run(&mut single.ctx, repeat).map_err(|e| {
             let exit = plan::exit_of(&e);
             (e.to_string(), exit)

@@ -5,7 +5,6 @@ use crate::Error;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -57,7 +56,7 @@ pub(super) struct Test {
     pub(super) globals: BTreeMap<String, toml::Value>,
     #[serde(default)]
     pub(super) maps: BTreeMap<String, MapInput>,
-    pub(super) repeat: Option<NonZeroU32>,
+    pub(super) repeat: Option<u32>,
     pub(super) result: Option<Number>,
     /// The expected packet or context after the run, in hex digits.
     pub(super) output: Option<String>,
@@ -87,6 +86,16 @@ pub(super) type Entries = BTreeMap<String, Number>;
 pub(super) enum Number {
     Integer(i64),
     Text(String),
+}
+
+impl Number {
+    /// Whether a program can return it; a name is looked up later.
+    fn fits_result(&self) -> bool {
+        match self {
+            Number::Integer(number) => (i32::MIN.into()..=u32::MAX.into()).contains(number),
+            Number::Text(_) => true,
+        }
+    }
 }
 
 impl fmt::Display for Number {
@@ -167,6 +176,10 @@ impl TestFile {
             "`refused`: a rejected program has no result"
         } else if is_refused && !test.refused_on.is_empty() {
             "`refused` and `refused_on` are mutually exclusive"
+        } else if test.repeat == Some(0) {
+            "`repeat` is at least 1"
+        } else if test.result.as_ref().is_some_and(|result| !result.fits_result()) {
+            "`result` has 32 bits: from -2147483648 to 4294967295"
         } else {
             return TestFile::check_codes(test);
         };

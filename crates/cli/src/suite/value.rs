@@ -56,7 +56,12 @@ pub(super) fn look(
         let same = !is_absent && bytes_of(expected, len).map_err(wrong)? == found;
         return Ok((Number::Text(digits.join(" ")), same));
     }
-    if len > 8 || is_bytes {
+    if is_bytes {
+        let why = "expected a number: the values of all CPUs are added, because it is not known on \
+                   which one the program runs";
+        return Err(wrong(why.into()));
+    }
+    if len > 8 {
         return Err(wrong(format!("a value of {len} bytes is not a number").into()));
     }
     // For a per-CPU map the sum is compared, because the CPU of a run is not known.

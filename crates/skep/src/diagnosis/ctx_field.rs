@@ -6,7 +6,7 @@ use crate::btf::{Kind, TypeId};
 use crate::diagnosis::note::Note;
 use crate::insn::code::{BPF_ST, BPF_STX};
 use crate::object::section_names;
-use crate::program::{AttachTarget, Program};
+use crate::program::{AttachTarget, Program, SourcePlace};
 use crate::uapi::ctx::{CtxField, CtxLayout, CtxRange, ctx_struct};
 use crate::uapi::{AttachType, ProgType};
 
@@ -16,7 +16,7 @@ const SHOWN: usize = 4;
 /// What is known of the field at a refused offset.
 pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let at = accessed(&refusal.message)?;
-    if let Some(text) = beyond_arguments(at, program) {
+    if let Some(text) = beyond_arguments(at, program).or_else(|| part_of_argument(at, program)) {
         return Some(Note { text, at: None });
     }
     let insn = program.insns.get(refusal.insn_idx?)?;
@@ -25,9 +25,13 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let of = ctx_struct(prog_type)?;
     let layout = CtxLayout::find(prog_type, attach)?;
     let read_only = is_store.then(|| layout.load(at, false)).flatten();
-    let text = read_only.map(|it| read_only_text(of, it.field, layout));
+    let place = refusal.insn_idx.and_then(|idx| program.source_place(idx));
+    let text = place.and_then(|place| as_other(of, at, &place));
+    let text = text.or_else(|| read_only.map(|it| read_only_text(of, it.field, layout)));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
     let text = text.or_else(|| parted(of, at, layout));
+    let whole = CtxRange { off: at.off & !3, size: 4 };
+    let text = text.or_else(|| elsewhere(of, whole, is_store, prog_type));
     let text = text.or_else(|| beyond_end(of, at, layout));
     Some(Note { text: text?, at: None })
 }
@@ -42,11 +46,50 @@ fn beyond_arguments(at: CtxRange, program: &Program) -> Option<String> {
     is_beyond.then(|| format!("`{name}` has {count} {arguments}; the access is beyond them"))
 }
 
+/// An argument of a traced function that is read in part.
+fn part_of_argument(at: CtxRange, program: &Program) -> Option<String> {
+    let AttachTarget::Kernel { btf_id, .. } = &program.attach else { return None };
+    let target = program.kernel_btf.as_ref()?.get(TypeId(*btf_id))?;
+    let is_part = at.size < 8 || at.off % 8 != 0;
+    (target.kind() == Kind::Func && is_part).then(|| {
+        "the access is not that of a whole argument: the context has 8 bytes for each".to_owned()
+    })
+}
+
 /// `invalid bpf_context access off=20 size=4`.
 fn accessed(message: &str) -> Option<CtxRange> {
     let (_, rest) = message.split_once("invalid bpf_context access off=")?;
     let (off, size) = rest.trim_end().split_once(" size=")?;
     Some(CtxRange { off: off.parse().ok()?, size: size.parse().ok()? })
+}
+
+/// That the line names a field of the context, and accesses another place of it: the pointer has
+/// the type of another structure.
+fn as_other(of: &str, at: CtxRange, place: &SourcePlace) -> Option<String> {
+    let member = member_at(place)?;
+    let types = ProgType::all().filter(|&ty| ctx_struct(ty) == Some(of));
+    let attach = || AttachType::all().map(AttachType::number).chain([0]);
+    let layouts = types.flat_map(|ty| attach().filter_map(move |of| CtxLayout::find(ty, of)));
+    let named = layouts.flat_map(|layout| layout.fields()).filter(|field| field.name == member);
+    let mut named = named.peekable();
+    named.peek()?;
+    let has = |field: &CtxField| (field.off..field.off + field.size as i32).contains(&at.off);
+    let off = at.off;
+    (!named.any(has)).then(|| {
+        format!(
+            "`{member}` of struct {of}, the context, is not at {off}: the pointer is used as that \
+             of another structure"
+        )
+    })
+}
+
+/// The member that a line accesses through a pointer at its column: `len` of `skb->len`.
+fn member_at(place: &SourcePlace) -> Option<&str> {
+    let from = place.column?.get() as usize - 1;
+    let (before, rest) = place.text.split_at_checked(from)?;
+    let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
+    let member = rest.split(|c| !is_of_name(c)).next().filter(|name| !name.is_empty())?;
+    before.trim_end().ends_with("->").then_some(member)
 }
 
 fn read_only_text(of: &str, field: &CtxField, layout: CtxLayout) -> String {
@@ -72,7 +115,10 @@ fn elsewhere(of: &str, at: CtxRange, is_store: bool, prog_type: ProgType) -> Opt
         access.map(|access| access.field.name)
     };
     let may = if is_store { "written" } else { "read" };
+    // Other types take 0 for one that is not named.
+    let is_named = |it: &AttachType| it.number() != 0 || prog_type == ProgType::CgroupSkb;
     let of_attach: Vec<_> = AttachType::all()
+        .filter(is_named)
         .filter_map(|attach| Some((allowed(prog_type, attach.number())?, attach.name())))
         .collect();
     if let Some((name, _)) = of_attach.first() {

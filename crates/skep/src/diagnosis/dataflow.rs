@@ -47,6 +47,8 @@ pub(crate) struct Value<'p> {
     /// The insn that computed it.
     pub(crate) by: Option<usize>,
     pub(crate) of: [Option<Id>; 2],
+    /// Whether it is the sum of these.
+    pub(crate) adds: bool,
     /// The location to which it points.
     points_to: Option<(Id, i64)>,
     /// The location from which it was read.
@@ -119,9 +121,9 @@ impl<'p> Dataflow<'p> {
     }
 
     fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
-        let value =
-            Value { made, by, of, points_to: None, read_from: None, overwritten: None, told: None };
-        self.values.push(value);
+        let (points_to, read_from, overwritten, told) = (None, None, None, None);
+        let adds = false;
+        self.values.push(Value { made, by, of, adds, points_to, read_from, overwritten, told });
         self.values.len() - 1
     }
 
@@ -195,6 +197,7 @@ impl<'p> Dataflow<'p> {
                 let dst = self.reg(at.frame, insn.dst);
                 let src = src.filter(|_| !matches!(op, BPF_NEG | BPF_END));
                 let id = self.push(Origin::Computed, Some(at.idx), [Some(dst), src]);
+                self.values[id].adds = op == BPF_ADD;
                 if op == BPF_ADD && is_wide && src.is_none() {
                     self.values[id].points_to = Some(self.place(dst, insn.imm.into()));
                 }

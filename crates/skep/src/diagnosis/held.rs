@@ -50,7 +50,14 @@ struct Acquisition {
     says: &'static str,
 }
 
-const ACQUISITIONS: [Acquisition; 5] = [
+const ACQUISITIONS: [Acquisition; 6] = [
+    Acquisition {
+        codes: &["unlock-without-lock"],
+        word: "lock",
+        begins: &["bpf_spin_unlock"],
+        ends: &["bpf_spin_lock"],
+        says: "a lock was last released at",
+    },
     Acquisition {
         codes: &[
             "call-under-lock",
@@ -69,21 +76,36 @@ const ACQUISITIONS: [Acquisition; 5] = [
         says: "the held lock was acquired at",
     },
     Acquisition {
-        codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
+        codes: &[
+            "end-inside-section",
+            "sleeps-with-preemption-off",
+            "sleeping-global-function",
+            "sleeping-helper-in-section",
+        ],
         word: "preempt",
         begins: &["bpf_preempt_disable"],
         ends: &["bpf_preempt_enable"],
         says: "preemption was disabled at",
     },
     Acquisition {
-        codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
+        codes: &[
+            "end-inside-section",
+            "sleeps-in-rcu-section",
+            "sleeping-global-function",
+            "sleeping-helper-in-section",
+        ],
         word: "rcu",
         begins: &["bpf_rcu_read_lock"],
         ends: &["bpf_rcu_read_unlock"],
         says: "the RCU section began at",
     },
     Acquisition {
-        codes: &["end-inside-section", "sleeps-with-interrupts-off", "sleeping-helper-in-section"],
+        codes: &[
+            "end-inside-section",
+            "sleeps-with-interrupts-off",
+            "sleeping-global-function",
+            "sleeping-helper-in-section",
+        ],
         word: "irq",
         begins: &["bpf_local_irq_save"],
         ends: &["bpf_local_irq_restore"],
@@ -101,6 +123,26 @@ const ACQUISITIONS: [Acquisition; 5] = [
         says: "the dynptr and its clones were released at",
     },
 ];
+
+impl Acquisition {
+    /// The last call of a path that began it and was not followed by the end of it.
+    fn open_at_end(
+        &self,
+        path: &[usize],
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Option<usize> {
+        let mut open = Vec::new();
+        for &idx in path {
+            match callee(program, idx, describe) {
+                Some(name) if self.begins.contains(&name.as_str()) => open.push(idx),
+                Some(name) if self.ends.contains(&name.as_str()) => drop(open.pop()),
+                _ => {}
+            }
+        }
+        open.last().copied()
+    }
+}
 
 /// What is held at a rejection.
 pub(crate) struct Held {
@@ -134,23 +176,20 @@ impl Held {
             let ends = callee(program, by, describe).map_or_else(Vec::new, |name| ends_of(&name));
             return Some(Held { by, says: "the unreleased reference was acquired at", ends });
         }
+        let message = refusal.message.to_ascii_lowercase();
         let says = |it: &&Acquisition| {
-            it.codes.contains(&refusal.kind.as_str()) && refusal.message.contains(it.word)
+            it.codes.contains(&refusal.kind.as_str()) && message.contains(it.word)
         };
-        let acquisition = ACQUISITIONS.iter().find(says)?;
         let path = verification.path.as_ref()?;
         let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
-        let mut open: Vec<usize> = Vec::new();
         // The last insn is the rejected one.
-        for &idx in insns.split_last()?.1 {
-            match callee(program, idx, describe) {
-                Some(name) if acquisition.begins.contains(&name.as_str()) => open.push(idx),
-                Some(name) if acquisition.ends.contains(&name.as_str()) => drop(open.pop()),
-                _ => {}
-            }
-        }
-        let ends = acquisition.ends.iter().map(|&name| name.to_owned()).collect();
-        Some(Held { by: *open.last()?, says: acquisition.says, ends })
+        let (_, before) = insns.split_last()?;
+        // A message may name several.
+        ACQUISITIONS.iter().filter(says).find_map(|acquisition| {
+            let by = acquisition.open_at_end(before, program, describe)?;
+            let ends = acquisition.ends.iter().map(|&name| name.to_owned()).collect();
+            Some(Held { by, says: acquisition.says, ends })
+        })
     }
 
     /// Where it was acquired.

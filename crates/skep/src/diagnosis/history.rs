@@ -61,7 +61,7 @@ impl<'p> History<'p> {
     pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> History<'p> {
         let mut history = History { frame: path.frame(), path: Some(path), ..History::default() };
         let start = path.steps().find_map(insn_idx);
-        let starts = |idx| program.func_info.iter().any(|row| row.insn_off.index() == idx);
+        let starts = |idx| program.function_starts().any(|start| start == idx);
         let function = start.filter(|&idx| idx > 0 && starts(idx));
         history.global = function.map(|idx| function_name(program, idx));
         // Registers clobbered by an insn are gone for the next one.
@@ -238,7 +238,11 @@ impl<'p> History<'p> {
         let insn = shown.and_then(|idx| program.insns.get(idx));
         let mut regs = refusal.registers.clone();
         regs.extend(named_register(refusal, self.because).filter(|_| regs.is_empty()));
-        regs.extend(insn.into_iter().flat_map(read_registers));
+        // What would have been stored does not matter if the address is at fault.
+        let is_of_address =
+            |insn: &&Insn| insn.class() == BPF_STX && regs.first() == Some(&insn.dst);
+        let read = insn.filter(|insn| !is_of_address(insn)).into_iter().flat_map(read_registers);
+        regs.extend(read.collect::<Vec<_>>());
         regs.extend(self.passed_map(refusal));
         let mut seen = 0u32;
         regs.retain(|&reg| {
@@ -409,6 +413,9 @@ pub(crate) fn is_number_text(value: &str) -> bool {
     value.starts_with("scalar") || value.starts_with(|c: char| c == '-' || c.is_ascii_digit())
 }
 
+/// Other functions that may move the packet, or memory that a dynptr gave of it.
+const MAY_MOVE: [&str; 3] = ["bpf_dynptr_write", "bpf_dynptr_copy", "bpf_xdp_pull_data"];
+
 /// Whether a call may invalidate a pointer such as `value`: it releases the reference, or moves the
 /// packet.
 pub(crate) fn takes_away(value: &str, callee: &str) -> bool {
@@ -417,7 +424,7 @@ pub(crate) fn takes_away(value: &str, callee: &str) -> bool {
     let moves = HelperId::from_name(callee).is_some_and(helper_changes_pkt_data);
     match value.contains("ref_obj_id=") {
         true => GIVE_BACK.iter().any(|word| callee.contains(word)),
-        false => moves || callee.contains("unlock"),
+        false => moves || callee.contains("unlock") || MAY_MOVE.contains(&callee),
     }
 }
 

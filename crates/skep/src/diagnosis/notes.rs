@@ -6,8 +6,9 @@ use crate::diagnosis::history::insn::{read_registers, written_register};
 use crate::diagnosis::note::Note;
 use crate::insn::Insn;
 use crate::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
+use crate::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use crate::insn_text::insn_with_map;
-use crate::program::{MapDef, Program, SourcePlace};
+use crate::program::{MapDef, MapIdx, Program, SourcePlace};
 use crate::uapi::helper::{HelperId, HelperRow, HelperUse, HookKey};
 use crate::uapi::{Behaviours, MapType, ProgType, map_func_compatible};
 use crate::{Refusal, Step, WalkedPath};
@@ -16,7 +17,7 @@ use crate::{Refusal, Step, WalkedPath};
 const RESERVED: &str = "reserved-fields";
 
 /// Rejections that another section name, and so another program type, might avoid.
-const OF_SECTION: [&str; 23] = [
+const OF_SECTION: [&str; 24] = [
     "attach-target-missing",
     "attach-target-not-faultable",
     "attach-target-not-modifiable",
@@ -34,6 +35,7 @@ const OF_SECTION: [&str; 23] = [
     "no-such-attach-target",
     "no-such-context-field",
     "packet-given-to-helper",
+    "program-type-not-sleepable",
     "result-out-of-range",
     "sleeping-helper",
     "sleeping-kernel-function",
@@ -125,9 +127,8 @@ fn is_of_callback(refusal: &Refusal) -> bool {
 
 /// The insn of the line that has the program's name, below that of its section.
 fn header(program: &Program) -> Option<usize> {
-    let mut starts = program.func_info.iter().map(|row| row.insn_off.index());
-    let end = starts.find(|&start| start > 0).unwrap_or(program.insns.len());
-    let rows = program.line_info.iter().map(|row| row.insn_off.index());
+    let end = program.function_starts().find(|&start| start > 0).unwrap_or(program.insns.len());
+    let rows = program.source_lines().0.iter().map(|row| row.insn_off.index());
     let mut rows = rows.take_while(|&idx| idx < end);
     rows.find(|&idx| {
         let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
@@ -151,7 +152,8 @@ pub(crate) fn without_target(refusal: &Refusal, program: &Program) -> Option<Not
 
 fn is_of_target(refusal: &Refusal) -> bool {
     let kind = &*refusal.kind;
-    let is_of_target = kind.starts_with("attach-target-") || kind == "lsm-hook-disabled";
+    let is_of_target = kind.starts_with("attach-target-")
+        || matches!(kind, "lsm-hook-disabled" | "program-type-not-sleepable");
     is_of_target && refusal.insn_idx == Some(0)
 }
 
@@ -202,6 +204,17 @@ pub(crate) fn tail_call_map(refusal: &Refusal, notes: &[Note], program: &Program
     let (name, map) = told.into_iter().find_map(|note| named_map(note, program))?;
     let text = format!("map `{name}` is of type {}", map.map_type.name());
     (map.map_type != MapType::ProgArray).then_some(Note { text, at: None })
+}
+
+/// The type of the map in a rejected insn, if programs that sleep cannot use it.
+pub(crate) fn unsuited_map(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx))?;
+    let is_map = insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
+    let index = u32::try_from(insn.imm).ok().filter(|_| is_map)?;
+    let map = program.map(MapIdx(index))?;
+    let tells = refusal.kind == "map-not-for-sleepable";
+    let text = || format!("map `{}` is of type {}", map.name, map.map_type.name());
+    tells.then(|| Note { text: text(), at: None })
 }
 
 /// The code of a tail call in another map than a program array.
@@ -335,8 +348,11 @@ pub(crate) fn result_made(
     }
     // Compilers give what is returned in all cases the place of the function's head.
     let is_of_head = |idx: usize| {
-        let start = program.func_info.iter().map(|row| row.insn_off.index());
-        start.take_while(|&start| start <= idx).last().is_some_and(|start| line(start) == line(idx))
+        let starts = program.function_starts();
+        starts
+            .take_while(|&start| start <= idx)
+            .last()
+            .is_some_and(|start| line(start) == line(idx))
     };
     if is_of_head(made) && !is_of_head(exit) && !is_end_line(program, exit) {
         return None;

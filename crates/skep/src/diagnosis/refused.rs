@@ -64,6 +64,7 @@ impl Subject<'_> {
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::callers_of_helper(refusal));
         notes.extend(notes::map_type(refusal));
+        notes.extend(notes::unsuited_map(refusal, self.program));
         notes.extend(rule::note(self.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
@@ -198,7 +199,8 @@ impl Subject<'_> {
         notes.extend(origin.and(shown).map(|idx| notes::without_line(idx, program)));
         notes.extend(held.as_ref().filter(|it| at != Some(it.by)).map(|it| it.note(&describe)));
         notes.extend(missing.map(|(held, missed)| held.why(missed)));
-        notes.extend(because.map(|text| notes::because(text, refusal, program)));
+        let more = because.filter(|text| refusal.message.trim_end() != *text);
+        notes.extend(more.map(|text| notes::because(text, refusal, program)));
         let acquired = verification.acquired_by;
         let left = notes::left_by(refusal, path, program, acquired);
         let left = left.filter(|_| !matches!(missed, Some(Missed::Since(_) | Missed::Everywhere)));

@@ -130,7 +130,7 @@ impl Capture {
         }
     }
 
-    /// Packets so far, with those that cannot be run.
+    /// Packets so far, with those that cannot be run; a broken record, the last one read, is none.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -195,9 +195,11 @@ impl Capture {
             if super::interrupt::is_asked() {
                 break;
             }
-            self.count += 1;
-            let what = format!("{}: packet {}, at offset {offset}: {what}", self.name, self.count);
-            chunk.bad.push((self.count, what));
+            let number = self.count + 1;
+            // Whether there is a packet behind a broken record is not known.
+            self.count += u64::from(!self.is_over);
+            let what = format!("{}: packet {number}, at offset {offset}: {what}", self.name);
+            chunk.bad.push((number, what));
         }
         !chunk.packets.is_empty() || !chunk.bad.is_empty()
     }

@@ -42,7 +42,7 @@ pub(super) fn largest(chain: &[ChainFrame]) -> Option<usize> {
 pub(super) fn recursive(program: &Program, message: &str) -> Option<usize> {
     let names = message.trim_end().strip_prefix("recursive call from ")?.strip_suffix("()")?;
     let (from, to) = names.split_once("() to ")?;
-    let starts: Vec<usize> = program.func_info.iter().map(|row| row.insn_off.index()).collect();
+    let starts: Vec<usize> = program.function_starts().collect();
     let is_call = |idx: &usize| {
         let insn = &program.insns[*idx];
         let target = usize::try_from(*idx as i64 + 1 + i64::from(insn.imm));

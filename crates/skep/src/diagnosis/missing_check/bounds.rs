@@ -32,6 +32,12 @@ pub(super) const CODES: [&str; 18] = [
     "variable-pointer-offset",
 ];
 
+/// The stack of a function.
+const STACK_BYTES: u64 = 512;
+
+/// An offset further away is that of no variable.
+const VARIABLE_BYTES: u64 = 1 << 16;
+
 /// Notes about a number that lacks a bound.
 pub(super) fn notes(
     refusal: &Refusal,
@@ -43,7 +49,8 @@ pub(super) fn notes(
     let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
     let length = dataflow.length(refusal, insn);
     let Some(number) = dataflow.number_in(id).or(length) else {
-        return ends_at(&refusal.message).into_iter().collect();
+        let ends = ends_at(&refusal.message).or_else(|| below_frame(&refusal.message));
+        return ends.into_iter().collect();
     };
     let mut notes = Vec::new();
     if length == Some(number) {
@@ -63,7 +70,17 @@ pub(super) fn notes(
         // No comparison would help.
         return notes;
     }
-    let compared = dataflow.compared(&family, program, describe);
+    let is_zero = matches!(refusal.kind.as_str(), "maybe-zero-size" | "stack-read-of-nothing");
+    let (equal, others): (Vec<Check>, Vec<Check>) = dataflow
+        .checks
+        .iter()
+        .partition(|check| !is_zero && dataflow.is_of_equality(check, program));
+    let compared = dataflow.compared(&family, &others, program, describe);
+    let compared = compared.or_else(|| {
+        let check =
+            equal.iter().rev().find(|check| check.operands().any(|id| family.contains(&id)));
+        Some(since("it was only compared with a single value, at", check?.insn_idx, describe))
+    });
     let divided = dataflow.divided(&family, program, describe);
     let compared = divided.or(compared);
     let is_compared = compared.as_ref().is_some_and(|it| it.text.starts_with("it was compared at"));
@@ -84,6 +101,16 @@ fn ends_at(message: &str) -> Option<Note> {
     let end = field(message, " off=")?.checked_add(field(message, " size=")?)?;
     let text = format!("the access ends at byte {end}, the memory has {size}");
     (end > size).then_some(Note { text, at: None })
+}
+
+/// That a variable does not fit on the stack: `invalid write to stack R3 off=-600 size=600`.
+fn below_frame(message: &str) -> Option<Note> {
+    let begins = message.contains(" stack ").then(|| field(message, " off=-"))??;
+    let text = format!(
+        "the stack of a function has {STACK_BYTES} bytes; the variable begins {begins} bytes below \
+         its top"
+    );
+    (STACK_BYTES + 1..=VARIABLE_BYTES).contains(&begins).then_some(Note { text, at: None })
 }
 
 /// The number that a rejection is about.
@@ -164,29 +191,43 @@ impl Dataflow<'_> {
         Some(since(&format!("{says} {}, computed by", value.told?), value.by?, describe))
     }
 
-    /// The check that was made: of the number or one of its sources, or of another read of the same
-    /// memory.
+    /// The one of these checks that was made: of the number or one of its sources, or of another
+    /// read of the same memory.
     fn compared(
         &self,
         family: &[Id],
+        among: &[Check],
         program: &Program,
         describe: &impl Fn(usize) -> Described,
     ) -> Option<Note> {
         let is_made = |id: &Id| self.values[*id].made != Origin::Constant;
         let are_numbers =
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
-        let checks = || self.checks.iter().rev().filter(are_numbers);
+        let checks = || among.iter().rev().filter(are_numbers);
         let is_of_family = |check: &&Check| check.operands().any(|id| family.contains(&id));
-        if let Some(check) = checks().find(is_of_family) {
+        let since_then = |id: Id| self.lessened_since(id, family, program);
+        let before_lessened = |last: &Check| {
+            let is_old = |by: Id| last.operands().all(|id| id < by);
+            let lessens = |it: &&Check| it.operands().any(|id| since_then(id).is_some_and(is_old));
+            checks().filter(is_of_family).find(lessens)
+        };
+        let last = checks().find(is_of_family);
+        if let Some(check) = last.map(|last| before_lessened(last).unwrap_or(last)) {
             let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
             let other = check.operands().find(|id| !family.contains(id));
             let is_open = |id: Id| is_made(&id) && is_unbounded(self.values[id].told);
             let says = match is_direct {
-                true if check.operands().any(|id| self.is_lessened_since(id, family, program)) => {
+                true if check.operands().any(|id| since_then(id).is_some()) => {
                     "something was subtracted from it after it was compared, at"
                 }
                 true if other.is_some_and(is_open) => {
                     "it was only compared with another unknown number, at"
+                }
+                true if !check
+                    .operands()
+                    .any(|id| self.unmixed(family[0], program).contains(&id)) =>
+                {
+                    "it was computed from what was compared at"
                 }
                 true => "it was compared at",
                 false => "it was read back from memory after it was compared at",
@@ -206,6 +247,8 @@ impl Dataflow<'_> {
                 "it was read again after another read of the same memory was compared, at"
             } else if !others.iter().any(|id| family.contains(id)) {
                 return None;
+            } else if others.iter().any(|&id| self.is_sum_of(id, family)) {
+                "a sum of it and another number was compared at"
             } else if self.is_of_half(check, program) {
                 "another value, computed in 32 bits from the same source, was compared at"
             } else {
@@ -215,9 +258,9 @@ impl Dataflow<'_> {
         })
     }
 
-    /// Whether a value was made less after it was compared, so that it may be below 0, or have
+    /// What was made less than a value after it was compared, so that it may be below 0, or have
     /// wrapped around.
-    fn is_lessened_since(&self, compared: Id, family: &[Id], program: &Program) -> bool {
+    fn lessened_since(&self, compared: Id, family: &[Id], program: &Program) -> Option<Id> {
         let is_less = |id: &Id| {
             let value = &self.values[*id];
             let insn = value.by.and_then(|by| program.insns.get(by));
@@ -229,7 +272,33 @@ impl Dataflow<'_> {
                 value.told.is_some_and(|told| told.contains("=-")) || is_unbounded(value.told);
             subtracts && is_below && value.of[0] == Some(compared)
         };
-        family.iter().any(is_less)
+        family.iter().copied().find(is_less)
+    }
+
+    /// Whether a comparison only tells whether a number is a constant, which bounds nothing. That
+    /// of its upper bits does: compilers make it of `<`.
+    fn is_of_equality(&self, check: &Check, program: &Program) -> bool {
+        let insn = program.insns.get(check.insn_idx);
+        let is_equality =
+            insn.is_some_and(|it| matches!(it.op(), BPF_JEQ | BPF_JNE) && !it.is_src_reg());
+        let made = self.values[check.dst].by.and_then(|by| program.insns.get(by));
+        let is_part = made.is_some_and(|it| {
+            matches!(it.class(), BPF_ALU | BPF_ALU64) && matches!(it.op(), BPF_AND | BPF_RSH)
+        });
+        is_equality && !is_part
+    }
+
+    /// Whether a value is a number of the family plus another one that is not constant.
+    fn is_sum_of(&self, id: Id, family: &[Id]) -> bool {
+        let value = &self.values[id];
+        let [Some(of), Some(added)] = value.of else { return false };
+        let is_own = |id: Id| self.ancestors(id, is_number).iter().any(|it| family.contains(it));
+        let is_other = |id: Id| {
+            let other = &self.values[id];
+            let is_fixed = other.made == Origin::Constant || other.told.is_some_and(is_constant);
+            is_number(other) && !is_fixed && !is_own(id)
+        };
+        value.adds && (is_own(of) && is_other(added) || is_own(added) && is_other(of))
     }
 
     /// Whether a comparison is of the lower halves, or of a value that was extended from one: by
@@ -273,6 +342,16 @@ impl Dataflow<'_> {
         }
         let says = "a division or remainder has no bounds for the kernel, as that at";
         Some(since(says, self.values[result].by?, describe))
+    }
+
+    /// The values from which a number was computed without mixing bits: a bound of one bounds it.
+    fn unmixed(&self, id: Id, program: &Program) -> Vec<Id> {
+        let mixes = |made: &Value<'_>| {
+            let insn = made.by.and_then(|by| program.insns.get(by));
+            let is_computed = made.made == Origin::Computed;
+            insn.is_some_and(|insn| is_computed && matches!(insn.op(), BPF_OR | BPF_XOR | BPF_NEG))
+        };
+        self.ancestors_by(id, |made, of| is_number(of) && !mixes(made))
     }
 
     /// The values from which a number was computed since it was read from memory.

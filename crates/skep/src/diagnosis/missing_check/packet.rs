@@ -9,6 +9,7 @@ use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
+use crate::uapi::ProgType;
 
 /// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;
@@ -41,7 +42,11 @@ fn note(
     let regno = refusal.registers.first()?;
     let id = *dataflow.regs.get(&(dataflow.frame, *regno))?;
     let area = Area::of(&dataflow.values[id]);
-    let (end, comma) = (area.end(), if area == Area::Metadata { "," } else { "" });
+    let end = match program.prog_type {
+        ProgType::CgroupSockopt => "`optval_end`",
+        _ => area.end(),
+    };
+    let comma = if area == Area::Metadata { "," } else { "" };
     let Some((check, relation)) = dataflow.with_end(id, area, program) else {
         let text = format!("it is not compared with {end}{comma} on this path");
         return Some(Note { text, at: None });
