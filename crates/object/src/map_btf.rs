@@ -3,16 +3,19 @@
 //!
 //! Local storage cannot be created without BTF; `map_creation` says so.
 
+use crate::kernel_types::KernelTypes;
 use skep_btf::{Btf, Kind, SpecialField, TypeId, special_fields_of};
 use skep_program::MapDef;
 use skep_uapi::{KeyForm, MapType, map_key_may_be, map_may_hold};
 
 /// Removes the BTF of each map which the kernel would not create with it.
-pub(crate) fn drop_refused(maps: &mut [MapDef], btf: &Btf) {
+pub(crate) fn drop_refused(maps: &mut [MapDef], btf: &Btf, kernel: &KernelTypes<'_>) {
     let ids = described(maps).map(|def| TypeId(def.btf_value_type_id)).collect::<Vec<_>>();
     let Some(fields) = special_fields_of(btf, ids) else { return };
-    let refused: Vec<bool> =
-        described(maps).zip(fields).map(|(def, fields)| !is_taken(def, btf, &fields)).collect();
+    let is_refused = |(def, fields): (&MapDef, Vec<SpecialField>)| {
+        !is_taken(def, btf, &fields) || fields.iter().any(|it| kernel.refuses(it, btf).is_some())
+    };
+    let refused: Vec<bool> = described(maps).zip(fields).map(is_refused).collect();
     let mut refused = refused.into_iter();
     for def in maps.iter_mut() {
         let mut drop = |def: &mut MapDef| {

@@ -5,6 +5,7 @@ use crate::error::{Context, Error};
 use crate::externs::Externs;
 use crate::functions::Functions;
 use crate::image::Image;
+use crate::kernel_types::KernelTypes;
 use crate::link_subprogs::Linker;
 use crate::loader::{LoadClass, Loader};
 use crate::maps::{MapSource, Maps};
@@ -201,12 +202,14 @@ fn loaded_btf(
     options: &OpenOptions,
 ) -> (Option<Arc<Btf>>, Option<Error>) {
     let Some(kept) = btf.as_deref().filter(|_| !options.as_in_file) else { return (btf, None) };
-    let Some(refused) = header.or_else(|| skep_btf::refused_by_kernel(kept)) else {
-        map_btf::drop_refused(&mut maps.defs, kept);
+    let kernel = KernelTypes::new(options);
+    let refused = header.or_else(|| skep_btf::refused_by_kernel(kept)).map(Error::from);
+    let Some(refused) = refused.or_else(|| kernel.refuses_structs(kept)) else {
+        map_btf::drop_refused(&mut maps.defs, kept, &kernel);
         return (btf, None);
     };
     map_btf::drop_all(&mut maps.defs);
-    (None, Some(Error::from(refused).context("the kernel does not load the object's BTF")))
+    (None, Some(refused.context("the kernel does not load the object's BTF")))
 }
 
 /// All maps but those of `.kconfig` and struct_ops.
@@ -370,6 +373,9 @@ fn set_type(image: &Image<'_>, index: usize, program: &mut Program) -> Result<()
 
 fn unknown_section(image: &Image<'_>, program: &mut Program) -> Result<(), Error> {
     let section = program.section.clone();
+    if sec_def::is_not_modelled(&section) {
+        return Err(Error::new(format!("not supported yet: programs of section '{section}'")));
+    }
     match image.options.loader {
         Loader::Libbpf => {
             let text = format!("libbpf cannot derive a program type from section name '{section}'");

@@ -294,6 +294,27 @@ fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
     assert!(note.ends_with("bytes are left behind the strings"), "{note}");
 }
 
+/// libbpf 1.8 opens them, and loads what does not refer to the section.
+#[test]
+fn sections_that_are_not_supported_concern_only_who_refers_to_them() {
+    let good = read("object/kinds_of_map.bpf.o");
+    let known: &[u8] = b".data.hidden";
+    for (name, what) in
+        [(b".percpu.each", "variables of each CPU"), (b".jumptables\0", "jump tables")]
+    {
+        let mut bytes = good.clone();
+        for at in (0..good.len() - known.len()).filter(|&at| good[at..].starts_with(known)) {
+            bytes[at..at + name.len()].copy_from_slice(name);
+        }
+        let object = Object::open(&bytes, &OpenOptions { cpus: 1, ..OpenOptions::default() });
+        let object = object.unwrap();
+        assert!(object.program("target").is_ok(), "{what}: {:?}", object.refused);
+        let error = object.program("uses").unwrap_err();
+        assert!(error.to_string().ends_with(&format!("not supported yet: {what}")), "{error}");
+        assert_eq!(error.class(), None);
+    }
+}
+
 #[test]
 fn four_gigabytes_of_bss_are_refused_before_they_are_allocated() {
     let mut bytes = read("programs/loops.bpf.o");

@@ -1,0 +1,88 @@
+//! What the kernel's types say of pointers in the object's: a `__kptr` to one of the kernel's
+//! structs needs a destructor, a `__uptr` leads to a struct that is the object's own.
+//!
+//! Behaviour: 6.18, asked by `cargo xtask load-diff` with each kind of pointer to structs of the
+//! kernel and of the object, of several sizes (`tests/object/kptr_*.bpf.c`, `uptr_*.bpf.c`).
+
+use crate::error::Error;
+use crate::options::OpenOptions;
+use skep_btf::{Btf, FieldKind, Kind, SpecialField, Type};
+use std::cell::OnceCell;
+
+/// The end of a destructor's name; without it, it is the name of the kfunc that releases.
+const DESTRUCTOR: &str = "_dtor";
+
+/// The kernel's types, if they are known.
+pub(crate) struct KernelTypes<'a> {
+    btf: Option<&'a Btf>,
+    page_bytes: u64,
+    /// The structs that have a destructor.
+    destroyed: OnceCell<Vec<&'a str>>,
+}
+
+impl<'a> KernelTypes<'a> {
+    pub(crate) fn new(options: &'a OpenOptions) -> KernelTypes<'a> {
+        let btf = options.kernel_btf.as_deref();
+        KernelTypes { btf, page_bytes: options.page_size(), destroyed: OnceCell::new() }
+    }
+
+    /// Why the kernel refuses all of an object's BTF: for a struct with such a pointer.
+    pub(crate) fn refuses_structs(&self, btf: &Btf) -> Option<Error> {
+        let mut metas: Vec<_> = btf.struct_metas().iter().collect();
+        metas.sort_by_key(|(id, _)| **id);
+        metas.into_iter().find_map(|(id, fields)| {
+            let why = fields.iter().find_map(|field| self.refuses(field, btf))?;
+            Some(Error::new(why).context(format!("special fields of '{}'", btf.ty(*id).name())))
+        })
+    }
+
+    /// Why the kernel does not take a special field.
+    pub(crate) fn refuses(&self, field: &SpecialField, btf: &Btf) -> Option<String> {
+        let target = btf.ty(field.target?);
+        match field.kind {
+            FieldKind::KptrRef => self.lacks_destructor(target),
+            FieldKind::Uptr => self.refuses_uptr(target),
+            _ => None,
+        }
+    }
+
+    fn has(&self, target: Type<'_>) -> bool {
+        let named = |btf: &Btf| btf.find_by_name_kind(target.name(), Kind::Struct).is_some();
+        self.btf.is_some_and(named)
+    }
+
+    fn lacks_destructor(&self, target: Type<'_>) -> Option<String> {
+        let (name, kernel) = (target.name(), self.btf?);
+        let known = self.destroyed.get_or_init(|| destroyed(kernel));
+        // Before Linux 6.8, the names do not tell.
+        let lacks = !known.is_empty() && !known.contains(&name) && self.has(target);
+        lacks.then(|| format!("the kernel has no destructor for struct {name}"))
+    }
+
+    fn refuses_uptr(&self, target: Type<'_>) -> Option<String> {
+        let (name, bytes) = (target.name(), u64::from(target.stated_size().unwrap_or(0)));
+        match () {
+            () if self.has(target) => {
+                Some(format!("a __uptr leads to struct {name}, which is the kernel's"))
+            }
+            () if bytes == 0 || bytes > self.page_bytes => {
+                Some(format!("a __uptr leads to struct {name}, which has {bytes} bytes"))
+            }
+            () => None,
+        }
+    }
+}
+
+/// The structs whose releasing kfunc has a destructor beside it.
+fn destroyed(kernel: &Btf) -> Vec<&str> {
+    let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
+    let releases = functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR));
+    let first = |name: &str| {
+        let release = kernel.ty(kernel.find_by_name_kind(name, Kind::Func)?);
+        let param = release.target().params().next()?;
+        let pointer = kernel.skip_modifiers(param.ty);
+        let target = kernel.skip_modifiers(pointer.target_id());
+        (pointer.kind() == Kind::Ptr && target.kind() == Kind::Struct).then(|| target.name())
+    };
+    releases.filter_map(first).collect()
+}
