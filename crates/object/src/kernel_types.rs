@@ -31,45 +31,34 @@ impl<'a> KernelTypes<'a> {
         let mut metas: Vec<_> = btf.struct_metas().iter().collect();
         metas.sort_by_key(|(id, _)| **id);
         metas.into_iter().find_map(|(id, fields)| {
-            let why = fields.iter().find_map(|field| self.refuses(field, btf))?;
+            let why = fields.iter().find_map(|field| self.lacks_destructor(field, btf))?;
             Some(Error::new(why).context(format!("special fields of '{}'", btf.ty(*id).name())))
         })
     }
 
-    /// Why the kernel does not take a special field.
-    pub(crate) fn refuses(&self, field: &SpecialField, btf: &Btf) -> Option<String> {
-        let target = btf.ty(field.target?);
-        match field.kind {
-            FieldKind::KptrRef => self.lacks_destructor(target),
-            FieldKind::Uptr => self.refuses_uptr(target),
-            _ => None,
-        }
+    /// Whether the kernel refuses the BTF of a map with this field in its values.
+    pub(crate) fn refuses_in_map(&self, field: &SpecialField, btf: &Btf) -> bool {
+        let target = field.target.filter(|_| field.kind == FieldKind::Uptr).map(|id| btf.ty(id));
+        target.is_some_and(|target| {
+            let bytes = u64::from(target.stated_size().unwrap_or(0));
+            self.has(target) || bytes == 0 || bytes > self.page_bytes
+        })
+    }
+
+    /// Why nothing can release what the field points to.
+    pub(crate) fn lacks_destructor(&self, field: &SpecialField, btf: &Btf) -> Option<String> {
+        let target = field.target.filter(|_| field.kind == FieldKind::KptrRef)?;
+        let (target, kernel) = (btf.ty(target), self.btf?);
+        let known = self.destroyed.get_or_init(|| destroyed(kernel));
+        // Before Linux 6.8, the names do not tell.
+        let name = target.name();
+        let lacks = !known.is_empty() && !known.contains(&name) && self.has(target);
+        lacks.then(|| format!("the kernel has no destructor for struct {name}"))
     }
 
     fn has(&self, target: Type<'_>) -> bool {
         let named = |btf: &Btf| btf.find_by_name_kind(target.name(), Kind::Struct).is_some();
         self.btf.is_some_and(named)
-    }
-
-    fn lacks_destructor(&self, target: Type<'_>) -> Option<String> {
-        let (name, kernel) = (target.name(), self.btf?);
-        let known = self.destroyed.get_or_init(|| destroyed(kernel));
-        // Before Linux 6.8, the names do not tell.
-        let lacks = !known.is_empty() && !known.contains(&name) && self.has(target);
-        lacks.then(|| format!("the kernel has no destructor for struct {name}"))
-    }
-
-    fn refuses_uptr(&self, target: Type<'_>) -> Option<String> {
-        let (name, bytes) = (target.name(), u64::from(target.stated_size().unwrap_or(0)));
-        match () {
-            () if self.has(target) => {
-                Some(format!("a __uptr leads to struct {name}, which is the kernel's"))
-            }
-            () if bytes == 0 || bytes > self.page_bytes => {
-                Some(format!("a __uptr leads to struct {name}, which has {bytes} bytes"))
-            }
-            () => None,
-        }
     }
 }
 

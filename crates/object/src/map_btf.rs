@@ -13,7 +13,7 @@ pub(crate) fn drop_refused(maps: &mut [MapDef], btf: &Btf, kernel: &KernelTypes<
     let ids = described(maps).map(|def| TypeId(def.btf_value_type_id)).collect::<Vec<_>>();
     let Some(fields) = special_fields_of(btf, ids) else { return };
     let is_refused = |(def, fields): (&MapDef, Vec<SpecialField>)| {
-        !is_taken(def, btf, &fields) || fields.iter().any(|it| kernel.refuses(it, btf).is_some())
+        !is_taken(def, btf, &fields) || fields.iter().any(|it| kernel.refuses_in_map(it, btf))
     };
     let refused: Vec<bool> = described(maps).zip(fields).map(is_refused).collect();
     let mut refused = refused.into_iter();

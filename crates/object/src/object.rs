@@ -12,7 +12,7 @@ use crate::maps::{MapSource, Maps};
 use crate::options::OpenOptions;
 use crate::refusal::{self, Refusals};
 use crate::relocate::Relocator;
-use crate::sections::{BTF, BTF_EXT, SectionKind, TEXT};
+use crate::sections::{BTF, BTF_EXT, SectionKind};
 use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps, map_btf};
 use crate::{sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt, Kind};
@@ -335,7 +335,7 @@ impl Maker<'_, '_> {
 /// libbpf's definition of a program: a function in a section of its own.
 fn check_entry(image: &Image<'_>, index: usize) -> Result<(), Error> {
     let function = &image.functions.list[index];
-    let in_text = image.section(function.section).name == TEXT;
+    let in_text = Some(function.section) == image.text();
     let text = match () {
         () if !function.typed => "libbpf requires program symbols to be functions",
         () if in_text => "libbpf treats functions in .text as subprograms",
