@@ -75,3 +75,43 @@ fn destroyed(kernel: &Btf) -> Vec<&str> {
     };
     releases.filter_map(first).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_creation::check_pointers;
+    use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId};
+    use skep_program::MapDef;
+    use std::sync::Arc;
+
+    /// Loaded by 6.18: a struct whose pointers are in an array is taken, with whatever they point to.
+    #[test]
+    fn what_nothing_can_release_is_not_supported_where_the_kernel_takes_it() {
+        let mut kernel = BtfBuilder::new();
+        let int = kernel.int("int", 4, IntEncoding::SIGNED);
+        let [task, _] = ["task_struct", "socket"]
+            .map(|name| kernel.struct_(name, 4, &[MemberDef::new("member", int, 0)]));
+        let task = kernel.ptr(task);
+        let proto = kernel.func_proto(TypeId::VOID, &[("p", task)]);
+        for name in ["bpf_task_release", "bpf_task_release_dtor"] {
+            kernel.func(name, proto, FuncLinkage::Static);
+        }
+        let kernel_btf = Some(Arc::new(kernel.build().unwrap()));
+        let options = OpenOptions { kernel_btf, ..OpenOptions::default() };
+        let kernel = KernelTypes::new(&options);
+        for (name, is_taken) in [("task_struct", true), ("own", true), ("socket", false)] {
+            let mut object = BtfBuilder::new();
+            let int = object.int("int", 4, IntEncoding::SIGNED);
+            let to = object.struct_(name, 4, &[MemberDef::new("member", int, 0)]);
+            let tagged = object.type_tag("kptr", to);
+            let pointer = object.ptr(tagged);
+            let pair = object.array(pointer, int, 2);
+            let value = object.struct_("value", 16, &[MemberDef::new("pair", pair, 0)]);
+            let btf = object.build().unwrap();
+            let def = MapDef { btf_value_type_id: value.0, ..MapDef::default() };
+            assert!(kernel.refuses_structs(&btf).is_none(), "{name}");
+            let checked = check_pointers(&def, Some(&btf), &kernel);
+            assert_eq!(checked.is_ok(), is_taken, "{name}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
-use skep_object::{Object, OpenOptions, scan};
+use skep_object::{LoadClass, Object, ObjectProgram, OpenOptions, scan};
 use std::path::Path;
 use std::time::Duration;
 
@@ -292,6 +292,36 @@ fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
     long[section_header(&good, ".BTF") + SIZE] += 1;
     let note = opened(&long).note.map(|note| note.to_string()).unwrap_or_default();
     assert!(note.ends_with("bytes are left behind the strings"), "{note}");
+}
+
+/// libbpf 1.8: "missing BPF prog type, check ELF section name '.text'".
+#[test]
+fn functions_of_all_sections_text_but_the_last_are_programs_of_no_type() {
+    let good = read("object/exception_hidden.bpf.o");
+    let mut twice = good.clone();
+    let (text, over) = (section_header(&good, ".text"), section_header(&good, ".debug_frame"));
+    twice.copy_within(text..text + 64, over);
+    let classes = |bytes: &[u8]| -> Vec<(String, Option<LoadClass>)> {
+        let object = Object::open(bytes, &OpenOptions::default()).unwrap();
+        let class = |it: &ObjectProgram| it.program.as_ref().err().and_then(|e| e.class());
+        object.programs.iter().map(|it| (it.name.clone(), class(it))).collect()
+    };
+    let row = |name: &str, class| (name.to_owned(), class);
+    let (prog, another) = (row("prog", Some(LoadClass::Open)), row("another", None));
+    assert_eq!(classes(&good), [prog.clone(), another.clone()]);
+    assert_eq!(classes(&twice), [row("callback", Some(LoadClass::Section)), prog, another]);
+}
+
+/// libbpf 1.8: "struct_ops reloc ops: cannot find prog at shdr_idx 3 to relocate func ptr first".
+#[test]
+fn a_member_of_a_struct_ops_map_is_set_to_a_function() {
+    let mut bytes = read("object/against_kernel.bpf.o");
+    let first = section_header(&bytes, ".symtab") + 24;
+    let first = u64::from_le_bytes(bytes[first..first + 8].try_into().unwrap()) as usize;
+    let kind = first + 16 * 24 + 4;
+    assert_eq!(bytes[kind], 0x12);
+    bytes[kind] = 0x11;
+    assert!(told(&bytes).ends_with("it does not point to a function"), "{}", told(&bytes));
 }
 
 /// libbpf 1.8 opens them, and loads what does not refer to the section.
