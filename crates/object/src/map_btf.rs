@@ -4,7 +4,7 @@
 //! Local storage cannot be created without BTF; `map_creation` says so.
 
 use crate::kernel_types::KernelTypes;
-use skep_btf::{Btf, Kind, SpecialField, TypeId, special_fields_of};
+use skep_btf::{Btf, Kind, Member, SpecialField, Type, TypeId, special_fields_of};
 use skep_program::MapDef;
 use skep_uapi::{KeyForm, MapType, map_key_may_be, map_may_hold};
 
@@ -74,8 +74,24 @@ fn key_form(btf: &Btf, id: TypeId) -> KeyForm {
     let key = btf.skip_modifiers(id);
     match key.kind() {
         Kind::Void => KeyForm::Absent,
-        Kind::Int if key.stated_size() == Some(4) && key.int_bits() == 32 => KeyForm::Int32,
+        Kind::Int if is_int_of(key, 32) => KeyForm::Int32,
+        Kind::Int if is_int_of(key, 64) => KeyForm::Int64,
+        Kind::Struct if is_of_ids(btf, key) => KeyForm::Ids,
         Kind::Struct => KeyForm::Struct,
         _ => KeyForm::Other,
     }
+}
+
+fn is_int_of(ty: Type<'_>, bits: u32) -> bool {
+    ty.kind() == Kind::Int && ty.stated_size() == Some(bits / 8) && u32::from(ty.int_bits()) == bits
+}
+
+fn is_of_ids(btf: &Btf, key: Type<'_>) -> bool {
+    let members: Vec<_> = key.members().collect();
+    let [first, second] = &members[..] else { return false };
+    let holds = |member: &Member<'_>, at: u32, bits: u32| {
+        let ty = btf.skip_modifiers(member.ty);
+        !key.kflag() && member.bit_offset == at && is_int_of(ty, bits)
+    };
+    holds(first, 0, 64) && holds(second, 64, 32)
 }
