@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use skep_object::{LoadClass, Object, ObjectProgram, OpenOptions, scan};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 const FILES: [&str; 6] = [
@@ -422,4 +423,35 @@ proptest! {
         let bytes = read(FILES[file]);
         prop_assert!(time_to_open(&bytes[..at.index(bytes.len())]) < Duration::from_secs(2));
     }
+}
+
+/// libbpf 1.8: "extern 'schedule___flavor' (strong): not resolved", and the same of one of two
+/// externs of one name.
+#[test]
+fn an_address_of_the_kernel_is_that_of_the_whole_name_and_of_one_extern() {
+    let good = read("object/ksym_flavor.bpf.o");
+    let known = |name: &str| (name == "schedule").then_some(0x1234);
+    let options = OpenOptions { kallsyms: Some(Arc::new(known)), ..OpenOptions::default() };
+    let open = |bytes: &[u8]| Object::open(bytes, &options).unwrap();
+    let object = open(&good);
+    let insns = &object.program("prog").unwrap().insns;
+    let addresses = insns.iter().filter(|it| it.is_ld_imm64()).map(|it| it.imm);
+    assert_eq!(addresses.collect::<Vec<_>>(), [0, 0x1234]);
+    // The file's name, then the section's, the weak extern and the strong one.
+    let symbols = section_header(&good, ".symtab") + 24;
+    let symbols = u64::from_le_bytes(good[symbols..symbols + 8].try_into().unwrap()) as usize;
+    let strong = undefined_symbol(&good);
+    let weak = strong - 24;
+    let mut flavored = good.clone();
+    flavored[weak + 4] = 0x10;
+    let refused = |bytes: &[u8]| open(bytes).refused.map(|it| (it.class(), it.to_string()));
+    let absent = |why: &str| Some((Some(LoadClass::Extern), why.to_owned()));
+    let why = "extern (ksym) 'schedule___flavor': not found among the kernel's symbols";
+    assert_eq!(refused(&flavored), absent(why));
+    let mut twice = good.clone();
+    twice.copy_within(strong..strong + 24, symbols + 24);
+    assert_eq!(refused(&twice), absent("extern 'schedule' (strong): not resolved"));
+    twice[symbols + 24 + 4] = 0x20;
+    let error = open(&twice).program("prog").unwrap_err().to_string();
+    assert!(error.ends_with("not supported yet: several externs 'schedule'"), "{error}");
 }
