@@ -107,13 +107,14 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_arena(image)?;
     check_functions(image)?;
     check_slots(image)?;
-    image.maps.refused.clone().map_or(Ok(()), Err)?;
+    let of_open = |it: &&Error| it.class() == Some(LoadClass::Open);
+    let unknown = image.maps.unknown_type.as_ref().filter(of_open);
+    image.maps.refused.as_ref().or(unknown).map_or(Ok(()), |it| Err(it.clone()))?;
     check_datasecs(image)?;
     check_declared(image)?;
     check_linkage(image)?;
     check_calls(image)?;
     bad_relocations::find(image)?;
-    let of_open = |it: &&Error| it.class() == Some(LoadClass::Open);
     if let Some(refused) = image.struct_ops_refused.as_ref().filter(of_open) {
         return Err(refused.clone());
     }

@@ -211,6 +211,11 @@ fn what_libbpf_refuses_to_open_has_no_programs() {
         ),
         ("sizeless.bpf.o", "section tc: function without_size has size 0"),
         ("arena_too_small.bpf.o", "section .addr_space.1: its 4097 bytes do not fit into arena"),
+        (
+            "attribute_of_typedef.bpf.o",
+            "map map: attribute 'type' points to type 2 (TYPEDEF), expected ARRAY",
+        ),
+        ("key_of_typedef.bpf.o", "map map: attribute 'key' is type 7 (TYPEDEF), expected PTR"),
         ("arena_twice.bpf.o", "map another: libbpf supports one arena only"),
         ("hash_of_maps_key.bpf.o", "map outer: its slots are filled, so key_size must be 4"),
         ("pinned_inner_map.bpf.o", "map outer: its inner map cannot be pinned"),
@@ -358,4 +363,14 @@ fn kernel_with_tasks() -> Arc<Btf> {
         kernel.func(name, proto, FuncLinkage::Static);
     }
     Arc::new(kernel.build().unwrap())
+}
+
+/// libbpf compares the variables of an arena with the pages in the file.
+#[test]
+fn pages_of_an_arena_are_those_of_the_file() {
+    let with = OpenOptions { empty_map_entries: 1, ..OpenOptions::default() };
+    let refused = open_with("arena_no_page.bpf.o", with).refused.expect("a reason");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+    let why = "map arena: it has no page, and there are variables of an arena";
+    assert_eq!(refused.to_string(), why);
 }
