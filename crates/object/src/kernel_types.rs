@@ -84,7 +84,7 @@ mod tests {
     use skep_program::MapDef;
     use std::sync::Arc;
 
-    /// Loaded by 6.18: a struct whose pointers are in an array is taken, with whatever they point to.
+    /// Loaded by 6.18: a struct whose pointers are in an array is taken, whatever they point to.
     #[test]
     fn what_nothing_can_release_is_not_supported_where_the_kernel_takes_it() {
         let mut kernel = BtfBuilder::new();

@@ -1,7 +1,8 @@
 //! Section names: what `SEC("...")` means for a program.
 //!
-//! One row per name, as listed in libbpf's documentation ("Program Types and ELF Sections"). For an
-//! unknown name the program type is unspecified; such a program is kept, and only rejected on load.
+//! One row per name, as listed in libbpf's documentation ("Program Types and ELF Sections") and by
+//! libbpf 1.8 itself, the newest known; older ones know fewer. For an unknown name the program type
+//! is unspecified; such a program is kept, and only rejected on load.
 //!
 //! # Invariants
 //! 1. The first matching row is used; no two rows match the same text.
@@ -97,7 +98,7 @@ static ROWS: &[Row] = &[
     ("raw_tracepoint.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("raw_tp.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("tp_btf", O, P::Tracing, Some(A::TraceRawTp), NO, TYPEDEF),
-    // From here to `tp_btf.s` since libbpf 1.8, of Linux 7.1.
+    // From here to `tp_btf.s` as in libbpf since Linux 7.1 (1.8 knows them, 1.5 does not).
     ("tracepoint.s", O, P::Tracepoint, None, SLEEP, NONE),
     ("tp.s", O, P::Tracepoint, None, SLEEP, NONE),
     ("raw_tracepoint.s", O, P::RawTracepoint, None, SLEEP, NONE),
@@ -170,8 +171,8 @@ static ROWS: &[Row] = &[
     ("netfilter", E, P::Netfilter, Some(A::Netfilter), NO, NONE),
 ];
 
-/// Sections whose attach types are not modelled: libbpf 1.7 knows the first two, 1.8 all; a target
-/// may follow each.
+/// Sections whose attach types are not modelled: libbpf 1.8 knows them, 1.5 does not. A target may
+/// follow each.
 const NOT_MODELLED: [&str; 8] = [
     "fsession",
     "fsession.s",

@@ -20,9 +20,9 @@ pub(crate) enum SectionKind {
     Bss,
     /// `.addr_space.1`: variables in the arena.
     Arena,
-    /// `.percpu`, `.percpu.*`: variables of each CPU, since libbpf 1.8.
+    /// `.percpu`, `.percpu.*`: variables of each CPU; known to libbpf 1.8.
     PerCpu,
-    /// `.jumptables`: where `gotox` goes, since libbpf 1.7.
+    /// `.jumptables`: where `gotox` goes; known to libbpf 1.8.
     JumpTables,
     /// `.struct_ops`, `.struct_ops.link`, with or without `?`.
     StructOps,
