@@ -44,6 +44,28 @@ struct {
 	TYPE(value, struct timed);
 } key_of_a_size SEC(".maps");
 
+struct ids {
+	u64 cgroup;
+	u32 attach;
+};
+
+struct other_ids {
+	u32 attach;
+	u32 rest;
+	u64 cgroup;
+};
+
+#define STORAGE(map, of_key)                                                                        \
+	struct {                                                                                    \
+		UINT(type, 19); /* cgroup storage */                                                \
+		TYPE(key, of_key);                                                                  \
+		TYPE(value, u64);                                                                   \
+	} map SEC(".maps")
+
+STORAGE(storage, struct ids);
+STORAGE(storage_by_int, u64);
+STORAGE(storage_by_other, struct other_ids);
+
 #define STARTS(map)                                                                                 \
 	SEC("tc") int starts_##map(struct __sk_buff *skb)                                           \
 	{                                                                                           \

@@ -395,12 +395,16 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
         let Some(&[_, info, _]) = words.get(at..at + 3) else {
             return Err(fail("type is truncated".into()));
         };
-        let number = (info >> 24 & 0x1f) as u8;
+        let number = (info >> 24 & 0x7f) as u8;
         let kind = match Kind::from_number(number) {
             Some(kind) if kind != Kind::Void => kind,
             _ => return Err(fail(format!("unknown kind {number}"))),
         };
-        let len = 3 + kind.extra_words(info as u16);
+        // Linux 7.3 has 24 bits for their number, those before it 16.
+        let Ok(parts) = u16::try_from(info & 0x00ff_ffff) else {
+            return Err(fail(format!("{}: more than {} parts", kind.name(), u16::MAX)));
+        };
+        let len = 3 + kind.extra_words(parts);
         let Some(ty) = words.get(at..at + len) else {
             return Err(fail(format!("{} of {len} words is truncated", kind.name())));
         };

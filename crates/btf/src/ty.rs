@@ -167,7 +167,7 @@ impl<'a> Type<'a> {
     }
     /// Member or parameter to which a `DECL_TAG` applies; none for the whole.
     pub fn component_idx(self) -> Option<u32> {
-        u32::try_from(self.data(Kind::DeclTag, 0) as i32).ok()
+        Some(self.data(Kind::DeclTag, 0)).filter(|index| *index != u32::MAX)
     }
     /// Whether an `ENUM` or `ENUM64` is signed.
     pub fn is_signed_enum(self) -> bool {

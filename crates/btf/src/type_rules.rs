@@ -7,8 +7,6 @@
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
 
-/// Bits of `info` that are not used.
-const INFO_UNUSED: u32 = !0x9f00_ffff;
 /// Bits of an `INT`'s data that are not used.
 const INT_UNUSED: u32 = !0x0fff_ffff;
 const INT_BITS_MAX: u32 = 128;
@@ -31,7 +29,6 @@ fn ensure(holds: bool, text: &str) -> Check {
 fn shape(ty: Type<'_>) -> Check {
     use Kind::*;
     let kind = ty.kind();
-    ensure(ty.word(1) & INFO_UNUSED == 0, "unused bits of its info are set")?;
     let with_flag = matches!(kind, Struct | Union | Fwd | Enum | Enum64 | DeclTag | TypeTag);
     ensure(with_flag || !ty.kflag(), "its flag is set")?;
     let with_parts = matches!(kind, Struct | Union | Enum | Enum64 | Func | FuncProto | Datasec);

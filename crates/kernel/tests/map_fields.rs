@@ -94,22 +94,32 @@ fn answer(
         _ => 0,
     };
     let mut value = value(field.0, field.1);
-    let key_size = least(rule.key) as u32;
+    let key_size = match key {
+        Some(KeyForm::Ids) => 16,
+        _ => least(rule.key) as u32,
+    };
+    if !rule.key.allows(key_size.into()) {
+        return None;
+    }
     let bytes = value.builder.array(value.byte, value.int, key_size);
     let prefix = MemberDef::new("bytes", bytes, 0);
     let key = key.unwrap_or(match (map_type, key_size) {
         (_, 0) => KeyForm::Absent,
         (MapType::LpmTrie, _) => KeyForm::Struct,
         (_, 4) => KeyForm::Int32,
+        (_, 8) => KeyForm::Int64,
         _ => KeyForm::Other,
     });
+    let long = value.builder.int("u64", 8, IntEncoding::NONE);
+    let ids = [MemberDef::new("cgroup", long, 0), MemberDef::new("attach", value.int, 64)];
     let key = match key {
         KeyForm::Absent => TypeId::VOID,
         KeyForm::Struct => value.builder.struct_("key", key_size, &[prefix]),
         KeyForm::Int32 if key_size == 4 => value.int,
-        KeyForm::Int32 => return None,
+        KeyForm::Int64 if key_size == 8 => long,
+        KeyForm::Int32 | KeyForm::Int64 => return None,
+        KeyForm::Ids => value.builder.struct_("key", key_size, &ids),
         KeyForm::Other if key_size == 4 => value.builder.enum_("key", 4, &[("A", 0)]),
-        KeyForm::Other if key_size == 8 => value.builder.int("u64", 8, IntEncoding::NONE),
         KeyForm::Other => bytes,
     };
     let built = value.builder.build().expect("a BTF");
@@ -158,8 +168,8 @@ fn every_map_holds_the_fields_that_it_may() {
     assert!(asked > 200 && held > 60, "{held} of {asked}");
 }
 
-/// Maps whose values programs can look up.
-const LOOKED_UP: [MapType; 11] = [
+/// Maps whose values programs can look up, or get by a helper of their own.
+const LOOKED_UP: [MapType; 13] = [
     MapType::Hash,
     MapType::Array,
     MapType::PercpuHash,
@@ -171,6 +181,17 @@ const LOOKED_UP: [MapType; 11] = [
     MapType::InodeStorage,
     MapType::TaskStorage,
     MapType::CgrpStorage,
+    MapType::CgroupStorage,
+    MapType::PercpuCgroupStorage,
+];
+
+const FORMS: [KeyForm; 6] = [
+    KeyForm::Absent,
+    KeyForm::Int32,
+    KeyForm::Int64,
+    KeyForm::Ids,
+    KeyForm::Struct,
+    KeyForm::Other,
 ];
 
 #[test]
@@ -180,10 +201,12 @@ fn every_map_has_the_keys_that_it_may() {
     }
     let mut differing = Vec::new();
     for map_type in LOOKED_UP {
-        for key in [KeyForm::Absent, KeyForm::Int32, KeyForm::Struct, KeyForm::Other] {
-            // A value that every one of them may have, but for the tries.
+        for key in FORMS {
+            // A value that every one of them may have, but for the tries and cgroups.
             let field = match map_type {
-                MapType::LpmTrie => (FieldKind::ListNode, false),
+                MapType::LpmTrie | MapType::CgroupStorage | MapType::PercpuCgroupStorage => {
+                    (FieldKind::ListNode, false)
+                }
                 _ => (FieldKind::Refcount, false),
             };
             let Some(said) = answer(map_type, MapFlags::empty(), field, Some(key)) else {

@@ -75,6 +75,11 @@ fn read_map(
     if let Some(inner) = &mut map.inner {
         inner.name = format!("{}.inner", map.name);
     }
+    let has_arena = source.kinds.contains(&SectionKind::Arena);
+    if map.map_type == MapType::Arena && map.max_entries == 0 && has_arena {
+        let text = format!("map {}: it has no page, and there are variables of an arena", map.name);
+        unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+    }
     fill_empty(&mut map, source.options);
     finish(&mut map, source)?;
     Ok(map)
@@ -94,6 +99,10 @@ fn read_def(
         let attribute = member.name();
         if attribute == "pinning" && !outer {
             let text = format!("map {name}: its inner map cannot be pinned");
+            unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        }
+        if let Err(why) = check_form(btf, &member) {
+            let text = format!("map {name}: attribute '{attribute}' {why}");
             unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
         if attribute == "values" {
@@ -191,6 +200,22 @@ fn set_size(before: &mut Option<u32>, size: u32) -> Result<u32> {
         }
         _ => Ok(size),
     }
+}
+
+/// libbpf looks through typedefs and modifiers of some of an attribute's types only.
+fn check_form(btf: &Btf, member: &Member<'_>) -> Result<(), String> {
+    let own = btf.ty(member.ty);
+    let through = btf.skip_modifiers(member.ty);
+    let (what, found, wanted) = match member.name() {
+        "key" | "value" => ("is", own, Kind::Ptr),
+        "values" => ("is", own, Kind::Array),
+        "map_extra" if through.kind().is_any_enum() => return Ok(()),
+        _ => ("points to", btf.ty(through.target_id()), Kind::Array),
+    };
+    if found.kind() == wanted {
+        return Ok(());
+    }
+    Err(format!("{what} type {} ({}), expected {}", found.id(), found.kind().name(), wanted.name()))
 }
 
 /// `__uint(name, value)`: a pointer to an array of `value` elements.

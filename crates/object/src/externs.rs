@@ -84,8 +84,10 @@ impl Externs {
         }
         externs.lay_out_kconfig();
         let reader = kconfig::Reader::new(elf.endian, btf, options);
+        let mut addressed = FxHashMap::default();
         for external in &mut externs.list {
-            external.value = resolve(external, btf, options, (&reader, &mut externs.kconfig));
+            let resolved = resolve(external, btf, options, (&reader, &mut externs.kconfig));
+            external.value = only_first(external, resolved, &mut addressed);
         }
         externs
     }
@@ -192,6 +194,22 @@ fn resolve(
     }
 }
 
+/// Of several externs of one name, libbpf gives one its address, and finds none for the others;
+/// which one depends on how they are sorted.
+fn only_first(
+    external: &Extern,
+    value: Result<Value>,
+    addressed: &mut FxHashMap<String, bool>,
+) -> Result<Value> {
+    let Ok(Value::Address(1..)) = value else { return value };
+    let name = &external.name;
+    match addressed.insert(name.clone(), external.weak) {
+        None => value,
+        Some(false) if !external.weak => absent(format!("extern '{name}' (strong): not resolved")),
+        Some(_) => Err(Error::new(format!("not supported yet: several externs '{name}'"))),
+    }
+}
+
 /// The kernel lacks it: the loader rejects the object.
 fn absent<T>(text: String) -> Result<T> {
     Err(Error::load(LoadClass::Extern, text))
@@ -206,10 +224,11 @@ pub(crate) fn essential(name: &str) -> &str {
 }
 
 fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) -> Result<Value> {
-    let name = essential(&external.name);
     let untyped = declared.kind() == Kind::Var
         && declared.btf().skip_modifiers(declared.target_id()).kind() == Kind::Void;
     if untyped {
+        // Only types have flavors.
+        let name = &*external.name;
         let has_symbols = options.kallsyms.is_some();
         let address = options.kallsyms.as_ref().and_then(|lookup| lookup(name));
         return match address {
@@ -221,6 +240,7 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
             None => absent(format!("extern (ksym) '{name}': not found among the kernel's symbols")),
         };
     }
+    let name = essential(&external.name);
     let has_btf = options.kernel_btf.is_some();
     let found = match &options.kernel_btf {
         Some(kernel) => find_typed(external, declared, kernel)?,

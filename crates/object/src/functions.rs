@@ -73,7 +73,7 @@ impl Functions {
         // Of those that begin at one insn, libbpf lists the last symbol first.
         functions.list.reverse();
         functions.list.sort_by_key(|f| (f.section, f.range.start));
-        functions.pick_entries(elf, btf);
+        functions.pick_entries(elf, kinds, btf, typed_only);
         Ok(functions)
     }
 
@@ -145,8 +145,19 @@ impl Functions {
         self.list.push(Function { name, section, range, entry: true, local, typed, hidden });
     }
 
-    fn pick_entries(&mut self, elf: &Elf<'_>, btf: Option<&Btf>) {
-        let is_text = |f: &Function| elf.sections.get(f.section).is_some_and(|s| s.name == TEXT);
+    /// Of several sections `.text`, libbpf takes the last; functions of the others are programs of
+    /// no type.
+    fn pick_entries(
+        &mut self,
+        elf: &Elf<'_>,
+        kinds: &[SectionKind],
+        btf: Option<&Btf>,
+        last_only: bool,
+    ) {
+        let named = |at: usize| elf.sections.get(at).is_some_and(|s| s.name == TEXT);
+        let is_code = |at: &usize| kinds.get(*at) == Some(&SectionKind::Code) && named(*at);
+        let last = (0..kinds.len()).rfind(is_code);
+        let is_text = |f: &Function| named(f.section) && (!last_only || Some(f.section) == last);
         let only_text = self.list.iter().all(is_text);
         let single = self.list.len() == 1;
         for function in &mut self.list {

@@ -19,6 +19,7 @@ mod globals;
 mod guess;
 mod image;
 mod kconfig;
+mod kernel_types;
 mod legacy_maps;
 mod link_subprogs;
 mod loader;

@@ -6,6 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Loader {
     /// libbpf 1.x: whatever its `bpf_object__open` and `bpf_object__load` reject is rejected.
+    /// Where its versions differ, those of 1.8 apply, the newest that was asked.
     #[default]
     Libbpf,
     /// Loaders that complete objects themselves, such as those of Go and Rust: what libbpf alone

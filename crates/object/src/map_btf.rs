@@ -3,16 +3,19 @@
 //!
 //! Local storage cannot be created without BTF; `map_creation` says so.
 
-use skep_btf::{Btf, Kind, SpecialField, TypeId, special_fields_of};
+use crate::kernel_types::KernelTypes;
+use skep_btf::{Btf, Kind, Member, SpecialField, Type, TypeId, special_fields_of};
 use skep_program::MapDef;
 use skep_uapi::{KeyForm, MapType, map_key_may_be, map_may_hold};
 
 /// Removes the BTF of each map which the kernel would not create with it.
-pub(crate) fn drop_refused(maps: &mut [MapDef], btf: &Btf) {
+pub(crate) fn drop_refused(maps: &mut [MapDef], btf: &Btf, kernel: &KernelTypes<'_>) {
     let ids = described(maps).map(|def| TypeId(def.btf_value_type_id)).collect::<Vec<_>>();
     let Some(fields) = special_fields_of(btf, ids) else { return };
-    let refused: Vec<bool> =
-        described(maps).zip(fields).map(|(def, fields)| !is_taken(def, btf, &fields)).collect();
+    let is_refused = |(def, fields): (&MapDef, Vec<SpecialField>)| {
+        !is_taken(def, btf, &fields) || fields.iter().any(|it| kernel.refuses_in_map(it, btf))
+    };
+    let refused: Vec<bool> = described(maps).zip(fields).map(is_refused).collect();
     let mut refused = refused.into_iter();
     for def in maps.iter_mut() {
         let mut drop = |def: &mut MapDef| {
@@ -71,8 +74,24 @@ fn key_form(btf: &Btf, id: TypeId) -> KeyForm {
     let key = btf.skip_modifiers(id);
     match key.kind() {
         Kind::Void => KeyForm::Absent,
-        Kind::Int if key.stated_size() == Some(4) && key.int_bits() == 32 => KeyForm::Int32,
+        Kind::Int if is_int_of(key, 32) => KeyForm::Int32,
+        Kind::Int if is_int_of(key, 64) => KeyForm::Int64,
+        Kind::Struct if is_of_ids(btf, key) => KeyForm::Ids,
         Kind::Struct => KeyForm::Struct,
         _ => KeyForm::Other,
     }
+}
+
+fn is_int_of(ty: Type<'_>, bits: u32) -> bool {
+    ty.kind() == Kind::Int && ty.stated_size() == Some(bits / 8) && u32::from(ty.int_bits()) == bits
+}
+
+fn is_of_ids(btf: &Btf, key: Type<'_>) -> bool {
+    let members: Vec<_> = key.members().collect();
+    let [first, second] = &members[..] else { return false };
+    let holds = |member: &Member<'_>, at: u32, bits: u32| {
+        let ty = btf.skip_modifiers(member.ty);
+        !key.kflag() && member.bit_offset == at && is_int_of(ty, bits)
+    };
+    holds(first, 0, 64) && holds(second, 64, 32)
 }

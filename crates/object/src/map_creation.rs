@@ -1,6 +1,7 @@
 //! Whether BPF_MAP_CREATE would accept an object's maps, and which maps their loader must complete.
 
 use crate::error::{Error, Result};
+use crate::kernel_types::KernelTypes;
 use crate::loader::LoadClass;
 use crate::options::OpenOptions;
 use skep_btf::{Btf, Kind, TypeId, special_fields};
@@ -42,6 +43,23 @@ pub(crate) fn check_mapping(def: &MapDef, btf: Option<&Btf>) -> Result<()> {
     let (name, field) = (&def.name, field.kind.name());
     let text = format!("map {name} cannot be mapped: it has a {field}, and a global variable");
     Err(Error::load(LoadClass::Map, text))
+}
+
+/// A kernel that takes the object's BTF takes a map's with a `__kptr` that nothing can release, as
+/// if it were plain data: in an array, in a struct within the value, or in a section.
+pub(crate) fn check_pointers(
+    def: &MapDef,
+    btf: Option<&Btf>,
+    kernel: &KernelTypes<'_>,
+) -> Result<()> {
+    let id = TypeId(def.btf_value_type_id);
+    let described = id != TypeId::VOID && def.map_type != MapType::StructOps;
+    let Some(btf) = btf.filter(|_| described) else { return Ok(()) };
+    let fields = special_fields(btf, id).unwrap_or_default();
+    match fields.iter().find_map(|field| kernel.lacks_destructor(field, btf)) {
+        Some(why) => Err(Error::new(format!("not supported yet: map {}: {why}", def.name))),
+        None => Ok(()),
+    }
 }
 
 /// The values of a map may lie on a NUMA node, if it is online.

@@ -5,13 +5,14 @@ use crate::error::{Context, Error};
 use crate::externs::Externs;
 use crate::functions::Functions;
 use crate::image::Image;
+use crate::kernel_types::KernelTypes;
 use crate::link_subprogs::Linker;
 use crate::loader::{LoadClass, Loader};
 use crate::maps::{MapSource, Maps};
 use crate::options::OpenOptions;
 use crate::refusal::{self, Refusals};
 use crate::relocate::Relocator;
-use crate::sections::{BTF, BTF_EXT, SectionKind, TEXT};
+use crate::sections::{BTF, BTF_EXT, SectionKind};
 use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps, map_btf};
 use crate::{sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt, Kind};
@@ -204,12 +205,14 @@ fn loaded_btf(
     options: &OpenOptions,
 ) -> (Option<Arc<Btf>>, Option<Error>) {
     let Some(kept) = btf.as_deref().filter(|_| !options.as_in_file) else { return (btf, None) };
-    let Some(refused) = header.or_else(|| skep_btf::refused_by_kernel(kept)) else {
-        map_btf::drop_refused(&mut maps.defs, kept);
+    let kernel = KernelTypes::new(options);
+    let refused = header.or_else(|| skep_btf::refused_by_kernel(kept)).map(Error::from);
+    let Some(refused) = refused.or_else(|| kernel.refuses_structs(kept)) else {
+        map_btf::drop_refused(&mut maps.defs, kept, &kernel);
         return (btf, None);
     };
     map_btf::drop_all(&mut maps.defs);
-    (None, Some(Error::from(refused).context("the kernel does not load the object's BTF")))
+    (None, Some(refused.context("the kernel does not load the object's BTF")))
 }
 
 /// All maps but those of `.kconfig` and struct_ops.
@@ -343,7 +346,7 @@ impl Maker<'_, '_> {
 /// libbpf's definition of a program: a function in a section of its own.
 fn check_entry(image: &Image<'_>, index: usize) -> Result<(), Error> {
     let function = &image.functions.list[index];
-    let in_text = image.section(function.section).name == TEXT;
+    let in_text = Some(function.section) == image.text();
     let text = match () {
         () if !function.typed => "libbpf requires program symbols to be functions",
         () if in_text => "libbpf treats functions in .text as subprograms",
@@ -381,6 +384,9 @@ fn set_type(image: &Image<'_>, index: usize, program: &mut Program) -> Result<()
 
 fn unknown_section(image: &Image<'_>, program: &mut Program) -> Result<(), Error> {
     let section = program.section.clone();
+    if sec_def::is_not_modelled(&section) {
+        return Err(Error::new(format!("not supported yet: programs of section '{section}'")));
+    }
     match image.options.loader {
         Loader::Libbpf => {
             let text = format!("libbpf cannot derive a program type from section name '{section}'");

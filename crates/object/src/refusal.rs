@@ -8,6 +8,7 @@ use crate::elf::{Elf, Section, SymbolKind};
 use crate::error::{Error, Result};
 use crate::externs::{Extern, ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
+use crate::kernel_types::KernelTypes;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
 use crate::map_slots;
@@ -45,9 +46,11 @@ impl Refusals {
                     .and_then(|()| check_btf(image))
                     .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
                 let made = image.maps.defs.iter().enumerate().filter(|(_, def)| def.autocreate);
+                let kernel = KernelTypes::new(image.options);
                 let refused = |(index, def)| -> Option<Error> {
                     let (maps, btf) = (&image.maps.defs, image.fixed_btf.as_deref());
                     let error = map_creation::check(def, image.options)
+                        .and_then(|()| map_creation::check_pointers(def, btf, &kernel))
                         .and_then(|()| map_creation::check_mapping(def, btf))
                         .and_then(|()| map_slots::check(maps, def, btf))
                         .err()?;
@@ -104,13 +107,14 @@ fn check_open(image: &Image<'_>) -> Result<()> {
     check_arena(image)?;
     check_functions(image)?;
     check_slots(image)?;
-    image.maps.refused.clone().map_or(Ok(()), Err)?;
+    let of_open = |it: &&Error| it.class() == Some(LoadClass::Open);
+    let unknown = image.maps.unknown_type.as_ref().filter(of_open);
+    image.maps.refused.as_ref().or(unknown).map_or(Ok(()), |it| Err(it.clone()))?;
     check_datasecs(image)?;
     check_declared(image)?;
     check_linkage(image)?;
     check_calls(image)?;
     bad_relocations::find(image)?;
-    let of_open = |it: &&Error| it.class() == Some(LoadClass::Open);
     if let Some(refused) = image.struct_ops_refused.as_ref().filter(of_open) {
         return Err(refused.clone());
     }

@@ -333,6 +333,12 @@ impl One<'_, '_> {
         let image = self.image;
         let name = &image.section(section).name;
         let map = match image.kinds.get(section) {
+            Some(SectionKind::PerCpu) => {
+                return Err(Error::new("not supported yet: variables of each CPU"));
+            }
+            Some(SectionKind::JumpTables) => {
+                return Err(Error::new("not supported yet: jump tables"));
+            }
             Some(SectionKind::Arena) => {
                 let arena = image.maps.defs.iter().position(|d| d.map_type == MapType::Arena);
                 arena.map(|index| MapIdx(index as u32))

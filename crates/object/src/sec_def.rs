@@ -1,7 +1,8 @@
 //! Section names: what `SEC("...")` means for a program.
 //!
-//! One row per name, as listed in libbpf's documentation ("Program Types and ELF Sections"). For an
-//! unknown name the program type is unspecified; such a program is kept, and only rejected on load.
+//! One row per name, as listed in libbpf's documentation ("Program Types and ELF Sections") and by
+//! libbpf 1.8 itself, the newest known; older ones know fewer. For an unknown name the program type
+//! is unspecified; such a program is kept, and only rejected on load.
 //!
 //! # Invariants
 //! 1. The first matching row is used; no two rows match the same text.
@@ -97,7 +98,7 @@ static ROWS: &[Row] = &[
     ("raw_tracepoint.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("raw_tp.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("tp_btf", O, P::Tracing, Some(A::TraceRawTp), NO, TYPEDEF),
-    // From here to `tp_btf.s` as in libbpf since Linux 7.1.
+    // From here to `tp_btf.s` as in libbpf since Linux 7.1 (1.8 knows them, 1.5 does not).
     ("tracepoint.s", O, P::Tracepoint, None, SLEEP, NONE),
     ("tp.s", O, P::Tracepoint, None, SLEEP, NONE),
     ("raw_tracepoint.s", O, P::RawTracepoint, None, SLEEP, NONE),
@@ -170,7 +171,27 @@ static ROWS: &[Row] = &[
     ("netfilter", E, P::Netfilter, Some(A::Netfilter), NO, NONE),
 ];
 
-/// The meaning of a section name (without `?`); `None` if libbpf does not know it.
+/// Sections whose attach types are not modelled: libbpf 1.8 knows them, 1.5 does not. A target may
+/// follow each.
+const NOT_MODELLED: [&str; 8] = [
+    "fsession",
+    "fsession.s",
+    "fentry.multi",
+    "fentry.multi.s",
+    "fexit.multi",
+    "fexit.multi.s",
+    "fsession.multi",
+    "fsession.multi.s",
+];
+
+/// Whether libbpf knows the section (without `?`), and its programs are not supported.
+pub(crate) fn is_not_modelled(section: &str) -> bool {
+    let name = section.split_once('/').map_or(section, |(name, _)| name);
+    NOT_MODELLED.contains(&name)
+}
+
+/// The meaning of a section name (without `?`); `None` if libbpf 1.8 does not know it, or if
+/// [`is_not_modelled`].
 pub(crate) fn find(section: &str) -> Option<SecDef<'_>> {
     ROWS.iter().find_map(|&(name, rest, prog_type, attach_type, flags, target_kind)| {
         let tail = section.strip_prefix(name)?;
@@ -213,5 +234,13 @@ mod tests {
         assert_eq!(find("kprobes"), None);
         assert_eq!(find("xdp/other"), None);
         assert_eq!(find(".text"), None);
+    }
+
+    #[test]
+    fn what_is_not_modelled_has_no_row() {
+        for name in NOT_MODELLED {
+            assert!(find(name).is_none() && is_not_modelled(&format!("{name}/f")), "{name}");
+        }
+        assert!(!is_not_modelled("fentry/f") && !is_not_modelled("fentry.multis"));
     }
 }

@@ -20,6 +20,10 @@ pub(crate) enum SectionKind {
     Bss,
     /// `.addr_space.1`: variables in the arena.
     Arena,
+    /// `.percpu`, `.percpu.*`: variables of each CPU; known to libbpf 1.8.
+    PerCpu,
+    /// `.jumptables`: where `gotox` goes; known to libbpf 1.8.
+    JumpTables,
     /// `.struct_ops`, `.struct_ops.link`, with or without `?`.
     StructOps,
     /// Anything else.
@@ -69,6 +73,8 @@ pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
         {
             SectionKind::StructOps
         }
+        ".jumptables" if of_contents => SectionKind::JumpTables,
+        _ if of_contents && is(".percpu") => SectionKind::PerCpu,
         _ if of_contents && is(".data") => SectionKind::Data,
         _ if of_contents && is(".rodata") => SectionKind::Rodata,
         _ if section.number == NOBITS && is(".bss") => SectionKind::Bss,

@@ -261,8 +261,9 @@ impl One<'_, '_, '_> {
                 self.functions.find(symbol.section?, slot)
             });
             let function = function.and_then(|index| {
-                let name = &*self.functions.list.get(index)?.name;
-                Some((index, name))
+                let function = self.functions.list.get(index)?;
+                let is_known = function.typed || !self.source.options.as_libbpf();
+                is_known.then_some((index, &*function.name))
             });
             let refuse = || Error::load(LoadClass::Open, "it does not point to a function");
             found = Some(function.ok_or_else(refuse)?);

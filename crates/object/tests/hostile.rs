@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
-use skep_object::{Object, OpenOptions, scan};
+use skep_object::{LoadClass, Object, ObjectProgram, OpenOptions, scan};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 const FILES: [&str; 6] = [
@@ -294,6 +295,57 @@ fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
     assert!(note.ends_with("bytes are left behind the strings"), "{note}");
 }
 
+/// libbpf 1.8: "missing BPF prog type, check ELF section name '.text'".
+#[test]
+fn functions_of_all_sections_text_but_the_last_are_programs_of_no_type() {
+    let good = read("object/exception_hidden.bpf.o");
+    let mut twice = good.clone();
+    let (text, over) = (section_header(&good, ".text"), section_header(&good, ".debug_frame"));
+    twice.copy_within(text..text + 64, over);
+    let classes = |bytes: &[u8]| -> Vec<(String, Option<LoadClass>)> {
+        let object = Object::open(bytes, &OpenOptions::default()).unwrap();
+        let class = |it: &ObjectProgram| it.program.as_ref().err().and_then(|e| e.class());
+        object.programs.iter().map(|it| (it.name.clone(), class(it))).collect()
+    };
+    let row = |name: &str, class| (name.to_owned(), class);
+    let (prog, another) = (row("prog", Some(LoadClass::Open)), row("another", None));
+    assert_eq!(classes(&good), [prog.clone(), another.clone()]);
+    assert_eq!(classes(&twice), [row("callback", Some(LoadClass::Section)), prog, another]);
+}
+
+/// libbpf 1.8: "struct_ops reloc ops: cannot find prog at shdr_idx 3 to relocate func ptr first".
+#[test]
+fn a_member_of_a_struct_ops_map_is_set_to_a_function() {
+    let mut bytes = read("object/against_kernel.bpf.o");
+    let first = section_header(&bytes, ".symtab") + 24;
+    let first = u64::from_le_bytes(bytes[first..first + 8].try_into().unwrap()) as usize;
+    let kind = first + 16 * 24 + 4;
+    assert_eq!(bytes[kind], 0x12);
+    bytes[kind] = 0x11;
+    assert!(told(&bytes).ends_with("it does not point to a function"), "{}", told(&bytes));
+}
+
+/// libbpf 1.8 opens them, and loads what does not refer to the section.
+#[test]
+fn sections_that_are_not_supported_concern_only_who_refers_to_them() {
+    let good = read("object/kinds_of_map.bpf.o");
+    let known: &[u8] = b".data.hidden";
+    for (name, what) in
+        [(b".percpu.each", "variables of each CPU"), (b".jumptables\0", "jump tables")]
+    {
+        let mut bytes = good.clone();
+        for at in (0..good.len() - known.len()).filter(|&at| good[at..].starts_with(known)) {
+            bytes[at..at + name.len()].copy_from_slice(name);
+        }
+        let object = Object::open(&bytes, &OpenOptions { cpus: 1, ..OpenOptions::default() });
+        let object = object.unwrap();
+        assert!(object.program("target").is_ok(), "{what}: {:?}", object.refused);
+        let error = object.program("uses").unwrap_err();
+        assert!(error.to_string().ends_with(&format!("not supported yet: {what}")), "{error}");
+        assert_eq!(error.class(), None);
+    }
+}
+
 #[test]
 fn four_gigabytes_of_bss_are_refused_before_they_are_allocated() {
     let mut bytes = read("programs/loops.bpf.o");
@@ -371,4 +423,35 @@ proptest! {
         let bytes = read(FILES[file]);
         prop_assert!(time_to_open(&bytes[..at.index(bytes.len())]) < Duration::from_secs(2));
     }
+}
+
+/// libbpf 1.8: "extern 'schedule___flavor' (strong): not resolved", and the same of one of two
+/// externs of one name.
+#[test]
+fn an_address_of_the_kernel_is_that_of_the_whole_name_and_of_one_extern() {
+    let good = read("object/ksym_flavor.bpf.o");
+    let known = |name: &str| (name == "schedule").then_some(0x1234);
+    let options = OpenOptions { kallsyms: Some(Arc::new(known)), ..OpenOptions::default() };
+    let open = |bytes: &[u8]| Object::open(bytes, &options).unwrap();
+    let object = open(&good);
+    let insns = &object.program("prog").unwrap().insns;
+    let addresses = insns.iter().filter(|it| it.is_ld_imm64()).map(|it| it.imm);
+    assert_eq!(addresses.collect::<Vec<_>>(), [0, 0x1234]);
+    // The file's name, then the section's, the weak extern and the strong one.
+    let symbols = section_header(&good, ".symtab") + 24;
+    let symbols = u64::from_le_bytes(good[symbols..symbols + 8].try_into().unwrap()) as usize;
+    let strong = undefined_symbol(&good);
+    let weak = strong - 24;
+    let mut flavored = good.clone();
+    flavored[weak + 4] = 0x10;
+    let refused = |bytes: &[u8]| open(bytes).refused.map(|it| (it.class(), it.to_string()));
+    let absent = |why: &str| Some((Some(LoadClass::Extern), why.to_owned()));
+    let why = "extern (ksym) 'schedule___flavor': not found among the kernel's symbols";
+    assert_eq!(refused(&flavored), absent(why));
+    let mut twice = good.clone();
+    twice.copy_within(strong..strong + 24, symbols + 24);
+    assert_eq!(refused(&twice), absent("extern 'schedule' (strong): not resolved"));
+    twice[symbols + 24 + 4] = 0x20;
+    let error = open(&twice).program("prog").unwrap_err().to_string();
+    assert!(error.ends_with("not supported yet: several externs 'schedule'"), "{error}");
 }

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask load-diff tests/object` asks libbpf itself.
 
-use skep_btf::{Btf, BtfBuilder, IntEncoding, MemberDef, VarLinkage};
+use skep_btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId, VarLinkage};
 use skep_object::{LoadClass, Object, OpenOptions};
 use skep_program::{Missing, Program};
 use std::path::{Path, PathBuf};
@@ -211,6 +211,11 @@ fn what_libbpf_refuses_to_open_has_no_programs() {
         ),
         ("sizeless.bpf.o", "section tc: function without_size has size 0"),
         ("arena_too_small.bpf.o", "section .addr_space.1: its 4097 bytes do not fit into arena"),
+        (
+            "attribute_of_typedef.bpf.o",
+            "map map: attribute 'type' points to type 2 (TYPEDEF), expected ARRAY",
+        ),
+        ("key_of_typedef.bpf.o", "map map: attribute 'key' is type 7 (TYPEDEF), expected PTR"),
         ("arena_twice.bpf.o", "map another: libbpf supports one arena only"),
         ("hash_of_maps_key.bpf.o", "map outer: its slots are filled, so key_size must be 4"),
         ("pinned_inner_map.bpf.o", "map outer: its inner map cannot be pinned"),
@@ -324,4 +329,48 @@ fn of_overlapping_programs_the_first_symbol_has_the_relocations() {
     let [same, prog] = ["same", "prog"].map(|name| program(&object, name));
     let named = |program: &Program| program.insns.iter().any(|it| it.is_ld_imm64() && it.src == 1);
     assert_eq!((named(same), named(prog)), (false, true));
+}
+
+/// 6.18 refuses a `__uptr` to a struct of its own, to one of no bytes, to one larger than a page
+/// (-EINVAL, -E2BIG), and the BTF of an object with a `__kptr` to a struct of its own that no
+/// kfunc destroys (-ENOENT); libbpf goes on without BTF, task storage cannot.
+#[test]
+fn pointers_in_values_lead_to_what_the_kernel_can_handle() {
+    let with = || OpenOptions { kernel_btf: Some(kernel_with_tasks()), ..OpenOptions::default() };
+    for file in ["uptr_empty.bpf.o", "uptr_large.bpf.o", "uptr_of_kernel.bpf.o"] {
+        let object = open_with(file, with());
+        let [(_, class, why)] = &refusals(&object)[..] else { panic!("{file} is loaded") };
+        assert_eq!(*class, LoadClass::Map, "{file}: {why}");
+    }
+    let object = open_with("kptr_destroyed.bpf.o", with());
+    assert!(object.note.is_none() && object.maps[0].btf_value_type_id != 0, "{:?}", object.note);
+    let object = open_with("kptr_not_destroyed.bpf.o", with());
+    let note = object.note.as_ref().map(|note| note.to_string()).unwrap_or_default();
+    assert!(note.ends_with("the kernel has no destructor for struct socket"), "{note}");
+    assert!(object.maps.iter().all(|def| def.btf_value_type_id == 0));
+    assert_eq!(refusals(&object), []);
+}
+
+/// A kernel that can destroy tasks, but no sockets.
+fn kernel_with_tasks() -> Arc<Btf> {
+    let mut kernel = BtfBuilder::new();
+    let int = kernel.int("int", 4, IntEncoding::SIGNED);
+    let [task, _] = ["task_struct", "socket"]
+        .map(|name| kernel.struct_(name, 4, &[MemberDef::new("member", int, 0)]));
+    for (name, target) in [("bpf_task_release", task), ("bpf_task_release_dtor", TypeId::VOID)] {
+        let pointer = kernel.ptr(target);
+        let proto = kernel.func_proto(TypeId::VOID, &[("p", pointer)]);
+        kernel.func(name, proto, FuncLinkage::Static);
+    }
+    Arc::new(kernel.build().unwrap())
+}
+
+/// libbpf compares the variables of an arena with the pages in the file.
+#[test]
+fn pages_of_an_arena_are_those_of_the_file() {
+    let with = OpenOptions { empty_map_entries: 1, ..OpenOptions::default() };
+    let refused = open_with("arena_no_page.bpf.o", with).refused.expect("a reason");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+    let why = "map arena: it has no page, and there are variables of an arena";
+    assert_eq!(refused.to_string(), why);
 }

@@ -36,14 +36,19 @@ pub fn map_may_hold(map_type: M, flags: MapFlags, field: &str) -> bool {
 }
 
 /// The type of a key, as far as the kernel tells them apart. Arrays and local storage want their
-/// index or descriptor to be an int, tries a struct, and all others any type.
+/// index or descriptor to be an int, tries a struct, the storage of cgroups what identifies it, and
+/// all others any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {
     /// The BTF describes the value only.
     Absent,
     /// An int of 32 bits.
     Int32,
-    /// A struct.
+    /// An int of 64 bits.
+    Int64,
+    /// A struct of an int of 64 bits and, behind it, one of 32.
+    Ids,
+    /// Any other struct.
     Struct,
     /// Any other type.
     Other,
@@ -56,7 +61,10 @@ const INT_KEYS: [M; 6] =
 /// types whose values programs can look up.
 pub fn map_key_may_be(map_type: M, key: KeyForm) -> bool {
     match map_type {
-        M::LpmTrie => key == KeyForm::Struct,
+        M::LpmTrie => matches!(key, KeyForm::Ids | KeyForm::Struct),
+        M::CgroupStorage | M::PercpuCgroupStorage => {
+            matches!(key, KeyForm::Ids | KeyForm::Int64)
+        }
         M::BloomFilter => key == KeyForm::Absent,
         _ if INT_KEYS.contains(&map_type) => key == KeyForm::Int32,
         _ => key != KeyForm::Absent,

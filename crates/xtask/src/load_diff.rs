@@ -157,7 +157,8 @@ fn ours(entry: &ObjectProgram) -> Answer {
 
 /// Whether it is the kernel that refuses the program for its name, not libbpf.
 fn reaches_kernel(entry: &ObjectProgram) -> bool {
-    entry.program.is_err() && !skep::uapi::object_name_is_valid(&entry.name)
+    let opens = entry.program.as_ref().err().and_then(Error::class) == Some(LoadClass::Open);
+    opens && !skep::uapi::object_name_is_valid(&entry.name)
 }
 
 /// Whether the program's target is missing: `oracle.c` loads programs that replace functions with
@@ -177,9 +178,10 @@ fn whole(object: &Object, listed: impl Fn(&ObjectProgram) -> bool) -> Answer {
         .filter(|entry| entry.autoload && !lacks_target(entry) && !reaches_kernel(entry));
     let wanted = wanted.filter(|entry| listed(entry));
     let errors: Vec<&Error> = wanted.filter_map(|entry| entry.program.as_ref().err()).collect();
-    // Relocations come before maps.
-    let core = errors.iter().find(|error| error.class() == Some(LoadClass::Core));
-    let first = core.copied().or(object.refused.as_ref()).or(errors.first().copied());
+    // Relocations come before maps, calls are linked before any program has a type.
+    let of = |class| errors.iter().find(|error| error.class() == Some(class)).copied();
+    let relocated = of(LoadClass::Core).or(object.refused.as_ref());
+    let first = relocated.or(of(LoadClass::Open)).or(errors.first().copied());
     first.map_or_else(|| Answer::Loaded(answer::maps(&object.maps)), Answer::of_error)
 }
 

@@ -25,6 +25,8 @@ pub(super) fn apply(
         let code = rest[0].code;
         return Err(Error::new(format!("cannot relocate an insn with opcode {code:#x}")));
     }
+    // Whether or not there is a value for it.
+    check_form(rest)?;
     let Some(to) = resolution.to else { return Ok(poison(rest)) };
     match class {
         BPF_ALU | BPF_ALU64 => alu(&mut rest[0], resolution, to)?,
@@ -44,10 +46,31 @@ pub(super) fn apply(
     Ok(CoreOutcome::Patched { from: resolution.from, to })
 }
 
-fn alu(insn: &mut Insn, resolution: &Resolution, to: u64) -> Result<(), Error> {
-    if insn.is_src_reg() {
-        return Err(Error::new("cannot relocate an ALU insn without an immediate"));
+/// An ALU insn has an immediate, a load of the class `LD` is a plain `ld_imm64`.
+fn check_form(insns: &[Insn]) -> Result<(), Error> {
+    let first = insns[0];
+    match first.class() {
+        BPF_ALU | BPF_ALU64 if first.is_src_reg() => {
+            Err(Error::new("cannot relocate an ALU insn without an immediate"))
+        }
+        BPF_LD => {
+            let Some(second) = insns.get(1) else {
+                return Err(Error::new("ld_imm64 is truncated"));
+            };
+            let Insn { code: 0, dst: 0, src: 0, off: 0, .. } = second else {
+                return Err(Error::new("malformed second slot of ld_imm64"));
+            };
+            let is_plain = first.is_ld_imm64() && first.src == 0 && first.off == 0;
+            let code = first.code;
+            is_plain
+                .then_some(())
+                .ok_or_else(|| Error::new(format!("cannot relocate a load with opcode {code:#x}")))
+        }
+        _ => Ok(()),
     }
+}
+
+fn alu(insn: &mut Insn, resolution: &Resolution, to: u64) -> Result<(), Error> {
     check(resolution, i64::from(insn.imm) as u64)?;
     insn.imm = to as i32;
     Ok(())
@@ -57,14 +80,7 @@ fn ld_imm64(insns: &mut [Insn], resolution: &Resolution, to: u64) -> Result<(), 
     let [first, second, ..] = insns else {
         return Err(Error::new("ld_imm64 is truncated"));
     };
-    let is_plain = first.is_ld_imm64() && first.src == 0 && first.off == 0;
-    let Insn { code: 0, dst: 0, src: 0, off: 0, imm: high } = *second else {
-        return Err(Error::new("malformed second slot of ld_imm64"));
-    };
-    if !is_plain {
-        return Err(Error::new(format!("cannot relocate a load with opcode {:#x}", first.code)));
-    }
-    check(resolution, (high as u32 as u64) << 32 | first.imm as u32 as u64)?;
+    check(resolution, (second.imm as u32 as u64) << 32 | first.imm as u32 as u64)?;
     first.imm = to as u32 as i32;
     second.imm = (to >> 32) as u32 as i32;
     Ok(())

@@ -198,6 +198,12 @@ fn missing_fields_poison_or_answer_no() {
     let mut insns = imm64(0);
     assert_eq!(t.on(&mut insns, &[&target]), Ok(CoreOutcome::Poisoned));
     assert!(insns.iter().all(|i| i.imm == POISON_IMM && i.code == BPF_JMP | BPF_CALL));
+    // libbpf 1.8, asked with every opcode: what cannot be relocated is not poisoned either.
+    for code in [BPF_ALU64 | BPF_MOV | BPF_X, BPF_LD | BPF_IMM, BPF_LD | BPF_ABS] {
+        let mut insns = [Insn { code, ..Insn::default() }; 2];
+        let (t, target) = field_try(ReloKind::FieldByteOffset, "0:0", some, none);
+        assert!(t.on(&mut insns, &[&target]).is_err(), "{code:#x}");
+    }
     // libbpf 1.5 does not relocate what is poisoned.
     let (t, target) = field_try(ReloKind::FieldByteOffset, "0:0", some, none);
     let again = t.on(&mut insns, &[&target]).unwrap_err().to_string();

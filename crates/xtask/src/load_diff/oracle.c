@@ -39,15 +39,19 @@ static char failed_call[64];
 
 extern long __real_syscall(long number, ...);
 
-static bool is_of_object(const char *name)
+/* By its name, or by its insns: a program may have no name. */
+static bool is_of_object(const char *name, const void *insns)
 {
 	struct bpf_program *prog;
 
-	if (!object || !name[0])
+	if (!object)
 		return false;
-	bpf_object__for_each_program(prog, object)
-		if (!strncmp(bpf_program__name(prog), name, BPF_OBJ_NAME_LEN - 1))
+	bpf_object__for_each_program(prog, object) {
+		if (name[0] && !strncmp(bpf_program__name(prog), name, BPF_OBJ_NAME_LEN - 1))
 			return true;
+		if (bpf_program__insns(prog) == insns)
+			return true;
+	}
 	return false;
 }
 
@@ -174,12 +178,14 @@ static void note_program(const union bpf_attr *attr)
 
 static long answer_bpf(int cmd, union bpf_attr *attr, unsigned int size)
 {
+	const void *insns;
 	long ret;
 
 	switch (cmd) {
 	case BPF_PROG_LOAD:
-		if (is_of_object(attr->prog_name)) {
-			if (!noted || (const void *)(unsigned long)attr->insns == bpf_program__insns(noted))
+		insns = (const void *)(unsigned long)attr->insns;
+		if (is_of_object(attr->prog_name, insns)) {
+			if (!noted || insns == bpf_program__insns(noted))
 				note_program(attr);
 			return open("/dev/null", O_RDONLY | O_CLOEXEC);
 		}

@@ -57,6 +57,13 @@ pub(super) fn record(it: &mut Edited<'_>) -> Option<String> {
         0 => part.at,
         1 => section + 4,
         2 => section,
+        // The name of another section.
+        3 => {
+            let (other, _) = it.rng.pick(&part.sections);
+            let name = it.field(other, 4)?;
+            let what = it.change(section, 4, &[name])?;
+            return Some(format!("{index}_section_{what}"));
+        }
         _ => first + record * part.record_bytes + word,
     };
     let was = it.field(at, 4)?;

@@ -1,0 +1,117 @@
+//! What the kernel's types say of pointers in the object's: a `__kptr` to one of the kernel's
+//! structs needs a destructor, a `__uptr` leads to a struct that is the object's own.
+//!
+//! Behaviour: 6.18, asked by `cargo xtask load-diff` with each kind of pointer to structs of the
+//! kernel and of the object, of several sizes (`tests/object/kptr_*.bpf.c`, `uptr_*.bpf.c`).
+
+use crate::error::Error;
+use crate::options::OpenOptions;
+use skep_btf::{Btf, FieldKind, Kind, SpecialField, Type};
+use std::cell::OnceCell;
+
+/// The end of a destructor's name; without it, it is the name of the kfunc that releases.
+const DESTRUCTOR: &str = "_dtor";
+
+/// The kernel's types, if they are known.
+pub(crate) struct KernelTypes<'a> {
+    btf: Option<&'a Btf>,
+    page_bytes: u64,
+    /// The structs that have a destructor.
+    destroyed: OnceCell<Vec<&'a str>>,
+}
+
+impl<'a> KernelTypes<'a> {
+    pub(crate) fn new(options: &'a OpenOptions) -> KernelTypes<'a> {
+        let btf = options.kernel_btf.as_deref();
+        KernelTypes { btf, page_bytes: options.page_size(), destroyed: OnceCell::new() }
+    }
+
+    /// Why the kernel refuses all of an object's BTF: for a struct with such a pointer.
+    pub(crate) fn refuses_structs(&self, btf: &Btf) -> Option<Error> {
+        let mut metas: Vec<_> = btf.struct_metas().iter().collect();
+        metas.sort_by_key(|(id, _)| **id);
+        metas.into_iter().find_map(|(id, fields)| {
+            let why = fields.iter().find_map(|field| self.lacks_destructor(field, btf))?;
+            Some(Error::new(why).context(format!("special fields of '{}'", btf.ty(*id).name())))
+        })
+    }
+
+    /// Whether the kernel refuses the BTF of a map with this field in its values.
+    pub(crate) fn refuses_in_map(&self, field: &SpecialField, btf: &Btf) -> bool {
+        let target = field.target.filter(|_| field.kind == FieldKind::Uptr).map(|id| btf.ty(id));
+        target.is_some_and(|target| {
+            let bytes = u64::from(target.stated_size().unwrap_or(0));
+            self.has(target) || bytes == 0 || bytes > self.page_bytes
+        })
+    }
+
+    /// Why nothing can release what the field points to.
+    pub(crate) fn lacks_destructor(&self, field: &SpecialField, btf: &Btf) -> Option<String> {
+        let target = field.target.filter(|_| field.kind == FieldKind::KptrRef)?;
+        let (target, kernel) = (btf.ty(target), self.btf?);
+        let known = self.destroyed.get_or_init(|| destroyed(kernel));
+        // Before Linux 6.8, the names do not tell.
+        let name = target.name();
+        let lacks = !known.is_empty() && !known.contains(&name) && self.has(target);
+        lacks.then(|| format!("the kernel has no destructor for struct {name}"))
+    }
+
+    fn has(&self, target: Type<'_>) -> bool {
+        let named = |btf: &Btf| btf.find_by_name_kind(target.name(), Kind::Struct).is_some();
+        self.btf.is_some_and(named)
+    }
+}
+
+/// The structs whose releasing kfunc has a destructor beside it.
+fn destroyed(kernel: &Btf) -> Vec<&str> {
+    let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
+    let releases = functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR));
+    let first = |name: &str| {
+        let release = kernel.ty(kernel.find_by_name_kind(name, Kind::Func)?);
+        let param = release.target().params().next()?;
+        let pointer = kernel.skip_modifiers(param.ty);
+        let target = kernel.skip_modifiers(pointer.target_id());
+        (pointer.kind() == Kind::Ptr && target.kind() == Kind::Struct).then(|| target.name())
+    };
+    releases.filter_map(first).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_creation::check_pointers;
+    use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId};
+    use skep_program::MapDef;
+    use std::sync::Arc;
+
+    /// Loaded by 6.18: a struct whose pointers are in an array is taken, whatever they point to.
+    #[test]
+    fn what_nothing_can_release_is_not_supported_where_the_kernel_takes_it() {
+        let mut kernel = BtfBuilder::new();
+        let int = kernel.int("int", 4, IntEncoding::SIGNED);
+        let [task, _] = ["task_struct", "socket"]
+            .map(|name| kernel.struct_(name, 4, &[MemberDef::new("member", int, 0)]));
+        let task = kernel.ptr(task);
+        let proto = kernel.func_proto(TypeId::VOID, &[("p", task)]);
+        for name in ["bpf_task_release", "bpf_task_release_dtor"] {
+            kernel.func(name, proto, FuncLinkage::Static);
+        }
+        let kernel_btf = Some(Arc::new(kernel.build().unwrap()));
+        let options = OpenOptions { kernel_btf, ..OpenOptions::default() };
+        let kernel = KernelTypes::new(&options);
+        for (name, is_taken) in [("task_struct", true), ("own", true), ("socket", false)] {
+            let mut object = BtfBuilder::new();
+            let int = object.int("int", 4, IntEncoding::SIGNED);
+            let to = object.struct_(name, 4, &[MemberDef::new("member", int, 0)]);
+            let tagged = object.type_tag("kptr", to);
+            let pointer = object.ptr(tagged);
+            let pair = object.array(pointer, int, 2);
+            let value = object.struct_("value", 16, &[MemberDef::new("pair", pair, 0)]);
+            let btf = object.build().unwrap();
+            let def = MapDef { btf_value_type_id: value.0, ..MapDef::default() };
+            assert!(kernel.refuses_structs(&btf).is_none(), "{name}");
+            let checked = check_pointers(&def, Some(&btf), &kernel);
+            assert_eq!(checked.is_ok(), is_taken, "{name}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* Memory of user space that is larger than a page. */
+#include "include/skep_bpf.h"
+
+struct large {
+	char bytes[4097];
+};
+
+/* Without it, BTF only says that there is such a struct. */
+struct large *described;
+
+struct value {
+	struct large __attribute__((btf_type_tag("uptr"))) *user;
+};
+
+struct {
+	UINT(type, 29); /* task storage */
+	UINT(map_flags, MAP_F_NO_PREALLOC);
+	TYPE(key, int);
+	TYPE(value, struct value);
+} map SEC(".maps");
+
+SEC("socket") int prog(void *ctx)
+{
+	return 0;
+}
+
+LICENSE_GPL;
