@@ -296,6 +296,8 @@ behaviours! {
         "An insn may load from memory on one path and from a kernel object on another."
     iterators_under_lock "...+++++++++" Accepted, "witnesses/before.bpf.o" "loops_under_lock"
         "Numbers may be iterated over while a spin lock is held."
+    sessions_bounded "..++++++++++" Refused, "witnesses/before.bpf.o" "session_returns_two"
+        "What a program of a kprobe session returns is checked."
     user_sessions_bounded "...+++++++++" Refused, "witnesses/before.bpf.o" "user_session_returns_two"
         "Sessions of user probes return 0 or 1, as those of kernel probes."
     stack_helpers_sleep "--+.......++" Refused, "witnesses/asleep.bpf.o" "task_stack_without_preemption"

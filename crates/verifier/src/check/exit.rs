@@ -192,8 +192,11 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         }
         RetvalRule::Any => return Ok(()),
         RetvalRule::Range(_)
-            if env.facts.prog.attach_type() == Some(AttachType::TraceUprobeSession)
-                && !env.facts.rules().user_sessions_bounded =>
+            if match env.facts.prog.attach_type() {
+                Some(AttachType::TraceKprobeSession) => !env.facts.rules().sessions_bounded,
+                Some(AttachType::TraceUprobeSession) => !env.facts.rules().user_sessions_bounded,
+                _ => false,
+            } =>
         {
             return Ok(());
         }

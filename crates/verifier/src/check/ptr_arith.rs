@@ -52,7 +52,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         return unsupported("a number added to a pointer after a sum above 2^29, on this kernel");
     }
     check_base_allows(insn, ptr, off)?;
-    check_sane_offset(off, ptr.ty)?;
+    // Its constant is the distance from a linked scalar, which is checked where pointers have one.
+    let distance = if env.facts.rules().offsets_are_bounds { 0 } else { off.off };
+    check_sane_offset(&off.val, distance, ptr.ty)?;
     check_sane_pointer(env.facts, ptr, ptr.ty)?;
 
     let ptr_in_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
@@ -116,12 +118,12 @@ fn check_base_allows(insn: Insn, ptr: &Reg, off: &Reg) -> Check {
 }
 
 /// Kernel: `check_reg_sane_offset` (6.18).
-fn check_sane_offset(reg: &Reg, ty: RegType) -> Check {
-    let val = reg.val.var_off.value as i64;
-    let off = i64::from(reg.off);
-    let smin = reg.val.smin;
+fn check_sane_offset(offset: &Scalar, fixed: i32, ty: RegType) -> Check {
+    let val = offset.var_off.value as i64;
+    let off = i64::from(fixed);
+    let smin = offset.smin;
     let out = |v: i64| v >= BPF_MAX_VAR_OFF || v <= -BPF_MAX_VAR_OFF;
-    let known_out = reg.val.is_const() && out(val);
+    let known_out = offset.is_const() && out(val);
     if !known_out && !out(off) && !out(smin) {
         return Ok(());
     }
@@ -140,7 +142,7 @@ fn check_sane_offset(reg: &Reg, ty: RegType) -> Check {
 /// The same for the pointer operand, whose bounds may include its constant offset.
 fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
     if !facts.rules().offsets_are_bounds {
-        return check_sane_offset(reg, ty);
+        return check_sane_offset(&reg.val, reg.off, ty);
     }
     let fixed = i64::from(reg.off);
     let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));

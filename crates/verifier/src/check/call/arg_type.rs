@@ -66,6 +66,14 @@ const FUNC: &[RegType] = &[plain(Base::Func)];
 const STACK: &[RegType] = &[plain(Base::Stack)];
 const MAP_VALUE: &[RegType] = &[plain(Base::MapValue)];
 const KPTR_DEST: &[RegType] = &[plain(Base::MapValue), with(Base::BtfId, F::MEM_ALLOC)];
+/// Where objects are changed under a lock: borrowed ones, too.
+const KPTR_DEST_BORROWED: &[RegType] = &[
+    plain(Base::MapValue),
+    with(Base::BtfId, F::MEM_ALLOC),
+    with(Base::BtfId, BORROWED),
+    with(Base::BtfId, BORROWED.union(F::MEM_RCU)),
+];
+const BORROWED: F = F::MEM_ALLOC.union(F::NON_OWN_REF);
 const DYNPTR: &[RegType] = &[plain(Base::Stack), plain(Base::ConstDynptr)];
 
 /// Types that a register may have, in the order in which the message lists them.
@@ -114,6 +122,9 @@ pub(crate) fn check_reg_type(
     } else if is_memory && env.facts.rules().syscall_ctx_is_memory {
         types = MEM_OR_CTX;
     }
+    if arg.base == ArgBase::KptrXchgDest && env.facts.rules().xchg_under_lock {
+        types = KPTR_DEST_BORROWED;
+    }
     let mut ignored = arg.flags & (F::MEM_RDONLY | F::PTR_MAYBE_NULL);
     if !env.facts.rules().null_or_memory_passed {
         ignored -= F::PTR_MAYBE_NULL;
@@ -154,7 +165,9 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     let reg = env.reg(regno);
     if reg.ty.has(F::MEM_ALLOC) {
         // The kernel has no rule for objects that may be NULL or are only protected by RCU.
-        if !reg.ty.flags.difference(F::MEM_ALLOC | F::MEM_PERCPU).is_empty() {
+        let to_borrowed = arg.base == ArgBase::KptrXchgDest && env.facts.rules().xchg_under_lock;
+        let rest = reg.ty.flags.difference(F::MEM_ALLOC | F::MEM_PERCPU);
+        if !rest.is_empty() && !to_borrowed {
             reject!(EFAULT, CallFault::ObjectWithModifiers);
         }
         return match meta {
