@@ -122,13 +122,13 @@ fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> 
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
     // What is borrowed is gone, even if RCU protected it, unless that ends first.
-    if env.facts.rules().borrowing_outlived {
+    let (ends, first) =
+        (env.facts.rules().locks_end_protection, env.facts.rules().borrowing_outlived);
+    if ends && first {
         env.end_protection();
-        invalidate_non_owning_refs(env);
-        return Ok(());
     }
     invalidate_non_owning_refs(env);
-    if env.facts.rules().locks_end_protection {
+    if ends && !first {
         env.end_protection();
     }
     Ok(())

@@ -95,6 +95,9 @@ impl Maker<'_> {
         }
         self.emit(BPF_LDX | BPF_MEM | BPF_W, (2, 6), (fields.0, 0));
         self.emit(BPF_LDX | BPF_MEM | BPF_W, (3, 6), (fields.1, 0));
+        if self.rng.chance(40) {
+            return self.packet_moves();
+        }
         if self.rng.chance(50) {
             let index = self.number();
             let mask = self.rng.pick(&[7, 15, 63, 255, 0xffff, 0x1_0000]);
@@ -123,6 +126,50 @@ impl Maker<'_> {
         let dst = self.number();
         let ptr = if self.rng.chance(85) { 2 } else { 4 };
         self.emit(BPF_LDX | BPF_MEM | code, (dst, ptr), (off, 0));
+    }
+
+    /// A packet pointer in r2 that is moved by numbers and constants, up and down, and compared with
+    /// the end, in r3, in between.
+    fn packet_moves(&mut self) {
+        for _ in 0..2 + self.rng.below(4) {
+            match self.rng.below(5) {
+                0 => {
+                    let by = self.rng.below(60) as i32 - 20;
+                    self.add(2, by);
+                }
+                1 => drop(self.reach(2)),
+                _ => {
+                    let (index, op) = (self.number(), self.rng.pick(&[BPF_ADD, BPF_ADD, BPF_SUB]));
+                    let mask = self.rng.pick(&[7, 31, 0x38, 0x70, 255]);
+                    self.emit(BPF_ALU64 | BPF_AND, (index, 0), (0, mask));
+                    if self.rng.chance(40) {
+                        let most = self.rng.below(60) as i32;
+                        let within = insn(BPF_JMP | BPF_JLE, index, 0, (0, most));
+                        self.unless(within, |it| it.exit(0));
+                    }
+                    if self.rng.chance(40) {
+                        let by = self.rng.below(24) as i32 - 8;
+                        self.add(index, by);
+                    }
+                    self.emit(BPF_ALU64 | op | BPF_X, (2, index), (0, 0));
+                }
+            }
+        }
+        let len = self.reach(2);
+        let (code, size) = self.rng.pick(&SIZES);
+        let off = len as i16 - size + self.rng.pick(&[0, 0, 0, 1, -1, -8]);
+        let dst = self.number();
+        self.emit(BPF_LDX | BPF_MEM | code, (dst, 2), (off, 0));
+    }
+
+    /// Continues only if so many bytes follow the packet pointer: returns how many.
+    fn reach(&mut self, ptr: u8) -> i32 {
+        let len = self.rng.below(40) as i32;
+        self.mov(4, ptr);
+        self.add(4, len);
+        let op = self.rng.pick(&[BPF_JLE, BPF_JLE, BPF_JLT]);
+        self.unless(insn(BPF_JMP | op | BPF_X, 4, 3, (0, 0)), |it| it.exit(0));
+        len
     }
 
     /// A ring buffer record, released on all paths or on some.

@@ -58,7 +58,7 @@ fn argument(rng: &mut Rng, regno: usize, asked: ArgBase) -> String {
         ArgBase::Func => rng.pick(&["func[cb]", "func[sub]"]),
         ArgBase::Anything | ArgBase::Dontcare => rng.pick(&["0", "1", "8", "r8", "r9", "-1"]),
         ArgBase::Mem | ArgBase::MapKey | ArgBase::MapValue | ArgBase::Stack => {
-            rng.pick(&["r10", "r10", "r10", "r7", "0", "map_value[v]"])
+            rng.pick(&["r10", "r10", "r10", "r7", "0", "map_value[v]", "map_value[ro]"])
         }
         ArgBase::ConstStr | ArgBase::Timer | ArgBase::KptrXchgDest | ArgBase::SpinLock => {
             rng.pick(&["map_value[v]", "r7"])
