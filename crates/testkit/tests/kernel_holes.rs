@@ -3,11 +3,15 @@
 //! loaded (`kernel_holes_safe.md`), and run with the insns that the kernel wrongly removes as dead.
 //! What makes the kernel itself crash (`freed.md`, `outside.md`) is not given to it.
 
+use skep::object::Object;
 use skep::program::Program;
 use skep::uapi::ProgType;
+use skep::verifier::HoleKind;
+use skep::{Host, KernelBtf};
 use skep_runtime::{Ctx, Engine, ErrorKind, LoadOptions, Options, Runtime};
 use skep_testkit::judge::Judge;
 use skep_testkit::{engine, suite};
+use std::path::Path;
 
 const UNSAFE: [&str; 2] = [
     include_str!("../../../tests/verifier/kernel_holes.md"),
@@ -41,6 +45,36 @@ fn what_the_kernel_wrongly_accepts_is_not_loaded() {
             assert_eq!(refused.kind(), ErrorKind::Unsafe, "{name}: {refused}");
             assert!(refused.to_string().ends_with(&hole.to_string()), "{name}: {refused}");
         }
+    }
+}
+
+/// Programs of `tests/kernels/witnesses` that 6.18.44 accepts and a later kernel refuses.
+const MENDED_LATER: [(&str, &str, HoleKind); 5] = [
+    ("edges", "left_before_write", HoleKind::LeftByTailCall),
+    ("ended", "plain_into_percpu", HoleKind::PlainForPercpu),
+    ("ended", "acquired_inside", HoleKind::InnerReference),
+    ("ended", "node_read_after", HoleKind::EndedSection),
+    ("workers", "called_by_callback", HoleKind::SleepingCaller),
+];
+
+#[test]
+fn what_later_kernels_refuse_is_not_loaded() {
+    if Judge::here().btf().is_none() {
+        return;
+    }
+    let host = Host::read(&KernelBtf::Running).expect("the kernel's types");
+    for (file, name, kind) in MENDED_LATER {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels/witnesses");
+        let path = path.join(format!("{file}.bpf.o"));
+        let bytes = std::fs::read(&path).expect("a witness");
+        let object = Object::open(&bytes, &host.open_options(&path)).expect("an object");
+        let entry = object.programs.iter().find(|entry| &*entry.name == name).expect(name);
+        let verified = engine::verified(entry.program.as_ref().expect(name)).expect(name);
+        assert_eq!(verified.kernel_hole().map(|hole| hole.kind), Some(kind), "{name}");
+        let runtime = Runtime::new(Options::default()).expect("a runtime");
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let refused = runtime.load(&verified, &maps, &LoadOptions::default()).expect_err(name);
+        assert_eq!(refused.kind(), ErrorKind::Unsafe, "{name}: {refused}");
     }
 }
 

@@ -72,6 +72,17 @@ pub enum HoleKind {
     RefcountedObject,
     /// Packet slices of a dynptr argument of a global function stay valid when the packet moves.
     PacketSlice,
+    /// What a function does behind a tail call is assumed to be done, even if the call leaves it.
+    LeftByTailCall,
+    /// An object is stored where one for each CPU is expected.
+    PlainForPercpu,
+    /// A reference is taken through a pointer to the middle of an object.
+    InnerReference,
+    /// Nodes that were found in an RCU section may be read after it.
+    EndedSection,
+    /// What only RCU protects may be used in a global function, even if a callback that may sleep
+    /// calls it.
+    SleepingCaller,
     /// The program passes only under the rules of another kernel than the reference.
     OtherRules,
 }
@@ -91,6 +102,11 @@ impl fmt::Display for KernelHole {
             HoleKind::NullArgument => "a number passed as a pointer, where only NULL was compared",
             HoleKind::DynptrClones => "a clone of a dynptr that is no more",
             HoleKind::RefcountedObject => "an object that may be gone, taken for one that is held",
+            HoleKind::LeftByTailCall => "a function that a tail call may leave",
+            HoleKind::PlainForPercpu => "an object, taken for one that each CPU has",
+            HoleKind::InnerReference => "the middle of an object, taken for its start",
+            HoleKind::EndedSection => "a node that may be gone after its RCU section",
+            HoleKind::SleepingCaller => "what RCU protects, where no RCU section may be",
             HoleKind::OtherRules => "the rules of Linux 6.18.44 do not allow it",
             HoleKind::PacketSlice => "a slice of a packet that may have moved",
             HoleKind::ForgottenReference => "memory that is held, and used when it no longer is",

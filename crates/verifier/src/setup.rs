@@ -150,7 +150,7 @@ impl<'a> Setup<'a> {
         let components = scc::compute_scc(&self.facts.insns, &|at| cfg.marks[at] & loops != 0);
         let live =
             live_regs::compute_live_registers(&self.facts.insns, &order, &self.facts.callable);
-        let leave = self.facts.rules().tail_calls_may_leave;
+        let leave = self.facts.rules().tail_calls_may_leave || self.facts.sound;
         self.learned.live_stack =
             LiveStack::new(&self.facts.insns, &subprogs, (&cfg, order), leave);
         if self.trace.log.traces_all() {

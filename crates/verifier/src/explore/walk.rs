@@ -95,8 +95,7 @@ impl Env<'_> {
             first_insn_idx: start,
             last_insn_idx: u32::MAX,
             in_sleepable: self.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
-                || self.facts.rules().globals_sleep_like_callers
-                    && self.learned.subprogs[subprogno as usize].called_awake,
+                || self.learned.subprogs[subprogno as usize].called_awake,
             ..StateMeta::default()
         };
         self.walk.cur.history.clear();

@@ -5,6 +5,7 @@
 use super::callback;
 use super::meta::CallMeta;
 use super::{format, helper_args, map_args, refs, retval};
+use crate::HoleKind;
 use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
 use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::access::{AccessType, MemAccess};
@@ -67,6 +68,9 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     }
     if meta.func != HelperId::TailCall || env.walk.cur.curframe() == 0 {
         return Ok(Next::Insn(next));
+    }
+    if !env.facts.rules().tail_calls_may_leave {
+        env.goes_by(HoleKind::LeftByTailCall);
     }
     // A tail call that succeeds returns to the caller of the function.
     env.push_stack(next, env.walk.insn_idx, false)?;

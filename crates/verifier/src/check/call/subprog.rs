@@ -4,6 +4,7 @@
 
 use super::func_contract::{self, Contract};
 use super::refs;
+use crate::HoleKind;
 use crate::check::exit::{THROW, check_resource_leak};
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, Facts};
@@ -14,6 +15,7 @@ use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use crate::state::refs::AWAKE;
 use skep_btf::{Kind, TypeId};
+use skep_uapi::ProgFlags;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
 /// Walks a call of a function of the program.
@@ -80,7 +82,10 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if info.changes_pkt_data {
         forget_packets(env);
     }
-    let may_sleep = env.walk.cur.meta.in_sleepable && env.walk.cur.refs.section().is_none();
+    let may_sleep = env.walk.cur.meta.in_sleepable
+        && env.walk.cur.refs.section().is_none()
+        && !env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
+        && (env.facts.rules().globals_sleep_like_callers || env.goes_by(HoleKind::SleepingCaller));
     let callee = &mut env.learned.subprogs[subprog as usize];
     callee.called = true;
     callee.called_awake |= may_sleep;

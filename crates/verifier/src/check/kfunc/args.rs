@@ -255,11 +255,16 @@ impl Env<'_> {
         if reg.ty.base != Base::BtfId || !reg.ty.has(TypeFlag::MEM_ALLOC) {
             reject!(EINVAL, KfuncFault::NoOwnership { nth });
         }
-        let rules = self.facts.rules();
-        if rules.sections_end_borrowing && reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
+        let ended = reg.ty.has(TypeFlag::PTR_UNTRUSTED);
+        if ended
+            && (self.facts.rules().sections_end_borrowing || self.goes_by(HoleKind::EndedSection))
+        {
             reject!(EINVAL, KfuncFault::NoOwnership { nth });
         }
-        if rules.acquires_whole_objects {
+        let moved = reg.off != 0 || reg.val.const_value() != Some(0);
+        if moved
+            && (self.facts.rules().acquires_whole_objects || self.goes_by(HoleKind::InnerReference))
+        {
             check_ptr_off_reg(&reg, nth as u8 + 1, false)?;
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);

@@ -4,6 +4,7 @@
 
 use super::callee::Special;
 use super::meta::Meta;
+use crate::HoleKind;
 use crate::check::mem::btf_trust::{in_rcu_cs, runs_under_rcu};
 use crate::env::Env;
 use crate::rejection::{Check, KfuncFault, reject};
@@ -92,7 +93,14 @@ impl Env<'_> {
     /// What RCU protected may be gone from here on.
     fn end_rcu(&mut self) {
         let mut gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
-        if self.facts.rules().sections_end_borrowing {
+        let mut borrowed = false;
+        self.for_each_reg(|reg| {
+            borrowed |= reg.ty.has(TypeFlag::MEM_RCU) && reg.ty.has(TypeFlag::NON_OWN_REF);
+            false
+        });
+        if borrowed
+            && (self.facts.rules().sections_end_borrowing || self.goes_by(HoleKind::EndedSection))
+        {
             gone |= TypeFlag::NON_OWN_REF;
         }
         self.for_each_reg(|reg| {

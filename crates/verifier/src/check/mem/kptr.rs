@@ -146,11 +146,11 @@ pub(crate) fn map_kptr_match_type(
             FieldKind::KptrPercpu if apart && !in_prog => TypeFlag::PTR_MAYBE_NULL,
             kind => allowed_flags(kind, in_prog),
         };
-        let needed = match field.kind {
-            FieldKind::KptrPercpu if env.facts.rules().percpu_objects_apart => TypeFlag::MEM_PERCPU,
-            _ => TypeFlag::empty(),
-        };
-        if reg.ty.flags.difference(allowed).is_empty() && reg.ty.flags.contains(needed) {
+        let plain = field.kind == FieldKind::KptrPercpu && !reg.ty.has(TypeFlag::MEM_PERCPU);
+        let refused = plain
+            && in_prog
+            && (env.facts.rules().percpu_objects_apart || env.goes_by(HoleKind::PlainForPercpu));
+        if reg.ty.flags.difference(allowed).is_empty() && !refused {
             reg_name = type_name(env.facts, TypeId(id), in_prog);
             check_ptr_off_reg(reg, regno, true).map_err(|stop| stop.with_errno(errno::EACCES))?;
             let have = Pointee { id: TypeId(id), in_prog };
