@@ -220,15 +220,23 @@ fn move_whole(env: &mut Env<'_>, ptr: &Reg, (op, by): (AluOp, &Reg), dst: &mut R
     }
 }
 
-/// Makes the views of the new offset consistent. Some kernels do not if it is compared with that of
-/// other pointers into the packet.
+/// Makes the views of the new offset consistent.
+#[inline]
 fn deduce(rules: &Behaviours, dst: &mut Reg, known: bool) {
+    if rules.offsets_are_bounds {
+        return deduce_whole(rules, dst, known);
+    }
+    super::scalar_rules::sync(rules, &mut dst.val);
+}
+
+/// Not on some kernels if the offset is compared with that of other pointers into the packet.
+#[cold]
+fn deduce_whole(rules: &Behaviours, dst: &mut Reg, known: bool) {
     let related = dst.ty.is_packet() && (known || dst.range() != 0);
-    if !rules.offsets_are_bounds || rules.packet_moves_deduced || !related {
+    if rules.packet_moves_deduced || !related {
         super::scalar_rules::sync(rules, &mut dst.val);
     }
-    if rules.offsets_are_bounds
-        && let Some(offset) = dst.val.const_value()
+    if let Some(offset) = dst.val.const_value()
         && let Ok(offset) = i32::try_from(offset as i64)
     {
         dst.off = dst.off.wrapping_add(offset);
