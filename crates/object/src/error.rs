@@ -6,7 +6,9 @@ use crate::loader::LoadClass;
 use skep_program::SourcePlace;
 use std::fmt;
 
-/// Why an object, or one of its programs, cannot be loaded.
+/// Why an object, or one of its programs, cannot be loaded. Displays as one line. If a parser
+/// failed, [`source`](std::error::Error::source) is its error, whose words the line ends with: of
+/// the BTF ([`skep_btf::Error`]), of the insns ([`skep_insn::Error`]) or of the ELF file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -14,23 +16,31 @@ pub struct Error(Box<Inner>);
 struct Inner {
     /// The steps being done, innermost first.
     context: Vec<String>,
-    cause: String,
+    cause: Cause,
     class: Option<LoadClass>,
     place: Option<SourcePlace>,
-    source: Option<skep_btf::Error>,
+}
+
+/// What an error says: words of its own, or an error that is its source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Text(String),
+    Btf(skep_btf::Error),
+    Elf(object::read::Error),
+    Insns(skep_insn::Error),
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// An error with no context yet.
-    pub(crate) fn new(cause: impl Into<String>) -> Error {
+    pub(crate) fn new(cause: impl Into<Cause>) -> Error {
         let (context, cause) = (Vec::new(), cause.into());
-        Error(Box::new(Inner { context, cause, class: None, place: None, source: None }))
+        Error(Box::new(Inner { context, cause, class: None, place: None }))
     }
 
     /// A load error, as opposed to a malformed file.
-    pub(crate) fn load(class: LoadClass, cause: impl Into<String>) -> Error {
+    pub(crate) fn load(class: LoadClass, cause: impl Into<Cause>) -> Error {
         Error::new(cause).of_class(class)
     }
 
@@ -60,7 +70,7 @@ impl Error {
     }
 
     /// An error at a byte of a section.
-    pub(crate) fn at(section: &str, offset: u64, cause: impl Into<String>) -> Error {
+    pub(crate) fn at(section: &str, offset: u64, cause: impl Into<Cause>) -> Error {
         Error::new(cause).context(format!("section {section}, offset {offset:#x}"))
     }
 
@@ -86,23 +96,49 @@ impl<T, E: Into<Error>> Context<T> for Result<T, E> {
 
 impl From<skep_btf::Error> for Error {
     fn from(error: skep_btf::Error) -> Error {
-        let mut made = Error::new(error.to_string());
-        made.0.source = Some(error);
-        made
+        Error::new(error)
     }
 }
+
+impl From<&str> for Cause {
+    fn from(text: &str) -> Cause {
+        Cause::Text(text.to_owned())
+    }
+}
+
+macro_rules! causes {
+    ($($variant:ident($cause:ty)),*) => {
+        $(impl From<$cause> for Cause {
+            fn from(cause: $cause) -> Cause {
+                Cause::$variant(cause)
+            }
+        })*
+    };
+}
+
+causes!(Text(String), Btf(skep_btf::Error), Elf(object::read::Error), Insns(skep_insn::Error));
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in self.0.context.iter().rev() {
             write!(f, "{step}: ")?;
         }
-        f.write_str(&self.0.cause)
+        match &self.0.cause {
+            Cause::Text(text) => f.write_str(text),
+            Cause::Btf(error) => error.fmt(f),
+            Cause::Elf(error) => error.fmt(f),
+            Cause::Insns(error) => error.fmt(f),
+        }
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as _)
+        match &self.0.cause {
+            Cause::Text(_) => None,
+            Cause::Btf(error) => Some(error),
+            Cause::Elf(error) => Some(error),
+            Cause::Insns(error) => Some(error),
+        }
     }
 }
