@@ -4,11 +4,14 @@
 
 use crate::loader::LoadClass;
 use skep_program::SourcePlace;
+use skep_uapi::MapCreationError;
 use std::fmt;
 
-/// Why an object, or one of its programs, cannot be loaded. Displays as one line. If a parser
-/// failed, [`source`](std::error::Error::source) is its error, whose words the line ends with: of
-/// the BTF ([`skep_btf::Error`]), of the insns ([`skep_insn::Error`]) or of the ELF file.
+/// Why an object, or one of its programs, cannot be loaded. Displays as one line.
+///
+/// [`source`](std::error::Error::source) is the error whose words the line ends with, if another
+/// part found it: a [`skep_btf::Error`], a [`skep_insn::Error`], the ELF parser's error, or the
+/// [`MapCreationError`] of a map that the kernel would not create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -21,13 +24,31 @@ struct Inner {
     place: Option<SourcePlace>,
 }
 
-/// What an error says: words of its own, or an error that is its source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What an error says: words of its own, or those of its source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Cause {
+    #[error("{0}")]
     Text(String),
-    Btf(skep_btf::Error),
-    Elf(object::read::Error),
-    Insns(skep_insn::Error),
+    #[error("{0}")]
+    Btf(#[from] skep_btf::Error),
+    #[error("{0}")]
+    Elf(#[from] object::read::Error),
+    #[error("{0}")]
+    Insns(#[from] skep_insn::Error),
+    #[error("{0}")]
+    Map(#[from] MapCreationError),
+}
+
+impl From<String> for Cause {
+    fn from(text: String) -> Cause {
+        Cause::Text(text)
+    }
+}
+
+impl From<&str> for Cause {
+    fn from(text: &str) -> Cause {
+        Cause::Text(text.to_owned())
+    }
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -100,45 +121,17 @@ impl From<skep_btf::Error> for Error {
     }
 }
 
-impl From<&str> for Cause {
-    fn from(text: &str) -> Cause {
-        Cause::Text(text.to_owned())
-    }
-}
-
-macro_rules! causes {
-    ($($variant:ident($cause:ty)),*) => {
-        $(impl From<$cause> for Cause {
-            fn from(cause: $cause) -> Cause {
-                Cause::$variant(cause)
-            }
-        })*
-    };
-}
-
-causes!(Text(String), Btf(skep_btf::Error), Elf(object::read::Error), Insns(skep_insn::Error));
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in self.0.context.iter().rev() {
             write!(f, "{step}: ")?;
         }
-        match &self.0.cause {
-            Cause::Text(text) => f.write_str(text),
-            Cause::Btf(error) => error.fmt(f),
-            Cause::Elf(error) => error.fmt(f),
-            Cause::Insns(error) => error.fmt(f),
-        }
+        self.0.cause.fmt(f)
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.cause {
-            Cause::Text(_) => None,
-            Cause::Btf(error) => Some(error),
-            Cause::Elf(error) => Some(error),
-            Cause::Insns(error) => Some(error),
-        }
+        self.0.cause.source()
     }
 }

@@ -482,6 +482,10 @@ mod tests {
         for index in ["4294967294", "1000000"] {
             assert_eq!(set(&mut object, &format!("v[{index}] = 1")), Err(outside().to_string()));
         }
+        let mut of_void = of_type(|btf, int| btf.array(TypeId::VOID, int, 2));
+        let error = of_void.set_global("v[1]", 1).unwrap_err();
+        let source = std::error::Error::source(&error);
+        assert!(source.is_some_and(|it| it.is::<skep_btf::Error>()), "{error}");
     }
 
     proptest::proptest! {

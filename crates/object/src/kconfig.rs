@@ -58,13 +58,13 @@ impl<'a> Reader<'a> {
     ) -> Result<bool> {
         let form = self.btf.and_then(|btf| form_of(btf, ty));
         let form = form.ok_or_else(|| Error::load(LoadClass::Open, "type is not supported"));
-        let found = form.and_then(|form| self.read_as((name, weak), form, room));
+        let found = form.and_then(|form| self.read_as(name, weak, form, room));
         found.map_err(|error| {
             error.of_class(LoadClass::Extern).context(format!("extern (kcfg) '{name}'"))
         })
     }
 
-    fn read_as(&self, (name, weak): (&str, bool), form: Form, room: &mut [u8]) -> Result<bool> {
+    fn read_as(&self, name: &str, weak: bool, form: Form, room: &mut [u8]) -> Result<bool> {
         let virtual_value = match name {
             "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
             "LINUX_HAS_BPF_COOKIE" => Some(u64::from(self.has_bpf_cookie())),
