@@ -24,9 +24,9 @@ pub(crate) fn find(image: &Image<'_>) -> Result<()> {
     for (section, _) in all.filter(|(it, kind)| **kind == SectionKind::Code || empty(it, **kind)) {
         for relocation in &section.relocations {
             let offset = relocation.offset;
-            check(image, section.index, relocation, text).map_err(|cause| {
-                let error = Error::at(&section.name, offset, cause).of_class(LoadClass::Open);
-                error.placed(image.place(section.index, offset))
+            check(image, section.index, relocation, text).map_err(|error| {
+                let error = error.context(format!("section {}, offset {offset:#x}", section.name));
+                error.of_class(LoadClass::Open).placed(image.place(section.index, offset))
             })?;
         }
     }
@@ -39,45 +39,55 @@ fn check(
     section: usize,
     relocation: &Relocation,
     text: Option<usize>,
-) -> Result<(), String> {
+) -> Result<()> {
     let number = relocation.symbol;
-    let symbol = image.elf.symbols.get(number).ok_or(format!("symbol {number} does not exist"))?;
+    let missing = || Error::new(format!("symbol {number} does not exist"));
+    let symbol = image.elf.symbols.get(number).ok_or_else(missing)?;
     let name = &symbol.name;
-    let insn = insn_at(image, section, relocation.offset).ok_or("no insn begins here")?;
+    let insn = insn_at(image, section, relocation.offset)
+        .ok_or_else(|| Error::new("no insn begins here"))?;
     if image.owner(section, relocation.offset).is_none() {
         return Ok(());
     }
     let calls = insn.code == CALL;
     if !calls && !insn.is_ld_imm64() {
         let code = insn.code;
-        return Err(format!("symbol {name}: an insn with opcode {code:#x} is not relocated"));
+        return refuse(format!("symbol {name}: an insn with opcode {code:#x} is not relocated"));
     }
     if image.externs.of_symbol(number).is_some() {
         return Ok(());
     }
     if calls && !insn.is_pseudo_call() {
-        return Err(format!("symbol {name}: the call has source register {}", insn.src));
+        return refuse(format!("symbol {name}: the call has source register {}", insn.src));
     }
-    let of = symbol.section.ok_or(format!("symbol {name} is not defined"))?;
+    let of = symbol.section.ok_or_else(|| Error::new(format!("symbol {name} is not defined")))?;
     let lies_in_text = Some(of) == text;
     if calls && !lies_in_text {
         // Functions in other sections are refused with a reason of their own.
         let is_code = image.kinds.get(of) == Some(&SectionKind::Code);
-        return if is_code { Ok(()) } else { Err(format!("{name} is called, but is no function")) };
+        return if is_code {
+            Ok(())
+        } else {
+            refuse(format!("{name} is called, but is no function"))
+        };
     }
     let has_address = matches!(
         (symbol.kind, symbol.binding),
         (SymbolKind::Section, Binding::Local) | (SymbolKind::Func, Binding::Global | Binding::Weak)
     );
     if lies_in_text && !calls && !has_address {
-        return Err(format!("the address of {name}, which is local"));
+        return refuse(format!("the address of {name}, which is local"));
     }
     if lies_in_text {
         let apart = [symbol.value, u64::from(insn.imm as u32) * u64::from(!calls)];
         let whole = apart.iter().all(|at| at.is_multiple_of(INSN_BYTES as u64));
-        return if whole { Ok(()) } else { Err(format!("symbol {name}: no insn begins there")) };
+        return if whole { Ok(()) } else { refuse(format!("symbol {name}: no insn begins there")) };
     }
     check_target(image, insn, symbol, of)
+}
+
+fn refuse(text: String) -> Result<()> {
+    Err(Error::new(text))
 }
 
 fn insn_at(image: &Image<'_>, section: usize, offset: u64) -> Option<Insn> {
@@ -87,12 +97,7 @@ fn insn_at(image: &Image<'_>, section: usize, offset: u64) -> Option<Insn> {
 }
 
 /// Checks that an address is one of a map or of its value.
-fn check_target(
-    image: &Image<'_>,
-    insn: Insn,
-    symbol: &Symbol<'_>,
-    of: usize,
-) -> Result<(), String> {
+fn check_target(image: &Image<'_>, insn: Insn, symbol: &Symbol<'_>, of: usize) -> Result<()> {
     let (name, section) = (&symbol.name, &image.section(of).name);
     let holds = match image.kinds.get(of) {
         Some(SectionKind::Data | SectionKind::Rodata | SectionKind::Bss) => {
@@ -105,10 +110,10 @@ fn check_target(
         Some(SectionKind::Arena) => {
             let arena = image.maps.defs.iter().any(|def| def.map_type == MapType::Arena);
             let text = format!("symbol {name} is of section {section}, and no map is an arena");
-            return if arena { Ok(()) } else { Err(text) };
+            return if arena { Ok(()) } else { refuse(text) };
         }
         // Legacy maps have a reason of their own.
         Some(_) => true,
     };
-    if holds { Ok(()) } else { Err(format!("symbol {name} is of section {section}, of no map")) }
+    if holds { Ok(()) } else { refuse(format!("symbol {name} is of section {section}, of no map")) }
 }

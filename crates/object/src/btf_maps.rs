@@ -101,15 +101,14 @@ fn read_def(
             let text = format!("map {name}: its inner map cannot be pinned");
             unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
-        if let Err(why) = check_form(btf, &member) {
-            let text = format!("map {name}: attribute '{attribute}' {why}");
-            unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+        let checked = check_form(btf, &member).and_then(|()| match attribute {
+            "values" => check_values(btf, &member, map.map_type, number + 1 == count),
+            _ => Ok(()),
+        });
+        if let Err(error) = checked.context(|| format!("map {name}")) {
+            unknown.get_or_insert(error.of_class(LoadClass::Open));
         }
         if attribute == "values" {
-            if let Err(why) = check_values(btf, &member, map.map_type, number + 1 == count) {
-                let text = format!("map {name}: {why}");
-                unknown.get_or_insert_with(|| Error::load(LoadClass::Open, text));
-            }
             let inner = read_inner(btf, &member, (&mut map, name, outer), unknown);
             inner
                 .and_then(|()| set_size(&mut stated.value, SLOT_BYTES))
@@ -203,7 +202,7 @@ fn set_size(before: &mut Option<u32>, size: u32) -> Result<u32> {
 }
 
 /// libbpf looks through typedefs and modifiers of some of an attribute's types only.
-fn check_form(btf: &Btf, member: &Member<'_>) -> Result<(), String> {
+fn check_form(btf: &Btf, member: &Member<'_>) -> Result<()> {
     let own = btf.ty(member.ty);
     let through = btf.skip_modifiers(member.ty);
     let (what, found, wanted) = match member.name() {
@@ -215,7 +214,10 @@ fn check_form(btf: &Btf, member: &Member<'_>) -> Result<(), String> {
     if found.kind() == wanted {
         return Ok(());
     }
-    Err(format!("{what} type {} ({}), expected {}", found.id(), found.kind().name(), wanted.name()))
+    let (id, kind, wanted) = (found.id(), found.kind().name(), wanted.name());
+    let text =
+        format!("attribute '{}' {what} type {id} ({kind}), expected {wanted}", member.name());
+    Err(Error::new(text))
 }
 
 /// `__uint(name, value)`: a pointer to an array of `value` elements.
@@ -247,27 +249,23 @@ fn pointee(btf: &Btf, member: &Member<'_>) -> Result<(TypeId, u32)> {
 }
 
 /// What libbpf wants of `values`: which maps have them, where they are, and of which type.
-fn check_values(
-    btf: &Btf,
-    member: &Member<'_>,
-    map_type: MapType,
-    last: bool,
-) -> Result<(), String> {
+fn check_values(btf: &Btf, member: &Member<'_>, map_type: MapType, last: bool) -> Result<()> {
     let wanted = match map_type {
         MapType::ArrayOfMaps | MapType::HashOfMaps => Kind::Struct,
         MapType::ProgArray => Kind::FuncProto,
-        _ => return Err(format!("a map of type {map_type} has no values")),
+        _ => return Err(Error::new(format!("a map of type {map_type} has no values"))),
     };
     let Some(array) = btf.skip_modifiers(member.ty).array() else { return Ok(()) };
     let target = btf.skip_modifiers(btf.skip_modifiers(array.elem).target_id()).kind();
-    match () {
-        () if !last => Err("'values' is not its last member".to_owned()),
-        () if array.nelems != 0 => Err("its values have a number of elements".to_owned()),
+    let text = match () {
+        () if !last => "'values' is not its last member".to_owned(),
+        () if array.nelems != 0 => "its values have a number of elements".to_owned(),
         () if target != wanted => {
-            Err(format!("its values point to a {}, not to a {}", target.name(), wanted.name()))
+            format!("its values point to a {}, not to a {}", target.name(), wanted.name())
         }
-        () => Ok(()),
-    }
+        () => return Ok(()),
+    };
+    Err(Error::new(text))
 }
 
 /// `__array(values, ...)`: an inner map's definition, or programs.

@@ -165,7 +165,7 @@ impl<'a> Elf<'a> {
         if !bytes.starts_with(b"\x7fELF") {
             return Err(Error::new("not an ELF file"));
         }
-        let fail = |e: object::read::Error| Error::new(e.to_string()).context("read ELF header");
+        let fail = |e: object::read::Error| Error::new(e).context("read ELF header");
         check_ident(bytes).context(|| "read ELF header".into())?;
         let header = Header::parse(bytes).map_err(fail)?;
         let endian = header.endian().map_err(fail)?;
@@ -187,12 +187,12 @@ impl<'a> Elf<'a> {
     fn read_sections(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
         let table = header.sections(e, bytes).map_err(|error| {
             let place = format!("section table, offset {:#x}", header.e_shoff(e));
-            Error::new(error.to_string()).context(place).context("read sections")
+            Error::new(error).context(place).context("read sections")
         })?;
         let mut data_left = bytes.len().saturating_mul(DATA_BYTES_PER_BYTE);
         let names = header
             .shstrndx(e, bytes)
-            .map_err(|error| Error::new(error.to_string()).context("read sections"))?;
+            .map_err(|error| Error::new(error).context("read sections"))?;
         let names = table.section(object::SectionIndex(names as usize));
         let names = names.map_or(&[][..], |section| strings(section, e, bytes));
         let last_end = memchr::memrchr(0, names);
@@ -267,7 +267,7 @@ impl<'a> Elf<'a> {
                 continue;
             }
             let rels = section.rel(e, bytes);
-            let rels = rels.map_err(|e| Error::new(e.to_string()).context(place()))?;
+            let rels = rels.map_err(|e| Error::new(e).context(place()))?;
             let rels = rels.map_or(&[][..], |(rels, _)| rels);
             relocations_left = relocations_left.checked_sub(rels.len()).ok_or_else(|| {
                 Error::new("relocation sections overlap").context("read sections")
@@ -284,7 +284,7 @@ impl<'a> Elf<'a> {
     }
 
     fn read_symbols(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
-        let fail = |e: object::read::Error| Error::new(e.to_string()).context("read symbols");
+        let fail = |e: object::read::Error| Error::new(e).context("read symbols");
         let sections = header.sections(e, bytes).map_err(fail)?;
         check_symbol_tables(sections.iter(), e).context(|| "read symbols".into())?;
         let table = sections.symbols(e, bytes, elf::SHT_SYMTAB).map_err(fail)?;

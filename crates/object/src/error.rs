@@ -4,9 +4,14 @@
 
 use crate::loader::LoadClass;
 use skep_program::SourcePlace;
+use skep_uapi::MapCreationError;
 use std::fmt;
 
-/// Why an object, or one of its programs, cannot be loaded.
+/// Why an object, or one of its programs, cannot be loaded. Displays as one line.
+///
+/// [`source`](std::error::Error::source) is the error whose words the line ends with, if another
+/// part found it: a [`skep_btf::Error`], a [`skep_insn::Error`], the ELF parser's error, or the
+/// [`MapCreationError`] of a map that the kernel would not create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -14,23 +19,49 @@ pub struct Error(Box<Inner>);
 struct Inner {
     /// The steps being done, innermost first.
     context: Vec<String>,
-    cause: String,
+    cause: Cause,
     class: Option<LoadClass>,
     place: Option<SourcePlace>,
-    source: Option<skep_btf::Error>,
+}
+
+/// What an error says: words of its own, or those of its source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Cause {
+    #[error("{0}")]
+    Text(String),
+    #[error("{0}")]
+    Btf(#[from] skep_btf::Error),
+    #[error("{0}")]
+    Elf(#[from] object::read::Error),
+    #[error("{0}")]
+    Insns(#[from] skep_insn::Error),
+    #[error("{0}")]
+    Map(#[from] MapCreationError),
+}
+
+impl From<String> for Cause {
+    fn from(text: String) -> Cause {
+        Cause::Text(text)
+    }
+}
+
+impl From<&str> for Cause {
+    fn from(text: &str) -> Cause {
+        Cause::Text(text.to_owned())
+    }
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// An error with no context yet.
-    pub(crate) fn new(cause: impl Into<String>) -> Error {
+    pub(crate) fn new(cause: impl Into<Cause>) -> Error {
         let (context, cause) = (Vec::new(), cause.into());
-        Error(Box::new(Inner { context, cause, class: None, place: None, source: None }))
+        Error(Box::new(Inner { context, cause, class: None, place: None }))
     }
 
     /// A load error, as opposed to a malformed file.
-    pub(crate) fn load(class: LoadClass, cause: impl Into<String>) -> Error {
+    pub(crate) fn load(class: LoadClass, cause: impl Into<Cause>) -> Error {
         Error::new(cause).of_class(class)
     }
 
@@ -60,7 +91,7 @@ impl Error {
     }
 
     /// An error at a byte of a section.
-    pub(crate) fn at(section: &str, offset: u64, cause: impl Into<String>) -> Error {
+    pub(crate) fn at(section: &str, offset: u64, cause: impl Into<Cause>) -> Error {
         Error::new(cause).context(format!("section {section}, offset {offset:#x}"))
     }
 
@@ -86,9 +117,7 @@ impl<T, E: Into<Error>> Context<T> for Result<T, E> {
 
 impl From<skep_btf::Error> for Error {
     fn from(error: skep_btf::Error) -> Error {
-        let mut made = Error::new(error.to_string());
-        made.0.source = Some(error);
-        made
+        Error::new(error)
     }
 }
 
@@ -97,12 +126,12 @@ impl fmt::Display for Error {
         for step in self.0.context.iter().rev() {
             write!(f, "{step}: ")?;
         }
-        f.write_str(&self.0.cause)
+        self.0.cause.fmt(f)
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as _)
+        self.0.cause.source()
     }
 }

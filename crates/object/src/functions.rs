@@ -65,7 +65,7 @@ impl Functions {
             let whole = section.data.len() / INSN_BYTES * INSN_BYTES;
             let data = if typed_only { &section.data[..whole] } else { section.data };
             let insns = decode_all(data, elf.endian)
-                .map_err(|error| Error::new(error.to_string()))
+                .map_err(Error::new)
                 .context(|| format!("section {}", section.name))?;
             functions.read_section((section.index, &section.name), &insns, of)?;
             functions.insns.push(insns);

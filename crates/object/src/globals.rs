@@ -97,14 +97,10 @@ impl Object {
     ///
     /// As for [`Object::set_global`].
     pub fn set_variable(&mut self, variable: &Variable, value: &Value) -> Result<()> {
-        self.write_variable(variable, value).map_err(Error::new)
-    }
-
-    fn write_variable(&mut self, variable: &Variable, value: &Value) -> Result<(), String> {
-        let btf = self.btf.clone().ok_or("the object has no BTF")?;
+        let btf = self.btf.clone().ok_or_else(|| Error::new("the object has no BTF"))?;
         let name = &variable.name;
         let (section, var, offset) =
-            find_variable(&btf, name).ok_or_else(|| format!("no variable '{name}'"))?;
+            find_variable(&btf, name).ok_or_else(|| Error::new(format!("no variable '{name}'")))?;
         let mut place = Place {
             ty: btf.skip_modifiers(var),
             bit_offset: u64::from(offset) * 8,
@@ -124,7 +120,7 @@ impl Object {
         let map = maps
             .iter_mut()
             .find(holds)
-            .ok_or_else(|| format!("'{name}' is not in a data section"))?;
+            .ok_or_else(|| Error::new(format!("'{name}' is not in a data section")))?;
         fill(map)?;
         match text {
             Some(bytes) => write_bytes(&mut map.contents, &place, &bytes)?,
@@ -142,9 +138,10 @@ impl Object {
 const ZEROES_MAX: u32 = 64 << 20;
 
 /// A section without bytes in the file is all zeroes.
-fn fill(map: &mut MapDef) -> Result<(), String> {
+fn fill(map: &mut MapDef) -> Result<()> {
     if map.value_size > ZEROES_MAX && map.contents.len() < map.value_size as usize {
-        return Err(format!("its section has {} bytes, too many to write to", map.value_size));
+        let bytes = map.value_size;
+        return Err(Error::new(format!("its section has {bytes} bytes, too many to write to")));
     }
     map.contents.resize((map.value_size as usize).max(map.contents.len()), 0);
     Ok(())
@@ -182,22 +179,26 @@ fn find_variable(btf: &Btf, name: &str) -> Option<(TypeId, TypeId, u32)> {
     None
 }
 
-fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>, String> {
+fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>> {
     match step {
         Step::Name(name) => find_member(btf, place.ty, name, 0)
             .map(|found| Place { bit_offset: place.bit_offset + found.bit_offset, ..found })
-            .ok_or_else(|| format!("no member '{name}' in {}", btf.type_name(place.ty.id()))),
+            .ok_or_else(|| {
+                Error::new(format!("no member '{name}' in {}", btf.type_name(place.ty.id())))
+            }),
         Step::Index(index) => {
-            let array = place.ty.array().ok_or("indexing something that is not an array")?;
+            let other = || Error::new("indexing something that is not an array");
+            let array = place.ty.array().ok_or_else(other)?;
             if *index >= array.nelems {
-                return Err(format!("index {index} is out of range ({} elements)", array.nelems));
+                let text = format!("index {index} is out of range ({} elements)", array.nelems);
+                return Err(Error::new(text));
             }
-            let elem_bytes = btf.size_of(array.elem).map_err(|e| e.to_string())?;
+            let elem_bytes = btf.size_of(array.elem)?;
             let bits = (u64::from(*index) * u64::from(elem_bytes)).checked_mul(8);
             let bit_offset = bits.and_then(|bits| place.bit_offset.checked_add(bits));
             Ok(Place {
                 ty: btf.skip_modifiers(array.elem),
-                bit_offset: bit_offset.filter(|offset| *offset < BITS_MAX).ok_or(OUTSIDE)?,
+                bit_offset: bit_offset.filter(|offset| *offset < BITS_MAX).ok_or_else(outside)?,
                 bitfield_bits: 0,
             })
         }
@@ -206,7 +207,10 @@ fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>
 
 /// A limit above all sections, with room for member offsets.
 const BITS_MAX: u64 = 1 << 40;
-const OUTSIDE: &str = "outside its section";
+
+fn outside() -> Error {
+    Error::new("outside its section")
+}
 
 /// Maximum nesting of anonymous structs that is searched.
 const ANONYMOUS_DEPTH_MAX: u32 = 16;
@@ -232,7 +236,7 @@ fn find_member<'a>(btf: &'a Btf, ty: Type<'a>, name: &str, depth: u32) -> Option
 }
 
 /// The bytes of a text for an array of `char`, up to the array's end; `None` for other types.
-fn text_of(btf: &Btf, place: &Place<'_>, value: &Value) -> Result<Option<Vec<u8>>, String> {
+fn text_of(btf: &Btf, place: &Place<'_>, value: &Value) -> Result<Option<Vec<u8>>> {
     let (Value::Text(text), Some(array)) = (value, place.ty.array()) else { return Ok(None) };
     let elem = btf.skip_modifiers(array.elem);
     if elem.kind() != Kind::Int || elem.name() != "char" {
@@ -242,21 +246,22 @@ fn text_of(btf: &Btf, place: &Place<'_>, value: &Value) -> Result<Option<Vec<u8>
     let text = quoted.unwrap_or(text).as_bytes();
     let (len, room) = (text.len(), array.nelems as usize);
     if len >= room {
-        return Err(format!("a text of {len} bytes and its zero do not fit {room} bytes"));
+        let text = format!("a text of {len} bytes and its zero do not fit {room} bytes");
+        return Err(Error::new(text));
     }
     // A section is not longer than this, however large the array.
     let room = room.min(ZEROES_MAX as usize);
     Ok(Some(text.iter().copied().chain(std::iter::repeat(0)).take(room).collect()))
 }
 
-fn write_bytes(contents: &mut [u8], place: &Place<'_>, bytes: &[u8]) -> Result<(), String> {
-    let start = usize::try_from(place.bit_offset / 8).map_err(|_| OUTSIDE)?;
-    let end = start.checked_add(bytes.len()).ok_or(OUTSIDE)?;
-    contents.get_mut(start..end).ok_or(OUTSIDE)?.copy_from_slice(bytes);
+fn write_bytes(contents: &mut [u8], place: &Place<'_>, bytes: &[u8]) -> Result<()> {
+    let start = usize::try_from(place.bit_offset / 8).map_err(|_| outside())?;
+    let end = start.checked_add(bytes.len()).ok_or_else(outside)?;
+    contents.get_mut(start..end).ok_or_else(outside)?.copy_from_slice(bytes);
     Ok(())
 }
 
-fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
+fn number_of(text: &str, ty: Type<'_>) -> Result<i128> {
     if ty.kind().is_any_enum()
         && let Some(hit) = ty.enumerators().find(|e| e.name == text)
     {
@@ -281,22 +286,24 @@ fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
             None => radix(digits, 10),
         },
     };
-    let size = size.ok_or_else(|| format!("'{text}' is neither a number nor an enumerator"))?;
+    let neither = || Error::new(format!("'{text}' is neither a number nor an enumerator"));
+    let size = size.ok_or_else(neither)?;
     Ok(if negative { -size } else { size })
 }
 
-fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<(), String> {
+fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()> {
     let scalar = matches!(place.ty.kind(), Kind::Int | Kind::Enum | Kind::Enum64);
-    let size = place.ty.stated_size().filter(|_| scalar).ok_or("not an integer or enum")?;
+    let other = || Error::new("not an integer or enum");
+    let size = place.ty.stated_size().filter(|_| scalar).ok_or_else(other)?;
     if !matches!(size, 1 | 2 | 4 | 8) {
-        return Err(format!("unsupported integer size: {size} bytes"));
+        return Err(Error::new(format!("unsupported integer size: {size} bytes")));
     }
     let bits = match place.bitfield_bits {
         0 => size * 8,
         bits => u32::from(bits),
     };
     if bits > size * 8 {
-        return Err(format!("a bitfield of {bits} bits in {size} bytes"));
+        return Err(Error::new(format!("a bitfield of {bits} bits in {size} bytes")));
     }
     let signed = match place.ty.kind() {
         Kind::Int => place.ty.int_encoding().is_signed(),
@@ -308,13 +315,13 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
         false => (-(1i128 << bits.min(63)), (1i128 << bits) - 1),
     };
     if value < low || value > high {
-        return Err(format!("{value} is out of range ({low} to {high})"));
+        return Err(Error::new(format!("{value} is out of range ({low} to {high})")));
     }
     // Bit by bit, so that bitfields need no special case. Objects are little-endian here.
     for bit in 0..bits {
         let at = place.bit_offset + u64::from(bit);
         let byte = usize::try_from(at / 8).ok().and_then(|index| contents.get_mut(index));
-        let byte = byte.ok_or(OUTSIDE)?;
+        let byte = byte.ok_or_else(outside)?;
         let mask = 1u8 << (at % 8);
         if value >> bit & 1 == 1 { *byte |= mask } else { *byte &= !mask }
     }
@@ -438,7 +445,7 @@ mod tests {
             let char = btf.int("char", 1, IntEncoding::default());
             btf.array(char, int, u32::MAX)
         });
-        assert_eq!(set(&mut large, "v = x"), Err(OUTSIDE.into()));
+        assert_eq!(set(&mut large, "v = x"), Err(outside().to_string()));
     }
 
     /// An object whose one variable is `v`, of a type that `make` builds on a 4-byte int.
@@ -473,8 +480,12 @@ mod tests {
             btf.array(large, int, u32::MAX)
         });
         for index in ["4294967294", "1000000"] {
-            assert_eq!(set(&mut object, &format!("v[{index}] = 1")), Err(OUTSIDE.into()));
+            assert_eq!(set(&mut object, &format!("v[{index}] = 1")), Err(outside().to_string()));
         }
+        let mut of_void = of_type(|btf, int| btf.array(TypeId::VOID, int, 2));
+        let error = of_void.set_global("v[1]", 1).unwrap_err();
+        let source = std::error::Error::source(&error);
+        assert!(source.is_some_and(|it| it.is::<skep_btf::Error>()), "{error}");
     }
 
     proptest::proptest! {

@@ -56,28 +56,32 @@ impl<'a> Reader<'a> {
         ty: TypeId,
         room: &mut [u8],
     ) -> Result<bool> {
-        let text = |cause: String| format!("extern (kcfg) '{name}': {cause}");
-        let fail = |cause: String| Error::load(LoadClass::Extern, text(cause));
         let form = self.btf.and_then(|btf| form_of(btf, ty));
-        let form =
-            form.ok_or_else(|| Error::load(LoadClass::Open, text("type is not supported".into())))?;
+        let form = form.ok_or_else(|| Error::load(LoadClass::Open, "type is not supported"));
+        let found = form.and_then(|form| self.read_as(name, weak, form, room));
+        found.map_err(|error| {
+            error.of_class(LoadClass::Extern).context(format!("extern (kcfg) '{name}'"))
+        })
+    }
+
+    fn read_as(&self, name: &str, weak: bool, form: Form, room: &mut [u8]) -> Result<bool> {
         let virtual_value = match name {
             "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
             "LINUX_HAS_BPF_COOKIE" => Some(u64::from(self.has_bpf_cookie())),
             "LINUX_HAS_SYSCALL_WRAPPER" => Some(u64::from(self.has_syscall_wrapper())),
             _ if name.starts_with("LINUX_") && weak => Some(0),
             _ if name.starts_with("CONFIG_") => None,
-            _ => return Err(fail("libbpf defines no such extern".into())),
+            _ => return Err(Error::new("libbpf defines no such extern")),
         };
         if let Some(value) = virtual_value {
             if form == Form::Tristate {
-                return Err(fail(format!("value '{value}' does not fit its type")));
+                return Err(Error::new(format!("value '{value}' does not fit its type")));
             }
-            self.put_number(value, form, room).map_err(fail)?;
+            self.put_number(value, form, room)?;
             return Ok(true);
         }
         let Some(value) = self.values().get(name) else { return Ok(false) };
-        self.put_text(value, form, room).map_err(fail)?;
+        self.put_text(value, form, room)?;
         Ok(true)
     }
 
@@ -92,8 +96,8 @@ impl<'a> Reader<'a> {
         self.values().is_empty() || self.values().get("CONFIG_KPROBES") == Some(&"y")
     }
 
-    fn put_text(&self, text: &str, form: Form, room: &mut [u8]) -> Result<(), String> {
-        let unfit = || format!("value '{text}' does not fit its type");
+    fn put_text(&self, text: &str, form: Form, room: &mut [u8]) -> Result<()> {
+        let unfit = || Error::new(format!("value '{text}' does not fit its type"));
         if let Some(string) = text.strip_prefix('"') {
             if form != Form::CharArray {
                 return Err(unfit());
@@ -125,17 +129,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn put_number(&self, value: u64, form: Form, room: &mut [u8]) -> Result<(), String> {
+    fn put_number(&self, value: u64, form: Form, room: &mut [u8]) -> Result<()> {
         let bits = room.len() * 8;
         let signed = matches!(form, Form::Int(true) | Form::Char(true));
         if !matches!(room.len(), 1 | 2 | 4 | 8) || form == Form::CharArray {
-            return Err("value does not fit its type".into());
+            return Err(Error::new("value does not fit its type"));
         }
         if bits < 64 {
             let limit = 1u64 << bits;
             let fits = if signed { value.wrapping_add(limit / 2) < limit } else { value < limit };
             if !fits {
-                return Err(format!("value '{value}' does not fit in {} bytes", room.len()));
+                let bytes = room.len();
+                return Err(Error::new(format!("value '{value}' does not fit in {bytes} bytes")));
             }
         }
         let size = room.len();

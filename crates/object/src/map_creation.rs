@@ -1,6 +1,6 @@
 //! Whether BPF_MAP_CREATE would accept an object's maps, and which maps their loader must complete.
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::kernel_types::KernelTypes;
 use crate::loader::LoadClass;
 use crate::options::OpenOptions;
@@ -11,23 +11,27 @@ use skep_uapi::{Amount, MapCreation, MapFlags, MapShape, MapType, map_rule, obje
 /// Whether the kernel would create the map, after the template of its inner maps.
 pub(crate) fn check(def: &MapDef, options: &OpenOptions) -> Result<()> {
     let (name, map_type) = (&def.name, def.map_type);
-    let refuse = |why: String| {
-        let text = format!("map {name} ({map_type}) cannot be created: {why}");
-        Err(Error::load(LoadClass::Map, text))
-    };
+    let created = check_def(def, options).map_err(|error| error.of_class(LoadClass::Map));
+    created.context(|| format!("map {name} ({map_type}) cannot be created"))
+}
+
+fn check_def(def: &MapDef, options: &OpenOptions) -> Result<()> {
     let is_unknown = |def: &MapDef| def.map_type == MapType::Unspec;
     if is_unknown(def) || def.inner.as_deref().is_some_and(is_unknown) {
-        return refuse("there is no map of this type".to_owned());
+        return Err(Error::new("there is no map of this type"));
     }
-    if !object_name_is_valid(name) {
-        return refuse("the kernel does not take its name".to_owned());
+    if !object_name_is_valid(&def.name) {
+        return Err(Error::new("the kernel does not take its name"));
     }
-    if let Some(inner) = &def.inner
-        && let Err(why) = creation(inner).check().and_then(|()| check_node(inner, options))
-    {
-        return refuse(format!("its inner map: {why}"));
+    if let Some(inner) = &def.inner {
+        check_attributes(inner, options).context(|| "its inner map".to_owned())?;
     }
-    creation(def).check().and_then(|()| check_node(def, options)).or_else(refuse)
+    check_attributes(def, options)
+}
+
+fn check_attributes(def: &MapDef, options: &OpenOptions) -> Result<()> {
+    creation(def).check().map_err(Error::new)?;
+    check_node(def, options)
 }
 
 /// Whether libbpf can map the variables of a section into its memory: the kernel maps no values
@@ -63,13 +67,13 @@ pub(crate) fn check_pointers(
 }
 
 /// The values of a map may lie on a NUMA node, if it is online.
-fn check_node(def: &MapDef, options: &OpenOptions) -> Result<(), String> {
+fn check_node(def: &MapDef, options: &OpenOptions) -> Result<()> {
     let node = def.numa_node;
     let named = def.map_flags.contains(MapFlags::NUMA_NODE) && node != NO_NODE;
     let known = &*options.numa_nodes;
     let is_online = if known.is_empty() { node == 0 } else { known.contains(&node) };
     if named && !is_online {
-        return Err(format!("numa_node is {node}, there is no such node online"));
+        return Err(Error::new(format!("numa_node is {node}, there is no such node online")));
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
-use skep_object::{LoadClass, Object, ObjectProgram, OpenOptions, scan};
+use skep_object::{LoadClass, Loader, Object, ObjectProgram, OpenOptions, scan};
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,30 @@ fn what_is_no_object_is_told_in_one_line() {
         let error = error_of(&good[..len]);
         assert!(!error.contains('\n') && error.starts_with("read "), "{len}: {error}");
     }
+}
+
+#[test]
+fn the_error_of_a_parser_is_the_source() {
+    let good = read("programs/map_kinds.bpf.o");
+    let opened = |bytes: &[u8]| {
+        Object::open(bytes, &OpenOptions { loader: Loader::Any, ..OpenOptions::default() })
+    };
+    let shortened = |name: &str, bytes: u64| {
+        let mut copy = good.clone();
+        let size_at = section_header(&good, name) + 32;
+        copy[size_at..size_at + 8].copy_from_slice(&bytes.to_le_bytes());
+        opened(&copy).unwrap_err()
+    };
+    let cut = opened(&good[..200]).unwrap_err();
+    let elf = cut.source().and_then(|it| it.downcast_ref::<object::read::Error>()).unwrap();
+    assert!(cut.to_string().ends_with(&format!(": {elf}")), "{cut}");
+    let error = shortened(".BTF", 12);
+    let btf = error.source().and_then(|it| it.downcast_ref::<skep_btf::Error>()).unwrap();
+    assert!(error.to_string().ends_with(&format!(": {btf}")), "{error}");
+    let error = shortened("tc", 15);
+    let insns = error.source().and_then(|it| it.downcast_ref::<skep_insn::Error>()).unwrap();
+    assert_eq!(error.to_string(), format!("read programs: section tc: {insns}"));
+    assert!(opened(b"").unwrap_err().source().is_none());
 }
 
 #[test]
@@ -275,7 +300,7 @@ fn undefined_symbol(bytes: &[u8]) -> usize {
 /// bytes behind its strings is not taken by the kernel, and libbpf goes on without.
 #[test]
 fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
-    let good = read("programs/loops.bpf.o");
+    let good = read("programs/map_kinds.bpf.o");
     let opened = |bytes: &[u8]| Object::open(bytes, &OpenOptions::default()).unwrap();
     let insns = |object: &Object| -> Vec<Vec<skep_insn::Insn>> {
         object.programs.iter().map(|it| it.program.as_ref().unwrap().insns.clone()).collect()

@@ -5,6 +5,8 @@
 use skep_btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId, VarLinkage};
 use skep_object::{LoadClass, Object, OpenOptions};
 use skep_program::{Missing, Program};
+use skep_uapi::MapCreationError;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,7 +87,10 @@ fn a_map_that_is_not_created_refuses_every_program() {
     let class = LoadClass::Map;
     let expected = ["uses_it", "uses_another"].map(|name| (name, class, text.to_owned()));
     assert_eq!(refusals(&object), expected);
-    assert_eq!(object.refused.unwrap().class(), Some(class));
+    let error = object.refused.unwrap();
+    let source = error.source().and_then(|it| it.downcast_ref::<MapCreationError>());
+    assert!(text.ends_with(&format!(": {}", source.unwrap())));
+    assert_eq!(error.class(), Some(class));
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub use column::{RulesOf, asked_around, nearest_asked};
 pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use license::is_gpl_compatible;
 pub use map_compat::map_func_compatible;
-pub use map_creation::MapCreation;
+pub use map_creation::{MapCreation, MapCreationError};
 pub use map_fields::{KeyForm, map_key_may_be, map_may_hold};
 pub use map_rule::{Amount, MapRefusal, MapRule, MapShape, map_rule};
 pub use map_type::MapType;

@@ -23,6 +23,19 @@ pub struct MapCreation {
     pub inner: Option<MapType>,
 }
 
+/// Why the kernel would not create a map. Displays as one line that names the attribute and what it
+/// must be: `max_entries is 0, it must be at least 1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapCreationError(String);
+
+impl fmt::Display for MapCreationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for MapCreationError {}
+
 type M = MapType;
 
 /// `map_extra`, for the types that have one; 0 for the others.
@@ -50,23 +63,27 @@ const ARENA_BYTES_MAX: u64 = 4 << 30;
 const BUILD_ID_WORDS: u32 = 4;
 
 impl MapCreation {
-    /// Why the kernel would not create the map, in one line; `None` if it would.
-    pub fn check(&self) -> Result<(), String> {
+    /// Whether the kernel would create the map. Maps of types without a rule pass.
+    ///
+    /// # Errors
+    ///
+    /// The first attribute for which it would not.
+    pub fn check(&self) -> Result<(), MapCreationError> {
         let Some(rule) = map_rule(self.map_type) else { return Ok(()) };
         self.check_shape(rule)?;
         self.check_capacity()?;
         let extra = EXTRA.iter().find(|row| row.0 == self.map_type);
         let extra = extra.map_or(Amount::Zero, |row| row.1);
         if !extra.allows(self.map_extra) {
-            return Err(format!("map_extra is {:#x}, it must be {extra}", self.map_extra));
+            return refuse(format!("map_extra is {:#x}, it must be {extra}", self.map_extra));
         }
         if WITH_BTF.contains(&self.map_type) && !self.has_btf {
-            return Err("BTF of key and value is missing".to_owned());
+            return refuse("BTF of key and value is missing");
         }
         self.check_inner()
     }
 
-    fn check_shape(&self, rule: &MapRule) -> Result<(), String> {
+    fn check_shape(&self, rule: &MapRule) -> Result<(), MapCreationError> {
         let mut shape = self.shape;
         let build_ids =
             self.map_type == M::StackTrace && shape.flags.contains(MapFlags::STACK_BUILD_ID);
@@ -76,7 +93,7 @@ impl MapCreation {
             shape.value_size = if words { shape.value_size / BUILD_ID_WORDS } else { 0 };
         }
         let given = &self.shape;
-        rule.check(&shape).map_err(|refusal| match refusal {
+        let text = |refusal| match refusal {
             MapRefusal::KeySize => {
                 format!("key_size is {}, it must be {}", given.key_size, rule.key)
             }
@@ -93,41 +110,46 @@ impl MapCreation {
                 format!("max_entries is {}, it must be {}", given.max_entries, rule.entries)
             }
             MapRefusal::Flags => flags_text(given.flags, rule),
-        })
+        };
+        rule.check(&shape).map_err(|refusal| MapCreationError(text(refusal)))
     }
 
-    fn check_capacity(&self) -> Result<(), String> {
+    fn check_capacity(&self) -> Result<(), MapCreationError> {
         let entries = u64::from(self.shape.max_entries);
         if BUCKETS.contains(&self.map_type) && entries > BUCKETS_MAX {
-            return Err(format!("max_entries is {entries}, more than {BUCKETS_MAX}"));
+            return refuse(format!("max_entries is {entries}, more than {BUCKETS_MAX}"));
         }
         if self.map_type != M::Arena {
             return Ok(());
         }
         let bytes = entries.saturating_mul(PAGE);
         if bytes > ARENA_BYTES_MAX {
-            return Err(format!("max_entries is {entries}, an arena has at most 4 GiB"));
+            return refuse(format!("max_entries is {entries}, an arena has at most 4 GiB"));
         }
         let last = self.map_extra.wrapping_add(bytes.saturating_sub(1));
         if self.map_extra != 0 && self.map_extra >> 32 != last >> 32 {
             let start = self.map_extra;
-            return Err(format!("an arena from {start:#x} on crosses a multiple of 4 GiB"));
+            return refuse(format!("an arena from {start:#x} on crosses a multiple of 4 GiB"));
         }
         Ok(())
     }
 
-    fn check_inner(&self) -> Result<(), String> {
+    fn check_inner(&self) -> Result<(), MapCreationError> {
         if !OUTER.contains(&self.map_type) {
             return Ok(());
         }
         match self.inner {
-            None => Err("its inner map is not defined; the loader must set it".to_owned()),
+            None => refuse("its inner map is not defined; the loader must set it"),
             Some(inner) if NEVER_INNER.contains(&inner) => {
-                Err(format!("a map of type {inner} cannot be an inner map"))
+                refuse(format!("a map of type {inner} cannot be an inner map"))
             }
             Some(_) => Ok(()),
         }
     }
+}
+
+fn refuse(text: impl Into<String>) -> Result<(), MapCreationError> {
+    Err(MapCreationError(text.into()))
 }
 
 fn flags_text(flags: MapFlags, rule: &MapRule) -> String {
@@ -176,7 +198,7 @@ mod tests {
     #[test]
     fn the_reason_names_the_attribute_and_what_it_must_be() {
         let none = MapFlags::empty();
-        let said = |creation: MapCreation| creation.check().unwrap_err();
+        let said = |creation: MapCreation| creation.check().unwrap_err().to_string();
         assert_eq!(hash(1, none).check(), Ok(()));
         assert_eq!(said(hash(0, none)), "max_entries is 0, it must be at least 1");
         let text = "map_flags of type hash cannot have BPF_F_MMAPABLE | 0x80000000";
