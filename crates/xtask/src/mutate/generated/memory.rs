@@ -128,8 +128,8 @@ impl Maker<'_> {
         self.emit(BPF_LDX | BPF_MEM | code, (dst, ptr), (off, 0));
     }
 
-    /// A packet pointer in r2 that is moved by numbers and constants, up and down, and compared with
-    /// the end, in r3, in between.
+    /// A packet pointer in r2 that is moved by numbers and constants, up and down, and compared
+    /// with the end, in r3, in between.
     fn packet_moves(&mut self) {
         for _ in 0..2 + self.rng.below(4) {
             match self.rng.below(5) {
