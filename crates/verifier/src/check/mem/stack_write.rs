@@ -224,6 +224,7 @@ fn save_register_state(
 }
 
 /// `at.off` is the fixed part of the offset; bounds and alignment are checked.
+#[inline(never)] // Its loop over the bytes would share registers with its caller.
 pub(super) fn write_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check {
     let frameno = ptr.frameno();
     let min_off = (ptr.val.smin + i64::from(at.off)) as i32;
