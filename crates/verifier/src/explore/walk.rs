@@ -51,13 +51,16 @@ impl Env<'_> {
         self.do_check_main()
     }
 
-    /// Verifies each global function that walked code calls, until none is left.
+    /// Verifies each global function that walked code calls, until none is left. Once more if only
+    /// code that was walked later calls it where it may sleep.
     fn do_check_subprogs(&mut self) -> Check {
-        let mut verified = vec![false; self.learned.subprogs.len()];
+        let mut verified = vec![None; self.learned.subprogs.len()];
         let mut i = 0;
         loop {
             let waits = |&i: &usize| {
-                self.facts.subprogs[i].is_global && self.learned.subprogs[i].called && !verified[i]
+                let callee = &self.learned.subprogs[i];
+                let done = verified[i].is_some_and(|awake| awake || !callee.called_awake);
+                self.facts.subprogs[i].is_global && callee.called && !done
             };
             let count = self.learned.subprogs.len();
             let next = (i + 1..count).chain(1..count).find(waits);
@@ -65,7 +68,7 @@ impl Env<'_> {
                 Some(i) => i,
                 None => return Ok(()),
             };
-            verified[i] = true;
+            verified[i] = Some(self.learned.subprogs[i].called_awake);
             self.walk.insn_idx = self.facts.subprogs[i].start;
             let name = &self.facts.subprogs[i].name;
             if self.trace.log.traces() {
