@@ -50,7 +50,7 @@ impl<'a> KernelTypes<'a> {
         let target = field.target.filter(|_| field.kind == FieldKind::KptrRef)?;
         let (target, kernel) = (btf.ty(target), self.btf?);
         let known = self.destroyed.get_or_init(|| destroyed(kernel));
-        // Before Linux 6.8, the names do not tell.
+        // If there are none of these names, they do not tell.
         let name = target.name();
         let lacks = !known.is_empty() && !known.contains(&name) && self.has(target);
         lacks.then(|| format!("the kernel has no destructor for struct {name}"))

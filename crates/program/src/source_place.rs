@@ -1,6 +1,6 @@
 //! Source lines of insns, from line info and BTF.
 
-use crate::{LineInfo, Program};
+use crate::{FuncInfo, LineInfo, Program};
 use skep_btf::Btf;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -37,10 +37,17 @@ impl SourcePlace {
 }
 
 impl Program {
+    /// Func info and its BTF; loaded or not.
+    pub fn source_functions(&self) -> (&[FuncInfo], Option<&Btf>) {
+        match &self.unloaded {
+            Some(unloaded) => (&unloaded.func_info, Some(&unloaded.btf)),
+            None => (&self.func_info, self.btf.as_deref()),
+        }
+    }
+
     /// Where functions start, by func info; loaded or not.
     pub fn function_starts(&self) -> impl Iterator<Item = usize> + '_ {
-        let unloaded = self.unloaded.as_ref().map_or(&[][..], |it| &it.func_info);
-        self.func_info.iter().chain(unloaded).map(|row| row.insn_off.index())
+        self.source_functions().0.iter().map(|row| row.insn_off.index())
     }
 
     /// Line info and its BTF; loaded or not.

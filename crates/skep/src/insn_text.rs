@@ -73,11 +73,7 @@ pub fn function_name(program: &Program, start: usize) -> String {
     if start == 0 {
         return program.name.clone();
     }
-    let unloaded = program.unloaded.as_deref();
-    let (rows, btf) = match unloaded {
-        Some(unloaded) => (&unloaded.func_info, Some(&unloaded.btf)),
-        None => (&program.func_info, program.btf.as_ref()),
-    };
+    let (rows, btf) = program.source_functions();
     let row = rows.iter().find(|row| row.insn_off.index() == start);
     match row.and_then(|row| btf?.get(TypeId(row.type_id))) {
         Some(function) => function.name().to_owned(),

@@ -155,12 +155,11 @@ impl Kfunc {
     /// Kernels from 7.0 on have two functions for a kfunc that takes arguments from the verifier:
     /// the program declares them in that with `_impl` in its name only.
     pub fn find(name: &str) -> Option<&'static Kfunc> {
-        Kfunc::find_exact(name).or_else(|| Kfunc::find_exact(&format!("{name}_impl")))
-    }
-
-    fn find_exact(name: &str) -> Option<&'static Kfunc> {
-        [&KFUNCS[..], &TEST_MODULE_KFUNCS[..]].into_iter().find_map(|rows| {
-            let at = rows.binary_search_by(|row| row.name.cmp(name)).ok()?;
+        let ends = ["", "_impl"].into_iter();
+        let mut tables = ends.flat_map(|end| [(end, &KFUNCS[..]), (end, &TEST_MODULE_KFUNCS[..])]);
+        tables.find_map(|(end, rows)| {
+            let wanted = || name.bytes().chain(end.bytes());
+            let at = rows.binary_search_by(|row| row.name.bytes().cmp(wanted())).ok()?;
             rows.get(at)
         })
     }

@@ -144,10 +144,7 @@ fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
     if !facts.rules().offsets_are_bounds {
         return check_sane_offset(&reg.val, reg.off, ty);
     }
-    let fixed = i64::from(reg.off);
-    let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));
-    // On overflow, the offset is unknown.
-    let off = least.filter(|_| largest.is_some()).unwrap_or(i64::MIN);
+    let off = reg.whole_offset().smin;
     if off >= BPF_MAX_VAR_OFF || off <= -BPF_MAX_VAR_OFF {
         reject!(EINVAL, InsnFault::ArithOffset { ty, off });
     }

@@ -7,13 +7,11 @@
 use super::build::{alu_reg, call_helper, exit};
 use super::may_goto_left::{COUNTER_BYTES, is_in};
 use super::source::Source;
-use crate::passes::call_facts::{is_helper_call, is_pseudo_call, is_pseudo_func};
+use crate::passes::call_facts::{is_pseudo_call, is_pseudo_func, is_tail_call};
 use crate::xlated::{InsnFacts, NotSupported, OwnHelper, SubprogFacts, Xlated};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::helper::HelperId;
 
-const TAIL_CALL: i32 = HelperId::TailCall.number() as i32;
 /// Name of the exception callback if the program declares none.
 const DEFAULT_EXCEPTION_CB: &str = "default_exception_cb";
 
@@ -145,7 +143,7 @@ impl Emit {
                 stack_depth_bytes: source.walked.depth(i) + counter,
                 makes_tail_call: self.out.insns[start as usize..end as usize]
                     .iter()
-                    .any(|insn| is_helper_call(insn) && insn.imm == TAIL_CALL),
+                    .any(is_tail_call),
                 tail_call_reachable: walked.uses[i].tail_call_reachable,
                 is_called: called.contains(&start),
                 is_callback: taken.contains(&start),

@@ -35,14 +35,13 @@ pub(crate) use walked::Walked;
 
 use crate::env::{CallMap, Env, InsnFlags};
 use crate::fixup::source::{Rewritten, Source};
-use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
+use crate::passes::call_facts::{is_kfunc_call, is_pseudo_call, is_tail_call};
 use crate::passes::final_depth::StackRewrites;
 use crate::rejection::{CallFault, Check, InsnFault, reject};
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
-use skep_uapi::helper::HelperId;
 
 /// Checks the calls that were walked.
 pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
@@ -56,9 +55,8 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
         if is_kfunc_call(&insn) && insn.imm == 0 {
             reject!(EINVAL, InsnFault::KfuncNotRemoved);
         }
-        let is_tail_call = is_helper_call(&insn) && insn.imm == HelperId::TailCall.number() as i32;
         // The index is masked against speculation, for which the map must be known.
-        if is_tail_call && !env.facts.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
+        if is_tail_call(&insn) && !env.facts.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
             reject!(EINVAL, CallFault::TailCallIndex);
         }
     }

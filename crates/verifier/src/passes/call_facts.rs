@@ -5,6 +5,7 @@
 
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::helper::HelperId;
 
 /// Facts of one helper or kfunc, as far as the whole-program passes need them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,11 @@ pub(crate) trait Callees {
 /// Whether `insn` calls a helper. Kernel: `bpf_helper_call`.
 pub(crate) fn is_helper_call(insn: &Insn) -> bool {
     insn.is_helper_call()
+}
+
+/// Whether `insn` calls `bpf_tail_call`.
+pub(crate) fn is_tail_call(insn: &Insn) -> bool {
+    is_helper_call(insn) && insn.imm == HelperId::TailCall.number() as i32
 }
 
 /// Whether `insn` calls a subprog. Kernel: `bpf_pseudo_call`.

@@ -35,7 +35,8 @@ pub(crate) fn check_mem_region_access(env: &Env<'_>, span: Span, mem_size: u32) 
     let (mut smin, mut umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
     if env.facts.rules().offsets_are_bounds {
         let reg = env.reg(regno);
-        (smin, umax) = whole_offset(&reg);
+        let whole = reg.whole_offset();
+        (smin, umax) = (whole.smin, whole.umax);
         off = off.wrapping_sub(reg.off);
     }
     let low = smin.wrapping_add(i64::from(off));
@@ -53,22 +54,6 @@ pub(crate) fn check_mem_region_access(env: &Env<'_>, span: Span, mem_size: u32) 
         return Err(stop.led_to(MemFault::MaxOutside { regno: Regno(regno) }));
     }
     Ok(())
-}
-
-/// The least and the largest offset of a pointer, including its fixed offset. If it may be
-/// negative, the largest is unknown.
-#[cold]
-fn whole_offset(reg: &Reg) -> (i64, u64) {
-    let fixed = i64::from(reg.off);
-    let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));
-    match (least, largest) {
-        (Some(least @ 0..), Some(largest)) => {
-            let unsigned = reg.val.umax.checked_add_signed(fixed).unwrap_or(u64::MAX);
-            (least, unsigned.min(largest as u64))
-        }
-        (Some(least), Some(_)) => (least, u64::MAX),
-        _ => (i64::MIN, u64::MAX),
-    }
 }
 
 /// Refuses a pointer whose offset may be negative.

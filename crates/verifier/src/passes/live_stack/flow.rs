@@ -6,12 +6,12 @@
 //! 2. `position` numbers the insns of each subprog from 0 in postorder; second halves of
 //!    `ld_imm64` have none.
 
+use super::super::call_facts::is_tail_call;
 use super::super::cfg::{Cfg, mark};
 use super::super::postorder::{Postorder, is_plain, successors};
 use super::super::subprogs::Subprogs;
 use crate::memory::capacity_bytes;
 use skep_insn::Insn;
-use skep_uapi::helper::HelperId;
 
 /// Bits of `Flow::marks` in addition to those of [`mark`]: execution may continue with the next
 /// insn.
@@ -61,10 +61,8 @@ impl Flow {
         };
         flow.add_edges(insns);
         if leave {
-            let tail = |insn: &Insn| insn.is_helper_call() && insn.imm == HelperId::TailCall as i32;
-            for (marks, _) in flow.marks.iter_mut().zip(insns).filter(|(_, insn)| tail(insn)) {
-                *marks |= LEAVES;
-            }
+            let tail_calls = (0..insns.len()).filter(|&at| is_tail_call(&insns[at]));
+            tail_calls.for_each(|at| flow.marks[at] |= LEAVES);
         }
         flow
     }

@@ -137,7 +137,7 @@ impl Maker<'_> {
                     let by = self.rng.below(60) as i32 - 20;
                     self.add(2, by);
                 }
-                1 => drop(self.reach(2)),
+                1 => drop(self.reach()),
                 _ => {
                     let (index, op) = (self.number(), self.rng.pick(&[BPF_ADD, BPF_ADD, BPF_SUB]));
                     let mask = self.rng.pick(&[7, 31, 0x38, 0x70, 255]);
@@ -155,17 +155,17 @@ impl Maker<'_> {
                 }
             }
         }
-        let len = self.reach(2);
+        let len = self.reach();
         let (code, size) = self.rng.pick(&SIZES);
         let off = len as i16 - size + self.rng.pick(&[0, 0, 0, 1, -1, -8]);
         let dst = self.number();
         self.emit(BPF_LDX | BPF_MEM | code, (dst, 2), (off, 0));
     }
 
-    /// Continues only if so many bytes follow the packet pointer: returns how many.
-    fn reach(&mut self, ptr: u8) -> i32 {
+    /// Continues only if so many bytes follow the packet pointer in r2: returns how many.
+    fn reach(&mut self) -> i32 {
         let len = self.rng.below(40) as i32;
-        self.mov(4, ptr);
+        self.mov(4, 2);
         self.add(4, len);
         let op = self.rng.pick(&[BPF_JLE, BPF_JLE, BPF_JLT]);
         self.unless(insn(BPF_JMP | op | BPF_X, 4, 3, (0, 0)), |it| it.exit(0));
