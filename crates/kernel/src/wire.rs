@@ -134,9 +134,9 @@ impl LoadResult {
         kernel_log::reason(&lines.join("\n")).unwrap_or_default().trim_end().to_owned()
     }
 
-    /// Insns processed, according to the log.
-    pub fn insns(&self) -> u64 {
-        KernelStats::parse(&self.log).unwrap_or_default().insns_processed
+    /// The statistics at the end of the log; zeros if there are none.
+    pub fn stats(&self) -> KernelStats {
+        KernelStats::parse(&self.log).unwrap_or_default()
     }
 }
 

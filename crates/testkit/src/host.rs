@@ -39,7 +39,8 @@ pub fn judged(told: &LoadResult) -> Judged {
         judged: told.judged,
         accepted: told.accepted,
         with_btf: told.with_btf,
-        insns: told.insns(),
+        insns: told.stats().insns_processed,
+        peak_states: told.stats().peak_states,
         message: told.message(),
     }
 }

@@ -18,11 +18,13 @@ pub enum Shows {
     Refused,
     /// It is accepted after this number of processed insns.
     Insns(u64),
+    /// It is accepted, with this number of `peak_states`.
+    Peak(u64),
     /// It is rejected, with this as the last line.
     Says(&'static str),
 }
 
-use Shows::{Accepted, Insns, Refused, Says};
+use Shows::{Accepted, Insns, Peak, Refused, Says};
 
 /// A rule that does not hold on every kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -776,6 +778,14 @@ behaviours! {
         "A packet pointer that is moved is no longer known to be at the packet's end, or beyond."
     checked_keep_ids "..........++" Insns(45), "witnesses/newer.bpf.o" "two_values"
         "A pointer that was checked for NULL keeps its id."
+    unknown_halves_extended "++.........." Accepted, "witnesses/settled.bpf.o" "half_shifted_too_far"
+        "A 32-bit quotient, remainder or shift by a known amount leaves the upper half zero, if unknown otherwise."
+    const_void_in_ctx "...+++++++++" Accepted, "witnesses/settled.bpf.o" "traces_const_void"
+        "Pointers to const void in the context are numbers, like those to void."
+    evicted_states_stay "+++........." Peak(0), "witnesses/settled.bpf.o" "rounds_of_two_paths"
+        "A state removed from its list before all its paths end counts among `peak_states` to the end."
+    backedges_counted "---.++++++++" Peak(3), "witnesses/objects.bpf.o" "goes_round"
+        "States in which loops came back count among `peak_states`."
     casts_to_void "--..++++++++" Accepted, "witnesses/newer.bpf.o" "cast_number_to_void"
         "`bpf_rdonly_cast` may cast to void."
 }

@@ -77,6 +77,9 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     if let Err(Stop::Reject(refused)) = &walked {
         env.tell_refused(refused);
     }
+    if facts.rules().evicted_states_stay {
+        env.store.stats.peak_states = env.store.explored_states_size + env.store.free_list_size;
+    }
     if judged {
         env.print_stats();
     }

@@ -58,7 +58,14 @@ pub(super) fn alu(
 ) -> bool {
     match domain(rules) {
         Domain::Reference => skep_domain::alu(op, wide, dst, src),
-        Domain::Less(how) => skep_domain::alu_by(how, op, wide, dst, src),
+        Domain::Less(how) => {
+            let computed = skep_domain::alu_by(how, op, wide, dst, src);
+            let half = !computed && !wide && rules.unknown_halves_extended && is_known(src, true);
+            if half {
+                dst.zext_32_to_64();
+            }
+            computed || half
+        }
         Domain::Wrapped => skep_domain::alu_wrapped(op, wide, dst, src),
     }
 }

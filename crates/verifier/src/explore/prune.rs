@@ -415,7 +415,9 @@ impl Env<'_> {
             }
             next = self.store.ckpts.get(id).state.meta.parent;
             self.maybe_exit_scc(id)?;
-            self.maybe_free(id);
+            if self.maybe_free(id) && self.facts.rules().evicted_states_stay {
+                self.store.free_list_size += 1;
+            }
         }
         Ok(())
     }
@@ -428,13 +430,16 @@ impl Env<'_> {
         self.store.ckpts.keep_history(id, history);
     }
 
-    fn maybe_free(&mut self, id: CkptId) {
+    /// Frees a checkpoint that has left its list and is of no use to a path any more. True if so.
+    fn maybe_free(&mut self, id: CkptId) -> bool {
         let hot = self.store.ckpts.hot(id);
-        if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) {
+        let freed = hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id);
+        if freed {
             let edges_pending = self.store.sccs.num_backedges > 0;
             self.store.ckpts.remove(id, edges_pending, &mut self.store.arena);
             self.store.free_list_size -= 1;
         }
+        freed
     }
 }
 
@@ -449,7 +454,8 @@ impl Store {
     }
 
     pub(crate) fn update_peak_states(&mut self) {
-        let now = self.explored_states_size + self.free_list_size + self.sccs.num_backedges;
+        let backedges = if self.backedges_counted { self.sccs.num_backedges } else { 0 };
+        let now = self.explored_states_size + self.free_list_size + backedges;
         self.stats.peak_states = self.stats.peak_states.max(now);
     }
 }

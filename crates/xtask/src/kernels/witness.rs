@@ -26,6 +26,7 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
                 Shows::Accepted => accepted,
                 Shows::Refused => !accepted,
                 Shows::Insns(n) => answer.insns == n,
+                Shows::Peak(n) => answer.peak == n,
                 Shows::Says(text) => answer.message == text,
             };
             seen[usize::from(holds)] = true;

@@ -14,6 +14,8 @@ pub struct Judged {
     pub with_btf: bool,
     /// Number of insns processed, if reported.
     pub insns: u64,
+    /// `peak_states`, if reported.
+    pub peak_states: u64,
     /// Its last message; for a program that was not judged, the reason.
     pub message: String,
 }
@@ -35,6 +37,7 @@ impl Judged {
             Shows::Accepted => self.accepted,
             Shows::Refused => !self.accepted,
             Shows::Insns(n) => self.insns == n,
+            Shows::Peak(n) => self.peak_states == n,
             Shows::Says(text) => self.message == text,
         }
     }

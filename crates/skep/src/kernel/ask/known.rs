@@ -31,6 +31,7 @@ fn listed(rule: &str) -> impl Iterator<Item = &'static str> {
 fn text(row: &Behaviour, told: &Judged) -> String {
     match (told.accepted, row.shows) {
         (true, Shows::Insns(_)) => format!("accepted {}", told.insns),
+        (true, Shows::Peak(_)) => format!("accepted, peak {}", told.peak_states),
         (true, _) => "accepted".to_owned(),
         (false, _) => format!("rejected {}", without_numbers(told.message.trim())),
     }

@@ -142,7 +142,7 @@ fn pointer_arg(
     let to = skip_modifiers(btf, ptr.target_id());
     let rules = env.facts.rules();
     let is_number = match to.kind() {
-        Kind::Void => true,
+        Kind::Void => rules.const_void_in_ctx || ptr.target().kind() == Kind::Void,
         Kind::Int => rules.int_pointers_in_ctx,
         kind => rules.other_pointers_in_ctx && !kind.is_composite(),
     };

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// What programs in use showed: states that stay, quotients, pointers to constant memory.
+
+#include "../../programs/include/skep_bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static char table[64] SEC(".data");
+
+// Both paths go round the loop; the states of the first have left their list before it ends.
+SEC("socket")
+__attribute__((naked)) int rounds_of_two_paths(void *ctx)
+{
+	asm volatile("call %[rand];"
+		     "r7 = 1;"
+		     "if r0 > 5 goto 1f;"
+		     "r7 = 2;"
+		     "1: r8 = 0;"
+		     "2: r8 += 1;"
+		     "r1 = r8;"
+		     "r1 += 1;"
+		     "r1 += 1;"
+		     "r1 += 1;"
+		     "r1 += 1;"
+		     "r1 += 1;"
+		     "r1 += 1;"
+		     "r1 += 1;"
+		     "if r8 < 30 goto 2b;"
+		     "r0 = 0;"
+		     "if r7 == 1 goto 3f;"
+		     "r0 = 1;"
+		     "3: exit;" ::[rand] "i"(7)
+		     : "memory");
+}
+
+#define QUOTIENT(name, divide)                                                 \
+	SEC("socket")                                                          \
+	__attribute__((naked)) int name(void *ctx)                             \
+	{                                                                      \
+		asm volatile("call %[rand];"                                   \
+			     "r7 = r0;"                                        \
+			     "call %[rand];"                                   \
+			     "r8 = r0;"                                        \
+			     "r9 = 10;"                                        \
+			     "r6 = 40;" divide                                 \
+			     "if w7 < 25 goto 1f;"                             \
+			     "r0 = 0;"                                         \
+			     "exit;"                                           \
+			     "1: r1 = %[table] ll;"                            \
+			     "r1 += r7;"                                       \
+			     "r0 = *(u8 *)(r1 + 0);"                           \
+			     "exit;" ::[rand] "i"(7),   \
+			     [table] "i"(table)                                \
+			     : "memory");                                      \
+	}
+
+QUOTIENT(half_quotient, "w7 /= 10;")
+QUOTIENT(half_remainder, "w7 %%= 100;")
+QUOTIENT(half_quotient_of_known, "w7 /= w9;")
+QUOTIENT(half_quotient_of_unknown, "w7 /= w8;")
+QUOTIENT(half_remainder_of_unknown, "w7 %%= w8;")
+QUOTIENT(half_shifted_too_far, "w7 <<= w6;")
+QUOTIENT(half_shifted_right_too_far, "w7 >>= w6;")
+QUOTIENT(half_shifted_signed_too_far, "w7 s>>= w6;")
+QUOTIENT(half_shifted_unknown, "w7 >>= w8;")
+QUOTIENT(half_shifted_left_unknown, "w7 <<= w8;")
+QUOTIENT(half_negated, "w7 = -w7;")
+QUOTIENT(half_swapped, "r7 = be32 r7;")
+QUOTIENT(half_multiplied, "w7 *= w8;")
+
+// The pointers are to const void, and to const char.
+SEC("tp_btf/kfree")
+int traces_const_void(u64 *ctx)
+{
+	return ctx[1] == 1;
+}
+
+SEC("lsm/inode_setxattr")
+int hooks_const_void(u64 *ctx)
+{
+	return ctx[3] == 1 ? -1 : 0;
+}
+
+SEC("lsm/inode_setxattr")
+int hooks_const_char(u64 *ctx)
+{
+	return ctx[2] == 1 ? -1 : 0;
+}
