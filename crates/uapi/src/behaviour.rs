@@ -782,7 +782,7 @@ behaviours! {
         "A 32-bit quotient, remainder or shift by a known amount leaves the upper half zero, if unknown otherwise."
     const_void_in_ctx "...+++++++++" Accepted, "witnesses/settled.bpf.o" "traces_const_void"
         "Pointers to const void in the context are numbers, like those to void."
-    evicted_states_stay "+++........." Peak(0), "witnesses/settled.bpf.o" "rounds_of_two_paths"
+    evicted_states_stay "+++........." Peak(40), "witnesses/settled.bpf.o" "rounds_of_two_paths"
         "A state removed from its list before all its paths end counts among `peak_states` to the end."
     backedges_counted "---.++++++++" Peak(3), "witnesses/objects.bpf.o" "goes_round"
         "States in which loops came back count among `peak_states`."

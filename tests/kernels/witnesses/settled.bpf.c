@@ -26,7 +26,7 @@ __attribute__((naked)) int rounds_of_two_paths(void *ctx)
 		     "r1 += 1;"
 		     "r1 += 1;"
 		     "r1 += 1;"
-		     "if r8 < 30 goto 2b;"
+		     "if r8 < 200 goto 2b;"
 		     "r0 = 0;"
 		     "if r7 == 1 goto 3f;"
 		     "r0 = 1;"
