@@ -179,6 +179,7 @@ impl Packet {
             PacketKind::Skb { link_layer } => {
                 let data = if link_layer { start } else { start + ETH_HLEN };
                 self.set_range(data, start + len);
+                self.set_skb(skb::WIRE_LEN, self.skb(skb::LEN));
                 self.describe(bytes);
             }
         }
@@ -308,7 +309,6 @@ impl Packet {
         self.set_meta(data);
         if let PacketKind::Skb { .. } = self.kind {
             self.set_skb(skb::LEN, (end - data) as u32);
-            self.set_skb(skb::WIRE_LEN, (end - data) as u32);
         }
     }
 
