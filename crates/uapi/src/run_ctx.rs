@@ -137,6 +137,7 @@ pub static SKB: RunCtx = RunCtx {
         narrow("tc_classid", 72, 2),
         narrow("gso_segs", 164, 2),
         narrow("gso_size", 176, 2),
+        narrow("family", 88, 2),
     ],
     mirror: 40,
     bytes: 232,

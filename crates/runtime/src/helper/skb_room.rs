@@ -138,6 +138,7 @@ fn grow(packet: &Packet, room: &Room) -> Result<(), Errno> {
         return Err(Errno::ENOMEM);
     }
     let moved = data - room.by;
+    packet.reserve(moved);
     // Including what follows the end of a packet that is shorter than its headers.
     packet.move_bytes(data, moved, room.kept);
     packet.zero(moved + room.kept, data + room.kept);

@@ -42,6 +42,9 @@ const ENGINES: [(&str, Way); 2] = [("runtime, interp", INTERP), ("runtime, jit",
 const INTERP: Way = Way { engine: Engine::Interpreter, counted: false, tuning: checked };
 const JIT: Way = Way { engine: Engine::MachineCode, ..INTERP };
 
+/// Bytes of the headers of most packets.
+const HEADERS: usize = 54;
+
 fn checked(_: usize) -> Tuning {
     Tuning { checked: true, ..Tuning::default() }
 }
@@ -74,7 +77,8 @@ impl Sequence {
         let prog_type = rng.pick(&TYPES);
         let packet = packet::packet(&mut rng);
         let buffer = (0..BUFFER / 8).map(|_| rng.word() as i32).collect();
-        let (count, retval) = (1 + rng.below(2 * size), rng.below(8));
+        let retvals = if prog_type == ProgType::CgroupSkb { 2 } else { 8 };
+        let (count, retval) = (1 + rng.below(2 * size), rng.below(retvals));
         let helpers = helpers_of(prog_type);
         let mut maker = Maker { rng, prog_type, packet: &packet, helpers };
         let mut operations: Vec<Operation> = (0..count).map(|_| maker.operation()).collect();
@@ -199,6 +203,24 @@ fn run(sequence: &Sequence, how: How, counts: &mut Counts) -> Option<Option<Diff
     Some(other.map(|other| Difference { oracle, other }))
 }
 
+/// Whether the kernel gives the same result after it ran on other packets: some helpers uncover
+/// memory that it has not initialised.
+fn is_settled(sequence: &Sequence, result: &str) -> bool {
+    let mut case = sequence.case();
+    let Some(program) = program(&case) else { return false };
+    let programs = [program];
+    let last = result.lines().count();
+    [0x55, 0xaa, 0xff].into_iter().all(|filler: u8| {
+        let headers = sequence.packet.len().min(HEADERS);
+        let mut other = sequence.packet.clone();
+        other[headers..].fill(filler);
+        case.options.packets = vec![hex(&other), hex(&other), hex(&sequence.packet)];
+        let again = exec::on_kernel(&case, &programs).unwrap_or_else(|why| why);
+        let lines = again.lines().count();
+        again.lines().skip(lines.saturating_sub(last)).eq(result.lines())
+    })
+}
+
 /// Compares the sequence of a seed.
 pub(super) fn compare(seed: u64, how: How, counts: &mut Counts) {
     let mut sequence = Sequence::new(seed, how.size);
@@ -208,6 +230,9 @@ pub(super) fn compare(seed: u64, how: How, counts: &mut Counts) {
     match run(&sequence, how, counts) {
         None => counts.refused += 1,
         Some(None) => counts.programs += 1,
+        Some(Some(difference)) if how.kernel && !is_settled(&sequence, &difference.oracle) => {
+            counts.refused += 1;
+        }
         Some(Some(mut difference)) => {
             counts.programs += 1;
             counts.different += 1;

@@ -45,8 +45,8 @@ enum Arg {
     Out,
     /// The length of the buffer before it: 1 to 64.
     Size,
-    /// The same, of words: 0 to 64.
-    Words,
+    /// A multiple of four: 0 to 64.
+    Multiple,
 }
 
 use Arg::*;
@@ -68,6 +68,8 @@ const ROOM: &[u64] = &[
 ];
 /// `htons(ETH_P_8021Q)`, `htons(ETH_P_8021AD)`.
 const TAGS: &[u64] = &[0x0081, 0xa888];
+/// Words of which sums have edges: ones and zeros count alike.
+const WORDS: &[u64] = &[0, 1, 0xffff, 0xfffe, 0x1_0000, 0xffff_0000, 0xffff_ffff, 0xffff_fffe];
 /// `htons(ETH_P_IP)`, `htons(ETH_P_IPV6)`.
 const PROTOCOLS: &[u64] = &[0x0008, 0xdd86];
 /// Sizes of `struct bpf_tunnel_key`.
@@ -81,9 +83,11 @@ const HELPERS: &[(&str, &[Arg])] = &[
     ("skb_load_bytes_relative", &[Ctx, Len, Out, Size, Of(&[0, 1])]),
     ("l3_csum_replace", &[Ctx, Len, Any, Any, Of(&[0, 2, 4])]),
     ("l3_csum_replace", &[Ctx, Len, Only(&[0]), Any, Only(&[0])]),
+    ("l3_csum_replace", &[Ctx, Len, Of(WORDS), Of(WORDS), Only(&[2, 4])]),
+    ("l4_csum_replace", &[Ctx, Len, Of(WORDS), Of(WORDS), Bits(&[2, 4, 0x20])]),
     ("l4_csum_replace", &[Ctx, Len, Any, Any, Bits(&[2, 4, 0x10, 0x20, 0x40, 0x80])]),
     ("l4_csum_replace", &[Ctx, Len, Only(&[0]), Any, Bits(&[0x10, 0x20, 0x40, 0x80])]),
-    ("csum_diff", &[In, Words, In, Words, Any]),
+    ("csum_diff", &[In, Multiple, In, Multiple, Any]),
     ("csum_update", &[Ctx, Any]),
     ("csum_level", &[Ctx, Of(&[0, 1, 2, 3])]),
     ("skb_vlan_push", &[Ctx, Of(TAGS), Any]),
@@ -100,7 +104,7 @@ const HELPERS: &[(&str, &[Arg])] = &[
     ("skb_ecn_set_ce", &[Ctx]),
     ("skb_set_tunnel_key", &[Ctx, In, Of(KEY_SIZES), Bits(&[1, 2, 4, 8, 16])]),
     ("skb_get_tunnel_key", &[Ctx, Out, Of(KEY_SIZES), Bits(&[1, 16])]),
-    ("skb_set_tunnel_opt", &[Ctx, In, Words]),
+    ("skb_set_tunnel_opt", &[Ctx, In, Multiple]),
     ("skb_get_tunnel_opt", &[Ctx, Out, Size]),
     ("skb_set_tstamp", &[Ctx, Any, Of(&[0, 1, 2])]),
     ("get_cgroup_classid", &[Ctx]),
@@ -115,7 +119,7 @@ const HELPERS: &[(&str, &[Arg])] = &[
 
 /// Fields that are not comparable: a hash that was not set depends on the kernel's key, and the
 /// socket's are those of a socket that does not exist here.
-const APART: [&str; 3] = ["hash", "napi_id", "family"];
+const APART: [&str; 2] = ["hash", "napi_id"];
 
 /// What operations are made of.
 pub(super) struct Maker<'a> {
@@ -198,7 +202,7 @@ impl Maker<'_> {
                 (0..count).fold(0, |all, _| all | rng.pick(bits))
             }
             Size => 1 + rng.below(BUFFER),
-            Words => 4 * rng.below(BUFFER / 4 + 1),
+            Multiple => 4 * rng.below(BUFFER / 4 + 1),
             _ => number(rng),
         };
         if out {

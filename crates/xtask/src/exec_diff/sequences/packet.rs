@@ -48,7 +48,12 @@ pub(super) fn packet(rng: &mut Rng) -> Vec<u8> {
         3 => ETH_HLEN + rng.below((LEN_MAX - ETH_HLEN) as u64) as usize,
         _ => bytes.len() + rng.below(64) as usize,
     };
-    bytes.resize_with(len.max(least), || rng.word() as u8);
+    let mut run = 0x100;
+    bytes.resize_with(len.max(least), || {
+        // With stretches of zeros and ones.
+        run = if rng.chance(10) { rng.pick(&[0, 0xff, 0x100, 0x100]) } else { run };
+        if run == 0x100 { rng.word() as u8 } else { run as u8 }
+    });
     bytes
 }
 
