@@ -104,7 +104,7 @@ const HELPERS: &[(&str, &[Arg])] = &[
     ("skb_ecn_set_ce", &[Ctx]),
     ("skb_set_tunnel_key", &[Ctx, In, Of(KEY_SIZES), Bits(&[1, 2, 4, 8, 16])]),
     ("skb_get_tunnel_key", &[Ctx, Out, Of(KEY_SIZES), Bits(&[1, 16])]),
-    ("skb_set_tunnel_opt", &[Ctx, In, Multiple]),
+    ("skb_set_tunnel_opt", &[Ctx, In, Size]),
     ("skb_get_tunnel_opt", &[Ctx, Out, Size]),
     ("skb_set_tstamp", &[Ctx, Any, Of(&[0, 1, 2])]),
     ("get_cgroup_classid", &[Ctx]),
