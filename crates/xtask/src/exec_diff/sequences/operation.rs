@@ -117,6 +117,29 @@ const HELPERS: &[(&str, &[Arg])] = &[
     ("xdp_store_bytes", &[Ctx, Len, In, Size]),
 ];
 
+/// Operations of several calls, as text: `FROM` makes a dynptr of the packet; `LEN`, `SIZE`, `DIFF`,
+/// `WORD` and `FLAGS` are numbers.
+const TEXTS: &[&str] = &[
+    "FROM r1 = r10; r1 += -64; r2 = SIZE; r3 = r10; r3 += -80; r4 = LEN; r5 = 0
+     call bpf_dynptr_read",
+    "FROM r1 = r10; r1 += -80; r2 = LEN; r3 = r10; r3 += -64; r4 = SIZE; r5 = FLAGS
+     call bpf_dynptr_write",
+    "FROM r1 = r10; r1 += -80; r2 = LEN; r3 = r10; r3 += -64; r4 = SIZE
+     call kfunc[bpf_dynptr_slice]; if r0 == 0 goto +1; r0 = *(u8 *)(r0 + 0)",
+    "FROM r1 = r10; r1 += -80; r2 = LEN; r3 = r10; r3 += -64; r4 = SIZE
+     call kfunc[bpf_dynptr_slice_rdwr]; if r0 == 0 goto +2; *(u8 *)(r0 + 0) = 7; r0 = 1",
+    "FROM r1 = r10; r1 += -80; r2 = LEN; r3 = LEN; call kfunc[bpf_dynptr_adjust]; r7 = r0
+     r1 = r10; r1 += -80; call kfunc[bpf_dynptr_size]; r7 <<= 32; r0 |= r7",
+    "FROM r1 = r10; r1 += -80; r2 = LEN; r3 = SIZE; r4 = 9; call kfunc[bpf_dynptr_memset]",
+    "r1 = r6; r2 = WORD; call bpf_set_hash; r1 = r6; call bpf_get_hash_recalc",
+    "*(u64 *)(r10 - 88) = WORD; r1 = r6; r2 = 0; r3 = r10; r3 += -88; r4 = DIFF; r5 = 0
+     call bpf_check_mtu",
+    "*(u64 *)(r10 - 88) = 0; r1 = r6; r2 = 0; r3 = r10; r3 += -88; r4 = DIFF; r5 = 0
+     call bpf_check_mtu; r0 = *(u32 *)(r10 - 88)",
+    "r1 = WORD; r2 = FLAGS; call bpf_redirect",
+    "r1 = r6; r2 = LEN; call kfunc[bpf_xdp_pull_data]",
+];
+
 /// Fields that are not comparable: a hash that was not set depends on the kernel's key, and the
 /// socket's are those of a socket that does not exist here.
 const APART: [&str; 2] = ["hash", "napi_id"];
@@ -133,7 +156,7 @@ pub(super) struct Maker<'a> {
 
 /// Number of rows in the table of helpers.
 pub(super) fn helpers() -> usize {
-    HELPERS.len()
+    HELPERS.len() + TEXTS.len()
 }
 
 /// The operation of that row with arguments that verify.
@@ -164,8 +187,11 @@ impl Maker<'_> {
         loads.map(|text| Operation { text, words: 0 }).collect()
     }
 
+    /// The operation of a row with other numbers.
     fn call(&mut self, row: usize) -> Operation {
-        let (name, args) = HELPERS[row];
+        let Some(&(name, args)) = HELPERS.get(row) else {
+            return self.written(TEXTS[row - HELPERS.len()]);
+        };
         let mut text = String::new();
         let (mut words, mut out) = (0, false);
         for (reg, arg) in (1..).zip(args) {
@@ -179,6 +205,25 @@ impl Maker<'_> {
         }
         let _ = writeln!(text, "call bpf_{name}");
         Operation { text, words }
+    }
+
+    fn written(&mut self, text: &str) -> Operation {
+        let from = if self.prog_type == ProgType::Xdp { "xdp" } else { "skb" };
+        let from = format!("r1 = r6; r2 = 0; r3 = r10; r3 += -80; call kfunc[bpf_dynptr_from_{from}];");
+        let size = 1 + self.rng.below(BUFFER);
+        let mut text = text.replace("FROM", &from).replace("SIZE", &size.to_string());
+        for (name, arg) in [("LEN", Len), ("DIFF", Diff), ("WORD", Any), ("FLAGS", Of(&[0, 0, 1, 2]))] {
+            while text.contains(name) {
+                let mut number = self.number(arg, false, &mut 0);
+                if name == "WORD" && text.contains("= WORD; r1") {
+                    number = number as i32 as u64;
+                }
+                text = text.replacen(name, &literal(number), 1);
+            }
+        }
+        let words = if text.contains("dynptr_read") { size.div_ceil(8) } else { 0 };
+        let lines = text.split([';', '\n']).map(|line| format!("{}\n", line.trim()));
+        Operation { text: lines.collect(), words }
     }
 
     /// A number for an argument; if it is the size of an output, `words` tells how many words that
