@@ -35,6 +35,7 @@ pub(crate) mod products;
 mod ranges;
 mod renames;
 mod rotate;
+mod selects;
 mod signs;
 mod slots;
 mod sums;
@@ -118,7 +119,12 @@ pub(crate) fn run(
     if passes.fills {
         fills::run(ops, flow);
     }
-    meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")
+    meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")?;
+    // Both outcomes of a jump are counted.
+    if passes.selects && plan.is_none() {
+        selects::run(ops, flow);
+    }
+    Ok(())
 }
 
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {
