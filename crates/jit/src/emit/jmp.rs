@@ -162,7 +162,7 @@ impl Emit<'_> {
         self.asm.ri(&forms::TEST_I32, width, (a, i64::from(imm)));
     }
 
-    pub(super) fn select(&mut self, test: Test, width: Width, (dst, src): (Reg, Reg)) {
+    pub(super) fn select(&mut self, test: Test, width: Width, dst: Reg, src: Reg) {
         let cc = self.condition(test);
         self.asm.rr(&forms::cmov(cc), width, (x86(dst), x86(src)));
     }

@@ -16,7 +16,7 @@ const WINDOW: usize = 24;
 /// Rounds, each of which joins the blocks that the next one looks at.
 const ROUNDS: usize = 4;
 
-/// Keeps targets and liveness up to date.
+/// Keeps targets and liveness up to date. Not for coverage, which counts both outcomes of a jump.
 pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     for _ in 0..ROUNDS {
         let mut found = false;
@@ -53,15 +53,15 @@ fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
     }
     let is_order = !matches!(test.cond, Cond::Eq | Cond::Ne | Cond::Set | Cond::NotSet);
     let other = if src == b { test.a } else { b };
-    let chooses = [test.a, b].contains(&src) && holds(ops, flow, (at, dst), other);
+    let chooses = [test.a, b].contains(&src) && holds(ops, flow, at, dst, other);
     // A conditional move of 32 bits clears the upper half in any case.
-    let fits = width == Width::W64 || is_extended(ops, flow, (at, dst));
+    let fits = width == Width::W64 || is_extended(ops, flow, at, dst);
     test.cond = test.cond.negated();
     (is_order && chooses && fits).then_some((copy, Op::Select { test, width, dst, src }))
 }
 
 /// The op before `at` in its block that last wrote `reg`.
-fn written(ops: &[Op], flow: &Flow, (at, reg): (usize, Reg)) -> Option<usize> {
+fn written(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<usize> {
     for back in (at.saturating_sub(WINDOW)..at).rev() {
         if flow.is_target[back + 1] || ops[back].is_end() {
             return None;
@@ -74,18 +74,18 @@ fn written(ops: &[Op], flow: &Flow, (at, reg): (usize, Reg)) -> Option<usize> {
 }
 
 /// Whether `dst` has the value of `other`: it is the same, or a copy.
-fn holds(ops: &[Op], flow: &Flow, (at, dst): (usize, Reg), other: Reg) -> bool {
+fn holds(ops: &[Op], flow: &Flow, at: usize, dst: Reg, other: Reg) -> bool {
     if dst == other {
         return true;
     }
-    let Some(from) = written(ops, flow, (at, dst)) else { return false };
+    let Some(from) = written(ops, flow, at, dst) else { return false };
     let copies = matches!(ops[from], Op::Mov { src: Src::Reg(src), .. } if src == other);
     copies && !ops[from + 1..at].iter().any(|op| op.defs().has(other))
 }
 
 /// Whether the upper half of `dst` is 0.
-fn is_extended(ops: &[Op], flow: &Flow, (at, dst): (usize, Reg)) -> bool {
-    let Some(from) = written(ops, flow, (at, dst)) else { return false };
+fn is_extended(ops: &[Op], flow: &Flow, at: usize, dst: Reg) -> bool {
+    let Some(from) = written(ops, flow, at, dst) else { return false };
     match ops[from] {
         Op::Mov { width, src: Src::Reg(_), .. }
         | Op::Alu { width, .. }

@@ -14,10 +14,10 @@ use skep::program::Program;
 use skep::uapi::ProgType;
 use skep_jit::Tuning;
 use skep_runtime::Engine;
+use skep_testkit::engine;
 use skep_testkit::exec::{self, Way};
 use skep_testkit::rng::Rng;
 use skep_testkit::suite::{self, Case, MapOptions, Options};
-use skep_testkit::engine;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::os::unix::net::UnixDatagram;
@@ -157,7 +157,8 @@ fn helpers_of(prog_type: ProgType) -> &'static [usize] {
             let alone = Sequence { prog_type, packet, buffer, operations, retval: 0 };
             program(&alone.case()).is_some_and(|program| engine::verified(&program).is_ok())
         };
-        let rows = |prog_type| (0..operation::helpers()).filter(move |row| verifies(prog_type, *row));
+        let rows =
+            |prog_type| (0..operation::helpers()).filter(move |row| verifies(prog_type, *row));
         TYPES.iter().map(|&prog_type| (prog_type, rows(prog_type).collect())).collect()
     });
     let found = all.iter().find(|(of, _)| *of == prog_type);

@@ -117,8 +117,8 @@ const HELPERS: &[(&str, &[Arg])] = &[
     ("xdp_store_bytes", &[Ctx, Len, In, Size]),
 ];
 
-/// Operations of several calls, as text: `FROM` makes a dynptr of the packet; `LEN`, `SIZE`, `DIFF`,
-/// `WORD` and `FLAGS` are numbers.
+/// Operations of several calls, as text: `FROM` makes a dynptr of the packet; `LEN`, `SIZE`,
+/// `DIFF`, `WORD` and `FLAGS` are numbers.
 const TEXTS: &[&str] = &[
     "FROM r1 = r10; r1 += -64; r2 = SIZE; r3 = r10; r3 += -80; r4 = LEN; r5 = 0
      call bpf_dynptr_read",
@@ -209,10 +209,13 @@ impl Maker<'_> {
 
     fn written(&mut self, text: &str) -> Operation {
         let from = if self.prog_type == ProgType::Xdp { "xdp" } else { "skb" };
-        let from = format!("r1 = r6; r2 = 0; r3 = r10; r3 += -80; call kfunc[bpf_dynptr_from_{from}];");
+        let from =
+            format!("r1 = r6; r2 = 0; r3 = r10; r3 += -80; call kfunc[bpf_dynptr_from_{from}];");
         let size = 1 + self.rng.below(BUFFER);
         let mut text = text.replace("FROM", &from).replace("SIZE", &size.to_string());
-        for (name, arg) in [("LEN", Len), ("DIFF", Diff), ("WORD", Any), ("FLAGS", Of(&[0, 0, 1, 2]))] {
+        for (name, arg) in
+            [("LEN", Len), ("DIFF", Diff), ("WORD", Any), ("FLAGS", Of(&[0, 0, 1, 2]))]
+        {
             while text.contains(name) {
                 let mut number = self.number(arg, false, &mut 0);
                 if name == "WORD" && text.contains("= WORD; r1") {
@@ -235,9 +238,11 @@ impl Maker<'_> {
             Diff => match rng.below(6) {
                 0 => number(rng),
                 1 => (rng.below(0x1000) as i64 - 0x800) as u64,
-                _ => (rng.pick(&[0, 1, 2, 4, 8, 14, 20, 28, 36, 40, 48, 60, 64, 100, 252, 256])
-                    as i64
-                    * rng.pick(&[1, -1])) as u64,
+                _ => {
+                    (rng.pick(&[0, 1, 2, 4, 8, 14, 20, 28, 36, 40, 48, 60, 64, 100, 252, 256])
+                        as i64
+                        * rng.pick(&[1, -1])) as u64
+                }
             },
             Of(values) if out || rng.chance(95) => rng.pick(values),
             Of(KEY_SIZES) => 1 + rng.below(44),
