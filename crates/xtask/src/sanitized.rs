@@ -52,9 +52,11 @@ const MIRI: [(&str, &[&str]); 3] = [
 ];
 
 /// The same for ThreadSanitizer.
-const THREADS: [(&str, &[&str]); 3] = [
+const THREADS: [(&str, &[&str]); 4] = [
     ("skep-mem", &["--lib"]),
-    ("skep-runtime", &["--lib", "--test=threads", "--test=soundness"]),
+    ("skep-runtime", &["--lib", "--test=threads", "--test=soundness", "--test=prog_array"]),
+    // ThreadSanitizer takes memory of its own.
+    ("skep-runtime", &["--test=many_threads", "--", "--skip=programs_take_no_memory"]),
     ("skep-testkit", &["--test=user_ringbuf", "--test=stopped"]),
 ];
 
