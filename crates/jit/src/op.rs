@@ -376,6 +376,13 @@ pub(crate) enum Op {
         test: Test,
         to: u32,
     },
+    /// `dst = src` if the test holds; it compares registers, and r10 is none of them.
+    Select {
+        test: Test,
+        width: Width,
+        dst: Reg,
+        src: Reg,
+    },
     Call {
         helper: i32,
         map: MapNumber,
@@ -427,6 +434,7 @@ impl Op {
             }
             Op::Atomic { addr, reg, .. } => addr.uses().with(reg),
             Op::Br { test, .. } => test.uses(),
+            Op::Select { test, dst, src, .. } => test.uses().with(dst).with(src),
             Op::Call { .. } | Op::Kfunc { .. } | Op::CallSub { .. } => ARGS,
             Op::TailCall { .. } => RegSet::of(&[Reg::R1, Reg::R2, Reg::R3]),
             Op::Throw => RegSet::of(&[Reg::R1]),
@@ -450,6 +458,7 @@ impl Op {
             | Op::Neg { dst, .. }
             | Op::Swap { dst, .. }
             | Op::Product { dst, .. }
+            | Op::Select { dst, .. }
             | Op::Zext { dst, .. }
             | Op::MovSx { dst, .. }
             | Op::Div { dst, .. }

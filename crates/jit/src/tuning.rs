@@ -158,6 +158,8 @@ passes! {
     fold,
     /// Copies of adjacent bytes become copies of words.
     words,
+    /// The smaller or the larger of two numbers becomes a conditional move.
+    selects,
     /// Adjacent stores of zeros become wide stores.
     fills,
     /// Division by constants becomes multiplication.

@@ -537,9 +537,12 @@ pub struct TestRun {
     pub duration_ns: u32,
 }
 
+/// The most by which programs make a packet longer (`SKB_MAX_ALLOC`).
+const GROWTH_MAX: usize = 1 << 14;
+
 /// BPF_PROG_TEST_RUN.
 pub fn test_run(prog: &OwnedFd, input: &RunInput<'_>) -> Result<TestRun, Errno> {
-    let mut out = vec![0u8; if input.data.is_empty() { 0 } else { input.data.len() + 4096 }];
+    let mut out = vec![0u8; if input.data.is_empty() { 0 } else { input.data.len() + GROWTH_MAX }];
     let mut ctx = input.ctx.to_vec();
     let mut ctx_out = vec![0u8; if input.ctx_out { input.ctx.len() } else { 0 }];
     let mut attr = Attr::new();

@@ -137,6 +137,7 @@ pub static SKB: RunCtx = RunCtx {
         narrow("tc_classid", 72, 2),
         narrow("gso_segs", 164, 2),
         narrow("gso_size", 176, 2),
+        narrow("family", 88, 2),
     ],
     mirror: 40,
     bytes: 232,
@@ -227,10 +228,13 @@ mod tests {
 
     #[test]
     fn rules_are_of_fields() {
-        let layout = CtxLayout::find(ProgType::SchedCls, 0).expect("sched_cls");
+        // Between them, these two may load every field.
+        let layouts = [ProgType::SchedCls, ProgType::CgroupSkb]
+            .map(|prog_type| CtxLayout::find(prog_type, 0).expect("a layout"));
         let rows = SKB.stores.iter().map(|row| (row.name, row.uapi_off));
         for (name, off) in rows.chain(SKB.narrow.iter().map(|row| (row.name, row.uapi_off))) {
-            let field = layout.fields().iter().find(|f| f.off as u32 == off);
+            let mut fields = layouts.iter().flat_map(|layout| layout.fields());
+            let field = fields.find(|f| f.off as u32 == off);
             assert_eq!(field.map(|f| f.name), Some(name));
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod generate;
 mod idioms;
 mod map_ops;
 mod probes;
+mod sequences;
 mod skb_ops;
 mod worker;
 mod xdp_ops;

@@ -36,7 +36,7 @@ const FIRST: [&str; KINDS.len()] = [
 ];
 
 /// Programs known to be slow.
-const TUNED: [(&str, Kind); 36] = [
+const TUNED: [(&str, Kind); 44] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
     ("hashes", kind!("bloom")),
@@ -73,10 +73,18 @@ const TUNED: [(&str, Kind); 36] = [
     ("compression", kind!("huffman")),
     ("hashes", kind!("fletcher")),
     ("tables", kind!("dtw")),
+    ("parsers", kind!("tlv")),
+    ("parsers", kind!("hex")),
+    ("tables", kind!("ringlog")),
+    ("sorting", kind!("median")),
+    ("numerics", kind!("biquad")),
+    ("compression", kind!("zigzag")),
+    ("packets", kind!("bucket")),
+    ("bits", kind!("rank")),
 ];
 
 /// Held-out programs.
-const HELD: [(&str, Kind); 55] = [
+const HELD: [(&str, Kind); 63] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
     ("parsers", kind!("csv")),
@@ -132,6 +140,14 @@ const HELD: [(&str, Kind); 55] = [
     ("tables", kind!("unionfind")),
     ("sorting", kind!("pqueue")),
     ("tables", kind!("lis")),
+    ("parsers", kind!("der")),
+    ("hashes", kind!("wyhash")),
+    ("sorting", kind!("bitonic")),
+    ("numerics", kind!("mulaw")),
+    ("searches", kind!("keywords")),
+    ("compression", kind!("rice")),
+    ("packets", kind!("quic")),
+    ("hashes", kind!("syndrome")),
 ];
 
 /// All programs: the first, those for tuning, those held out.

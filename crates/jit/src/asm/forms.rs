@@ -120,6 +120,11 @@ pub(crate) const fn jcc(cc: super::Cc) -> Form {
     Form { opcode: 0x80 | cc.0, map: Of, mnemonic: "jcc", ..JMP }
 }
 
+/// `cmovcc reg, rm`.
+pub(crate) const fn cmov(cc: super::Cc) -> Form {
+    Form { opcode: 0x40 | cc.0, mnemonic: "cmov", ..IMUL_RM }
+}
+
 /// `jcc rel8`.
 pub(crate) const fn jcc8(cc: super::Cc) -> Form {
     Form { opcode: 0x70 | cc.0, mnemonic: "jcc", ..JMP8 }

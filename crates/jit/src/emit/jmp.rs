@@ -9,9 +9,9 @@ use super::Emit;
 use super::alu::is_i8;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::coverage::Place;
-use crate::op::{Cond, Op, Src, Test};
+use crate::op::{Cond, Op, Reg, Src, Test};
 use crate::opt::latches;
-use crate::regs::{RUN_ENV, SCRATCH};
+use crate::regs::{RUN_ENV, SCRATCH, x86};
 use std::mem::offset_of;
 
 use crate::{Error, RunEnv};
@@ -160,6 +160,11 @@ impl Emit<'_> {
         }
         let width = if imm >= 0 { Width::W32 } else { width };
         self.asm.ri(&forms::TEST_I32, width, (a, i64::from(imm)));
+    }
+
+    pub(super) fn select(&mut self, test: Test, width: Width, dst: Reg, src: Reg) {
+        let cc = self.condition(test);
+        self.asm.rr(&forms::cmov(cc), width, (x86(dst), x86(src)));
     }
 
     fn costs_fuel(&self, to: u32) -> bool {

@@ -35,6 +35,7 @@ pub(crate) mod products;
 mod ranges;
 mod renames;
 mod rotate;
+mod selects;
 mod signs;
 mod slots;
 mod sums;
@@ -45,7 +46,7 @@ mod words;
 
 use crate::flow::Flow;
 use crate::op::Op;
-use crate::{Error, Linkage, Tuning};
+use crate::{Error, Linkage, Passes, Tuning};
 use accesses::Before;
 
 /// Runs the enabled passes.
@@ -109,6 +110,15 @@ pub(crate) fn run(
             index::run(ops, flow);
         }
     }
+    words_and_fills(ops, flow, passes);
+    meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")?;
+    if passes.selects && plan.is_none() {
+        selects::run(ops, flow);
+    }
+    Ok(())
+}
+
+fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
     if passes.words && words::run(ops, flow) {
         flow.find_live(ops);
     }
@@ -118,7 +128,6 @@ pub(crate) fn run(
     if passes.fills {
         fills::run(ops, flow);
     }
-    meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")
 }
 
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {

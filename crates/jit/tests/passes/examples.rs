@@ -251,6 +251,56 @@ pub(crate) const EXAMPLES: &[Example] = &[
              mov rax,rsi\n\
              ret\n",
     },
+    Example {
+        pass: "selects",
+        program: "r0 = *(u64 *)(r1 +0)\n\
+             r2 = *(u64 *)(r1 +8)\n\
+             if r0 > r2 goto +1\n\
+             r0 = r2\n\
+             exit",
+        with: "mov rax,[rdi]\n\
+             mov rsi,[rdi+8]\n\
+             cmp rax,rsi\n\
+             cmovbe rax,rsi\n\
+             ret\n",
+        without: "mov rax,[rdi]\n\
+             mov rsi,[rdi+8]\n\
+             cmp rax,rsi\n\
+             ja short 000000000000000Fh\n\
+             mov rax,rsi\n\
+             ret\n",
+    },
+    // Of 32 bits, if the upper half is 0; what is chosen is one of the numbers compared.
+    Example {
+        pass: "selects",
+        program: "r2 = *(u32 *)(r1 +0)\n\
+             r3 = *(u32 *)(r1 +8)\n\
+             w0 = w2\n\
+             if w2 s< w3 goto +1\n\
+             w0 = w3\n\
+             if r2 > r3 goto +1\n\
+             r0 = r4\n\
+             exit",
+        with: "mov esi,[rdi]\n\
+             mov edx,[rdi+8]\n\
+             mov eax,esi\n\
+             cmp esi,edx\n\
+             cmovge eax,edx\n\
+             cmp rsi,rdx\n\
+             ja short 0000000000000014h\n\
+             mov rax,rcx\n\
+             ret\n",
+        without: "mov esi,[rdi]\n\
+             mov edx,[rdi+8]\n\
+             mov eax,esi\n\
+             cmp esi,edx\n\
+             jl short 000000000000000Dh\n\
+             mov eax,edx\n\
+             cmp rsi,rdx\n\
+             ja short 0000000000000015h\n\
+             mov rax,rcx\n\
+             ret\n",
+    },
     // A difference is not turned round; a result of several steps is computed in its place.
     Example {
         pass: "joins",

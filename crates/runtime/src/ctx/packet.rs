@@ -61,11 +61,18 @@ pub(crate) mod skb {
     pub(crate) const VLAN_PROTO: usize = 28;
     pub(crate) const IFINDEX: usize = 40;
     pub(crate) const HASH: usize = 68;
+    pub(crate) const FAMILY: usize = 88;
+    pub(crate) const REMOTE_IP4: usize = 92;
+    pub(crate) const LOCAL_IP4: usize = 96;
+    pub(crate) const REMOTE_IP6: usize = 100;
+    pub(crate) const LOCAL_IP6: usize = 116;
     pub(crate) const TSTAMP: usize = 152;
     pub(crate) const WIRE_LEN: usize = 160;
     pub(crate) const TSTAMP_TYPE: usize = 180;
 }
 
+const AF_INET: u32 = 2;
+const AF_INET6: u32 = 10;
 /// The kernel's loopback device, on which test runs happen.
 const LOOPBACK_IFINDEX: u32 = 1;
 
@@ -179,6 +186,7 @@ impl Packet {
             PacketKind::Skb { link_layer } => {
                 let data = if link_layer { start } else { start + ETH_HLEN };
                 self.set_range(data, start + len);
+                self.set_skb(skb::WIRE_LEN, self.skb(skb::LEN));
                 self.describe(bytes);
             }
         }
@@ -200,6 +208,21 @@ impl Packet {
         self.set_skb(skb::PKT_TYPE, pkt_type);
         self.set_protocol(protocol);
         self.set_skb(skb::IFINDEX, LOOPBACK_IFINDEX);
+        self.set_addresses(bytes);
+    }
+
+    /// The socket's addresses, which are those of a packet that it sent.
+    fn set_addresses(&self, bytes: &[u8]) {
+        let (family, len, from, local, remote) = match bytes.get(12..ETH_HLEN) {
+            Some([0x08, 0x00]) => (AF_INET, 4, 12, skb::LOCAL_IP4, skb::REMOTE_IP4),
+            Some([0x86, 0xdd]) => (AF_INET6, 16, 8, skb::LOCAL_IP6, skb::REMOTE_IP6),
+            _ => return,
+        };
+        let address = |at: usize| bytes.get(ETH_HLEN + at..).and_then(|rest| rest.get(..len));
+        let (Some(source), Some(target)) = (address(from), address(from + len)) else { return };
+        self.set_skb(skb::FAMILY, family);
+        self.region.write_part(SKB_MIRROR + local, source);
+        self.region.write_part(SKB_MIRROR + remote, target);
     }
 
     /// The network protocol, from the header's field for it and what follows that.
@@ -253,14 +276,22 @@ impl Packet {
         self.headers.get().network.saturating_sub(self.range().0)
     }
 
-    /// Moves the start of a socket buffer's data forward or backward.
-    pub(crate) fn set_start(&self, to: usize) {
+    /// A socket buffer has room for data from there on. The kernel may have to replace its buffer,
+    /// which loses what follows the end of the data.
+    pub(crate) fn reserve(&self, to: usize) {
         let mut headers = self.headers.get();
         if let Some(missing) = headers.head.checked_sub(to).filter(|missing| *missing > 0) {
             headers.transport.get_or_insert(headers.head - 1);
             headers.head -= missing.next_multiple_of(SKB_PAD);
             self.headers.set(headers);
+            let (_, end) = self.range();
+            self.zero(end, (headers.network + HEADERS_MAX).min(self.highest()));
         }
+    }
+
+    /// Moves the start of a socket buffer's data forward or backward.
+    pub(crate) fn set_start(&self, to: usize) {
+        self.reserve(to);
         self.set_range(to, self.range().1);
     }
 
@@ -308,7 +339,6 @@ impl Packet {
         self.set_meta(data);
         if let PacketKind::Skb { .. } = self.kind {
             self.set_skb(skb::LEN, (end - data) as u32);
-            self.set_skb(skb::WIRE_LEN, (end - data) as u32);
         }
     }
 
@@ -336,6 +366,14 @@ impl Packet {
         let at = self.inside(offset, bytes.len())?;
         self.region.read_part(at, bytes);
         Ok(())
+    }
+
+    /// The same, of data that may have been cut off.
+    pub(crate) fn read_beyond(&self, offset: usize, bytes: &mut [u8]) {
+        let (data, _) = self.range();
+        if data + offset + bytes.len() <= self.highest() {
+            self.region.read_part(data + offset, bytes);
+        }
     }
 
     /// Overwrites data from `offset` on.

@@ -344,10 +344,11 @@ mod tests {
         );
         let env = std::ptr::null_mut();
         let current = Current::new((&ctx, &shared, 0), Some(env));
-        let (handle, key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
+        let (handle, mut key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
+        // As for a program, which may write to its keys.
+        let key = key.as_mut_ptr() as u64;
         // SAFETY: a map and a key of its size.
-        let r0 =
-            current::enter(&current, || unsafe { hash_lookup::<4>(handle, key.as_ptr() as u64) });
+        let r0 = current::enter(&current, || unsafe { hash_lookup::<4>(handle, key) });
         let failure = ctx.effects.take_failure().unwrap();
         assert_eq!((r0, failure.starts_with("panic in a helper: ")), (0, true));
     }

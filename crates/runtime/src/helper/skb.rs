@@ -43,6 +43,7 @@ pub(super) fn change_head(call: &Call) -> u64 {
         if room > packet.headroom() {
             return Err(Errno::ENOMEM);
         }
+        packet.reserve(data - room);
         packet.zero(data - room, data);
         packet.set_start(data - room);
         packet.set_link(data - room);
@@ -106,6 +107,7 @@ pub(super) fn vlan_push(call: &Call) -> u64 {
             let old = packet.skb(skb::VLAN_PROTO) as u16;
             insert_tag(packet, old, packet.skb(skb::VLAN_TCI) as u16)?;
         }
+        packet.set_link(packet.headers.get().link);
         set_tag(packet, (1, proto.into(), tci.into()));
         Ok(())
     }))
@@ -145,6 +147,7 @@ fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
     if packet.headroom() < VLAN_HLEN {
         return Err(Errno::ENOMEM);
     }
+    packet.reserve(data - VLAN_HLEN);
     packet.move_bytes(header, header - VLAN_HLEN, 12);
     packet.move_headers(data - VLAN_HLEN);
     packet.set_link(header - VLAN_HLEN);
@@ -161,8 +164,8 @@ fn take_tag(packet: &Packet) -> Result<u16, Errno> {
     let (data, _) = packet.range();
     let mut tag = [0; 8];
     packet.read(12, &mut tag[..6]).map_err(|_| Errno::ENOMEM)?;
-    // A packet that ends there has a protocol all the same.
-    let _ = packet.read(18, &mut tag[6..]);
+    // A packet that ends there has a protocol all the same, from what follows its end.
+    packet.read_beyond(18, &mut tag[6..]);
     let (link, first) = (header + VLAN_HLEN, data + VLAN_HLEN);
     packet.move_bytes(header, link, 12);
     packet.set_start(first);

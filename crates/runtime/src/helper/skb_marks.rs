@@ -42,10 +42,11 @@ pub(super) fn change_proto(call: &Call) -> u64 {
             (ETH_P_IPV6, ETH_P_IP) => data + HEADERS_DIFFER,
             _ => return Err(Errno::ENOTSUPP),
         };
-        let kept = packet.network_offset().min(end - data);
-        if moved + kept > end {
+        let kept = packet.network_offset();
+        if moved > data && moved + kept.min(end - data) > end {
             return Err(Errno::ENOMEM);
         }
+        packet.reserve(moved);
         packet.move_bytes(data, moved, kept);
         if moved < data {
             packet.zero(moved + kept, moved + kept + HEADERS_DIFFER);

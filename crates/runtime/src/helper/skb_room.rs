@@ -123,7 +123,11 @@ fn check_len(packet: &Packet, room: &Room, network: usize) -> Result<(), Errno> 
     let len = end - data;
     let is_out = match room.grows {
         true => room.by > 0 && len + room.by > LEN_MAX as usize,
-        false => len < packet.network_offset() + inner + room.by,
+        // Of a packet that ends before its network header, the kernel takes the rest to be long.
+        false => {
+            let rest = len.checked_sub(packet.network_offset());
+            rest.is_some_and(|rest| rest < inner + room.by)
+        }
     };
     if is_out { Err(Errno::ENOTSUPP) } else { Ok(()) }
 }
@@ -138,6 +142,7 @@ fn grow(packet: &Packet, room: &Room) -> Result<(), Errno> {
         return Err(Errno::ENOMEM);
     }
     let moved = data - room.by;
+    packet.reserve(moved);
     // Including what follows the end of a packet that is shorter than its headers.
     packet.move_bytes(data, moved, room.kept);
     packet.zero(moved + room.kept, data + room.kept);

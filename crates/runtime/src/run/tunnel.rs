@@ -20,6 +20,9 @@ const NO_TUNNEL_KEY: u64 = 16;
 /// `BPF_F_TUNINFO_FLAGS` of `bpf_skb_get_tunnel_key`.
 pub(crate) const TUNINFO_FLAGS: u64 = 16;
 
+/// `TUNNEL_*_OPT` of all kinds of tunnels: which kind the options belong to is not known.
+const OPTIONS_PRESENT: u16 = 0xd800;
+
 /// The tunnel that a program chose for its packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunnel {
@@ -41,6 +44,7 @@ impl Tunnel {
         let when = |yes: bool, bit: u16| if yes { bit } else { 0 };
         // TUNNEL_NOCACHE, and the effects of the flags.
         0x2000
+            | when(!self.options.is_empty(), OPTIONS_PRESENT)
             | when(self.flags & ZERO_CSUM_TX == 0, 0x01)
             | when(self.flags & NO_TUNNEL_KEY == 0, 0x04)
             | when(self.flags & SEQ_NUMBER != 0, 0x08)

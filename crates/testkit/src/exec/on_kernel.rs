@@ -4,11 +4,14 @@ use super::input::{Input, inputs};
 use super::text::{Entry, Output, dumped, map_lines, run_line};
 use crate::suite::{Case, bytes};
 use skep::program::Program;
+use skep::uapi::ctx::ctx_struct;
 use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::run::Loaded;
 
 /// `ENOTSUPP`, which is not defined outside of the kernel: the type has no test run.
 const ENOTSUPP: i32 = 524;
+/// `sizeof(struct __sk_buff)`.
+const SKB_BYTES: usize = 192;
 
 /// Checks that the host kernel loads a case's programs but has no test run for them.
 pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), String> {
@@ -39,6 +42,10 @@ pub fn on_kernel(case: &Case, programs: &[Program]) -> Result<String, String> {
         }
     }
     let mut text = String::new();
+    // With a context, a socket buffer has what a received one has: its length on the wire.
+    let is_skb = programs.first().is_some_and(|program| {
+        ctx_struct(program.prog_type).is_some_and(|name| name == "__sk_buff")
+    });
     for input in inputs(case)? {
         let ctx: Vec<u8>;
         let run = match &input {
@@ -46,7 +53,10 @@ pub fn on_kernel(case: &Case, programs: &[Program]) -> Result<String, String> {
                 ctx = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 RunInput { ctx: &ctx, ..RunInput::default() }
             }
-            Input::Packet(packet) => RunInput { data: packet, repeat: 1, ..RunInput::default() },
+            Input::Packet(packet) => {
+                ctx = vec![0; if is_skb { SKB_BYTES } else { 0 }];
+                RunInput { data: packet, ctx: &ctx, repeat: 1, ..RunInput::default() }
+            }
         };
         let done = loaded.run(&run).map_err(|errno| errno.to_string())?;
         let is_words = matches!(input, Input::Words(_));

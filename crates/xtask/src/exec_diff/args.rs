@@ -36,8 +36,11 @@ pub(crate) struct Args {
     /// Programs with a socket buffer that use maps.
     #[arg(long)]
     pub(super) skb: bool,
-    /// All kinds in turn, by seed: plain, long, `--maps`, `--tails`, `--skb`, and the first three
-    /// with `--passes`.
+    /// Sequences of helpers, fields and accesses, in programs of every type that takes packets.
+    #[arg(long)]
+    pub(super) sequences: bool,
+    /// All kinds in turn, by seed: plain, long, `--maps`, `--tails`, `--skb`, `--sequences`, and
+    /// the first three with `--passes`.
     #[arg(long)]
     pub(super) all: bool,
     /// Size of programs: 1 is ten insns and more.
@@ -80,6 +83,7 @@ impl Args {
                 one("maps", Kind::Maps),
                 one("tails", Kind::Tails),
                 one("skb", Kind::Skb),
+                one("sequences", Kind::Sequences),
                 Make { passes: true, ..one("plain, passes", Kind::Words) },
                 Make { passes: true, size: 60, ..one("long, passes", Kind::Words) },
                 Make { passes: true, ..one("maps, passes", Kind::Maps) },
@@ -88,6 +92,7 @@ impl Args {
         vec![match self {
             Args { tails: true, .. } => one("tails", Kind::Tails),
             Args { skb: true, .. } => one("skb", Kind::Skb),
+            Args { sequences: true, .. } => one("sequences", Kind::Sequences),
             Args { maps: true, .. } => one("maps", Kind::Maps),
             _ => one("plain", Kind::Words),
         }]

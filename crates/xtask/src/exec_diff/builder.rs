@@ -52,6 +52,8 @@ pub(crate) enum Kind {
     Tails,
     /// Use maps and a socket buffer.
     Skb,
+    /// Sequences of operations on a packet (`sequences`).
+    Sequences,
 }
 
 impl Kind {
@@ -60,7 +62,7 @@ impl Kind {
         match self {
             Kind::Words => ProgType::Syscall,
             Kind::Maps | Kind::Tails => ProgType::Xdp,
-            Kind::Skb => ProgType::SchedCls,
+            Kind::Skb | Kind::Sequences => ProgType::SchedCls,
         }
     }
 }

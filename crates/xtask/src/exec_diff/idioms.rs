@@ -164,6 +164,9 @@ impl Gen {
 
     /// A move that is skipped by a condition.
     fn select(&mut self) {
+        if self.rng.chance(60) {
+            return self.smaller();
+        }
         let (a, b) = self.pair();
         let (x, y) = (self.reg(), self.reg());
         self.compare((x, y), 1);
@@ -173,6 +176,24 @@ impl Gen {
             0 => self.push(class | BPF_MOV, (a, 0), (0, imm)),
             _ => self.push(class | BPF_MOV | BPF_X, (a, b), (0, 0)),
         }
+    }
+
+    /// The smaller or larger of two numbers, in a register of its own or in place.
+    fn smaller(&mut self) {
+        let (x, y) = self.pair();
+        let dst = if self.rng.chance(40) { x } else { self.reg() };
+        let (class, jump) = (self.class().0, self.rng.pick(&[BPF_JMP, BPF_JMP32]));
+        let op = self.rng.pick(&[BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSGT, BPF_JSLE, BPF_JNE]);
+        if self.rng.chance(50) {
+            self.push(BPF_ALU | BPF_MOV | BPF_X, (x, x), (0, 0));
+        }
+        if dst != x && self.rng.chance(90) {
+            let class = self.class().0;
+            self.push(class | BPF_MOV | BPF_X, (dst, x), (0, 0));
+        }
+        let (a, b) = if self.rng.chance(50) { (x, y) } else { (y, x) };
+        self.push(jump | op | BPF_X, (a, b), (1, 0));
+        self.push(class | BPF_MOV | BPF_X, (dst, y), (0, 0));
     }
 
     /// A load that one operation uses.

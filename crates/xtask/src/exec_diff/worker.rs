@@ -7,7 +7,7 @@
 use super::args::{Args, Make};
 use super::counts::{self, Counts};
 use super::engines::{self, Engine, Named, Ran, Words};
-use super::generate;
+use super::{builder::Kind, generate, sequences};
 use skep::program::Program;
 use skep_testkit::engine;
 use skep_testkit::rng::Rng;
@@ -107,6 +107,12 @@ impl Shared<'_> {
     /// Runs the programs of one seed on all engines.
     fn compare(&self, seed: u64, make: &Make, counts: &mut Counts) -> Result<(), String> {
         let args = self.args;
+        if make.kind == Kind::Sequences {
+            let kernel = self.kernel && args.kernel > 0;
+            let how = sequences::How { size: make.size, print: args.print, kernel };
+            sequences::compare(seed, how, counts);
+            return Ok(());
+        }
         let programs = generate::programs(seed, make.kind, make.size);
         if args.print {
             programs.iter().for_each(|program| print_insns(seed, program));

@@ -1,0 +1,99 @@
+//! The smaller or the larger of two numbers: `x = a; if a > b goto +1; x = b` becomes a conditional
+//! move.
+//!
+//! Compilers for BPF have no other way to write it. Numbers of which one is chosen are in no known
+//! order, so the jump is often mispredicted; of other choices, jumps are faster.
+//!
+//! # Invariants
+//! 1. No access to memory is touched: the ops are a comparison of registers and a copy.
+
+use crate::asm::Width;
+use crate::flow::Flow;
+use crate::op::{Cond, Op, Reg, Size, Src};
+
+/// Maximum distance to the op that made a number, in ops.
+const WINDOW: usize = 24;
+/// Rounds, each of which joins the blocks that the next one looks at.
+const ROUNDS: usize = 4;
+
+/// Keeps targets and liveness up to date. Not for coverage, which counts both outcomes of a jump.
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
+    for _ in 0..ROUNDS {
+        let mut found = false;
+        for at in 0..ops.len() {
+            if let Some((copy, chosen)) = choice(ops, flow, at) {
+                (ops[at], ops[copy]) = (chosen, Op::Nop);
+                found = true;
+            }
+        }
+        if !found {
+            break;
+        }
+        flow.find_targets(ops);
+        flow.find_live(ops);
+    }
+}
+
+/// The first op from `at` on that is not a no-op.
+fn skipped(ops: &[Op], at: usize) -> usize {
+    at + ops.iter().skip(at).take_while(|op| **op == Op::Nop).count()
+}
+
+/// If the op is a jump over a copy of one of the numbers that it compares, to where the other one
+/// is: the copy, and the conditional move in place of both.
+fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
+    let Op::Br { mut test, to } = ops[at] else { return None };
+    let Src::Reg(b) = test.b else { return None };
+    let copy = skipped(ops, at + 1);
+    let Some(&Op::Mov { width, dst, src: Src::Reg(src) }) = ops.get(copy) else { return None };
+    let is_entered = (at + 1..=copy).any(|between| flow.is_target[between]);
+    let is_over = (copy + 1..=skipped(ops, copy + 1)).contains(&(to as usize));
+    if is_entered || !is_over || [test.a, b, dst].contains(&Reg::FP) {
+        return None;
+    }
+    let is_order = !matches!(test.cond, Cond::Eq | Cond::Ne | Cond::Set | Cond::NotSet);
+    let other = if src == b { test.a } else { b };
+    let chooses = [test.a, b].contains(&src) && holds(ops, flow, at, dst, other);
+    // A conditional move of 32 bits clears the upper half in any case.
+    let fits = width == Width::W64 || is_extended(ops, flow, at, dst);
+    test.cond = test.cond.negated();
+    (is_order && chooses && fits).then_some((copy, Op::Select { test, width, dst, src }))
+}
+
+/// The op before `at` in its block that last wrote `reg`.
+fn written(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<usize> {
+    for back in (at.saturating_sub(WINDOW)..at).rev() {
+        if flow.is_target[back + 1] || ops[back].is_end() {
+            return None;
+        }
+        if ops[back].defs().has(reg) {
+            return Some(back);
+        }
+    }
+    None
+}
+
+/// Whether `dst` has the value of `other`: it is the same, or a copy.
+fn holds(ops: &[Op], flow: &Flow, at: usize, dst: Reg, other: Reg) -> bool {
+    if dst == other {
+        return true;
+    }
+    let Some(from) = written(ops, flow, at, dst) else { return false };
+    let copies = matches!(ops[from], Op::Mov { src: Src::Reg(src), .. } if src == other);
+    copies && !ops[from + 1..at].iter().any(|op| op.defs().has(other))
+}
+
+/// Whether the upper half of `dst` is 0.
+fn is_extended(ops: &[Op], flow: &Flow, at: usize, dst: Reg) -> bool {
+    let Some(from) = written(ops, flow, at, dst) else { return false };
+    match ops[from] {
+        Op::Mov { width, src: Src::Reg(_), .. }
+        | Op::Alu { width, .. }
+        | Op::Shift { width, .. }
+        | Op::Lea { width, .. }
+        | Op::Select { width, .. } => width == Width::W32,
+        Op::Load { size, sign, .. } => !sign && size != Size::B8,
+        Op::Zext { .. } => true,
+        _ => false,
+    }
+}
