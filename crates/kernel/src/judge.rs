@@ -8,12 +8,13 @@
 
 use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
-use crate::maps::{Maps, NotJudged, refers_to_map};
+use crate::maps::{Maps, refers_to_map};
 use crate::modules::{Modules, Named};
 use skep_insn::{Endian, Insn, encode_all};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
 use std::borrow::Cow;
+use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 
@@ -26,13 +27,34 @@ pub enum Answer {
     /// The verifier ran.
     Judged(Judgement),
     /// The verifier did not run.
-    NotJudged {
-        /// The reason, the same for the same cause, so that reasons can be counted.
-        reason: String,
-        /// Details about this program; may be empty.
-        detail: String,
-    },
+    NotJudged(NotJudged),
 }
+
+/// Why the verifier did not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotJudged {
+    /// The reason, the same for the same cause, so that reasons can be counted.
+    pub reason: String,
+    /// Details about this program; may be empty.
+    pub detail: String,
+}
+
+impl NotJudged {
+    pub(crate) fn new(reason: impl Into<String>, detail: impl Into<String>) -> NotJudged {
+        NotJudged { reason: reason.into(), detail: detail.into() }
+    }
+}
+
+impl fmt::Display for NotJudged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.detail.is_empty() {
+            true => f.write_str(&self.reason),
+            false => write!(f, "{}: {}", self.reason, self.detail),
+        }
+    }
+}
+
+impl std::error::Error for NotJudged {}
 
 /// The verifier's answer.
 #[derive(Debug, Clone)]
@@ -57,7 +79,7 @@ pub struct Judgement {
 /// Loads `program` into the host kernel at `log_level` (1 or 2, + 4 for statistics) and closes it
 /// again.
 pub fn judge(program: &Program, log_level: u32) -> Answer {
-    Prepared::new(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
+    Prepared::new(program).map_or_else(Answer::NotJudged, |prepared| prepared.load(log_level))
 }
 
 /// The program as libbpf would load it: without BTF, and without references to it, if the kernel
@@ -111,12 +133,8 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`], with what the kernel rejected.
-    pub fn new(program: &'a Program) -> Result<Prepared<'a>, Answer> {
-        Prepared::try_new(program).map_err(|(reason, detail)| Answer::NotJudged { reason, detail })
-    }
-
-    fn try_new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
+    /// What the kernel rejected.
+    pub fn new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
         Prepared::named(program, Named::of(program)?)
     }
 
@@ -163,8 +181,7 @@ impl<'a> Prepared<'a> {
         if let Some(errno) =
             loaded.result.as_ref().err().filter(|it| log_level != 0 && no_reason(it))
         {
-            let (reason, detail) = (refused_without_log(*errno), String::new());
-            return Answer::NotJudged { reason, detail };
+            return Answer::NotJudged(NotJudged::new(refused_without_log(*errno), ""));
         }
         let of_info = |number: fn(&OwnedFd) -> Result<u32, Errno>| {
             loaded.result.as_ref().ok().and_then(|prog| number(prog).ok()).unwrap_or(0)
@@ -213,9 +230,9 @@ impl Prepared<'_> {
 /// Loads the program whose function this one replaces, if it replaces one.
 fn replaced(program: &Program) -> Result<Option<(OwnedFd, u32)>, NotJudged> {
     let AttachTarget::Function(target) = &program.attach else { return Ok(None) };
-    match Prepared::try_new(&target.program)?.load_open(0).result {
+    match Prepared::new(&target.program)?.load_open(0).result {
         Ok(fd) => Ok(Some((fd, target.btf_id))),
-        Err(errno) => Err(("target program refused".to_owned(), errno_name(errno.errno))),
+        Err(errno) => Err(NotJudged::new("target program refused", errno_name(errno.errno))),
     }
 }
 
@@ -242,7 +259,7 @@ pub(crate) fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> 
         Ok(fd) => Ok(Some(fd)),
         Err((errno, log)) => {
             let line = log.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
-            Err((format!("BTF refused: {}", errno_name(errno.errno)), line.to_owned()))
+            Err(NotJudged::new(format!("BTF refused: {}", errno_name(errno.errno)), line))
         }
     }
 }

@@ -5,11 +5,12 @@
 //! module's BTF and the module's own id.
 
 use crate::bpf::{self, errno_name};
-use crate::maps::NotJudged;
+use crate::judge::NotJudged;
 use skep_btf::{Btf, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::{AttachTarget, Program};
+use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// An insn that refers to a type of a module.
@@ -31,11 +32,33 @@ pub(crate) struct Named {
     pub(crate) target: (u32, Option<usize>),
 }
 
+/// The kernel has no attach target of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoAttachTarget(pub String);
+
+impl NoAttachTarget {
+    const REASON: &str = "attach target absent";
+}
+
+impl fmt::Display for NoAttachTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", Self::REASON, self.0)
+    }
+}
+
+impl std::error::Error for NoAttachTarget {}
+
+impl From<NoAttachTarget> for NotJudged {
+    fn from(NoAttachTarget(name): NoAttachTarget) -> NotJudged {
+        NotJudged::new(NoAttachTarget::REASON, name)
+    }
+}
+
 impl Named {
-    /// Reads it from a program; a program with a missing target is not judged.
-    pub(crate) fn of(program: &Program) -> Result<Named, NotJudged> {
+    /// Reads it from a program.
+    pub(crate) fn of(program: &Program) -> Result<Named, NoAttachTarget> {
         if let AttachTarget::Unresolved(name) = &program.attach {
-            return Err(("attach target absent".to_owned(), name.clone()));
+            return Err(NoAttachTarget(name.clone()));
         }
         let mut named = Named::default();
         let target = attach_id(program);
@@ -133,7 +156,7 @@ fn module_btf(name: &str) -> Result<OwnedFd, NotJudged> {
     loop {
         id = bpf::btf_next_id(id).map_err(|errno| {
             let why = format!("no BTF of the module: {}", errno_name(errno.errno));
-            (why, name.to_owned())
+            NotJudged::new(why, name)
         })?;
         // It may have been unloaded.
         let Ok(fd) = bpf::btf_by_id(id) else { continue };

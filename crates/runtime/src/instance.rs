@@ -354,10 +354,11 @@ impl std::fmt::Debug for Instance {
 
 #[cold]
 fn no_slot(why: NoSlot) -> Error {
-    match why {
+    let error = match why {
         NoSlot::Lost => Error::memory(why.to_string()),
         NoSlot::TooMany | NoSlot::Barrier(_) | NoSlot::Ending => Error::input(why.to_string()),
-    }
+    };
+    error.because(why)
 }
 
 #[cfg(test)]

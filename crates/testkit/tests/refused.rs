@@ -49,7 +49,7 @@ fn refused(program: &Program, wanted: &str) {
         return;
     }
     match judge(program, 2 | 4) {
-        Answer::NotJudged { reason, detail } => panic!("{name}: not judged: {reason} {detail}"),
+        Answer::NotJudged(why) => panic!("{name}: not judged: {why}"),
         Answer::Judged(theirs) => {
             let [ours, theirs] = [&ours.log, &theirs.log].map(|log| normalise(log, &program.insns));
             assert_eq!(ours, theirs, "{name}");

@@ -174,7 +174,7 @@ fn beside_kernel(program: &Program) -> String {
                 Some(parted) => format!("the kernel walks otherwise: {parted:?}"),
             }
         }
-        Answer::NotJudged { reason, .. } => format!("not judged by the kernel: {reason}"),
+        Answer::NotJudged(why) => format!("not judged by the kernel: {}", why.reason),
     }
 }
 

@@ -116,9 +116,7 @@ fn compare(program: &Program, args: &Args) -> Result<Pair, Box<dyn std::error::E
     };
     let theirs = match answer {
         Answer::Judged(it) => it,
-        Answer::NotJudged { reason, detail } => {
-            return Err(format!("not judged: {reason}: {detail}").into());
-        }
+        Answer::NotJudged(why) => return Err(format!("not judged: {why}").into()),
     };
     let log = kernel_log::normalise(&ours.log, &program.insns);
     let kernel = kernel_log::normalise(&theirs.log, &program.insns);

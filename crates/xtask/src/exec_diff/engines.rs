@@ -167,7 +167,8 @@ pub(super) fn runs_as_in_kernel(program: &VerifiedProgram) -> bool {
 /// The host kernel as an engine.
 pub(super) fn kernels(programs: &[Program]) -> Result<Engine, String> {
     let prog_type = programs.first().map(|program| program.prog_type).unwrap_or_default();
-    Ok(Engine::Kernel(Loaded::new(programs)?, prog_type))
+    let loaded = Loaded::new(programs).map_err(|why| why.to_string())?;
+    Ok(Engine::Kernel(loaded, prog_type))
 }
 
 impl Engine {

@@ -164,9 +164,9 @@ impl Row {
                     row.compare_logs(program, level);
                 }
             }
-            Answer::NotJudged { reason, detail } => {
-                row.reason = one_line(&reason);
-                row.log_kernel = one_line(&detail);
+            Answer::NotJudged(why) => {
+                row.reason = one_line(&why.reason);
+                row.log_kernel = one_line(&why.detail);
                 if let OurVerdict::Bug(why) = &ours.verdict {
                     (row.class, row.reason) = (Class::Bug, one_line(why));
                 }
@@ -336,7 +336,7 @@ impl Row {
 fn judge_timed(program: &Program) -> (Answer, u64) {
     let prepared = match Prepared::new(program) {
         Ok(prepared) => prepared,
-        Err(refused) => return (refused, 0),
+        Err(why) => return (Answer::NotJudged(why), 0),
     };
     let start = cpu_time();
     let answer = prepared.load(4);

@@ -34,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
     match Load::new(program, host::MESSAGE_AND_STATISTICS) {
         Ok(load) => Ok(host::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
-        Err(message) => Ok(host::not_judged(message)),
+        Err(why) => Ok(host::not_judged(why)),
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn compare_also_long(
     };
     match answer {
         Ok(Answer::Judged(theirs)) => judged(program, &ours, &theirs),
-        Ok(Answer::NotJudged { reason, .. }) => unlogged(&ours, reason),
+        Ok(Answer::NotJudged(why)) => unlogged(&ours, why.reason),
         Err(errno) => Compared::Left(format!("capabilities: {errno}")),
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn compare_long(
     let kernel_time = cpu_time() - start;
     let theirs = match answer {
         Answer::Judged(theirs) => theirs,
-        Answer::NotJudged { reason, .. } => return Compared::Left(reason),
+        Answer::NotJudged(why) => return Compared::Left(why.reason),
     };
     let accepted = ours.verdict == OurVerdict::Accepted;
     let stats = theirs.stats.unwrap_or_default();
