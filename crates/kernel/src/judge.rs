@@ -10,11 +10,11 @@ use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
 use crate::maps::{Maps, refers_to_map};
 use crate::modules::{Modules, Named};
+pub use crate::not_judged::NotJudged;
 use skep_insn::{Endian, Insn, encode_all};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
 use std::borrow::Cow;
-use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 
@@ -29,32 +29,6 @@ pub enum Answer {
     /// The verifier did not run.
     NotJudged(NotJudged),
 }
-
-/// Why the verifier did not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotJudged {
-    /// The reason, the same for the same cause, so that reasons can be counted.
-    pub reason: String,
-    /// Details about this program; may be empty.
-    pub detail: String,
-}
-
-impl NotJudged {
-    pub(crate) fn new(reason: impl Into<String>, detail: impl Into<String>) -> NotJudged {
-        NotJudged { reason: reason.into(), detail: detail.into() }
-    }
-}
-
-impl fmt::Display for NotJudged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.detail.is_empty() {
-            true => f.write_str(&self.reason),
-            false => write!(f, "{}: {}", self.reason, self.detail),
-        }
-    }
-}
-
-impl std::error::Error for NotJudged {}
 
 /// The verifier's answer.
 #[derive(Debug, Clone)]

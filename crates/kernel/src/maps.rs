@@ -1,7 +1,7 @@
 //! The maps of a program, created in the host kernel from their definitions.
 
 use crate::bpf::{Errno, Map, MapCreate, errno_name};
-use crate::judge::NotJudged;
+use crate::not_judged::NotJudged;
 use skep_insn::Insn;
 use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{MapDef, Program, SlotTarget};

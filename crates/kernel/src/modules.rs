@@ -5,12 +5,11 @@
 //! module's BTF and the module's own id.
 
 use crate::bpf::{self, errno_name};
-use crate::judge::NotJudged;
+use crate::not_judged::{NoAttachTarget, NotJudged};
 use skep_btf::{Btf, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::{AttachTarget, Program};
-use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// An insn that refers to a type of a module.
@@ -30,28 +29,6 @@ pub(crate) struct Named {
     pub(crate) places: Vec<Place>,
     /// The load's attach target: the id, and its module.
     pub(crate) target: (u32, Option<usize>),
-}
-
-/// The kernel has no attach target of this name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoAttachTarget(pub String);
-
-impl NoAttachTarget {
-    const REASON: &str = "attach target absent";
-}
-
-impl fmt::Display for NoAttachTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", Self::REASON, self.0)
-    }
-}
-
-impl std::error::Error for NoAttachTarget {}
-
-impl From<NoAttachTarget> for NotJudged {
-    fn from(NoAttachTarget(name): NoAttachTarget) -> NotJudged {
-        NotJudged::new(NoAttachTarget::REASON, name)
-    }
 }
 
 impl Named {

@@ -12,8 +12,8 @@
 
 use crate::judge::{Answer, NotJudged, Prepared, as_loaded};
 use crate::kernel_log::{self, KernelStats};
-pub use crate::modules::NoAttachTarget;
 use crate::modules::{Named, Place};
+pub use crate::not_judged::NoAttachTarget;
 use crate::wire_bytes::{Reader, Writer, broken};
 use skep_btf::Btf;
 use skep_insn::{Endian, InsnIdx, decode_all, encode_all};
