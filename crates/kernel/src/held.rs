@@ -52,7 +52,6 @@ impl Held {
             maps.forget_bound(program);
             maps.add(program, fd)?;
         }
-        let held = (self.btf.clone(), Rc::clone(&self.maps));
-        Ok(Prepared::with_maps(program, modules, held))
+        Ok(Prepared::with_maps(program, modules, self.btf.clone(), Rc::clone(&self.maps)))
     }
 }

@@ -118,7 +118,7 @@ impl<'a> Prepared<'a> {
         let btf = load_btf(program)?.map(Rc::new);
         let maps = Maps::make(program, btf.as_ref().map(|btf| btf.as_raw_fd()))?;
         let replaced = replaced(program)?;
-        let prepared = Prepared::with_maps(program, modules, (btf, Rc::new(maps)));
+        let prepared = Prepared::with_maps(program, modules, btf, Rc::new(maps));
         Ok(Prepared { replaced, ..prepared })
     }
 
@@ -126,7 +126,8 @@ impl<'a> Prepared<'a> {
     pub(crate) fn with_maps(
         program: &'a Program,
         modules: Modules,
-        (btf, maps): (Option<Rc<OwnedFd>>, Rc<Maps>),
+        btf: Option<Rc<OwnedFd>>,
+        maps: Rc<Maps>,
     ) -> Prepared<'a> {
         let mut insns = insns_with_fds(&program.insns, &maps);
         modules.apply(&mut insns);

@@ -74,8 +74,8 @@ impl Loaded {
                 Some(btf) => Some(Rc::clone(btf)),
                 None => load_btf(program)?.map(Rc::new),
             };
-            let own = (own_btf, Rc::clone(&loaded.maps));
-            let prepared = Prepared::with_maps(program, modules, own);
+            let maps = Rc::clone(&loaded.maps);
+            let prepared = Prepared::with_maps(program, modules, own_btf, maps);
             let answer = prepared.load_open(0);
             let prog = answer.result.map_err(|errno| LoadError::Refused {
                 program: program.name.clone(),

@@ -22,6 +22,15 @@ pub enum Shows {
     Says(&'static str),
 }
 
+/// A program to which kernels give different answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// Its object, as the tables of answers name it.
+    pub object: &'static str,
+    /// Its name.
+    pub program: &'static str,
+}
+
 use Shows::{Accepted, Insns, Refused, Says};
 
 /// A rule that does not hold on every kernel.
@@ -31,8 +40,8 @@ pub struct Behaviour {
     pub name: &'static str,
     /// What it says.
     pub text: &'static str,
-    /// Object and program that show it.
-    pub witness: (&'static str, &'static str),
+    /// The program that shows it.
+    pub witness: Witness,
     /// What the kernel reports for the witness if, and only if, the rule holds.
     pub shows: Shows,
     marks: &'static str,
@@ -98,7 +107,7 @@ macro_rules! behaviours {
             $(Behaviour {
                 name: stringify!($name),
                 text: $text,
-                witness: ($object, $program),
+                witness: Witness { object: $object, program: $program },
                 shows: $shows,
                 marks: $marks,
             },)*

@@ -55,7 +55,7 @@ pub fn privileges(case: &Case) -> Privileges {
 
 /// Our verifier's result; an error if it has no verdict.
 pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
-    let ours = engine::verify_with(program, (case.options.log_level | 4, privileges(case)));
+    let ours = engine::verify_with(program, case.options.log_level | 4, privileges(case));
     match ours.verdict {
         OurVerdict::Accepted => Ok(Evidence { accepted: true, errno: 0, log: ours.log }),
         OurVerdict::Rejected(_) => {

@@ -15,7 +15,8 @@ const NOTICED: Duration = Duration::from_millis(100);
 /// Loads the program into the kernel without a log, and compares verdict and time.
 pub(super) fn compare_long(
     loader: Loader,
-    (ours, time): (&Ours, Duration),
+    ours: &Ours,
+    time: Duration,
     kernel: &mut dyn FnMut(u32) -> Answer,
 ) -> Compared {
     let start = cpu_time();
