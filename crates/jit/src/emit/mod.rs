@@ -8,6 +8,7 @@
 
 mod alu;
 mod atomic;
+mod behind;
 mod call;
 mod coverage;
 mod div;
@@ -31,6 +32,7 @@ use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
 use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
+use behind::{LoopExit, Stubs};
 use std::ops::Range;
 
 /// Loops are aligned to multiples of this, if the padding is not longer than that.
@@ -191,11 +193,11 @@ struct Emit<'a> {
     tail_calls: Vec<TailCallSite>,
     stats_sites: StatsSites,
     /// Exits of unrolled loops, to be emitted after the function.
-    exits: Vec<rounds::LoopExit>,
+    exits: Vec<LoopExit>,
     /// Divisions by 0, to be emitted after the function.
     zero_divisors: Vec<ZeroDivisor>,
     /// Stubs, to be emitted after the program.
-    stubs: Option<stats::Stubs>,
+    stubs: Option<Stubs>,
     /// See [`Emitted::ends`].
     ends: Vec<(u32, u32)>,
     /// See [`Emitted::spans`].

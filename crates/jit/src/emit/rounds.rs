@@ -1,23 +1,12 @@
 //! Unrolled loops: all copies of the body in a row, and exits that restore the loop's registers.
 
 use super::Emit;
+use super::behind::LoopExit;
 use crate::Error;
 use crate::asm::Label;
 use crate::coverage::Place;
 use crate::op::{Op, Test};
 use crate::opt::unroll::Loop;
-
-/// An exit from a copy.
-#[derive(Debug)]
-pub(super) struct LoopExit {
-    label: Label,
-    /// The op that leaves.
-    at: usize,
-    repairs: Vec<Op>,
-    /// The counters, and how often each counts.
-    passed: Vec<(Place, u32)>,
-    to: Label,
-}
 
 impl Emit<'_> {
     /// Emits the loop at the current head, where `entry` is bound; returns the op after it.

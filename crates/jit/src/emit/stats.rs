@@ -12,6 +12,7 @@
 //! 4. The site at the entry is the program's first insn, so the program is byte for byte the same
 //!    with and without it; if that insn is not suitable, an insn is added before it.
 
+use super::behind::Stubs;
 use super::jmp::env_field;
 use super::{Emit, EntrySite};
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
@@ -41,20 +42,6 @@ const FREE: X86 = X86::RSI;
 const PRODUCT_BITS: i64 = 31;
 /// [`RunEnv::record`].
 const RECORD: Mem = Mem::base(RUN_ENV, offset_of!(RunEnv, record) as i32);
-
-/// Labels of stubs and their continuations.
-#[derive(Debug)]
-pub(super) struct Stubs {
-    /// The stub of the entry, and where it continues: the program after the site, or a copy of the
-    /// insn that is the site.
-    entry: (Label, Label),
-    /// The insn that is the site, and its end.
-    insn: Option<(SwitchSite, u32)>,
-    /// The return address of a counted run.
-    ret: Label,
-    /// The stub of each tail call, and the jump after the site.
-    tail_calls: Vec<(Label, Label)>,
-}
 
 fn slot(offset: usize) -> Mem {
     Mem::base(SLOT, offset as i32)
