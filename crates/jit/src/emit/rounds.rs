@@ -4,7 +4,6 @@ use super::Emit;
 use super::behind::LoopExit;
 use crate::Error;
 use crate::asm::Label;
-use crate::coverage::Place;
 use crate::op::{Op, Test};
 use crate::opt::unroll::Loop;
 

@@ -17,7 +17,6 @@ use super::jmp::env_field;
 use super::{Emit, EntrySite};
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::regs::{RUN_ENV, SCRATCH, SCRATCH2};
-use crate::sites::SwitchSite;
 use crate::stats::{BANK_BITS, GOLDEN, JUMP_BITS, LIMIT_BITS};
 use crate::stats::{StatsControl, StatsLink, StatsSlot};
 use crate::{PokeMode, RunEnv};
