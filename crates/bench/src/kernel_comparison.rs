@@ -5,7 +5,7 @@
 
 use crate::interleave::{Rounds, interleave};
 use crate::verification::{Counts, counts, verify};
-use skep_kernel::judge::{Answer, Prepared, as_loaded};
+use skep_kernel::judge::{self, Answer, Prepared, as_loaded};
 use skep_program::Program;
 use skep_verifier::Config;
 use std::time::Instant;
@@ -45,7 +45,7 @@ impl KernelComparison {
     ) -> Result<KernelComparison, NotJudged> {
         let program = &*as_loaded(program);
         let config = Config { log_level: LOG_STATS, ..config.clone() };
-        let prepared = Prepared::new(program).map_err(|answer| not_judged(&answer))?;
+        let prepared = Prepared::new(program).map_err(|why| not_judged(&why))?;
         let run = |side: usize| match side {
             0 => theirs(&prepared),
             _ => ours(program, &config),
@@ -71,7 +71,10 @@ fn ours(program: &Program, config: &Config) -> Result<(Counts, f64), NotJudged> 
 
 fn theirs(prepared: &Prepared<'_>) -> Result<(Counts, f64), NotJudged> {
     let answer = prepared.load(LOG_STATS);
-    let Answer::Judged(judgement) = &answer else { return Err(not_judged(&answer)) };
+    let judgement = match answer {
+        Answer::Judged(it) => it,
+        Answer::NotJudged(why) => return Err(not_judged(&why)),
+    };
     let absent = || NotJudged("the kernel's log has no statistics".to_owned());
     let stats = judgement.stats.as_ref().ok_or_else(absent)?;
     let counts = Counts {
@@ -83,14 +86,10 @@ fn theirs(prepared: &Prepared<'_>) -> Result<(Counts, f64), NotJudged> {
     Ok((counts, stats.verification_time_us as f64))
 }
 
-fn not_judged(answer: &Answer) -> NotJudged {
-    NotJudged(match answer {
-        Answer::NotJudged { reason, detail } if detail.is_empty() => {
-            format!("not judged by the kernel: {reason}")
-        }
-        Answer::NotJudged { reason, detail } => {
-            format!("not judged by the kernel: {reason} ({detail})")
-        }
-        Answer::Judged(_) => "not judged by the kernel".to_owned(),
+fn not_judged(why: &judge::NotJudged) -> NotJudged {
+    let judge::NotJudged { reason, detail } = why;
+    NotJudged(match detail.is_empty() {
+        true => format!("not judged by the kernel: {reason}"),
+        false => format!("not judged by the kernel: {reason} ({detail})"),
     })
 }

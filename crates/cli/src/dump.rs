@@ -69,7 +69,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
                 Stage::Xlated | Stage::Jited => {
                     let done = match as_json {
                         true => json_of(flags, program, &session).map(|insns| dumped.push(insns)),
-                        false => rewritten(flags, streams, (program, &session))?,
+                        false => rewritten(flags, streams, program, &session)?,
                     };
                     if let Err((refused, why)) = done {
                         let (file, prog) = (flags.file.display(), &entry.name);
@@ -175,7 +175,8 @@ fn json_of(
 fn rewritten(
     flags: &DumpFlags,
     streams: &mut Streams<'_>,
-    (program, session): (&Program, &Session),
+    program: &Program,
+    session: &Session,
 ) -> io::Result<Result<(), (Exit, String)>> {
     let (verified, insns) = match verified(program, session) {
         Ok(verified) => verified,

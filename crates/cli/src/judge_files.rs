@@ -20,6 +20,7 @@ use skep::uapi::ProgFlags;
 use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Filters, Tally};
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -119,14 +120,31 @@ impl JudgeError {
 
     /// Prints the line.
     fn print(&self, streams: &mut Streams<'_>) -> io::Result<Exit> {
-        let (line, exit) = match self {
-            JudgeError::Input(line) | JudgeError::Unopened(Unopened { line, .. }) => {
-                (line, Exit::Input)
-            }
-            JudgeError::Bug(line) => (line, Exit::Bug),
+        let exit = match self {
+            JudgeError::Input(_) | JudgeError::Unopened(_) => Exit::Input,
+            JudgeError::Bug(_) => Exit::Bug,
             JudgeError::Note(line) => return streams.note(line).map(|()| Exit::Success),
         };
-        streams.failure(line, exit).map(|()| exit)
+        streams.failure(&self.to_string(), exit).map(|()| exit)
+    }
+}
+
+impl fmt::Display for JudgeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (JudgeError::Input(line)
+        | JudgeError::Unopened(Unopened { line, .. })
+        | JudgeError::Bug(line)
+        | JudgeError::Note(line)) = self;
+        f.write_str(line)
+    }
+}
+
+impl std::error::Error for JudgeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            JudgeError::Unopened(it) => it.error.as_ref().map(|error| error as _),
+            JudgeError::Input(_) | JudgeError::Bug(_) | JudgeError::Note(_) => None,
+        }
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     };
     let out = outputs.pcap.map(|file| CaptureOut::new(file, has_nanoseconds));
     let mut exit = Exit::Success;
-    let done = match execute(flags, (&loaded, &inputs, out.as_ref()), streams)? {
+    let done = match execute(flags, &loaded, &inputs, out.as_ref(), streams)? {
         Ok((done, trouble)) => {
             exit.raise(trouble);
             done
@@ -84,7 +84,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
             return Ok(Exit::Input);
         }
     };
-    exit.raise(say_errors((&inputs, &done), streams)?);
+    exit.raise(say_errors(&inputs, &done, streams)?);
     if let (Some(path), Some(out)) = (&flags.pcap_out, out)
         && let Err(what) = out.finish()
     {
@@ -92,13 +92,15 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         exit.raise(Exit::Input);
     }
     print(flags, &loaded, (&inputs, &done), streams)?;
-    exit.raise(dump_maps(flags, (&loaded, outputs.maps), streams)?);
-    exit.raise(write_coverage((flags, outputs.coverage, &outputs.html), &loaded, streams)?);
+    exit.raise(dump_maps(flags, &loaded, outputs.maps, streams)?);
+    exit.raise(write_coverage(flags, outputs.coverage, &outputs.html, &loaded, streams)?);
     Ok(exit)
 }
 
 fn write_coverage(
-    (flags, file, html): (&RunFlags, Option<File>, &HtmlFile),
+    flags: &RunFlags,
+    file: Option<File>,
+    html: &HtmlFile,
     loaded: &Loaded,
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
@@ -143,7 +145,8 @@ fn prepare(flags: &RunFlags) -> Result<(Loaded, input::Inputs, outputs::Outputs)
 
 /// Inputs that could not be run, remarks, and whether the user interrupted the runs.
 fn say_errors(
-    (inputs, done): (&input::Inputs, &work::Done),
+    inputs: &input::Inputs,
+    done: &work::Done,
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
     let (tally, mut exit) = (&done.tally, Exit::Success);
@@ -179,7 +182,9 @@ fn say_errors(
 /// The runs, with the statistics requested by the flags.
 fn execute(
     flags: &RunFlags,
-    (loaded, inputs, out): (&Loaded, &input::Inputs, Option<&CaptureOut>),
+    loaded: &Loaded,
+    inputs: &input::Inputs,
+    out: Option<&CaptureOut>,
     streams: &mut Streams<'_>,
 ) -> io::Result<Result<(work::Done, Exit), Error>> {
     let stats = match stats::Stats::new(flags, loaded) {
@@ -269,7 +274,8 @@ fn write_json(
 
 fn dump_maps(
     flags: &RunFlags,
-    (loaded, file): (&Loaded, Option<File>),
+    loaded: &Loaded,
+    file: Option<File>,
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
     let Some(target) = &flags.dump_maps else { return Ok(Exit::Success) };

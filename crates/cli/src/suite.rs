@@ -66,7 +66,7 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     let filtered = all.len() - count;
     match flags.format.is_json() {
         true => json::write(&done, filtered, streams.out)?,
-        false => report(flags, (&done, filtered), streams)?,
+        false => report(flags, &done, filtered, streams)?,
     }
     let mut exit = done.iter().map(|done| done.outcome.exit).max().unwrap_or_default();
     if flags.bless {
@@ -130,7 +130,8 @@ fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {
 /// The tests one by one, the reasons of failures, and the totals.
 fn report(
     flags: &TestFlags,
-    (done, filtered): (&[Done<'_>], usize),
+    done: &[Done<'_>],
+    filtered: usize,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let printable = |text: &str| skep_report::printable(text).into_owned();

@@ -36,7 +36,7 @@ pub fn compile(
     // `rbp` is in use if there is fuel, or a frame that catches exceptions.
     let taken = tuning.fuel || flow.exception_cb.is_some();
     let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
-    let frames = frames((prologue, tuning.fuel), &flow, (&ops, base));
+    let frames = frames(prologue, tuning.fuel, &flow, &ops, base);
     let loops = match tuning.passes.unroll && !tuning.fuel {
         true => opt::unroll::plan(&ops, &flow, tuning.passes),
         false => Vec::new(),
@@ -62,14 +62,10 @@ pub fn compile(
         reach,
     };
     let emitted = emit::emit(&unit)?;
-    Ok(compiled(emitted, xlated, (prologue, tuning)))
+    Ok(compiled(emitted, xlated, prologue, tuning))
 }
 
-fn compiled(
-    emitted: Emitted,
-    xlated: &Xlated,
-    (prologue, tuning): (Prologue, &Tuning),
-) -> Compiled {
+fn compiled(emitted: Emitted, xlated: &Xlated, prologue: Prologue, tuning: &Tuning) -> Compiled {
     let symbols = symbols(xlated, &emitted);
     let info = CodeInfo {
         entry: emitted.entry,
@@ -87,11 +83,7 @@ fn compiled(
 }
 
 /// The frame of each function.
-fn frames(
-    (prologue, fuel): (Prologue, bool),
-    flow: &Flow,
-    (ops, base): (&[Op], Base),
-) -> Vec<Frame> {
+fn frames(prologue: Prologue, fuel: bool, flow: &Flow, ops: &[Op], base: Base) -> Vec<Frame> {
     let ops_of = |func: &Func| &ops[func.start as usize..func.end as usize];
     let frame = |func: &Func| Frame::new(prologue, func, (ops_of(func), base));
     let mut frames: Vec<Frame> = flow.funcs.iter().map(frame).collect();

@@ -143,9 +143,9 @@ impl Frame {
     pub(crate) fn unwind(&self, asm: &mut Asm) {
         match self.boundary {
             Some(Boundary::Rbp { .. }) => {
-                asm.rr(&forms::MOV_RM, Width::W64, (X86::RSP, X86::RBP));
+                asm.rr(&forms::MOV_RM, Width::W64, X86::RSP, X86::RBP);
             }
-            Some(Boundary::Env) => asm.rm(&forms::MOV_RM, Width::W64, (X86::RSP, throw_sp())),
+            Some(Boundary::Env) => asm.rm(&forms::MOV_RM, Width::W64, X86::RSP, throw_sp()),
             None => {}
         }
     }
@@ -168,21 +168,21 @@ impl Frame {
     pub(crate) fn enter(&self, asm: &mut Asm) {
         if self.full {
             self.push(asm, &[X86::RBP], true);
-            asm.rr(&forms::MOV_MR, Width::W64, (X86::RSP, X86::RBP));
+            asm.rr(&forms::MOV_MR, Width::W64, X86::RSP, X86::RBP);
             add_rsp(asm, -i64::from(self.sub));
             self.push(asm, &self.saved, false);
             return;
         }
         self.push(asm, &self.saved, true);
         if self.boundary == Some(Boundary::Env) {
-            asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp(), 0));
+            asm.mi(&forms::PUSH_RM, Width::W64, throw_sp(), 0);
         }
         add_rsp(asm, -i64::from(self.sub));
         match self.boundary {
             Some(Boundary::Rbp { .. }) => {
-                asm.rr(&forms::MOV_RM, Width::W64, (X86::RBP, X86::RSP));
+                asm.rr(&forms::MOV_RM, Width::W64, X86::RBP, X86::RSP);
             }
-            Some(Boundary::Env) => asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, throw_sp())),
+            Some(Boundary::Env) => asm.rm(&forms::MOV_MR, Width::W64, X86::RSP, throw_sp()),
             None => {}
         }
     }
@@ -192,7 +192,7 @@ impl Frame {
             add_rsp(asm, i64::from(self.sub));
         }
         if self.boundary == Some(Boundary::Env) {
-            asm.mi(&forms::POP_RM, Width::W64, (throw_sp(), 0));
+            asm.mi(&forms::POP_RM, Width::W64, throw_sp(), 0);
         }
         for &reg in self.saved.iter().rev() {
             asm.r(&forms::POP, Width::W64, reg);
@@ -206,7 +206,7 @@ impl Frame {
     fn push(&self, asm: &mut Asm, saved: &[X86], first: bool) {
         for (at, &reg) in saved.iter().enumerate() {
             match self.is_main && first && at == 0 {
-                true => asm.ri(&forms::PUSH_RM, Width::W64, (reg, 0)),
+                true => asm.ri(&forms::PUSH_RM, Width::W64, reg, 0),
                 false => asm.r(&forms::PUSH, Width::W64, reg),
             }
         }
@@ -232,5 +232,5 @@ pub(crate) fn add_rsp(asm: &mut Asm, by: i64) {
         Ok(_) => &forms::ADD_I8,
         Err(_) => &forms::ADD_I32,
     };
-    asm.ri(form, Width::W64, (X86::RSP, by));
+    asm.ri(form, Width::W64, X86::RSP, by);
 }

@@ -30,7 +30,7 @@ pub(crate) fn lower(xlated: &Xlated, linkage: &Linkage) -> Result<Vec<Op>, Error
         if insn.is_ld_imm64() {
             let second = insns.get(at + 1).copied();
             let second = second.ok_or_else(|| Error::insn(at, "incomplete ld_imm64"))?;
-            ops.push(ld_imm64((at, insn, second), linkage)?);
+            ops.push(ld_imm64(at, insn, second, linkage)?);
             ops.push(Op::Nop);
             continue;
         }
@@ -46,7 +46,7 @@ pub(crate) fn lower(xlated: &Xlated, linkage: &Linkage) -> Result<Vec<Op>, Error
     Ok(ops)
 }
 
-fn ld_imm64((at, insn, second): (usize, Insn, Insn), linkage: &Linkage) -> Result<Op, Error> {
+fn ld_imm64(at: usize, insn: Insn, second: Insn, linkage: &Linkage) -> Result<Op, Error> {
     let dst = Reg(insn.dst);
     let map = || {
         let map = insn.imm as u32;

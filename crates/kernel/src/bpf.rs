@@ -414,7 +414,7 @@ pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
         // A kernel that does not report the size (before 6.4) terminates the text with a NUL.
         log[0] = 0;
         let (result, true_size) = prog_load_once(spec, log);
-        if is_short(&result, (true_size, log.len())) {
+        if is_short(&result, true_size, log.len()) {
             return prog_load_long(spec, true_size);
         }
         // The rest belongs to an earlier program.
@@ -438,7 +438,7 @@ fn prog_load_long(spec: &ProgLoad<'_>, mut true_size: usize) -> Loaded {
         let mut log = vec![0u8; size];
         let result;
         (result, true_size) = prog_load_once(spec, &mut log);
-        let short = is_short(&result, (true_size, size));
+        let short = is_short(&result, true_size, size);
         if !short || size == LOG_SIZE_MAX {
             return Loaded { result, log: text(log), log_truncated: short };
         }
@@ -446,7 +446,7 @@ fn prog_load_long(spec: &ProgLoad<'_>, mut true_size: usize) -> Loaded {
 }
 
 /// The buffer was too small for the log; 0 means that the kernel does not report the size.
-fn is_short(result: &Result<OwnedFd, Errno>, (true_size, size): (usize, usize)) -> bool {
+fn is_short(result: &Result<OwnedFd, Errno>, true_size: usize, size: usize) -> bool {
     let unfit = true_size > size || true_size == 0;
     matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && unfit
 }

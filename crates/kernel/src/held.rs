@@ -1,7 +1,7 @@
 //! Maps and BTF that stay in the kernel while many programs that share them are judged, except maps
 //! that bind to the first program that uses them.
 
-use crate::judge::{Answer, Prepared, load_btf};
+use crate::judge::{Answer, NotJudged, Prepared, load_btf};
 use crate::maps::Maps;
 use crate::modules::Modules;
 use skep_program::Program;
@@ -24,26 +24,24 @@ impl Held {
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`]: the kernel rejects the BTF.
-    pub fn new(program: &Program) -> Result<Held, Answer> {
-        let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
-        let btf = load_btf(program).map_err(refused)?.map(Rc::new);
+    /// The kernel rejects the BTF.
+    pub fn new(program: &Program) -> Result<Held, NotJudged> {
+        let btf = load_btf(program)?.map(Rc::new);
         Ok(Held { btf, maps: Rc::default() })
     }
 
     /// Loads `program` at `log_level` and closes it again; its maps stay.
     pub fn judge(&mut self, program: &Program, log_level: u32) -> Answer {
-        self.prepare(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
+        self.prepare(program).map_or_else(Answer::NotJudged, |prepared| prepared.load(log_level))
     }
 
     /// A program that can be loaded repeatedly.
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`], with what the kernel rejected.
-    pub fn prepare<'a>(&mut self, program: &'a Program) -> Result<Prepared<'a>, Answer> {
-        let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
-        let modules = Modules::find(program).map_err(refused)?;
+    /// What the kernel rejected.
+    pub fn prepare<'a>(&mut self, program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
+        let modules = Modules::find(program)?;
         let fd = self.btf.as_ref().map(|btf| btf.as_raw_fd());
         // No one else holds the maps, unless an earlier program is still prepared: then it keeps
         // its own.
@@ -52,9 +50,8 @@ impl Held {
         }
         if let Some(maps) = Rc::get_mut(&mut self.maps) {
             maps.forget_bound(program);
-            maps.add(program, fd).map_err(refused)?;
+            maps.add(program, fd)?;
         }
-        let held = (self.btf.clone(), Rc::clone(&self.maps));
-        Ok(Prepared::with_maps(program, modules, held))
+        Ok(Prepared::with_maps(program, modules, self.btf.clone(), Rc::clone(&self.maps)))
     }
 }

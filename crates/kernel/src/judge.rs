@@ -8,8 +8,9 @@
 
 use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
-use crate::maps::{Maps, NotJudged, refers_to_map};
+use crate::maps::{Maps, refers_to_map};
 use crate::modules::{Modules, Named};
+pub use crate::not_judged::NotJudged;
 use skep_insn::{Endian, Insn, encode_all};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
@@ -26,12 +27,7 @@ pub enum Answer {
     /// The verifier ran.
     Judged(Judgement),
     /// The verifier did not run.
-    NotJudged {
-        /// The reason, the same for the same cause, so that reasons can be counted.
-        reason: String,
-        /// Details about this program; may be empty.
-        detail: String,
-    },
+    NotJudged(NotJudged),
 }
 
 /// The verifier's answer.
@@ -57,7 +53,7 @@ pub struct Judgement {
 /// Loads `program` into the host kernel at `log_level` (1 or 2, + 4 for statistics) and closes it
 /// again.
 pub fn judge(program: &Program, log_level: u32) -> Answer {
-    Prepared::new(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
+    Prepared::new(program).map_or_else(Answer::NotJudged, |prepared| prepared.load(log_level))
 }
 
 /// The program as libbpf would load it: without BTF, and without references to it, if the kernel
@@ -111,12 +107,8 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     ///
-    /// [`Answer::NotJudged`], with what the kernel rejected.
-    pub fn new(program: &'a Program) -> Result<Prepared<'a>, Answer> {
-        Prepared::try_new(program).map_err(|(reason, detail)| Answer::NotJudged { reason, detail })
-    }
-
-    fn try_new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
+    /// What the kernel rejected.
+    pub fn new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
         Prepared::named(program, Named::of(program)?)
     }
 
@@ -126,7 +118,7 @@ impl<'a> Prepared<'a> {
         let btf = load_btf(program)?.map(Rc::new);
         let maps = Maps::make(program, btf.as_ref().map(|btf| btf.as_raw_fd()))?;
         let replaced = replaced(program)?;
-        let prepared = Prepared::with_maps(program, modules, (btf, Rc::new(maps)));
+        let prepared = Prepared::with_maps(program, modules, btf, Rc::new(maps));
         Ok(Prepared { replaced, ..prepared })
     }
 
@@ -134,7 +126,8 @@ impl<'a> Prepared<'a> {
     pub(crate) fn with_maps(
         program: &'a Program,
         modules: Modules,
-        (btf, maps): (Option<Rc<OwnedFd>>, Rc<Maps>),
+        btf: Option<Rc<OwnedFd>>,
+        maps: Rc<Maps>,
     ) -> Prepared<'a> {
         let mut insns = insns_with_fds(&program.insns, &maps);
         modules.apply(&mut insns);
@@ -163,8 +156,7 @@ impl<'a> Prepared<'a> {
         if let Some(errno) =
             loaded.result.as_ref().err().filter(|it| log_level != 0 && no_reason(it))
         {
-            let (reason, detail) = (refused_without_log(*errno), String::new());
-            return Answer::NotJudged { reason, detail };
+            return Answer::NotJudged(NotJudged::new(refused_without_log(*errno), ""));
         }
         let of_info = |number: fn(&OwnedFd) -> Result<u32, Errno>| {
             loaded.result.as_ref().ok().and_then(|prog| number(prog).ok()).unwrap_or(0)
@@ -213,9 +205,9 @@ impl Prepared<'_> {
 /// Loads the program whose function this one replaces, if it replaces one.
 fn replaced(program: &Program) -> Result<Option<(OwnedFd, u32)>, NotJudged> {
     let AttachTarget::Function(target) = &program.attach else { return Ok(None) };
-    match Prepared::try_new(&target.program)?.load_open(0).result {
+    match Prepared::new(&target.program)?.load_open(0).result {
         Ok(fd) => Ok(Some((fd, target.btf_id))),
-        Err(errno) => Err(("target program refused".to_owned(), errno_name(errno.errno))),
+        Err(errno) => Err(NotJudged::new("target program refused", errno_name(errno.errno))),
     }
 }
 
@@ -242,7 +234,7 @@ pub(crate) fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> 
         Ok(fd) => Ok(Some(fd)),
         Err((errno, log)) => {
             let line = log.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
-            Err((format!("BTF refused: {}", errno_name(errno.errno)), line.to_owned()))
+            Err(NotJudged::new(format!("BTF refused: {}", errno_name(errno.errno)), line))
         }
     }
 }

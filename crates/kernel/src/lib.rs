@@ -16,6 +16,7 @@ pub mod judge;
 pub mod kernel_log;
 mod maps;
 mod modules;
+mod not_judged;
 pub mod reference;
 pub mod run;
 pub mod wire;

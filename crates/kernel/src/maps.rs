@@ -1,6 +1,7 @@
 //! The maps of a program, created in the host kernel from their definitions.
 
 use crate::bpf::{Errno, Map, MapCreate, errno_name};
+use crate::not_judged::NotJudged;
 use skep_insn::Insn;
 use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{MapDef, Program, SlotTarget};
@@ -8,9 +9,6 @@ use skep_uapi::MapType;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::os::fd::RawFd;
-
-/// Reason and details of a program that is not judged.
-pub(crate) type NotJudged = (String, String);
 
 /// A map, with its inner map if it has one.
 #[derive(Debug)]
@@ -115,7 +113,7 @@ fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Created, NotJudged> {
         !def.contents.is_empty() && !matches!(def.map_type, MapType::StructOps | MapType::Arena);
     let refused = |what: &str, errno: Errno| {
         let reason = format!("map {what} refused: {}", errno_name(errno.errno));
-        (reason, format!("{} {}", def.map_type.name(), def.name))
+        NotJudged::new(reason, format!("{} {}", def.map_type.name(), def.name))
     };
     if filled {
         map.update(&[0; 4], &def.contents).map_err(|errno| refused("contents", errno))?;
@@ -151,7 +149,7 @@ fn create(def: &MapDef, btf: Option<RawFd>, inner_map: Option<RawFd>) -> Result<
     };
     let refused = |errno: Errno| {
         let reason = format!("map refused: {}: {}", def.map_type.name(), errno_name(errno.errno));
-        (reason, def.name.clone())
+        NotJudged::new(reason, &*def.name)
     };
     Map::create(&with_btf).map_err(refused)
 }

@@ -5,7 +5,7 @@
 //! module's BTF and the module's own id.
 
 use crate::bpf::{self, errno_name};
-use crate::maps::NotJudged;
+use crate::not_judged::{NoAttachTarget, NotJudged};
 use skep_btf::{Btf, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -32,10 +32,10 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Reads it from a program; a program with a missing target is not judged.
-    pub(crate) fn of(program: &Program) -> Result<Named, NotJudged> {
+    /// Reads it from a program.
+    pub(crate) fn of(program: &Program) -> Result<Named, NoAttachTarget> {
         if let AttachTarget::Unresolved(name) = &program.attach {
-            return Err(("attach target absent".to_owned(), name.clone()));
+            return Err(NoAttachTarget(name.clone()));
         }
         let mut named = Named::default();
         let target = attach_id(program);
@@ -133,7 +133,7 @@ fn module_btf(name: &str) -> Result<OwnedFd, NotJudged> {
     loop {
         id = bpf::btf_next_id(id).map_err(|errno| {
             let why = format!("no BTF of the module: {}", errno_name(errno.errno));
-            (why, name.to_owned())
+            NotJudged::new(why, name)
         })?;
         // It may have been unloaded.
         let Ok(fd) = bpf::btf_by_id(id) else { continue };

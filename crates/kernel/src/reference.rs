@@ -34,7 +34,14 @@ impl fmt::Display for Absent {
     }
 }
 
-impl std::error::Error for Absent {}
+impl std::error::Error for Absent {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Absent::Refused(errno) => Some(errno),
+            Absent::Other { .. } => None,
+        }
+    }
+}
 
 /// Whether the host kernel is accessible and matches this profile.
 ///

@@ -10,9 +10,10 @@
 //! 2. A program that was sent and received loads as it would have loaded here: the same insns, maps
 //!    and BTF, module ids in the modules' own numbering.
 
-use crate::judge::{Answer, Prepared, as_loaded};
+use crate::judge::{Answer, NotJudged, Prepared, as_loaded};
 use crate::kernel_log::{self, KernelStats};
 use crate::modules::{Named, Place};
+pub use crate::not_judged::NoAttachTarget;
 use crate::wire_bytes::{Reader, Writer, broken};
 use skep_btf::Btf;
 use skep_insn::{Endian, InsnIdx, decode_all, encode_all};
@@ -84,9 +85,8 @@ impl Load {
     /// # Errors
     ///
     /// Its attach target does not exist.
-    pub fn new(program: &Program, log_level: u32) -> Result<Load, String> {
-        let text = |(reason, detail): (String, String)| format!("{reason} {detail}");
-        let named = Named::of(program).map_err(text)?;
+    pub fn new(program: &Program, log_level: u32) -> Result<Load, NoAttachTarget> {
+        let named = Named::of(program)?;
         let program = program.clone();
         Ok(Load { program, named, log_level, logged_insns_max: u64::MAX })
     }
@@ -95,18 +95,18 @@ impl Load {
     pub fn load_here(&self) -> LoadResult {
         let program = as_loaded(&self.program);
         let with_btf = program.btf.is_some() == self.program.btf.is_some();
-        let not_judged = |reason: String, detail: String| {
+        let not_judged = |NotJudged { reason, detail }| {
             let log = format!("{reason} {detail}").trim_end().to_owned();
             LoadResult { with_btf, log, ..LoadResult::default() }
         };
         let prepared = match Prepared::named(&program, self.named.clone()) {
             Ok(prepared) => prepared,
-            Err((reason, detail)) => return not_judged(reason, detail),
+            Err(why) => return not_judged(why),
         };
         let mut told =
             LoadResult { judged: true, with_btf, log_level: STATS, ..LoadResult::default() };
         match prepared.load(STATS) {
-            Answer::NotJudged { reason, detail } => return not_judged(reason, detail),
+            Answer::NotJudged(why) => return not_judged(why),
             Answer::Judged(it) => {
                 let walked = it.stats.map_or(0, |stats| stats.insns_processed);
                 (told.accepted, told.errno, told.log) = (it.accepted, it.errno as u32, it.log);

@@ -70,7 +70,7 @@ fn read_map(
             def.kind().name()
         )));
     }
-    let mut map = read_def(btf, def, (var.name(), true), unknown)?;
+    let mut map = read_def(btf, def, var.name(), true, unknown)?;
     map.name = var.name().to_owned();
     if let Some(inner) = &mut map.inner {
         inner.name = format!("{}.inner", map.name);
@@ -89,7 +89,8 @@ fn read_map(
 fn read_def(
     btf: &Btf,
     def: Type<'_>,
-    (name, outer): (&str, bool),
+    name: &str,
+    outer: bool,
     unknown: &mut Option<Error>,
 ) -> Result<MapDef> {
     let mut map = MapDef { autocreate: true, ..MapDef::default() };
@@ -288,7 +289,7 @@ fn read_inner(
     let target = btf.skip_modifiers(element.target_id());
     match target.kind() {
         Kind::Struct => {
-            map.inner = Some(Box::new(read_def(btf, target, (name, false), unknown)?));
+            map.inner = Some(Box::new(read_def(btf, target, name, false, unknown)?));
         }
         Kind::FuncProto => {}
         other => {

@@ -86,7 +86,7 @@ impl Externs {
         let reader = kconfig::Reader::new(elf.endian, btf, options);
         let mut addressed = FxHashMap::default();
         for external in &mut externs.list {
-            let resolved = resolve(external, btf, options, (&reader, &mut externs.kconfig));
+            let resolved = resolve(external, btf, options, &reader, &mut externs.kconfig);
             external.value = only_first(external, resolved, &mut addressed);
         }
         externs
@@ -170,7 +170,8 @@ fn resolve(
     external: &Extern,
     btf: Option<&Btf>,
     options: &OpenOptions,
-    (reader, kconfig): (&kconfig::Reader<'_>, &mut [u8]),
+    reader: &kconfig::Reader<'_>,
+    kconfig: &mut [u8],
 ) -> Result<Value> {
     let name = &external.name;
     match (external.kind, btf) {
@@ -264,9 +265,9 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
 fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Option<TypeId>> {
     let name = essential(&external.name);
     let Some(id) = kernel.find_by_name_kind(name, declared.kind()) else { return Ok(None) };
-    let local = declared.btf().skip_modifiers(declared.target_id()).id();
-    let target = kernel.skip_modifiers(kernel.ty(id).target_id()).id();
-    let fits = core::types_fit((declared.btf(), local), (kernel, target))?;
+    let local = declared.btf().skip_modifiers(declared.target_id());
+    let target = kernel.skip_modifiers(kernel.ty(id).target_id());
+    let fits = core::types_fit(local, target)?;
     let may_differ = external.weak && declared.kind() == Kind::Func;
     if !fits && !may_differ {
         return absent(format!("extern '{name}': incompatible with the kernel's type {id}"));

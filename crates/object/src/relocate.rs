@@ -105,7 +105,7 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
             .map_err(|error| error.placed(image.place(function.section, relocation.offset)))?;
         relocated[slot] = true;
     }
-    local_calls(image, function, (&mut out, &relocated))?;
+    local_calls(image, function, &mut out, &relocated)?;
     raw_descriptors(&mut out.insns, &relocated);
     out.calls.sort_unstable();
     out.unresolved.sort_unstable_by_key(|row| row.0);
@@ -148,7 +148,8 @@ fn relocate_core(image: &Image<'_>, index: usize, out: &mut Relocated) -> Result
 fn local_calls(
     image: &Image<'_>,
     function: &Function,
-    (out, relocated): (&mut Relocated, &[bool]),
+    out: &mut Relocated,
+    relocated: &[bool],
 ) -> Result<()> {
     let of_libbpf = image.options.as_libbpf();
     for (slot, insn) in out.insns.iter().enumerate() {

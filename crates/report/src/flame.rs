@@ -100,7 +100,7 @@ pub fn write_flame_graph(
     }
     let mut picture = Picture { boxes: String::new(), rows: 0, whole: root.weight, weight };
     let per_unit = (WIDTH - 2.0 * MARGIN) / root.weight.max(1) as f64;
-    picture.draw(&root, (MARGIN, 0), per_unit);
+    picture.draw(&root, MARGIN, 0, per_unit);
     let height = TOP + picture.rows as f64 * ROW + MARGIN;
     let title = format!("{} {} by call path and line", root.weight, weight.name());
     write!(
@@ -136,7 +136,7 @@ struct Picture {
 
 impl Picture {
     /// Draws the callees of a frame from the left edge, the heaviest first.
-    fn draw(&mut self, frame: &Frame, (left, row): (f64, usize), per_unit: f64) {
+    fn draw(&mut self, frame: &Frame, left: f64, row: usize, per_unit: f64) {
         let mut callees: Vec<_> = frame.callees.iter().collect();
         callees.sort_by_key(|(_, callee)| std::cmp::Reverse(callee.weight));
         let mut x = left;
@@ -147,7 +147,7 @@ impl Picture {
             }
             self.rows = self.rows.max(row + 1);
             self.draw_box(name, callee.weight, (x, row, width));
-            self.draw(callee, (x, row + 1), per_unit);
+            self.draw(callee, x, row + 1, per_unit);
             x += width;
         }
     }

@@ -55,7 +55,7 @@ impl Counting {
     }
 
     /// For machine code.
-    pub(crate) fn of_edges(xlated: &Xlated, (cpus, fuel): (u32, bool)) -> Result<Counting, Error> {
+    pub(crate) fn of_edges(xlated: &Xlated, cpus: u32, fuel: bool) -> Result<Counting, Error> {
         let plan = Plan::new(xlated, fuel);
         let hits = Hits::new(cpus, plan.counters()).ok_or_else(no_memory)?;
         Ok(Counting { hits: Arc::new(hits), plan: Some(Arc::new(plan)) })

@@ -36,7 +36,9 @@ impl<'a> Current<'a> {
     /// A run of program `prog`, compiled if it has an environment (which may be null).
     #[inline]
     pub(crate) fn new(
-        (ctx, shared, prog): (&'a Ctx, &'a Arc<Shared>, u32),
+        ctx: &'a Ctx,
+        shared: &'a Arc<Shared>,
+        prog: u32,
         env: Option<*mut RunEnv>,
     ) -> Current<'a> {
         let (first, last) = (Frames::default(), Cell::default());

@@ -33,7 +33,8 @@ pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>)
 /// Calls a function of a program, whose address the program took, with the arguments that the
 /// verifier assumed for a timer callback, in the thread's current run.
 pub(crate) fn call_function(
-    (program, func): (&dyn TailTarget, Func),
+    program: &dyn TailTarget,
+    func: Func,
     args: [u64; 5],
     current: &Current<'_>,
 ) -> Result<u64, Error> {
@@ -43,10 +44,12 @@ pub(crate) fn call_function(
     if program.tail_entry() != 0 {
         let (env, frames) = (current.env(), current.first_frames());
         // SAFETY: the function belongs to a live, compiled program; `env` belongs to the run.
-        return Ok(unsafe { helper::call_machine_code(func, args, (env, frames)) });
+        return Ok(unsafe { helper::call_machine_code(func, args, env, frames) });
     }
-    let start = (func.addr() - program.linked().func_base) / 8;
-    Ok(interpret((program.linked(), start as u32), (args, None), current)?.r0)
+    let program = program.linked();
+    let start = ((func.addr() - program.func_base) / 8) as u32;
+    let call = Call { program, start, args, fuel: None };
+    Ok(interpret(&call, current, &RefCell::default())?.r0)
 }
 
 /// The switches of a loaded program's statistics: its entry, and its tail calls.
@@ -56,37 +59,39 @@ pub(crate) fn stats_switches(code: &MachineCode) -> (Option<Switch>, Vec<Switch>
     unsafe { code.stats_switches() }
 }
 
+/// What the interpreter runs.
+struct Call<'a> {
+    program: &'a Arc<Linked>,
+    /// The first insn of a function of the program.
+    start: u32,
+    args: [u64; 5],
+    fuel: Option<u64>,
+}
+
 /// Runs a program in the interpreter, and counts it.
 pub(crate) fn interpret_run(
-    (program, counters): (&Arc<Linked>, &Arc<Counters>),
-    limits: ([u64; 5], Option<u64>),
+    program: &Arc<Linked>,
+    counters: &Arc<Counters>,
+    args: [u64; 5],
+    fuel: Option<u64>,
     current: &Current<'_>,
 ) -> Result<Exit, Error> {
     let running = RefCell::new(vec![Running::begin(counters)]);
-    let result = interpret_in((program, 0), limits, (current, &running));
+    let result = interpret(&Call { program, start: 0, args, fuel }, current, &running);
     // More than one if the run was stopped.
     running.into_inner().into_iter().rev().for_each(Running::end);
     result
 }
 
-/// Runs a function of a program in the interpreter.
 fn interpret(
-    (program, start): (&Arc<Linked>, u32),
-    (args, fuel): ([u64; 5], Option<u64>),
+    call: &Call<'_>,
     current: &Current<'_>,
-) -> Result<Exit, Error> {
-    interpret_in((program, start), (args, fuel), (current, &RefCell::default()))
-}
-
-fn interpret_in(
-    (program, start): (&Arc<Linked>, u32),
-    (args, fuel): ([u64; 5], Option<u64>),
-    (current, running): (&Current<'_>, &RefCell<Vec<Running>>),
+    running: &RefCell<Vec<Running>>,
 ) -> Result<Exit, Error> {
     let (maps, target) = (RefCell::new(Vec::new()), RefCell::new(None));
     let host = Memory { current, maps, running, target };
-    let limits = Limits { fuel: fuel.unwrap_or(u64::MAX) };
-    skep_interp::call(program, start, &host, args, limits).map_err(|fault| {
+    let limits = Limits { fuel: call.fuel.unwrap_or(u64::MAX) };
+    skep_interp::call(call.program, call.start, &host, call.args, limits).map_err(|fault| {
         let text = fault.to_string();
         match fault.kind {
             FaultKind::OutOfFuel | FaultKind::Stopped(_) => Error::stopped(text),

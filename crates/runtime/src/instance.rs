@@ -234,7 +234,7 @@ impl Instance {
             None => return self.interpret(ctx),
         };
         let env = ctx.env.prepare(self.fuel);
-        let current = Current::new((ctx, &self.shared, self.image.id), Some(env));
+        let current = Current::new(ctx, &self.shared, self.image.id, Some(env));
         // SAFETY: the caller has checked the context and is in the epoch; the code belongs to the
         // image.
         let r0 = current::enter(&current, || unsafe { engine::run_machine_code(code, &current) });
@@ -249,11 +249,11 @@ impl Instance {
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         ctx.make_stack()?;
-        let current = Current::new((ctx, &self.shared, self.image.id), None);
+        let current = Current::new(ctx, &self.shared, self.image.id, None);
         let exit = current::enter(&current, || {
             let args = [current.ctx.addr(), 0, 0, 0, 0];
-            let program = (&self.image.linked, &self.image.counters);
-            engine::interpret_run(program, (args, self.fuel), &current)
+            let (program, counters) = (&self.image.linked, &self.image.counters);
+            engine::interpret_run(program, counters, args, self.fuel, &current)
         });
         let exit = exit.map_err(|e| self.failed(&current, e))?;
         let (r0, insns) = (exit.r0, Some(exit.insns));
@@ -354,10 +354,11 @@ impl std::fmt::Debug for Instance {
 
 #[cold]
 fn no_slot(why: NoSlot) -> Error {
-    match why {
+    let error = match why {
         NoSlot::Lost => Error::memory(why.to_string()),
         NoSlot::TooMany | NoSlot::Barrier(_) | NoSlot::Ending => Error::input(why.to_string()),
-    }
+    };
+    error.because(why)
 }
 
 #[cfg(test)]
@@ -392,8 +393,8 @@ mod tests {
         let [event, again, other] = [event, event, other].map(|t| load(&runtime, t));
         let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
         for outer in [&event, &other] {
-            let (mut around, _epoch) = (ctx(outer), epoch::enter());
-            let current = Current::new((&mut around, &outer.shared, outer.image.id), None);
+            let (around, _epoch) = (ctx(outer), epoch::enter());
+            let current = Current::new(&around, &outer.shared, outer.image.id, None);
             current::enter(&current, || {
                 for inner in [&event, &again, &other] {
                     inner.run(&mut ctx(inner)).unwrap();

@@ -177,7 +177,7 @@ impl Objects {
     pub(crate) fn create(&self, bytes: usize, owns: Owns) -> u64 {
         let last = u64::BITS - (owns.pointers | owns.heads).leading_zeros();
         let bytes = bytes.max(8 * last as usize);
-        self.insert_new(bytes, (owns, 0))
+        self.insert_new(bytes, owns, 0)
     }
 
     /// A new per-CPU object.
@@ -185,7 +185,7 @@ impl Objects {
         let stride = bytes.next_multiple_of(8).max(8);
         let all = stride.checked_mul(cpus).and_then(|all| all.checked_add(COPIES_HEAD));
         let Some(all) = all else { return 0 };
-        let base = self.insert_new(all, (Owns::default(), COPIES_HEAD));
+        let base = self.insert_new(all, Owns::default(), COPIES_HEAD);
         if let Some((region, at)) = self.locate(base.wrapping_sub(COPIES_HEAD as u64), 16) {
             region.u64(at).store(stride as u64, Relaxed);
             region.u64(at + 8).store(cpus as u64, Relaxed);
@@ -193,7 +193,7 @@ impl Objects {
         base
     }
 
-    fn insert_new(&self, bytes: usize, (owns, head): (Owns, usize)) -> u64 {
+    fn insert_new(&self, bytes: usize, owns: Owns, head: usize) -> u64 {
         let Ok(memory) = Region::zeroed(bytes, &self.budget) else { return 0 };
         let (base, memory) = (memory.addr(0), Arc::new(memory));
         self.state().objects.insert(base, Object { memory, count: 1, owns });

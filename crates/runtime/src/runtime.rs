@@ -155,7 +155,7 @@ impl Runtime {
                     Some(Counting::of_insns(&checked.xlated, self.options.cpus)?)
                 }
                 (true, Engine::MachineCode) => {
-                    Some(Counting::of_edges(&checked.xlated, (self.options.cpus, tuning.fuel))?)
+                    Some(Counting::of_edges(&checked.xlated, self.options.cpus, tuning.fuel)?)
                 }
             };
             let how = (&options.engine, &tuning, self.shared.clock);

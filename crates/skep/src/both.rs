@@ -26,13 +26,14 @@ impl Session {
     /// verification under those of the later one.
     pub(crate) fn under_both(
         &self,
-        (program, options): (&Program, &VerifyOptions),
+        program: &Program,
+        options: &VerifyOptions,
         later: Verification,
         of: &Arc<Neighbours>,
     ) -> Verification {
         let options = VerifyOptions { log_level: 0, path_bytes_max: None, ..*options };
         let [rules, _] = &of.rules;
-        let earlier = self.under((program, &options), rules);
+        let earlier = self.under(program, &options, rules);
         let verdicts = [&earlier.verdict, &later.verdict];
         let mut both = Both { verdicts: verdicts.map(Verdict::clone), names: of.names, rule: None };
         let settled = both.settle(verdicts);
@@ -76,7 +77,8 @@ impl Session {
     /// Verifies the program under other rules.
     fn under(
         &self,
-        (program, options): (&Program, &VerifyOptions),
+        program: &Program,
+        options: &VerifyOptions,
         rules: &Behaviours,
     ) -> Verification {
         let mut config = self.config(options);
@@ -108,7 +110,7 @@ impl<'a> Search<'a> {
         }
         self.verifications += 1;
         // No kernel has these rules: what they do is no bug.
-        let verify = || self.session.under((self.program, &self.options), rules);
+        let verify = || self.session.under(self.program, &self.options, rules);
         let verification = contain_panic(verify).ok()?;
         self.insns += verification.counts.insns_processed;
         verification.verdict.is_accepted()

@@ -248,12 +248,12 @@ fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
 /// Whether the kernel's BTF has a context field; `None` if it does not say.
 pub(crate) fn has_field(btf: &Btf, field: &LaterField) -> Option<bool> {
     let id = btf.root().find_by_name_kind(field.of, Kind::Struct)?;
-    (field.whole_bytes == 0).then(|| has_member((btf, 4), id, field.field))
+    (field.whole_bytes == 0).then(|| has_member(btf, 4, id, field.field))
 }
 
 /// Whether the struct, or an anonymous union in it, has the member, down to a depth limit.
-fn has_member((btf, levels): (&Btf, u32), id: TypeId, name: &str) -> bool {
-    let inside = |id| levels > 0 && has_member((btf, levels - 1), id, name);
+fn has_member(btf: &Btf, levels: u32, id: TypeId, name: &str) -> bool {
+    let inside = |id| levels > 0 && has_member(btf, levels - 1, id, name);
     btf.ty(id).members().any(|it| it.name() == name || (it.name().is_empty() && inside(it.ty)))
 }
 

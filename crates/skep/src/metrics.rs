@@ -211,7 +211,7 @@ impl Clients {
     fn add(&self, number: u64, stream: TcpStream) {
         let mut clients = self.lock();
         if clients.len() >= CLIENTS_MAX {
-            clients.pop_front().into_iter().for_each(hang_up);
+            clients.pop_front().into_iter().for_each(|(_, stream)| hang_up(stream));
         }
         clients.push_back((number, stream));
     }
@@ -222,7 +222,7 @@ impl Clients {
 }
 
 /// Blocked reads and writes return immediately, with an error.
-fn hang_up((_, stream): (u64, TcpStream)) {
+fn hang_up(stream: TcpStream) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
@@ -250,7 +250,7 @@ fn answer_all(listener: &TcpListener, stopped: &AtomicBool, observer: &Observer)
                 clients.remove(number);
             }
         }
-        clients.lock().drain(..).for_each(hang_up);
+        clients.lock().drain(..).for_each(|(_, stream)| hang_up(stream));
     });
 }
 

@@ -17,7 +17,7 @@ pub use skep_verifier::trace::Apart;
 
 use crate::verification::Counts;
 use call_path::{CallPaths, NO_PATH};
-use kept_apart::Reasons;
+use kept_apart::{NeededBy, Places, Reasons};
 use skep_program::Program;
 use skep_verifier::trace::{Event, Listener};
 
@@ -87,7 +87,7 @@ impl Profile {
 
     #[inline(always)] // Called for each insn.
     fn count(&mut self, insn_idx: u32, frame: u32) {
-        match self.paths.cost(self.current, (frame, insn_idx)) {
+        match self.paths.cost(self.current, frame, insn_idx) {
             Some(cost) => *cost += self.pending,
             None => self.enter(insn_idx, frame),
         }
@@ -97,8 +97,8 @@ impl Profile {
     /// Counts an insn that is not on the current path, or the first one on it.
     #[cold]
     fn enter(&mut self, insn_idx: u32, frame: u32) {
-        self.current = self.paths.enter(self.current, self.last, (frame, insn_idx));
-        if let Some(cost) = self.paths.cost(self.current, (frame, insn_idx)) {
+        self.current = self.paths.enter(self.current, self.last, frame, insn_idx);
+        if let Some(cost) = self.paths.cost(self.current, frame, insn_idx) {
             *cost += self.pending;
         }
     }
@@ -121,12 +121,15 @@ impl Profile {
             }
             Event::KeptApart { insn_idx, why, times, values } => {
                 self.pending.apart += times;
-                self.reasons.add((insn_idx, why), times, &values);
+                self.reasons.add(insn_idx, why, times, &values);
             }
             Event::Precise { insn_idx, by, frame, regs, slots } => {
                 // The current insn was reported already, or is reported only if the path continues.
-                let is_direct = by == self.last;
-                self.reasons.matter((insn_idx, frame, regs, slots), (by, is_direct));
+                let needed_by = match by == self.last {
+                    true => NeededBy::Insn(by),
+                    false => NeededBy::StateBefore(by),
+                };
+                self.reasons.matter(Places { insn_idx, frame, regs, slots }, needed_by);
             }
             Event::Refused { insn_idx, frame, .. } => self.stopped_at = Some((insn_idx, frame)),
             _ => {}

@@ -174,7 +174,7 @@ impl Session {
         verification: Verification,
     ) -> Verification {
         let verification = match &self.host.neighbours {
-            Some(of) => self.under_both((program, options), verification, of),
+            Some(of) => self.under_both(program, options, verification, of),
             None => verification,
         };
         let Some(kernel) = &self.kernel else { return verification };

@@ -86,12 +86,12 @@ impl Ours {
 
 /// Verifies a program as root would load it; a panic becomes [`OurVerdict::Bug`].
 pub fn verify(program: &Program, log_level: u32) -> Ours {
-    verify_with(program, (log_level, Privileges::PRIVILEGED))
+    verify_with(program, log_level, Privileges::PRIVILEGED)
 }
 
 /// As [`verify`], for a loader with these privileges.
-pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)) -> Ours {
-    verify_on(judged_by(), program, (log_level, privileges))
+pub fn verify_with(program: &Program, log_level: u32, privileges: Privileges) -> Ours {
+    verify_on(judged_by(), program, log_level, privileges)
 }
 
 /// As [`verify_with`] without a log, for a walk of at most `insns_max` insns: longer ones are
@@ -105,11 +105,7 @@ pub fn verify_within(program: &Program, privileges: Privileges, insns_max: u64) 
 }
 
 /// As [`verify_with`], for a kernel other than the running one.
-pub fn verify_on(
-    kernel: &Host,
-    program: &Program,
-    (log_level, privileges): (u32, Privileges),
-) -> Ours {
+pub fn verify_on(kernel: &Host, program: &Program, log_level: u32, privileges: Privileges) -> Ours {
     let config = kernel.configure(Config {
         log_level,
         privileges,
@@ -120,15 +116,17 @@ pub fn verify_on(
 }
 
 /// As [`verify_on`]; anything that the kernel does not support is rejected.
-pub fn verify_for(facts: (&Host, &Kernel), program: &Program, log_level: u32) -> Ours {
-    verify_for_within(facts, program, (log_level, None))
+pub fn verify_for(host: &Host, kernel: &Kernel, program: &Program, log_level: u32) -> Ours {
+    verify_for_within(host, kernel, program, log_level, None)
 }
 
 /// As [`verify_for`], for a walk of at most this many insns: longer ones are rejected.
 pub fn verify_for_within(
-    (host, kernel): (&Host, &Kernel),
+    host: &Host,
+    kernel: &Kernel,
     program: &Program,
-    (log_level, insns_max): (u32, Option<u32>),
+    log_level: u32,
+    insns_max: Option<u32>,
 ) -> Ours {
     let profile = KernelProfile::v6_18();
     let profile = KernelProfile { insns_max: insns_max.unwrap_or(profile.insns_max), ..profile };

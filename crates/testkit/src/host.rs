@@ -46,6 +46,6 @@ pub fn judged(told: &LoadResult) -> Judged {
 }
 
 /// The same for a program that cannot be handed to a kernel, for this reason.
-pub fn not_judged(message: String) -> Judged {
-    Judged { message, ..Judged::default() }
+pub fn not_judged(why: impl ToString) -> Judged {
+    Judged { message: why.to_string(), ..Judged::default() }
 }

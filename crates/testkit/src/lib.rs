@@ -11,5 +11,6 @@ pub mod exec;
 pub mod forked;
 pub mod host;
 pub mod judge;
+pub mod objects;
 pub mod rng;
 pub mod suite;

@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
-use skep::object::{Object, Value, Variable};
+use skep::object::{Value, Variable};
 use skep::program::{MapDef, MapSlot, Program, SlotTarget};
 use skep::uapi::{MapType, ProgType};
 use skep::{Host, KernelBtf};
@@ -13,6 +13,7 @@ use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::judge::{Answer, as_loaded, judge};
 use skep_kernel::run::Loaded;
 use skep_testkit::judge::Judge;
+use skep_testkit::objects;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::{Table, Value as Toml};
@@ -106,9 +107,8 @@ impl Case<'_> {
     /// The program, then the others of its object.
     fn programs(&self) -> Vec<Program> {
         let path = self.path.parent().unwrap().join(self.said("object").unwrap().as_str().unwrap());
-        let bytes = std::fs::read(&path).unwrap();
         let host = Host::read(&KernelBtf::Absent).unwrap();
-        let mut object = Object::open(&bytes, &host.open_options(&path)).unwrap();
+        let mut object = objects::open(&host, path);
         for (name, value) in self.table("globals") {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let (variable, value): (Variable, Value) = (name.parse().unwrap(), (&*text).into());

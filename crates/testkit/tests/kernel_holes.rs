@@ -3,15 +3,13 @@
 //! loaded (`kernel_holes_safe.md`), and run with the insns that the kernel wrongly removes as dead.
 //! What makes the kernel itself crash (`freed.md`, `outside.md`) is not given to it.
 
-use skep::object::Object;
 use skep::program::Program;
 use skep::uapi::ProgType;
 use skep::verifier::HoleKind;
 use skep::{Host, KernelBtf};
 use skep_runtime::{Ctx, Engine, ErrorKind, LoadOptions, Options, Runtime};
 use skep_testkit::judge::Judge;
-use skep_testkit::{engine, suite};
-use std::path::Path;
+use skep_testkit::{engine, objects, suite};
 
 const UNSAFE: [&str; 2] = [
     include_str!("../../../tests/verifier/kernel_holes.md"),
@@ -64,10 +62,7 @@ fn what_later_kernels_refuse_is_not_loaded() {
     }
     let host = Host::read(&KernelBtf::Running).expect("the kernel's types");
     for (file, name, kind) in MENDED_LATER {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels/witnesses");
-        let path = path.join(format!("{file}.bpf.o"));
-        let bytes = std::fs::read(&path).expect("a witness");
-        let object = Object::open(&bytes, &host.open_options(&path)).expect("an object");
+        let object = objects::open(&host, format!("kernels/witnesses/{file}.bpf.o"));
         let entry = object.programs.iter().find(|entry| &*entry.name == name).expect(name);
         let verified = engine::verified(entry.program.as_ref().expect(name)).expect(name);
         assert_eq!(verified.kernel_hole().map(|hole| hole.kind), Some(kind), "{name}");

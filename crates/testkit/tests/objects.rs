@@ -10,9 +10,8 @@ use skep_kernel::bpf::RunInput;
 use skep_kernel::judge::as_loaded;
 use skep_kernel::run::Loaded;
 use skep_runtime::{Ctx, Engine, LoadOptions, Options, Runtime};
-use skep_testkit::engine;
 use skep_testkit::judge::Judge;
-use std::path::Path;
+use skep_testkit::{engine, objects};
 
 /// Results of two runs, the second of which finds what the first left in lists, trees and values;
 /// from Linux 6.18.
@@ -38,10 +37,7 @@ fn objects_go_where_they_are_put() {
     let host = Host::read(&KernelBtf::Running).unwrap();
     stay_on_this_cpu();
     for (file, name, wanted) in WANTED {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let path = path.join(format!("../../tests/programs/kfuncs/{file}.bpf.o"));
-        let bytes = std::fs::read(&path).unwrap();
-        let object = skep::object::Object::open(&bytes, &host.open_options(&path)).unwrap();
+        let object = objects::open(&host, format!("programs/kfuncs/{file}.bpf.o"));
         let entry = object.programs.iter().find(|entry| &*entry.name == name).unwrap();
         let program = as_loaded(entry.program.as_ref().unwrap());
         if judge.answers.is_ok() {

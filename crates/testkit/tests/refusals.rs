@@ -35,7 +35,7 @@ fn one_is_refused_with_the_code_and_its_twin_accepted() {
 /// `accepted`, or the code of the rejection.
 fn verdict(case: &Case, judge: &Judge) -> String {
     let (program, _) = suite::program(case, judge.btf()).expect("a program");
-    let ours = engine::verify_with(&program, (0, privileges(case)));
+    let ours = engine::verify_with(&program, 0, privileges(case));
     match (ours.verdict, ours.code) {
         (OurVerdict::Rejected(_), Some(code)) => code.to_owned(),
         (verdict, _) => verdict.name().to_owned(),

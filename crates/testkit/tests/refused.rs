@@ -11,9 +11,8 @@ use skep::uapi::ProgType;
 use skep::{Host, KernelBtf};
 use skep_kernel::judge::{Answer, as_loaded, judge};
 use skep_kernel::kernel_log::normalise;
-use skep_testkit::engine;
 use skep_testkit::judge::Judge;
-use std::path::Path;
+use skep_testkit::{engine, objects};
 use std::sync::Arc;
 
 const MAYBE_NULL: &str = "verifier bug: invalid PTR_TO_BTF_ID register for type match";
@@ -49,7 +48,7 @@ fn refused(program: &Program, wanted: &str) {
         return;
     }
     match judge(program, 2 | 4) {
-        Answer::NotJudged { reason, detail } => panic!("{name}: not judged: {reason} {detail}"),
+        Answer::NotJudged(why) => panic!("{name}: not judged: {why}"),
         Answer::Judged(theirs) => {
             let [ours, theirs] = [&ours.log, &theirs.log].map(|log| normalise(log, &program.insns));
             assert_eq!(ours, theirs, "{name}");
@@ -63,10 +62,7 @@ fn objects_are_refused_as_the_kernel_does() {
         return;
     }
     let host = Host::read(&KernelBtf::Running).unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("../../tests/programs/kfuncs/refused.bpf.o");
-    let bytes = std::fs::read(&path).unwrap();
-    let object = skep::object::Object::open(&bytes, &host.open_options(&path)).unwrap();
+    let object = objects::open(&host, "programs/kfuncs/refused.bpf.o");
     assert_eq!(object.programs.len(), WANTED.len());
     for (entry, (name, wanted)) in object.programs.iter().zip(WANTED) {
         assert_eq!(&*entry.name, name);

@@ -6,8 +6,7 @@ use skep::program::Program;
 use skep::{Host, KernelBtf};
 use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions};
 use skep_runtime::{ObjectMaps, Options, Runtime};
-use skep_testkit::engine;
-use std::path::Path;
+use skep_testkit::{engine, objects};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -21,10 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 fn object() -> Option<Object> {
     let host = Host::read(&KernelBtf::Running).ok()?;
     host.kernel_btf.as_ref()?;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("../../tests/programs/kfuncs/held.bpf.o");
-    let bytes = std::fs::read(&path).unwrap();
-    Some(Object::open(&bytes, &host.open_options(&path)).unwrap())
+    Some(objects::open(&host, "programs/kfuncs/held.bpf.o"))
 }
 
 struct Loaded {

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     #[error("while compiling: machine code is too long ({0} bytes)")]
     TooLong(usize),
     #[error("while allocating machine code: {0}")]
-    Memory(Errno),
+    Memory(#[source] Errno),
 }
 
 impl Error {

@@ -100,7 +100,7 @@ impl Pool {
         let file = memory_file(len)?;
         let at = region.take(len).ok_or(Errno::NOMEM)?;
         // SAFETY: at an address that the kernel chooses.
-        let writable = unsafe { map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)? };
+        let writable = unsafe { map_writable(&file, ptr::null_mut(), MapFlags::empty(), len)? };
         // SAFETY: addresses of the region that no other pool has.
         if let Err(errno) = unsafe { seal_and_map_executable(&file, at, len) } {
             // SAFETY: the mapping was made above, and its address is not known to others.
@@ -167,7 +167,7 @@ impl Pool {
             Copied::File(file) => {
                 // SAFETY: addresses of this pool, reserved above.
                 unsafe {
-                    map_writable(&file, (writable, MapFlags::FIXED), self.len)?;
+                    map_writable(&file, writable, MapFlags::FIXED, self.len)?;
                     seal_and_map_executable(&file, executable, self.len)?;
                 }
             }
@@ -234,7 +234,8 @@ fn memory_file(len: usize) -> Result<OwnedFd, Errno> {
 /// With `MapFlags::FIXED`, the addresses are reserved for this mapping, and nothing is in them.
 unsafe fn map_writable(
     file: impl AsFd,
-    (at, fixed): (*mut c_void, MapFlags),
+    at: *mut c_void,
+    fixed: MapFlags,
     len: usize,
 ) -> Result<*mut c_void, Errno> {
     let writes = ProtFlags::READ | ProtFlags::WRITE;

@@ -24,6 +24,15 @@ pub enum Shows {
     Says(&'static str),
 }
 
+/// A program to which kernels give different answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// Its object, as the tables of answers name it.
+    pub object: &'static str,
+    /// Its name.
+    pub program: &'static str,
+}
+
 use Shows::{Accepted, Insns, Peak, Refused, Says};
 
 /// A rule that does not hold on every kernel.
@@ -33,8 +42,8 @@ pub struct Behaviour {
     pub name: &'static str,
     /// What it says.
     pub text: &'static str,
-    /// Object and program that show it.
-    pub witness: (&'static str, &'static str),
+    /// The program that shows it.
+    pub witness: Witness,
     /// What the kernel reports for the witness if, and only if, the rule holds.
     pub shows: Shows,
     marks: &'static str,
@@ -100,7 +109,7 @@ macro_rules! behaviours {
             $(Behaviour {
                 name: stringify!($name),
                 text: $text,
-                witness: ($object, $program),
+                witness: Witness { object: $object, program: $program },
                 shows: $shows,
                 marks: $marks,
             },)*

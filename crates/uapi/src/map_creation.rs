@@ -26,15 +26,23 @@ pub struct MapCreation {
 /// Why the kernel would not create a map. Displays as one line that names the attribute and what it
 /// must be: `max_entries is 0, it must be at least 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapCreationError(String);
+pub struct MapCreationError {
+    text: String,
+    /// The attribute, if its own rule is broken.
+    rule: Option<MapRefusal>,
+}
 
 impl fmt::Display for MapCreationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for MapCreationError {}
+impl std::error::Error for MapCreationError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.rule.as_ref().map(|rule| rule as _)
+    }
+}
 
 type M = MapType;
 
@@ -111,7 +119,8 @@ impl MapCreation {
             }
             MapRefusal::Flags => flags_text(given.flags, rule),
         };
-        rule.check(&shape).map_err(|refusal| MapCreationError(text(refusal)))
+        rule.check(&shape)
+            .map_err(|refusal| MapCreationError { text: text(refusal), rule: Some(refusal) })
     }
 
     fn check_capacity(&self) -> Result<(), MapCreationError> {
@@ -149,7 +158,7 @@ impl MapCreation {
 }
 
 fn refuse(text: impl Into<String>) -> Result<(), MapCreationError> {
-    Err(MapCreationError(text.into()))
+    Err(MapCreationError { text: text.into(), rule: None })
 }
 
 fn flags_text(flags: MapFlags, rule: &MapRule) -> String {

@@ -5,6 +5,7 @@
 //! types that need BTF (local storage), inner maps, struct_ops, `BPF_F_STACK_BUILD_ID`.
 
 use crate::{MapFlags, MapType};
+use std::fmt;
 
 /// Largest allocation of the kernel, bytes.
 const KMALLOC_MAX: u64 = 4 << 20;
@@ -167,13 +168,30 @@ pub enum MapRefusal {
     Flags,
 }
 
+impl fmt::Display for MapRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MapRefusal::KeySize => "the kernel rejects key_size",
+            MapRefusal::ValueSize => "the kernel rejects value_size",
+            MapRefusal::MaxEntries => "the kernel rejects max_entries",
+            MapRefusal::Flags => "the kernel rejects map_flags",
+        })
+    }
+}
+
+impl std::error::Error for MapRefusal {}
+
 /// The rules of a map type; `None` for struct_ops, whose maps follow their struct.
 pub fn map_rule(map_type: MapType) -> Option<&'static MapRule> {
     RULES.iter().find(|rule| rule.map_type == map_type)
 }
 
 impl MapRule {
-    /// Would the kernel create the map?
+    /// Whether the kernel would create the map.
+    ///
+    /// # Errors
+    ///
+    /// The first attribute for which it would not.
     pub fn check(&self, shape: &MapShape) -> Result<(), MapRefusal> {
         if !self.key.allows(shape.key_size.into()) {
             return Err(MapRefusal::KeySize);

@@ -9,7 +9,7 @@ use crate::objects;
 use crate::outcome::Ended;
 use skep::Host;
 use skep::program::Program;
-use skep_kernel::judge::{Answer, as_loaded, judge};
+use skep_kernel::judge::{Answer, NotJudged, as_loaded, judge};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 pub(crate) use table::{LOGGED_INSNS_MAX, Row, Table, log_hash, message, read, write};
@@ -76,7 +76,7 @@ fn answer(program: &Program) -> Row {
     let loaded = as_loaded(program);
     let with_btf = loaded.btf.is_some() == program.btf.is_some();
     match judge(&loaded, 4) {
-        Answer::NotJudged { reason, detail } => Row {
+        Answer::NotJudged(NotJudged { reason, detail }) => Row {
             verdict: "not-judged".to_owned(),
             with_btf,
             message: format!("{reason} {detail}").trim_end().to_owned(),
@@ -87,7 +87,7 @@ fn answer(program: &Program) -> Row {
             let short = stats.insns_processed <= LOGGED_INSNS_MAX;
             let full = match judge(&loaded, if short { 2 | 4 } else { 4 }) {
                 Answer::Judged(full) => full.log,
-                Answer::NotJudged { .. } => String::new(),
+                Answer::NotJudged(_) => String::new(),
             };
             Row {
                 verdict: if it.accepted { "accepted" } else { "rejected" }.to_owned(),

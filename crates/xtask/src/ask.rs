@@ -201,7 +201,7 @@ fn kfuncs(ask: &Ask, btf: &Arc<Btf>, hook: TypeId) {
 /// `ok`, the reason of the rejection, or why it was not judged.
 fn said(program: &Program) -> String {
     match judge(program, 1) {
-        Answer::NotJudged { reason, .. } => reason,
+        Answer::NotJudged(why) => why.reason,
         Answer::Judged(it) if it.accepted => "ok".to_owned(),
         Answer::Judged(it) => reason(&it.log).unwrap_or("no reason").to_owned(),
     }

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
                         return;
                     }
                     source.programs(seed, &mut |name, program| {
-                        let work = || of_program(&name, &program, (args, seed, &tally));
+                        let work = || of_program(&name, &program, args, seed, &tally);
                         if let Err(why) = skep::contain_panic(work) {
                             tally.outside.fetch_add(1, Relaxed);
                             println!("{name}: {why}");
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((tally.outside.load(Relaxed) == 0).into())
 }
 
-fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &Tally)) {
+fn of_program(name: &str, program: &Program, args: &Args, seed: u64, tally: &Tally) {
     let config = Config {
         nr_cpu_ids: skep::possible_cpus(),
         log_level: if args.print { 2 } else { 0 },
@@ -144,7 +144,7 @@ fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &
     let mut tracker = Tracker::new(walked);
     tracker.trace = args.trace;
     let tracker = Rc::new(RefCell::new(tracker));
-    match run_program(&verified, &tracker, (args, seed, tally)) {
+    match run_program(&verified, &tracker, args, seed, tally) {
         Ok(()) => {
             tally.programs.fetch_add(1, Relaxed);
         }
@@ -174,14 +174,16 @@ fn beside_kernel(program: &Program) -> String {
                 Some(parted) => format!("the kernel walks otherwise: {parted:?}"),
             }
         }
-        Answer::NotJudged { reason, .. } => format!("not judged by the kernel: {reason}"),
+        Answer::NotJudged(why) => format!("not judged by the kernel: {}", why.reason),
     }
 }
 
 fn run_program(
     verified: &VerifiedProgram,
     tracker: &Rc<RefCell<Tracker>>,
-    (args, seed, tally): (&Args, u64, &Tally),
+    args: &Args,
+    seed: u64,
+    tally: &Tally,
 ) -> Result<(), String> {
     let program = verified.program();
     let runtime = Runtime::new(Options { cpus: 1, ..Options::default() });
@@ -192,7 +194,7 @@ fn run_program(
     let instance = runtime.load(verified, &maps, &options).map_err(|e| e.to_string())?;
     let mut rng = Rng::new(seed ^ 0x5eed);
     for _ in 0..args.inputs {
-        one_run(&instance, tracker, (&mut rng, tally))?;
+        one_run(&instance, tracker, &mut rng, tally)?;
         let tracker = tracker.borrow();
         if tracker.outside.is_some() || tracker.ran >= args.insns {
             break;
@@ -204,7 +206,8 @@ fn run_program(
 fn one_run(
     instance: &Instance,
     tracker: &Rc<RefCell<Tracker>>,
-    (rng, tally): (&mut Rng, &Tally),
+    rng: &mut Rng,
+    tally: &Tally,
 ) -> Result<(), String> {
     let mut ctx = programs::context(instance, rng)?;
     tracker.borrow_mut().reset();

@@ -59,7 +59,7 @@ fn theirs(program: &Program, level: u32) {
         return println!("not asked: {why}");
     }
     match judge(program, level) {
-        Answer::NotJudged { reason, detail } => println!("not judged: {reason}: {detail}"),
+        Answer::NotJudged(why) => println!("not judged: {why}"),
         Answer::Judged(it) => {
             print!("{}", it.log);
             let errno = skep_kernel::bpf::errno_name(it.errno);
@@ -80,7 +80,7 @@ fn side(program: &Program, args: &Args) {
         return println!("not asked: {why}");
     }
     let (theirs, verdict) = match judge(program, args.level | 4) {
-        Answer::NotJudged { reason, detail } => return println!("not judged: {reason}: {detail}"),
+        Answer::NotJudged(why) => return println!("not judged: {why}"),
         Answer::Judged(it) => (it.log, if it.accepted { "accepted" } else { "rejected" }),
     };
     println!("ours: {} {}; kernel: {verdict}", ours.verdict.name(), ours.verdict.reason());

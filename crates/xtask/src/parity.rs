@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let entries = read_baseline(&baseline).map_err(|e| format!("{}: {e}", baseline.display()))?;
     agreement(&entries, &mut text);
     for (class, title) in SECTIONS {
-        reasons(&entries, (class, title), &mut text);
+        reasons(&entries, class, title, &mut text);
     }
     asked_kernels(&mut text)?;
     mutants(&figures()?, &mut text);
@@ -219,7 +219,7 @@ fn agreement(entries: &[Entry], text: &mut String) {
     }
 }
 
-fn reasons(entries: &[Entry], (class, title): (Class, &str), text: &mut String) {
+fn reasons(entries: &[Entry], class: Class, title: &str, text: &mut String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.class == class) {
         *counts.entry(entry.reason.as_str()).or_default() += 1;

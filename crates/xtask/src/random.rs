@@ -103,12 +103,12 @@ fn print_difference(seed: u64, pair: &Pair) {
 fn compare(program: &Program, args: &Args) -> Result<Pair, Box<dyn std::error::Error>> {
     let level = args.level | 4;
     let privileges = Privileges { bpf: true, perfmon: !args.cap_bpf };
-    let quick = engine::verify_with(program, (4, privileges));
+    let quick = engine::verify_with(program, 4, privileges);
     if quick.stats.insns_processed > INSNS_MAX {
         let (ours, kernel) = (String::new(), String::new());
         return Ok(Pair { class: "long", accepted: false, ours, kernel, verdict: quick.verdict });
     }
-    let ours = engine::verify_with(program, (level, privileges));
+    let ours = engine::verify_with(program, level, privileges);
     let answer = if args.cap_bpf {
         bpf::with_cap_bpf_only(|| judge(program, level)).map_err(|e| format!("{e:?}"))?
     } else {
@@ -116,9 +116,7 @@ fn compare(program: &Program, args: &Args) -> Result<Pair, Box<dyn std::error::E
     };
     let theirs = match answer {
         Answer::Judged(it) => it,
-        Answer::NotJudged { reason, detail } => {
-            return Err(format!("not judged: {reason}: {detail}").into());
-        }
+        Answer::NotJudged(why) => return Err(format!("not judged: {why}").into()),
     };
     let log = kernel_log::normalise(&ours.log, &program.insns);
     let kernel = kernel_log::normalise(&theirs.log, &program.insns);

@@ -136,7 +136,7 @@ pub struct Sites {
 }
 
 /// Offset of a body.
-fn body(shape: Shape, count: u32, (n, state): (u32, u32)) -> u32 {
+fn body(shape: Shape, count: u32, n: u32, state: u32) -> u32 {
     let own = n * shape.stride();
     let (front, behind) = shape.head();
     match shape.is_far() {
@@ -150,8 +150,8 @@ fn body(shape: Shape, count: u32, (n, state): (u32, u32)) -> u32 {
 }
 
 /// `rel32` of a jump from the site of function `n`.
-fn displacement(shape: Shape, count: u32, (n, state): (u32, u32)) -> u32 {
-    body(shape, count, (n, state)) - (n * shape.stride() + shape.head().0 + INSN_BYTES)
+fn displacement(shape: Shape, count: u32, n: u32, state: u32) -> u32 {
+    body(shape, count, n, state) - (n * shape.stride() + shape.head().0 + INSN_BYTES)
 }
 
 impl Sites {
@@ -164,7 +164,7 @@ impl Sites {
         let pointers = (0..count).map(|_| AtomicU64::new(0)).collect();
         let cells = Box::new(Cells { flag: AtomicU8::new(0), pointers });
         let masks = [shape.mask(0), shape.mask(1)];
-        let last = body(shape, count, (count.max(1) - 1, shape.mask(count.max(1) - 1)));
+        let last = body(shape, count, count.max(1) - 1, shape.mask(count.max(1) - 1));
         let mut bytes = vec![TRAP; (last + 4 * BODY_BYTES + shape.stride()) as usize];
         let mut put = |off: u32, part: &[u8]| {
             bytes[off as usize..off as usize + part.len()].copy_from_slice(part);
@@ -177,7 +177,7 @@ impl Sites {
             }
             for state in 0..=shape.mask(n) {
                 let value = (STATES * n + state).to_le_bytes();
-                let at = body(shape, count, (n, state));
+                let at = body(shape, count, n, state);
                 put(at, &[0xb8, value[0], value[1], value[2], value[3], 0xc3]);
             }
         }
@@ -227,7 +227,7 @@ impl Sites {
             return self.code.switch(off).map(Site::Switch);
         }
         let jump = self.code.jump(off).filter(|_| self.shape.is_far())?;
-        let target = |state| self.code.target(body(self.shape, self.len() as u32, (n, state)));
+        let target = |state| self.code.target(body(self.shape, self.len() as u32, n, state));
         Some(Site::Jump(jump, (0..STATES).map(target).collect::<Option<_>>()?))
     }
 
@@ -257,7 +257,7 @@ impl Sites {
             (false, 0) => NOP,
             (false, _) => JMP,
             (true, _) => {
-                let to = displacement(self.shape, self.len() as u32, (0, state)).to_le_bytes();
+                let to = displacement(self.shape, self.len() as u32, 0, state).to_le_bytes();
                 [0xe9, to[0], to[1], to[2], to[3]]
             }
         }
@@ -351,7 +351,7 @@ fn head(shape: Shape, (count, n): (u32, u32), cells: &Cells) -> Vec<u8> {
             // test eax, imm32: off; or jmp rel32.
             let is_switch = shape.is_switch(n);
             bytes.push(if is_switch { 0xa9 } else { 0xe9 });
-            let to = displacement(shape, count, (n, u32::from(is_switch)));
+            let to = displacement(shape, count, n, u32::from(is_switch));
             bytes.extend(to.to_le_bytes());
         }
     }
@@ -397,7 +397,7 @@ mod tests {
     fn a_mixture_of_two_displacements_is_none_of_either() {
         for count in [1, 164, 4096] {
             let all: Vec<[u8; 4]> = (0..STATES)
-                .map(|state| displacement(Jump, count, (0, state)).to_le_bytes())
+                .map(|state| displacement(Jump, count, 0, state).to_le_bytes())
                 .collect();
             for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
                 // The first `cut` bytes of one displacement, the rest of the other.

@@ -149,7 +149,7 @@ fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), Error> {
         let mut runner = machine::entered(EMPTY, instance)?;
         Ok(move || runner(BLOCK).map(drop))
     };
-    let (ns, blocks) = together((threads, BLOCKS), make)?;
+    let (ns, blocks) = together(threads, BLOCKS, make)?;
     Ok((ns / f64::from(BLOCK), blocks * u64::from(BLOCK) + u64::from(threads)))
 }
 

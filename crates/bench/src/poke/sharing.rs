@@ -72,7 +72,7 @@ fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, Error> 
             Ok(())
         })
     };
-    let (ns, _) = together((threads, BLOCKS), make)?;
+    let (ns, _) = together(threads, BLOCKS, make)?;
     Ok(ns / f64::from(BLOCK))
 }
 

@@ -28,7 +28,8 @@ use std::thread;
 ///
 /// The first error of `make` or of a block; or the host has no thread.
 pub(super) fn together<F>(
-    (threads, blocks): (u32, u32),
+    threads: u32,
+    blocks: u32,
     make: impl Fn(u32) -> Result<F, Error> + Sync,
 ) -> Result<(f64, u64), Error>
 where
@@ -140,7 +141,7 @@ mod tests {
                     Ok(())
                 })
             };
-            let (ns, blocks) = together((threads, 1000), make).unwrap();
+            let (ns, blocks) = together(threads, 1000, make).unwrap();
             let counts: Vec<u64> = counts.into_iter().map(AtomicU64::into_inner).collect();
             assert!(ns > 0.0 && counts.iter().all(|count| *count >= 1000));
             assert_eq!(counts.iter().sum::<u64>(), blocks);
@@ -165,8 +166,8 @@ mod tests {
             0 => Err("no".into()),
             _ => Ok(|| Ok(())),
         };
-        assert_eq!(together((3, 5), make).unwrap_err().to_string(), "no");
-        let made = together((3, 5), |_| Ok(|| Err("broken".into())));
+        assert_eq!(together(3, 5, make).unwrap_err().to_string(), "no");
+        let made = together(3, 5, |_| Ok(|| Err("broken".into())));
         assert_eq!(made.unwrap_err().to_string(), "broken");
     }
 }

@@ -85,7 +85,7 @@ pub fn compute(
     }
     let engines = measure_in_turn(candidates, rounds, Results::Equal);
     let engines = engines.map_err(|e| Error::at(kind.name, e))?;
-    Ok(Computed { program: kind.name, engines, compile_us: compile_us((&verified, maps), tuning)? })
+    Ok(Computed { program: kind.name, engines, compile_us: compile_us(&verified, maps, tuning)? })
 }
 
 /// Input files of peers.
@@ -109,10 +109,7 @@ impl Files {
     }
 }
 
-fn compile_us(
-    (verified, maps): (&VerifiedProgram, &[MapDef]),
-    tuning: &Tuning,
-) -> Result<f64, Error> {
+fn compile_us(verified: &VerifiedProgram, maps: &[MapDef], tuning: &Tuning) -> Result<f64, Error> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let globals = Globals::new(maps)?;
     let mut times = Vec::with_capacity(COMPILATIONS);

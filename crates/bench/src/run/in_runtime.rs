@@ -76,7 +76,7 @@ pub fn in_kernel(programs: &[Program]) -> Result<Loaded, Error> {
     if let Err(errno) = skep_kernel::bpf::available() {
         return Err(format!("not judged here ({errno})").into());
     }
-    Ok(Loaded::new(programs)?)
+    Loaded::new(programs).map_err(Error::caused)
 }
 
 /// The kernel's test run, by its own clock, in whole nanoseconds: coarse for the shortest programs,

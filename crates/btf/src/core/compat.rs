@@ -209,7 +209,7 @@ impl<'a> Matcher<'a> {
             Kind::Fwd | Kind::Struct | Kind::Union if behind_ptr => Ok(declarations_match(l, t)),
             Kind::Fwd => Ok(same_kind && l.kflag() == t.kflag()),
             Kind::Enum | Kind::Enum64 => Ok(t.kind().is_any_enum() && self.enums_match(l, t)?),
-            Kind::Struct | Kind::Union => Ok(same_kind && self.members_match((l, t), depth)?),
+            Kind::Struct | Kind::Union => Ok(same_kind && self.members_match(l, t, depth)?),
             Kind::Int => Ok(same_kind
                 && l.int_bits() == t.int_bits()
                 && l.int_encoding().is_signed() == t.int_encoding().is_signed()),
@@ -243,7 +243,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Every member of the one has a matching member of the same name in the other.
-    fn members_match(&mut self, (l, t): (Type<'_>, Type<'_>), depth: usize) -> Result<bool, Error> {
+    fn members_match(&mut self, l: Type<'_>, t: Type<'_>, depth: usize) -> Result<bool, Error> {
         if l.vlen() > t.vlen() {
             return Ok(false);
         }

@@ -20,7 +20,7 @@ mod tests;
 mod value;
 
 use crate::index::essential_name;
-use crate::{Btf, CoreRelo, Error, Kind, TypeId};
+use crate::{Btf, CoreRelo, Error, Kind, Type, TypeId};
 use compat::Matcher;
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
@@ -101,8 +101,9 @@ pub enum CoreOutcome {
 
 /// Whether a type of the object matches one of the target as far as the declaration of an extern
 /// requires: kinds and shapes must agree, names and sizes need not.
-pub fn types_fit(local: (&Btf, TypeId), target: (&Btf, TypeId)) -> Result<bool, Error> {
-    Matcher::new(local.0, target.0).types_fit(local.1, target.1, crate::layout::DEPTH_MAX)
+pub fn types_fit(local: Type<'_>, target: Type<'_>) -> Result<bool, Error> {
+    let mut matcher = Matcher::new(local.btf(), target.btf());
+    matcher.types_fit(local.id(), target.id(), crate::layout::DEPTH_MAX)
 }
 
 /// Applies the relocations of one object, in order.

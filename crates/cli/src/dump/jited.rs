@@ -72,7 +72,7 @@ pub(super) fn json(
     xlated: &Xlated,
 ) -> Result<Vec<Function>, (Exit, String)> {
     let code = compiled(verified, xlated)?;
-    Ok(jited_json::jited(verified, xlated, (&code, &marks(&code, verified.program()))))
+    Ok(jited_json::jited(verified, xlated, &code, &marks(&code, verified.program())))
 }
 
 /// Comments for places in the code: entry points, patched places.

@@ -33,7 +33,8 @@ struct JitedInsn {
 pub(super) fn jited(
     verified: &VerifiedProgram,
     xlated: &Xlated,
-    (code, marks): (&MachineCode, &[(u32, String)]),
+    code: &MachineCode,
+    marks: &[(u32, String)],
 ) -> Vec<Function> {
     let source = Source { program: verified.program(), xlated };
     let bytes = code.bytes();

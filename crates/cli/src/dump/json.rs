@@ -80,7 +80,7 @@ pub(super) fn xlated(verified: &VerifiedProgram, xlated: &Xlated) -> Dumped {
         insns.push(XlatedInsn {
             proto: source.proto(idx),
             line: source.line(idx),
-            disasm: resolved(source.program, xlated, (idx, insn, text)),
+            disasm: resolved(source.program, xlated, idx, insn, text),
             opcodes: Opcodes::new(insn, second),
         });
         idx += 1 + usize::from(second.is_some());

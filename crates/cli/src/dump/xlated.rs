@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
             self.last_spot = Some(spot);
         }
         let text = insn_text_of(program, &xlated.insns()[idx..]);
-        writeln!(out, "{idx:4}: {}", printable(&resolved(program, xlated, (idx, insn, text))))?;
+        writeln!(out, "{idx:4}: {}", printable(&resolved(program, xlated, idx, insn, text)))?;
         self.second_half = insn.is_ld_imm64();
         Ok(())
     }
@@ -64,7 +64,9 @@ impl<'a> Lines<'a> {
 pub(super) fn resolved(
     program: &Program,
     xlated: &Xlated,
-    (idx, insn, text): (usize, Insn, String),
+    idx: usize,
+    insn: Insn,
+    text: String,
 ) -> String {
     let function = || {
         let start = (idx as i64 + 1 + i64::from(insn.imm)) as u32;

@@ -29,7 +29,7 @@ pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
             peak_states: told.stats().peak_states,
             message: told.message(),
         },
-        Err(message) => Judged { message, ..Judged::default() },
+        Err(why) => Judged { message: why.to_string(), ..Judged::default() },
     };
     Kernel::probe(if facts_only { None } else { Some(&mut judge) })
 }

@@ -163,7 +163,7 @@ fn members(
         let bit = from + member.bit_offset as usize;
         let put = match member.bitfield_size {
             0 => put(ty.btf().ty(member.ty), value, (bytes, at + bit / 8)),
-            bits => put_bits(value, (bytes, 8 * at + bit), bits.into()),
+            bits => put_bits(value, bytes, 8 * at + bit, bits.into()),
         };
         put.map_err(|what| format!("'{name}': {what}"))?;
     }
@@ -228,7 +228,7 @@ fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Resul
     }
 }
 
-fn put_bits(value: &Value, (bytes, bit): (&mut Vec<u8>, usize), bits: u32) -> Result<(), Error> {
+fn put_bits(value: &Value, bytes: &mut Vec<u8>, bit: usize, bits: u32) -> Result<(), Error> {
     let number = number(value).ok_or_else(|| format!("{value} is not an integer"))?;
     if number >> bits != 0 && number >> (bits - 1) != -1 {
         return Err(format!("{value} does not fit in {bits} bits").into());

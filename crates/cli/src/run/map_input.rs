@@ -176,7 +176,7 @@ impl Said {
             (None, None) => return Err("missing value".into()),
         };
         let updated = map.update(&key, &value, UpdateFlags::Any);
-        Ok(updated.map_err(|errno| map_errno::meaning(map, (&key, &value), errno))?)
+        Ok(updated.map_err(|errno| map_errno::meaning(map, &key, &value, errno))?)
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let instance = load(&verified).map_err(|e| Failure::runtime(&e))?;
 
     let (others, missed) = match object.maps.iter().any(|m| m.map_type == MapType::ProgArray) {
-        true => load_others(&session, (&object, program), load),
+        true => load_others(&session, &object, program, load),
         false => (Vec::new(), Vec::new()),
     };
     for text in &flags.map {
@@ -154,7 +154,8 @@ fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failu
 /// others with the reason.
 fn load_others(
     session: &Session,
-    (object, program): (&Object, &Program),
+    object: &Object,
+    program: &Program,
     load: impl Fn(&VerifiedProgram) -> Result<Instance, skep::runtime::Error>,
 ) -> (Vec<Instance>, Vec<(String, String)>) {
     let (mut others, mut missed) = (Vec::new(), Vec::new());

@@ -299,7 +299,7 @@ fn answer(turn: &Turn<'_>, judged: Judged<'_>) -> Answer {
                 name if turn.has_several => &format!("{prog} [{name}]"),
                 _ => prog,
             };
-            let text = talk(turn.flags, (file, name), &verification, log);
+            let text = talk(turn.flags, file, name, &verification, log);
             Answer { row, text, trouble, exit }
         }
     }
@@ -308,7 +308,8 @@ fn answer(turn: &Turn<'_>, judged: Judged<'_>) -> Answer {
 /// The log and the source lines, if requested.
 fn talk(
     flags: &StatFlags,
-    (file, prog): (&str, &str),
+    file: &str,
+    prog: &str,
     verification: &Verification,
     mut log: String,
 ) -> String {

@@ -304,7 +304,7 @@ impl Case<'_> {
         for (name, entries) in &test.expect_maps {
             let map = single.maps().get(name).map_err(input_error)?;
             for (key, expected) in entries {
-                let (found, same) = look(map, (key, expected)).map_err(input_error)?;
+                let (found, same) = look(map, key, expected).map_err(input_error)?;
                 if !same {
                     outcome.differs(&["expect_maps", name, key], found, expected);
                 }

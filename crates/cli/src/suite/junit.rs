@@ -39,12 +39,12 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, done: &[Done<'_>]) -> io::Result<()
         .with_attributes([("name", &*printable(&name)), ("tests", &*tests)])
         .with_attributes([("failures", &*failures), ("errors", &*errors), ("time", &*time)])
         .write_inner_content(|writer| {
-            done.iter().try_for_each(|done| write_case(writer, (done, &name)))
+            done.iter().try_for_each(|done| write_case(writer, done, &name))
         })?;
     Ok(())
 }
 
-fn write_case(writer: &mut Writer<Vec<u8>>, (done, suite): (&Done<'_>, &str)) -> io::Result<()> {
+fn write_case(writer: &mut Writer<Vec<u8>>, done: &Done<'_>, suite: &str) -> io::Result<()> {
     let (name, time) = (printable(done.test.name.get_ref()), format!("{:.6}", done.seconds));
     let line = done.file.line_of(done.test).to_string();
     let case = writer

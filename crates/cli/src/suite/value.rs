@@ -39,10 +39,7 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
 /// # Errors
 ///
 /// One line: the key or the expected value does not fit the map.
-pub(super) fn look(
-    map: &MapHandle,
-    (key, expected): (&str, &Number),
-) -> Result<(Number, bool), Error> {
+pub(super) fn look(map: &MapHandle, key: &str, expected: &Number) -> Result<(Number, bool), Error> {
     let wrong = |why: Error| Error::at(format_args!("map '{}', key {key}", map.map().name()), why);
     let bytes = bytes_of(&Number::Text(key.to_owned()), key_len(map)).map_err(wrong)?;
     let is_absent = *expected == Number::Text(ABSENT.to_owned());

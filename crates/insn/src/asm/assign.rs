@@ -82,14 +82,15 @@ fn number<'a>(cursor: &mut Cursor<'a>, dst: RegName, code: Option<u8>) -> Result
         _ => return Err(cursor.error("does not fit 64 bits")),
     };
     *cursor = ahead;
-    wide(cursor, dst, (0, bits), None)
+    wide(cursor, dst, 0, bits, None)
 }
 
 /// The two slots of `ld_imm64`.
 fn wide<'a>(
     cursor: &Cursor<'a>,
     dst: RegName,
-    (src, bits): (u8, u64),
+    src: u8,
+    bits: u64,
     symbol: Option<Symbol<'a>>,
 ) -> Result<Draft<'a>, Error> {
     if !dst.is_wide {
@@ -137,7 +138,7 @@ fn symbolic<'a>(cursor: &mut Cursor<'a>, dst: RegName, kind: u8) -> Result<Draft
         _ => (Symbol::Map(name), 0),
     };
     cursor.eat_word("ll")?;
-    wide(cursor, dst, (kind, (off as u64) << 32), Some(symbol))
+    wide(cursor, dst, kind, (off as u64) << 32, Some(symbol))
 }
 
 /// `r1 = be16 r1`

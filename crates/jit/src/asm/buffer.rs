@@ -106,22 +106,22 @@ impl Asm {
     }
 
     /// `form reg, rm`.
-    pub(crate) fn rr(&mut self, form: &Form, width: Width, (reg, rm): (X86, X86)) {
+    pub(crate) fn rr(&mut self, form: &Form, width: Width, reg: X86, rm: X86) {
         self.insn(form, Operands { width, reg, vvvv: X86::RAX, rm: Rm::Reg(rm), imm: 0 });
     }
 
     /// `form reg, [mem]`, or `form [mem], reg`.
-    pub(crate) fn rm(&mut self, form: &Form, width: Width, (reg, mem): (X86, Mem)) {
+    pub(crate) fn rm(&mut self, form: &Form, width: Width, reg: X86, mem: Mem) {
         self.insn(form, Operands { width, reg, vvvv: X86::RAX, rm: Rm::Mem(mem), imm: 0 });
     }
 
     /// `form rm, imm`.
-    pub(crate) fn ri(&mut self, form: &Form, width: Width, (rm, imm): (X86, i64)) {
+    pub(crate) fn ri(&mut self, form: &Form, width: Width, rm: X86, imm: i64) {
         self.insn(form, Operands { width, reg: rm, vvvv: X86::RAX, rm: Rm::Reg(rm), imm });
     }
 
     /// `form [mem], imm`.
-    pub(crate) fn mi(&mut self, form: &Form, width: Width, (mem, imm): (Mem, i64)) {
+    pub(crate) fn mi(&mut self, form: &Form, width: Width, mem: Mem, imm: i64) {
         self.insn(form, Operands { width, reg: X86::RAX, vvvv: X86::RAX, rm: Rm::Mem(mem), imm });
     }
 
@@ -137,12 +137,12 @@ impl Asm {
 
     /// `jmp label`.
     pub(crate) fn jmp(&mut self, label: Label) {
-        self.jump((&forms::JMP8, &forms::JMP), label);
+        self.jump(&forms::JMP8, &forms::JMP, label);
     }
 
     /// `jcc label`.
     pub(crate) fn jcc(&mut self, cc: Cc, label: Label) {
-        self.jump((&forms::jcc8(cc), &forms::jcc(cc)), label);
+        self.jump(&forms::jcc8(cc), &forms::jcc(cc), label);
     }
 
     /// `call label`.
@@ -183,7 +183,7 @@ impl Asm {
         self.fixups.push(Fixup { at: self.here() - bytes, label, short });
     }
 
-    fn jump(&mut self, (short_form, long_form): (&Form, &Form), label: Label) {
+    fn jump(&mut self, short_form: &Form, long_form: &Form, label: Label) {
         let short = self.is_near(label);
         self.bare(if short { short_form } else { long_form });
         self.fixup(label, short);
@@ -267,9 +267,9 @@ impl Asm {
 
     fn flag_site(&mut self, label: Label) -> SwitchSite {
         let site = SwitchSite::of_flag(self.here(), self.flags.len() as u32);
-        self.ri(&forms::MOV_I64, Width::W64, (SCRATCH, 0));
+        self.ri(&forms::MOV_I64, Width::W64, SCRATCH, 0);
         self.flags.push(self.here() - 8);
-        self.mi(&forms::TEST8_I8, Width::W32, (Mem::base(SCRATCH, 0), 1));
+        self.mi(&forms::TEST8_I8, Width::W32, Mem::base(SCRATCH, 0), 1);
         // With a fixed length, so that the code after it can be aligned.
         self.bare(&forms::jcc(Cc::NE));
         self.fixup(label, false);

@@ -248,7 +248,7 @@ fn as_site(write: impl FnOnce(&mut Asm), jumps_back: bool) -> Option<(Vec<u8>, u
 
 #[test]
 fn an_insn_that_is_a_switch_is_done_by_the_stub() {
-    let lea = |asm: &mut Asm| asm.rm(&forms::LEA, Width::W64, (X86::RAX, Mem::base(X86::RDI, 1)));
+    let lea = |asm: &mut Asm| asm.rm(&forms::LEA, Width::W64, X86::RAX, Mem::base(X86::RDI, 1));
     let (mut code, site, stub) = as_site(lea, false).expect("a site");
     let decode = |code: &[u8], at: u32| {
         Decoder::with_ip(64, &code[at as usize..], at.into(), DecoderOptions::NONE).decode()
@@ -264,7 +264,7 @@ fn an_insn_that_is_a_switch_is_done_by_the_stub() {
 
 #[test]
 fn not_every_insn_can_be_a_switch() {
-    let xor = |asm: &mut Asm| asm.rr(&forms::XOR_RM, Width::W32, (X86::RAX, X86::RAX));
+    let xor = |asm: &mut Asm| asm.rr(&forms::XOR_RM, Width::W32, X86::RAX, X86::RAX);
     assert!(as_site(xor, false).is_some());
     assert!(as_site(xor, true).is_none(), "the program jumps to it");
     assert!(as_site(|_| (), false).is_none(), "ret has one byte");

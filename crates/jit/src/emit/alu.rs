@@ -35,7 +35,7 @@ pub(super) fn is_i8(imm: i32) -> bool {
 
 impl Emit<'_> {
     /// `form reg, rm`.
-    pub(super) fn reg_rm(&mut self, form: &Form, width: Width, (reg, rm): (X86, Rm)) {
+    pub(super) fn reg_rm(&mut self, form: &Form, width: Width, reg: X86, rm: Rm) {
         self.asm.insn(form, Operands { width, reg, vvvv: X86::RAX, rm, imm: 0 });
     }
 
@@ -50,12 +50,12 @@ impl Emit<'_> {
             Src::Reg(reg) => {
                 let from = self.read(reg, SCRATCH);
                 if from != to || width == Width::W32 {
-                    self.asm.rr(&forms::MOV_RM, width, (to, from));
+                    self.asm.rr(&forms::MOV_RM, width, to, from);
                 }
             }
             Src::Mem(addr) => {
                 let mem = self.mem(addr);
-                self.asm.rm(&forms::MOV_RM, width, (to, mem));
+                self.asm.rm(&forms::MOV_RM, width, to, mem);
             }
         }
     }
@@ -63,13 +63,13 @@ impl Emit<'_> {
     /// The shortest insn that loads `value`.
     pub(super) fn ld_imm(&mut self, to: X86, value: u64) {
         if value == 0 {
-            self.asm.rr(&forms::XOR_RM, Width::W32, (to, to));
+            self.asm.rr(&forms::XOR_RM, Width::W32, to, to);
         } else if let Ok(low) = u32::try_from(value) {
-            self.asm.ri(&forms::MOV_I32, Width::W32, (to, i64::from(low as i32)));
+            self.asm.ri(&forms::MOV_I32, Width::W32, to, i64::from(low as i32));
         } else if i32::try_from(value as i64).is_ok() {
-            self.asm.ri(&forms::MOV_MI, Width::W64, (to, value as i64));
+            self.asm.ri(&forms::MOV_MI, Width::W64, to, value as i64);
         } else {
-            self.asm.ri(&forms::MOV_I64, Width::W64, (to, value as i64));
+            self.asm.ri(&forms::MOV_I64, Width::W64, to, value as i64);
         }
     }
 
@@ -79,9 +79,9 @@ impl Emit<'_> {
         match self.operand(src) {
             Operand::Imm(imm) => {
                 let form = if is_i8(imm) { forms.i8 } else { forms.i32 };
-                self.asm.ri(form, width, (to, i64::from(imm)));
+                self.asm.ri(form, width, to, i64::from(imm));
             }
-            Operand::Rm(rm) => self.reg_rm(forms.rm, width, (to, rm)),
+            Operand::Rm(rm) => self.reg_rm(forms.rm, width, to, rm),
         }
     }
 
@@ -91,9 +91,9 @@ impl Emit<'_> {
                 if self.unit.tuning.passes.products && self.small_product(width, to, imm) => {}
             Operand::Imm(imm) => {
                 let form = if is_i8(imm) { &forms::IMUL_I8 } else { &forms::IMUL_I32 };
-                self.asm.ri(form, width, (to, i64::from(imm)));
+                self.asm.ri(form, width, to, i64::from(imm));
             }
-            Operand::Rm(rm) => self.reg_rm(&forms::IMUL_RM, width, (to, rm)),
+            Operand::Rm(rm) => self.reg_rm(&forms::IMUL_RM, width, to, rm),
         }
     }
 
@@ -106,7 +106,7 @@ impl Emit<'_> {
             _ => return false,
         };
         let mem = Mem { base: to, index: Some((to, scale)), disp: 0 };
-        self.asm.rm(&forms::LEA, width, (to, mem));
+        self.asm.rm(&forms::LEA, width, to, mem);
         true
     }
 
@@ -123,12 +123,12 @@ impl Emit<'_> {
         let shifted = i64::from(shift);
         if plus == Src::Imm(0) || plus == Src::Reg(dst) {
             // The value added or subtracted is in `dst`, or is its old value.
-            self.asm.rr(&forms::MOV_RM, width, (SCRATCH, from));
+            self.asm.rr(&forms::MOV_RM, width, SCRATCH, from);
             let (high, low) = if src == dst { (to, SCRATCH) } else { (SCRATCH, from) };
-            self.asm.ri(&forms::SHL_I8, width, (high, shifted));
-            self.asm.rr(joins, width, (to, low));
+            self.asm.ri(&forms::SHL_I8, width, high, shifted);
+            self.asm.rr(joins, width, to, low);
             if src != dst {
-                self.asm.rr(&forms::ADD_RM, width, (to, high));
+                self.asm.rr(&forms::ADD_RM, width, to, high);
             }
             return Ok(());
         }
@@ -138,31 +138,31 @@ impl Emit<'_> {
         match plus {
             Src::Reg(reg) if !less => {
                 let mem = Mem { base: x86(reg), index: Some((from, 0)), disp: 0 };
-                self.asm.rm(&forms::LEA, width, (SCRATCH, mem));
+                self.asm.rm(&forms::LEA, width, SCRATCH, mem);
             }
             Src::Imm(imm) if !less => {
                 let mem = Mem { base: from, index: None, disp: imm };
-                self.asm.rm(&forms::LEA, width, (SCRATCH, mem));
+                self.asm.rm(&forms::LEA, width, SCRATCH, mem);
             }
             _ => {
                 match self.operand(plus) {
                     Operand::Imm(imm) => self.ld_imm(SCRATCH, i64::from(imm) as u64),
-                    Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, width, (SCRATCH, rm)),
+                    Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, width, SCRATCH, rm),
                 }
-                self.asm.rr(joins, width, (SCRATCH, from));
+                self.asm.rr(joins, width, SCRATCH, from);
             }
         }
-        self.asm.ri(&forms::SHL_I8, width, (to, shifted));
-        self.asm.rr(&forms::ADD_RM, width, (to, SCRATCH));
+        self.asm.ri(&forms::SHL_I8, width, to, shifted);
+        self.asm.rr(&forms::ADD_RM, width, to, SCRATCH);
         Ok(())
     }
 
     pub(super) fn lea(&mut self, width: Width, dst: Reg, addr: Addr) {
         let mem = self.mem(addr);
         if mem.index.is_none() && mem.disp == 0 {
-            return self.asm.rr(&forms::MOV_RM, width, (x86(dst), mem.base));
+            return self.asm.rr(&forms::MOV_RM, width, x86(dst), mem.base);
         }
-        self.asm.rm(&forms::LEA, width, (x86(dst), mem));
+        self.asm.rm(&forms::LEA, width, x86(dst), mem);
     }
 
     pub(super) fn shift(
@@ -192,24 +192,24 @@ impl Emit<'_> {
             return self.asm.insn(&forms::RORX, operands);
         }
         if from != to {
-            self.asm.rr(&forms::MOV_RM, width, (to, from));
+            self.asm.rr(&forms::MOV_RM, width, to, from);
         }
         if imm == 0 {
             if from == to && width == Width::W32 {
-                self.asm.rr(&forms::MOV_RM, width, (to, to));
+                self.asm.rr(&forms::MOV_RM, width, to, to);
             }
             return;
         }
         let form = match op {
             ShiftOp::Shl if imm == 1 => {
-                return self.asm.rr(&forms::ADD_RM, width, (to, to));
+                return self.asm.rr(&forms::ADD_RM, width, to, to);
             }
             ShiftOp::Shl => &forms::SHL_I8,
             ShiftOp::Shr => &forms::SHR_I8,
             ShiftOp::Sar => &forms::SAR_I8,
             ShiftOp::Rol => &forms::ROL_I8,
         };
-        self.asm.ri(form, width, (to, i64::from(imm)));
+        self.asm.ri(form, width, to, i64::from(imm));
     }
 
     fn shift_by_reg(&mut self, (op, width): (ShiftOp, Width), (to, src): (X86, Reg), by: Reg) {
@@ -234,16 +234,16 @@ impl Emit<'_> {
         };
         // The value is moved to r11, the count to cl, whose old value is saved in r10.
         let from = self.read(src, SCRATCH);
-        self.asm.rr(&forms::MOV_RM, width, (SCRATCH, from));
+        self.asm.rr(&forms::MOV_RM, width, SCRATCH, from);
         let by = self.read(by, crate::regs::SCRATCH2);
         if by == X86::RCX {
             self.asm.r(form, width, SCRATCH);
         } else {
-            self.asm.rr(&forms::XCHG_MR, Width::W64, (by, X86::RCX));
+            self.asm.rr(&forms::XCHG_MR, Width::W64, by, X86::RCX);
             self.asm.r(form, width, SCRATCH);
-            self.asm.rr(&forms::XCHG_MR, Width::W64, (by, X86::RCX));
+            self.asm.rr(&forms::XCHG_MR, Width::W64, by, X86::RCX);
         }
-        self.asm.rr(&forms::MOV_RM, width, (to, SCRATCH));
+        self.asm.rr(&forms::MOV_RM, width, to, SCRATCH);
     }
 
     pub(super) fn swap(&mut self, size: Size, to: X86) {
@@ -251,8 +251,8 @@ impl Emit<'_> {
             Size::B8 => self.asm.r(&forms::BSWAP, Width::W64, to),
             Size::B4 => self.asm.r(&forms::BSWAP, Width::W32, to),
             _ => {
-                self.asm.ri(&forms::ROR16_I8, Width::W32, (to, 8));
-                self.asm.rr(&forms::MOVZX16, Width::W32, (to, to));
+                self.asm.ri(&forms::ROR16_I8, Width::W32, to, 8);
+                self.asm.rr(&forms::MOVZX16, Width::W32, to, to);
             }
         }
     }
@@ -265,10 +265,10 @@ impl Emit<'_> {
             Size::B4 => (&forms::MOV_RM, Width::W32),
             Size::B8 => (&forms::MOV_RM, Width::W64),
         };
-        self.asm.rr(form, width, (to, from));
+        self.asm.rr(form, width, to, from);
     }
 
-    pub(super) fn movsx(&mut self, (size, width): (Size, Width), dst: Reg, src: Reg) {
+    pub(super) fn movsx(&mut self, size: Size, width: Width, dst: Reg, src: Reg) {
         let (to, from) = (x86(dst), self.read(src, SCRATCH));
         let form = match size {
             Size::B1 => &forms::MOVSX8,
@@ -276,6 +276,6 @@ impl Emit<'_> {
             Size::B4 => &forms::MOVSXD,
             Size::B8 => &forms::MOV_RM,
         };
-        self.asm.rr(form, width, (to, from));
+        self.asm.rr(form, width, to, from);
     }
 }

@@ -19,25 +19,25 @@ impl Emit<'_> {
                     RmwOp::And => &forms::LOCK_AND,
                     RmwOp::Xor => &forms::LOCK_XOR,
                 };
-                self.asm.rm(form, width, (operand, mem));
+                self.asm.rm(form, width, operand, mem);
             }
             AtomicOp::Rmw { op: RmwOp::Add, fetch: true } => {
-                self.asm.rm(&forms::LOCK_XADD, width, (operand, mem));
+                self.asm.rm(&forms::LOCK_XADD, width, operand, mem);
             }
-            AtomicOp::Rmw { op, fetch: true } => self.fetch_loop((op, width), mem, operand),
-            AtomicOp::Xchg => self.asm.rm(&forms::XCHG_MR, width, (operand, mem)),
+            AtomicOp::Rmw { op, fetch: true } => self.fetch_loop(op, width, mem, operand),
+            AtomicOp::Xchg => self.asm.rm(&forms::XCHG_MR, width, operand, mem),
             AtomicOp::Cmpxchg => {
-                self.asm.rm(&forms::LOCK_CMPXCHG, width, (operand, mem));
+                self.asm.rm(&forms::LOCK_CMPXCHG, width, operand, mem);
                 if width == Width::W32 {
                     // `eax` is not written if the comparison succeeds.
-                    self.asm.rr(&forms::MOV_RM, width, (X86::RAX, X86::RAX));
+                    self.asm.rr(&forms::MOV_RM, width, X86::RAX, X86::RAX);
                 }
             }
         }
     }
 
     /// The old value in `operand`; `rax`, which `cmpxchg` needs, is saved in `r10` meanwhile.
-    fn fetch_loop(&mut self, (op, width): (RmwOp, Width), mem: Mem, operand: X86) {
+    fn fetch_loop(&mut self, op: RmwOp, width: Width, mem: Mem, operand: X86) {
         let form = match op {
             RmwOp::Add => &forms::ADD_RM,
             RmwOp::Or => &forms::OR_RM,
@@ -50,17 +50,17 @@ impl Emit<'_> {
             index: mem.index.map(|(index, scale)| (renamed(index), scale)),
             ..mem
         };
-        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH2, X86::RAX));
-        self.asm.rm(&forms::MOV_RM, width, (X86::RAX, mem));
+        self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH2, X86::RAX);
+        self.asm.rm(&forms::MOV_RM, width, X86::RAX, mem);
         let again = self.asm.label();
         self.asm.bind(again);
-        self.asm.rr(&forms::MOV_RM, width, (SCRATCH, X86::RAX));
-        self.asm.rr(form, width, (SCRATCH, renamed(operand)));
-        self.asm.rm(&forms::LOCK_CMPXCHG, width, (SCRATCH, mem));
+        self.asm.rr(&forms::MOV_RM, width, SCRATCH, X86::RAX);
+        self.asm.rr(form, width, SCRATCH, renamed(operand));
+        self.asm.rm(&forms::LOCK_CMPXCHG, width, SCRATCH, mem);
         self.asm.jcc(Cc::NE, again);
         if operand != X86::RAX {
-            self.asm.rr(&forms::MOV_RM, width, (operand, X86::RAX));
-            self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RAX, SCRATCH2));
+            self.asm.rr(&forms::MOV_RM, width, operand, X86::RAX);
+            self.asm.rr(&forms::MOV_RM, Width::W64, X86::RAX, SCRATCH2);
         }
     }
 }

@@ -60,26 +60,26 @@ impl Emit<'_> {
         // Comparison and multiplication avoid `rax`, so that a key in it is read in time.
         match self.operand(key) {
             Operand::Imm(key) => self.ld_imm(SCRATCH, u64::from(key as u32)),
-            Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, Width::W32, (SCRATCH, rm)),
+            Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, Width::W32, SCRATCH, rm),
         }
         let out = self.asm.label();
         self.ld_imm(X86::RAX, 0);
         let entries = i64::from(array.max_entries as i32);
-        self.asm.ri(&forms::CMP_I32, Width::W32, (SCRATCH, entries));
+        self.asm.ri(&forms::CMP_I32, Width::W32, SCRATCH, entries);
         self.asm.jcc(Cc::AE, out);
         let stride = array.stride_bytes;
         if stride.is_power_of_two() {
             let by = i64::from(stride.trailing_zeros());
-            self.asm.ri(&forms::SHL_I8, Width::W64, (SCRATCH, by));
+            self.asm.ri(&forms::SHL_I8, Width::W64, SCRATCH, by);
         } else {
             let stride = i64::from(stride as i32);
-            self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH, stride));
+            self.asm.ri(&forms::IMUL_I32, Width::W64, SCRATCH, stride);
         }
         if let Some(percpu) = percpu {
             self.add_cpu(percpu, out);
         }
         self.ld_imm(X86::RAX, values);
-        self.asm.rr(&forms::ADD_RM, Width::W64, (X86::RAX, SCRATCH));
+        self.asm.rr(&forms::ADD_RM, Width::W64, X86::RAX, SCRATCH);
         self.asm.bind(out);
         Ok(())
     }
@@ -89,11 +89,11 @@ impl Emit<'_> {
         self.ld_imm(SCRATCH2, 0);
         self.asm.add_thread_word(SCRATCH2, percpu.cpu_word);
         let cpus = i64::from(percpu.cpus as i32);
-        self.asm.ri(&forms::CMP_I32, Width::W32, (SCRATCH2, cpus));
+        self.asm.ri(&forms::CMP_I32, Width::W32, SCRATCH2, cpus);
         self.asm.jcc(Cc::AE, out);
         let stride = i64::from(percpu.cpu_stride_bytes as i32);
-        self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH2, stride));
-        self.asm.rr(&forms::ADD_RM, Width::W64, (SCRATCH, SCRATCH2));
+        self.asm.ri(&forms::IMUL_I32, Width::W64, SCRATCH2, stride);
+        self.asm.rr(&forms::ADD_RM, Width::W64, SCRATCH, SCRATCH2);
     }
 
     /// Through `rax` if it is out of reach; the call clobbers that anyway.
@@ -133,11 +133,11 @@ impl Emit<'_> {
             (None, _) => self.slot_by_lookup()?,
         }
         let count = i64::from(MAX_TAIL_CALL_CNT);
-        self.asm.rr(&forms::TEST_MR, Width::W64, (SCRATCH, SCRATCH));
+        self.asm.rr(&forms::TEST_MR, Width::W64, SCRATCH, SCRATCH);
         self.asm.jcc(Cc::E, out);
-        self.asm.ri(&forms::CMP_I8, Width::W32, (TAIL_CALL_CNT, count));
+        self.asm.ri(&forms::CMP_I8, Width::W32, TAIL_CALL_CNT, count);
         self.asm.jcc(Cc::AE, out);
-        self.asm.ri(&forms::ADD_I8, Width::W32, (TAIL_CALL_CNT, 1));
+        self.asm.ri(&forms::ADD_I8, Width::W32, TAIL_CALL_CNT, 1);
         self.frame().leave(&mut self.asm);
         self.stats_tail_call();
         self.asm.r(&forms::JMP_R, Width::W64, SCRATCH);
@@ -150,9 +150,9 @@ impl Emit<'_> {
         let out = self.asm.label();
         let vacant = self.asm.switch_site_on(out);
         let count = i64::from(MAX_TAIL_CALL_CNT);
-        self.asm.ri(&forms::CMP_I8, Width::W32, (TAIL_CALL_CNT, count));
+        self.asm.ri(&forms::CMP_I8, Width::W32, TAIL_CALL_CNT, count);
         self.asm.jcc(Cc::AE, out);
-        self.asm.ri(&forms::ADD_I8, Width::W32, (TAIL_CALL_CNT, 1));
+        self.asm.ri(&forms::ADD_I8, Width::W32, TAIL_CALL_CNT, 1);
         self.frame().leave(&mut self.asm);
         self.stats_tail_call();
         let jump = self.asm.retarget_site(out);
@@ -166,18 +166,18 @@ impl Emit<'_> {
             return self.ld_imm(SCRATCH, 0);
         }
         self.ld_imm(SCRATCH, array.slots + 8 * u64::from(index));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, Mem::base(SCRATCH, 0)));
+        self.asm.rm(&forms::MOV_RM, Width::W64, SCRATCH, Mem::base(SCRATCH, 0));
     }
 
     fn slot_of_index(&mut self, array: ProgArrayLink, out: Label) {
         let index = x86(Reg::R3);
         let entries = i64::from(array.max_entries as i32);
-        self.asm.ri(&forms::CMP_I32, Width::W32, (index, entries));
+        self.asm.ri(&forms::CMP_I32, Width::W32, index, entries);
         self.asm.jcc(Cc::AE, out);
         self.ld_imm(SCRATCH, array.slots);
-        self.asm.rr(&forms::MOV_RM, Width::W32, (SCRATCH2, index));
+        self.asm.rr(&forms::MOV_RM, Width::W32, SCRATCH2, index);
         let slot = Mem { base: SCRATCH, index: Some((SCRATCH2, 3)), disp: 0 };
-        self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, slot));
+        self.asm.rm(&forms::MOV_RM, Width::W64, SCRATCH, slot);
     }
 
     /// Calls the runtime for the program in the slot of a map that is not known here.
@@ -191,10 +191,10 @@ impl Emit<'_> {
         let (ctx, map, index) = (x86(Reg::R1), x86(Reg::R2), x86(Reg::R3));
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         self.asm.r(&forms::PUSH, Width::W64, ctx);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (ctx, map));
-        self.asm.rr(&forms::MOV_RM, Width::W32, (x86(Reg::R2), index));
+        self.asm.rr(&forms::MOV_RM, Width::W64, ctx, map);
+        self.asm.rr(&forms::MOV_RM, Width::W32, x86(Reg::R2), index);
         self.call_address(lookup);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, X86::RAX));
+        self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH, X86::RAX);
         self.asm.r(&forms::POP, Width::W64, ctx);
         self.asm.r(&forms::POP, Width::W64, X86::RAX);
         Ok(())

@@ -18,7 +18,7 @@ impl Emit<'_> {
             Base::Frame => {
                 self.counters_to(SCRATCH);
                 if let Some(word) = self.frame().counters() {
-                    self.asm.rm(&forms::MOV_MR, Width::W64, (SCRATCH, word));
+                    self.asm.rm(&forms::MOV_MR, Width::W64, SCRATCH, word);
                 }
             }
         }
@@ -45,13 +45,13 @@ impl Emit<'_> {
         let base = match self.frame().counters() {
             None => COUNTERS,
             Some(word) => {
-                self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, word));
+                self.asm.rm(&forms::MOV_RM, Width::W64, SCRATCH, word);
                 SCRATCH
             }
         };
         let word = Mem::base(base, 8 * counter as i32);
         let form = if times < 128 { &forms::ADD_I8 } else { &forms::ADD_I32 };
-        self.asm.mi(form, Width::W64, (word, i64::from(times)));
+        self.asm.mi(form, Width::W64, word, i64::from(times));
     }
 
     /// The counters in a loop that is unrolled, except for the exit at its end.
@@ -93,8 +93,8 @@ impl Emit<'_> {
         let cpu_word = coverage.cpu_word;
         self.ld_imm(SCRATCH2, 0);
         self.asm.add_thread_word(SCRATCH2, cpu_word);
-        self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH2, stride));
+        self.asm.ri(&forms::IMUL_I32, Width::W64, SCRATCH2, stride);
         self.ld_imm(reg, address);
-        self.asm.rr(&forms::ADD_RM, Width::W64, (reg, SCRATCH2));
+        self.asm.rr(&forms::ADD_RM, Width::W64, reg, SCRATCH2);
     }
 }

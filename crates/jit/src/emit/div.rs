@@ -42,7 +42,7 @@ impl Emit<'_> {
         }
         if let Src::Imm(imm) = src
             && self.unit.tuning.passes.magic
-            && self.by_constant((op, width), to, imm)
+            && self.by_constant(op, width, to, imm)
         {
             return Ok(());
         }
@@ -54,14 +54,14 @@ impl Emit<'_> {
         }
         if !matches!(src, Src::Imm(_)) {
             let label = self.asm.label();
-            self.asm.rr(&forms::TEST_MR, width, (by, by));
+            self.asm.rr(&forms::TEST_MR, width, by, by);
             self.asm.jcc(Cc::E, label);
             self.zero_divisors.push(ZeroDivisor { label, at: self.at, op, width, to, done });
         }
         let signed = matches!(op, DivOp::SDiv | DivOp::SMod);
         if signed && !matches!(src, Src::Imm(imm) if imm != -1) {
             let usual = self.asm.label();
-            self.asm.ri(&forms::CMP_I8, width, (by, -1));
+            self.asm.ri(&forms::CMP_I8, width, by, -1);
             self.asm.jcc(Cc::NE, usual);
             match op {
                 DivOp::SDiv => self.asm.r(&forms::NEG, width, to),
@@ -90,11 +90,11 @@ impl Emit<'_> {
                 if ![X86::RAX, X86::RDX, X86::R9, X86::RSP].contains(&by) {
                     return by;
                 }
-                self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, by));
+                self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH, by);
             }
             Src::Mem(addr) => {
                 let mem = self.mem(addr);
-                self.asm.rm(&forms::MOV_RM, width, (SCRATCH, mem));
+                self.asm.rm(&forms::MOV_RM, width, SCRATCH, mem);
             }
         }
         SCRATCH
@@ -104,7 +104,7 @@ impl Emit<'_> {
         match op {
             DivOp::Div | DivOp::SDiv => self.ld_imm(to, 0),
             DivOp::Mod | DivOp::SMod if width == Width::W32 => {
-                self.asm.rr(&forms::MOV_RM, width, (to, to));
+                self.asm.rr(&forms::MOV_RM, width, to, to);
             }
             DivOp::Mod | DivOp::SMod => {}
         }
@@ -114,17 +114,17 @@ impl Emit<'_> {
         let live = |reg: Reg| to != x86(reg) && !self.unit.flow.is_dead_after(self.at, reg);
         let (keep_rax, keep_rdx) = (live(Reg::R0), live(Reg::R3));
         if keep_rax {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH2, X86::RAX));
+            self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH2, X86::RAX);
         }
         if keep_rdx {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (X86::R9, X86::RDX));
+            self.asm.rr(&forms::MOV_RM, Width::W64, X86::R9, X86::RDX);
         }
         if to != X86::RAX {
-            self.asm.rr(&forms::MOV_RM, width, (X86::RAX, to));
+            self.asm.rr(&forms::MOV_RM, width, X86::RAX, to);
         }
         match op {
             DivOp::Div | DivOp::Mod => {
-                self.asm.rr(&forms::XOR_RM, Width::W32, (X86::RDX, X86::RDX));
+                self.asm.rr(&forms::XOR_RM, Width::W32, X86::RDX, X86::RDX);
                 self.asm.r(&forms::DIV, width, by);
             }
             DivOp::SDiv | DivOp::SMod => {
@@ -137,13 +137,13 @@ impl Emit<'_> {
             DivOp::Mod | DivOp::SMod => X86::RDX,
         };
         if to != result {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (to, result));
+            self.asm.rr(&forms::MOV_RM, Width::W64, to, result);
         }
         if keep_rax {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RAX, SCRATCH2));
+            self.asm.rr(&forms::MOV_RM, Width::W64, X86::RAX, SCRATCH2);
         }
         if keep_rdx {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDX, X86::R9));
+            self.asm.rr(&forms::MOV_RM, Width::W64, X86::RDX, X86::R9);
         }
     }
 }

@@ -134,20 +134,20 @@ impl Emit<'_> {
         let bits = matches!(cond, Cond::Set | Cond::NotSet);
         match test.b {
             Src::Imm(imm) if bits => self.test_bits(width, a, imm),
-            Src::Imm(0) => self.asm.rr(&forms::TEST_MR, width, (a, a)),
+            Src::Imm(0) => self.asm.rr(&forms::TEST_MR, width, a, a),
             Src::Imm(imm) => {
                 let form = if is_i8(imm) { &forms::CMP_I8 } else { &forms::CMP_I32 };
-                self.asm.ri(form, width, (a, i64::from(imm)));
+                self.asm.ri(form, width, a, i64::from(imm));
             }
             Src::Reg(b) => {
                 let b = self.read(b, SCRATCH);
                 let form = if bits { &forms::TEST_MR } else { &forms::CMP_RM };
-                self.asm.rr(form, width, (a, b));
+                self.asm.rr(form, width, a, b);
             }
             Src::Mem(addr) => {
                 let mem = self.mem(addr);
                 let form = if bits { &forms::TEST_MR } else { &forms::CMP_RM };
-                self.asm.rm(form, width, (a, mem));
+                self.asm.rm(form, width, a, mem);
             }
         }
         cc(cond)
@@ -156,15 +156,15 @@ impl Emit<'_> {
     fn test_bits(&mut self, width: Width, a: X86, imm: i32) {
         // The shorter forms give the same result for whether any bit is set.
         if (0..=0xff).contains(&imm) {
-            return self.asm.ri(&forms::TEST8_I8, Width::W32, (a, i64::from(imm)));
+            return self.asm.ri(&forms::TEST8_I8, Width::W32, a, i64::from(imm));
         }
         let width = if imm >= 0 { Width::W32 } else { width };
-        self.asm.ri(&forms::TEST_I32, width, (a, i64::from(imm)));
+        self.asm.ri(&forms::TEST_I32, width, a, i64::from(imm));
     }
 
     pub(super) fn select(&mut self, test: Test, width: Width, dst: Reg, src: Reg) {
         let cc = self.condition(test);
-        self.asm.rr(&forms::cmov(cc), width, (x86(dst), x86(src)));
+        self.asm.rr(&forms::cmov(cc), width, x86(dst), x86(src));
     }
 
     fn costs_fuel(&self, to: u32) -> bool {
@@ -175,9 +175,9 @@ impl Emit<'_> {
     pub(super) fn fuel(&mut self) {
         self.flags = None;
         let (fuel, interrupt) = (offset_of!(RunEnv, fuel), offset_of!(RunEnv, interrupt));
-        self.asm.mi(&forms::SUB_I8, Width::W64, (env_field(fuel), 1));
+        self.asm.mi(&forms::SUB_I8, Width::W64, env_field(fuel), 1);
         self.asm.jcc(Cc::S, self.stop);
-        self.asm.mi(&forms::CMP_I8, Width::W32, (env_field(interrupt), 0));
+        self.asm.mi(&forms::CMP_I8, Width::W32, env_field(interrupt), 0);
         self.asm.jcc(Cc::NE, self.stop);
     }
 
@@ -185,7 +185,7 @@ impl Emit<'_> {
     pub(super) fn stop_with_callback(&mut self) {
         if self.unit.tuning.fuel {
             let stopped = offset_of!(RunEnv, stopped);
-            self.asm.mi(&forms::CMP_I8, Width::W32, (env_field(stopped), 0));
+            self.asm.mi(&forms::CMP_I8, Width::W32, env_field(stopped), 0);
             self.asm.jcc(Cc::NE, self.stop);
         }
     }

@@ -48,14 +48,14 @@ impl Emit<'_> {
         let movbe = big && self.has_movbe();
         match size {
             Size::B4 | Size::B8 if movbe => {
-                self.asm.rm(&forms::MOVBE_RM, width_of(size), (to, mem));
+                self.asm.rm(&forms::MOVBE_RM, width_of(size), to, mem);
             }
             _ => {
                 let (form, width) = load_form(size, sign);
-                self.asm.rm(form, width, (to, mem));
+                self.asm.rm(form, width, to, mem);
                 match size {
                     // The loaded value has no bits above its two bytes.
-                    Size::B2 if big => self.asm.ri(&forms::ROR16_I8, Width::W32, (to, 8)),
+                    Size::B2 if big => self.asm.ri(&forms::ROR16_I8, Width::W32, to, 8),
                     _ if big => self.swap(size, to),
                     _ => {}
                 }
@@ -67,7 +67,8 @@ impl Emit<'_> {
     /// aligned as in the frame.
     pub(super) fn probe(
         &mut self,
-        (size, sign): (Size, bool),
+        size: Size,
+        sign: bool,
         dst: Reg,
         addr: Addr,
     ) -> Result<(), Error> {
@@ -76,14 +77,14 @@ impl Emit<'_> {
             return Err(Error::unsupported(self.at, "loads that may fault"));
         }
         let mem = self.mem(addr);
-        self.asm.rm(&forms::LEA, Width::W64, (SCRATCH, mem));
+        self.asm.rm(&forms::LEA, Width::W64, SCRATCH, mem);
         for reg in KEPT {
             self.asm.r(&forms::PUSH, Width::W64, reg);
         }
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDI, SCRATCH));
+        self.asm.rr(&forms::MOV_RM, Width::W64, X86::RDI, SCRATCH);
         self.ld_imm(X86::RSI, u64::from(size.bytes()));
         self.call_address(probe);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, X86::RAX));
+        self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH, X86::RAX);
         for reg in KEPT.into_iter().rev() {
             self.asm.r(&forms::POP, Width::W64, reg);
         }
@@ -93,7 +94,7 @@ impl Emit<'_> {
             (Size::B4, true) => (&forms::MOVSXD, Width::W64),
             _ => (&forms::MOV_RM, Width::W64),
         };
-        self.asm.rr(form, width, (x86(dst), SCRATCH));
+        self.asm.rr(form, width, x86(dst), SCRATCH);
         Ok(())
     }
 
@@ -118,7 +119,7 @@ impl Emit<'_> {
         };
         match big {
             true => self.store_big(size, mem, from),
-            false => self.asm.rm(store_form(size), width_of(size), (from, mem)),
+            false => self.asm.rm(store_form(size), width_of(size), from, mem),
         }
         Ok(())
     }
@@ -127,13 +128,13 @@ impl Emit<'_> {
     pub(super) fn fill(&mut self, addr: Addr, bytes: u32, zeroed: bool) {
         let mem = self.mem(addr);
         if !zeroed {
-            self.asm.rr(&forms::XORPS, Width::W32, (XMM0, XMM0));
+            self.asm.rr(&forms::XORPS, Width::W32, XMM0, XMM0);
         }
         let blocks = (0..bytes / BLOCK).map(|block| block * BLOCK);
         let rest = (!bytes.is_multiple_of(BLOCK)).then(|| bytes - BLOCK);
         for from in blocks.chain(rest) {
             let mem = Mem { disp: mem.disp + from as i32, ..mem };
-            self.asm.rm(&forms::MOVUPS_MR, Width::W32, (XMM0, mem));
+            self.asm.rm(&forms::MOVUPS_MR, Width::W32, XMM0, mem);
         }
     }
 
@@ -147,7 +148,7 @@ impl Emit<'_> {
             Size::B2 => &forms::MOV16_MI,
             Size::B4 | Size::B8 => &forms::MOV_MI,
         };
-        self.asm.mi(form, width_of(size), (mem, i64::from(imm)));
+        self.asm.mi(form, width_of(size), mem, i64::from(imm));
     }
 
     fn store_big(&mut self, size: Size, mem: Mem, from: X86) {
@@ -157,16 +158,17 @@ impl Emit<'_> {
             Size::B4 | Size::B8 => Some(&forms::MOVBE_MR),
         };
         if let Some(form) = movbe.filter(|_| self.has_movbe()) {
-            return self.asm.rm(form, width_of(size), (from, mem));
+            return self.asm.rm(form, width_of(size), from, mem);
         }
-        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH2, from));
+        self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH2, from);
         self.swap(size, SCRATCH2);
-        self.asm.rm(store_form(size), width_of(size), (SCRATCH2, mem));
+        self.asm.rm(store_form(size), width_of(size), SCRATCH2, mem);
     }
 
     pub(super) fn alu_store(
         &mut self,
-        (op, size): (AluOp, Size),
+        op: AluOp,
+        size: Size,
         addr: Addr,
         src: Src,
     ) -> Result<(), Error> {
@@ -178,11 +180,11 @@ impl Emit<'_> {
         match src {
             Src::Imm(imm) => {
                 let form = if is_i8(imm) { forms.i8 } else { forms.i32 };
-                self.asm.mi(form, width_of(size), (mem, i64::from(imm)));
+                self.asm.mi(form, width_of(size), mem, i64::from(imm));
             }
             Src::Reg(reg) => {
                 let from = self.read(reg, SCRATCH);
-                self.asm.rm(forms.mr, width_of(size), (from, mem));
+                self.asm.rm(forms.mr, width_of(size), from, mem);
             }
             Src::Mem(_) => return self.bug("both operands in memory"),
         }

@@ -8,6 +8,7 @@
 
 mod alu;
 mod atomic;
+mod behind;
 mod call;
 mod coverage;
 mod div;
@@ -31,6 +32,7 @@ use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
 use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
+use behind::{LoopExit, Stubs};
 use std::ops::Range;
 
 /// Loops are aligned to multiples of this, if the padding is not longer than that.
@@ -89,11 +91,11 @@ enum EntrySite {
 /// Emits a program.
 pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
     let with = |site| -> Result<Option<Emitted>, Error> {
-        let Some((first, hints)) = attempt(unit, (site, Hints::default()))? else {
+        let Some((first, hints)) = attempt(unit, site, Hints::default())? else {
             return Ok(None);
         };
         // A second attempt, with short jumps where the first one shows that they reach.
-        Ok(Some(attempt(unit, (site, hints))?.map_or(first, |(second, _)| second)))
+        Ok(Some(attempt(unit, site, hints)?.map_or(first, |(second, _)| second)))
     };
     let emitted = match with(EntrySite::FirstInsn)? {
         Some(emitted) => Some(emitted),
@@ -105,31 +107,10 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
 /// The program with such a site; `None` if a jump does not reach, or the site is not possible.
 fn attempt(
     unit: &Unit<'_>,
-    (entry_site, hints): (EntrySite, Hints),
+    entry_site: EntrySite,
+    hints: Hints,
 ) -> Result<Option<(Emitted, Hints)>, Error> {
-    let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
-    let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
-    let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
-    let mut emit = Emit {
-        unit,
-        asm,
-        labels,
-        body,
-        stop,
-        landing,
-        entry_site,
-        callbacks: Vec::new(),
-        tail_calls: Vec::new(),
-        stats_sites: StatsSites::default(),
-        exits: Vec::new(),
-        zero_divisors: Vec::new(),
-        stubs: None,
-        spans: Vec::new(),
-        ends: Vec::new(),
-        at: 0,
-        func: 0,
-        flags: None,
-    };
+    let mut emit = Emit::new(unit, entry_site, hints);
     let mut out = Emitted { entry: emit.thunks(), ..Emitted::default() };
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
@@ -212,11 +193,11 @@ struct Emit<'a> {
     tail_calls: Vec<TailCallSite>,
     stats_sites: StatsSites,
     /// Exits of unrolled loops, to be emitted after the function.
-    exits: Vec<rounds::LoopExit>,
+    exits: Vec<LoopExit>,
     /// Divisions by 0, to be emitted after the function.
     zero_divisors: Vec<ZeroDivisor>,
     /// Stubs, to be emitted after the program.
-    stubs: Option<stats::Stubs>,
+    stubs: Option<Stubs>,
     /// See [`Emitted::ends`].
     ends: Vec<(u32, u32)>,
     /// See [`Emitted::spans`].
@@ -230,6 +211,33 @@ struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
+    /// Nothing emitted yet.
+    fn new(unit: &'a Unit<'a>, entry_site: EntrySite, hints: Hints) -> Emit<'a> {
+        let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
+        let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
+        let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
+        Emit {
+            unit,
+            asm,
+            labels,
+            body,
+            stop,
+            landing,
+            entry_site,
+            callbacks: Vec::new(),
+            tail_calls: Vec::new(),
+            stats_sites: StatsSites::default(),
+            exits: Vec::new(),
+            zero_divisors: Vec::new(),
+            stubs: None,
+            spans: Vec::new(),
+            ends: Vec::new(),
+            at: 0,
+            func: 0,
+            flags: None,
+        }
+    }
+
     fn frame(&self) -> &'a Frame {
         &self.unit.frames[self.func]
     }
@@ -333,13 +341,13 @@ impl<'a> Emit<'a> {
             }
             Op::Select { test, width, dst, src } => self.select(test, width, dst, src),
             Op::Zext { size, dst, src } => self.zext(size, dst, src),
-            Op::MovSx { size, width, dst, src } => self.movsx((size, width), dst, src),
+            Op::MovSx { size, width, dst, src } => self.movsx(size, width, dst, src),
             Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),
             Op::Load { size, sign, big, dst, addr } => self.load((size, sign, big), dst, addr),
-            Op::Probe { size, sign, dst, addr } => return self.probe((size, sign), dst, addr),
+            Op::Probe { size, sign, dst, addr } => return self.probe(size, sign, dst, addr),
             Op::Store { size, big, addr, src } => return self.store((size, big), addr, src),
             Op::Fill { addr, bytes, zeroed } => self.fill(addr, bytes, zeroed),
-            Op::AluStore { op, size, addr, src } => return self.alu_store((op, size), addr, src),
+            Op::AluStore { op, size, addr, src } => return self.alu_store(op, size, addr, src),
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
             Op::Jmp { to } => return self.jmp(to),
             Op::Br { test, to } => self.br(test, to),
@@ -383,7 +391,7 @@ impl<'a> Emit<'a> {
         if let Some(fp) = self.frame().fp_register() {
             return fp;
         }
-        self.asm.rm(&forms::LEA, Width::W64, (scratch, self.frame().slot(0)));
+        self.asm.rm(&forms::LEA, Width::W64, scratch, self.frame().slot(0));
         scratch
     }
 

@@ -1,23 +1,11 @@
 //! Unrolled loops: all copies of the body in a row, and exits that restore the loop's registers.
 
 use super::Emit;
+use super::behind::LoopExit;
 use crate::Error;
 use crate::asm::Label;
-use crate::coverage::Place;
 use crate::op::{Op, Test};
 use crate::opt::unroll::Loop;
-
-/// An exit from a copy.
-#[derive(Debug)]
-pub(super) struct LoopExit {
-    label: Label,
-    /// The op that leaves.
-    at: usize,
-    repairs: Vec<Op>,
-    /// The counters, and how often each counts.
-    passed: Vec<(Place, u32)>,
-    to: Label,
-}
 
 impl Emit<'_> {
     /// Emits the loop at the current head, where `entry` is bound; returns the op after it.
@@ -37,7 +25,7 @@ impl Emit<'_> {
                 if is_last && at > looped.rounds.head {
                     self.asm.bind(self.labels[at]);
                 }
-                self.round_op(looped, (at, self.unit.ops[at]), round)?;
+                self.round_op(looped, at, self.unit.ops[at], round)?;
             }
             let Op::Br { test, to } = self.unit.ops[looped.rounds.latch] else { continue };
             if is_last {
@@ -47,13 +35,12 @@ impl Emit<'_> {
                     self.count_by(place, looped.rounds.times);
                 }
                 self.spans.push((self.asm.here(), looped.rounds.latch as u32));
-                let (front, op) =
-                    looped.in_round((looped.rounds.latch, Op::Br { test, to }), round);
-                self.test_and_jump((front, op), again)?;
+                let (front, op) = looped.in_round(looped.rounds.latch, Op::Br { test, to }, round);
+                self.test_and_jump(front, op, again)?;
             } else {
                 let test = Test { cond: test.cond.negated(), ..test };
                 let to = looped.rounds.latch as u32 + 1;
-                self.round_op(looped, (looped.rounds.latch, Op::Br { test, to }), round)?;
+                self.round_op(looped, looped.rounds.latch, Op::Br { test, to }, round)?;
                 self.flags = None;
             }
         }
@@ -66,10 +53,10 @@ impl Emit<'_> {
     }
 
     /// One op of a copy; jumps leave the loop.
-    fn round_op(&mut self, looped: &Loop, (at, op): (usize, Op), round: u32) -> Result<(), Error> {
+    fn round_op(&mut self, looped: &Loop, at: usize, op: Op, round: u32) -> Result<(), Error> {
         self.at = at;
         self.spans.push((self.asm.here(), at as u32));
-        let (front, op) = looped.in_round((at, op), round);
+        let (front, op) = looped.in_round(at, op, round);
         let Op::Br { to, .. } = op else { return self.written(op) };
         let repairs = looped.repairs(at, round, self.unit.flow.live_in(self.unit.ops, to as usize));
         let target = self.target(to);
@@ -81,10 +68,10 @@ impl Emit<'_> {
         if label != target {
             self.exits.push(LoopExit { label, at, repairs, passed, to: target });
         }
-        self.test_and_jump((front, op), label)
+        self.test_and_jump(front, op, label)
     }
 
-    fn test_and_jump(&mut self, (front, op): (Option<Op>, Op), to: Label) -> Result<(), Error> {
+    fn test_and_jump(&mut self, front: Option<Op>, op: Op, to: Label) -> Result<(), Error> {
         if let Some(front) = front {
             self.written(front)?;
         }

@@ -12,11 +12,11 @@
 //! 4. The site at the entry is the program's first insn, so the program is byte for byte the same
 //!    with and without it; if that insn is not suitable, an insn is added before it.
 
+use super::behind::Stubs;
 use super::jmp::env_field;
 use super::{Emit, EntrySite};
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::regs::{RUN_ENV, SCRATCH, SCRATCH2};
-use crate::sites::SwitchSite;
 use crate::stats::{BANK_BITS, GOLDEN, JUMP_BITS, LIMIT_BITS};
 use crate::stats::{StatsControl, StatsLink, StatsSlot};
 use crate::{PokeMode, RunEnv};
@@ -41,20 +41,6 @@ const FREE: X86 = X86::RSI;
 const PRODUCT_BITS: i64 = 31;
 /// [`RunEnv::record`].
 const RECORD: Mem = Mem::base(RUN_ENV, offset_of!(RunEnv, record) as i32);
-
-/// Labels of stubs and their continuations.
-#[derive(Debug)]
-pub(super) struct Stubs {
-    /// The stub of the entry, and where it continues: the program after the site, or a copy of the
-    /// insn that is the site.
-    entry: (Label, Label),
-    /// The insn that is the site, and its end.
-    insn: Option<(SwitchSite, u32)>,
-    /// The return address of a counted run.
-    ret: Label,
-    /// The stub of each tail call, and the jump after the site.
-    tail_calls: Vec<(Label, Label)>,
-}
 
 fn slot(offset: usize) -> Mem {
     Mem::base(SLOT, offset as i32)
@@ -116,13 +102,13 @@ impl Emit<'_> {
         let (stub, back) = (self.asm.label(), self.asm.label());
         let target = self.target_register();
         if target != SCRATCH {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (target, SCRATCH));
+            self.asm.rr(&forms::MOV_RM, Width::W64, target, SCRATCH);
         }
         let site = self.asm.switch_site(stub);
         self.stats_sites.tail_calls.push(site);
         self.asm.bind(back);
         if target != SCRATCH {
-            self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, target));
+            self.asm.rr(&forms::MOV_RM, Width::W64, SCRATCH, target);
         }
         if let Some(stubs) = &mut self.stubs {
             stubs.tail_calls.push((stub, back));
@@ -142,7 +128,7 @@ impl Emit<'_> {
         let (account, out) = (self.asm.label(), self.asm.label());
         self.stats_return(&stubs, link, account);
         if !stubs.tail_calls.is_empty() {
-            self.stats_leave(&stubs, link, (account, out));
+            self.stats_leave(&stubs, link, account, out);
         }
         self.stats_account(account, link);
     }
@@ -154,17 +140,17 @@ impl Emit<'_> {
         self.ld_imm(SLOT, link.slots);
         self.asm.add_thread_word(SLOT, link.thread_word);
         let run_cnt = slot(offset_of!(StatsSlot, run_cnt));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (number, run_cnt));
-        self.asm.ri(&forms::ADD_I8, Width::W64, (number, 1));
-        self.asm.rm(&forms::MOV_MR, Width::W64, (number, run_cnt));
+        self.asm.rm(&forms::MOV_RM, Width::W64, number, run_cnt);
+        self.asm.ri(&forms::ADD_I8, Width::W64, number, 1);
+        self.asm.rm(&forms::MOV_MR, Width::W64, number, run_cnt);
         self.ld_imm(X86::RAX, link.control);
         let golden = i64::from(GOLDEN as i32);
-        self.asm.ri(&forms::IMUL_I32, Width::W32, (number, golden));
+        self.asm.ri(&forms::IMUL_I32, Width::W32, number, golden);
         let control = |offset: usize| Mem::base(X86::RAX, offset as i32);
         // Loaded once: a run is weighted by the rate at which it was picked.
         let rate = control(offset_of!(StatsControl, rate));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RAX, rate));
-        self.asm.rr(&forms::CMP_RM, Width::W32, (number, X86::RAX));
+        self.asm.rm(&forms::MOV_RM, Width::W64, X86::RAX, rate);
+        self.asm.rr(&forms::CMP_RM, Width::W32, number, X86::RAX);
         match stubs.insn {
             None => self.asm.jcc(Cc::A, program),
             Some((site, end)) => {
@@ -175,11 +161,11 @@ impl Emit<'_> {
                 self.asm.bind(timed);
             }
         }
-        self.asm.ri(&forms::SHR_I8, Width::W64, (X86::RAX, 32));
+        self.asm.ri(&forms::SHR_I8, Width::W64, X86::RAX, 32);
         if self.unit.tuning.fuel {
             self.asm.lea_label(number, stubs.ret);
             self.asm.r(&forms::PUSH, Width::W64, number);
-            self.asm.mi(&forms::PUSH_RM, Width::W64, (RECORD, 0));
+            self.asm.mi(&forms::PUSH_RM, Width::W64, RECORD, 0);
         }
         self.asm.r(&forms::PUSH, Width::W64, SLOT);
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
@@ -193,7 +179,7 @@ impl Emit<'_> {
         }
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         if self.unit.tuning.fuel {
-            self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, RECORD));
+            self.asm.rm(&forms::MOV_MR, Width::W64, X86::RSP, RECORD);
         }
         self.asm.call(program);
     }
@@ -202,7 +188,7 @@ impl Emit<'_> {
     fn stats_return(&mut self, stubs: &Stubs, link: StatsLink, account: Label) {
         let closed = self.asm.label();
         self.asm.bind(stubs.ret);
-        self.asm.mi(&forms::CMP_I8, Width::W64, (Mem::base(X86::RSP, WORD), 0));
+        self.asm.mi(&forms::CMP_I8, Width::W64, Mem::base(X86::RSP, WORD), 0);
         self.asm.jcc(Cc::E, closed);
         // r0 is saved where `account` preserves it; twice, for the alignment.
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
@@ -218,7 +204,7 @@ impl Emit<'_> {
         self.asm.bind(closed);
         crate::frame::add_rsp(&mut self.asm, RECORD_BYTES);
         if self.unit.tuning.fuel {
-            self.asm.mi(&forms::POP_RM, Width::W64, (RECORD, 0));
+            self.asm.mi(&forms::POP_RM, Width::W64, RECORD, 0);
             crate::frame::add_rsp(&mut self.asm, WORD.into());
         }
         self.asm.bare(&forms::RET);
@@ -231,25 +217,25 @@ impl Emit<'_> {
             return;
         }
         let (record, done) = (SCRATCH, self.asm.label());
-        self.asm.rm(&forms::MOV_RM, Width::W64, (record, RECORD));
+        self.asm.rm(&forms::MOV_RM, Width::W64, record, RECORD);
         // No record is 0, which becomes the highest address.
-        self.asm.rm(&forms::LEA, Width::W64, (X86::RAX, Mem::base(record, -1)));
+        self.asm.rm(&forms::LEA, Width::W64, X86::RAX, Mem::base(record, -1));
         let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
-        self.asm.rm(&forms::CMP_RM, Width::W64, (X86::RAX, stop_sp));
+        self.asm.rm(&forms::CMP_RM, Width::W64, X86::RAX, stop_sp);
         self.asm.jcc(Cc::AE, done);
         self.asm.lea_label(X86::RAX, self.stop);
         // This may overwrite the `ret` of the enclosing record, which its program will not use any
         // more.
         let above = |words: i32| Mem::base(record, RECORD_BYTES as i32 + words * WORD);
-        self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RAX, above(2)));
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RSP, record));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RAX, above(1)));
+        self.asm.rm(&forms::MOV_MR, Width::W64, X86::RAX, above(2));
+        self.asm.rr(&forms::MOV_RM, Width::W64, X86::RSP, record);
+        self.asm.rm(&forms::MOV_RM, Width::W64, X86::RAX, above(1));
         self.asm.r(&forms::JMP_R, Width::W64, X86::RAX);
         self.asm.bind(done);
     }
 
     /// The stubs of tail calls: each calls their common part.
-    fn stats_leave(&mut self, stubs: &Stubs, link: StatsLink, (account, out): (Label, Label)) {
+    fn stats_leave(&mut self, stubs: &Stubs, link: StatsLink, account: Label, out: Label) {
         let common = self.asm.label();
         for (stub, back) in &stubs.tail_calls {
             self.asm.bind(*stub);
@@ -260,9 +246,9 @@ impl Emit<'_> {
         let record = 2 * WORD;
         let weight = Mem::base(X86::RSP, record + WORD);
         self.asm.lea_label(X86::RAX, stubs.ret);
-        self.asm.rm(&forms::CMP_RM, Width::W64, (X86::RAX, Mem::base(X86::RSP, WORD)));
+        self.asm.rm(&forms::CMP_RM, Width::W64, X86::RAX, Mem::base(X86::RSP, WORD));
         self.asm.jcc(Cc::NE, out);
-        self.asm.mi(&forms::CMP_I8, Width::W64, (weight, 0));
+        self.asm.mi(&forms::CMP_I8, Width::W64, weight, 0);
         self.asm.jcc(Cc::E, out);
         let target = self.target_register();
         self.asm.r(&forms::PUSH, Width::W64, target);
@@ -273,7 +259,7 @@ impl Emit<'_> {
         }
         let record = record + 2 * WORD;
         self.take_record(record);
-        self.asm.mi(&forms::MOV_MI, Width::W64, (Mem::base(X86::RSP, record + WORD), 0));
+        self.asm.mi(&forms::MOV_MI, Width::W64, Mem::base(X86::RSP, record + WORD), 0);
         self.asm.call(account);
         self.asm.r(&forms::POP, Width::W64, X86::RDI);
         self.asm.r(&forms::POP, Width::W64, target);
@@ -284,10 +270,10 @@ impl Emit<'_> {
     /// `rax` is the current time; the record is `at` above `rsp`.
     fn take_record(&mut self, at: i32) {
         let word = |number: i32| Mem::base(X86::RSP, at + number * WORD);
-        self.asm.rm(&forms::MOV_RM, Width::W64, (WEIGHT, word(1)));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (SLOT, word(2)));
-        self.asm.rr(&forms::MOV_RM, Width::W64, (ELAPSED, X86::RAX));
-        self.asm.rm(&forms::SUB_RM, Width::W64, (ELAPSED, word(0)));
+        self.asm.rm(&forms::MOV_RM, Width::W64, WEIGHT, word(1));
+        self.asm.rm(&forms::MOV_RM, Width::W64, SLOT, word(2));
+        self.asm.rr(&forms::MOV_RM, Width::W64, ELAPSED, X86::RAX);
+        self.asm.rm(&forms::SUB_RM, Width::W64, ELAPSED, word(0));
     }
 
     /// Adds a time to its slot. Called with `rsp` at a multiple of 16. No call-clobbered register
@@ -296,17 +282,17 @@ impl Emit<'_> {
         let (jumped, estimate) = (self.asm.label(), self.asm.label());
         let elsewhere = self.asm.label();
         self.asm.bind(account);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (FREE, ELAPSED));
-        self.asm.ri(&forms::SHR_I8, Width::W64, (FREE, i64::from(JUMP_BITS)));
+        self.asm.rr(&forms::MOV_RM, Width::W64, FREE, ELAPSED);
+        self.asm.ri(&forms::SHR_I8, Width::W64, FREE, i64::from(JUMP_BITS));
         self.asm.jcc(Cc::NE, jumped);
         self.ld_imm(FREE, link.control);
         let has_histogram = Mem::base(FREE, offset_of!(StatsControl, has_histogram) as i32);
-        self.asm.mi(&forms::CMP_I8, Width::W32, (has_histogram, 0));
+        self.asm.mi(&forms::CMP_I8, Width::W32, has_histogram, 0);
         self.asm.jcc(Cc::NE, elsewhere);
-        self.asm.ri(&forms::CMP_I8, Width::W64, (WEIGHT, 1));
+        self.asm.ri(&forms::CMP_I8, Width::W64, WEIGHT, 1);
         self.asm.jcc(Cc::NE, estimate);
         let covered = slot(offset_of!(StatsSlot, covered));
-        self.asm.rm(&forms::MOV_MR, Width::W64, (NOW, covered));
+        self.asm.rm(&forms::MOV_MR, Width::W64, NOW, covered);
         self.stats_add(ELAPSED, false);
 
         self.asm.bind(estimate);
@@ -314,8 +300,8 @@ impl Emit<'_> {
 
         // The third and the fourth argument are already in place.
         self.asm.bind(elsewhere);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDI, SLOT));
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::R8, NOW));
+        self.asm.rr(&forms::MOV_RM, Width::W64, X86::RDI, SLOT);
+        self.asm.rr(&forms::MOV_RM, Width::W64, X86::R8, NOW);
         crate::frame::add_rsp(&mut self.asm, -i64::from(WORD));
         self.call_address(link.timed);
         crate::frame::add_rsp(&mut self.asm, i64::from(WORD));
@@ -323,7 +309,7 @@ impl Emit<'_> {
 
         self.asm.bind(jumped);
         let jumps = slot(offset_of!(StatsSlot, clock_jumps));
-        self.asm.mi(&forms::ADD_I8, Width::W64, (jumps, 1));
+        self.asm.mi(&forms::ADD_I8, Width::W64, jumps, 1);
         self.asm.bare(&forms::RET);
     }
 
@@ -332,66 +318,66 @@ impl Emit<'_> {
     fn stats_estimate(&mut self, elsewhere: Label) {
         let (limit, given, from, other) = (X86::R8, X86::R9, X86::RDI, SCRATCH);
         let limit_word = slot(offset_of!(StatsSlot, limit));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (limit, limit_word));
-        self.asm.rr(&forms::CMP_RM, Width::W64, (ELAPSED, limit));
+        self.asm.rm(&forms::MOV_RM, Width::W64, limit, limit_word);
+        self.asm.rr(&forms::CMP_RM, Width::W64, ELAPSED, limit);
         self.asm.jcc(Cc::A, elsewhere);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (given, ELAPSED));
-        self.asm.ri(&forms::SHR_I8, Width::W64, (given, PRODUCT_BITS));
+        self.asm.rr(&forms::MOV_RM, Width::W64, given, ELAPSED);
+        self.asm.ri(&forms::SHR_I8, Width::W64, given, PRODUCT_BITS);
         self.asm.jcc(Cc::NE, elsewhere);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (given, ELAPSED));
-        self.asm.rr(&forms::IMUL_RM, Width::W64, (given, WEIGHT));
+        self.asm.rr(&forms::MOV_RM, Width::W64, given, ELAPSED);
+        self.asm.rr(&forms::IMUL_RM, Width::W64, given, WEIGHT);
         // The time that can still be assigned: since the latest of three moments.
-        self.asm.rr(&forms::MOV_RM, Width::W64, (from, NOW));
-        self.asm.ri(&forms::SUB_I32, Width::W64, (from, 1 << BANK_BITS));
+        self.asm.rr(&forms::MOV_RM, Width::W64, from, NOW);
+        self.asm.ri(&forms::SUB_I32, Width::W64, from, 1 << BANK_BITS);
         let covered = slot(offset_of!(StatsSlot, covered));
         let since = Mem::base(FREE, offset_of!(StatsControl, since) as i32);
         for moment in [covered, since] {
             let is_earlier = self.asm.label();
-            self.asm.rm(&forms::MOV_RM, Width::W64, (other, moment));
-            self.asm.rr(&forms::CMP_RM, Width::W64, (other, from));
+            self.asm.rm(&forms::MOV_RM, Width::W64, other, moment);
+            self.asm.rr(&forms::CMP_RM, Width::W64, other, from);
             self.asm.jcc(Cc::LE, is_earlier);
-            self.asm.rr(&forms::MOV_RM, Width::W64, (from, other));
+            self.asm.rr(&forms::MOV_RM, Width::W64, from, other);
             self.asm.bind(is_earlier);
         }
         let (left, is_given) = (other, self.asm.label());
-        self.asm.rr(&forms::MOV_RM, Width::W64, (left, NOW));
-        self.asm.rr(&forms::SUB_RM, Width::W64, (left, from));
+        self.asm.rr(&forms::MOV_RM, Width::W64, left, NOW);
+        self.asm.rr(&forms::SUB_RM, Width::W64, left, from);
         self.asm.jcc(Cc::L, elsewhere);
-        self.asm.rr(&forms::CMP_RM, Width::W64, (given, left));
+        self.asm.rr(&forms::CMP_RM, Width::W64, given, left);
         self.asm.jcc(Cc::BE, is_given);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (given, left));
+        self.asm.rr(&forms::MOV_RM, Width::W64, given, left);
         self.asm.bind(is_given);
-        self.asm.rr(&forms::ADD_RM, Width::W64, (from, given));
-        self.asm.rm(&forms::MOV_MR, Width::W64, (from, covered));
+        self.asm.rr(&forms::ADD_RM, Width::W64, from, given);
+        self.asm.rm(&forms::MOV_MR, Width::W64, from, covered);
         let part = NOW;
-        self.asm.rr(&forms::MOV_RM, Width::W64, (part, limit));
-        self.asm.ri(&forms::SHR_I8, Width::W64, (part, i64::from(LIMIT_BITS)));
-        self.asm.rr(&forms::SUB_RM, Width::W64, (limit, part));
-        self.asm.rr(&forms::ADD_RM, Width::W64, (limit, ELAPSED));
-        self.asm.rm(&forms::MOV_MR, Width::W64, (limit, limit_word));
+        self.asm.rr(&forms::MOV_RM, Width::W64, part, limit);
+        self.asm.ri(&forms::SHR_I8, Width::W64, part, i64::from(LIMIT_BITS));
+        self.asm.rr(&forms::SUB_RM, Width::W64, limit, part);
+        self.asm.rr(&forms::ADD_RM, Width::W64, limit, ELAPSED);
+        self.asm.rm(&forms::MOV_MR, Width::W64, limit, limit_word);
         self.stats_add(given, true);
     }
 
     /// Adds ticks to the slot, and leaves.
     fn stats_add(&mut self, ticks: X86, is_estimate: bool) {
         let seq = slot(offset_of!(StatsSlot, seq));
-        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
+        self.asm.mi(&forms::ADD_I8, Width::W32, seq, 1);
         let sum = slot(offset_of!(StatsSlot, ticks));
-        self.asm.rm(&forms::ADD_MR, Width::W64, (ticks, sum));
+        self.asm.rm(&forms::ADD_MR, Width::W64, ticks, sum);
         let timed_cnt = slot(offset_of!(StatsSlot, timed_cnt));
-        self.asm.mi(&forms::ADD_I8, Width::W64, (timed_cnt, 1));
+        self.asm.mi(&forms::ADD_I8, Width::W64, timed_cnt, 1);
         if is_estimate {
             let estimated_cnt = slot(offset_of!(StatsSlot, estimated_cnt));
-            self.asm.mi(&forms::ADD_I8, Width::W64, (estimated_cnt, 1));
+            self.asm.mi(&forms::ADD_I8, Width::W64, estimated_cnt, 1);
         }
-        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
+        self.asm.mi(&forms::ADD_I8, Width::W32, seq, 1);
         self.asm.bare(&forms::RET);
     }
 
     /// `rax` is the time stamp counter; clobbers `rdx`.
     fn read_tsc(&mut self) {
         self.asm.bare(&forms::RDTSC);
-        self.asm.ri(&forms::SHL_I8, Width::W64, (X86::RDX, 32));
-        self.asm.rr(&forms::OR_RM, Width::W64, (X86::RAX, X86::RDX));
+        self.asm.ri(&forms::SHL_I8, Width::W64, X86::RDX, 32);
+        self.asm.rr(&forms::OR_RM, Width::W64, X86::RAX, X86::RDX);
     }
 }

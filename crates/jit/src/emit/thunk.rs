@@ -77,12 +77,12 @@ impl Emit<'_> {
         }
         let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
         let throw_sp = env_field(offset_of!(RunEnv, throw_sp));
-        self.asm.rr(&forms::MOV_RM, Width::W64, (RUN_ENV, env));
+        self.asm.rr(&forms::MOV_RM, Width::W64, RUN_ENV, env);
         // Twice, for the alignment.
-        self.asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp, 0));
-        self.asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp, 0));
-        self.asm.mi(&forms::PUSH_RM, Width::W64, (stop_sp, 0));
-        self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, stop_sp));
+        self.asm.mi(&forms::PUSH_RM, Width::W64, throw_sp, 0);
+        self.asm.mi(&forms::PUSH_RM, Width::W64, throw_sp, 0);
+        self.asm.mi(&forms::PUSH_RM, Width::W64, stop_sp, 0);
+        self.asm.rm(&forms::MOV_MR, Width::W64, X86::RSP, stop_sp);
         self.ld_imm(TAIL_CALL_CNT, 0);
         self.asm.call(body);
     }
@@ -90,9 +90,9 @@ impl Emit<'_> {
     fn finish(&mut self, finish: Label) {
         self.asm.bind(finish);
         let throw_sp = env_field(offset_of!(RunEnv, throw_sp));
-        self.asm.mi(&forms::POP_RM, Width::W64, (env_field(offset_of!(RunEnv, stop_sp)), 0));
-        self.asm.mi(&forms::POP_RM, Width::W64, (throw_sp, 0));
-        self.asm.mi(&forms::POP_RM, Width::W64, (throw_sp, 0));
+        self.asm.mi(&forms::POP_RM, Width::W64, env_field(offset_of!(RunEnv, stop_sp)), 0);
+        self.asm.mi(&forms::POP_RM, Width::W64, throw_sp, 0);
+        self.asm.mi(&forms::POP_RM, Width::W64, throw_sp, 0);
         for reg in SAVED.into_iter().rev() {
             self.asm.r(&forms::POP, Width::W64, reg);
         }
@@ -101,10 +101,10 @@ impl Emit<'_> {
 
     fn fuel_stop(&mut self, finish: Label) {
         self.asm.bind(self.stop);
-        self.asm.mi(&forms::MOV_MI, Width::W32, (env_field(offset_of!(RunEnv, stopped)), 1));
+        self.asm.mi(&forms::MOV_MI, Width::W32, env_field(offset_of!(RunEnv, stopped)), 1);
         self.stats_stop();
         let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
-        self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RSP, stop_sp));
+        self.asm.rm(&forms::MOV_RM, Width::W64, X86::RSP, stop_sp);
         self.ld_imm(X86::RAX, 1);
         self.asm.jmp(finish);
     }

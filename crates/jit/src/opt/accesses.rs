@@ -32,7 +32,8 @@ impl Before {
     pub(super) fn compare(
         &self,
         after: &[Op],
-        (flow, linkage): (&Flow, &Linkage),
+        flow: &Flow,
+        linkage: &Linkage,
         what: &'static str,
     ) -> Result<(), Error> {
         let Some(before) = &self.0 else { return Ok(()) };
@@ -117,7 +118,7 @@ pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Resu
                 let known = at == looped.rounds.latch && !looped.rounds.may_end_in(round);
                 let jumps = matches!(op, Op::Br { .. }) && !known;
                 plain.step(at, *op, jumps);
-                let (front, op) = looped.in_round((at, *op), round);
+                let (front, op) = looped.in_round(at, *op, round);
                 front.into_iter().for_each(|front| rounds.step(at, front, false));
                 rounds.step(at, op, jumps);
             }
@@ -147,8 +148,8 @@ mod tests {
         let (mut flow, linkage) = (Flow::default(), Linkage::default());
         flow.find_targets(after);
         let kept = Before::new(before, true);
-        assert!(kept.compare(before, (&flow, &linkage), "itself").is_ok(), "{before:?}");
-        kept.compare(after, (&flow, &linkage), "changed").is_err()
+        assert!(kept.compare(before, &flow, &linkage, "itself").is_ok(), "{before:?}");
+        kept.compare(after, &flow, &linkage, "changed").is_err()
     }
 
     /// Former errors of each pass, and other transformations that are not allowed; the same

@@ -39,7 +39,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
         for ((value, _), reg) in uses.into_iter().zip(regs) {
             held.push(Held { func: number, reg, value });
             for at in range.clone().filter(|at| flow.loop_depth[*at] > 0) {
-                ops[at] = from_register(ops[at], (reg, value));
+                ops[at] = from_register(ops[at], reg, value);
             }
         }
     }
@@ -89,7 +89,7 @@ fn distance(from: u64, to: u64) -> Option<i32> {
 }
 
 /// The address as the register, or the register plus an offset.
-fn from_register(op: Op, (reg, value): (Reg, u64)) -> Op {
+fn from_register(op: Op, reg: Reg, value: u64) -> Op {
     let Op::LdImm { dst, value: wanted } = op else { return op };
     let width = Width::W64;
     match distance(value, wanted) {

@@ -21,7 +21,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, plan: Option<&Plan>) -> bool {
                 changed = true;
             }
         }
-        changed |= inverted(ops, flow, (at, plan));
+        changed |= inverted(ops, flow, at, plan);
     }
     changed
 }
@@ -51,7 +51,7 @@ fn set_target(op: &mut Op, target: u32) {
 }
 
 /// `if c goto a; goto b`, where `a` is what follows, or `b` is backward.
-fn inverted(ops: &mut [Op], flow: &Flow, (at, plan): (usize, Option<&Plan>)) -> bool {
+fn inverted(ops: &mut [Op], flow: &Flow, at: usize, plan: Option<&Plan>) -> bool {
     let Op::Br { test, to } = ops[at] else { return false };
     let next = skipped(ops, at + 1);
     let Some(Op::Jmp { to: other }) = ops.get(next).copied() else { return false };

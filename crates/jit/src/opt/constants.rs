@@ -29,7 +29,7 @@ pub(super) fn rewrite(values: &Values, op: &Op, linkage: &Linkage) -> Option<Op>
             load(Reg::R0, lookup::constant(linkage, map, key)?)
         }
         Op::Alu { op, width, dst, src } => {
-            load(dst, arithmetic((op, width), of(dst)?, value_of(src, width)?))
+            load(dst, arithmetic(op, width, of(dst)?, value_of(src, width)?))
         }
         Op::Shift { op, width, dst, src, by } => {
             load(dst, shifted((op, width), of(src)?, value_of(by, Width::W64)?))
@@ -58,7 +58,7 @@ fn truncated(width: Width, value: u64) -> u64 {
     if width == Width::W32 { value & u64::from(u32::MAX) } else { value }
 }
 
-pub(super) fn arithmetic((op, width): (AluOp, Width), a: u64, b: u64) -> u64 {
+pub(super) fn arithmetic(op: AluOp, width: Width, a: u64, b: u64) -> u64 {
     let value = match op {
         AluOp::Add => a.wrapping_add(b),
         AluOp::Sub => a.wrapping_sub(b),

@@ -67,7 +67,7 @@ pub(super) fn find(ops: &[Op], looped: &Rounds) -> Vec<Counter> {
 impl Counter {
     /// The pending increment before the op at `at` (after it for `self.at` itself): the increments
     /// of all copies except the last are omitted, and the last makes all of them.
-    pub(super) fn behind(&self, at: usize, (round, times): (u32, u32)) -> i32 {
+    pub(super) fn behind(&self, at: usize, round: u32, times: u32) -> i32 {
         let stepped = at >= self.at;
         match (stepped, round + 1 == times) {
             (true, true) => 0,
@@ -76,7 +76,7 @@ impl Counter {
     }
 
     /// Its increment per iteration.
-    pub(super) fn stepped(&self, op: Op, (round, times): (u32, u32)) -> Op {
+    pub(super) fn stepped(&self, op: Op, round: u32, times: u32) -> Op {
         match op {
             Op::Alu { op, width, dst, .. } if round + 1 == times => {
                 Op::Alu { op, width, dst, src: Src::Imm(self.step * times as i32) }

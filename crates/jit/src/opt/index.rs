@@ -31,7 +31,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     // Backwards: once a sum is in the address, the shift of its operand may be folded, too.
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
-        let Some(reads) = reads(ops, flow, (at, reg, made)) else { continue };
+        let Some(reads) = reads(ops, flow, at, reg, made) else { continue };
         let Some(last) = reads.last().copied() else { continue };
         for read in reads {
             if let Some(better) = rewritten(&ops[read], reg, made) {
@@ -81,7 +81,7 @@ impl Form {
 }
 
 /// The ops that use `reg`, if all of them can be rewritten and there are no others.
-fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Form)) -> Option<Vec<usize>> {
+fn reads(ops: &[Op], flow: &Flow, at: usize, reg: Reg, made: Form) -> Option<Vec<usize>> {
     let mut parts = made.parts(reg);
     let mut reads = Vec::new();
     if !flow.live_out[at].has(reg) {

@@ -72,9 +72,9 @@ pub(crate) fn run(
     // Twice, because passes create opportunities for each other, such as merged byte loads.
     // Value-based passes before demand, because only they know which bits are already 0.
     for _ in 0..2 {
-        values_and_dead(ops, flow, (linkage, tuning));
+        values_and_dead(ops, flow, linkage, tuning);
     }
-    meant.compare(ops, (flow, linkage), "a pass before slots changed what other threads see")?;
+    meant.compare(ops, flow, linkage, "a pass before slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
     let mut again = passes.slots && slots::run(ops, flow, (tuning, linkage.coverage.is_some()));
     meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
@@ -86,7 +86,7 @@ pub(crate) fn run(
     // These two keep liveness up to date themselves.
     again |= passes.demand && demand::run(ops, flow);
     if again {
-        values_and_dead(ops, flow, (linkage, tuning));
+        values_and_dead(ops, flow, linkage, tuning);
     }
     if passes.signs && signs::run(ops, flow) {
         flow.find_live(ops);
@@ -111,7 +111,7 @@ pub(crate) fn run(
         }
     }
     words_and_fills(ops, flow, passes);
-    meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")?;
+    meant.compare(ops, flow, linkage, "a pass behind slots changed what other threads see")?;
     if passes.selects && plan.is_none() {
         selects::run(ops, flow);
     }
@@ -130,7 +130,7 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
     }
 }
 
-fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {
+fn values_and_dead(ops: &mut [Op], flow: &mut Flow, linkage: &Linkage, tuning: &Tuning) {
     if blocks::run(ops, flow, (linkage, tuning.passes)) {
         flow.find_targets(ops);
         flow.find_live(ops);

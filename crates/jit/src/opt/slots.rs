@@ -95,7 +95,7 @@ fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
             continue;
         };
         let depth = flow.loop_depth[at].min(3);
-        note(&mut slots, (size, addr.disp, plain), 1 << (3 * depth));
+        note(&mut slots, size, addr.disp, plain, 1 << (3 * depth));
     }
     if others && slots.iter().any(Slot::is_worth) {
         for (at, reach) in super::ranges::reaches(ops, range)? {
@@ -111,7 +111,7 @@ fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
 }
 
 /// Adds an access with that weight.
-fn note(slots: &mut Vec<Slot>, (size, disp, plain): (Size, i32, bool), uses: u32) {
+fn note(slots: &mut Vec<Slot>, size: Size, disp: i32, plain: bool, uses: u32) {
     let new = Slot { disp, size, uses, mixed: !plain };
     let (mut known, mut overlaps) = (false, false);
     for slot in slots.iter_mut() {

@@ -64,7 +64,7 @@ pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Op
     // A copy made before the increment has the old value.
     let is_before = tested.copy.is_some_and(|copy| copy < at);
     let first = i64::from(start) + if is_before { 0 } else { i64::from(by) };
-    let rounds = rounds(test.cond, (first, i64::from(by)), i64::from(limit))?;
+    let rounds = rounds(test.cond, first, i64::from(by), i64::from(limit))?;
     let alone = |copy: &usize| {
         let others = body.iter().enumerate().filter(|(other, _)| other != copy);
         others.into_iter().all(|(_, op)| op.target().is_none() && !op.uses().has(test.a))
@@ -75,7 +75,7 @@ pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Op
 
 /// The number of iterations until a test is first false, with `first` in the first iteration and
 /// `by` more in each one. Values are so small that width and sign make no difference.
-fn rounds(cond: Cond, (first, by): (i64, i64), limit: i64) -> Option<u32> {
+fn rounds(cond: Cond, first: i64, by: i64, limit: i64) -> Option<u32> {
     let small = 0..NUMBER_MAX;
     if !small.contains(&first) || !small.contains(&limit) || by.abs() >= STEP_MAX {
         return None;
@@ -159,7 +159,7 @@ mod tests {
         for cond in [Ne, Lt, SLt, Le, SLe, Gt, SGt, Ge, SGe, Eq, Set] {
             for (first, by) in (0..20).flat_map(|first| (-5..=5).map(move |by| (first, by))) {
                 for limit in 0..20 {
-                    let Some(rounds) = rounds(cond, (first, by), limit) else { continue };
+                    let Some(rounds) = rounds(cond, first, by, limit) else { continue };
                     for width in [Width::W32, Width::W64] {
                         let test = Test { cond, width, a: Reg::R0, b: Src::Imm(limit as i32) };
                         let counted = counted(test, (first, by), limit);

@@ -90,7 +90,7 @@ fn even(trips: Trips, count: u32) -> Option<u32> {
 impl Loop {
     /// The replacement for the op at `at` in a copy, counted from 0. A comparison may need another
     /// op before it.
-    pub(crate) fn in_round(&self, (at, op): (usize, Op), round: u32) -> (Option<Op>, Op) {
+    pub(crate) fn in_round(&self, at: usize, op: Op, round: u32) -> (Option<Op>, Op) {
         let copy = self.rounds.trips.and_then(|trips| trips.copy);
         if !self.rounds.may_end_in(round) && (at == self.rounds.latch || copy == Some(at)) {
             return (None, Op::Nop);
@@ -101,9 +101,9 @@ impl Loop {
         }
         for counter in &self.counters {
             if counter.at == at {
-                return (None, counter.stepped(op, (round, self.rounds.times)));
+                return (None, counter.stepped(op, round, self.rounds.times));
             }
-            let behind = counter.behind(at, (round, self.rounds.times));
+            let behind = counter.behind(at, round, self.rounds.times);
             if behind != 0
                 && let Some((front, shifted)) = counters::shifted(op, counter.reg, behind)
             {
@@ -119,7 +119,7 @@ impl Loop {
     pub(crate) fn repairs(&self, at: usize, round: u32, live: RegSet) -> Vec<Op> {
         let read = |counter: &&Counter| live.has(counter.reg);
         let steps = self.counters.iter().filter(read).filter_map(|counter| {
-            match counter.behind(at, (round, self.rounds.times)) {
+            match counter.behind(at, round, self.rounds.times) {
                 0 => None,
                 behind => Some(counter.caught_up(behind)),
             }

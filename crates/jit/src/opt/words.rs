@@ -145,7 +145,7 @@ fn word(
     }
     let found: Vec<Copy> = parts.iter().map(|part| copies[*part]).collect();
     let whole = end == bytes && parts.len() > 1;
-    (whole && may_join(ops, &found, (bytes, closed))).then_some(parts)
+    (whole && may_join(ops, &found, bytes, closed)).then_some(parts)
 }
 
 fn is_at(addr: Addr, start: Addr, off: u32) -> bool {
@@ -154,7 +154,7 @@ fn is_at(addr: Addr, start: Addr, off: u32) -> bool {
 }
 
 /// Whether the loads and stores may move to the last of each.
-fn may_join(ops: &[Op], parts: &[Copy], (bytes, closed): (u32, bool)) -> bool {
+fn may_join(ops: &[Op], parts: &[Copy], bytes: u32, closed: bool) -> bool {
     let (from, to) = (Place { addr: parts[0].from, bytes }, Place { addr: parts[0].to, bytes });
     let Some(last) = parts.iter().max_by_key(|part| part.load) else { return false };
     let first = parts.iter().map(|part| part.load).min().unwrap_or(last.load);

@@ -181,6 +181,15 @@ impl std::fmt::Display for NoSlot {
     }
 }
 
+impl std::error::Error for NoSlot {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            NoSlot::Barrier(errno) => Some(errno),
+            NoSlot::TooMany | NoSlot::Lost | NoSlot::Ending => None,
+        }
+    }
+}
+
 /// Enters a run; runs of one thread may nest.
 #[inline]
 pub fn enter() -> Result<Guard, NoSlot> {

@@ -79,7 +79,8 @@ unsafe fn header_of<'a>(record: u64) -> &'a AtomicU32 {
 pub(crate) unsafe fn call_machine_code(
     func: Func,
     args: [u64; 5],
-    (env, frames): (*mut RunEnv, &Frames),
+    env: *mut RunEnv,
+    frames: &Frames,
 ) -> u64 {
     // Functions that verification did not reach are removed. It may be wrong about that, as the
     // kernel's is for values fetched by atomics: a call of such a function stops the run.

@@ -201,7 +201,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
 fn ringbuf_commit(call: &Call, discard: bool) -> u64 {
     if let Some(ptr) = Dynptr::read(call, 0) {
         let_go(ptr.addr);
-        crate::map::ringbuf::commit_record(call.header_behind(&ptr), (discard, call.arg(1)));
+        crate::map::ringbuf::commit_record(call.header_behind(&ptr), discard, call.arg(1));
     }
     nowhere(call, 0);
     0

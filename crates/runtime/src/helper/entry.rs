@@ -45,7 +45,7 @@ impl Callbacks for MachineCallbacks {
             let call = |frames: &Frames| {
                 // SAFETY: the calling program passes the function to the helper, which passes the
                 // arguments that its prototype specifies for the callback.
-                unsafe { call_machine_code(func, args, (env, frames)) }
+                unsafe { call_machine_code(func, args, env, frames) }
             };
             let r0 = current.call_back(call);
             // SAFETY: as above.
@@ -284,7 +284,7 @@ mod tests {
         let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
         let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
         let env = std::ptr::null_mut();
-        let current = Current::new((&ctx, &shared, 0), Some(env));
+        let current = Current::new(&ctx, &shared, 0, Some(env));
         // SAFETY: the helper uses no argument.
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
@@ -298,7 +298,7 @@ mod tests {
         for interpreted in [false, true] {
             let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
             let env = ctx.env.prepare((!interpreted).then_some(1000));
-            let current = Current::new((&ctx, &shared, 0), (!interpreted).then_some(env));
+            let current = Current::new(&ctx, &shared, 0, (!interpreted).then_some(env));
             let lock = AtomicU32::new(1);
             let lock_it = || {
                 // SAFETY: a lock.
@@ -343,7 +343,7 @@ mod tests {
             Arc::new(Shared::new(1, crate::stats::Clock::Monotonic)),
         );
         let env = std::ptr::null_mut();
-        let current = Current::new((&ctx, &shared, 0), Some(env));
+        let current = Current::new(&ctx, &shared, 0, Some(env));
         let (handle, mut key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
         // As for a program, which may write to its keys.
         let key = key.as_mut_ptr() as u64;

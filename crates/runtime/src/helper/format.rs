@@ -88,18 +88,14 @@ pub(super) fn format(format: &[u8], args: &[u64], size: usize) -> Result<Text, E
             Piece::Text(bytes) => text.push(bytes),
             Piece::Argument(how) => {
                 let arg = args.next().ok_or(Errno::EINVAL)?;
-                print(&mut text, &mut taken, (how, arg))?;
+                print(&mut text, &mut taken, how, arg)?;
             }
         }
     }
     Ok(text)
 }
 
-fn print(
-    text: &mut Text,
-    taken: &mut Arguments,
-    (how, arg): (Conversion, u64),
-) -> Result<(), Errno> {
+fn print(text: &mut Text, taken: &mut Arguments, how: Conversion, arg: u64) -> Result<(), Errno> {
     use ConversionKind as K;
     match how.kind {
         K::Signed { long } | K::Unsigned { long } | K::Hex { long, .. } => {
@@ -108,22 +104,22 @@ fn print(
         }
         K::Char => {
             taken.take(1)?;
-            pad(text, Conversion { zero: false, ..how }, (&[], &[arg as u8]));
+            pad(text, Conversion { zero: false, ..how }, &[], &[arg as u8]);
         }
         K::Str => {
             let string = taken.string(arg)?;
-            pad(text, Conversion { zero: false, ..how }, (&[], &string));
+            pad(text, Conversion { zero: false, ..how }, &[], &string);
         }
         K::Pointer => {
             taken.number(8)?;
             // The default width is that of an address.
             let full = Conversion { zero: true, width: Some(16), ..how };
             let how = if how.width.is_some() { how } else { full };
-            pad(text, how, (&[], format!("{arg:x}").as_bytes()));
+            pad(text, how, &[], format!("{arg:x}").as_bytes());
         }
         K::Symbol => {
             taken.number(8)?;
-            pad(text, Conversion { zero: false, ..how }, (&[], format!("{arg:#x}").as_bytes()));
+            pad(text, Conversion { zero: false, ..how }, &[], format!("{arg:#x}").as_bytes());
         }
         K::Ip { bytes, readable } => {
             let left = taken.left();
@@ -172,11 +168,11 @@ fn number(text: &mut Text, how: Conversion, arg: u64) {
         K::Unsigned { long } => ("", narrow(long).to_string()),
         _ => ("", String::new()),
     };
-    pad(text, how, (sign.as_bytes(), digits.as_bytes()));
+    pad(text, how, sign.as_bytes(), digits.as_bytes());
 }
 
 /// Zeros are inserted after the sign, spaces around both.
-fn pad(text: &mut Text, how: Conversion, (sign, rest): (&[u8], &[u8])) {
+fn pad(text: &mut Text, how: Conversion, sign: &[u8], rest: &[u8]) {
     let width = how.width.unwrap_or(0) as usize;
     let missing = width.saturating_sub(sign.len() + rest.len());
     let zero = how.zero && !how.left;

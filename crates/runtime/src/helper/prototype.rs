@@ -11,10 +11,23 @@
 //! learns what it is. `A|B` is either.
 
 use skep_btf::{Btf, Kind, TypeId};
+use std::fmt;
 
-/// Whether the function in the kernel's BTF has that prototype; if not, the one that it has.
-pub(crate) fn compare(prototype: &str, btf: &Btf, func: TypeId) -> Result<(), String> {
-    let (result, params) = of(btf, func).ok_or("none")?;
+/// The function has another prototype: this one, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OtherPrototype(Option<String>);
+
+impl fmt::Display for OtherPrototype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_deref().unwrap_or("none"))
+    }
+}
+
+impl std::error::Error for OtherPrototype {}
+
+/// Whether the function in the kernel's BTF has that prototype.
+pub(crate) fn compare(prototype: &str, btf: &Btf, func: TypeId) -> Result<(), OtherPrototype> {
+    let (result, params) = of(btf, func).ok_or(OtherPrototype(None))?;
     let is_same = prototype.strip_suffix(')').and_then(|rest| rest.split_once(" (")).is_some_and(
         |(stated, list)| {
             let list: Vec<&str> = list.split(", ").filter(|param| !param.is_empty()).collect();
@@ -25,7 +38,7 @@ pub(crate) fn compare(prototype: &str, btf: &Btf, func: TypeId) -> Result<(), St
     );
     match is_same {
         true => Ok(()),
-        false => Err(format!("{result} ({})", params.join(", "))),
+        false => Err(OtherPrototype(Some(format!("{result} ({})", params.join(", "))))),
     }
 }
 
@@ -100,7 +113,8 @@ mod tests {
             let proto = made.func_proto(int, &[("p", int)]);
             let func = made.func(kfunc.name, proto, FuncLinkage::Global);
             let found = compare(kfunc.prototype, &made.build().unwrap(), func);
-            assert_eq!(found, Err("int (int)".to_owned()), "{}", kfunc.name);
+            let there = OtherPrototype(Some("int (int)".to_owned()));
+            assert_eq!(found, Err(there), "{}", kfunc.name);
         }
     }
 

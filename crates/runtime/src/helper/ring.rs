@@ -38,14 +38,14 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
 /// `void bpf_ringbuf_submit(data, flags)`.
 pub(super) fn ringbuf_submit(call: &Call) -> u64 {
     let_go(call.arg(0));
-    commit_record(call.record_header(0), (false, call.arg(1)));
+    commit_record(call.record_header(0), false, call.arg(1));
     0
 }
 
 /// `void bpf_ringbuf_discard(data, flags)`.
 pub(super) fn ringbuf_discard(call: &Call) -> u64 {
     let_go(call.arg(0));
-    commit_record(call.record_header(0), (true, call.arg(1)));
+    commit_record(call.record_header(0), true, call.arg(1));
     0
 }
 

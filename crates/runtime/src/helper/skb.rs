@@ -108,7 +108,7 @@ pub(super) fn vlan_push(call: &Call) -> u64 {
             insert_tag(packet, old, packet.skb(skb::VLAN_TCI) as u16)?;
         }
         packet.set_link(packet.headers.get().link);
-        set_tag(packet, (1, proto.into(), tci.into()));
+        set_tag(packet, 1, proto.into(), tci.into());
         Ok(())
     }))
 }
@@ -119,7 +119,7 @@ pub(super) fn vlan_pop(_: &Call) -> u64 {
         let is_tagged =
             || matches!(u16::from_be(packet.skb(skb::PROTOCOL) as u16), 0x8100 | 0x88a8);
         if packet.skb(skb::VLAN_PRESENT) != 0 {
-            set_tag(packet, (0, 0, 0));
+            set_tag(packet, 0, 0, 0);
         } else if is_tagged() {
             take_tag(packet)?;
         } else {
@@ -128,14 +128,14 @@ pub(super) fn vlan_pop(_: &Call) -> u64 {
         if is_tagged() {
             let proto = packet.skb(skb::PROTOCOL);
             let tci = take_tag(packet)?;
-            set_tag(packet, (1, proto, tci.into()));
+            set_tag(packet, 1, proto, tci.into());
         }
         Ok(())
     }))
 }
 
 /// The out-of-band tag: whether there is one, its protocol, its value.
-fn set_tag(packet: &Packet, (present, proto, tci): (u32, u32, u32)) {
+fn set_tag(packet: &Packet, present: u32, proto: u32, tci: u32) {
     packet.set_skb(skb::VLAN_PRESENT, present);
     packet.set_skb(skb::VLAN_PROTO, proto);
     packet.set_skb(skb::VLAN_TCI, tci);

@@ -45,13 +45,13 @@ pub(super) fn start(call: &Call) -> u64 {
     }
     ret(with_timers(|current| {
         let timers = &current.shared.timers;
-        let delay = delay(timers.clock(call.arg(0))?, (nsecs, flags));
+        let delay = delay(timers.clock(call.arg(0))?, nsecs, flags);
         timers.start(call.arg(0), delay, current.shared)
     }))
 }
 
 /// Time until then.
-fn delay(clock: ClockId, (nsecs, flags): (u64, u64)) -> Duration {
+fn delay(clock: ClockId, nsecs: u64, flags: u64) -> Duration {
     Duration::from_nanos(match flags & ABSOLUTE {
         0 => nsecs,
         _ => nsecs.saturating_sub(now(clock)),
@@ -80,10 +80,10 @@ mod tests {
     fn an_absolute_time_is_that_of_the_timers_clock() {
         const MINUTE: u64 = 60_000_000_000;
         for (_, clock) in CLOCKS {
-            let left = delay(clock, (now(clock) + MINUTE, ABSOLUTE));
+            let left = delay(clock, now(clock) + MINUTE, ABSOLUTE);
             assert!((50..=60).contains(&left.as_secs()), "{clock:?}: {left:?}");
-            assert_eq!(delay(clock, (MINUTE, 0)), Duration::from_nanos(MINUTE));
-            assert_eq!(delay(clock, (1, ABSOLUTE)), Duration::ZERO);
+            assert_eq!(delay(clock, MINUTE, 0), Duration::from_nanos(MINUTE));
+            assert_eq!(delay(clock, 1, ABSOLUTE), Duration::ZERO);
         }
     }
 }

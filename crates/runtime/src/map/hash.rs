@@ -84,7 +84,7 @@ impl Hash {
         let size = if is_percpu { value_at } else { value_at + layout.stride() };
         let pool = ElementPool::new(max_entries, size, shards, &setup.budget)?;
         let percpu = match is_percpu {
-            true => Some(PercpuValues::new(pool.capacity(), &layout, setup)?),
+            true => Some(PercpuValues::new(pool.capacity(), &layout, setup.cpus, &setup.budget)?),
             false => None,
         };
         let zero_seed = shape.flags.contains(MapFlags::ZERO_SEED);

@@ -261,7 +261,7 @@ impl Map {
             Error::input(format!("{}: {why:?} not allowed ({sizes})", Errno::EINVAL))
                 .because(Errno::EINVAL)
         })?;
-        let layout = ValueLayout::of(def, setup)?;
+        let layout = ValueLayout::of(def, setup.btf.as_deref(), &setup.registry.objects)?;
         if layout.owns() && !matches!(def.map_type, T::Array | T::Hash | T::LruHash) {
             return Err(Error::unsupported(format!("objects in maps of type {}", def.map_type)));
         }

@@ -1,11 +1,10 @@
 //! The values of a per-CPU hash map: for each "CPU" (a thread that runs programs) an array,
 //! indexed by element, on pages of its own.
 
-use super::Setup;
 use super::value::ValueLayout;
 use crate::{Errno, Error};
-use skep_mem::Region;
-use skep_mem::cpu;
+use skep_mem::{Budget, Region, cpu};
+use std::sync::Arc;
 
 const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 
@@ -21,15 +20,15 @@ impl PercpuValues {
     pub(super) fn new(
         elements: u32,
         layout: &ValueLayout,
-        setup: &Setup,
+        cpus: u32,
+        budget: &Arc<Budget>,
     ) -> Result<PercpuValues, Error> {
-        let (stride, cpus, layout) = (layout.stride(), setup.cpus, layout.clone());
+        let (stride, layout) = (layout.stride(), layout.clone());
         let one = stride.checked_mul(elements as usize);
         let cpu_stride = one.and_then(|bytes| bytes.checked_next_multiple_of(PAGE));
         let all = cpu_stride.and_then(|bytes| bytes.checked_mul(cpus as usize));
         let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
-        let values =
-            Region::zeroed(all.ok_or_else(too_big)?, &setup.budget).map_err(Error::no_memory)?;
+        let values = Region::zeroed(all.ok_or_else(too_big)?, budget).map_err(Error::no_memory)?;
         Ok(PercpuValues { values, layout, stride, cpu_stride: cpu_stride.unwrap_or(0), cpus })
     }
 

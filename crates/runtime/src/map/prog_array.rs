@@ -150,7 +150,7 @@ impl ProgArray {
         let holds_code = held.and_then(|held| held.tail_target()).is_some();
         let target = new.as_ref().and_then(|new| new.tail_target());
         // SAFETY: the slot holds `held`; `new` is compatible (`claim`), and retired when replaced.
-        if let Err(why) = unsafe { direct.point(index, (holds_code, target.as_ref())) } {
+        if let Err(why) = unsafe { direct.point(index, holds_code, target.as_ref()) } {
             drop(direct);
             // A thread may be executing it.
             new.into_iter().for_each(|new| self.slots.retire(new));

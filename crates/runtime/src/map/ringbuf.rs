@@ -103,7 +103,7 @@ impl Ringbuf {
         let addr = self.reserve(data.len() as u64);
         let at = self.pages.offset_of(addr, data.len()).ok_or(Errno::EAGAIN)?;
         self.pages.write(at, data);
-        commit_record(self.pages.u32(at - HEADER as usize), (false, flags));
+        commit_record(self.pages.u32(at - HEADER as usize), false, flags);
         Ok(())
     }
 
@@ -185,7 +185,7 @@ impl Drop for Consumer<'_> {
 
 /// Ends a reservation: the word is the first of the record's header. Wakes waiters unless the flags
 /// say otherwise.
-pub(crate) fn commit_record(header: &AtomicU32, (discard, flags): (bool, u64)) {
+pub(crate) fn commit_record(header: &AtomicU32, discard: bool, flags: u64) {
     header.fetch_xor(if discard { BUSY | DISCARD } else { BUSY }, AcqRel);
     if flags & NO_WAKEUP == 0 {
         record_waiters::notify();
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(consume(&ring), Vec::<Vec<u8>>::new());
         let commit = |addr: u64, discard| {
             let at = ring.pages.offset_of(addr - HEADER, 8).unwrap();
-            commit_record(ring.pages.u32(at), (discard, 0));
+            commit_record(ring.pages.u32(at), discard, 0);
         };
         commit(second, true);
         commit(first, false);

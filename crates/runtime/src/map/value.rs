@@ -3,10 +3,9 @@
 //! Kernel: `copy_map_value` and `check_and_init_map_value` (6.18): an update preserves locks and
 //! timers, a copy for user space has zeros there.
 
-use super::Setup;
 use crate::objects::Objects;
 use crate::{Errno, Error};
-use skep_btf::{FieldKind, TypeId, special_fields};
+use skep_btf::{Btf, FieldKind, TypeId, special_fields};
 use skep_mem::Region;
 use skep_program::MapDef;
 use std::ops::Range;
@@ -39,8 +38,12 @@ impl ValueLayout {
         ValueLayout { size, ..ValueLayout::default() }
     }
 
-    pub(crate) fn of(def: &MapDef, setup: &Setup) -> Result<ValueLayout, Error> {
-        let btf = setup.btf.as_deref();
+    /// The layout of a map's values, which `btf` describes; they own objects of `objects`.
+    pub(crate) fn of(
+        def: &MapDef,
+        btf: Option<&Btf>,
+        objects: &Arc<Objects>,
+    ) -> Result<ValueLayout, Error> {
         let mut layout = ValueLayout { size: def.value_size as usize, ..ValueLayout::default() };
         let (Some(btf), true) = (btf, def.btf_value_type_id != 0) else { return Ok(layout) };
         // As in the kernel, a type with unsupported fields has no special fields.
@@ -68,7 +71,7 @@ impl ValueLayout {
         }
         let parts = [&layout.pointers, &layout.heads, &layout.untrusted];
         let owns = parts.into_iter().any(|offsets| !offsets.is_empty());
-        layout.objects = owns.then(|| setup.registry.objects.clone());
+        layout.objects = owns.then(|| objects.clone());
         Ok(layout)
     }
 

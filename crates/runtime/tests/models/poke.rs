@@ -258,7 +258,7 @@ fn a_call_is_installed_and_removed(install: Install) {
     send.retarget(&called.code.jump, target);
     match install {
         // SAFETY: as above.
-        Install::Right => unsafe { calls.point(0, (false, Some(target))) }.unwrap(),
+        Install::Right => unsafe { calls.point(0, false, Some(target)) }.unwrap(),
         Install::OneBatch => {
             flip.retarget(&called.code.jump, target);
             flip.commit().unwrap();
@@ -269,7 +269,7 @@ fn a_call_is_installed_and_removed(install: Install) {
         }
     }
     // SAFETY: as above.
-    unsafe { calls.point(0, (true, None)) }.unwrap();
+    unsafe { calls.point(0, true, None) }.unwrap();
     if called.threads.is_free_now() {
         called.programs.free(1);
     }
@@ -293,7 +293,7 @@ fn a_call_is_retargeted(waits: bool) {
     };
     let calls = called.calls();
     // SAFETY: as above.
-    unsafe { calls.point(0, (true, Some(&called.programs.targets[1]))) }.unwrap();
+    unsafe { calls.point(0, true, Some(&called.programs.targets[1])) }.unwrap();
     // The incorrect variant frees it without waiting for runs.
     if !waits || called.threads.is_free_now() {
         called.programs.free(0);

@@ -78,40 +78,41 @@ impl CallPaths {
     /// The cost so far of an insn on `path`; `None` if it is not on that path, or the path has no
     /// costs yet.
     #[inline(always)] // Called for each insn.
-    pub(super) fn cost(&mut self, path: u32, (frame, insn_idx): (u32, u32)) -> Option<&mut Cost> {
+    pub(super) fn cost(&mut self, path: u32, frame: u32, insn_idx: u32) -> Option<&mut Cost> {
         let path = self.paths.get_mut(path as usize).filter(|path| path.frame == frame)?;
         path.costs.get_mut((insn_idx as usize).wrapping_sub(path.insns.start))
     }
 
     /// The path of an insn that follows `last` on `current`, with room for the insn's cost.
-    pub(super) fn enter(&mut self, current: u32, last: u32, at: (u32, u32)) -> u32 {
-        let number = self.find(Some(current).filter(|&path| path != NO_PATH), last, at);
+    pub(super) fn enter(&mut self, current: u32, last: u32, frame: u32, insn_idx: u32) -> u32 {
+        let current = Some(current).filter(|&path| path != NO_PATH);
+        let number = self.find(current, last, frame, insn_idx);
         let path = &mut self.paths[number as usize];
-        let at = (at.1 as usize).saturating_sub(path.insns.start);
+        let at = (insn_idx as usize).saturating_sub(path.insns.start);
         if at >= path.costs.len() {
             self.cells_left = self.cells_left.saturating_sub(path.grow(at));
         }
         number
     }
 
-    fn is_at(&self, path: u32, (frame, insn_idx): (u32, u32)) -> bool {
+    fn is_at(&self, path: u32, frame: u32, insn_idx: u32) -> bool {
         let path = &self.paths[path as usize];
         path.frame == frame && path.insns.contains(&(insn_idx as usize))
     }
 
-    fn find(&mut self, current: Option<u32>, last: u32, at: (u32, u32)) -> u32 {
-        let is_call = current.is_some_and(|path| self.paths[path as usize].frame < at.0);
+    fn find(&mut self, current: Option<u32>, last: u32, frame: u32, insn_idx: u32) -> u32 {
+        let is_call = current.is_some_and(|path| self.paths[path as usize].frame < frame);
         let mut caller = current.filter(|_| !is_call);
         while let Some(path) = caller {
-            if self.is_at(path, at) {
+            if self.is_at(path, frame, insn_idx) {
                 return path;
             }
             caller = self.paths[path as usize].parent.map(|parent| parent as u32);
         }
-        self.add_path(current, last, at)
+        self.add_path(current, last, frame, insn_idx)
     }
 
-    fn add_path(&mut self, parent: Option<u32>, last: u32, (frame, insn_idx): (u32, u32)) -> u32 {
+    fn add_path(&mut self, parent: Option<u32>, last: u32, frame: u32, insn_idx: u32) -> u32 {
         let after = self.starts.partition_point(|&start| start <= insn_idx);
         let start = after.checked_sub(1).map_or(0, |at| self.starts[at]);
         let end = self.starts.get(after).copied().unwrap_or(self.len);

@@ -37,12 +37,29 @@ impl Place {
         }
     }
 
-    /// The places whose bits are set in a mask of registers and one of slots.
-    pub(super) fn all(frame: u32, (regs, slots): (u16, u64)) -> impl Iterator<Item = Place> {
-        let frame = frame as u8;
-        let regs = bits(regs.into()).map(move |at| Place { frame, is_reg: true, at });
-        regs.chain(bits(slots).map(move |at| Place { frame, is_reg: false, at }))
+    fn all(of: Places) -> impl Iterator<Item = Place> {
+        let frame = of.frame as u8;
+        let regs = bits(of.regs.into()).map(move |at| Place { frame, is_reg: true, at });
+        regs.chain(bits(of.slots).map(move |at| Place { frame, is_reg: false, at }))
     }
+}
+
+/// Registers and slots of a frame of the states before an insn, as masks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places {
+    pub(super) insn_idx: u32,
+    pub(super) frame: u32,
+    pub(super) regs: u16,
+    pub(super) slots: u64,
+}
+
+/// Why places matter.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NeededBy {
+    /// This insn needs them.
+    Insn(u32),
+    /// The state before this insn covers a path, and they already mattered to it.
+    StateBefore(u32),
 }
 
 fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
@@ -113,7 +130,7 @@ pub(super) struct Reasons {
 
 impl Reasons {
     #[inline]
-    pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), times: u32, values: &Sides<'_>) {
+    pub(super) fn add(&mut self, insn_idx: u32, why: Apart, times: u32, values: &Sides<'_>) {
         let at = insn_idx as usize;
         if let Some(known) = self.before.get_mut(at).and_then(|before| before.find(why)) {
             known.times += u64::from(times);
@@ -131,34 +148,28 @@ impl Reasons {
         &mut self.before[at]
     }
 
-    /// `regs` and `slots` of a frame of the states before `insn_idx` matter, because of `by`: the
-    /// insn that needs them, or one whose state covers a path and to which they already mattered.
+    /// These places matter, because of `by`.
     #[inline]
-    pub(super) fn matter(
-        &mut self,
-        (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
-        (by, is_direct): (u32, bool),
-    ) {
-        let before = self.before.get(insn_idx as usize);
+    pub(super) fn matter(&mut self, places: Places, by: NeededBy) {
+        let before = self.before.get(places.insn_idx as usize);
         let is_known = before.is_some_and(|Before { explained: known, .. }| {
-            known.frame == frame && regs & !known.regs == 0 && slots & !known.slots == 0
+            known.frame == places.frame
+                && places.regs & !known.regs == 0
+                && places.slots & !known.slots == 0
         });
         if !is_known {
-            self.explain((insn_idx, frame, regs, slots), (by, is_direct));
+            self.explain(places, by);
         }
     }
 
     #[cold]
-    fn explain(
-        &mut self,
-        (insn_idx, frame, regs, slots): (u32, u32, u16, u64),
-        (by, is_direct): (u32, bool),
-    ) {
+    fn explain(&mut self, places: Places, by: NeededBy) {
+        let Places { insn_idx, frame, regs, slots } = places;
         let mut all_are_known = true;
-        for place in Place::all(frame, (regs, slots)) {
-            let needed_by = match is_direct {
-                true => Some(by),
-                false => self.needed_by.get(&(by, place)).copied(),
+        for place in Place::all(places) {
+            let needed_by = match by {
+                NeededBy::Insn(by) => Some(by),
+                NeededBy::StateBefore(by) => self.needed_by.get(&(by, place)).copied(),
             };
             match needed_by {
                 Some(needed_by) => {

@@ -15,7 +15,7 @@ const SKB_BYTES: usize = 192;
 
 /// Checks that the host kernel loads a case's programs but has no test run for them.
 pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), String> {
-    let loaded = Loaded::new(programs)?;
+    let loaded = Loaded::new(programs).map_err(|why| why.to_string())?;
     for input in inputs(case)? {
         let run = match &input {
             Input::Words(_) => RunInput::default(),
@@ -32,7 +32,7 @@ pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), Strin
 
 /// The text of a case's runs on the host kernel.
 pub fn on_kernel(case: &Case, programs: &[Program]) -> Result<String, String> {
-    let loaded = Loaded::new(programs)?;
+    let loaded = Loaded::new(programs).map_err(|why| why.to_string())?;
     let maps = programs.first().map_or(&[][..], |program| &program.maps);
     for (index, def) in (0u32..).zip(maps) {
         let entries = case.options.map.get(&def.name).map_or(&[][..], |map| &map.entries);

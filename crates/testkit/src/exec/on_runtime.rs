@@ -51,7 +51,7 @@ pub fn on_runtime(case: &Case, programs: &[Program], way: Way) -> Result<Option<
         runs += u64::from(counted);
     }
     let tail_calls = first.maps.iter().any(|map| map.map_type == MapType::ProgArray);
-    check_counts(&instances, (runs, tail_calls))?;
+    check_counts(&instances, runs, tail_calls)?;
     for (_, def) in dumped(case, &first.maps) {
         let map = maps.get(&def.name).map_err(|e| e.to_string())?;
         map_lines(&mut text, &def.name, map.entries().collect());
@@ -60,7 +60,7 @@ pub fn on_runtime(case: &Case, programs: &[Program], way: Way) -> Result<Option<
 }
 
 /// Checks that the first program was counted this often, or more if it may have been tail called.
-fn check_counts(instances: &[Instance], (runs, tail_calls): (u64, bool)) -> Result<(), String> {
+fn check_counts(instances: &[Instance], runs: u64, tail_calls: bool) -> Result<(), String> {
     for (at, stats) in instances.iter().map(Instance::stats).enumerate() {
         let wanted = match (at, tail_calls) {
             (0, false) => runs..=runs,

@@ -40,7 +40,7 @@ pub fn assembled(
     let maps: Vec<MapDef> = options
         .map
         .iter()
-        .map(|(name, map)| map_def(name, map, (options, &built)))
+        .map(|(name, map)| map_def(name, map, options, &built))
         .collect::<Result<_, String>>()?;
     let prog_type = ProgType::from_name(&options.prog_type)
         .ok_or_else(|| format!("no such program type: {}", options.prog_type))?;
@@ -141,14 +141,15 @@ fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarg
 fn map_def(
     name: &str,
     map: &MapOptions,
-    (options, built): (&Options, &CaseBtf),
+    options: &Options,
+    built: &CaseBtf,
 ) -> Result<MapDef, String> {
     let inner = match &map.inner {
         None => None,
         Some(inner) => {
             let inner_map = options.map.get(inner).filter(|inner| inner.inner.is_none());
             let inner_map = inner_map.ok_or_else(|| format!("no such inner map: {inner}"))?;
-            Some(Box::new(map_def(inner, inner_map, (options, built))?))
+            Some(Box::new(map_def(inner, inner_map, options, built)?))
         }
     };
     let btf = built.maps.get(name);

@@ -223,7 +223,7 @@ impl Types {
     }
 
     /// A type of the kernel, once: it looks for fields of the first of a name.
-    fn of_kernel(&mut self, name: &str, (size, align): (u32, u32)) -> Result<TypeId, String> {
+    fn of_kernel(&mut self, name: &str, size: u32, align: u32) -> Result<TypeId, String> {
         if let Some(&id) = self.known.get(name) {
             return Ok(id);
         }
@@ -252,7 +252,7 @@ impl Types {
             return Ok((self.builder.ptr(tagged), 8, 8));
         }
         if let Some(&(name, size, align)) = KERNEL_TYPES.iter().find(|row| row.0 == name) {
-            return Ok((self.of_kernel(name, (size, align))?, size, align));
+            return Ok((self.of_kernel(name, size, align)?, size, align));
         }
         let (element, count) = match name.strip_suffix(']').and_then(|n| n.split_once('[')) {
             Some((element, count)) => (element, Some(count)),

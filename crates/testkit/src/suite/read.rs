@@ -44,7 +44,7 @@ pub fn read(text: &str) -> Result<Vec<Case>, String> {
                 let content = content(text, range);
                 let block = text.get(content.clone()).unwrap_or_default();
                 reader
-                    .block(&language, (block, content), line)
+                    .block(&language, block, content, line)
                     .map_err(|error| format!("line {line}: {error}"))?;
             }
             _ => {}
@@ -76,7 +76,8 @@ impl Reader {
     fn block(
         &mut self,
         language: &str,
-        (text, range): (&str, Range<usize>),
+        text: &str,
+        range: Range<usize>,
         line: usize,
     ) -> Result<(), String> {
         let kind = match language {

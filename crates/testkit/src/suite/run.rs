@@ -6,7 +6,7 @@ use super::options::Loader;
 use crate::engine::{self, OurVerdict};
 use skep::program::Program;
 use skep_kernel::bpf::{self, errno_name};
-use skep_kernel::judge::{Answer, judge};
+use skep_kernel::judge::{Answer, NotJudged, judge};
 use skep_verifier::Privileges;
 
 /// Largest errno.
@@ -27,13 +27,13 @@ pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
     match answer {
         Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, errno: it.errno, log: it.log }),
         // Attributes that the kernel refuses.
-        Answer::NotJudged { reason, .. } if case.options.errno.is_some() => {
+        Answer::NotJudged(NotJudged { reason, .. }) if case.options.errno.is_some() => {
             match reason.split_once(" without log").and_then(|it| errno_of(it.0, case)) {
                 Some(errno) => Ok(Evidence { accepted: false, errno, log: String::new() }),
                 None => Err(format!("not judged: {reason}")),
             }
         }
-        Answer::NotJudged { reason, detail } => Err(format!("not judged: {reason}: {detail}")),
+        Answer::NotJudged(why) => Err(format!("not judged: {why}")),
     }
 }
 
@@ -55,7 +55,7 @@ pub fn privileges(case: &Case) -> Privileges {
 
 /// Our verifier's result; an error if it has no verdict.
 pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
-    let ours = engine::verify_with(program, (case.options.log_level | 4, privileges(case)));
+    let ours = engine::verify_with(program, case.options.log_level | 4, privileges(case));
     match ours.verdict {
         OurVerdict::Accepted => Ok(Evidence { accepted: true, errno: 0, log: ours.log }),
         OurVerdict::Rejected(_) => {

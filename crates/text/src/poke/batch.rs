@@ -15,7 +15,7 @@ pub enum Error {
     /// restored, but a thread may have run the new code for a moment: what it refers to must not be
     /// reused before current runs have ended.
     #[error("while synchronising threads: membarrier: {0}")]
-    Barrier(rustix::io::Errno),
+    Barrier(#[source] rustix::io::Errno),
 }
 
 /// Changes to sites, in any number of programs.

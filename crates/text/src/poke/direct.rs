@@ -96,7 +96,8 @@ impl DirectCalls {
     pub unsafe fn point(
         &self,
         index: u32,
-        (held, target): (bool, Option<&Target>),
+        held: bool,
+        target: Option<&Target>,
     ) -> Result<(), Error> {
         let Some(calls) = self.0.get(&index) else { return Ok(()) };
         let mut batch = Batch::new();

@@ -31,7 +31,7 @@ pub(super) fn hop_slots(
             let hard = !scalar || matters.precise_slots & bit != 0;
             let change = Change { frame: i as u8, at: SLOTS + spi as u8, held };
             let text = || Err(format!("{}, {slot:?}", describe(&change, claim, value)));
-            let same = slot.spilled != 8 || is_class(claim, (value, origin));
+            let same = slot.spilled != 8 || is_class(claim, value, origin);
             if !judge.slot_fits(slot, value, (true, origin)) || !same {
                 return text();
             }
@@ -123,7 +123,7 @@ fn is_linked(a: &Member, b: &Member) -> bool {
 }
 
 /// Whether a pointer points to the object that the checkpoint claims.
-pub(super) fn is_class(claim: &Claim, (value, origin): (u64, Origin)) -> bool {
+pub(super) fn is_class(claim: &Claim, value: u64, origin: Origin) -> bool {
     claim.kind != ClaimKind::Pointer
         || origin.class == 0
         || origin.class == claim.class

@@ -151,9 +151,9 @@ impl Tracker {
         match nested.is_some() || roots.is_empty() {
             true => {
                 let later = self.starts(&self.walked.graph.later, o);
-                self.enter((&later, Entered::Later), now, o);
+                self.enter(&later, Entered::Later, now, o);
             }
-            false => self.enter((&roots, Entered::Run), now, o),
+            false => self.enter(&roots, Entered::Run, now, o),
         }
     }
 
@@ -170,7 +170,7 @@ impl Tracker {
     }
 
     /// Enters a function that is verified on its own, at the matching one of these nodes.
-    fn enter(&mut self, (starts, entered): (&[u32], Entered), now: &Now<'_>, o: u32) {
+    fn enter(&mut self, starts: &[u32], entered: Entered, now: &Now<'_>, o: u32) {
         let mut why = "nothing of it was walked".to_owned();
         for &start in starts {
             self.levels.push(Level { node: start, places: Vec::new(), entered });
@@ -209,7 +209,7 @@ impl Tracker {
         let starts = self.starts(&self.walked.graph.roots, o);
         match starts.is_empty() {
             true => self.lost = Some("an exception that the program does not catch"),
-            false => self.enter((&starts, Entered::Run), now, o),
+            false => self.enter(&starts, Entered::Run, now, o),
         }
     }
 
@@ -267,7 +267,7 @@ impl Tracker {
         if found(AfterCut::Surely) || found(AfterCut::Fits) || found(AfterCut::InDoubt) {
             self.go(&path, now, o);
         } else {
-            self.enter_global(from, (o, now), why);
+            self.enter_global(from, o, now, why);
         }
         self.path = path;
     }
@@ -315,14 +315,14 @@ impl Tracker {
         false
     }
 
-    fn enter_global(&mut self, from: u32, (o, now): (u32, &Now<'_>), why: Option<String>) {
+    fn enter_global(&mut self, from: u32, o: u32, now: &Now<'_>, why: Option<String>) {
         let graph = &self.walked.graph;
         let at = graph.nodes[from as usize].insn;
         let is_call = self.walked.effects[at as usize].calls;
         let starts = self.starts(&graph.roots, o);
         match why {
             None if is_call && !starts.is_empty() => {
-                self.enter((&starts, Entered::Global), now, o);
+                self.enter(&starts, Entered::Global, now, o);
             }
             Some(why) => self.fail(at, why),
             None if self.walked.insns[at as usize].class() == BPF_LD => {
@@ -525,7 +525,7 @@ impl Tracker {
                 let hard = !scalar || matters.precise & bit != 0;
                 let origin = place.origins[at];
                 let fits = place.dead & bit != 0
-                    || judge.fits(claim, value, origin) && is_class(claim, (value, origin));
+                    || judge.fits(claim, value, origin) && is_class(claim, value, origin);
                 let was_free = place.free & bit != 0;
                 if live && !fits && (hard || (cut.within && !was_free)) {
                     let change = Change { frame: i as u8, at: at as u8, held };

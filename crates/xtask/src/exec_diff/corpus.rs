@@ -112,7 +112,7 @@ fn compare(program: &Program, packets: &[Vec<u8>]) -> (&'static str, String) {
 }
 
 fn by_kernel(program: &Program, packets: &[Vec<u8>]) -> Result<Ran, String> {
-    let loaded = Loaded::new(std::slice::from_ref(program))?;
+    let loaded = Loaded::new(std::slice::from_ref(program)).map_err(|why| why.to_string())?;
     let run = |packet: &Vec<u8>| {
         let input = RunInput { data: packet, repeat: 1, ..RunInput::default() };
         let ran = loaded.run(&input).map_err(|errno| errno.to_string())?;

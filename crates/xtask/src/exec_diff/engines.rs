@@ -86,19 +86,19 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
         let memory = FlatMemory::new(&[]);
         engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked), Box::new(memory))));
     } else {
-        let engine = in_runtime(programs, Runs::Interpreter, (Tuning::default(), None))?;
+        let engine = in_runtime(programs, Runs::Interpreter, Tuning::default(), None)?;
         engines.push(("runtime, interp".to_owned(), engine));
     }
     for (name, tuning) in tunings(passes) {
         if let Some(native) = Native::new(verified, &tuning)? {
             engines.push((name, Engine::Native(native)));
         } else {
-            engines.push((name, in_runtime(programs, Runs::MachineCode, (tuning, None))?));
+            engines.push((name, in_runtime(programs, Runs::MachineCode, tuning, None)?));
         }
     }
     // Some runs are timed, others only counted.
     let stats = StatsOptions { sample: NonZeroU32::MIN.saturating_add(2), histogram: true };
-    let counted = in_runtime(programs, Runs::MachineCode, (Tuning::default(), Some(stats)))?;
+    let counted = in_runtime(programs, Runs::MachineCode, Tuning::default(), Some(stats))?;
     engines.push(("jit, counted".to_owned(), counted));
     Ok(engines)
 }
@@ -129,7 +129,8 @@ fn tunings(passes: bool) -> Vec<(String, Tuning)> {
 fn in_runtime(
     programs: &[VerifiedProgram],
     engine: Runs,
-    (tuning, stats): (Tuning, Option<StatsOptions>),
+    tuning: Tuning,
+    stats: Option<StatsOptions>,
 ) -> Result<Engine, String> {
     let runtime = Runtime::new(Options { cpus: 1, ..Options::default() });
     let runtime = runtime.map_err(|e| e.to_string())?;
@@ -167,7 +168,8 @@ pub(super) fn runs_as_in_kernel(program: &VerifiedProgram) -> bool {
 /// The host kernel as an engine.
 pub(super) fn kernels(programs: &[Program]) -> Result<Engine, String> {
     let prog_type = programs.first().map(|program| program.prog_type).unwrap_or_default();
-    Ok(Engine::Kernel(Loaded::new(programs)?, prog_type))
+    let loaded = Loaded::new(programs).map_err(|why| why.to_string())?;
+    Ok(Engine::Kernel(loaded, prog_type))
 }
 
 impl Engine {

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn row(program: &str, class: Class) -> Row {
-        Row::without("v3/a.bpf.o", program, (class, String::new()))
+        Row::without("v3/a.bpf.o", program, class, String::new())
     }
 
     #[test]

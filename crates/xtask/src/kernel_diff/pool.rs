@@ -100,7 +100,7 @@ impl Pool<'_> {
                 }
                 Err(lost) => {
                     let object = objects::short_name(file);
-                    rows.push(Row::without(&object, &lost.program, (Class::Bug, lost.why)));
+                    rows.push(Row::without(&object, &lost.program, Class::Bug, lost.why));
                     if lost.program == "(open)" {
                         return Ok(rows);
                     }

@@ -118,7 +118,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// A row for a program that was not compared.
-    pub(crate) fn without(object: &str, program: &str, (class, reason): (Class, String)) -> Row {
+    pub(crate) fn without(object: &str, program: &str, class: Class, reason: String) -> Row {
         Row {
             object: object.to_owned(),
             program: program.to_owned(),
@@ -146,7 +146,7 @@ impl Row {
         let program = &*as_loaded(program);
         let start = cpu_time();
         let ours = engine::verify(program, 4);
-        let mut row = Row::without(object, &program.name, (Class::NotJudged, String::new()));
+        let mut row = Row::without(object, &program.name, Class::NotJudged, String::new());
         row.time_ours_us = (cpu_time() - start).as_micros() as u64;
         row.fill_ours(&ours);
         if let Some(why) = ours.must_not_load() {
@@ -164,9 +164,9 @@ impl Row {
                     row.compare_logs(program, level);
                 }
             }
-            Answer::NotJudged { reason, detail } => {
-                row.reason = one_line(&reason);
-                row.log_kernel = one_line(&detail);
+            Answer::NotJudged(why) => {
+                row.reason = one_line(&why.reason);
+                row.log_kernel = one_line(&why.detail);
                 if let OurVerdict::Bug(why) = &ours.verdict {
                     (row.class, row.reason) = (Class::Bug, one_line(why));
                 }
@@ -215,9 +215,9 @@ impl Row {
         let logged = level != 0 && !answer.log.is_empty();
         let level = if logged { 2 | 4 } else { 4 };
         let start = Instant::now();
-        let ours = engine::verify_for(kernel, program, level);
+        let ours = engine::verify_for(kernel.0, kernel.1, program, level);
         let (object, name) = (&answer.object, &answer.program);
-        let mut row = Row::without(object, name, (Class::NotJudged, answer.message.clone()));
+        let mut row = Row::without(object, name, Class::NotJudged, answer.message.clone());
         row.time_ours_us = start.elapsed().as_micros() as u64;
         row.fill_ours(&ours);
         if !answer.is_judged() {
@@ -336,7 +336,7 @@ impl Row {
 fn judge_timed(program: &Program) -> (Answer, u64) {
     let prepared = match Prepared::new(program) {
         Ok(prepared) => prepared,
-        Err(refused) => return (refused, 0),
+        Err(why) => return (Answer::NotJudged(why), 0),
     };
     let start = cpu_time();
     let answer = prepared.load(4);

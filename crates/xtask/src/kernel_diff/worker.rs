@@ -127,7 +127,7 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
             }
             (Ok(program), None) => Row::compare(&name, program, args.level),
             (Err(_), Some((known, _))) if !known.is_judged() => {
-                Row::without(&name, &entry.name, (Class::NotJudged, known.message.clone()))
+                Row::without(&name, &entry.name, Class::NotJudged, known.message.clone())
             }
             (Err(why), _) => not_loaded(&name, &entry.name, why.to_string()),
         };
@@ -140,5 +140,5 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
 /// our log.
 fn not_loaded(object: &str, program: &str, why: String) -> Row {
     let cause = why.rsplit(": ").next().unwrap_or_default().to_owned();
-    Row { log_ours: why, ..Row::without(object, program, (Class::NotLoaded, cause)) }
+    Row { log_ours: why, ..Row::without(object, program, Class::NotLoaded, cause) }
 }

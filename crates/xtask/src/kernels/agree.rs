@@ -77,7 +77,8 @@ pub(super) fn read_rows<R: DeserializeOwned>(
 
 /// Writes a table for [`read_rows`].
 pub(super) fn write_rows<R: Serialize>(
-    (release, end): (&str, &str),
+    release: &str,
+    end: &str,
     rows: &[R],
 ) -> Result<(), Box<dyn Error>> {
     let mut csv = csv::Writer::from_writer(Vec::new());

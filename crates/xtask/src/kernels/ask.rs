@@ -101,7 +101,7 @@ impl Asker<'_> {
         };
         let mut load = match Load::new(program, 2 | 4) {
             Ok(load) => load,
-            Err(why) => return Ok(not_judged(why)),
+            Err(why) => return Ok(not_judged(why.to_string())),
         };
         load.logged_insns_max = self.args.logged_insns;
         let limit = Duration::from_secs(self.args.timeout_s);

@@ -62,7 +62,7 @@ fn accepts(kernel: &(Host, Kernel), program: &Program) -> Option<bool> {
         let mut insns = program.insns.clone();
         let at = insns.len() - 2;
         insns[at].imm = imm;
-        engine::verify_for((&kernel.0, &kernel.1), &Program { insns, ..program.clone() }, 4).verdict
+        engine::verify_for(&kernel.0, &kernel.1, &Program { insns, ..program.clone() }, 4).verdict
     };
     match [returns(0), returns(1)] {
         [OurVerdict::Bug(why), _] | [_, OurVerdict::Bug(why)] => panic!("{}: {why}", program.name),

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Some(btf) = btf.filter(|_| host.behaviours.kfuncs) {
         rows.extend(asker.kfuncs(btf.root(), btf)?);
     }
-    agree::write_rows((&args.machine.kernel, END), &rows)?;
+    agree::write_rows(&args.machine.kernel, END, &rows)?;
     let Asker { asked, others, .. } = asker;
     println!("{}: {asked} programs, {} rows", args.machine.kernel, rows.len());
     println!("{}: skep says otherwise of {}", args.machine.kernel, others.len());
@@ -126,7 +126,7 @@ impl Asker<'_> {
     fn says(&mut self, program: &Program, told: &Judged, words: &[&str]) -> bool {
         let said = |log: &str| log.lines().any(|line| words.iter().any(|it| line.starts_with(it)));
         let theirs = said(&told.message);
-        let ours = engine::verify_for((self.host, self.kernel), program, 4);
+        let ours = engine::verify_for(self.host, self.kernel, program, 4);
         if said(&ours.log) != theirs {
             self.others.push(difference(self.kernel, program, &ours, told));
         }

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Some(btf) = btf {
         rows.extend(asker.of_types(&hooks, btf.root())?);
     }
-    agree::write_rows((&args.machine.kernel, END), &rows)?;
+    agree::write_rows(&args.machine.kernel, END, &rows)?;
     let kept = rows.iter().filter(|row| row.says == "yes").count();
     println!("{}: {} rows, {kept} with yes", args.machine.kernel, rows.len());
     println!("{}: skep says otherwise of {}", args.machine.kernel, asker.others.len());
@@ -118,7 +118,7 @@ impl Asker<'_> {
         if !told.judged {
             return Ok(None);
         }
-        let ours = engine::verify_for((self.host, self.kernel), &program, 4);
+        let ours = engine::verify_for(self.host, self.kernel, &program, 4);
         if ours.log.contains(GPL) != told.message.contains(GPL) {
             self.others.push(difference(self.kernel, &program, &ours, &told));
         }

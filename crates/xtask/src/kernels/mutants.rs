@@ -141,7 +141,7 @@ impl Asked<'_> {
     fn ask(&mut self, program: &Program, level: u32) -> Judgement {
         let load = match Load::new(program, level) {
             Ok(load) => load,
-            Err(why) => return Judgement::NotJudged(why),
+            Err(why) => return Judgement::NotJudged(why.to_string()),
         };
         if self.guest.is_none() {
             match Guest::boot(&self.args.machine, &self.console) {

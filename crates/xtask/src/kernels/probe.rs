@@ -34,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
     match Load::new(program, host::MESSAGE_AND_STATISTICS) {
         Ok(load) => Ok(host::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
-        Err(message) => Ok(host::not_judged(message)),
+        Err(why) => Ok(host::not_judged(why)),
     }
 }
 
@@ -146,7 +146,7 @@ type Objects = Vec<(String, Vec<u8>)>;
 
 /// The witness objects of all rules, all of them ours to distribute.
 fn witnesses() -> Result<Objects, Box<dyn Error>> {
-    let names: BTreeSet<&str> = BEHAVIOURS.iter().map(|row| row.witness.0).collect();
+    let names: BTreeSet<&str> = BEHAVIOURS.iter().map(|row| row.witness.object).collect();
     let read = |name: &str| Ok((name.to_owned(), fs::read(witness_path(name))?));
     names.into_iter().map(read).collect()
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     for asked in calls(btf) {
         rows.extend(refused_calls(&mut guest, &asked)?);
     }
-    agree::write_rows((&args.machine.kernel, END), &rows)?;
+    agree::write_rows(&args.machine.kernel, END, &rows)?;
     let there = rows.iter().filter(|row| row.there == "yes").count();
     println!("{}: {there} of {} are there", args.machine.kernel, rows.len());
     Ok(Ended::Passed)

@@ -4,7 +4,7 @@
 use super::{agree, probe};
 use crate::answers;
 use skep::uapi::words::{SPELLINGS, WORDS};
-use skep::uapi::{BEHAVIOURS, Shows};
+use skep::uapi::{BEHAVIOURS, Shows, Witness};
 use std::error::Error;
 
 #[test]
@@ -16,7 +16,7 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
     }
     let mut wrong = Vec::new();
     for row in BEHAVIOURS {
-        let (object, program) = row.witness;
+        let Witness { object, program } = row.witness;
         let key = (object.to_owned(), program.to_owned());
         let mut seen = [false; 2];
         for (release, table) in &tables {
@@ -53,11 +53,11 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
 fn every_rule_has_a_witness_of_ours() {
     let mut absent = Vec::new();
     for row in BEHAVIOURS {
-        let object = probe::witness_path(row.witness.0);
+        let object = probe::witness_path(row.witness.object);
         let source = object.with_extension("c");
-        let names = |text: String| text.contains(row.witness.1);
+        let names = |text: String| text.contains(row.witness.program);
         if !object.exists() || !std::fs::read_to_string(source).is_ok_and(names) {
-            absent.push(format!("{}: {}", row.name, row.witness.0));
+            absent.push(format!("{}: {}", row.name, row.witness.object));
         }
     }
     assert!(absent.is_empty(), "{}", absent.join("\n"));

@@ -269,7 +269,7 @@ impl Sources {
     /// The program as it is loaded, if its walk is short and this kernel judges it.
     fn fitting(&self, rng: &mut Rng, program: &Program) -> Option<Program> {
         let program = as_loaded(program).into_owned();
-        let ours = engine::verify_on(&self.host, &program, (4, Privileges::PRIVILEGED));
+        let ours = engine::verify_on(&self.host, &program, 4, Privileges::PRIVILEGED);
         let walked = ours.stats.insns_processed.max(1);
         if walked > WALK_BASE_MAX || !rng.chance((100 * WALK_SHORT / walked).clamp(5, 100)) {
             return None;

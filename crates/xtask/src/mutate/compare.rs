@@ -28,12 +28,13 @@ pub(super) fn compare(
     loader: Loader,
     kernel: &mut dyn FnMut(u32) -> Answer,
 ) -> Compared {
-    compare_also_long((program, loader), false, kernel)
+    compare_also_long(program, loader, false, kernel)
 }
 
 /// The same, including long walks if `long`.
 pub(super) fn compare_also_long(
-    (program, loader): (&Program, Loader),
+    program: &Program,
+    loader: Loader,
     long: bool,
     kernel: &mut dyn FnMut(u32) -> Answer,
 ) -> Compared {
@@ -41,7 +42,7 @@ pub(super) fn compare_also_long(
     let start = cpu_time();
     // The message for a program without insns contains the limit.
     let quick = match long || program.insns.is_empty() {
-        true => engine::verify_with(program, (4, privileges)),
+        true => engine::verify_with(program, 4, privileges),
         false => engine::verify_within(program, privileges, WALK_MAX + 1),
     };
     let time = cpu_time() - start;
@@ -50,11 +51,11 @@ pub(super) fn compare_also_long(
     }
     if quick.stats.insns_processed.max(program.insns.len() as u64) > WALK_MAX {
         return match long {
-            true => compare_long(loader, (&quick, time), kernel),
+            true => compare_long(loader, &quick, time, kernel),
             false => Compared::Left("long".to_owned()),
         };
     }
-    let ours = engine::verify_with(program, (6, privileges));
+    let ours = engine::verify_with(program, 6, privileges);
     if let Some(difference) = short_walk(&quick, &ours) {
         return Compared::Different(Box::new(difference));
     }
@@ -64,7 +65,7 @@ pub(super) fn compare_also_long(
     };
     match answer {
         Ok(Answer::Judged(theirs)) => judged(program, &ours, &theirs),
-        Ok(Answer::NotJudged { reason, .. }) => unlogged(&ours, reason),
+        Ok(Answer::NotJudged(why)) => unlogged(&ours, why.reason),
         Err(errno) => Compared::Left(format!("capabilities: {errno}")),
     }
 }

@@ -153,7 +153,7 @@ pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Out
     engine::record_panics();
     let mut kernels = String::new();
     let mut compared =
-        compare_also_long((&program, loader), true, &mut |level| judge(&program, level));
+        compare_also_long(&program, loader, true, &mut |level| judge(&program, level));
     if let (true, Compared::Different(difference)) = (smaller, &compared)
         && difference.kind != Kind::Slow
     {
@@ -177,7 +177,7 @@ pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Out
             answer
         });
         let privileges = loader.privileges();
-        ours = engine::verify_with(&program, (6, privileges)).log;
+        ours = engine::verify_with(&program, 6, privileges).log;
         ours = kernel_log::normalise(&ours, &program.insns);
     }
     println!("ours:   {}\nkernel: {}", difference.ours, difference.kernel);

@@ -15,7 +15,8 @@ const NOTICED: Duration = Duration::from_millis(100);
 /// Loads the program into the kernel without a log, and compares verdict and time.
 pub(super) fn compare_long(
     loader: Loader,
-    (ours, time): (&Ours, Duration),
+    ours: &Ours,
+    time: Duration,
     kernel: &mut dyn FnMut(u32) -> Answer,
 ) -> Compared {
     let start = cpu_time();
@@ -29,7 +30,7 @@ pub(super) fn compare_long(
     let kernel_time = cpu_time() - start;
     let theirs = match answer {
         Answer::Judged(theirs) => theirs,
-        Answer::NotJudged { reason, .. } => return Compared::Left(reason),
+        Answer::NotJudged(why) => return Compared::Left(why.reason),
     };
     let accepted = ours.verdict == OurVerdict::Accepted;
     let stats = theirs.stats.unwrap_or_default();

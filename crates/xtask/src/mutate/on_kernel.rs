@@ -100,9 +100,8 @@ impl<'a> OnKernel<'a> {
         id: String,
         ask: &mut dyn FnMut(&Program) -> Judgement,
     ) -> (String, Option<Found>) {
-        let facts = (&self.sources.host, self.kernel);
-        let within = (4, Some(WALK_MAX + 1));
-        let ours = engine::verify_for_within(facts, &mutant.program, within);
+        let (host, insns_max) = (&self.sources.host, Some(WALK_MAX + 1));
+        let ours = engine::verify_for_within(host, self.kernel, &mutant.program, 4, insns_max);
         let difference = match compare(&ours, &mutant.program, ask) {
             Ok(true) => return ("equal, accepted".to_owned(), None),
             Ok(false) => return ("equal, refused".to_owned(), None),
@@ -123,7 +122,7 @@ impl<'a> OnKernel<'a> {
     ) -> Result<String, Box<dyn Error>> {
         let case: Case = serde_json::from_str(&fs::read_to_string(path)?)?;
         let program = case.program(self.sources.host.kernel_btf.clone())?;
-        let ours = engine::verify_for((&self.sources.host, self.kernel), &program, 2);
+        let ours = engine::verify_for(&self.sources.host, self.kernel, &program, 2);
         fs::write(path.with_extension("ours.log"), &ours.log)?;
         let told = match ask(&program) {
             Judgement::Judged { accepted, log } => {

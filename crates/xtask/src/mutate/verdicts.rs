@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> crate::Outcome {
 /// walk with all shortcuts.
 fn answer(mutant: &Mutant) -> String {
     let privileges = mutant.loader.privileges();
-    let quick = engine::verify_with(&mutant.program, (4, privileges));
+    let quick = engine::verify_with(&mutant.program, 4, privileges);
     let words = |ours: &Ours| {
         let hash = fnv1a(ours.log.bytes().chain(ours.verdict.reason().bytes()));
         let verdict = format!("{} {}", ours.verdict.name(), ours.code.unwrap_or_default());
@@ -43,5 +43,5 @@ fn answer(mutant: &Mutant) -> String {
     if quick.stats.insns_processed > WALK_MAX {
         return words(&quick);
     }
-    format!("{}; {}", words(&quick), words(&engine::verify_with(&mutant.program, (6, privileges))))
+    format!("{}; {}", words(&quick), words(&engine::verify_with(&mutant.program, 6, privileges)))
 }

@@ -100,7 +100,7 @@ impl Worker<'_> {
                     continue;
                 }
                 Err(why) => {
-                    self.loader_bug((&batch, request.batch, i), why.to_string())?;
+                    self.loader_bug(&batch, request.batch, i, why.to_string())?;
                     *counts.entry("different: Bug".to_owned()).or_default() += 1;
                     continue;
                 }
@@ -122,7 +122,9 @@ impl Worker<'_> {
 
     fn loader_bug(
         &mut self,
-        (batch, number, i): (&Batch<'_>, u64, u64),
+        batch: &Batch<'_>,
+        number: u64,
+        i: u64,
         why: String,
     ) -> std::io::Result<()> {
         let id = format!("{}/{number}/{i}", self.args.seed);
@@ -155,14 +157,14 @@ impl Worker<'_> {
 fn judged(mutant: &Mutant, long: bool, held: &mut Option<Held>) -> Compared {
     let Mutant { program, loader, own_maps, .. } = mutant;
     if *own_maps {
-        return compare_also_long((program, *loader), long, &mut |level| judge(program, level));
+        return compare_also_long(program, *loader, long, &mut |level| judge(program, level));
     }
     if held.is_none() {
         *held = Held::new(program).ok();
     }
     match held {
         Some(held) => {
-            compare_also_long((program, *loader), long, &mut |level| held.judge(program, level))
+            compare_also_long(program, *loader, long, &mut |level| held.judge(program, level))
         }
         None => Compared::Left("BTF refused".to_owned()),
     }

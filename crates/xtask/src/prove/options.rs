@@ -33,7 +33,7 @@ impl Run<'_> {
             (_, None, Some(f)) => {
                 let Some(inner) = inner else { return self.of_nothing(name) };
                 let out = self.apply(f, vec![inner.clone()])?;
-                self.of_something((some, inner), name, out)
+                self.of_something(some, inner, name, out)
             }
             _ => Err(format!("{name} is not known")),
         }
@@ -49,12 +49,7 @@ impl Run<'_> {
     }
 
     /// `out` is the result of a closure applied to the value.
-    fn of_something(
-        &mut self,
-        (some, inner): (Term, Value),
-        name: &str,
-        out: Value,
-    ) -> Result<Value> {
+    fn of_something(&mut self, some: Term, inner: Value, name: &str, out: Value) -> Result<Value> {
         let out = self.value(out)?;
         match (name, out) {
             ("map", out) => Ok(Value::Option(some, Some(Box::new(out)))),

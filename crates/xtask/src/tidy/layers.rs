@@ -46,7 +46,7 @@ pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
             }
             for (name, rules) in &table {
                 let graph = Graph::of(name, files);
-                layers(name, (rules, &graph), breaches);
+                layers(name, rules, &graph, breaches);
                 circles(name, (rules, &graph), breaches);
                 if !rules.circles.is_empty() && rules.why.is_empty() {
                     breaches.push(format!("{TABLE}: [{name}] does not say why its circles may be"));
@@ -67,7 +67,7 @@ fn layer(rules: &Rules, file: &str) -> Option<usize> {
     rooms.filter(|(room, _)| holds(room)).max_by_key(|(room, _)| room.len()).map(|(_, at)| at)
 }
 
-fn layers(name: &str, (rules, graph): (&Rules, &Graph), breaches: &mut Breaches) {
+fn layers(name: &str, rules: &Rules, graph: &Graph, breaches: &mut Breaches) {
     if rules.layers.is_empty() {
         return;
     }

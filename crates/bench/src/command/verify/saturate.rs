@@ -88,7 +88,7 @@ fn measure(
 ) -> Result<Measured, Error> {
     let Rounds::Time(time) = run.rounds else { return Err("a time is needed".into()) };
     let slices = if run.sides.len() == 1 { 1 } else { SLICES };
-    let slice = |side: usize| at_once(run, (subject, &run.sides[side]), instances, time / slices);
+    let slice = |side: usize| at_once(run, subject, &run.sides[side], instances, time / slices);
     let taken = interleave(Rounds::Repeat(slices), run.sides.len(), slice, progress)?;
     let sides: Vec<Totalled> =
         run.sides.iter().zip(&taken).map(|(side, slices)| totalled(side, slices)).collect();
@@ -113,7 +113,8 @@ fn measure(
 /// Starts all processes and waits for them.
 fn at_once(
     run: &Run<'_>,
-    (subject, side): (&Subject, &Side),
+    subject: &Subject,
+    side: &Side,
     instances: u32,
     time: Duration,
 ) -> Result<Slice, Error> {

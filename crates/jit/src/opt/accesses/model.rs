@@ -211,7 +211,7 @@ impl<'a> Model<'a> {
             }
             Op::AluStore { op, size, addr, src } => {
                 let (old, by) = (self.load(size.bytes(), addr), self.value(src, Width::W64));
-                self.store(size.bytes(), addr, arithmetic((op, Width::W64), old, by));
+                self.store(size.bytes(), addr, arithmetic(op, Width::W64, old, by));
             }
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
             _ => {}
@@ -256,7 +256,7 @@ impl<'a> Model<'a> {
             Op::LdFunc { dst, target } => self.set(dst, Width::W64, mix(u64::from(target), 1)),
             Op::Alu { op, width, dst, src } => {
                 let by = self.value(src, width);
-                self.set(dst, width, arithmetic((op, width), self.reg(dst), by));
+                self.set(dst, width, arithmetic(op, width, self.reg(dst), by));
             }
             Op::Lea { width, dst, addr } => self.set(dst, width, self.place(addr)),
             Op::Shift { op, width, dst, src, by } => {
@@ -278,14 +278,14 @@ impl<'a> Model<'a> {
             }
             Op::Div { op, width, dst, src } => {
                 let (a, b) = (low(self.reg(dst), bytes_of(width)), self.value(src, width));
-                self.set(dst, width, divided((op, width), a, b));
+                self.set(dst, width, divided(op, width, a, b));
             }
             _ => {}
         }
     }
 }
 
-fn divided((op, width): (DivOp, Width), a: u64, b: u64) -> u64 {
+fn divided(op: DivOp, width: Width, a: u64, b: u64) -> u64 {
     let signed = |value: u64| match width {
         Width::W64 => value as i64,
         Width::W32 => i64::from(value as i32),

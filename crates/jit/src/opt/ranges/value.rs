@@ -246,11 +246,11 @@ impl State {
             Op::Mov { width, src, .. } => self.number_of(src, width),
             Op::LdImm { value, .. } => Some(number(value as i64, value as i64)),
             Op::Zext { size, src, .. } => Some(zext(self.of(src), size)),
-            Op::MovSx { size, width, src, .. } => Some(sext(self.of(src), (size, width))),
+            Op::MovSx { size, width, src, .. } => Some(sext(self.of(src), size, width)),
             Op::Load { size, sign: false, .. } | Op::Swap { size, .. } => {
                 Some(zext(any(Width::W64), size))
             }
-            Op::Load { size, sign: true, .. } => Some(sext(any(Width::W64), (size, Width::W64))),
+            Op::Load { size, sign: true, .. } => Some(sext(any(Width::W64), size, Width::W64)),
             Op::Alu { op, width, dst, src } => {
                 let operands = self.number_of(Src::Reg(dst), width).zip(self.number_of(src, width));
                 let result = operands.and_then(|(a, b)| alu((op, width), a, b));
@@ -312,7 +312,7 @@ fn zext(a: Value, size: Size) -> Value {
     }
 }
 
-fn sext(a: Value, (size, width): (Size, Width)) -> Value {
+fn sext(a: Value, size: Size, width: Width) -> Value {
     let most = (u64::MAX >> (65 - 8 * size.bytes())) as i64;
     match size {
         Size::B8 => a,

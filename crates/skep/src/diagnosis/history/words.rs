@@ -255,11 +255,11 @@ fn range(value: &Value<'_>) -> String {
         (Some(min), Some(max)) => format!("{} to {}", shown(min), shown(max)),
         (None, Some(max)) => format!("at most {}, maybe negative", shown(max)),
         (Some(min), None) => format!("at least {}", shown(min)),
-        (None, None) => unsigned((umin, umax), value),
+        (None, None) => unsigned(umin, umax, value),
     }
 }
 
-fn unsigned((umin, umax): (Option<i128>, Option<i128>), value: &Value<'_>) -> String {
+fn unsigned(umin: Option<i128>, umax: Option<i128>, value: &Value<'_>) -> String {
     match (umin, umax) {
         (Some(1), None) => NOT_ZERO.to_owned(),
         (Some(min), Some(max)) => {

@@ -109,7 +109,9 @@ mod tests {
             let [object, program, verdict, _, insns, _, _, _, message, _] = &fields[..] else {
                 continue;
             };
-            let rules = BEHAVIOURS.iter().filter(|row| row.witness == (object, program));
+            let rules = BEHAVIOURS
+                .iter()
+                .filter(|row| row.witness.object == object && row.witness.program == program);
             for row in rules.filter(|row| row.is_shown_on(release)) {
                 let told = Judged {
                     judged: matches!(&verdict[..], "accepted" | "rejected"),

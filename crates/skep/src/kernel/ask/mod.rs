@@ -172,7 +172,7 @@ mod tests {
         let mut count = 0;
         for row in differ {
             count += 1;
-            let holds = match asked.iter().any(|name| *name == row.witness.1) {
+            let holds = match asked.iter().any(|name| *name == row.witness.program) {
                 true => row.shows == Shows::Accepted,
                 false => row.holds_on(RELEASE),
             };
@@ -245,7 +245,7 @@ mod tests {
     fn an_answer_that_fits_nothing_is_not_a_rule() {
         const RULE: &str = "array_lookups_not_null";
         let row = BEHAVIOURS.iter().find(|row| row.name == RULE).expect("a rule");
-        let kernel = asked(&mut |program| match program.name == row.witness.1 {
+        let kernel = asked(&mut |program| match program.name == row.witness.program {
             true => Judged { judged: true, ..refused("R1 has a disease") },
             false => accepted(),
         });

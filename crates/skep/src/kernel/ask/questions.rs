@@ -171,7 +171,7 @@ impl Calls<'_> {
         let Calls { prog_type, attach_type, btf } = *self;
         Program {
             expected_attach_type: attach_type,
-            attach: traced(prog_type, (AttachType::from_number(attach_type), btf)),
+            attach: traced(prog_type, AttachType::from_number(attach_type), btf),
             prog_flags: flags(prog_type),
             ..of(prog_type, vec![call(id), ZERO, EXIT])
         }
@@ -196,10 +196,7 @@ fn flags(prog_type: ProgType) -> ProgFlags {
 }
 
 /// A target that exists on every kernel.
-fn traced(
-    prog_type: ProgType,
-    (attach, btf): (Option<AttachType>, Option<&Arc<Btf>>),
-) -> AttachTarget {
+fn traced(prog_type: ProgType, attach: Option<AttachType>, btf: Option<&Arc<Btf>>) -> AttachTarget {
     let (name, kind) = match (prog_type, attach) {
         (ProgType::Tracing, Some(AttachType::TraceRawTp)) => ("btf_trace_sys_enter", Kind::Typedef),
         (ProgType::Tracing, Some(AttachType::TraceIter)) => ("bpf_iter_task", Kind::Func),

@@ -49,14 +49,14 @@ fn unpacked() -> BTreeMap<String, Vec<u8>> {
 /// Probes these rules by their witnesses, opened for this host.
 pub(super) fn ask(host: &Host, rules: &[&Behaviour], answers: &mut Answers, judge: &mut Judge<'_>) {
     for (name, bytes) in unpacked() {
-        let of_object: Vec<_> = rules.iter().filter(|row| row.witness.0 == name).collect();
+        let of_object: Vec<_> = rules.iter().filter(|row| row.witness.object == name).collect();
         if of_object.is_empty() {
             continue;
         }
         let options = host.open_options(Path::new(&name));
         let Ok(object) = Object::open(&bytes, &options) else { continue };
         for row in of_object {
-            let entry = object.programs.iter().find(|entry| entry.name == row.witness.1);
+            let entry = object.programs.iter().find(|entry| entry.name == row.witness.program);
             let Some(Ok(program)) = entry.map(|entry| &entry.program) else { continue };
             let told = judge(program);
             if told.judged {
@@ -76,7 +76,7 @@ mod tests {
         let objects = unpacked();
         assert!(!objects.is_empty());
         for name in objects.keys() {
-            assert!(BEHAVIOURS.iter().any(|row| row.witness.0 == *name), "{name}");
+            assert!(BEHAVIOURS.iter().any(|row| row.witness.object == *name), "{name}");
         }
     }
 

@@ -220,7 +220,9 @@ impl Env<'_> {
         if meta.callee.special == Special::CastToKernCtx {
             match kern_ctx_btf_id(meta.callee.proto.btf(), self.facts.prog.prog_type) {
                 Ok(id) => meta.ret_btf_id = id.0,
-                Err(text) => reject!(EINVAL, KfuncFault::NoKernelCtx { text: text.into() }),
+                Err(why) => {
+                    reject!(EINVAL, KfuncFault::NoKernelCtx { text: why.to_string().into() });
+                }
             }
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
+use std::fmt;
 
 /// The context as programs see it (`_prog`) or as the kernel has it (`_kern`).
 fn ctx_member<'a>(btf: &'a Btf, prog_type: ProgType, which: &str) -> Option<Type<'a>> {
@@ -50,13 +51,33 @@ pub(super) fn is_prog_ctx_type(btf: &Btf, ptr: Type<'_>, prog_type: ProgType) ->
     false
 }
 
+/// Why a program type has no such struct; displays as the kernel's message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoKernCtx {
+    /// The kernel's BTF does not name one.
+    Unknown,
+    /// It names another type.
+    NotStruct(TypeId),
+}
+
+impl fmt::Display for NoKernCtx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoKernCtx::Unknown => f.write_str("context of this program type is unknown"),
+            NoKernCtx::NotStruct(id) => write!(f, "kern ctx type id {id} is not a struct"),
+        }
+    }
+}
+
+impl std::error::Error for NoKernCtx {}
+
 /// The kernel struct of the program type's context.
-pub(super) fn kern_ctx_btf_id(btf: &Btf, prog_type: ProgType) -> Result<TypeId, String> {
+pub(super) fn kern_ctx_btf_id(btf: &Btf, prog_type: ProgType) -> Result<TypeId, NoKernCtx> {
     let Some(kern) = ctx_member(btf, prog_type, "_kern") else {
-        return Err("context of this program type is unknown".into());
+        return Err(NoKernCtx::Unknown);
     };
     if !kern.kind().is_composite() {
-        return Err(format!("kern ctx type id {} is not a struct", kern.id()));
+        return Err(NoKernCtx::NotStruct(kern.id()));
     }
     Ok(kern.id())
 }
