@@ -10,7 +10,7 @@ static char table[64] SEC(".data");
 
 // Both paths go round the loop; the states of the first have left their list before it ends.
 SEC("socket")
-__attribute__((naked)) int rounds_of_two_paths(void *ctx)
+__attribute__((naked)) int rounds_of_two_paths(void)
 {
 	asm volatile("call %[rand];"
 		     "r7 = 1;"
@@ -36,7 +36,7 @@ __attribute__((naked)) int rounds_of_two_paths(void *ctx)
 
 #define QUOTIENT(name, divide)                                                 \
 	SEC("socket")                                                          \
-	__attribute__((naked)) int name(void *ctx)                             \
+	__attribute__((naked)) int name(void)                                   \
 	{                                                                      \
 		asm volatile("call %[rand];"                                   \
 			     "r7 = r0;"                                        \

@@ -106,7 +106,7 @@ mod tests {
         let mut all = BTreeSet::new();
         for line in table.lines() {
             let fields = fields(line);
-            let [object, program, verdict, _, insns, _, _, _, message, _] = &fields[..] else {
+            let [object, program, verdict, _, insns, _, peak, _, message, _] = &fields[..] else {
                 continue;
             };
             let rules = BEHAVIOURS
@@ -117,6 +117,7 @@ mod tests {
                     judged: matches!(&verdict[..], "accepted" | "rejected"),
                     accepted: verdict == "accepted",
                     insns: insns.parse().unwrap_or_default(),
+                    peak_states: peak.parse().unwrap_or_default(),
                     message: message.clone(),
                     ..Judged::default()
                 };
