@@ -793,6 +793,8 @@ behaviours! {
         "Pointers to const void in the context are numbers, like those to void."
     evicted_states_stay "+++........." Peak(40), "witnesses/settled.bpf.o" "rounds_of_two_paths"
         "A state removed from its list before all its paths end counts among `peak_states` to the end."
+    long_histories_saved "..++++++++++" Peak(9), "bench/nested.bpf.o" "nested"
+        "A state is saved wherever the history of a path has become long."
     backedges_counted "---.++++++++" Peak(3), "witnesses/objects.bpf.o" "goes_round"
         "States in which loops came back count among `peak_states`."
     casts_to_void "--..++++++++" Accepted, "witnesses/newer.bpf.o" "cast_number_to_void"

@@ -127,6 +127,9 @@ const STATES_FEW: u32 = 10_000;
 /// Whether the kernel, which saves states at other places, may exceed its limit on this program.
 fn walks_too_far(env: &Env<'_>) -> bool {
     let long = env.store.stats.insns_processed > env.store.stats.insns_limit / 2;
+    let rules = env.facts.rules();
+    // Where precision is not tracked into functions, those are walked a different number of times.
+    let alike = rules.precision_crosses_calls || env.facts.subprogs.len() == 1;
     // If few states were saved, the difference cannot matter.
-    long && env.store.stats.total_states > STATES_FEW && !env.facts.rules().long_walks_alike
+    long && env.store.stats.total_states > STATES_FEW && !(rules.long_walks_alike && alike)
 }

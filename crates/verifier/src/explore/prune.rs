@@ -51,7 +51,8 @@ impl Env<'_> {
     pub(crate) fn is_state_visited(&mut self, insn_idx: u32) -> Check<bool> {
         let force_new_state = self.facts.test_state_freq
             || self.learned.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
-            || self.walk.cur.history.len() > HISTORY_MAX;
+            || (self.walk.cur.history.len() > HISTORY_MAX
+                && self.facts.rules().long_histories_saved);
         let far = self.walk.pace.jmps - self.walk.pace.jmps_at_save >= 2
             && self.store.stats.insns_processed - self.walk.pace.insns_at_save >= 8;
         let mut search = Search {
@@ -141,7 +142,10 @@ impl Env<'_> {
                     }
                     if self.count_miss(id, search) {
                         self.store.unlink(bucket, newer, &hot);
-                        self.maybe_free(id);
+                        let stays = self.facts.rules().evicted_states_stay && !hot.cleaned;
+                        if self.maybe_free(id) && stays {
+                            self.store.free_list_size += 1;
+                        }
                     } else {
                         newer = Some(id);
                     }

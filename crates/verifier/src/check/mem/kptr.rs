@@ -141,15 +141,14 @@ pub(crate) fn map_kptr_match_type(
     if let Extra::Btf { id, in_prog } = reg.extra
         && reg.ty.base == Base::BtfId
     {
-        let apart = env.facts.rules().percpu_pointers_apart;
-        let allowed = match field.kind {
-            FieldKind::KptrPercpu if apart && !in_prog => TypeFlag::PTR_MAYBE_NULL,
-            kind => allowed_flags(kind, in_prog),
-        };
+        let allowed = allowed_flags(field.kind, in_prog);
         let plain = field.kind == FieldKind::KptrPercpu && !reg.ty.has(TypeFlag::MEM_PERCPU);
+        let rules = env.facts.rules();
         let refused = plain
-            && in_prog
-            && (env.facts.rules().percpu_objects_apart || env.goes_by(HoleKind::PlainForPercpu));
+            && match in_prog {
+                true => rules.percpu_objects_apart || env.goes_by(HoleKind::PlainForPercpu),
+                false => rules.percpu_pointers_apart,
+            };
         if reg.ty.flags.difference(allowed).is_empty() && !refused {
             reg_name = type_name(env.facts, TypeId(id), in_prog);
             check_ptr_off_reg(reg, regno, true).map_err(|stop| stop.with_errno(errno::EACCES))?;
