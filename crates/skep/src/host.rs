@@ -106,23 +106,27 @@ impl Host {
         let list = dir.join("error_injection");
         let btf = with_modules(dir, &text("modules").unwrap_or_default())?;
         let ctx_fields = CtxFields::those(|field| has_field(&btf, field).unwrap_or(true));
-        let version: Option<Release> = text("release").and_then(|release| release.parse().ok());
+        // As `uname -r` prints it, with a newline.
+        let release = text("release").map(|release| release.trim().to_owned());
+        let version: Option<Release> = release.as_ref().and_then(|release| release.parse().ok());
+        let calls = release.as_ref().map(|release| Calls::of_release(release));
+        let release = release.unwrap_or_default();
         Ok(Host {
             kernel_btf: Some(btf),
             error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
             kconfig,
             kallsyms: has_symbols.then(|| address_of(symbols)),
-            kernel_version: version_code(&text("release").unwrap_or_default()),
+            kernel_version: version_code(&release),
             cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
             numa_nodes: numbers(&text("nodes").unwrap_or_default()),
-            behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
-            neighbours: Neighbours::of_release(&text("release").unwrap_or_default()).map(Arc::new),
+            behaviours: Behaviours::of_release(&release),
+            neighbours: Neighbours::of_release(&release).map(Arc::new),
             ctx_fields,
-            insns: Insns::of_release(&text("release").unwrap_or_default()),
-            calls: text("release").map(|release| Calls::of_release(&release)),
-            words: Words::of_release(&text("release").unwrap_or_default()),
+            insns: Insns::of_release(&release),
+            calls,
+            words: Words::of_release(&release),
             helpers_end: version.map(skep_uapi::since::helpers_end),
             attach_end: version.map(skep_uapi::since::attach_end),
         })
