@@ -10,10 +10,6 @@ struct Why(&'static [&'static str], &'static str, &'static str);
 const LOOP_ENTRIES: &[&str] = &["6.12.", "6.16."];
 /// Kernels that analyse the stack before the walk.
 const STACK_FIRST: &[&str] = &["7.1.", "7.2.", "7.3."];
-
-/// Kernels that free states at other times.
-const STATES_LATER: &[&str] = &["6.19.", "7."];
-const STATES_SOONER: &[&str] = &["6.12.", "6.16."];
 /// Kernels before cpu v4 and most helpers.
 const OLDEST: &[&str] = &["5.", "6.1."];
 /// Kernels that check references first.
@@ -52,16 +48,6 @@ const WHYS: &[Why] = &[
         &[],
         "other insns",
         "loops and long joins: it is not known which saved states cover which others",
-    ),
-    Why(
-        STATES_LATER,
-        "other states",
-        "same insns and states; this kernel frees states later, so only the peak differs",
-    ),
-    Why(
-        STATES_SOONER,
-        "other states",
-        "same insns and states; this kernel frees states sooner, so only the peak differs",
     ),
     Why(&[], "other states", "same insns; states are saved and freed at different points"),
     Why(&[], "after a sum above", "the kernel keeps the constant of a sum after dropping its link"),

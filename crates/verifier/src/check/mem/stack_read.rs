@@ -39,12 +39,13 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     Ok(())
 }
 
-/// Links a spilled scalar that is about to be filled with the destination register.
+/// Links a spilled scalar of four or eight bytes that is about to be filled with the destination
+/// register.
 fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
     let slot = env.walk.slot(frameno, spi);
     let mut reg = env.store.arena.reg(slot.spill);
     let spilled = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
-    if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled {
+    if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled && at.size >= 4 {
         assign_scalar_id(&mut env.store, &mut reg);
         let packed = env.store.arena.pack(&reg);
         if packed != slot.spill {
