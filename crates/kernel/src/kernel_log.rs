@@ -197,15 +197,20 @@ fn is_told(line: &str) -> bool {
 /// Whether the line is part of an explanation, after one that was (`explains`): its first line, a
 /// heading, an indented or an empty line.
 fn is_explained(line: &str, explains: &mut bool) -> bool {
-    let is_heading = HEADINGS.contains(&line) || line.starts_with(' ') || line.is_empty();
-    *explains = line.starts_with(EXPLANATION) || *explains && is_heading;
+    let of_it = is_heading(line) || line.starts_with(' ') || line.is_empty();
+    *explains = line.starts_with(EXPLANATION) || *explains && of_it;
     *explains
+}
+
+/// Whether the line is words and a colon: `Reason:`, `Causal path:`, `Active lock:`.
+fn is_heading(line: &str) -> bool {
+    let words = line.strip_suffix(':').unwrap_or_default();
+    words.starts_with(char::is_uppercase)
+        && words.chars().all(|c| c.is_ascii_alphabetic() || c == ' ')
 }
 
 /// How the first line of an explanation starts.
 const EXPLANATION: &str = "Verification failed: ";
-/// Its headings.
-const HEADINGS: [&str; 4] = ["Reason:", "At:", "Causal path:", "Suggestion:"];
 
 #[cfg(test)]
 mod tests {
@@ -239,6 +244,9 @@ mod tests {
         assert_eq!(reason(log), Some(last));
         let (before, _) = log.rsplit_once("Verification failed: ").expect("two");
         assert_eq!(reason(before), Some(last), "not every message is explained");
+        let log = "bpf_spin_unlock of different lock\n\nVerification failed: Resource Lifetime Safety\n\n\
+                   At:\n  f @ f.c:1\n\nActive lock:\n  f @ f.c:1\n\nSuggestion:\n  Unlock it.\n\n";
+        assert_eq!(reason(log), Some("bpf_spin_unlock of different lock"));
     }
 
     #[test]

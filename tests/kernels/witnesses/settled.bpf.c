@@ -69,6 +69,55 @@ QUOTIENT(half_negated, "w7 = -w7;")
 QUOTIENT(half_swapped, "r7 = be32 r7;")
 QUOTIENT(half_multiplied, "w7 *= w8;")
 
+// A spilled scalar whose id no other has where a state is saved; it is loaded, checked, and loaded
+// again: linked or not.
+#define FILLED(name, type)                                                     \
+	SEC("socket")                                                          \
+	__attribute__((naked)) int name(void)                                  \
+	{                                                                      \
+		asm volatile("call 7;"                                         \
+			     "r7 = r0;"                                        \
+			     "r1 = r0;"                                        \
+			     "r1 &= 255;"                                      \
+			     "*(" type " *)(r10 - 8) = r1;"                    \
+			     "r1 = 1;"                                         \
+			     "if r7 == 1 goto 1f;"                             \
+			     "r2 = 2;"                                         \
+			     "r3 = 3;"                                         \
+			     "r4 = 4;"                                         \
+			     "r5 = 5;"                                         \
+			     "if r7 == 2 goto 1f;"                             \
+			     "r2 = 2;"                                         \
+			     "r3 = 3;"                                         \
+			     "r4 = 4;"                                         \
+			     "if r7 == 3 goto 1f;"                             \
+			     "1: r2 = *(" type " *)(r10 - 8);"                 \
+			     "if r2 > 10 goto 2f;"                             \
+			     "r3 = *(" type " *)(r10 - 8);"                    \
+			     "r1 = %[table] ll;"                               \
+			     "r1 += r3;"                                       \
+			     "r0 = *(u8 *)(r1 + 0);"                           \
+			     "2: r0 = 0;"                                      \
+			     "exit;" ::[table] "i"(table)                      \
+			     : "memory");                                      \
+	}
+
+FILLED(byte_filled_again, "u8")
+FILLED(two_bytes_filled_again, "u16")
+FILLED(half_filled_again, "u32")
+FILLED(word_filled_again, "u64")
+
+struct bpf_dynptr {
+	u64 opaque[2];
+};
+extern __attribute__((section(".ksyms"), weak)) u32 bpf_dynptr_size(const struct bpf_dynptr *dynptr);
+
+SEC("tc")
+int value_for_dynptr(void *ctx)
+{
+	return bpf_dynptr_size((struct bpf_dynptr *)table);
+}
+
 // The pointers are to const void, and to const char.
 SEC("tp_btf/kfree")
 int traces_const_void(u64 *ctx)
