@@ -35,12 +35,13 @@ pub const MESSAGE_AND_STATISTICS: u32 = 4;
 
 /// The result of loading a program, as probes take it.
 pub fn judged(told: &LoadResult) -> Judged {
+    let stats = told.stats();
     Judged {
         judged: told.judged,
         accepted: told.accepted,
         with_btf: told.with_btf,
-        insns: told.stats().insns_processed,
-        peak_states: told.stats().peak_states,
+        insns: stats.insns_processed,
+        peak_states: stats.peak_states,
         message: told.message(),
     }
 }

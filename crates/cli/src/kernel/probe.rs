@@ -21,14 +21,17 @@ pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
     const LOG_LEVEL: u32 = 4;
     let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.load_here())
     {
-        Ok(told) => Judged {
-            judged: told.judged,
-            accepted: told.accepted,
-            with_btf: told.with_btf,
-            insns: told.stats().insns_processed,
-            peak_states: told.stats().peak_states,
-            message: told.message(),
-        },
+        Ok(told) => {
+            let stats = told.stats();
+            Judged {
+                judged: told.judged,
+                accepted: told.accepted,
+                with_btf: told.with_btf,
+                insns: stats.insns_processed,
+                peak_states: stats.peak_states,
+                message: told.message(),
+            }
+        }
         Err(why) => Judged { message: why.to_string(), ..Judged::default() },
     };
     Kernel::probe(if facts_only { None } else { Some(&mut judge) })

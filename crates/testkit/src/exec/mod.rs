@@ -33,3 +33,4 @@ pub use input::{Input, inputs};
 pub use native::Native;
 pub use on_kernel::{on_kernel, unjudged_by_kernel};
 pub use on_runtime::{Way, on_runtime};
+pub use text::hex;

@@ -37,7 +37,8 @@ fn join(words: &[u64]) -> String {
     words.iter().map(|word| format!(" {word:#x}")).collect()
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal, as packets are written in the suites.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

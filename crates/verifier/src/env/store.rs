@@ -32,8 +32,6 @@ pub(crate) struct Store {
     pub(crate) stats: VerifierStats,
     pub(crate) explored_states_size: u32,
     pub(crate) free_list_size: u32,
-    /// Whether `peak_states` has the back-edges of loops, too.
-    pub(crate) backedges_counted: bool,
     pub(crate) id_gen: u32,
     /// `insns_processed` at which memory use is checked next.
     pub(crate) memory_check_at: u32,
@@ -55,7 +53,6 @@ impl Store {
             stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
             explored_states_size: 0,
             free_list_size: 0,
-            backedges_counted: config.profile.behaviours.backedges_counted,
             id_gen: 0,
             memory_check_at: first_memory_check(config),
         }

@@ -69,7 +69,7 @@ impl Env<'_> {
         if self.trace.log.traces_all() {
             self.trace.note(Note::ComponentLeft { chain: &chain });
         }
-        self.store.update_peak_states();
+        self.update_peak_states();
         self.propagate_backedges(&mut backedges)?;
         for edge in backedges {
             for frame in edge.state.frames {
@@ -117,7 +117,7 @@ impl Env<'_> {
         visit.backedges.push(Backedge { state, equal_state, reads });
         visit.num_backedges += 1;
         self.store.sccs.num_backedges += 1;
-        self.store.update_peak_states();
+        self.update_peak_states();
         Ok(())
     }
 

@@ -142,10 +142,7 @@ impl Env<'_> {
                     }
                     if self.count_miss(id, search) {
                         self.store.unlink(bucket, newer, &hot);
-                        let stays = self.facts.rules().evicted_states_stay && !hot.cleaned;
-                        if self.maybe_free(id) && stays {
-                            self.store.free_list_size += 1;
-                        }
+                        self.maybe_free(id);
                     } else {
                         newer = Some(id);
                     }
@@ -375,7 +372,7 @@ impl Env<'_> {
     fn add_checkpoint(&mut self, bucket: usize, insn_idx: u32) {
         self.store.stats.total_states += 1;
         self.store.explored_states_size += 1;
-        self.store.update_peak_states();
+        self.update_peak_states();
         self.walk.pace.jmps_at_save = self.walk.pace.jmps;
         self.walk.pace.insns_at_save = self.store.stats.insns_processed;
         let mut state = self.walk.cur.save(&mut self.store.arena);
@@ -419,9 +416,7 @@ impl Env<'_> {
             }
             next = self.store.ckpts.get(id).state.meta.parent;
             self.maybe_exit_scc(id)?;
-            if self.maybe_free(id) && self.facts.rules().evicted_states_stay {
-                self.store.free_list_size += 1;
-            }
+            self.maybe_free(id);
         }
         Ok(())
     }
@@ -434,16 +429,23 @@ impl Env<'_> {
         self.store.ckpts.keep_history(id, history);
     }
 
-    /// Frees a checkpoint that has left its list and is of no use to a path any more. True if so.
-    fn maybe_free(&mut self, id: CkptId) -> bool {
+    /// Frees a checkpoint that has left its list and is of no use to a path any more. Some kernels
+    /// keep those that were not cleaned when they left it, and count them to the end.
+    fn maybe_free(&mut self, id: CkptId) {
         let hot = self.store.ckpts.hot(id);
-        let freed = hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id);
-        if freed {
+        if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) {
+            let stays = self.facts.rules().evicted_states_stay && !hot.cleaned;
             let edges_pending = self.store.sccs.num_backedges > 0;
             self.store.ckpts.remove(id, edges_pending, &mut self.store.arena);
-            self.store.free_list_size -= 1;
+            self.store.free_list_size -= u32::from(!stays);
         }
-        freed
+    }
+
+    pub(crate) fn update_peak_states(&mut self) {
+        let counted = self.facts.rules().backedges_counted;
+        let backedges = if counted { self.store.sccs.num_backedges } else { 0 };
+        let now = self.store.explored_states_size + self.store.free_list_size + backedges;
+        self.store.stats.peak_states = self.store.stats.peak_states.max(now);
     }
 }
 
@@ -455,11 +457,5 @@ impl Store {
             Some(newer) => self.ckpts.hot_mut(newer).older = gone.older,
             None => self.explored[bucket].newest = gone.older,
         }
-    }
-
-    pub(crate) fn update_peak_states(&mut self) {
-        let backedges = if self.backedges_counted { self.sccs.num_backedges } else { 0 };
-        let now = self.explored_states_size + self.free_list_size + backedges;
-        self.stats.peak_states = self.stats.peak_states.max(now);
     }
 }

@@ -75,6 +75,10 @@ impl Slot {
     pub(crate) fn is_spilled(&self) -> bool {
         self.types[7] == SlotType::Spill
     }
+    /// Bytes of the register that is spilled here.
+    pub(crate) fn spilled_bytes(&self) -> i32 {
+        self.types.iter().rev().take_while(|&&ty| ty == SlotType::Spill).count() as i32
+    }
     /// Whether a whole register is spilled here.
     pub(crate) fn is_full_spill(&self) -> bool {
         self.types[0] == SlotType::Spill

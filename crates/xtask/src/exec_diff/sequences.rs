@@ -15,7 +15,7 @@ use skep::uapi::ProgType;
 use skep_jit::Tuning;
 use skep_runtime::Engine;
 use skep_testkit::engine;
-use skep_testkit::exec::{self, Way};
+use skep_testkit::exec::{self, Way, hex};
 use skep_testkit::rng::Rng;
 use skep_testkit::suite::{self, Case, MapOptions, Options};
 use std::collections::BTreeMap;
@@ -140,10 +140,6 @@ impl Sequence {
         let names: Vec<&str> = names.map(Option::unwrap_or_default).collect();
         names.join("; ").replace("call bpf_", "")
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The rows of helpers that programs of a type have.

@@ -6,6 +6,7 @@ use skep::btf::Btf;
 use skep::insn::{Endian, InsnIdx, NoNames, decode_all, encode_all, write_insn};
 use skep::program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program};
 use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
+use skep_testkit::exec::hex;
 use std::sync::Arc;
 
 /// The file.
@@ -45,10 +46,6 @@ struct Map {
     contents: String,
     frozen: bool,
     inner: Option<Box<Map>>,
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Result<Vec<u8>, String> {

@@ -44,7 +44,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
 fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
     let slot = env.walk.slot(frameno, spi);
     let mut reg = env.store.arena.reg(slot.spill);
-    let spilled = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
+    let spilled = slot.spilled_bytes();
     if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled && at.size >= 4 {
         assign_scalar_id(&mut env.store, &mut reg);
         let packed = env.store.arena.pack(&reg);
@@ -59,7 +59,7 @@ fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
 /// Slot and register share an id only if the spilled register had one before the fill.
 fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     let reg = env.store.arena.reg(slot.spill);
-    let spill_size = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
+    let spill_size = slot.spilled_bytes();
     if at.size == 8 && spill_size == 8 {
         match at.value_regno {
             Some(dst) => env.set_reg(dst, reg),
