@@ -146,11 +146,13 @@ pub fn verify_for_within(
             }
             _ => None,
         };
+        let is_accepted = matches!(outcome.verdict, skep_verifier::Verdict::Accepted(_));
         let ours = Ours::from(outcome);
         match lack {
             Some(lack) => {
-                let log =
-                    lack.said.as_ref().map_or_else(|| ours.log.clone(), |said| format!("{said}\n"));
+                // What is rejected says so as the kernel does.
+                let said = lack.said.as_ref().filter(|_| is_accepted);
+                let log = said.map_or_else(|| ours.log.clone(), |said| format!("{said}\n"));
                 Ours { verdict: OurVerdict::Rejected(lack.to_string()), log, ..ours }
             }
             None => ours,
