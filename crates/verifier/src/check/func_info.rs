@@ -5,32 +5,44 @@
 use crate::env::Facts;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
 use crate::rejection::{Check, FuncFault, Stop, errno, reject};
-use skep_btf::{Kind, TypeId};
+use skep_btf::{Btf, Kind, TypeId};
+use skep_program::FuncInfo;
+use skep_uapi::Behaviours;
 
-/// Checks the order of the rows and their types; runs before subprogs are found.
+/// Whether order and types are checked before subprogs are found: exception callbacks, which are
+/// subprogs, are found by them.
+pub(crate) fn is_checked_early(rules: &Behaviours) -> bool {
+    rules.exceptions
+}
+
+/// Checks the order of the rows and their types.
 pub(crate) fn check_btf_func_early(facts: &Facts<'_>) -> Check {
-    let Some(btf) = facts.prog.btf.clone() else { return Ok(()) };
+    let Some(btf) = facts.prog.btf.as_deref() else { return Ok(()) };
     let mut prev = None;
     for row in &facts.prog.func_info {
-        let off = row.insn_off.0;
-        match prev {
-            None if off != 0 => {
-                let kind = FuncFault::FirstNotAtStart { off };
-                return Err(Stop::refuse_open_line(errno::EINVAL, kind));
-            }
-            Some(prev) if off <= prev => {
-                let kind = FuncFault::RowsOutOfOrder { off, prev };
-                return Err(Stop::refuse_open_line(errno::EINVAL, kind));
-            }
-            _ => {}
-        }
-        if btf.get(TypeId(row.type_id)).is_none_or(|ty| ty.kind() != Kind::Func) {
-            let kind = FuncFault::RowTypeId { id: row.type_id as i32 };
-            return Err(Stop::refuse_open_line(errno::EINVAL, kind));
-        }
-        prev = Some(off);
+        check_order(prev, row)?;
+        check_type(btf, row)?;
+        prev = Some(row.insn_off.0);
     }
     Ok(())
+}
+
+fn check_order(prev: Option<u32>, row: &FuncInfo) -> Check {
+    let off = row.insn_off.0;
+    let kind = match prev {
+        None if off != 0 => FuncFault::FirstNotAtStart { off },
+        Some(prev) if off <= prev => FuncFault::RowsOutOfOrder { off, prev },
+        _ => return Ok(()),
+    };
+    Err(Stop::refuse_open_line(errno::EINVAL, kind))
+}
+
+fn check_type(btf: &Btf, row: &FuncInfo) -> Check {
+    if btf.get(TypeId(row.type_id)).is_some_and(|ty| ty.kind() == Kind::Func) {
+        return Ok(());
+    }
+    let kind = FuncFault::RowTypeId { id: row.type_id as i32 };
+    Err(Stop::refuse_open_line(errno::EINVAL, kind))
 }
 
 /// Checks that each function has a row, and that functions which may end early return a scalar.
@@ -46,10 +58,19 @@ pub(crate) fn check_btf_func(facts: &Facts<'_>, subprogs: &Subprogs) -> Check {
     if rows.len() != facts.subprogs.len() {
         reject!(EINVAL, FuncFault::RowCount);
     }
+    let is_early = is_checked_early(facts.rules());
+    let mut prev = None;
     for (i, row) in rows.iter().enumerate() {
         let subprog = &facts.subprogs[i];
+        if !is_early {
+            check_order(prev, row)?;
+            prev = Some(row.insn_off.0);
+        }
         if subprog.start != row.insn_off.0 {
             reject!(EINVAL, FuncFault::RowLayout);
+        }
+        if !is_early {
+            check_type(btf, row)?;
         }
         let proto = btf.ty(TypeId(row.type_id)).target();
         let ret = btf.skip_modifiers(proto.target_id());

@@ -49,7 +49,7 @@ pub(crate) struct Cfg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loops {
     Refused,
-    /// Only edges of jumps and calls, not those to the next insn.
+    /// Only edges of jumps, not those to the next insn or to a function.
     ByJumps,
     Allowed,
 }
@@ -58,7 +58,8 @@ pub(crate) enum Loops {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edges {
     pub(crate) loops: Loops,
-    /// To the second half of an `ld_imm64`; the walk refuses it where a path comes by.
+    /// To the second half of an `ld_imm64`, which is an insn like any other here; the walk refuses
+    /// it where a path comes by.
     pub(crate) into_constants: bool,
 }
 
@@ -190,7 +191,8 @@ impl<'a, C: Callees> Search<'a, C> {
             return self.visit_call(idx, true);
         }
         if !matches!(insn.class(), BPF_JMP | BPF_JMP32) {
-            let slots = if insn.is_ld_imm64() { 2 } else { 1 };
+            let is_whole = insn.is_ld_imm64() && !self.edges.into_constants;
+            let slots = if is_whole { 2 } else { 1 };
             return self.push(idx, at + slots, Edge::Fallthrough);
         }
         match insn.op() {
@@ -301,7 +303,7 @@ impl<'a, C: Callees> Search<'a, C> {
                 self.progress[from] = done;
                 Ok(Pushed::Finished)
             }
-            _ if self.may_close_loop(from, edge) => Ok(Pushed::Finished),
+            _ if self.may_close_loop(from) => Ok(Pushed::Finished),
             _ => {
                 let kind = FlowFault::BackEdge { from, target };
                 let reject = PassReject::at(from, errno::EINVAL, kind);
@@ -310,12 +312,12 @@ impl<'a, C: Callees> Search<'a, C> {
         }
     }
 
-    fn may_close_loop(&self, from: usize, edge: Edge) -> bool {
+    fn may_close_loop(&self, from: usize) -> bool {
         let insn = &self.insns[from];
         let is_jump = matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() != BPF_CALL;
         match self.edges.loops {
             Loops::Refused => false,
-            Loops::ByJumps => is_jump || edge == Edge::Branch,
+            Loops::ByJumps => is_jump,
             Loops::Allowed => true,
         }
     }
