@@ -22,7 +22,7 @@ use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::live_stack::LiveStack;
 use crate::passes::postorder::{Postorder, compute_postorder};
 use crate::passes::reserved::{check_encodings, check_insn_first, check_store_first};
-use crate::passes::stack_use::StackUse;
+use crate::passes::stack_use::{Calls, StackUse};
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
 use crate::rejection::{CallFault, Check, FlowFault, Stop, errno, reject, unsupported};
@@ -111,7 +111,9 @@ impl<'a> Setup<'a> {
 
     /// Finds subprogs, control flow, live registers and strongly connected components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
-        func_info::check_btf_func_early(&self.facts)?;
+        if func_info::is_checked_early(self.facts.rules()) {
+            func_info::check_btf_func_early(&self.facts)?;
+        }
         // From here on, the statistics of a refused program include a subprog.
         self.learned.subprogs = vec![SubprogUse::default()];
         let mut subprogs = self.find_functions()?;
@@ -229,9 +231,10 @@ impl<'a> Setup<'a> {
         }
         if rules.dead_forgotten_at_once {
             let touches = StackTouches { callable: &self.facts.callable, maps: &self.facts.maps };
-            let more = rules.sixteen_frames;
+            let is_global: Vec<bool> = self.facts.subprogs.iter().map(|it| it.is_global).collect();
+            let calls = Calls { is_global: &is_global, has_more_frames: rules.sixteen_frames };
             self.facts.stack_use =
-                StackUse::new(&self.facts.insns, subprogs, &order, &touches, more);
+                StackUse::new(&self.facts.insns, subprogs, &order, &touches, calls);
             if rules.deep_stacks_refused_first && self.facts.stack_use.is_too_deep {
                 let depth = MAX_CALL_FRAMES + 1;
                 return Err(Stop::refuse_silently(errno::EINVAL, CallFault::TooDeep { depth }));

@@ -14,6 +14,8 @@ use crate::{AttachType, Behaviours, ProgType};
 const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDelete];
 /// Measurements of files, which may sleep.
 const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
+/// Arguments of the traced function.
+const ARGUMENTS: [HelperId; 2] = [HelperId::GetFuncArg, HelperId::GetFuncArgCnt];
 /// Options of sockets.
 const OPTIONS: [HelperId; 2] = [HelperId::Setsockopt, HelperId::Getsockopt];
 /// The LSM hooks whose programs of cgroups may read and set them. Every hook was asked.
@@ -139,6 +141,11 @@ impl HelperRow {
         let without_options = key.prog_type == ProgType::Lsm
             && key.attach_type == AttachType::LsmCgroup.number()
             && !OPTION_HOOKS.contains(&key.target);
+        let counts = key.prog_type == ProgType::Tracing
+            && key.attach_type == AttachType::TraceRawTp.number()
+            && ARGUMENTS.contains(&id);
+        let writes =
+            id == HelperId::ProbeWriteUser && self.usable.contains(HelperId::ProbeReadUser);
         let creates = key.prog_type == ProgType::CgroupSock
             && key.attach_type == AttachType::CgroupInetSockCreate.number();
         match self.helper(id) {
@@ -147,6 +154,8 @@ impl HelperRow {
             {
                 May(proto)
             }
+            CannotUse if counts && rules.raw_tp_arguments => May(&PROTOS[id.index()]),
+            CannotUse if writes && rules.user_memory_written => May(&PROTOS[id.index()]),
             CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
                 May(&PROTOS[id.index()])
             }

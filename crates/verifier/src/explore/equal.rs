@@ -72,6 +72,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) packet_distances_compared: bool,
     /// The halves of a slot are compared as separate scalars.
     pub(crate) halves_compared: bool,
+    /// Where a loop comes back, a number on the stack may be stored in another way.
+    pub(crate) loops_compare_numbers: bool,
     /// Where earlier comparisons with the old state failed; updated if this one fails.
     pub(crate) hints: Hints,
     /// Why the comparison failed, if it did.
@@ -405,10 +407,12 @@ impl Compare<'_> {
                 return true;
             }
         }
-        if self.exact != Exactness::Covered
-            && c.is_none_or(|c| c.types != o.types)
-            && !self.differs_where_dead(o, c)
-        {
+        let alike = match self.exact {
+            Exactness::Covered => false,
+            Exactness::RangeWithin => !self.loops_compare_numbers,
+            Exactness::Same => true,
+        };
+        if alike && c.is_none_or(|c| c.types != o.types) && !self.differs_where_dead(o, c) {
             return false;
         }
         let unused = Slot::default();
@@ -488,7 +492,7 @@ impl Compare<'_> {
         if is_spill && self.arena.is(slot.spill, SCALAR) {
             return Some(slot.spill);
         }
-        low.iter().all(|&t| t == SlotType::Misc).then_some(PackedReg::UNKNOWN)
+        low.iter().all(|&t| self.may_hold_anything(t)).then_some(PackedReg::UNKNOWN)
     }
 
     /// The 64-bit scalar that a load of the whole slot yields, if it is one.
@@ -496,9 +500,13 @@ impl Compare<'_> {
         if slot.is_full_spill() && self.arena.is(slot.spill, SCALAR) {
             return Some(slot.spill);
         }
-        let misc =
-            |t: &SlotType| *t == SlotType::Misc || (t.is_nothing() && self.allow_uninit_stack);
+        let misc = |&t: &SlotType| self.may_hold_anything(t);
         slot.types.iter().all(misc).then_some(PackedReg::UNKNOWN)
+    }
+
+    /// Whether a load of the byte yields any number.
+    fn may_hold_anything(&self, of: SlotType) -> bool {
+        of == SlotType::Misc || (of.is_nothing() && self.allow_uninit_stack)
     }
 }
 

@@ -247,7 +247,9 @@ impl Env<'_> {
         {
             return self.infinite_loop(id, insn_idx);
         }
-        if !search.force_new_state
+        // Kernels that do not force states by long histories force none in a loop.
+        let is_forced = search.force_new_state && self.facts.rules().long_histories_saved;
+        if !is_forced
             && self.walk.pace.jmps - self.walk.pace.jmps_at_save < 20
             && self.store.stats.insns_processed - self.walk.pace.insns_at_save < 100
         {
@@ -328,6 +330,7 @@ impl Env<'_> {
             iterator_sections_compared: rules.iterator_sections_compared,
             packet_distances_compared: rules.packet_distances_compared,
             halves_compared: rules.dead_forgotten_at_once,
+            loops_compare_numbers: rules.loops_compare_numbers,
             hints: self.store.ckpts.hot(id).hints,
             mismatch: Mismatch::State,
         }

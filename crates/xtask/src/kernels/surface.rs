@@ -10,8 +10,9 @@ use super::{Machine, agree, probe};
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::kernel::Item;
-use skep::kernel::ask::{Calls, calls, insns_named, questions};
-use skep::uapi::AttachType;
+use skep::kernel::ask::{Calls, calls, calls_by_attach, insns_named, questions};
+use skep::uapi::helper::HelperId;
+use skep::uapi::{AttachType, ProgType};
 use std::error::Error;
 
 #[derive(clap::Args)]
@@ -51,8 +52,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             message: if told.accepted { String::new() } else { told.message },
         });
     }
-    for asked in calls(btf) {
+    for asked in calls(btf).into_iter().chain(calls_by_attach(btf)) {
+        if !may_attach(&mut guest, &asked)? {
+            continue;
+        }
         rows.extend(refused_calls(&mut guest, &asked)?);
+        rows.extend(granted_calls(&mut guest, &asked)?);
     }
     agree::write_rows(&args.machine.kernel, END, &rows)?;
     let there = rows.iter().filter(|row| row.there == "yes").count();
@@ -77,6 +82,12 @@ pub(super) fn is_about(row: &Row, item: Item) -> bool {
     }
 }
 
+/// Whether there are such programs; every one may call this helper.
+fn may_attach(guest: &mut Guest, asked: &Calls<'_>) -> Result<bool, Box<dyn Error>> {
+    let told = probe::judge(guest, &asked.program(HelperId::KtimeGetNs))?;
+    Ok(told.accepted || told.message.starts_with("At program exit"))
+}
+
 /// The helpers that a program type may not call there, although it may on 6.18 and the kernel has
 /// them; no row if there are none.
 fn refused_calls(guest: &mut Guest, asked: &Calls<'_>) -> Result<Option<Row>, Box<dyn Error>> {
@@ -86,10 +97,29 @@ fn refused_calls(guest: &mut Guest, asked: &Calls<'_>) -> Result<Option<Row>, Bo
             refused.push(id.name());
         }
     }
+    Ok(row_of_calls("calls", asked, &refused))
+}
+
+/// The helpers that a program type may call there, although it may not on 6.18.
+fn granted_calls(guest: &mut Guest, asked: &Calls<'_>) -> Result<Option<Row>, Box<dyn Error>> {
+    let usual = asked.helpers();
+    let mut granted = Vec::new();
+    for id in HelperId::all().skip(1).filter(|id| !usual.contains(id)) {
+        let told = probe::judge(guest, &asked.program(id))?;
+        if told.judged && !Calls::is_refused(&told) && !told.message.starts_with("invalid func") {
+            granted.push(id.name());
+        }
+    }
+    Ok(row_of_calls("grants", asked, &granted))
+}
+
+fn row_of_calls(kind: &str, asked: &Calls<'_>, helpers: &[&str]) -> Option<Row> {
     let attach = AttachType::from_number(asked.attach_type).map_or("", |it| it.name());
-    let name = format!("{}/{attach}", asked.prog_type.name());
-    let (kind, there) = ("calls".to_owned(), "yes".to_owned());
-    Ok((!refused.is_empty()).then(|| Row { kind, name, there, message: refused.join(" ") }))
+    let always_sleeps = asked.prog_type == ProgType::Syscall;
+    let sleeps = if asked.may_sleep && !always_sleeps { "/sleepable" } else { "" };
+    let name = format!("{}/{attach}{sleeps}", asked.prog_type.name());
+    let (kind, there) = (kind.to_owned(), "yes".to_owned());
+    (!helpers.is_empty()).then(|| Row { kind, name, there, message: helpers.join(" ") })
 }
 
 #[cfg(test)]
@@ -115,7 +145,8 @@ mod tests {
         let mut asked = 0;
         for release in agree::releases_with(END) {
             for row in read(&release).expect("a table").iter().filter(|row| row.kind == "calls") {
-                let (prog_type, attach) = row.name.split_once('/').expect("two names");
+                let name = row.name.strip_suffix("/sleepable").unwrap_or(&row.name);
+                let (prog_type, attach) = name.split_once('/').expect("two names");
                 let prog_type = ProgType::all().find(|it| it.name() == prog_type);
                 let attach = AttachType::all().find(|it| it.name() == attach);
                 let prog_type = prog_type.expect("a type");

@@ -17,7 +17,7 @@ mod witnesses;
 
 pub use answers::Answers;
 pub use judged::{Judge, Judged};
-pub use questions::{Calls, Question, calls, insns_named, questions};
+pub use questions::{Calls, Question, calls, calls_by_attach, insns_named, questions};
 pub(super) use shapes::{MAPS, PROGS};
 pub use witnesses::packed as witnesses_packed;
 

@@ -132,6 +132,8 @@ pub struct Calls<'a> {
     pub prog_type: ProgType,
     /// Their attach type.
     pub attach_type: u32,
+    /// Whether they are sleepable.
+    pub may_sleep: bool,
     btf: Option<&'a Arc<Btf>>,
 }
 
@@ -144,10 +146,36 @@ pub fn calls(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
             true => vec![first],
             false => numbers.collect(),
         };
-        all.extend(numbers.into_iter().map(|attach_type| Calls { prog_type, attach_type, btf }));
+        let may_sleep = flags(prog_type).contains(ProgFlags::SLEEPABLE);
+        let of = |attach_type| Calls { prog_type, attach_type, may_sleep, btf };
+        all.extend(numbers.into_iter().map(of));
     }
     all
 }
+
+/// The same by attach type, and of programs that may sleep, where the program type alone does not
+/// decide.
+pub fn calls_by_attach(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
+    let of = |(prog_type, attach, may_sleep): (ProgType, AttachType, bool)| {
+        let attach_type = attach.number();
+        Calls { prog_type, attach_type, may_sleep, btf }
+    };
+    BY_ATTACH.map(of).into()
+}
+
+const BY_ATTACH: [(ProgType, AttachType, bool); 11] = [
+    (ProgType::Tracing, AttachType::TraceFexit, false),
+    (ProgType::Tracing, AttachType::TraceFentry, true),
+    (ProgType::Tracing, AttachType::TraceFexit, true),
+    (ProgType::Tracing, AttachType::ModifyReturn, false),
+    (ProgType::Tracing, AttachType::ModifyReturn, true),
+    (ProgType::Tracing, AttachType::TraceRawTp, false),
+    (ProgType::Tracing, AttachType::TraceIter, false),
+    (ProgType::Tracing, AttachType::TraceIter, true),
+    (ProgType::Lsm, AttachType::LsmMac, true),
+    (ProgType::Lsm, AttachType::LsmCgroup, false),
+    (ProgType::Kprobe, AttachType::TraceKprobeMulti, false),
+];
 
 /// The name of a program type in a kernel file.
 pub(super) fn hook_name(prog_type: ProgType, attach_type: u32) -> String {
@@ -168,11 +196,12 @@ impl Calls<'_> {
 
     /// A program that calls this helper.
     pub fn program(&self, id: HelperId) -> Program {
-        let Calls { prog_type, attach_type, btf } = *self;
+        let Calls { prog_type, attach_type, may_sleep, btf } = *self;
+        let prog_flags = if may_sleep { ProgFlags::SLEEPABLE } else { ProgFlags::empty() };
         Program {
             expected_attach_type: attach_type,
             attach: traced(prog_type, AttachType::from_number(attach_type), btf),
-            prog_flags: flags(prog_type),
+            prog_flags,
             ..of(prog_type, vec![call(id), ZERO, EXIT])
         }
     }

@@ -66,6 +66,15 @@ pub(crate) struct StackUse {
     pub(crate) is_too_deep: bool,
 }
 
+/// How functions may be called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calls<'a> {
+    /// By subprog: whether it is global.
+    pub(crate) is_global: &'a [bool],
+    /// Whether more than [`MAX_CALL_FRAMES`] functions may be in each other.
+    pub(crate) has_more_frames: bool,
+}
+
 /// One frame of a state, for [`StackUse::live`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
@@ -79,15 +88,14 @@ pub(crate) struct At {
 }
 
 impl StackUse {
-    /// Analyses all functions; `has_more_frames`: whether more than [`MAX_CALL_FRAMES`] may be in
-    /// each other. Precondition: `check_cfg` has accepted the program, and there is no
+    /// Analyses all functions. Precondition: `check_cfg` has accepted the program, and there is no
     /// recursion.
     pub(crate) fn new(
         insns: &[Insn],
         subprogs: &Subprogs,
         order: &Postorder,
         touches: &impl Touches,
-        has_more_frames: bool,
+        calls: Calls<'_>,
     ) -> StackUse {
         let mut found = StackUse::default();
         if !insns.iter().any(|insn| insn.dst == 10 || insn.src == 10) {
@@ -105,7 +113,7 @@ impl StackUse {
             is_target,
             touches,
             lost,
-            has_more_frames,
+            calls,
             chain: Vec::new(),
             found: found_now,
         };
@@ -159,8 +167,7 @@ struct Pass<'a, T> {
     is_target: &'a [bool],
     touches: &'a T,
     lost: &'a Cell<bool>,
-    /// Whether more than [`MAX_CALL_FRAMES`] functions may be in each other.
-    has_more_frames: bool,
+    calls: Calls<'a>,
     /// The functions that are being analysed, the outermost first.
     chain: Vec<usize>,
     found: &'a mut StackUse,
@@ -168,11 +175,13 @@ struct Pass<'a, T> {
 
 impl<T: Touches> Pass<'_, T> {
     /// Callers come before callees: a function that receives addresses from a caller is not
-    /// analysed alone.
+    /// analysed alone, unless it is also walked alone.
     fn all(&mut self) {
         for subprog in self.callers_first() {
             let start = self.subprogs.starts()[subprog];
-            if !self.found.instances.iter().any(|instance| instance.start == start) {
+            let is_walked_alone = self.calls.is_global.get(subprog).is_some_and(|&it| it);
+            let mut instances = self.found.instances.iter();
+            if is_walked_alone || !instances.any(|instance| instance.start == start) {
                 let id = self.function(subprog, State::default(), &mut Vec::new());
                 self.found.alone.insert(start, id);
             }
@@ -305,7 +314,7 @@ impl<T: Touches> Pass<'_, T> {
         let Ok(subprog) = self.subprogs.starts().binary_search(&start) else { return };
         if depth + 1 >= MAX_CALL_FRAMES {
             // More frames than this are only known to be too many if they come back.
-            self.found.is_too_deep |= !self.has_more_frames || self.chain.contains(&subprog);
+            self.found.is_too_deep |= !self.calls.has_more_frames || self.chain.contains(&subprog);
             return;
         }
         callers.push(state.clone());

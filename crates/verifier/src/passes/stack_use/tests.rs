@@ -35,7 +35,8 @@ impl Touches for Helpers {
 fn stack_use(insns: &[Insn]) -> StackUse {
     let subprogs = subprogs_of(insns);
     check_cfg(insns, &subprogs, &SocketFilter, Edges::REFERENCE).unwrap();
-    StackUse::new(insns, &subprogs, &compute_postorder(insns, &subprogs), &Helpers, false)
+    let calls = Calls { is_global: &[], has_more_frames: false };
+    StackUse::new(insns, &subprogs, &compute_postorder(insns, &subprogs), &Helpers, calls)
 }
 
 /// The live part of the main program's frame before one of its insns.
