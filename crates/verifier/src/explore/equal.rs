@@ -72,6 +72,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) packet_distances_compared: bool,
     /// The halves of a slot are compared as separate scalars.
     pub(crate) halves_compared: bool,
+    /// Data on the stack covers and is covered like an unknown number.
+    pub(crate) data_matches_numbers: bool,
     /// Where a loop comes back, a number on the stack may be stored in another way.
     pub(crate) loops_compare_numbers: bool,
     /// Where earlier comparisons with the old state failed; updated if this one fails.
@@ -506,7 +508,8 @@ impl Compare<'_> {
 
     /// Whether a load of the byte yields any number.
     fn may_hold_anything(&self, of: SlotType) -> bool {
-        of == SlotType::Misc || (of.is_nothing() && self.allow_uninit_stack)
+        self.data_matches_numbers
+            && (of == SlotType::Misc || (of.is_nothing() && self.allow_uninit_stack))
     }
 }
 

@@ -330,6 +330,7 @@ impl Env<'_> {
             iterator_sections_compared: rules.iterator_sections_compared,
             packet_distances_compared: rules.packet_distances_compared,
             halves_compared: rules.dead_forgotten_at_once,
+            data_matches_numbers: rules.data_matches_numbers,
             loops_compare_numbers: rules.loops_compare_numbers,
             hints: self.store.ckpts.hot(id).hints,
             mismatch: Mismatch::State,

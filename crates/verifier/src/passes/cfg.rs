@@ -380,6 +380,23 @@ mod tests {
     }
 
     #[test]
+    fn a_jump_back_to_a_constant_on_the_path_closes_its_loop() {
+        let [ld_lo, ld_hi] = Insn::ld_imm64(2, 0, 5);
+        let insns = [mov(0, 0), ld_lo, ld_hi, jeq(1, 0, -2), exit()];
+        let edges = Edges { loops: Loops::ByJumps, into_constants: true };
+        assert!(check_cfg(&insns, &subprogs_of(&insns), &SocketFilter, edges).is_ok());
+    }
+
+    #[test]
+    fn calls_close_no_loop_where_only_jumps_may() {
+        let insns = [call(-1), mov(0, 0), exit()];
+        let edges = Edges { loops: Loops::ByJumps, into_constants: true };
+        let found = check_cfg(&insns, &subprogs_of(&insns), &SocketFilter, edges);
+        assert_eq!(message(found), "back-edge from insn 0 to 0");
+        assert_eq!(message(check(&insns, true)), "accepted");
+    }
+
+    #[test]
     fn back_edges_need_privilege() {
         let reject = check(&[mov(0, 0), jeq(0, 0, -2), exit()], false).unwrap_err();
         assert_eq!(reject.kind.to_string(), "back-edge from insn 1 to 0");

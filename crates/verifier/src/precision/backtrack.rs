@@ -54,7 +54,8 @@ impl Env<'_> {
             let (frame, insn) = (bt.frame, insn.as_str());
             self.trace.note(Note::BacktracksOver { frame, tracked, idx, insn });
         }
-        self.walk.bt.sync_linked(entry);
+        let linked = entry.filter(|_| self.facts.rules().linked_are_precise);
+        self.walk.bt.sync_linked(linked);
         let goes_on = match insn.class() {
             BPF_ALU | BPF_ALU64 => backtrack_alu(&mut self.walk.bt, insn),
             BPF_LDX => backtrack_load(&mut self.walk.bt, insn.dst, entry),
@@ -78,7 +79,7 @@ impl Env<'_> {
             }
         };
         if goes_on {
-            self.walk.bt.sync_linked(entry);
+            self.walk.bt.sync_linked(linked);
         }
         Ok(())
     }
