@@ -291,7 +291,7 @@ fn walk_mispredicted_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
 
 fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
     if linked.len() > 1 {
-        env.walk.push_jmp_history(Access::None, *linked);
+        linked_jump::record(env, linked);
         // The precision of one operand and of its linked registers affects the other operand.
         join_operands(&mut env.walk, insn);
     }

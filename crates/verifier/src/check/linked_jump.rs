@@ -20,7 +20,7 @@ pub(super) fn follow(
     names: Results,
     linked: &LinkedRegs,
 ) -> Check<Next> {
-    env.walk.push_jmp_history(Access::None, *linked);
+    record(env, linked);
     // The precision of one operand and of its linked registers affects the other operand.
     join_operands(&mut env.walk, insn);
     let operands = operands_of(&env.walk, insn);
@@ -36,6 +36,14 @@ pub(super) fn follow(
     learn(env, &operands, [names[2], names[3]], linked);
     env.tell_branch_state();
     Ok(Next::Insn(env.walk.insn_idx + 1))
+}
+
+/// Records for backtracking that what this jump bounds together is precise together.
+#[inline]
+pub(super) fn record(env: &mut Env<'_>, linked: &LinkedRegs) {
+    if env.facts.rules().linked_are_precise {
+        env.walk.push_jmp_history(Access::None, *linked);
+    }
 }
 
 /// The compared registers, dst first, with their interned values.

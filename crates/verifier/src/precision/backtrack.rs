@@ -54,8 +54,7 @@ impl Env<'_> {
             let (frame, insn) = (bt.frame, insn.as_str());
             self.trace.note(Note::BacktracksOver { frame, tracked, idx, insn });
         }
-        let linked = entry.filter(|_| self.facts.rules().linked_are_precise);
-        self.walk.bt.sync_linked(linked);
+        self.walk.bt.sync_linked(entry);
         let goes_on = match insn.class() {
             BPF_ALU | BPF_ALU64 => backtrack_alu(&mut self.walk.bt, insn),
             BPF_LDX => backtrack_load(&mut self.walk.bt, insn.dst, entry),
@@ -79,7 +78,7 @@ impl Env<'_> {
             }
         };
         if goes_on {
-            self.walk.bt.sync_linked(linked);
+            self.walk.bt.sync_linked(entry);
         }
         Ok(())
     }
