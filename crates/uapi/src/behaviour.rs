@@ -801,8 +801,6 @@ behaviours! {
         "Registers that a jump bounds together are precise together."
     raw_tp_arguments "-.......++++" Accepted, "witnesses/granted.bpf.o" "counts_arguments"
         "Programs of BTF tracepoints may call `bpf_get_func_arg` and `bpf_get_func_arg_cnt`."
-    user_memory_written "++++++.+++++" Accepted, "witnesses/granted.bpf.o" "writes_user"
-        "Tracing programs may write user memory (else: the kernel is locked down)."
     long_histories_saved "..++++++++++" Peak(9), "bench/nested.bpf.o" "nested"
         "A state is saved wherever the history of a path has become long."
     backedges_counted "---.++++++++" Peak(3), "witnesses/objects.bpf.o" "goes_round"

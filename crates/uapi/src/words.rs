@@ -52,6 +52,11 @@ impl Words {
         "..........++".as_bytes()[self.0] == b'+'
     }
 
+    /// Whether the log names the file and the number of a source line.
+    pub fn lines_have_places(self) -> bool {
+        "..++++++++++".as_bytes()[self.0] == b'+'
+    }
+
     /// The text of an error; `None` if it is that of 6.18.
     pub fn text(
         self,
@@ -210,6 +215,20 @@ pub const WORDS: &[Word] = &[
         "Possibly NULL pointer passed to helper R{regno}"),
     row("..........++", "maybe-null-trusted-argument",
         "Possibly NULL pointer passed to trusted R{nth+1}"),
+    row("...........+", "program-type-not-sleepable",
+        "Program of this type cannot be sleepable"),
+    row("++..........", "context-conversion",
+        "bpf verifier is misconfigured"),
+    row("++..........", "pointer-beside-lock",
+        "off {off} doesn't point to 'struct {name}_lock'"),
+    row(".+..........", "argument-not-a-dynptr",
+        "arg#{nth} pointer type STRUCT bpf_dynptr_kern not to stack"),
+    row("..........++", "collection-not-in-map-or-object",
+        "R{nth+1} expected pointer to map value or allocated object"),
+    row("..........++", "kernel-argument-not-the-context",
+        "R{nth+1} expected pointer to ctx, but got {ty}"),
+    row("..........++", "argument-neither-owning-nor-borrowed",
+        "R{nth+1} is neither owning or non-owning ref"),
     row(".+..........", "dynptr-not-initialized",
         "Expected an initialized dynptr as arg #{nth+1}"),
     row(".+..........", "release-of-unowned-dynptr",
@@ -281,8 +300,12 @@ pub const SPELLINGS: &[Word] = &[
         "xdp_sock, ptr_"),
     row("++..........", "expected=percpu_ptr_, percpu_rcu_ptr_, percpu_trusted_ptr_",
         "expected=percpu_ptr_"),
-    row(".+..........", "expected=ptr_, trusted_ptr_, rcu_ptr_",
+    row("++..........", "expected=ptr_, trusted_ptr_, rcu_ptr_",
         "expected=ptr_"),
+    row("++..........", "expected=map_value, ptr_",
+        "expected=map_value"),
+    row("++..........", "between trusted_ptr_ pointer",
+        "between ptr_ pointer"),
     row(".+..........", "mem, ringbuf_mem, buf, trusted_ptr_",
         "mem, alloc_mem, buf"),
     row("+...........", "map_key, map_value, mem, ringbuf_mem, buf, trusted_ptr_",
@@ -293,6 +316,10 @@ pub const SPELLINGS: &[Word] = &[
         "pkt_meta, map_value"),
     row("+...........", "type=ringbuf_mem ",
         "type=mem "),
+    row("+...........", "expected=ringbuf_mem",
+        "expected=mem"),
+    row("+...........", "'ringbuf_mem_or_null'",
+        "'mem_or_null'"),
     row("+...........", "'buf_or_null'",
         "'rdwr_buf_or_null'"),
     row("+...........", "'scalar'",

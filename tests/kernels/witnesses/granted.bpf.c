@@ -9,17 +9,6 @@ char LICENSE[] SEC("license") = "GPL";
 static u32 (*bpf_get_prandom_u32)(void) = (void *)7;
 static long (*bpf_loop)(u32 rounds, void *callback, void *ctx, u64 flags) = (void *)181;
 
-// Not where the kernel is locked down.
-SEC("kprobe/do_nanosleep") __attribute__((naked)) int writes_user(void)
-{
-	asm volatile("r1 = 0;"
-		     "*(u64 *)(r10 - 8) = r1;"
-		     "r2 = r10; r2 += -8; r3 = 8;"
-		     "call 36;" /* bpf_probe_write_user */
-		     "r0 = 0;"
-		     "exit" ::: "memory");
-}
-
 SEC("tp_btf/sys_enter") __attribute__((naked)) int counts_arguments(void)
 {
 	asm volatile("call 185;" /* bpf_get_func_arg_cnt */

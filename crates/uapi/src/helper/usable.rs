@@ -155,7 +155,6 @@ impl HelperRow {
                 May(proto)
             }
             CannotUse if counts && rules.raw_tp_arguments => May(&PROTOS[id.index()]),
-            CannotUse if writes && rules.user_memory_written => May(&PROTOS[id.index()]),
             CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
                 May(&PROTOS[id.index()])
             }

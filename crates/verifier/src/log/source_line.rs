@@ -24,6 +24,10 @@ impl Trace<'_> {
         }
         self.log_at.prev_linfo = Some(at as u32);
         let text = printed(btf.str(line.line_off));
+        if !facts.config.profile.words.lines_have_places() {
+            verbose_to!(self, "{prefix}{text}\n");
+            return;
+        }
         let file = btf.str(line.file_name_off);
         let file = file.rsplit('/').next().unwrap_or(file);
         verbose_to!(self, "{prefix}{text} @ {file}:{}\n", line.line());

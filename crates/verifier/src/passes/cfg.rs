@@ -49,7 +49,8 @@ pub(crate) struct Cfg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loops {
     Refused,
-    /// Only edges of jumps, not those to the next insn or to a function.
+    /// Only edges of jumps, and to a function whose address is taken; not those to the next insn or
+    /// to a function that is called.
     ByJumps,
     Allowed,
 }
@@ -303,7 +304,7 @@ impl<'a, C: Callees> Search<'a, C> {
                 self.progress[from] = done;
                 Ok(Pushed::Finished)
             }
-            _ if self.may_close_loop(from) => Ok(Pushed::Finished),
+            _ if self.may_close_loop(from, edge) => Ok(Pushed::Finished),
             _ => {
                 let kind = FlowFault::BackEdge { from, target };
                 let reject = PassReject::at(from, errno::EINVAL, kind);
@@ -312,12 +313,12 @@ impl<'a, C: Callees> Search<'a, C> {
         }
     }
 
-    fn may_close_loop(&self, from: usize) -> bool {
+    fn may_close_loop(&self, from: usize, edge: Edge) -> bool {
         let insn = &self.insns[from];
         let is_jump = matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() != BPF_CALL;
         match self.edges.loops {
             Loops::Refused => false,
-            Loops::ByJumps => is_jump,
+            Loops::ByJumps => is_jump || (is_pseudo_func(insn) && edge == Edge::Branch),
             Loops::Allowed => true,
         }
     }
