@@ -672,7 +672,7 @@ behaviours! {
     constants_are_whole ".+++++++++++" Refused, "witnesses/insns.bpf.o" "into_constant"
         "No jump may lead into a 16-byte constant, reachable or not (else: if reachable)."
     arguments_loaded_whole "..++++++++++" Refused, "witnesses/traced.bpf.o" "byte_of_argument"
-        "A pointer among a function's arguments is loaded as a whole (else: no claim)."
+        "A pointer among a function's arguments is loaded as a whole (else: a part is taken for it)."
     alu_offsets_checked "+++.++++++++" Refused, "witnesses/insns.bpf.o" "negative_offset_sum"
         "Arithmetic insns have no negative offset."
     references_checked_first "--........++"

@@ -7,7 +7,7 @@ use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
 use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
-use skep_uapi::{Behaviours, ProgFlags, ProgType, helper_changes_pkt_data};
+use skep_uapi::{Behaviours, ProgFlags, ProgType, helper_changes_pkt_data, takes_any_attach};
 
 /// The helpers and kfuncs that one program may call.
 pub(crate) struct Callable<'a> {
@@ -31,8 +31,9 @@ impl<'a> Callable<'a> {
         let target = hook_target(prog);
         let mut key = hook_key(prog, &target);
         if prog.prog_type != ProgType::StructOps && key.attach_type >= config.profile.attach_end {
-            // An attach type that the kernel does not know gives no helpers.
-            key.attach_type = u32::MAX;
+            // An attach type that the kernel does not know gives no helpers, unless it takes any.
+            let takes_any = takes_any_attach(prog.prog_type, config.profile.attach_end);
+            key.attach_type = if takes_any { 0 } else { u32::MAX };
         }
         let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
         let privileges = config.privileges;

@@ -140,7 +140,8 @@ fn check_attach_target(facts: &Facts<'_>) -> Check {
         reject!(EINVAL, AttachFault::InvalidId { id });
     };
     let name = target.name();
-    let possible = match facts.prog.attach_type() {
+    let is_there = |it: &AttachType| it.number() < facts.config.profile.attach_end;
+    let possible = match facts.prog.attach_type().filter(is_there) {
         Some(AttachType::TraceRawTp) => {
             if target.kind() != Kind::Typedef {
                 reject!(EINVAL, AttachFault::NotTypedef { id });

@@ -63,10 +63,8 @@ pub(super) fn find_btf_access(
         env.trace.note(Note::ArgumentKind { name, arg, of, kind });
         return Ok(None);
     }
-    if size != 8 {
-        if !env.facts.rules().arguments_loaded_whole {
-            return unsupported("a part of a pointer among a function's arguments, on this kernel");
-        }
+    // Else a part of a pointer is taken for the pointer.
+    if size != 8 && env.facts.rules().arguments_loaded_whole {
         env.trace.note(Note::ArgumentSize { name, size });
         return Ok(None);
     }
