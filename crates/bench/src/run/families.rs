@@ -36,7 +36,7 @@ const FIRST: [&str; KINDS.len()] = [
 ];
 
 /// Programs known to be slow.
-const TUNED: [(&str, Kind); 44] = [
+const TUNED: [(&str, Kind); 54] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
     ("hashes", kind!("bloom")),
@@ -81,10 +81,20 @@ const TUNED: [(&str, Kind); 44] = [
     ("compression", kind!("zigzag")),
     ("packets", kind!("bucket")),
     ("bits", kind!("rank")),
+    ("sorting", kind!("quick")),
+    ("tables", kind!("poptrie")),
+    ("packets", kind!("ttl")),
+    ("bits", kind!("log2hist")),
+    ("numerics", kind!("cubic")),
+    ("parsers", kind!("cobs")),
+    ("parsers", kind!("dotted")),
+    ("tables", kind!("bst")),
+    ("packets", kind!("drr")),
+    ("hashes", kind!("hrw")),
 ];
 
 /// Held-out programs.
-const HELD: [(&str, Kind); 63] = [
+const HELD: [(&str, Kind); 73] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
     ("parsers", kind!("csv")),
@@ -148,6 +158,16 @@ const HELD: [(&str, Kind); 63] = [
     ("compression", kind!("rice")),
     ("packets", kind!("quic")),
     ("hashes", kind!("syndrome")),
+    ("searches", kind!("window")),
+    ("compression", kind!("golomb")),
+    ("tables", kind!("sketch")),
+    ("packets", kind!("rtt")),
+    ("parsers", kind!("hpack")),
+    ("packets", kind!("conntrack")),
+    ("tables", kind!("lru")),
+    ("big numbers", kind!("gauss")),
+    ("states", kind!("wheel")),
+    ("packets", kind!("sack")),
 ];
 
 /// All programs: the first, those for tuning, those held out.
