@@ -5,7 +5,10 @@
 //! an operand, so it can only be removed if its result has no other users.
 //!
 //! # Invariants
-//! 1. Loads and stores are not moved: only the computation of their addresses changes.
+//! 1. Loads and stores are not moved, except by `kept`: only the computation of their addresses
+//!    changes.
+
+mod kept;
 
 use crate::asm::Width;
 use crate::flow::Flow;
@@ -31,14 +34,17 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     // Backwards: once a sum is in the address, the shift of its operand may be folded, too.
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
-        let Some(reads) = reads(ops, flow, at, reg, made) else { continue };
+        let Some(reads) = reads(ops, flow, at, reg, made) else {
+            kept::run(ops, flow, at, (reg, made));
+            continue;
+        };
         let Some(last) = reads.last().copied() else { continue };
         for read in reads {
             if let Some(better) = rewritten(&ops[read], reg, made) {
                 ops[read] = better;
             }
         }
-        ops[at] = Op::Nop;
+        ops[at] = factor(&ops[at]).map_or(Op::Nop, |(left, _)| left);
         // The operands stay live up to the last use, and the sum does not.
         for live in &mut flow.live_out[at..last] {
             *live = live.minus(RegSet::of(&[reg])).or(made.parts(reg));
@@ -65,8 +71,24 @@ fn made(op: &Op) -> Option<(Reg, Form)> {
         {
             (dst, Form::Scaled(src, by as u8))
         }
-        _ => return None,
+        op => {
+            let (Op::Alu { dst, .. }, by) = factor(&op)? else { return None };
+            (dst, Form::Scaled(dst, by))
+        }
     })
+}
+
+/// A multiplication by 3, 5 or 9 times a power of two, as one by the odd factor, which is a `lea`,
+/// and a shift.
+fn factor(op: &Op) -> Option<(Op, u8)> {
+    let Op::Alu { op: AluOp::Mul, width: Width::W64, dst, src: Src::Imm(imm) } = *op else {
+        return None;
+    };
+    let by = imm.trailing_zeros();
+    let odd = imm.checked_shr(by)?;
+    let fits = (1..=3).contains(&by) && [3, 5, 9].contains(&odd);
+    let left = Op::Alu { op: AluOp::Mul, width: Width::W64, dst, src: Src::Imm(odd) };
+    fits.then_some((left, by as u8))
 }
 
 impl Form {
