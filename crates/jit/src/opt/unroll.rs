@@ -26,8 +26,9 @@ pub(crate) struct Loop {
     pub(crate) sum: Option<Sum>,
 }
 
-/// Maximum number of ops of all copies together.
+/// Maximum number of ops of all copies together, in loops with other exits and in those without.
 const OPS_MAX: u32 = 24;
+const STRAIGHT_MAX: u32 = 48;
 const TIMES_MAX: u32 = 4;
 /// Maximum unroll factor for a known trip count, which leaves fewer ops per iteration.
 const TIMES_EVEN_MAX: u32 = 8;
@@ -49,13 +50,15 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
             _ => !(op.is_end() || op.is_call() || matches!(op, Op::TailCall { .. })),
         };
         let count = body.iter().filter(|op| **op != Op::Nop).count() as u32 + 1;
-        let times = (OPS_MAX / count).min(TIMES_MAX);
+        let is_straight = !body.iter().any(|op| op.target().is_some());
+        let most = if is_straight { STRAIGHT_MAX } else { OPS_MAX };
+        let times = (most / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
             let trips = (passes.trips && jumps[head] == 1)
                 .then(|| trips::find(ops, flow, (head, latch)))
                 .flatten();
             let (times, trips) = trips
-                .and_then(|trips| Some((even(trips, count)?, Some(trips))))
+                .and_then(|trips| Some((even(trips, count, most)?, Some(trips))))
                 .unwrap_or((times, None));
             let rounds = Rounds { head, latch, times, trips };
             let counters = match passes.counters {
@@ -79,11 +82,11 @@ fn jumps(ops: &[Op]) -> Vec<u32> {
     jumps
 }
 
-/// The unroll factor that divides the trip count.
-fn even(trips: Trips, count: u32) -> Option<u32> {
+/// The unroll factor that divides the trip count, for at most so many ops.
+fn even(trips: Trips, count: u32, most: u32) -> Option<u32> {
     // The test, the increment and the copy are emitted only once.
     let light = count.saturating_sub(2 + u32::from(trips.copy.is_some())).max(1);
-    let most = (OPS_MAX / light).min(TIMES_EVEN_MAX);
+    let most = (most / light).min(TIMES_EVEN_MAX);
     (2..=most).rev().find(|times| trips.rounds.is_multiple_of(*times))
 }
 
