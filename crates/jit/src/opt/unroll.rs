@@ -54,9 +54,8 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
         let most = if is_straight { STRAIGHT_MAX } else { OPS_MAX };
         let times = (most / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
-            let trips = (passes.trips && jumps[head] == 1)
-                .then(|| trips::find(ops, flow, (head, latch)))
-                .flatten();
+            let entry = entry(ops, &jumps, (head, latch)).filter(|_| passes.trips);
+            let trips = entry.and_then(|entry| trips::find(ops, flow, (head, latch), entry));
             let (times, trips) = trips
                 .and_then(|trips| Some((even(trips, count, most)?, Some(trips))))
                 .unwrap_or((times, None));
@@ -75,11 +74,26 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     loops
 }
 
-/// By op: the number of jumps to it.
-fn jumps(ops: &[Op]) -> Vec<u32> {
-    let mut jumps = vec![0; ops.len() + 1];
-    ops.iter().filter_map(Op::target).for_each(|to| jumps[to as usize] += 1);
+/// By op: the number of jumps to it, and the sum of the ops that they are.
+fn jumps(ops: &[Op]) -> Vec<(u32, usize)> {
+    let mut jumps = vec![(0, 0); ops.len() + 1];
+    for (at, op) in ops.iter().enumerate() {
+        if let Some(to) = op.target() {
+            let (count, sum) = jumps[to as usize];
+            jumps[to as usize] = (count + 1, sum + at);
+        }
+    }
     jumps
+}
+
+/// The end of the only way into a loop: its head, if that is by fall-through, or a jump to it.
+fn entry(ops: &[Op], jumps: &[(u32, usize)], (head, latch): (usize, usize)) -> Option<usize> {
+    let before = ops[..head].iter().rfind(|op| **op != Op::Nop);
+    match jumps[head] {
+        (1, _) => Some(head),
+        (2, sum) if before.is_some_and(Op::is_end) => Some(sum - latch),
+        _ => None,
+    }
 }
 
 /// The unroll factor that divides the trip count, for at most so many ops.
