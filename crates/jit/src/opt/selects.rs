@@ -141,6 +141,7 @@ fn holds(ops: &[Op], flow: &Flow, at: usize, dst: Reg, other: Reg) -> bool {
 fn is_extended(ops: &[Op], flow: &Flow, at: usize, dst: Reg) -> bool {
     let Some(from) = written(ops, flow, at, dst) else { return false };
     match ops[from] {
+        Op::Mov { width: Width::W64, src: Src::Reg(src), .. } => is_extended(ops, flow, from, src),
         Op::Mov { width, src: Src::Reg(_), .. }
         | Op::Alu { width, .. }
         | Op::Shift { width, .. }
