@@ -641,6 +641,24 @@ pub(crate) const EXAMPLES: &[Example] = &[
              add rax,rsi\n\
              ret\n",
     },
+    // Not if the load adds the new value of the operand.
+    Example {
+        pass: "index",
+        program: "r5 = r4\n\
+             r4 = *(u8 *)(r2 +0)\n\
+             r5 += r4\n\
+             r0 = *(u8 *)(r5 +0)\n\
+             exit",
+        with: "mov r8,rcx\n\
+             movzx ecx,byte ptr [rsi]\n\
+             movzx eax,byte ptr [r8+rcx]\n\
+             ret\n",
+        without: "mov r8,rcx\n\
+             movzx ecx,byte ptr [rsi]\n\
+             add r8,rcx\n\
+             movzx eax,byte ptr [r8]\n\
+             ret\n",
+    },
     // What overwrites an operand goes to another register.
     Example {
         pass: "index",

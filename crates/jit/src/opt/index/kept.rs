@@ -73,7 +73,8 @@ fn move_up(
     let Some(moved @ Op::Load { dst, addr, .. }) = rewritten(&ops[load], reg, made) else {
         return false;
     };
-    let others = addr.uses().minus(made.parts(reg));
+    // What the load itself adds to the sum has its value only there.
+    let others = ops[load].addr().map_or(RegSet::NONE, Addr::uses).minus(RegSet::of(&[reg]));
     let stays = |op: &Op| {
         let shares = addr.space == Space::Shared && op.is_shared_access();
         let touched = op.uses().or(op.defs());
