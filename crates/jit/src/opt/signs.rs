@@ -1,6 +1,6 @@
 //! Bit tests. The sign of a byte or half word: `r2 = (s8)r1`, compared with 0 or -1 and then dead,
-//! is a test of bit 7 of `r1`. A mask: `r2 = r1; r2 &= r3`, compared with 0 and then dead, is a test
-//! of `r1`; BPF has a jump for bits that are set, none for bits that are not.
+//! is a test of bit 7 of `r1`. A mask: `r2 = r1; r2 &= r3`, compared with 0 and then dead, is a
+//! test of `r1`; BPF has a jump for bits that are set, none for bits that are not.
 
 use crate::asm::Width;
 use crate::flow::Flow;

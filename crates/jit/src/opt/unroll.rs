@@ -15,6 +15,7 @@ use super::trips::{self, Rounds, Trips};
 use crate::flow::Flow;
 use crate::op::{Op, RegSet};
 use crate::tuning::Passes;
+use std::ops::Range;
 
 /// A loop with several consecutive copies of its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
         let most = if is_straight { STRAIGHT_MAX } else { OPS_MAX };
         let times = (most / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
-            let entry = entry(ops, &jumps, (head, latch)).filter(|_| passes.trips);
+            let entry = entry(ops, jumps[head], head..latch).filter(|_| passes.trips);
             let trips = entry.and_then(|entry| trips::find(ops, flow, (head, latch), entry));
             let (times, trips) = trips
                 .and_then(|trips| Some((even(trips, count, most)?, Some(trips))))
@@ -74,24 +75,31 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     loops
 }
 
-/// By op: the number of jumps to it, and the sum of the ops that they are.
-fn jumps(ops: &[Op]) -> Vec<(u32, usize)> {
-    let mut jumps = vec![(0, 0); ops.len() + 1];
+/// The jumps to an op: their number, and the sum of their positions.
+#[derive(Clone, Copy, Default)]
+struct Jumps {
+    count: u32,
+    sum: usize,
+}
+
+/// By op: the jumps to it.
+fn jumps(ops: &[Op]) -> Vec<Jumps> {
+    let mut jumps = vec![Jumps::default(); ops.len() + 1];
     for (at, op) in ops.iter().enumerate() {
         if let Some(to) = op.target() {
-            let (count, sum) = jumps[to as usize];
-            jumps[to as usize] = (count + 1, sum + at);
+            jumps[to as usize].count += 1;
+            jumps[to as usize].sum += at;
         }
     }
     jumps
 }
 
 /// The end of the only way into a loop: its head, if that is by fall-through, or a jump to it.
-fn entry(ops: &[Op], jumps: &[(u32, usize)], (head, latch): (usize, usize)) -> Option<usize> {
-    let before = ops[..head].iter().rfind(|op| **op != Op::Nop);
-    match jumps[head] {
-        (1, _) => Some(head),
-        (2, sum) if before.is_some_and(Op::is_end) => Some(sum - latch),
+fn entry(ops: &[Op], jumps: Jumps, body: Range<usize>) -> Option<usize> {
+    let before = ops[..body.start].iter().rfind(|op| **op != Op::Nop);
+    match jumps {
+        Jumps { count: 1, .. } => Some(body.start),
+        Jumps { count: 2, sum } if before.is_some_and(Op::is_end) => Some(sum - body.end),
         _ => None,
     }
 }
