@@ -151,10 +151,9 @@ fn free(ops: &[Op], flow: &Flow, made: &Made, last: usize) -> Option<Reg> {
     if !parts.has(made.reg) {
         return Some(made.reg);
     }
-    let mut taken = parts.or(ops[last].uses()).or(ops[last].defs());
-    for at in made.at..last {
-        taken = taken.or(flow.live_out[at]).or(ops[at].uses()).or(ops[at].defs());
-    }
+    let touched = ops[made.at..=last].iter().flat_map(|op| [op.uses(), op.defs()]);
+    let live = flow.live_out[made.at..last].iter().copied();
+    let taken = touched.chain(live).fold(parts, RegSet::or);
     let held = flow.held_at(made.at).fold(RegSet::NONE, |held, one| held.with(one.reg));
     CLOBBERED.minus(taken).minus(held).iter().find(|free| *free != SPARE_R9)
 }
