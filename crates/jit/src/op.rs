@@ -383,6 +383,11 @@ pub(crate) enum Op {
         dst: Reg,
         src: Reg,
     },
+    /// `dst = 1` if the test holds, else 0; r10 is none of its registers.
+    Set {
+        test: Test,
+        dst: Reg,
+    },
     Call {
         helper: i32,
         map: MapNumber,
@@ -433,7 +438,7 @@ impl Op {
                 addr.uses().with(reg).with(Reg::R0)
             }
             Op::Atomic { addr, reg, .. } => addr.uses().with(reg),
-            Op::Br { test, .. } => test.uses(),
+            Op::Br { test, .. } | Op::Set { test, .. } => test.uses(),
             Op::Select { test, dst, src, .. } => test.uses().with(dst).with(src),
             Op::Call { .. } | Op::Kfunc { .. } | Op::CallSub { .. } => ARGS,
             Op::TailCall { .. } => RegSet::of(&[Reg::R1, Reg::R2, Reg::R3]),
@@ -459,6 +464,7 @@ impl Op {
             | Op::Swap { dst, .. }
             | Op::Product { dst, .. }
             | Op::Select { dst, .. }
+            | Op::Set { dst, .. }
             | Op::Zext { dst, .. }
             | Op::MovSx { dst, .. }
             | Op::Div { dst, .. }
@@ -488,7 +494,8 @@ impl Op {
             | Op::Div { src: Src::Mem(addr), .. }
             | Op::Product { plus: Src::Mem(addr), .. }
             | Op::ArrayLookup { key: Src::Mem(addr), .. }
-            | Op::Br { test: Test { b: Src::Mem(addr), .. }, .. } => Some(addr),
+            | Op::Br { test: Test { b: Src::Mem(addr), .. }, .. }
+            | Op::Set { test: Test { b: Src::Mem(addr), .. }, .. } => Some(addr),
             _ => None,
         }
     }

@@ -36,7 +36,7 @@ const FIRST: [&str; KINDS.len()] = [
 ];
 
 /// Programs known to be slow.
-const TUNED: [(&str, Kind); 44] = [
+const TUNED: [(&str, Kind); 56] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
     ("hashes", kind!("bloom")),
@@ -81,17 +81,28 @@ const TUNED: [(&str, Kind); 44] = [
     ("compression", kind!("zigzag")),
     ("packets", kind!("bucket")),
     ("bits", kind!("rank")),
+    ("sorting", kind!("quick")),
+    ("tables", kind!("poptrie")),
+    ("packets", kind!("ttl")),
+    ("bits", kind!("log2hist")),
+    ("numerics", kind!("cubic")),
+    ("parsers", kind!("cobs")),
+    ("parsers", kind!("dotted")),
+    ("tables", kind!("bst")),
+    ("packets", kind!("drr")),
+    ("hashes", kind!("hrw")),
+    ("hashes", kind!("murmur")),
+    ("sorting", kind!("bitonic")),
 ];
 
 /// Held-out programs.
-const HELD: [(&str, Kind); 63] = [
+const HELD: [(&str, Kind); 75] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
     ("parsers", kind!("csv")),
     ("parsers", kind!("headers")),
     ("parsers", kind!("options")),
     ("parsers", kind!("number")),
-    ("hashes", kind!("murmur")),
     ("hashes", kind!("fnv")),
     ("hashes", kind!("md5")),
     ("hashes", kind!("crc16")),
@@ -142,12 +153,25 @@ const HELD: [(&str, Kind); 63] = [
     ("tables", kind!("lis")),
     ("parsers", kind!("der")),
     ("hashes", kind!("wyhash")),
-    ("sorting", kind!("bitonic")),
     ("numerics", kind!("mulaw")),
     ("searches", kind!("keywords")),
     ("compression", kind!("rice")),
     ("packets", kind!("quic")),
     ("hashes", kind!("syndrome")),
+    ("searches", kind!("window")),
+    ("compression", kind!("golomb")),
+    ("tables", kind!("sketch")),
+    ("packets", kind!("rtt")),
+    ("parsers", kind!("hpack")),
+    ("packets", kind!("conntrack")),
+    ("tables", kind!("lru")),
+    ("big numbers", kind!("gauss")),
+    ("states", kind!("wheel")),
+    ("packets", kind!("sack")),
+    ("numerics", kind!("date")),
+    ("compression", kind!("rangecoder")),
+    ("searches", kind!("aho")),
+    ("packets", kind!("fragments")),
 ];
 
 /// All programs: the first, those for tuning, those held out.

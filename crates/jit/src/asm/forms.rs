@@ -125,6 +125,12 @@ pub(crate) const fn cmov(cc: super::Cc) -> Form {
     Form { opcode: 0x40 | cc.0, mnemonic: "cmov", ..IMUL_RM }
 }
 
+/// `setcc rm8`.
+pub(crate) const fn setcc(cc: super::Cc) -> Form {
+    let shape = Digit(0);
+    Form { opcode: 0x90 | cc.0, shape, operand: Byte, mnemonic: "set", ..MOVZX8 }
+}
+
 /// `jcc rel8`.
 pub(crate) const fn jcc8(cc: super::Cc) -> Form {
     Form { opcode: 0x70 | cc.0, mnemonic: "jcc", ..JMP8 }

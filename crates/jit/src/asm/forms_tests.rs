@@ -178,6 +178,7 @@ fn every_condition_is_what_it_says() {
         assert_eq!(mnemonic(forms::jcc(cc)), format!("j{name}"));
         assert_eq!(mnemonic(forms::jcc8(cc)), format!("j{name}"));
         assert_eq!(mnemonic(forms::cmov(cc)), format!("cmov{name}"));
+        assert_eq!(mnemonic(forms::setcc(cc)), format!("set{name}"));
     }
 }
 

@@ -9,7 +9,7 @@ use super::Emit;
 use super::alu::is_i8;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::coverage::Place;
-use crate::op::{Cond, Op, Reg, Src, Test};
+use crate::op::{Cond, Op, Reg, Size, Src, Test};
 use crate::opt::latches;
 use crate::regs::{RUN_ENV, SCRATCH, x86};
 use std::mem::offset_of;
@@ -165,6 +165,20 @@ impl Emit<'_> {
     pub(super) fn select(&mut self, test: Test, width: Width, dst: Reg, src: Reg) {
         let cc = self.condition(test);
         self.asm.rr(&forms::cmov(cc), width, x86(dst), x86(src));
+    }
+
+    pub(super) fn set(&mut self, test: Test, dst: Reg) {
+        let to = x86(dst);
+        let is_read = test.uses().has(dst);
+        if !is_read {
+            self.ld_imm(to, 0);
+            self.flags = None;
+        }
+        let cc = self.condition(test);
+        self.asm.r(&forms::setcc(cc), Width::W32, to);
+        if is_read {
+            self.zext(Size::B1, dst, dst);
+        }
     }
 
     fn costs_fuel(&self, to: u32) -> bool {

@@ -340,6 +340,7 @@ impl<'a> Emit<'a> {
                 return self.product((width, by), (dst, src), plus);
             }
             Op::Select { test, width, dst, src } => self.select(test, width, dst, src),
+            Op::Set { test, dst } => self.set(test, dst),
             Op::Zext { size, dst, src } => self.zext(size, dst, src),
             Op::MovSx { size, width, dst, src } => self.movsx(size, width, dst, src),
             Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),

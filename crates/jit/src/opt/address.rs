@@ -21,6 +21,12 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     Some(better)
 }
 
+/// An address that differs from a sum by a constant, if the sum's parts are in registers.
+pub(super) fn moved(values: &Values, sum: Sum, disp: i32) -> Option<Addr> {
+    let disp = sum.disp.checked_add(disp)?;
+    if sum.width == Width::W64 { held(values, Sum { disp, ..sum }) } else { None }
+}
+
 /// The sum as an address, if its parts are in registers.
 fn held(values: &Values, sum: Sum) -> Option<Addr> {
     let (base, disp) = match sum.width {

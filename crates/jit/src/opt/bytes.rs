@@ -4,6 +4,7 @@
 //! All bytes were loaded before, so the wide load accesses nothing new. It is nevertheless a second
 //! load of them, so this is only done for private memory.
 
+use super::address;
 use super::values::Values;
 use crate::op::{Addr, AluOp, Op, ShiftOp, Size, Space, Src};
 
@@ -34,7 +35,11 @@ pub(super) fn rewrite(values: &Values, op: &Op, meant: &super::values::Bytes) ->
         (_, true) => (true, offs[count - 1]),
         _ => return None,
     };
-    let (base, disp) = values.near(meant.base, disp)?;
-    let addr = Addr { base, index: None, disp, space: Space::Own };
+    let addr = match values.near(meant.base, disp) {
+        Some((base, disp)) => Addr::sum(base, None, disp),
+        // The register of the address may be gone, and what it was made of still there.
+        None => address::moved(values, values.def(meant.base).sum?, disp)?,
+    };
+    let addr = Addr { space: Space::Own, ..addr };
     Some(Op::Load { size, sign: false, big, dst, addr })
 }

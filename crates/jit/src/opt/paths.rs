@@ -174,8 +174,8 @@ impl Paths {
 /// The probability that a jump is taken that leaves no loop.
 fn likely(cond: Cond, with: Src) -> f32 {
     match (cond, with) {
-        (Cond::Eq, _) => EQUAL,
-        (Cond::Ne, _) => 1.0 - EQUAL,
+        (Cond::Eq | Cond::NotSet, _) => EQUAL,
+        (Cond::Ne | Cond::Set, _) => 1.0 - EQUAL,
         (Cond::SLt, Src::Imm(0)) => EQUAL,
         (Cond::SGe, Src::Imm(0)) => 1.0 - EQUAL,
         _ => 0.5,

@@ -4,6 +4,9 @@
 //! Compilers for BPF have no other way to write it. Numbers of which one is chosen are in no known
 //! order, so the jump is often mispredicted; of other choices, jumps are faster.
 //!
+//! Likewise `x = 1; if a > b goto +1; x = 0`, if `x` is then only compared: one jump is left, on
+//! which nothing else waits. Results that become addresses or sums stay jumps, which are predicted.
+//!
 //! # Invariants
 //! 1. No access to memory is touched: the ops are a comparison of registers and a copy.
 
@@ -24,6 +27,9 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
             if let Some((copy, chosen)) = choice(ops, flow, at) {
                 (ops[at], ops[copy]) = (chosen, Op::Nop);
                 found = true;
+            } else if let Some((first, second, set)) = outcome(ops, flow, at) {
+                (ops[first], ops[second], ops[at]) = (Op::Nop, Op::Nop, set);
+                found = true;
             }
         }
         if !found {
@@ -39,6 +45,11 @@ fn skipped(ops: &[Op], at: usize) -> usize {
     at + ops.iter().skip(at).take_while(|op| **op == Op::Nop).count()
 }
 
+/// Whether a jump there passes over nothing but the op at `last`.
+fn is_over(ops: &[Op], last: usize, to: u32) -> bool {
+    (last + 1..=skipped(ops, last + 1)).contains(&(to as usize))
+}
+
 /// If the op is a jump over a copy of one of the numbers that it compares, to where the other one
 /// is: the copy, and the conditional move in place of both.
 fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
@@ -47,7 +58,7 @@ fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
     let copy = skipped(ops, at + 1);
     let Some(&Op::Mov { width, dst, src: Src::Reg(src) }) = ops.get(copy) else { return None };
     let is_entered = (at + 1..=copy).any(|between| flow.is_target[between]);
-    let is_over = (copy + 1..=skipped(ops, copy + 1)).contains(&(to as usize));
+    let is_over = is_over(ops, copy, to);
     if is_entered || !is_over || [test.a, b, dst].contains(&Reg::FP) {
         return None;
     }
@@ -58,6 +69,49 @@ fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
     let fits = width == Width::W64 || is_extended(ops, flow, at, dst);
     test.cond = test.cond.negated();
     (is_order && chooses && fits).then_some((copy, Op::Select { test, width, dst, src }))
+}
+
+/// If the op is a jump over `x = 0`, before which `x` is 1, or the other way round, and `x` is only
+/// compared: both assignments, and the op in place of the jump.
+fn outcome(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, usize, Op)> {
+    let Op::Br { mut test, to } = ops[at] else { return None };
+    let second = skipped(ops, at + 1);
+    let Some(&Op::Mov { dst, src: Src::Imm(otherwise), .. }) = ops.get(second) else { return None };
+    let is_entered = (at + 1..=second).any(|between| flow.is_target[between]);
+    let is_over = is_over(ops, second, to);
+    if is_entered || !is_over || test.uses().has(Reg::FP) || test.uses().has(dst) {
+        return None;
+    }
+    let first = written(ops, flow, at, dst)?;
+    let Op::Mov { src: Src::Imm(taken), .. } = ops[first] else { return None };
+    let reads = |op: &Op| op.uses().has(dst) || op.target().is_some();
+    let is_read = ops[first + 1..at].iter().any(reads);
+    match (taken, otherwise) {
+        (1, 0) => {}
+        (0, 1) => test.cond = test.cond.negated(),
+        _ => return None,
+    }
+    let fits = !is_read && is_only_compared(ops, flow, skipped(ops, second + 1), dst);
+    fits.then_some((first, second, Op::Set { test, dst }))
+}
+
+/// Whether `reg` is only read by a comparison with a register, in the block that starts at `at`.
+fn is_only_compared(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> bool {
+    for (next, op) in ops.iter().enumerate().skip(at).take(WINDOW) {
+        if next > at && flow.is_target[next] {
+            return false;
+        }
+        if op.uses().has(reg) {
+            let Op::Br { test, .. } = op else { return false };
+            let is_equality = matches!(test.cond, Cond::Eq | Cond::Ne);
+            let compares = matches!(test.b, Src::Reg(b) if b != test.a);
+            return is_equality && compares && flow.is_dead_after(next, reg);
+        }
+        if op.defs().has(reg) || op.target().is_some() || op.is_end() {
+            return false;
+        }
+    }
+    false
 }
 
 /// The op before `at` in its block that last wrote `reg`.
@@ -87,6 +141,7 @@ fn holds(ops: &[Op], flow: &Flow, at: usize, dst: Reg, other: Reg) -> bool {
 fn is_extended(ops: &[Op], flow: &Flow, at: usize, dst: Reg) -> bool {
     let Some(from) = written(ops, flow, at, dst) else { return false };
     match ops[from] {
+        Op::Mov { width: Width::W64, src: Src::Reg(src), .. } => is_extended(ops, flow, from, src),
         Op::Mov { width, src: Src::Reg(_), .. }
         | Op::Alu { width, .. }
         | Op::Shift { width, .. }

@@ -52,15 +52,24 @@ struct Tested {
     copy: Option<usize>,
 }
 
-/// The trip count of the single-block loop from `head` to `latch`, to which only its end jumps
-/// back.
-pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Option<Trips> {
+/// The trip count of the single-block loop from `head` to `latch`, which is only entered at the
+/// end of what comes before `entry`.
+pub(super) fn find(
+    ops: &[Op],
+    flow: &Flow,
+    (head, latch): (usize, usize),
+    entry: usize,
+) -> Option<Trips> {
     let Op::Br { test, .. } = ops[latch] else { return None };
     let Src::Imm(limit) = test.b else { return None };
     let body = &ops[head..latch];
+    // Nothing else may lead to a jump into the loop.
+    if entry != head && flow.is_target[entry] {
+        return None;
+    }
     let tested = tested(body, test.a)?;
     let (at, by) = tested.step;
-    let start = i32::try_from(start(ops, flow, (head, tested.counter))?).ok()?;
+    let start = i32::try_from(start(ops, flow, (entry, tested.counter))?).ok()?;
     // A copy made before the increment has the old value.
     let is_before = tested.copy.is_some_and(|copy| copy < at);
     let first = i64::from(start) + if is_before { 0 } else { i64::from(by) };
@@ -117,9 +126,9 @@ fn only_def(body: &[Op], reg: Reg) -> Option<(usize, &Op)> {
     defs.next().is_none().then_some(first)
 }
 
-/// The value of a register where a loop is entered by fall-through.
-fn start(ops: &[Op], flow: &Flow, (head, reg): (usize, Reg)) -> Option<u64> {
-    for at in (head.saturating_sub(WINDOW)..head).rev() {
+/// The value of a register before `entry`, where a loop is entered.
+fn start(ops: &[Op], flow: &Flow, (entry, reg): (usize, Reg)) -> Option<u64> {
+    for at in (entry.saturating_sub(WINDOW)..entry).rev() {
         let op = &ops[at];
         if op.is_end() {
             return None;

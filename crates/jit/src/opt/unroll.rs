@@ -15,6 +15,7 @@ use super::trips::{self, Rounds, Trips};
 use crate::flow::Flow;
 use crate::op::{Op, RegSet};
 use crate::tuning::Passes;
+use std::ops::Range;
 
 /// A loop with several consecutive copies of its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,9 @@ pub(crate) struct Loop {
     pub(crate) sum: Option<Sum>,
 }
 
-/// Maximum number of ops of all copies together.
+/// Maximum number of ops of all copies together, in loops with other exits and in those without.
 const OPS_MAX: u32 = 24;
+const STRAIGHT_MAX: u32 = 48;
 const TIMES_MAX: u32 = 4;
 /// Maximum unroll factor for a known trip count, which leaves fewer ops per iteration.
 const TIMES_EVEN_MAX: u32 = 8;
@@ -49,13 +51,14 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
             _ => !(op.is_end() || op.is_call() || matches!(op, Op::TailCall { .. })),
         };
         let count = body.iter().filter(|op| **op != Op::Nop).count() as u32 + 1;
-        let times = (OPS_MAX / count).min(TIMES_MAX);
+        let is_straight = !body.iter().any(|op| op.target().is_some());
+        let most = if is_straight { STRAIGHT_MAX } else { OPS_MAX };
+        let times = (most / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
-            let trips = (passes.trips && jumps[head] == 1)
-                .then(|| trips::find(ops, flow, (head, latch)))
-                .flatten();
+            let entry = entry(ops, jumps[head], head..latch).filter(|_| passes.trips);
+            let trips = entry.and_then(|entry| trips::find(ops, flow, (head, latch), entry));
             let (times, trips) = trips
-                .and_then(|trips| Some((even(trips, count)?, Some(trips))))
+                .and_then(|trips| Some((even(trips, count, most)?, Some(trips))))
                 .unwrap_or((times, None));
             let rounds = Rounds { head, latch, times, trips };
             let counters = match passes.counters {
@@ -72,18 +75,40 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     loops
 }
 
-/// By op: the number of jumps to it.
-fn jumps(ops: &[Op]) -> Vec<u32> {
-    let mut jumps = vec![0; ops.len() + 1];
-    ops.iter().filter_map(Op::target).for_each(|to| jumps[to as usize] += 1);
+/// The jumps to an op: their number, and the sum of their positions.
+#[derive(Clone, Copy, Default)]
+struct Jumps {
+    count: u32,
+    sum: usize,
+}
+
+/// By op: the jumps to it.
+fn jumps(ops: &[Op]) -> Vec<Jumps> {
+    let mut jumps = vec![Jumps::default(); ops.len() + 1];
+    for (at, op) in ops.iter().enumerate() {
+        if let Some(to) = op.target() {
+            jumps[to as usize].count += 1;
+            jumps[to as usize].sum += at;
+        }
+    }
     jumps
 }
 
-/// The unroll factor that divides the trip count.
-fn even(trips: Trips, count: u32) -> Option<u32> {
+/// The end of the only way into a loop: its head, if that is by fall-through, or a jump to it.
+fn entry(ops: &[Op], jumps: Jumps, body: Range<usize>) -> Option<usize> {
+    let before = ops[..body.start].iter().rfind(|op| **op != Op::Nop);
+    match jumps {
+        Jumps { count: 1, .. } => Some(body.start),
+        Jumps { count: 2, sum } if before.is_some_and(Op::is_end) => Some(sum - body.end),
+        _ => None,
+    }
+}
+
+/// The unroll factor that divides the trip count, for at most so many ops.
+fn even(trips: Trips, count: u32, most: u32) -> Option<u32> {
     // The test, the increment and the copy are emitted only once.
     let light = count.saturating_sub(2 + u32::from(trips.copy.is_some())).max(1);
-    let most = (OPS_MAX / light).min(TIMES_EVEN_MAX);
+    let most = (most / light).min(TIMES_EVEN_MAX);
     (2..=most).rev().find(|times| trips.rounds.is_multiple_of(*times))
 }
 

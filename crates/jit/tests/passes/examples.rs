@@ -620,4 +620,150 @@ pub(crate) const EXAMPLES: &[Example] = &[
              add rsp,200h\n\
              ret\n",
     },
+    // A load moves up to where its address is computed, before an operand is overwritten.
+    Example {
+        pass: "index",
+        program: "r1 += r2\n\
+             r2 = r3\n\
+             r2 += 7\n\
+             r0 = *(u8 *)(r1 +0)\n\
+             r0 += r2\n\
+             exit",
+        with: "movzx eax,byte ptr [rdi+rsi]\n\
+             mov rsi,rdx\n\
+             add rsi,7\n\
+             add rax,rsi\n\
+             ret\n",
+        without: "add rdi,rsi\n\
+             mov rsi,rdx\n\
+             add rsi,7\n\
+             movzx eax,byte ptr [rdi]\n\
+             add rax,rsi\n\
+             ret\n",
+    },
+    // Not if the load adds the new value of the operand.
+    Example {
+        pass: "index",
+        program: "r5 = r4\n\
+             r4 = *(u8 *)(r2 +0)\n\
+             r5 += r4\n\
+             r0 = *(u8 *)(r5 +0)\n\
+             exit",
+        with: "mov r8,rcx\n\
+             movzx ecx,byte ptr [rsi]\n\
+             movzx eax,byte ptr [r8+rcx]\n\
+             ret\n",
+        without: "mov r8,rcx\n\
+             movzx ecx,byte ptr [rsi]\n\
+             add r8,rcx\n\
+             movzx eax,byte ptr [r8]\n\
+             ret\n",
+    },
+    // What overwrites an operand goes to another register.
+    Example {
+        pass: "index",
+        program: "r1 += r2\n\
+             r2 = *(u32 *)(r3 +0)\n\
+             *(u32 *)(r1 +0) = r2\n\
+             r0 = 0\n\
+             exit",
+        with: "mov eax,[rdx]\n\
+             mov [rdi+rsi],eax\n\
+             xor eax,eax\n\
+             ret\n",
+        without: "add rdi,rsi\n\
+             mov esi,[rdx]\n\
+             mov [rdi],esi\n\
+             xor eax,eax\n\
+             ret\n",
+    },
+    // Of a multiplication, the power of two is in the address.
+    Example {
+        pass: "index",
+        program: "r2 *= 24\n\
+             r1 += r2\n\
+             r0 = *(u64 *)(r1 +8)\n\
+             exit",
+        with: "imul rsi,3\n\
+             mov rax,[rdi+rsi*8+8]\n\
+             ret\n",
+        without: "imul rsi,18h\n\
+             add rdi,rsi\n\
+             mov rax,[rdi+8]\n\
+             ret\n",
+    },
+    // The register of the address is gone, what it was made of is not.
+    Example {
+        pass: "bytes",
+        program: "r2 = r1\n\
+             r2 += r3\n\
+             r0 = *(u8 *)(r2 +0)\n\
+             r2 = *(u8 *)(r2 +1)\n\
+             r2 <<= 8\n\
+             r0 |= r2\n\
+             exit",
+        with: "movzx eax,word ptr [rdi+rdx]\n\
+             ret\n",
+        without: "mov rsi,rdi\n\
+             add rsi,rdx\n\
+             movzx eax,byte ptr [rsi]\n\
+             movzx esi,byte ptr [rsi+1]\n\
+             shl rsi,8\n\
+             or rax,rsi\n\
+             ret\n",
+    },
+    // Bits that are compared with 0.
+    Example {
+        pass: "signs",
+        program: "r0 = 0\n\
+             r2 = r1\n\
+             r2 &= 6\n\
+             if r2 == 0 goto out\n\
+             r0 = 1\n\
+             out:\n\
+             exit",
+        with: "xor eax,eax\n\
+             test dil,6\n\
+             je short 000000000000000Dh\n\
+             mov eax,1\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             mov rsi,rdi\n\
+             and rsi,6\n\
+             test rsi,rsi\n\
+             je short 0000000000000013h\n\
+             mov eax,1\n\
+             ret\n",
+    },
+    // The outcome of a comparison that is only compared.
+    Example {
+        pass: "selects",
+        program: "r0 = 0\n\
+             w3 = 1\n\
+             if r1 > r2 goto +1\n\
+             w3 = 0\n\
+             w4 &= 1\n\
+             if w4 == w3 goto +1\n\
+             r0 = 1\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor edx,edx\n\
+             cmp rdi,rsi\n\
+             seta dl\n\
+             and ecx,1\n\
+             cmp ecx,edx\n\
+             je short 0000000000000016h\n\
+             mov eax,1\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             mov edx,1\n\
+             cmp rdi,rsi\n\
+             ja short 000000000000000Eh\n\
+             xor edx,edx\n\
+             and ecx,1\n\
+             cmp ecx,edx\n\
+             je short 000000000000001Ah\n\
+             mov eax,1\n\
+             ret\n",
+    },
 ];

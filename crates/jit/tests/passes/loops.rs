@@ -497,4 +497,59 @@ pub(crate) const LOOPS: &[Example] = &[
              jne short 7\n\
              ret\n",
     },
+    // Entered by a jump.
+    Example {
+        pass: "trips",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             if r1 != 0 goto again\n\
+             exit\n\
+             again:\n\
+             r0 ^= r2\n\
+             r2 += 4\n\
+             if r2 < 24 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor esi,esi\n\
+             test rdi,rdi\n\
+             jne short 000000000000000Ah\n\
+             ret\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jb short 000000000000000Ah\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             xor esi,esi\n\
+             test rdi,rdi\n\
+             jne short 000000000000000Ah\n\
+             ret\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 000000000000003Eh\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 000000000000003Eh\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 000000000000003Eh\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jb short 000000000000000Ah\n\
+             ret\n",
+    },
 ];
