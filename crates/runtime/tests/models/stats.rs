@@ -23,7 +23,6 @@ mod slot_registry;
 
 use counts::{Counts, add_timed};
 use rate::Rate;
-use skep_jit::stats::GOLDEN;
 use slot::StatsSlot;
 use slot_registry::{SlotRegistry, Slots};
 use std::cell::Cell;
