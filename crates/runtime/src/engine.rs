@@ -5,7 +5,7 @@
 use crate::atomics::atomic;
 use crate::current::Current;
 use crate::map::Map;
-use crate::map::prog_array::TailTarget;
+use crate::map::prog_registry::TailTarget;
 use crate::run::Func;
 use crate::stats::{Counters, Timed};
 use crate::{Error, enter, helper};
@@ -196,7 +196,7 @@ impl Host for Memory<'_> {
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault> {
         // SAFETY: the handle of a map that the program refers to, as for a helper.
         let map = unsafe { &*(handle as *const Map) };
-        let target = map.kind().as_prog_array().and_then(|array| array.target(index));
+        let target = map.prog_array().and_then(|array| array.target(index));
         let linked = target.as_ref().map(|target| target.linked().clone());
         *self.target.borrow_mut() = target;
         Ok(linked)

@@ -288,7 +288,7 @@ impl MapHandle {
     /// fuel).
     pub fn set_program(&self, slot: u32, program: &Instance) -> Result<(), Error> {
         let target = (program.name(), program.image.clone() as _);
-        self.set_target(slot, target, &program.shared.registry)
+        self.set_target(slot, target, &program.shared.registry.progs)
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn init(call: &Call) -> u64 {
 pub(super) fn set_callback(call: &Call) -> u64 {
     ret(with_timers(|current| {
         let shared = current.shared;
-        shared.timers.set_callback(call.arg(0), call.func(1), &shared.registry)
+        shared.timers.set_callback(call.arg(0), call.func(1), &shared.registry.progs)
     }))
 }
 

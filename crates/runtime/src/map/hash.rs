@@ -16,10 +16,10 @@
 //! does.
 
 use super::element_pool::{ElementPool, HASH, HEADER, NEXT, NIL, Queue};
-use super::hash_word::{has_words, word};
+use super::hash_function::{hash_of, word};
+use super::kind::{BPF_EXIST, BPF_F_LOCK, MapKind, Resources, check_exists};
 use super::percpu_values::PercpuValues;
 use super::value::ValueLayout;
-use super::{BPF_EXIST, BPF_F_LOCK, MapKind, Setup, check_exists};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_uapi::{MapFlags, MapShape, MapType};
@@ -71,7 +71,8 @@ impl Hash {
     pub(super) fn new(
         map_type: MapType,
         shape: &MapShape,
-        (layout, setup): (ValueLayout, &Setup),
+        layout: ValueLayout,
+        resources: &Resources,
     ) -> Result<Hash, Error> {
         use MapType as T;
         let max_entries = shape.max_entries;
@@ -82,14 +83,19 @@ impl Hash {
         let value_at = HEADER + key_size.next_multiple_of(8);
         let is_percpu = matches!(map_type, T::PercpuHash | T::LruPercpuHash);
         let size = if is_percpu { value_at } else { value_at + layout.stride() };
-        let pool = ElementPool::new(max_entries, size, shards, &setup.budget)?;
+        let pool = ElementPool::new(max_entries, size, shards, &resources.budget)?;
         let percpu = match is_percpu {
-            true => Some(PercpuValues::new(pool.capacity(), &layout, setup.cpus, &setup.budget)?),
+            true => Some(PercpuValues::new(
+                pool.capacity(),
+                &layout,
+                resources.cpus,
+                &resources.budget,
+            )?),
             false => None,
         };
         let zero_seed = shape.flags.contains(MapFlags::ZERO_SEED);
         Ok(Hash {
-            heads: Region::zeroed(4 * buckets, &setup.budget).map_err(Error::no_memory)?,
+            heads: Region::zeroed(4 * buckets, &resources.budget).map_err(Error::no_memory)?,
             pool,
             mask: buckets as u32 - 1,
             seed: if zero_seed { 0 } else { RandomState::new().hash_one(0) },
@@ -366,36 +372,9 @@ impl Hash {
     }
 }
 
-const K: u64 = 0x9e37_79b9_7f4a_7c15;
-
-#[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
-}
-
-/// A 32-bit hash: 64-bit multiplication to 128 bits, folded.
-#[inline(always)]
-fn hash_of(key: &[u8], seed: u64) -> u32 {
-    let word = match key.len() {
-        4 | 8 => word(key).unwrap_or_default(),
-        len => {
-            let (words, rest) = key.as_chunks::<8>();
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            let mix = |sum: u64, word: &[u8; 8]| fold(sum ^ u64::from_ne_bytes(*word), K);
-            let sum = words.iter().fold(len as u64 ^ seed, mix);
-            sum ^ u64::from_ne_bytes(last)
-        }
-    };
-    hash_of_word(word, seed)
-}
-
-/// The hash of a key of one word.
-#[inline(always)]
-pub(super) fn hash_of_word(word: u64, seed: u64) -> u32 {
-    let hash = fold(word ^ seed, K);
-    (hash ^ hash >> 32) as u32
+/// Whether keys, of `key_size` bytes, and values are words, and values have no special fields.
+fn has_words(key_size: usize, layout: &ValueLayout) -> bool {
+    matches!(key_size, 4 | 8) && matches!(layout.size, 4 | 8) && !layout.has_holes()
 }
 
 impl Hash {
