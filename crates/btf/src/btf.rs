@@ -11,13 +11,14 @@
 //!    does not look at that, and the kernel does not load it. Every name offset is below `end_str`.
 //! 3. A chain of modifiers and typedefs ends within [`CHAIN_MAX`] steps.
 
+use crate::bytes::{u16_at, u32_at};
 use crate::index::NameIndex;
-use crate::{Endian, SpecialField, TypeId};
+use crate::{Endian, Error, SpecialField, TypeId};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) const MAGIC: u16 = 0xeb9f;
-pub(crate) const HEADER_BYTES: usize = 24;
+const MAGIC: u16 = 0xeb9f;
+const HEADER_BYTES: usize = 24;
 /// Longest chain of modifiers and typedefs that is followed. The kernel resolves at most 32 deep.
 pub(crate) const CHAIN_MAX: usize = 64;
 
@@ -148,4 +149,61 @@ pub(crate) fn encode(endian: Endian, words: &[u32], text: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(text);
     out
+}
+
+/// The byte order whose magic number `bytes` starts with.
+pub(crate) fn sniff_endian(bytes: &[u8]) -> Result<Endian, Error> {
+    for endian in [Endian::Little, Endian::Big] {
+        if u16_at(bytes, 0, endian) == Some(MAGIC) {
+            return Ok(endian);
+        }
+    }
+    Err(Error::at(0, "no BTF magic number"))
+}
+
+/// What the header says of the section: offsets from its end and lengths, bytes.
+pub(crate) struct Header {
+    pub(crate) endian: Endian,
+    pub(crate) hdr_len: usize,
+    pub(crate) type_off: usize,
+    pub(crate) type_len: usize,
+    pub(crate) str_off: usize,
+    pub(crate) str_len: usize,
+}
+
+impl Header {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Header, Error> {
+        let endian = sniff_endian(bytes)?;
+        let field = |at| match u32_at(bytes, at, endian) {
+            Some(field) => Ok(field as usize),
+            None => Err(Error::at(at, "header is truncated")),
+        };
+        let hdr_len = field(4)?;
+        if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
+            return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
+        }
+        let (type_off, type_len) = (field(8)?, field(12)?);
+        let (str_off, str_len) = (field(16)?, field(20)?);
+        Ok(Header { endian, hdr_len, type_off, type_len, str_off, str_len })
+    }
+}
+
+/// Why BPF_BTF_LOAD rejects a header that [`Btf::parse`] reads as libbpf does: of another version,
+/// with flags, with fields that the kernel does not know, or with bytes that belong to no part.
+pub fn header_refused_by_kernel(bytes: &[u8]) -> Option<Error> {
+    let Header { hdr_len, type_off, type_len, str_off, str_len, .. } = Header::read(bytes).ok()?;
+    let unknown = bytes.get(HEADER_BYTES..hdr_len)?;
+    let end = hdr_len.saturating_add(str_off).saturating_add(str_len);
+    let refuse = |at, text: &str| Some(Error::at(at, text));
+    match () {
+        () if bytes.get(2) != Some(&1) => refuse(2, "version is not 1"),
+        () if bytes.get(3) != Some(&0) => refuse(3, "flags are set"),
+        () if unknown.iter().any(|byte| *byte != 0) => {
+            refuse(HEADER_BYTES, "unknown fields are set")
+        }
+        () if type_off != 0 => refuse(8, "the types do not begin behind the header"),
+        () if str_off != type_len => refuse(16, "the strings do not begin behind the types"),
+        () if end != bytes.len() => refuse(20, "bytes are left behind the strings"),
+        () => None,
+    }
 }

@@ -116,7 +116,7 @@ const HEADER_BYTES: usize = 24;
 const HEADER_CORE_BYTES: usize = 32;
 
 fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
-    let endian = crate::parse::sniff_endian(bytes)?;
+    let endian = crate::btf::sniff_endian(bytes)?;
     if bytes.get(2) != Some(&1) {
         return Err(Error::at(2, "version is not 1"));
     }

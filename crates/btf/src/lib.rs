@@ -33,7 +33,7 @@ mod ty;
 mod type_rules;
 
 pub use access::{PtrTag, Walk, WalkError, WalkRules};
-pub use btf::Btf;
+pub use btf::{Btf, header_refused_by_kernel};
 pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;
 pub use error::Error;
@@ -43,5 +43,4 @@ pub use fields::{special_fields, special_fields_of, struct_metas};
 pub use kind::{FuncLinkage, IntEncoding, Kind, TypeId, VarLinkage};
 pub use names::refused_by_kernel;
 pub use older::LATER_KINDS;
-pub use parse::header_refused_by_kernel;
 pub use ty::{ArrayInfo, Enumerator, Member, Param, SecVar, Type};

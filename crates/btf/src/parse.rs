@@ -2,10 +2,9 @@
 //!
 //! The invariants are those of `btf`.
 
-use crate::btf::{CHAIN_MAX, HEADER_BYTES, MAGIC};
-use crate::bytes::{u16_at, u32_at};
+use crate::btf::{CHAIN_MAX, Header, sniff_endian};
 use crate::shift::{Shift, shift};
-use crate::{Btf, Endian, Error, Kind};
+use crate::{Btf, Error, Kind};
 use std::sync::{Arc, OnceLock};
 
 /// The kernel's `BTF_MAX_TYPE`.
@@ -20,63 +19,6 @@ impl Btf {
     /// Parses split BTF (a module's): ids and strings continue where `base` ends.
     pub fn parse_split(base: Arc<Btf>, bytes: &[u8]) -> Result<Btf, Error> {
         parse(Some(base), None, bytes).map_err(|e| e.context("parse split BTF"))
-    }
-}
-
-/// The byte order whose magic number `bytes` starts with.
-pub(crate) fn sniff_endian(bytes: &[u8]) -> Result<Endian, Error> {
-    for endian in [Endian::Little, Endian::Big] {
-        if u16_at(bytes, 0, endian) == Some(MAGIC) {
-            return Ok(endian);
-        }
-    }
-    Err(Error::at(0, "no BTF magic number"))
-}
-
-/// What the header says of the section: offsets from its end and lengths, bytes.
-struct Header {
-    endian: Endian,
-    hdr_len: usize,
-    type_off: usize,
-    type_len: usize,
-    str_off: usize,
-    str_len: usize,
-}
-
-impl Header {
-    fn read(bytes: &[u8]) -> Result<Header, Error> {
-        let endian = sniff_endian(bytes)?;
-        let field = |at| match u32_at(bytes, at, endian) {
-            Some(field) => Ok(field as usize),
-            None => Err(Error::at(at, "header is truncated")),
-        };
-        let hdr_len = field(4)?;
-        if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
-            return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
-        }
-        let (type_off, type_len) = (field(8)?, field(12)?);
-        let (str_off, str_len) = (field(16)?, field(20)?);
-        Ok(Header { endian, hdr_len, type_off, type_len, str_off, str_len })
-    }
-}
-
-/// Why BPF_BTF_LOAD rejects a header that [`Btf::parse`] reads as libbpf does: of another version,
-/// with flags, with fields that the kernel does not know, or with bytes that belong to no part.
-pub fn header_refused_by_kernel(bytes: &[u8]) -> Option<Error> {
-    let Header { hdr_len, type_off, type_len, str_off, str_len, .. } = Header::read(bytes).ok()?;
-    let unknown = bytes.get(HEADER_BYTES..hdr_len)?;
-    let end = hdr_len.saturating_add(str_off).saturating_add(str_len);
-    let refuse = |at, text: &str| Some(Error::at(at, text));
-    match () {
-        () if bytes.get(2) != Some(&1) => refuse(2, "version is not 1"),
-        () if bytes.get(3) != Some(&0) => refuse(3, "flags are set"),
-        () if unknown.iter().any(|byte| *byte != 0) => {
-            refuse(HEADER_BYTES, "unknown fields are set")
-        }
-        () if type_off != 0 => refuse(8, "the types do not begin behind the header"),
-        () if str_off != type_len => refuse(16, "the strings do not begin behind the types"),
-        () if end != bytes.len() => refuse(20, "bytes are left behind the strings"),
-        () => None,
     }
 }
 
