@@ -95,7 +95,7 @@ impl ProgImage {
             Engine::Interpreter => None,
             Engine::MachineCode => {
                 let coverage = counting.as_ref().map_or(Ok(None), Counting::link)?;
-                Some(compile(&linked, maps, (tuning, &counters, coverage))?)
+                Some(compile(&linked, maps, tuning, &counters, coverage)?)
             }
         };
         let mut image = ProgImage {
@@ -314,7 +314,9 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
 fn compile(
     linked: &Linked,
     maps: &[Option<Arc<Map>>],
-    (tuning, counters, coverage): (&Tuning, &Counters, Option<Coverage>),
+    tuning: &Tuning,
+    counters: &Counters,
+    coverage: Option<Coverage>,
 ) -> Result<MachineCode, Error> {
     if !enter::IS_RUN_HERE {
         return Err(Error::unsupported("machine code on processors other than x86-64"));

@@ -114,7 +114,7 @@ impl Runtime {
     /// Creates the maps of an object. A map that cannot be created is an error only for programs
     /// that use it.
     pub fn create_maps(&self, defs: &Arc<[MapDef]>, btf: Option<&Arc<Btf>>) -> ObjectMaps {
-        ObjectMaps::new((defs, btf), self.registry(), |def| self.create_map(def, btf))
+        ObjectMaps::new(defs, btf, self.registry(), |def| self.create_map(def, btf))
     }
 
     /// Loads a program with the maps of its object.

@@ -89,7 +89,7 @@ impl Timers {
     }
 
     /// Creates a timer for the field at `addr` in a value of `map`.
-    pub(crate) fn init(&self, addr: u64, (map, clock): (&Arc<Map>, ClockId)) -> Result<(), Errno> {
+    pub(crate) fn init(&self, addr: u64, map: &Arc<Map>, clock: ClockId) -> Result<(), Errno> {
         let mut state = self.state();
         let (region, at) = map.kind().locate(addr, 16).ok_or(Errno::EINVAL)?;
         if region.u64(at).load(Relaxed) != 0 {

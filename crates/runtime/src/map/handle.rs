@@ -161,7 +161,8 @@ impl MapHandle {
     pub(crate) fn set_target(
         &self,
         slot: u32,
-        (name, target): (&str, Arc<dyn TailTarget>),
+        name: &str,
+        target: Arc<dyn TailTarget>,
         progs: &Arc<ProgRegistry>,
     ) -> Result<(), Error> {
         let doing = || format!("program '{name}' into slot {slot} of map '{}'", self.0.name());

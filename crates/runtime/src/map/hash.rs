@@ -185,7 +185,7 @@ impl Hash {
     }
 
     #[inline(never)]
-    fn set(&self, key: &[u8], value: &[u8], (flags, all): (u64, bool)) -> Result<(), Errno> {
+    fn set(&self, key: &[u8], value: &[u8], flags: u64, all: bool) -> Result<(), Errno> {
         let allowed = if self.layout.has_lock() { BPF_F_LOCK } else { 0 };
         if flags & !allowed > BPF_EXIST {
             return Err(Errno::EINVAL);
@@ -209,15 +209,15 @@ impl Hash {
         let spare = old.as_ref().and_then(|old| self.pool.exchange(&mut queue, old.element));
         let element = match spare {
             Some(spare) => spare,
-            None => self.take(&mut queue, (hash, old.is_none()))?,
+            None => self.take(&mut queue, hash, old.is_none())?,
         };
         // A reader finds the old or the new element.
         let (link, next) = match &old {
             Some(old) => (self.link(old.link), self.next_of(old.element)),
             None => (self.link(self.bucket(hash)), self.link(self.bucket(hash)).load(Relaxed)),
         };
-        self.pool.begin(self.pool.offset(element), (next, hash), old.is_some());
-        self.fill(element, (key, value, all));
+        self.pool.begin(self.pool.offset(element), next, hash, old.is_some());
+        self.fill(element, key, value, all);
         link.store(element, Release);
         if let Some(old) = old {
             self.forget_fields(old.element);
@@ -229,7 +229,7 @@ impl Hash {
     }
 
     /// A new, invisible element, counted if the number of elements grows.
-    fn take(&self, queue: &mut Queue, (hash, more): (u32, bool)) -> Result<u32, Errno> {
+    fn take(&self, queue: &mut Queue, hash: u32, more: bool) -> Result<u32, Errno> {
         if more {
             self.count_one(queue, hash)?;
         }
@@ -255,7 +255,7 @@ impl Hash {
 
     /// Writes a new, invisible element.
     #[inline(always)]
-    fn fill(&self, element: u32, (key, value, all): (&[u8], &[u8], bool)) {
+    fn fill(&self, element: u32, key: &[u8], value: &[u8], all: bool) {
         let (region, off) = (self.pool.region(), self.pool.offset(element));
         region.write(off + HEADER, key);
         match &self.percpu {
@@ -386,7 +386,7 @@ impl Hash {
         {
             return Ok(());
         }
-        self.set(key, value, (flags, false))
+        self.set(key, value, flags, false)
     }
 
     /// `lookup`, monomorphised by the compiler for a known key length.
@@ -466,7 +466,7 @@ impl MapKind for Hash {
     }
 
     fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
-        self.set(key, value, (flags, true))
+        self.set(key, value, flags, true)
     }
 
     fn entry_at(&self, addr: u64) -> Option<(u64, u64)> {

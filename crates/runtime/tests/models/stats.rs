@@ -54,7 +54,7 @@ impl ProgSlot {
     fn run(&self) {
         let number = self.slot.run_cnt.load(Relaxed) + 1;
         self.slot.run_cnt.store(number, Relaxed);
-        add_timed(&self.slot, (5, Some(0)), 1);
+        add_timed(&self.slot, 5, Some(0), 1);
     }
 
     /// The thread of the slot exits.
@@ -253,7 +253,7 @@ fn a_process_forks(holds: bool) {
         let (registry, ran) = (registry.clone(), ran.clone());
         thread::spawn(move || {
             slots.0[1].run_cnt.store(1, Relaxed);
-            add_timed(&slots.0[1], (5, Some(0)), 1);
+            add_timed(&slots.0[1], 5, Some(0), 1);
             ran.store(1, Release);
             registry.lock().unwrap().fold(1);
         })
