@@ -41,7 +41,8 @@ pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, Error> {
 ///
 /// That of the work; or the host has no thread.
 pub(crate) fn beside<T, R: Send>(
-    (count, done): (u32, &AtomicBool),
+    count: u32,
+    done: &AtomicBool,
     run: impl Fn() -> R + Sync,
     work: impl FnOnce() -> Result<T, Error>,
 ) -> Result<(T, Vec<R>), Error> {
@@ -88,12 +89,12 @@ mod tests {
             1
         };
         let done = AtomicBool::new(false);
-        assert_eq!(beside((3, &done), || run(&done), || Ok("x")), Ok(("x", vec![1; 3])));
+        assert_eq!(beside(3, &done, || run(&done), || Ok("x")), Ok(("x", vec![1; 3])));
         let done = AtomicBool::new(false);
-        let failed = beside((2, &done), || run(&done), || Err::<(), _>("no".into()));
+        let failed = beside(2, &done, || run(&done), || Err::<(), _>("no".into()));
         assert_eq!(failed, Err("no".into()));
         let done = AtomicBool::new(false);
-        let panics = || beside((2, &done), || run(&done), || -> Result<(), Error> { panic!() });
+        let panics = || beside(2, &done, || run(&done), || -> Result<(), Error> { panic!() });
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
     }
 }

@@ -30,7 +30,7 @@ impl Btf {
 ///
 /// After an error the kernel still creates the map, as if its values had no special fields.
 pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
-    find((btf, id), |row| row.in_map_value, &mut { VISITS_MAX })
+    find(btf, id, |row| row.in_map_value, &mut { VISITS_MAX })
 }
 
 /// The special fields of the values of several maps, of types `ids`; none after an error, as in
@@ -47,7 +47,7 @@ pub fn special_fields_of(
         if let Some(fields) = known.get(&id) {
             return Some(fields.clone());
         }
-        let fields = find((btf, id), |row| row.in_map_value, left).unwrap_or_default();
+        let fields = find(btf, id, |row| row.in_map_value, left).unwrap_or_default();
         known.insert(id, fields.clone());
         (*left > 0).then_some(fields)
     };
@@ -84,7 +84,7 @@ pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error
         if !named && !t.members().any(is_tagged) {
             continue;
         }
-        let fields = find((btf, t.id()), |row| row.in_object, left)?;
+        let fields = find(btf, t.id(), |row| row.in_object, left)?;
         if named && fields.is_empty() {
             let text = "a member is a special field by its name, but not by size or place";
             return Err(Error::new(text).context(format!("special fields of '{}'", t.name())));
@@ -96,7 +96,8 @@ pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error
 
 /// Searches one struct or `DATASEC` for `allowed` kinds; at most `left` visits.
 fn find(
-    (btf, id): (&Btf, TypeId),
+    btf: &Btf,
+    id: TypeId,
     allowed: fn(&Row) -> bool,
     left: &mut u32,
 ) -> Result<Vec<SpecialField>, Error> {

@@ -25,7 +25,7 @@ impl Btf {
             ids: by(below.end_id().0, kernel.end_id().0),
             strings: by(below.end_str(), kernel.end_str()),
         };
-        let parsed = crate::btf::parse(Some(below), Some(shift), bytes);
+        let parsed = crate::parse::parse(Some(below), Some(shift), bytes);
         let mut btf = parsed.map_err(|e| e.context(format!("parse BTF of module {name}")))?;
         btf.module = Some(name.into());
         Ok(btf)

@@ -4,7 +4,7 @@
 //! 1. `words` contains all words of the type (ensured by `Btf::parse`): accessors of an absent part
 //!    return zero or nothing, and never panic.
 
-use crate::{Btf, IntEncoding, Kind, TypeId};
+use crate::{Btf, Error, IntEncoding, Kind, TypeId};
 use std::fmt;
 
 /// One type. Cheap to copy; borrows its [`Btf`].
@@ -90,6 +90,42 @@ pub struct SecVar {
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
+}
+
+impl Btf {
+    /// The type of an id, if there is one. Id 0 is void.
+    pub fn get(&self, id: TypeId) -> Option<Type<'_>> {
+        if id == TypeId::VOID {
+            return Some(Type { btf: self, id, words: &[] });
+        }
+        if id.0 < self.first_id {
+            return self.base.as_ref()?.get(id);
+        }
+        let n = (id.0 - self.first_id) as usize;
+        let (&start, &end) = (self.starts.get(n)?, self.starts.get(n + 1)?);
+        Some(Type { btf: self, id, words: &self.words[start as usize..end as usize] })
+    }
+
+    /// The type of an id found in this BTF; an id that does not exist is treated as void.
+    pub fn ty(&self, id: TypeId) -> Type<'_> {
+        self.get(id).unwrap_or(Type { btf: self, id: TypeId::VOID, words: &[] })
+    }
+
+    /// The type of an id from elsewhere: an error if there is none.
+    pub fn require(&self, id: TypeId) -> Result<Type<'_>, Error> {
+        self.get(id).ok_or_else(|| {
+            Error::new(format!("type id {id} is out of range (ids end at {})", self.end_id()))
+        })
+    }
+
+    /// All types stored here, in id order; not void, not the base's.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Type<'_>> {
+        self.starts.windows(2).enumerate().map(|(n, w)| Type {
+            btf: self,
+            id: TypeId(self.first_id + n as u32),
+            words: &self.words[w[0] as usize..w[1] as usize],
+        })
+    }
 }
 
 impl<'a> Type<'a> {

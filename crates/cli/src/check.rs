@@ -161,7 +161,7 @@ fn judge(
     match flags.format {
         CheckFormat::Text if flags.quiet => {}
         CheckFormat::Text => summary.print(streams)?,
-        format => write(format, streams.out, (&diagnostics, log))?,
+        format => write(format, streams.out, &diagnostics, log)?,
     }
     if let Some(kernel) = &plan.session.kernel {
         // Also with --quiet: a result for a kernel must not be without its warning.
@@ -189,7 +189,8 @@ fn folded(mut answers: Vec<Answer>, is_folded: bool) -> Vec<Answer> {
 fn write(
     format: CheckFormat,
     out: &mut dyn io::Write,
-    (diagnostics, log): (&[Diagnostic], &RefCell<Vec<u8>>),
+    diagnostics: &[Diagnostic],
+    log: &RefCell<Vec<u8>>,
 ) -> io::Result<()> {
     match format {
         CheckFormat::Sarif => {

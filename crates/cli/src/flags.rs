@@ -126,7 +126,7 @@ pub struct InputFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<OsString>,
-    /// Other kernels: names (`skep kernel list`), `all` tested ones, or files, separated by commas
+    /// Other kernels, separated by commas: names (`skep kernel list`), files, or `all` tested ones
     #[arg(
         long,
         value_name = "KERNEL",
@@ -286,7 +286,7 @@ pub struct CheckFlags {
     /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Print from which kernel on each is accepted: of --kernel, or all that `skep kernel list` has
+    /// Print the oldest kernel from which on each program loads, of --kernel or all built-in ones
     #[arg(long, conflicts_with = "btf")]
     pub min_kernel: bool,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST

@@ -326,7 +326,7 @@ impl Plan {
             let name = image_name(&answers.file, &image, bytes.len());
             // Cannot be out of range: ensured by scan.
             let image = bytes.get(image).unwrap_or_default();
-            match self.open((input, &name), image) {
+            match self.open(input, &name, image) {
                 Ok(object) => {
                     opened += 1;
                     let note = object.note.as_ref().map(|note| format!("{name}: {note}"));
@@ -344,7 +344,7 @@ impl Plan {
         answers.tally.files_skipped = 1 - opened.min(1);
     }
 
-    fn open(&self, (input, name): (&Input, &str), image: &[u8]) -> Result<Object, JudgeError> {
+    fn open(&self, input: &Input, name: &str, image: &[u8]) -> Result<Object, JudgeError> {
         let file = input.path.display().to_string();
         let unopened = |e: skep::Error| {
             let error = std::error::Error::source(&e).and_then(|cause| cause.downcast_ref());

@@ -122,7 +122,7 @@ fn judge(
         worst.raise(Exit::Input);
     }
     if flags.min_kernel {
-        let mut oldest = oldest::write(flags, (&matrix, &sources), streams)?;
+        let mut oldest = oldest::write(flags, &matrix, &sources, streams)?;
         oldest.raise(exit);
         return Ok(oldest);
     }
@@ -132,13 +132,15 @@ fn judge(
         let spots = cells.filter_map(|cell| cell.reason.as_mut()?.at.as_mut());
         spots.for_each(|spot| sources.shorten_spot(spot));
     }
-    write(flags, (&matrix, &sources, log), streams)?;
+    write(flags, &matrix, &sources, log, streams)?;
     Ok(worst)
 }
 
 fn write(
     flags: &CheckFlags,
-    (matrix, sources, log): (&Matrix, &SourceTree, &RefCell<Vec<u8>>),
+    matrix: &Matrix,
+    sources: &SourceTree,
+    log: &RefCell<Vec<u8>>,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let named = || {

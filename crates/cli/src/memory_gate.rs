@@ -105,7 +105,7 @@ impl MemoryGate {
         let wanted = flags.jobs.unwrap_or_else(cpus).max(1);
         let Some(limit_bytes) = flags.mem_limit else { return Ok(MemoryGate::open(wanted)) };
         crate::allocator::return_memory_early();
-        MemoryGate::limited((limit_bytes, resident_bytes()), wanted, kept)
+        MemoryGate::limited(limit_bytes, resident_bytes(), wanted, kept)
     }
 
     fn open(threads: usize) -> MemoryGate {
@@ -113,7 +113,8 @@ impl MemoryGate {
     }
 
     fn limited(
-        (limit_bytes, there_bytes): (u64, u64),
+        limit_bytes: u64,
+        there_bytes: u64,
         wanted: usize,
         kept: Kept,
     ) -> Result<MemoryGate, Error> {
@@ -255,7 +256,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn limited(limit: u64, wanted: usize, kept: Kept) -> Result<MemoryGate, Error> {
-        MemoryGate::limited((limit * MIB, 16 * MIB), wanted, kept)
+        MemoryGate::limited(limit * MIB, 16 * MIB, wanted, kept)
     }
 
     #[test]
@@ -301,7 +302,7 @@ mod tests {
         let size = Size { file_bytes: 1 << 20, insns: 0 };
         assert_eq!(gate.enter(size).bytes_max, 22 * MIB);
         assert_eq!(gate.enter(Size { insns: 1 << 20, ..size }).bytes_max, 1);
-        let wide = MemoryGate::limited((u64::MAX / 2, 0), 2, Kept::Logs).unwrap();
+        let wide = MemoryGate::limited(u64::MAX / 2, 0, 2, Kept::Logs).unwrap();
         assert!(wide.enter(Size::default()).bytes_max > 1 << 40);
     }
 

@@ -91,7 +91,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         streams.error(skep::Error::io(path, "writing", what).to_string())?;
         exit.raise(Exit::Input);
     }
-    print(flags, &loaded, (&inputs, &done), streams)?;
+    print(flags, &loaded, &inputs, &done, streams)?;
     exit.raise(dump_maps(flags, &loaded, outputs.maps, streams)?);
     exit.raise(write_coverage(flags, outputs.coverage, &outputs.html, &loaded, streams)?);
     Ok(exit)
@@ -222,7 +222,8 @@ fn execute(
 fn print(
     flags: &RunFlags,
     loaded: &Loaded,
-    (inputs, done): (&input::Inputs, &work::Done),
+    inputs: &input::Inputs,
+    done: &work::Done,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let packets = match &inputs.kind {
@@ -233,9 +234,9 @@ fn print(
     let out: &mut dyn Write = if is_taken { streams.err } else { streams.out };
     if let Some(form) = flags.output_format.json_form(flags.json, flags.pretty) {
         let ran = Ran { packets, tally: &done.tally, is_interrupted: done.is_interrupted };
-        return write_json((flags, form), loaded, &ran, out);
+        return write_json(flags, form, loaded, &ran, out);
     }
-    let text = summary::text(flags, &loaded.instance, (packets, &done.tally));
+    let text = summary::text(flags, &loaded.instance, packets, &done.tally);
     if flags.trace {
         let (lines, lost) = loaded.runtime.take_trace();
         for line in lines {
@@ -253,14 +254,16 @@ fn print(
 }
 
 fn write_json(
-    (flags, form): (&RunFlags, JsonForm),
+    flags: &RunFlags,
+    form: JsonForm,
     loaded: &Loaded,
     ran: &Ran<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut answer = Answer::new(flags, &loaded.instance, ran);
     if flags.trace {
-        answer.trace(loaded.runtime.take_trace());
+        let (lines, lost) = loaded.runtime.take_trace();
+        answer.trace(lines, lost);
     }
     if flags.profile {
         answer.profile(coverage::lines(&loaded.counted));

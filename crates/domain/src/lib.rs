@@ -38,9 +38,8 @@ pub use division::{Division, divide};
 pub use older::{add_unsynced, alu_by, find_anew, refine_branches_by, refine_same_by};
 pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
-pub use scalar::{Scalar, ScalarAt};
+pub use scalar::{Scalar, ScalarAt, Wrapped};
 pub use tnum::Tnum;
-pub use wrapped::Wrapped;
 pub use wrapped_jmp::{is_taken_wrapped, refine_wrapped};
 pub use wrapped_ops::{
     add_wrapped_unsynced, alu_wrapped, byte_order_wrapped, divide_wrapped, move_wrapped,

@@ -3,8 +3,8 @@
 //! Kernel: `reg_bounds_sync`, `reg_bounds_sanity_check`, `coerce_reg_to_size` and related functions
 //! (6.18).
 
+use crate::Tnum;
 use crate::bounds::Bounds;
-use crate::{Tnum, Wrapped};
 
 /// Five kinds of bounds at once; a concrete value satisfies all of them.
 ///
@@ -32,6 +32,40 @@ pub struct ScalarAt<const W: u32, const H: u32> {
     pub u32_max: u32,
     /// What the bounds cannot represent, on kernels whose ranges wrap.
     pub wrapped: Wrapped,
+}
+
+/// The ranges of a scalar that its bounds do not represent: they cross both the sign boundary and
+/// the unsigned one, and exclude some numbers between them. All zeros if there is none, as on
+/// kernels whose ranges do not wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wrapped {
+    pub(crate) wide_base: u64,
+    pub(crate) wide_size: u64,
+    pub(crate) half_base: u32,
+    pub(crate) half_size: u32,
+}
+
+impl Wrapped {
+    /// Bounds say all.
+    pub const NONE: Wrapped = Wrapped { wide_base: 0, wide_size: 0, half_base: 0, half_size: 0 };
+
+    /// Everything that distinguishes two of them.
+    pub fn words(&self) -> [u64; 3] {
+        let half = u64::from(self.half_base) << 32 | u64::from(self.half_size);
+        [self.wide_base, self.wide_size, half]
+    }
+
+    #[inline]
+    pub(crate) fn forget_wide(&mut self) {
+        self.wide_base = 0;
+        self.wide_size = 0;
+    }
+
+    #[inline]
+    pub(crate) fn forget_half(&mut self) {
+        self.half_base = 0;
+        self.half_size = 0;
+    }
 }
 
 /// What is known about a 64-bit register.

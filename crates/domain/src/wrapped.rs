@@ -8,41 +8,7 @@
 
 use crate::arc::Arc;
 use crate::bounds::Bounds;
-use crate::{ScalarAt, Tnum};
-
-/// The ranges of a scalar that its bounds do not represent: they cross both the sign boundary and
-/// the unsigned one, and exclude some numbers between them. All zeros if there is none, as on
-/// kernels whose ranges do not wrap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wrapped {
-    wide_base: u64,
-    wide_size: u64,
-    half_base: u32,
-    half_size: u32,
-}
-
-impl Wrapped {
-    /// Bounds say all.
-    pub const NONE: Wrapped = Wrapped { wide_base: 0, wide_size: 0, half_base: 0, half_size: 0 };
-
-    /// Everything that distinguishes two of them.
-    pub fn words(&self) -> [u64; 3] {
-        let half = u64::from(self.half_base) << 32 | u64::from(self.half_size);
-        [self.wide_base, self.wide_size, half]
-    }
-
-    #[inline]
-    pub(crate) fn forget_wide(&mut self) {
-        self.wide_base = 0;
-        self.wide_size = 0;
-    }
-
-    #[inline]
-    pub(crate) fn forget_half(&mut self) {
-        self.half_base = 0;
-        self.half_size = 0;
-    }
-}
+use crate::{ScalarAt, Tnum, Wrapped};
 
 /// What is known about a scalar; `None` if no number is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,7 +40,9 @@ impl FlatMemory {
     /// Calls `f` with the bytes of an access.
     fn at<T>(
         &self,
-        (addr, size, write): (u64, u32, bool),
+        addr: u64,
+        size: u32,
+        write: bool,
         f: impl FnOnce(&mut [u8]) -> T,
     ) -> Result<T, Fault> {
         let (base, region) = match addr >= STACK_BASE {
@@ -65,15 +67,15 @@ fn write(bytes: &mut [u8], value: u64) {
 
 impl Host for FlatMemory {
     fn load(&self, addr: u64, size: u32) -> Result<u64, Fault> {
-        self.at((addr, size, false), |bytes| read(bytes))
+        self.at(addr, size, false, |bytes| read(bytes))
     }
 
     fn store(&self, addr: u64, size: u32, value: u64) -> Result<(), Fault> {
-        self.at((addr, size, true), |bytes| write(bytes, value))
+        self.at(addr, size, true, |bytes| write(bytes, value))
     }
 
     fn atomic(&self, addr: u64, access: AtomicAccess) -> Result<u64, Fault> {
-        self.at((addr, access.size, true), |bytes| {
+        self.at(addr, access.size, true, |bytes| {
             let old = read(bytes);
             let value = match access.op {
                 AtomicOp::Add => old.wrapping_add(access.value),

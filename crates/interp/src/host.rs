@@ -1,10 +1,11 @@
-//! What the interpreter needs from its host: memory, maps, helpers, tail calls.
+//! What the interpreter needs from its host: memory, maps, helpers, tail calls. The host's helpers
+//! get the run in progress, [`Vm`], which `machine` executes.
 //!
 //! Addresses are chosen by the host: it supplies those of the context, the stack, maps and packets,
 //! and receives them back from the program. All methods take `&self`, because a helper may run
 //! callbacks, which use the same memory.
 
-use crate::{Fault, Hits, Vm};
+use crate::{Fault, Hits};
 use skep_verifier::Xlated;
 use std::sync::Arc;
 
@@ -69,6 +70,22 @@ pub struct AtomicAccess {
     pub size: u32,
     /// The operand.
     pub value: u64,
+}
+
+/// A run in progress, as seen by helpers.
+pub struct Vm<'a> {
+    pub(crate) host: &'a dyn Host,
+    /// The remaining units of `fuel`.
+    pub(crate) fuel: u64,
+    pub(crate) insns: u64,
+    pub(crate) tail_calls: u32,
+    pub(crate) callback_depth: u32,
+    pub(crate) stack_base: u64,
+    pub(crate) sp: u64,
+    /// Programs entered so far, for the addresses of their functions.
+    pub(crate) programs: Vec<Arc<Linked>>,
+    /// The execution counters.
+    pub(crate) cpu: u32,
 }
 
 /// What a run needs besides insns.

@@ -18,7 +18,7 @@ mod watch;
 pub use fault::{Fault, FaultKind};
 pub use flat_memory::FlatMemory;
 pub use hits::Hits;
-pub use host::{AtomicAccess, AtomicOp, Host, Linked, MapLink, Stack};
-pub use machine::{Exit, Limits, Vm, call, run};
+pub use host::{AtomicAccess, AtomicOp, Host, Linked, MapLink, Stack, Vm};
+pub use machine::{Exit, Limits, call, run};
 #[doc(hidden)]
 pub use watch::{At, Watch, watched};

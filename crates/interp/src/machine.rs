@@ -12,7 +12,7 @@ use crate::alu::{alu, condition};
 use crate::fault::FaultKind;
 use crate::memory::{Regs, access, no_insn};
 use crate::watch::{self, At, Watcher};
-use crate::{Fault, Host, Linked};
+use crate::{Fault, Host, Linked, Vm};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::MAX_TAIL_CALL_CNT;
@@ -43,23 +43,6 @@ pub struct Exit {
     pub insns: u64,
     /// Units of [`Limits::fuel`] that were used.
     pub fuel: u64,
-}
-
-/// A run in progress, as seen by helpers.
-pub struct Vm<'a> {
-    host: &'a dyn Host,
-    /// The remaining units of `fuel`.
-    fuel: u64,
-    insns: u64,
-    tail_calls: u32,
-    callback_depth: u32,
-    stack_base: u64,
-    sp: u64,
-    /// Programs entered so far, for the addresses of their functions.
-    programs: Vec<Arc<Linked>>,
-    watcher: Option<Watcher>,
-    /// The execution counters.
-    cpu: u32,
 }
 
 /// Runs a program with `ctx` as its argument.
@@ -99,7 +82,6 @@ pub fn call(
         stack_base: stack.base,
         sp: stack.base.wrapping_add(stack.bytes),
         programs: vec![Arc::clone(program)],
-        watcher: watch::current(),
         cpu: host.cpu(),
     };
     let result = vm.execute(Arc::clone(program), start, args);
@@ -200,7 +182,7 @@ impl Vm<'_> {
         let kind = if self.callback_depth == 0 { Kind::Run } else { Kind::Callback };
         let main = Main { frames: 0, top: sp, kind };
         let mut running = Running { program, regs, pc: start as usize, frames: Vec::new(), main };
-        let result = match self.watcher.clone() {
+        let result = match watch::current() {
             None => self.run_insns(&mut running),
             Some(watcher) => self.run_watched(&mut running, &watcher),
         };

@@ -32,12 +32,10 @@ mod rate;
 mod slot;
 
 use crate::sites::SwitchSite;
-pub use rate::Rate;
+pub use rate::{GOLDEN, Rate};
 pub use slot::{Buckets, StatsSlot};
 use std::sync::atomic::{self, AtomicU32, AtomicU64};
 
-/// 2^32 divided by the golden ratio, odd.
-pub const GOLDEN: u32 = 0x9e37_79b9;
 /// If a run appears to be longer than 2 to the power of this, in ticks, the clock has jumped.
 pub const JUMP_BITS: u8 = 42;
 /// If a timed run represents others, these count with its time, but at most as given by

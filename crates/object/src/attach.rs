@@ -49,7 +49,7 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
         None => (None, name),
     };
     let wanted = format!("{prefix}{name}");
-    match find(kernel, (module, &wanted), kind) {
+    match find(kernel, module, &wanted, kind) {
         Some(id) => Ok(AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() }),
         None => {
             let what = if kind == Kind::Func { "function" } else { "typedef" };
@@ -72,7 +72,7 @@ fn function(target: &Arc<Program>, name: &str) -> Result<AttachTarget> {
 }
 
 /// The first match in the kernel or its modules, or the one in the named module.
-fn find(kernel: &Btf, (module, name): (Option<&str>, &str), kind: Kind) -> Option<TypeId> {
+fn find(kernel: &Btf, module: Option<&str>, name: &str, kind: Kind) -> Option<TypeId> {
     let Some(module) = module else { return kernel.find_by_name_kind(name, kind) };
     let mut named = kernel.find_by_name(name).filter(|ty| ty.kind() == kind).map(|ty| ty.id());
     named.find(|&id| kernel.module_of(id).map_or(KERNEL, |(of, _)| of) == module)

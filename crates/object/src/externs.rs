@@ -181,7 +181,7 @@ fn resolve(
                 .get_mut(offset as usize..end)
                 .ok_or_else(|| Error::new(format!("extern {name}: .kconfig is too large")))?;
             let ty = btf.ty(external.btf_id).target_id();
-            let found = reader.read((name, external.weak), ty, room)?;
+            let found = reader.read(name, external.weak, ty, room)?;
             if !found && options.is_partial && options.kconfig.is_none() {
                 return Err(Error::new(format!("extern {name}: needs the kernel's configuration")));
             }

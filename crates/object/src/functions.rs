@@ -67,7 +67,7 @@ impl Functions {
             let insns = decode_all(data, elf.endian)
                 .map_err(Error::new)
                 .context(|| format!("section {}", section.name))?;
-            functions.read_section((section.index, &section.name), &insns, of)?;
+            functions.read_section(section.index, &section.name, &insns, of)?;
             functions.insns.push(insns);
         }
         // Of those that begin at one insn, libbpf lists the last symbol first.
@@ -79,7 +79,8 @@ impl Functions {
 
     fn read_section(
         &mut self,
-        (section, section_name): (usize, &str),
+        section: usize,
+        section_name: &str,
         insns: &[Insn],
         symbols: &[&Symbol<'_>],
     ) -> Result<()> {

@@ -50,12 +50,7 @@ impl<'a> Reader<'a> {
 
     /// Writes the value of an option into `room`; `false` if there is no such option. A `weak` one
     /// of libbpf's own that it does not know is 0.
-    pub(crate) fn read(
-        &self,
-        (name, weak): (&str, bool),
-        ty: TypeId,
-        room: &mut [u8],
-    ) -> Result<bool> {
+    pub(crate) fn read(&self, name: &str, weak: bool, ty: TypeId, room: &mut [u8]) -> Result<bool> {
         let form = self.btf.and_then(|btf| form_of(btf, ty));
         let form = form.ok_or_else(|| Error::load(LoadClass::Open, "type is not supported"));
         let found = form.and_then(|form| self.read_as(name, weak, form, room));

@@ -275,7 +275,7 @@ impl Maker<'_, '_> {
         let autoload = section.len() == full.len();
         let made = match &self.refusals.first {
             Some(refused) => Err(refused.clone()),
-            None => self.make(index, (section, autoload)),
+            None => self.make(index, section, autoload),
         };
         let program = made.map_err(|error| match error.class() {
             Some(_) => error,
@@ -290,7 +290,7 @@ impl Maker<'_, '_> {
     }
 
     /// In libbpf's order: which functions are programs, relocation, maps, type, target.
-    fn make(&mut self, index: usize, (section, autoload): (&str, bool)) -> Result<Program, Error> {
+    fn make(&mut self, index: usize, section: &str, autoload: bool) -> Result<Program, Error> {
         let (image, options) = (self.image, self.image.options);
         let at_header = |error: Error| error.placed(image.header(index));
         if options.as_libbpf() {

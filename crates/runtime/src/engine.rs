@@ -5,7 +5,7 @@
 use crate::atomics::atomic;
 use crate::current::Current;
 use crate::map::Map;
-use crate::map::prog_array::TailTarget;
+use crate::map::prog_registry::TailTarget;
 use crate::run::Func;
 use crate::stats::{Counters, Timed};
 use crate::{Error, enter, helper};
@@ -27,7 +27,7 @@ pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>)
     let (entry, top) = (code.entry_address(), current.first_frames().top());
     // SAFETY: the program was verified; the caller guarantees the context; the image keeps maps and
     // code alive, and prog arrays keep their targets until this run's epoch has passed.
-    unsafe { enter::program(entry, (ctx, env), top) }
+    unsafe { enter::program(entry, ctx, env, top) }
 }
 
 /// Calls a function of a program, whose address the program took, with the arguments that the
@@ -140,7 +140,9 @@ impl Memory<'_> {
     /// Passes the region of an access to `work`.
     fn access<T>(
         &self,
-        (addr, size, write): (u64, u32, bool),
+        addr: u64,
+        size: u32,
+        write: bool,
         work: impl Fn(&Region, usize) -> T,
     ) -> Result<T, Fault> {
         let (ctx, len) = (self.current.ctx, size as usize);
@@ -167,18 +169,18 @@ impl Memory<'_> {
 
 impl Host for Memory<'_> {
     fn load(&self, addr: u64, size: u32) -> Result<u64, Fault> {
-        self.access((addr, size, false), |region, at| region.load(at, size as usize))
+        self.access(addr, size, false, |region, at| region.load(at, size as usize))
     }
 
     fn store(&self, addr: u64, size: u32, value: u64) -> Result<(), Fault> {
-        self.access((addr, size, true), |region, at| region.store(at, size as usize, value))
+        self.access(addr, size, true, |region, at| region.store(at, size as usize, value))
     }
 
     fn atomic(&self, addr: u64, access: AtomicAccess) -> Result<u64, Fault> {
         if !matches!(access.size, 4 | 8) || !addr.is_multiple_of(u64::from(access.size)) {
             return Err(Fault::bad_access(addr, access.size, true));
         }
-        self.access((addr, access.size, true), |region, at| atomic(region, at, access))
+        self.access(addr, access.size, true, |region, at| atomic(region, at, access))
     }
 
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
@@ -196,7 +198,7 @@ impl Host for Memory<'_> {
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault> {
         // SAFETY: the handle of a map that the program refers to, as for a helper.
         let map = unsafe { &*(handle as *const Map) };
-        let target = map.kind().as_prog_array().and_then(|array| array.target(index));
+        let target = map.prog_array().and_then(|array| array.target(index));
         let linked = target.as_ref().map(|target| target.linked().clone());
         *self.target.borrow_mut() = target;
         Ok(linked)

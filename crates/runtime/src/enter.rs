@@ -18,7 +18,7 @@ pub(crate) const IS_RUN_HERE: bool = cfg!(target_arch = "x86_64");
 /// `entry` is that of code which may run with this context and environment; `top` is writable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) unsafe fn program(entry: u64, (ctx, env): (u64, *mut RunEnv), top: *mut u64) -> u64 {
+pub(crate) unsafe fn program(entry: u64, ctx: u64, env: *mut RunEnv, top: *mut u64) -> u64 {
     let r0;
     // SAFETY: guaranteed by the caller; helpers do not unwind; the stack is the caller's, aligned.
     unsafe {
@@ -77,7 +77,7 @@ pub(crate) unsafe fn function(
 ///
 /// None.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) unsafe fn program(_: u64, _: (u64, *mut RunEnv), _: *mut u64) -> u64 {
+pub(crate) unsafe fn program(_: u64, _: u64, _: *mut RunEnv, _: *mut u64) -> u64 {
     std::process::abort()
 }
 

@@ -8,8 +8,8 @@ use crate::coverage::Counting;
 use crate::engine_choice::Engine;
 use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
-use crate::map::prog_array::TailTarget;
 use crate::map::prog_owner::ProgOwner;
+use crate::map::prog_registry::TailTarget;
 use crate::prog_info::{Facts, ProgInfo};
 use crate::stats::{Clock, Counted, Counters};
 use crate::{Error, engine, enter, helper};
@@ -95,7 +95,7 @@ impl ProgImage {
             Engine::Interpreter => None,
             Engine::MachineCode => {
                 let coverage = counting.as_ref().map_or(Ok(None), Counting::link)?;
-                Some(compile(&linked, maps, (tuning, &counters, coverage))?)
+                Some(compile(&linked, maps, tuning, &counters, coverage)?)
             }
         };
         let mut image = ProgImage {
@@ -123,7 +123,7 @@ impl ProgImage {
     /// compatible programs.
     fn refer(&self) -> Result<(), Error> {
         for map in &self.maps {
-            let Some(array) = map.kind().as_prog_array() else { continue };
+            let Some(array) = map.prog_array() else { continue };
             array.refer(self).map_err(|e| e.context(format!("prog array '{}'", map.name())))?;
         }
         Ok(())
@@ -134,7 +134,7 @@ impl ProgImage {
         let Some(code) = &self.code else { return Ok(()) };
         for site in code.tail_call_sites() {
             let Some(map) = maps.get(site.map as usize).and_then(Option::as_ref) else { continue };
-            let Some(array) = map.kind().as_prog_array() else { continue };
+            let Some(array) = map.prog_array() else { continue };
             if self.connected.iter().any(|other| Arc::ptr_eq(other, map)) {
                 continue;
             }
@@ -152,7 +152,7 @@ impl ProgImage {
 impl Drop for ProgImage {
     fn drop(&mut self) {
         let Some(code) = &self.code else { return };
-        for array in self.connected.iter().filter_map(|map| map.kind().as_prog_array()) {
+        for array in self.connected.iter().filter_map(|map| map.prog_array()) {
             array.disconnect(code);
         }
     }
@@ -290,7 +290,7 @@ fn interp_link(map: &Option<Arc<Map>>) -> skep_interp::MapLink {
 fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
     let Some(map) = map else { return skep_jit::MapLink::default() };
     let direct = map.kind().direct();
-    let prog_array = map.kind().as_prog_array().map(|array| {
+    let prog_array = map.prog_array().map(|array| {
         let (slots, max_entries) = array.words();
         ProgArrayLink { slots, max_entries, patched: true }
     });
@@ -314,7 +314,9 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
 fn compile(
     linked: &Linked,
     maps: &[Option<Arc<Map>>],
-    (tuning, counters, coverage): (&Tuning, &Counters, Option<Coverage>),
+    tuning: &Tuning,
+    counters: &Counters,
+    coverage: Option<Coverage>,
 ) -> Result<MachineCode, Error> {
     if !enter::IS_RUN_HERE {
         return Err(Error::unsupported("machine code on processors other than x86-64"));

@@ -287,8 +287,8 @@ impl MapHandle {
     /// runtime, or is not compatible with the array's programs (type, expected attach type, engine,
     /// fuel).
     pub fn set_program(&self, slot: u32, program: &Instance) -> Result<(), Error> {
-        let target = (program.name(), program.image.clone() as _);
-        self.set_target(slot, target, &program.shared.registry)
+        let (target, progs) = (program.image.clone(), &program.shared.registry.progs);
+        self.set_target(slot, program.name(), target, progs)
     }
 }
 

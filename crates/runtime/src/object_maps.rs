@@ -21,7 +21,8 @@ pub struct ObjectMaps {
 impl ObjectMaps {
     /// Creates a map with `create` for each definition, in the runtime with that registry.
     pub(crate) fn new(
-        (defs, btf): (&Arc<[MapDef]>, Option<&Arc<Btf>>),
+        defs: &Arc<[MapDef]>,
+        btf: Option<&Arc<Btf>>,
         registry: &Arc<Registry>,
         create: impl Fn(&MapDef) -> Result<MapHandle, Error>,
     ) -> ObjectMaps {

@@ -27,7 +27,7 @@ impl<T> Default for Recorded<T> {
 impl<T: Clone> Recorded<T> {
     /// Adds an item with this many bytes elsewhere; returns false if there is no room, and the item
     /// is dropped.
-    pub(crate) fn push(&mut self, (item, bytes): (T, usize), budget: &Arc<Budget>) -> bool {
+    pub(crate) fn push(&mut self, item: T, bytes: usize, budget: &Arc<Budget>) -> bool {
         // A vector may have capacity for twice as many items.
         let bytes = bytes + 2 * size_of::<T>();
         let share = self.share.get_or_insert_with(|| Share::new(budget));
@@ -65,13 +65,13 @@ mod tests {
     fn a_list_takes_no_more_than_it_may() {
         let budget = Budget::new(usize::MAX);
         let mut list = Recorded::default();
-        let all = (0..20_000u64).filter(|n| list.push((*n, 1500), &budget)).count();
+        let all = (0..20_000u64).filter(|n| list.push(*n, 1500, &budget)).count();
         assert_eq!((all, list.lost()), (BYTES_MAX / 1516, 20_000 - all as u64));
         assert_eq!(budget.used_bytes(), 1516 * all);
         list.clear();
         assert_eq!((list.items().len(), list.lost(), budget.used_bytes()), (0, 0, 0));
         let small = Budget::new(4000);
-        assert_eq!([0; 3].map(|n| list.push((n, 1500), &small)), [true, true, false]);
+        assert_eq!([0; 3].map(|n| list.push(n, 1500, &small)), [true, true, false]);
         drop(list);
         assert_eq!(small.used_bytes(), 0);
     }

@@ -5,9 +5,10 @@ use crate::coverage::Counting;
 use crate::engine_choice::Engine;
 use crate::image::{Checked, ProgImage};
 use crate::instance::Instance;
-use crate::map::prog_array::TailTarget;
+use crate::map::prog_registry::TailTarget;
 use crate::map::registry::Registry;
-use crate::map::{Map, MapHandle, Setup};
+use crate::map::setup::Setup;
+use crate::map::{Map, MapHandle, Resources};
 use crate::object_maps::ObjectMaps;
 use crate::observer::Observer;
 use crate::prog_info::ProgInfo;
@@ -98,9 +99,9 @@ impl Runtime {
     ///
     /// The kernel would reject the definition; the map type is not modelled; out of memory.
     pub fn create_map(&self, def: &MapDef, btf: Option<&Arc<Btf>>) -> Result<MapHandle, Error> {
-        let (cpus, budget) = (self.options.cpus, self.budget.clone());
+        let resources = Resources { cpus: self.options.cpus, budget: self.budget.clone() };
         let (btf, registry) = (btf.cloned(), self.shared.registry.clone());
-        let setup = Setup { cpus, budget, btf, registry };
+        let setup = Setup { resources, btf, registry };
         let map = Arc::new(Map::create(def, self.id(), &setup)?);
         self.shared.registry.add_map(&map);
         Ok(MapHandle::new(map))
@@ -113,7 +114,7 @@ impl Runtime {
     /// Creates the maps of an object. A map that cannot be created is an error only for programs
     /// that use it.
     pub fn create_maps(&self, defs: &Arc<[MapDef]>, btf: Option<&Arc<Btf>>) -> ObjectMaps {
-        ObjectMaps::new((defs, btf), self.registry(), |def| self.create_map(def, btf))
+        ObjectMaps::new(defs, btf, self.registry(), |def| self.create_map(def, btf))
     }
 
     /// Loads a program with the maps of its object.
@@ -163,7 +164,7 @@ impl Runtime {
         };
         let image = Arc::new(image().map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();
-        self.shared.registry.add_prog(&target);
+        self.shared.registry.progs.add(&target);
         let counted: Arc<dyn Counted> = image.clone();
         self.shared.requests.add(&counted)?;
         let instance = Instance::new(self.shared.clone(), image, options.fuel);

@@ -38,7 +38,7 @@ impl Drop for Shared {
         self.timers.end();
         // Programs keep their maps alive, and prog arrays their programs: this breaks the cycle.
         for map in self.registry.maps() {
-            if let Some(array) = map.kind().as_prog_array() {
+            if let Some(array) = map.prog_array() {
                 array.clear();
             }
         }

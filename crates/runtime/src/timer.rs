@@ -13,8 +13,7 @@
 
 use crate::Errno;
 use crate::map::Map;
-use crate::map::prog_array::TailTarget;
-use crate::map::registry::Registry;
+use crate::map::prog_registry::{ProgRegistry, TailTarget};
 use crate::run::Func;
 use rustix::time::ClockId;
 use std::collections::{BTreeSet, HashMap};
@@ -90,7 +89,7 @@ impl Timers {
     }
 
     /// Creates a timer for the field at `addr` in a value of `map`.
-    pub(crate) fn init(&self, addr: u64, (map, clock): (&Arc<Map>, ClockId)) -> Result<(), Errno> {
+    pub(crate) fn init(&self, addr: u64, map: &Arc<Map>, clock: ClockId) -> Result<(), Errno> {
         let mut state = self.state();
         let (region, at) = map.kind().locate(addr, 16).ok_or(Errno::EINVAL)?;
         if region.u64(at).load(Relaxed) != 0 {
@@ -115,9 +114,9 @@ impl Timers {
         &self,
         addr: u64,
         func: Func,
-        registry: &Registry,
+        progs: &ProgRegistry,
     ) -> Result<(), Errno> {
-        let program = registry.prog_at(func.addr()).ok_or(Errno::EINVAL)?;
+        let program = progs.at(func.addr()).ok_or(Errno::EINVAL)?;
         let callback = Callback { func, program: Arc::downgrade(&program) };
         let mut state = self.state();
         state.timer(addr).ok_or(Errno::EINVAL)?.callback = Some(callback);

@@ -72,12 +72,12 @@ pub fn text(programs: &[ProgInfo]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     for (name, unit, help, value) in FAMILIES {
-        head(&mut text, (name, "counter", unit), help);
+        head(&mut text, name, "counter", unit, help);
         for prog in programs {
             let _ = writeln!(text, "{name}_total{{{}}} {}", labels(prog), value(prog));
         }
     }
-    head(&mut text, (HISTOGRAM, "histogram", Some("seconds")), "Duration of single runs.");
+    head(&mut text, HISTOGRAM, "histogram", Some("seconds"), "Duration of single runs.");
     for prog in programs.iter().filter(|prog| prog.stats.histogram.iter().any(|n| *n > 0)) {
         histogram(&mut text, prog);
     }
@@ -85,7 +85,7 @@ pub fn text(programs: &[ProgInfo]) -> String {
     text
 }
 
-fn head(text: &mut String, (name, kind, unit): (&str, &str, Option<&str>), help: &str) {
+fn head(text: &mut String, name: &str, kind: &str, unit: Option<&str>, help: &str) {
     let _ = writeln!(text, "# TYPE {name} {kind}");
     if let Some(unit) = unit {
         let _ = writeln!(text, "# UNIT {name} {unit}");

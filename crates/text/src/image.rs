@@ -49,7 +49,7 @@ impl Image {
             ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
         }
-        let text = Text::new((writable, executable as u64), len, flags);
+        let text = Text::new(writable, executable as u64, len, flags);
         Ok(Image { text: Arc::new(text), place: (number, range) })
     }
 

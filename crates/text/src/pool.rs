@@ -117,7 +117,7 @@ impl Pool {
     fn without_file(region: &mut Region, len: usize) -> Result<Pool, Errno> {
         let at = region.take(len).ok_or(Errno::NOMEM)?;
         // SAFETY: addresses of the region that no other pool has.
-        let (executable, writable) = unsafe { map_twice((at, MapFlags::FIXED), len)? };
+        let (executable, writable) = unsafe { map_twice(at, MapFlags::FIXED, len)? };
         for mapping in [executable, writable] {
             // SAFETY: the whole of our own mapping, which is never unmapped. Advice: invariant 3.
             unsafe {
@@ -140,11 +140,11 @@ impl Pool {
         // excludes writers.
         let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
         if !self.has_file {
-            let (at, len) = ((ptr::null_mut(), MapFlags::empty()), self.len);
+            let (at, fixed, len) = (ptr::null_mut(), MapFlags::empty(), self.len);
             // SAFETY: at an address that the kernel chooses. Then `used` bytes of memory that
             // belongs to no one else.
             let (executable, writable) = unsafe {
-                let (executable, writable) = map_twice(at, len)?;
+                let (executable, writable) = map_twice(at, fixed, len)?;
                 ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used);
                 (executable, writable)
             };
@@ -287,7 +287,8 @@ unsafe fn seal_mapping(at: *mut c_void, len: usize) {
 ///
 /// With `MapFlags::FIXED`, the addresses are reserved for this mapping, and nothing is in them.
 unsafe fn map_twice(
-    (at, fixed): (*mut c_void, MapFlags),
+    at: *mut c_void,
+    fixed: MapFlags,
     len: usize,
 ) -> Result<(*mut c_void, *mut c_void), Errno> {
     let runs = ProtFlags::READ | ProtFlags::EXEC;

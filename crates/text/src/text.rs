@@ -48,7 +48,8 @@ unsafe impl Sync for Text {}
 
 impl Text {
     pub(crate) fn new(
-        (writable, executable): (*mut u8, u64),
+        writable: *mut u8,
+        executable: u64,
         len: u32,
         flags: Box<[FlagLine]>,
     ) -> Text {

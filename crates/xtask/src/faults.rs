@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let finders = finders::sound(finders, &tree)?;
     let start = Instant::now();
     for (i, fault) in chosen.iter().enumerate() {
-        let found = find(fault, (&finders, &tree), args.every)?;
+        let found = find(fault, &finders, &tree, args.every)?;
         println!("{}/{} {}: {}", i + 1, chosen.len(), fault.name(), found::in_words(&found));
         record.set(fault, found);
         record.write(&root)?;
@@ -88,7 +88,8 @@ fn chosen<'a>(args: &Args, faults: &'a [Fault], record: &Record) -> Result<Vec<&
 /// The tests that detect the fault.
 fn find(
     fault: &Fault,
-    (finders, tree): (&[finders::Sound], &Tree),
+    finders: &[finders::Sound],
+    tree: &Tree,
     every: bool,
 ) -> Result<Vec<Found>, String> {
     let mut found = Vec::new();

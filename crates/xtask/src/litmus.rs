@@ -61,7 +61,7 @@ fn race(
     let (mut sum, mut bad) = (Outcomes::default(), Vec::new());
     for (name, options) in engines {
         let less = if options.engine == Engine::Interpreter { INTERPRETED_LESS } else { 1 };
-        let race = Race::new(row, &programs, (options, runs / less))?;
+        let race = Race::new(row, &programs, options, runs / less)?;
         let out = race.run().map_err(|e| format!("{}, {name}: {e}", row.name))?;
         sum.rounds += out.rounds;
         sum.forbidden += out.forbidden;

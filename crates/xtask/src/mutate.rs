@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         return Ok(Ended::without_kernel(&absent));
     }
     if let Some(path) = &args.replay {
-        return groups::replay(path, (!args.no_minimise, args.lines));
+        return groups::replay(path, !args.no_minimise, args.lines);
     }
     if let Some(id) = &args.show {
         return groups::show(args, id);

@@ -31,9 +31,6 @@ pub(crate) struct Args {
     /// Wrap comment lines that are too long.
     #[arg(long)]
     wrap: bool,
-    /// Print the files of every import cycle.
-    #[arg(long)]
-    circles: bool,
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -45,14 +42,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if args.shrink {
         sizes::shrink(&root, &files)?;
         rejects::shrink(&root, &files)?;
-        layers::shrink(&root, &files)?;
         tuples::shrink(&root, &files)?;
         generated::write(&root, &files)?;
         files = read_tree(&root)?;
     }
     let breaches = check(&root, &files);
     breaches.iter().for_each(|breach| println!("{breach}"));
-    layers::report(&files, args.circles).iter().for_each(|line| println!("{line}"));
     println!("tidy: {} files, {} breaches", files.len(), breaches.len());
     Ok(breaches.is_empty().into())
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let host = objects::host()?;
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build()?;
     let tally = Tally::default();
-    let compare = |file: &PathBuf| of_file(file, &host, (args.level, &tally));
+    let compare = |file: &PathBuf| of_file(file, &host, args.level, &tally);
     let mut differences: Vec<String> =
         pool.install(|| files.par_iter().flat_map_iter(compare).collect());
     let found = differences.len();
@@ -84,37 +84,37 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((found == 0).into())
 }
 
-fn of_file(file: &Path, host: &Host, (level, tally): (u32, &Tally)) -> Vec<String> {
+fn of_file(file: &Path, host: &Host, level: u32, tally: &Tally) -> Vec<String> {
     // Files that are not objects are not this command's to report.
     let Ok(object) = objects::open(file, host) else { return Vec::new() };
     let session = Session::new(host.clone());
     let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
     let compare = |program: &Program| {
-        let difference = differs(program, &session, (level, tally))?;
+        let difference = differs(program, &session, level, tally)?;
         Some(format!("{}:{}: {difference}", objects::short_name(file), program.name))
     };
     programs.filter_map(compare).collect()
 }
 
 /// How one of the combinations differs from the default; `None` if none does.
-fn differs(program: &Program, session: &Session, (level, tally): (u32, &Tally)) -> Option<String> {
-    let quick = verify(program, &config(session, (Tuning::default(), LOG_STATS)));
+fn differs(program: &Program, session: &Session, level: u32, tally: &Tally) -> Option<String> {
+    let quick = verify(program, &config(session, Tuning::default(), LOG_STATS));
     let logged = level != 0 && quick.stats.insns_processed <= LOGGED_INSNS_MAX;
     let level = if logged { level | LOG_STATS } else { LOG_STATS };
     tally.count(&quick);
     tally.programs.fetch_add(1, Ordering::Relaxed);
     tally.logged.fetch_add(usize::from(logged), Ordering::Relaxed);
-    let wanted = verify(program, &config(session, (Tuning::default(), level)));
+    let wanted = verify(program, &config(session, Tuning::default(), level));
     // In parallel, too: a program that takes long would keep one thread busy, the others idle.
     let tunings: Vec<Tuning> = Tuning::all().collect();
     tunings.into_par_iter().find_map_first(|tuning| {
-        let other = verify(program, &config(session, (tuning, level)));
+        let other = verify(program, &config(session, tuning, level));
         let what = first_difference(&wanted, &other)?;
         Some(format!("{tuning:?}: {what}"))
     })
 }
 
-fn config(session: &Session, (tuning, log_level): (Tuning, u32)) -> Config {
+fn config(session: &Session, tuning: Tuning, log_level: u32) -> Config {
     let log_bytes_max = Some(1 << 30);
     session.config(&VerifyOptions { tuning, log_level, log_bytes_max, ..Default::default() })
 }

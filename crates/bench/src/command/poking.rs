@@ -119,7 +119,7 @@ fn measure(
                 for &threads in &flags.threads {
                     for &sites in &flags.sites {
                         next("library")(0.0);
-                        answer.library.push(library((sites, threads), time)?);
+                        answer.library.push(library(sites, threads, time)?);
                     }
                 }
             }

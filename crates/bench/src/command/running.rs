@@ -60,7 +60,7 @@ fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, Error> {
                 for (done, Member { kind, .. }) in chosen[..first].iter().enumerate() {
                     progress.program(at + done, kind.name)(0.0);
                     let tuning = skep::runtime::Tuning::default();
-                    answer.compute.push(compute(kind, &others, (&tuning, rounds))?);
+                    answer.compute.push(compute(kind, &others, &tuning, rounds)?);
                 }
             }
             RunTable::Families => {
@@ -70,7 +70,7 @@ fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, Error> {
                     let name = if shown { member.kind.name } else { "one that is held" };
                     progress.program(at + done, name)(0.0);
                     let tuning = skep::runtime::Tuning::default();
-                    let computed = compute(&member.kind, &others, (&tuning, rounds))?;
+                    let computed = compute(&member.kind, &others, &tuning, rounds)?;
                     answer.families.push(families::Row::new(member, computed, flags.held));
                 }
             }

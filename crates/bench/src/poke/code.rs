@@ -170,7 +170,7 @@ impl Sites {
             bytes[off as usize..off as usize + part.len()].copy_from_slice(part);
         };
         for n in 0..count {
-            put(n * shape.stride() + shape.head().0, &head(shape, (count, n), &cells));
+            put(n * shape.stride() + shape.head().0, &head(shape, count, n, &cells));
             if shape == Shape::Insn {
                 // Over the body of state 0, whose first insn is the site, to that of state 1.
                 put(n * shape.stride() + 1, &JMP);
@@ -279,7 +279,7 @@ impl Sites {
     }
 
     /// Offset of the site of function `n`, of which `len` bytes will be written.
-    fn place(&self, n: usize, (at, len): (u32, usize)) -> usize {
+    fn place(&self, n: usize, at: u32, len: usize) -> usize {
         let (front, stride) = (self.shape.head().0 as usize, self.shape.stride() as usize);
         let off = n * stride + front + at as usize;
         assert!(off + len <= self.len_bytes);
@@ -289,7 +289,7 @@ impl Sites {
     /// Writes bytes at an offset from the site of function `n`, one store each, regardless of
     /// running threads.
     pub(super) fn write(&self, n: usize, at: u32, bytes: &[u8]) {
-        let off = self.place(n, (at, bytes.len()));
+        let off = self.place(n, at, bytes.len());
         for (i, byte) in bytes.iter().enumerate() {
             // SAFETY: within the code (2), which is written by atomic stores only. In the int3
             // protocol threads execute right code; in negative controls wrong code is the point.
@@ -302,7 +302,7 @@ impl Sites {
 
     /// Writes eight bytes, or four, with one store at any alignment.
     pub(super) fn write_word(&self, n: usize, at: u32, bytes: &[u8]) {
-        let off = self.place(n, (at, bytes.len()));
+        let off = self.place(n, at, bytes.len());
         // SAFETY: within the code (2); for negative controls only, in a process of their own.
         unsafe {
             let to = self.code.writable().add(off);
@@ -322,14 +322,14 @@ impl Sites {
 
     /// The first eight bytes from the site of function `n`.
     pub(super) fn eight(&self, n: usize) -> [u8; 8] {
-        let off = self.place(n, (0, 8));
+        let off = self.place(n, 0, 8);
         // SAFETY: within the code (2), which is readable.
         unsafe { self.code.writable().add(off).cast::<[u8; 8]>().read_unaligned() }
     }
 }
 
 /// The first insns of function `n`.
-fn head(shape: Shape, (count, n): (u32, u32), cells: &Cells) -> Vec<u8> {
+fn head(shape: Shape, count: u32, n: u32, cells: &Cells) -> Vec<u8> {
     let mut bytes = Vec::new();
     match shape {
         Shape::Nop => bytes.extend(NOP),

@@ -108,7 +108,7 @@ pub fn run(control: Control, time: Duration) -> Result<(u64, u64), Error> {
             wrong.fetch_add(count as u64, Ordering::Relaxed);
         }
     };
-    beside((2, &done), run, || {
+    beside(2, &done, run, || {
         let started = Instant::now();
         let mut state = 0;
         while started.elapsed() < time && wrong.load(Ordering::Relaxed) == 0 {

@@ -258,14 +258,14 @@ fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, Error> {
 /// # Errors
 ///
 /// Programs do not run here.
-pub fn library((sites, threads): (u32, u32), time: Duration) -> Result<Library, Error> {
+pub fn library(sites: u32, threads: u32, time: Duration) -> Result<Library, Error> {
     let sites_each = if sites < SITES_EACH { 1 } else { SITES_EACH };
     let programs = (sites / sites_each).max(1);
     let mut loaded = Loaded::new((programs, sites_each), threads)?;
     let callers = loaded.callers.clone();
     let shared = Shared::default();
     let run = || run_programs(&callers, &shared);
-    let (mut by_call, runs) = beside((threads, &shared.done.0), run, || {
+    let (mut by_call, runs) = beside(threads, &shared.done.0, run, || {
         let started = Instant::now();
         let mut by_call = vec![Vec::new(); CALLS.len()];
         while by_call[0].is_empty() || started.elapsed() < time {
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn runs_are_counted_and_go_where_the_slot_says() {
         for sites in [1, 16] {
-            let made = library((sites, 2), Duration::from_millis(60)).unwrap();
+            let made = library(sites, 2, Duration::from_millis(60)).unwrap();
             assert!(!made.is_wrong(), "{made:?}");
             assert!(made.seen.settled > 0 && made.counted_least > 0, "{made:?}");
             assert_eq!(made.calls.len(), if sites == 1 { 4 } else { 7 });

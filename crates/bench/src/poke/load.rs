@@ -133,7 +133,7 @@ fn under_load<T>(
     let shared = Shared::default();
     let (sites, mut switcher) = switched.split();
     let run = || run_sites(sites, &shared);
-    let (result, seen) = beside((threads, &shared.done.0), run, || work(&mut switcher, &shared))?;
+    let (result, seen) = beside(threads, &shared.done.0, run, || work(&mut switcher, &shared))?;
     let mut all = Seen::default();
     seen.iter().for_each(|seen| all.add(seen));
     Ok((result, all))

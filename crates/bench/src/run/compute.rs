@@ -55,7 +55,8 @@ pub(super) fn verified(kind: &Kind) -> Result<(Opened, VerifiedProgram), Error> 
 pub fn compute(
     kind: &Kind,
     others: &Others,
-    (tuning, rounds): (&Tuning, u32),
+    tuning: &Tuning,
+    rounds: u32,
 ) -> Result<Computed, Error> {
     let (opened, verified) = verified(kind)?;
     let data = data_of(kind);
@@ -76,7 +77,7 @@ pub fn compute(
         let code = plain.and_then(|()| clang()?.bytecode(kind, &peer.cpu));
         let runner = code.and_then(|code| {
             let path = files.code(&peer.cpu, &code)?;
-            peer.load((&path, &files.data), expected)
+            peer.load(&path, &files.data, expected)
         });
         candidates.push(Engine::new(peer.name.clone(), runner));
     }

@@ -75,7 +75,7 @@ impl Peer {
     /// # Errors
     ///
     /// Why the engine does not run it.
-    pub fn load(&self, (code, data): (&Path, &Path), expected: u64) -> Result<Runner<'_>, Error> {
+    pub fn load(&self, code: &Path, data: &Path, expected: u64) -> Result<Runner<'_>, Error> {
         let line = format!("load {} {} {expected}", code.display(), data.display());
         let answer = self.pipes.borrow_mut().ask(&line)?;
         if let Some(reason) = answer.strip_prefix("no ") {
@@ -103,10 +103,10 @@ mod tests {
         std::fs::write(&script, text).unwrap();
         let peer = Peer::start(&format!("sh:v3=sh {}", script.display())).unwrap();
         let path = Path::new("x");
-        let mut runner = peer.load((path, path), 7).unwrap();
+        let mut runner = peer.load(path, path, 7).unwrap();
         assert_eq!(runner(3), Ok((7, 2.5)));
-        assert_eq!(peer.load((path, path), 7).err().unwrap().to_string(), "such thing");
-        assert!(peer.load((path, path), 7).is_err(), "it has ended");
+        assert_eq!(peer.load(path, path, 7).err().unwrap().to_string(), "such thing");
+        assert!(peer.load(path, path, 7).is_err(), "it has ended");
         std::fs::remove_file(&script).unwrap();
         assert!(Peer::start("rbpf").is_err());
     }

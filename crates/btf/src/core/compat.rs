@@ -178,7 +178,7 @@ impl<'a> Matcher<'a> {
                 let (l, t) = elements(l, t);
                 self.types_fit(l, t, depth)
             }
-            Kind::FuncProto => self.protos_agree((l, t), |m, l, t| m.types_fit(l, t, depth)),
+            Kind::FuncProto => self.protos_agree(l, t, |m, l, t| m.types_fit(l, t, depth)),
             Kind::Void | Kind::Struct | Kind::Union | Kind::Fwd => Ok(true),
             Kind::Enum | Kind::Enum64 => Ok(true),
             _ => Ok(false),
@@ -222,7 +222,7 @@ impl<'a> Matcher<'a> {
                     && self.types_match(le, te, (behind_ptr, depth))?)
             }
             Kind::FuncProto if same_kind => {
-                self.protos_agree((l, t), |m, l, t| m.types_match(l, t, (behind_ptr, depth)))
+                self.protos_agree(l, t, |m, l, t| m.types_match(l, t, (behind_ptr, depth)))
             }
             _ => Ok(false),
         }
@@ -269,7 +269,8 @@ impl<'a> Matcher<'a> {
     /// return.
     fn protos_agree(
         &mut self,
-        (l, t): (Type<'_>, Type<'_>),
+        l: Type<'_>,
+        t: Type<'_>,
         agree: impl Fn(&mut Self, TypeId, TypeId) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         if l.vlen() != t.vlen() {

@@ -36,15 +36,15 @@ pub(super) fn write(
         // Thunks belong to no insn. After them, the code may be in a different order than the
         // insns.
         if idx == 0 {
-            listing.write(out, (0, start))?;
+            listing.write(out, 0, start)?;
         }
         lines.write(out, idx)?;
-        listing.write(out, (start, end))?;
+        listing.write(out, start, end)?;
         next = end.max(next);
     }
     for symbol in code.symbols().iter().filter(|symbol| symbol.off >= next) {
         writeln!(out, "{} (stub):", symbol.name)?;
-        listing.write(out, (symbol.off, symbol.off + symbol.len))?;
+        listing.write(out, symbol.off, symbol.off + symbol.len)?;
     }
     writeln!(out)?;
     Ok(Ok(()))
@@ -108,7 +108,7 @@ struct Listing {
 
 impl Listing {
     /// The insns from one offset to another.
-    fn write(&self, out: &mut dyn Write, (start, end): (u32, u32)) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write, start: u32, end: u32) -> io::Result<()> {
         let mut formatter = IntelFormatter::new();
         formatter.options_mut().set_space_after_operand_separator(true);
         for (off, insn, insn_bytes) in jited_json::decoded(&self.bytes, start..end) {

@@ -25,7 +25,7 @@ pub enum RunsCommand {
     /// Load the programs of object files and list them, as bpftool does
     #[command(subcommand, arg_required_else_help = true)]
     Prog(ProgCommand),
-    /// Run tests of programs, described in TOML files
+    /// Run tests of programs, described in TOML or Markdown files
     #[command(after_help = test::TEST_NOTES, arg_required_else_help = true)]
     Test(TestFlags),
 }

@@ -27,7 +27,8 @@ pub(super) const NO_SARIF: &str = "--min-kernel cannot be used with --format sar
 /// Those of the streams.
 pub(super) fn write(
     flags: &CheckFlags,
-    (matrix, sources): (&Matrix, &SourceTree),
+    matrix: &Matrix,
+    sources: &SourceTree,
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
     let columns = by_age(matrix);

@@ -173,7 +173,7 @@ impl<'a> Answer<'a> {
     }
 
     /// With what was traced.
-    pub(super) fn trace(&mut self, (lines, lost): (Vec<String>, u64)) {
+    pub(super) fn trace(&mut self, lines: Vec<String>, lost: u64) {
         (self.trace, self.trace_lost) = (Some(lines), lost);
     }
 

@@ -53,7 +53,7 @@ impl<'a> Typed<'a> {
     }
 
     /// The contents: this many bytes from an offset.
-    fn part<E: Error>(&self, id: TypeId, (from, size): (usize, usize)) -> Result<Typed<'a>, E> {
+    fn part<E: Error>(&self, id: TypeId, from: usize, size: usize) -> Result<Typed<'a>, E> {
         let bytes = from.checked_add(size).and_then(|to| self.bytes.get(from..to));
         let depth = self.depth.checked_sub(1);
         let (Some(bytes), Some(depth)) = (bytes, depth) else { return Err(undescribed()) };
@@ -76,7 +76,7 @@ impl<'a> Typed<'a> {
             let at = member.bit_offset as usize;
             if member.bitfield_size == 0 {
                 let size = self.size(member.ty)?;
-                object.serialize_entry(member.name(), &self.part(member.ty, (at / 8, size))?)?;
+                object.serialize_entry(member.name(), &self.part(member.ty, at / 8, size)?)?;
             } else {
                 self.take(1)?;
                 object.serialize_entry(member.name(), &self.bitfield(member)?)?;
@@ -133,7 +133,7 @@ impl Serialize for Typed<'_> {
             }
             Kind::Struct | Kind::Union => self.members(ty, serializer),
             Kind::Array => self.array(ty, serializer),
-            Kind::Var => self.part(ty.target().id(), (0, self.bytes.len()))?.serialize(serializer),
+            Kind::Var => self.part(ty.target().id(), 0, self.bytes.len())?.serialize(serializer),
             Kind::Datasec => serializer.collect_map([(ty.name(), Variables(self, ty))]),
             _ => Err(undescribed()),
         }
@@ -147,7 +147,7 @@ impl Serialize for Variables<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Variables(section, ty) = self;
         let variable = |var: skep::btf::SecVar| {
-            let value = section.part(var.ty, (var.offset as usize, var.size as usize))?;
+            let value = section.part(var.ty, var.offset as usize, var.size as usize)?;
             Ok(std::collections::BTreeMap::from([(section.btf.ty(var.ty).name(), value)]))
         };
         let all: Result<Vec<_>, S::Error> = ty.vars().map(variable).collect();

@@ -36,7 +36,7 @@ impl CaptureOut {
     }
 
     /// Appends a packet to the records of a chunk.
-    pub(super) fn put(&self, records: &mut Vec<u8>, (time, packet): (Duration, &[u8])) {
+    pub(super) fn put(&self, records: &mut Vec<u8>, time: Duration, packet: &[u8]) {
         let part = if self.has_nanoseconds { time.subsec_nanos() } else { time.subsec_micros() };
         let seconds = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
         let len = u32::try_from(packet.len()).unwrap_or(u32::MAX);

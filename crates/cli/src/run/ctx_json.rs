@@ -93,7 +93,7 @@ pub(super) fn fill(
         Value::Array(words) => {
             for (at, word) in words.iter().enumerate() {
                 let word = scalar(word, 8).map_err(wrong)?;
-                place(bytes, (8 * at, 8)).map_err(wrong)?.copy_from_slice(&word);
+                place(bytes, 8 * at, 8).map_err(wrong)?.copy_from_slice(&word);
             }
             Ok(())
         }
@@ -105,14 +105,14 @@ pub(super) fn fill(
                             of 64-bit numbers, --hex or --data-file";
                 return Err(wrong(text.into()));
             };
-            members(ty, fields, (bytes, 0)).map_err(wrong)
+            members(ty, fields, bytes, 0).map_err(wrong)
         }
         _ => Err(wrong("expected an object of fields or an array of numbers".into())),
     }
 }
 
 /// The bytes of a field; the context grows if necessary.
-fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], Error> {
+fn place(bytes: &mut Vec<u8>, at: usize, size: usize) -> Result<&mut [u8], Error> {
     let end = at.saturating_add(size);
     if end > CTX_BYTES_MAX {
         return Err(format!("the maximum context size is {CTX_BYTES_MAX} bytes").into());
@@ -149,7 +149,8 @@ fn scalar(value: &Value, size: usize) -> Result<Vec<u8>, Error> {
 fn members(
     ty: Type<'_>,
     fields: &Map<String, Value>,
-    (bytes, at): (&mut Vec<u8>, usize),
+    bytes: &mut Vec<u8>,
+    at: usize,
 ) -> Result<(), Error> {
     for (name, value) in fields {
         let Some((member, from)) = find(ty, name, 8) else {
@@ -162,7 +163,7 @@ fn members(
         };
         let bit = from + member.bit_offset as usize;
         let put = match member.bitfield_size {
-            0 => put(ty.btf().ty(member.ty), value, (bytes, at + bit / 8)),
+            0 => put(ty.btf().ty(member.ty), value, bytes, at + bit / 8),
             bits => put_bits(value, bytes, 8 * at + bit, bits.into()),
         };
         put.map_err(|what| format!("'{name}': {what}"))?;
@@ -193,12 +194,12 @@ fn list<'a>(ty: Type<'a>, depth: u32, names: &mut Vec<&'a str>) {
     }
 }
 
-fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Result<(), Error> {
+fn put(ty: Type<'_>, value: &Value, bytes: &mut Vec<u8>, at: usize) -> Result<(), Error> {
     let btf = ty.btf();
     let ty = btf.skip_modifiers(ty.id());
     let size = btf.size_of(ty.id()).map_err(Error::caused)? as usize;
     match (ty.kind(), value) {
-        (Kind::Struct | Kind::Union, Value::Object(fields)) => members(ty, fields, (bytes, at)),
+        (Kind::Struct | Kind::Union, Value::Object(fields)) => members(ty, fields, bytes, at),
         (Kind::Array, Value::Array(values)) => {
             let info = ty.array().ok_or("a broken type")?;
             // An array without a length (`args[0]`) takes as many elements as are given.
@@ -207,21 +208,21 @@ fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Resul
             }
             let each = btf.size_of(info.elem).map_err(Error::caused)? as usize;
             let mut values = values.iter().enumerate();
-            values.try_for_each(|(n, value)| put(btf.ty(info.elem), value, (bytes, at + n * each)))
+            values.try_for_each(|(n, value)| put(btf.ty(info.elem), value, bytes, at + n * each))
         }
         (Kind::Array, Value::String(text)) if text.len() <= size => {
-            place(bytes, (at, text.len()))?.copy_from_slice(text.as_bytes());
+            place(bytes, at, text.len())?.copy_from_slice(text.as_bytes());
             Ok(())
         }
         (Kind::Enum | Kind::Enum64, Value::String(text)) if !text.starts_with("0x") => {
             let found = ty.enumerators().find(|e| e.name == text);
             let found = found.ok_or_else(|| format!("no enumerator '{text}'"))?;
-            place(bytes, (at, size))?.copy_from_slice(&found.value.to_le_bytes()[..size.min(8)]);
+            place(bytes, at, size)?.copy_from_slice(&found.value.to_le_bytes()[..size.min(8)]);
             Ok(())
         }
         (Kind::Int | Kind::Ptr | Kind::Enum | Kind::Enum64, value) => {
             let number = scalar(value, size)?;
-            place(bytes, (at, size))?.copy_from_slice(&number[..size]);
+            place(bytes, at, size)?.copy_from_slice(&number[..size]);
             Ok(())
         }
         (_, value) => Err(format!("{value} is not a valid {}", btf.type_name(ty.id())).into()),
@@ -233,7 +234,7 @@ fn put_bits(value: &Value, bytes: &mut Vec<u8>, bit: usize, bits: u32) -> Result
     if number >> bits != 0 && number >> (bits - 1) != -1 {
         return Err(format!("{value} does not fit in {bits} bits").into());
     }
-    place(bytes, (bit / 8, (bit % 8 + bits as usize).div_ceil(8)))?;
+    place(bytes, bit / 8, (bit % 8 + bits as usize).div_ceil(8))?;
     for n in 0..bits as usize {
         let (at, mask) = ((bit + n) / 8, 1 << ((bit + n) % 8));
         match number >> n & 1 {

@@ -36,7 +36,7 @@ impl Single {
     /// # Errors
     ///
     /// One line: no such program is loaded, or the array does not accept it.
-    pub(crate) fn set_program(&self, map: &str, (slot, name): (u32, &str)) -> Result<(), Error> {
+    pub(crate) fn set_program(&self, map: &str, slot: u32, name: &str) -> Result<(), Error> {
         let mut programs = self.loaded.others.iter().chain([&self.loaded.instance]);
         let program = programs.find(|program| program.name() == name);
         let program = program.ok_or_else(|| format!("no program '{name}' is loaded"))?;

@@ -68,7 +68,8 @@ pub(super) fn passes(prog_type: ProgType, run: &Run) -> Option<&[u8]> {
 pub(super) fn text(
     flags: &RunFlags,
     instance: &Instance,
-    (packets, tally): (Option<u64>, &Tally),
+    packets: Option<u64>,
+    tally: &Tally,
 ) -> String {
     let mut text = String::new();
     let engine = if instance.machine_code().is_some() { "jit" } else { "interp" };

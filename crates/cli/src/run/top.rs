@@ -37,11 +37,11 @@ impl Top {
     ) -> io::Result<()> {
         let elapsed = self.at.elapsed().as_secs_f64();
         let since = programs.iter().map(|program| (program, self.since(program))).collect();
-        let room = match streams.progress {
+        let (rows, columns) = match streams.progress {
             true => (ROWS, terminal_columns()),
             false => (usize::MAX, usize::MAX),
         };
-        let mut table = table(since, elapsed, room);
+        let mut table = table(since, elapsed, rows, columns);
         let lines = table.lines().count();
         if streams.progress {
             if self.lines > 0 {
@@ -88,7 +88,8 @@ const NAME_LEAST: usize = 12;
 fn table(
     mut programs: Vec<(&ProgInfo, ProgStats)>,
     elapsed: f64,
-    (rows, columns): (usize, usize),
+    rows: usize,
+    columns: usize,
 ) -> String {
     programs.retain(|(program, _)| program.stats.run_cnt > 0);
     programs.sort_by_key(|(program, since)| (Reverse(since.run_time_ns), program.id));
@@ -195,7 +196,7 @@ mod tests {
             program(4, "d", (0, 1)),
         ];
         let since = all.iter().map(|one| (one, one.stats.clone())).collect();
-        let text = table(since, 2.0, (2, 80));
+        let text = table(since, 2.0, 2, 80);
         let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
         assert_eq!(rows[0], ["id", "type", "name", "run_cnt", "runs/s", "ns/run", "share"]);
         assert_eq!(rows[1][..7], ["2", "xdp", "b", "5", "2", "60.0", "75.0"]);
@@ -213,7 +214,7 @@ mod tests {
         ];
         let head = |columns: usize| {
             let since = all.iter().map(|one| (one, one.stats.clone())).collect();
-            let text = table(since, 1.0, (20, columns));
+            let text = table(since, 1.0, 20, columns);
             assert_eq!(text.lines().count(), 3);
             for line in text.lines() {
                 assert!(line.chars().count() <= columns, "{columns}: {line:?}");
@@ -227,7 +228,7 @@ mod tests {
         // Typical values fit with all columns.
         let usual = [program(17, "xdp_count", (4_000_000_000, 123_456_789))];
         let since = usual.iter().map(|one| (one, one.stats.clone())).collect();
-        let text = table(since, 1.0, (20, 80));
+        let text = table(since, 1.0, 20, 80);
         assert!(text.starts_with("   id type   name "), "{text}");
         assert!(text.contains(" xdp_count ") && text.ends_with(" 100.0 %\n"), "{text}");
     }

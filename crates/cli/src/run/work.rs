@@ -85,7 +85,7 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
             && let Some(kept) = passes(work.instance.prog_type(), run)
         {
             let mut record = Vec::new();
-            out.put(&mut record, (Duration::ZERO, kept));
+            out.put(&mut record, Duration::ZERO, kept);
             out.turn(0).write(&record);
         }
     }
@@ -179,7 +179,7 @@ impl Worker<'_> {
                         tally.count(&run);
                         let kept = passes(self.work.instance.prog_type(), &run);
                         if let (Some((out, _)), Some(kept)) = (&turn, kept) {
-                            out.put(&mut records, (time, kept));
+                            out.put(&mut records, time, kept);
                         }
                     }
                     Err(what) => errors.push((number, format!("packet {number}: {what}"))),

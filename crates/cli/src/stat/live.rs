@@ -126,15 +126,14 @@ pub(crate) fn collect(
             let (kernel, globals) = (kernel.as_ref(), combination.globals.as_slice());
             let turn = Turn { flags, talks, label, globals, kernel, has_several };
             talks = false;
-            let by = (&batch, &plan);
             let exit = match has_several {
                 true => {
                     let Streams { style, progress, .. } = *streams;
                     let (out, err) = (&mut *streams.out, &mut errors);
                     let mut kept = Streams { out, err, style, progress };
-                    collect_turn(by, &turn, &mut kept, &mut collected)?
+                    collect_turn(&batch, &plan, &turn, &mut kept, &mut collected)?
                 }
-                false => collect_turn(by, &turn, streams, &mut collected)?,
+                false => collect_turn(&batch, &plan, &turn, streams, &mut collected)?,
             };
             // An error in a file is the same for each combination.
             if exit != Exit::Success {
@@ -178,7 +177,8 @@ impl Turn<'_> {
 
 /// Errors in files determine the result.
 fn collect_turn(
-    (batch, plan): (&Batch, &Plan),
+    batch: &Batch,
+    plan: &Plan,
     turn: &Turn<'_>,
     streams: &mut Streams<'_>,
     collected: &mut Collected,

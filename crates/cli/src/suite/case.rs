@@ -38,7 +38,7 @@ impl Outcome {
         self.exit.raise(Exit::Refused);
     }
 
-    fn error(&mut self, (problem, exit): (String, Exit)) {
+    fn error(&mut self, problem: String, exit: Exit) {
         self.problems.push(problem);
         self.exit.raise(exit);
     }
@@ -65,9 +65,9 @@ pub(super) fn run(file: &TestFile, test: &Test, flags: &TestFlags) -> Outcome {
     case.verify(&mut outcome);
     if outcome.problems.is_empty()
         && case.runs()
-        && let Err(trouble) = case.run(flags, &mut outcome)
+        && let Err((problem, exit)) = case.run(flags, &mut outcome)
     {
-        outcome.error(trouble);
+        outcome.error(problem, exit);
     }
     outcome
 }
@@ -191,7 +191,7 @@ impl Case<'_> {
     ) {
         let Judged { refusal, counts } = match found {
             Ok(judged) => judged,
-            Err((what, exit)) => return outcome.error((format!("{place}{what}"), exit)),
+            Err((what, exit)) => return outcome.error(format!("{place}{what}"), exit),
         };
         let said = |refusal: &Refusal| {
             let message = refusal.message.lines().next().unwrap_or_default();

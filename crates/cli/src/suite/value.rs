@@ -23,7 +23,7 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
             |why: Error| Error::at(format_args!("map '{}', key {key}", map.map().name()), why);
         if let (MapType::ProgArray, Number::Text(program)) = (map.map().map_type(), value) {
             let slot = key.parse().map_err(|_| wrong("expected a slot number".into()))?;
-            single.set_program(name, (slot, program)).map_err(wrong)?;
+            single.set_program(name, slot, program).map_err(wrong)?;
             continue;
         }
         let bytes = bytes_of(&Number::Text(key.clone()), key_len(map)).map_err(wrong)?;

@@ -6,10 +6,12 @@
 //!
 //! The models of `skep-runtime` compile this file too, with instrumented atomics.
 
-use super::GOLDEN;
 use super::atomic::AtomicU64;
 use super::atomic::Ordering::Relaxed;
 use std::num::NonZeroU32;
+
+/// 2^32 divided by the golden ratio, odd.
+pub const GOLDEN: u32 = 0x9e37_79b9;
 
 /// The sampling rate: the weight in the upper half, and in the lower half the threshold that the
 /// hashed number of a timed run must not exceed.

@@ -23,20 +23,25 @@
 
 #![allow(unsafe_code)]
 
+mod barriers;
+mod local;
 mod protocol;
 mod retire_list;
 
+pub use barriers::{heavy_barrier, slots_used};
+pub use local::slot;
 pub use retire_list::RetireList;
 
 use crate::barrier;
 use crate::fork::{self, Hooks};
 use crate::registered::Registered;
 use crate::thread_word;
+use barriers::{SLOTS_USED, has_membarrier, register_again, try_heavy_barrier};
+use local::{LOCAL, Local, UNREGISTERED};
 use protocol::{Epochs, IDLE, Slot};
 use rustix::io::Errno;
-use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
 use std::cell::Cell;
-use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Maximum number of threads that run programs at the same time, and of CPUs of a runtime.
 pub const THREADS_MAX: usize = 4096;
@@ -49,8 +54,6 @@ static SLOTS: [Slot; THREADS_MAX] = [const {
         lone: AtomicBool::new(false),
     }
 }; THREADS_MAX];
-/// One past the highest slot ever used.
-static SLOTS_USED: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: Epochs = Epochs { global: AtomicU64::new(1), oldest: AtomicU64::new(1) };
 
 /// A second thread has registered while the first existed.
@@ -61,30 +64,7 @@ static SETTLED: AtomicBool = AtomicBool::new(false);
 /// Number of threads that are returning their slots, which takes as long as folding them.
 static LEAVING: AtomicU32 = AtomicU32::new(0);
 
-/// No slot: the thread has not requested one.
-const UNREGISTERED: u32 = u32::MAX;
-
-struct Local {
-    slot: Cell<u32>,
-    depth: Cell<u32>,
-    /// No other thread ran programs when this run began.
-    began_alone: Cell<bool>,
-    /// It is in a section that requires it to be alone.
-    lone: Cell<bool>,
-    /// The newest code for which its instruction stream is synchronised, if barriers are denied.
-    generation: Cell<u64>,
-}
-
 thread_local! {
-    static LOCAL: Local = const {
-        Local {
-            slot: Cell::new(UNREGISTERED),
-            depth: Cell::new(0),
-            began_alone: Cell::new(false),
-            lone: Cell::new(false),
-            generation: Cell::new(0),
-        }
-    };
     /// Returns the slot when the thread exits; touched once, when it is taken.
     static OWNED: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
     /// The same for code that runs in later destructors.
@@ -286,19 +266,6 @@ pub fn may_be_alone() -> bool {
     LOCAL.with(|local| local.began_alone.get())
 }
 
-/// The number of the calling thread's slot, if it has one.
-#[inline]
-pub fn slot() -> Option<u32> {
-    let slot = LOCAL.with(|local| local.slot.get());
-    (slot != UNREGISTERED).then_some(slot)
-}
-
-/// One past the highest number of a slot that any thread has had.
-#[inline]
-pub fn slots_used() -> usize {
-    SLOTS_USED.load(Ordering::SeqCst) as usize
-}
-
 fn used_slots() -> &'static [Slot] {
     &SLOTS[..slots_used()]
 }
@@ -406,62 +373,6 @@ pub fn wait_for_runs() -> Waited {
 /// A thread is in [`advance`]; nothing in it panics.
 static ADVANCING: AtomicBool = AtomicBool::new(false);
 
-/// All threads' earlier stores are visible, and their later loads are later; false if the host
-/// refuses.
-pub fn heavy_barrier() -> bool {
-    try_heavy_barrier().is_ok()
-}
-
-fn try_heavy_barrier() -> Result<(), Errno> {
-    fence(Ordering::SeqCst);
-    // The only thread that runs programs need not wait for others.
-    let mine = usize::from(slot().is_some());
-    if slots_used() > mine && has_membarrier() {
-        return membarrier(MembarrierCommand::PrivateExpedited);
-    }
-    Ok(())
-}
-
-/// The counterpart in a thread that enters a run.
-#[inline]
-fn light_barrier() {
-    if has_membarrier() {
-        compiler_fence(Ordering::SeqCst);
-    } else {
-        fence(Ordering::SeqCst);
-    }
-}
-
-/// Whether the kernel provides barriers; otherwise every entry has a fence of its own. Threads that
-/// do not know yet query it, and the first one sets the result: no thread waits for another, which
-/// may not exist in a child of `fork`.
-#[inline]
-fn has_membarrier() -> bool {
-    match MEMBARRIER.load(Ordering::Relaxed) {
-        UNKNOWN => register_membarrier(),
-        state => state == YES,
-    }
-}
-
-/// What [`has_membarrier`] knows.
-static MEMBARRIER: AtomicU32 = AtomicU32::new(UNKNOWN);
-const UNKNOWN: u32 = 0;
-const YES: u32 = 1;
-const NO: u32 = 2;
-
-#[cold]
-fn register_membarrier() -> bool {
-    // Miri has none: there every entry has a fence.
-    let is_there = !cfg!(miri)
-        && membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
-        && barrier::synchronising_is_refused().is_none()
-        && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
-    let mine = if is_there { YES } else { NO };
-    let set = Ordering::Relaxed;
-    let known = MEMBARRIER.compare_exchange(UNKNOWN, mine, set, set).err();
-    known.unwrap_or(mine) == YES
-}
-
 /// From now on code is executed in runs only: a thread in no run executes no code that is replaced.
 static ARE_KNOWN: AtomicBool = AtomicBool::new(false);
 
@@ -507,10 +418,7 @@ fn forget_other_threads() {
     }
     ADVANCING.store(false, Ordering::Release);
     LEAVING.store(0, Ordering::Release);
-    // As in the parent, since it is not documented to be inherited.
-    if has_membarrier() {
-        let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
-    }
+    register_again();
 }
 
 /// Takes a slot; if there is none, waits for threads that are returning theirs.

@@ -4,7 +4,7 @@
 
 use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use super::atomic::{AtomicBool, AtomicU64};
-use super::{heavy_barrier, light_barrier};
+use super::barriers::{heavy_barrier, light_barrier};
 
 /// The value of a slot whose thread is in no run.
 pub(crate) const IDLE: u64 = 0;

@@ -52,7 +52,8 @@ pub(super) fn all(packet: &Packet, prog_type: ProgType) -> Vec<(String, u64)> {
 pub(super) fn set(
     packet: &mut Packet,
     prog_type: ProgType,
-    (name, value): (&str, u64),
+    name: &str,
+    value: u64,
 ) -> Result<(), Error> {
     let unknown = || {
         let settable = |f: &&CtxField| f.value == CtxValue::Scalar && !DERIVED.contains(&f.name);

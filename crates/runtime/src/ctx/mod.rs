@@ -156,7 +156,7 @@ impl Ctx {
     pub fn set_field(&mut self, name: &str, value: u64) -> Result<(), Error> {
         let prog_type = self.prog_type;
         match &mut self.body {
-            Body::Packet(packet) => field::set(packet, prog_type, (name, value)),
+            Body::Packet(packet) => field::set(packet, prog_type, name, value),
             Body::Raw(..) => Err(Error::input(format!("the context has no field '{name}'"))),
         }
     }

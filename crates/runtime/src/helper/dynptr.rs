@@ -184,7 +184,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
     let errno = match (size, call.arg(2)) {
         (_, 1..) => Errno::EINVAL,
         (size, _) if size > SIZE_MAX => Errno::E2BIG,
-        _ => match call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.reserve(size)) {
+        _ => match call.map(0).ringbuf().map_or(0, |ringbuf| ringbuf.reserve(size)) {
             0 => Errno::EINVAL,
             addr => {
                 let size = size as u32;

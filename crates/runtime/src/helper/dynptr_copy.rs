@@ -14,7 +14,7 @@ fn int(result: Result<(), Errno>) -> u64 {
 }
 
 /// `len` bytes of the dynptr passed as argument 0, if it is writable.
-fn writable(call: &Call, (offset, len): (u64, u64)) -> Result<Span, Errno> {
+fn writable(call: &Call, offset: u64, len: u64) -> Result<Span, Errno> {
     let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.is_read_only()).ok_or(Errno::EINVAL)?;
     ptr.at(offset, len)
 }
@@ -37,14 +37,14 @@ pub(super) fn copy(call: &Call) -> u64 {
 /// `int bpf_dynptr_memset(p, offset, size, val)`.
 pub(super) fn memset(call: &Call) -> u64 {
     let size = call.arg(2);
-    let filled = writable(call, (call.arg(1), size));
+    let filled = writable(call, call.arg(1), size);
     int(filled.map(|span| call.behind(span).fill(call.arg(3) as u8)))
 }
 
 /// Reads `size` bytes at an address into the dynptr.
 fn read(call: &Call, side: Side) -> u64 {
     let (offset, size, from) = (call.arg(1), call.arg(2), call.arg(3));
-    int(writable(call, (offset, size)).and_then(|span| {
+    int(writable(call, offset, size).and_then(|span| {
         let mut bytes = vec![0; size as u32 as usize];
         if !bytes.is_empty() {
             probe::fetch(side, from, &mut bytes)?;
@@ -57,7 +57,7 @@ fn read(call: &Call, side: Side) -> u64 {
 /// Reads a string into the dynptr: the length includes the terminator.
 fn read_str(call: &Call, side: Side) -> u64 {
     let (offset, size, from) = (call.arg(1), call.arg(2), call.arg(3));
-    let read = writable(call, (offset, size)).and_then(|span| {
+    let read = writable(call, offset, size).and_then(|span| {
         let room = size as u32 as usize;
         if room == 0 {
             return Ok(0);

@@ -126,7 +126,7 @@ pub(crate) fn release_held() {
 pub(super) unsafe extern "C" fn tail_call_lookup(map: u64, index: u32) -> u64 {
     // SAFETY: machine code of a verified program passes the handle of a prog array.
     let map = unsafe { &*(map as *const Map) };
-    guarded(|| map.kind().as_prog_array().map_or(0, |array| array.word(index)))
+    guarded(|| map.prog_array().map_or(0, |array| array.word(index)))
 }
 
 // The bytes at an address, or 0 if the run cannot read them: `skep_jit::Linkage::probe`.

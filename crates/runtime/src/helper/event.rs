@@ -88,7 +88,7 @@ fn signal(call: &Call, to_thread: bool) -> u64 {
     let kept = current::with(|current| {
         let effects = &current.ctx.effects;
         effects.listed.set(true);
-        effects.signals.borrow_mut().push(((signal, to_thread), 0), &current.shared.budget)
+        effects.signals.borrow_mut().push((signal, to_thread), 0, &current.shared.budget)
     });
     // As in a kernel without room for it.
     if kept == Some(false) { Errno::EBUSY.as_ret() } else { 0 }

@@ -52,7 +52,7 @@ pub(super) fn user_ringbuf_drain(call: &Call, callbacks: &mut dyn Callbacks) -> 
     if flags & !WAKEUP_FLAGS != 0 {
         return Errno::EINVAL.as_ret();
     }
-    let ring = call.map(0).kind().as_user_ringbuf().ok_or(Errno::EINVAL);
+    let ring = call.map(0).user_ringbuf().ok_or(Errno::EINVAL);
     let drained = ring.and_then(|ring| {
         ring.drain(SAMPLES_MAX, &mut |addr, len| {
             // Changes that the program makes to it have no effect.

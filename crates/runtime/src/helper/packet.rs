@@ -21,7 +21,7 @@ pub(super) fn with_packet<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> 
 }
 
 /// Loads, or zeroes the destination if that fails.
-fn load(call: &Call, (to, len): (usize, u64), offset: u64) -> u64 {
+fn load(call: &Call, to: usize, len: u64, offset: u64) -> u64 {
     let (offset, len) = (offset as u32, len as u32 as usize);
     let mut bytes = vec![0; len];
     let loaded = match offset > OFFSET_MAX {
@@ -37,7 +37,7 @@ fn load(call: &Call, (to, len): (usize, u64), offset: u64) -> u64 {
 
 /// `long bpf_skb_load_bytes(skb, offset, to, len)`.
 pub(super) fn skb_load_bytes(call: &Call) -> u64 {
-    load(call, (2, call.arg(3)), call.arg(1))
+    load(call, 2, call.arg(3), call.arg(1))
 }
 
 /// `long bpf_skb_load_bytes_relative(skb, offset, to, len, start)`: relative to the link layer (0)

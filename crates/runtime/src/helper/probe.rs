@@ -78,7 +78,7 @@ pub(super) enum Side {
 }
 
 /// The kernel's result for `len` bytes at an address that does not belong to skep.
-pub(super) fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno> {
+pub(super) fn refuse(side: Side, addr: u64, len: usize) -> Result<(), Errno> {
     let of_process = addr < TASK_SIZE_MAX;
     let canonical = (addr as i64) << 16 >> 16 == addr as i64;
     match side {
@@ -95,7 +95,7 @@ pub(super) fn fetch(side: Side, addr: u64, bytes: &mut [u8]) -> Result<(), Errno
     match read_owned(addr, bytes) {
         Ok(()) if side == Side::Process => Err(Errno::EFAULT),
         Ok(()) => Ok(()),
-        Err(_) => refuse(side, (addr, bytes.len())),
+        Err(_) => refuse(side, addr, bytes.len()),
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn fetch_string(side: Side, addr: u64, room: usize) -> Result<Vec<u8>
     let mut bytes = match array::<1>(addr) {
         Ok(_) if side == Side::Process => return Err(Errno::EFAULT),
         Ok(_) => string(addr, room - 1)?,
-        Err(errno) => return refuse(side, (addr, room)).and(Err(errno)),
+        Err(errno) => return refuse(side, addr, room).and(Err(errno)),
     };
     bytes.push(0);
     Ok(bytes)

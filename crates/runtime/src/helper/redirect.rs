@@ -97,9 +97,9 @@ pub(super) fn clone_redirect(call: &Call) -> u64 {
         let (effects, bytes) = (&current.ctx.effects, current.ctx.packet_bytes());
         // The vector's own memory, too.
         let size = bytes.capacity() + 32;
-        let clone = ((call.arg(1) as u32, bytes), size);
+        let clone = (call.arg(1) as u32, bytes);
         effects.listed.set(true);
-        effects.clones.borrow_mut().push(clone, &current.shared.budget)
+        effects.clones.borrow_mut().push(clone, size, &current.shared.budget)
     });
     ret(if kept == Some(false) { Err(Errno::ENOMEM) } else { Ok(()) })
 }

@@ -18,7 +18,7 @@ pub(super) fn ringbuf_output(call: &Call) -> u64 {
     if call.arg(3) & !WAKEUP_FLAGS != 0 {
         return Errno::EINVAL.as_ret();
     }
-    let ringbuf = call.map(0).kind().as_ringbuf().ok_or(Errno::EINVAL);
+    let ringbuf = call.map(0).ringbuf().ok_or(Errno::EINVAL);
     ret(ringbuf
         .and_then(|ringbuf| ringbuf.output(&call.bytes(1, call.arg(2) as usize), call.arg(3))))
 }
@@ -28,7 +28,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
     if call.arg(2) != 0 {
         return 0;
     }
-    let addr = call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.reserve(call.arg(1)));
+    let addr = call.map(0).ringbuf().map_or(0, |ringbuf| ringbuf.reserve(call.arg(1)));
     if addr != 0 {
         hold(addr, ringbuf_discard);
     }
@@ -51,7 +51,7 @@ pub(super) fn ringbuf_discard(call: &Call) -> u64 {
 
 /// `u64 bpf_ringbuf_query(ringbuf, flags)`.
 pub(super) fn ringbuf_query(call: &Call) -> u64 {
-    call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.query(call.arg(1)))
+    call.map(0).ringbuf().map_or(0, |ringbuf| ringbuf.query(call.arg(1)))
 }
 
 /// `long bpf_perf_event_output(ctx, map, flags, data, size)`, and `bpf_xdp_output`.
@@ -69,7 +69,7 @@ pub(super) fn perf_event_output(call: &Call) -> u64 {
             None => return Errno::EINVAL.as_ret(),
         }
     }
-    let array = call.map(1).kind().as_perf_event_array().ok_or(Errno::EINVAL);
+    let array = call.map(1).perf_event_array().ok_or(Errno::EINVAL);
     ret(array.and_then(|array| array.output(flags & INDEX_MASK, data)))
 }
 

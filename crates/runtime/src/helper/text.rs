@@ -25,7 +25,7 @@ impl Text {
     fn new(addr: u64) -> Result<Text, Errno> {
         let mut text = Text { addr, from: 0, chunk: [0; CHUNK], len: 0 };
         let first = text.byte(0).map(|_| ());
-        first.or_else(|errno| probe::refuse(Side::Kernel, (addr, 1)).and(Err(errno)))?;
+        first.or_else(|errno| probe::refuse(Side::Kernel, addr, 1).and(Err(errno)))?;
         Ok(text)
     }
 
@@ -91,7 +91,7 @@ pub(super) fn strcasecmp(call: &Call) -> u64 {
 }
 
 /// The index of the first byte that is `wanted` or, if `end` is set, of the terminator.
-fn find(call: &Call, (wanted, len): (u8, usize), end: bool) -> Result<usize, Errno> {
+fn find(call: &Call, wanted: u8, len: usize, end: bool) -> Result<usize, Errno> {
     let mut text = Text::new(call.arg(0))?;
     for index in 0..len.min(LEN_MAX) {
         match text.byte(index)? {
@@ -106,17 +106,17 @@ fn find(call: &Call, (wanted, len): (u8, usize), end: bool) -> Result<usize, Err
 
 /// `int bpf_strnchr(s, count, c)`.
 pub(super) fn strnchr(call: &Call) -> u64 {
-    int(find(call, (call.arg(2) as u8, call.arg(1) as usize), false))
+    int(find(call, call.arg(2) as u8, call.arg(1) as usize, false))
 }
 
 /// `int bpf_strchr(s, c)`.
 pub(super) fn strchr(call: &Call) -> u64 {
-    int(find(call, (call.arg(1) as u8, LEN_MAX), false))
+    int(find(call, call.arg(1) as u8, LEN_MAX, false))
 }
 
 /// `int bpf_strchrnul(s, c)`.
 pub(super) fn strchrnul(call: &Call) -> u64 {
-    int(find(call, (call.arg(1) as u8, LEN_MAX), true))
+    int(find(call, call.arg(1) as u8, LEN_MAX, true))
 }
 
 /// `int bpf_strrchr(s, c)`: the terminator counts as part of the string.
@@ -130,13 +130,13 @@ pub(super) fn strrchr(call: &Call) -> u64 {
 
 /// `int bpf_strlen(s)`.
 pub(super) fn strlen(call: &Call) -> u64 {
-    int(find(call, (0, LEN_MAX), true))
+    int(find(call, 0, LEN_MAX, true))
 }
 
 /// `int bpf_strnlen(s, count)`.
 pub(super) fn strnlen(call: &Call) -> u64 {
     let len = call.arg(1) as usize;
-    match find(call, (0, len), true) {
+    match find(call, 0, len, true) {
         Err(Errno::ENOENT) => len as u64,
         found => int(found),
     }

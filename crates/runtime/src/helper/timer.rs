@@ -25,7 +25,7 @@ pub(super) fn init(call: &Call) -> u64 {
     ret(with_timers(|current| {
         let (_, clock) = clock.ok_or(Errno::EINVAL)?;
         let map = current.shared.registry.map(call.map(1).id()).ok_or(Errno::EPERM)?;
-        current.shared.timers.init(call.arg(0), (&map, clock))
+        current.shared.timers.init(call.arg(0), &map, clock)
     }))
 }
 
@@ -33,7 +33,7 @@ pub(super) fn init(call: &Call) -> u64 {
 pub(super) fn set_callback(call: &Call) -> u64 {
     ret(with_timers(|current| {
         let shared = current.shared;
-        shared.timers.set_callback(call.arg(0), call.func(1), &shared.registry)
+        shared.timers.set_callback(call.arg(0), call.func(1), &shared.registry.progs)
     }))
 }
 

@@ -3,8 +3,10 @@
 //! Kernel: `array_map_ops` (6.18). Values are written in place, so a reader may see a half-written
 //! value of more than 8 bytes, as in the kernel.
 
+use super::kind::{
+    BPF_EXIST, BPF_F_LOCK, BPF_NOEXIST, DirectValues, MapKind, Resources, index, next_index,
+};
 use super::value::ValueLayout;
-use super::{BPF_EXIST, BPF_F_LOCK, BPF_NOEXIST, DirectValues, MapKind, Setup, index, next_index};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_uapi::MapShape;
@@ -23,14 +25,14 @@ impl Array {
     pub(super) fn new(
         shape: &MapShape,
         layout: ValueLayout,
-        setup: &Setup,
+        resources: &Resources,
     ) -> Result<Array, Error> {
         let (stride, count) = (layout.stride(), shape.max_entries);
         let bytes = stride.checked_mul(count as usize);
         let bytes =
             bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let values = Region::zeroed(bytes, &setup.budget).map_err(Error::no_memory)?;
-        let budget = setup.budget.clone();
+        let values = Region::zeroed(bytes, &resources.budget).map_err(Error::no_memory)?;
+        let budget = resources.budget.clone();
         Ok(Array { values, layout, stride, count, keys: std::sync::OnceLock::new(), budget })
     }
 

@@ -4,7 +4,7 @@
 //! are enough bits for a low false positive rate with `max_entries` values. False positives differ,
 //! as the seed does.
 
-use super::{MapKind, Setup};
+use super::kind::{MapKind, Resources};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_program::MapDef;
@@ -22,7 +22,7 @@ pub(super) struct BloomFilter {
 }
 
 impl BloomFilter {
-    pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<BloomFilter, Error> {
+    pub(super) fn new(def: &MapDef, resources: &Resources) -> Result<BloomFilter, Error> {
         let hashes = if def.map_extra == 0 { HASHES_DEFAULT } else { def.map_extra };
         if hashes > HASHES_MAX {
             return Err(
@@ -32,7 +32,8 @@ impl BloomFilter {
         // Entries times hashes divided by ln 2 keeps half of the bits clear.
         let wanted = u64::from(def.max_entries) * hashes * 7 / 5;
         let count = wanted.next_power_of_two().clamp(64, 1 << 32);
-        let bits = Region::zeroed(count as usize / 8, &setup.budget).map_err(Error::no_memory)?;
+        let bits =
+            Region::zeroed(count as usize / 8, &resources.budget).map_err(Error::no_memory)?;
         Ok(BloomFilter { bits, mask: count - 1, hashes, seeds: RandomState::new() })
     }
 

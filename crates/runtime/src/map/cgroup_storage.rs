@@ -5,9 +5,9 @@
 //! Kernel: `cgroup_storage_map_ops` (6.18).
 
 use super::array::Array;
+use super::kind::{MapKind, Resources};
 use super::percpu_array::PercpuArray;
 use super::value::ValueLayout;
-use super::{MapKind, Setup};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_uapi::{MapFlags, MapShape};
@@ -24,13 +24,14 @@ impl CgroupStorage {
     pub(super) fn new(
         shape: &MapShape,
         percpu: bool,
-        (layout, setup): (ValueLayout, &Setup),
+        layout: ValueLayout,
+        resources: &Resources,
     ) -> Result<CgroupStorage, Error> {
         let (key_size, value_size) = (4, shape.value_size);
         let one = MapShape { key_size, value_size, max_entries: 1, flags: MapFlags::empty() };
         let values: Box<dyn MapKind> = match percpu {
-            true => Box::new(PercpuArray::new(&one, layout, setup)?),
-            false => Box::new(Array::new(&one, layout, setup)?),
+            true => Box::new(PercpuArray::new(&one, layout, resources)?),
+            false => Box::new(Array::new(&one, layout, resources)?),
         };
         Ok(CgroupStorage { values })
     }

@@ -5,8 +5,8 @@
 //! of devices, CPUs and sockets.
 
 use super::hash::Hash;
+use super::kind::{BPF_EXIST, BPF_NOEXIST, MapKind, Resources, index, next_index};
 use super::value::ValueLayout;
-use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup, index, next_index};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_uapi::{MapShape, MapType};
@@ -21,10 +21,10 @@ impl DeviceMap {
     pub(super) fn new(
         map_type: MapType,
         shape: &MapShape,
-        setup: &Setup,
+        resources: &Resources,
     ) -> Result<DeviceMap, Error> {
         let layout = ValueLayout::plain(shape.value_size as usize);
-        let entries = Hash::new(MapType::Hash, shape, (layout, setup))?;
+        let entries = Hash::new(MapType::Hash, shape, layout, resources)?;
         let count = if map_type == MapType::DevmapHash { 0 } else { shape.max_entries };
         Ok(DeviceMap { entries, count })
     }

@@ -226,7 +226,7 @@ impl ElementPool {
 
     /// Writes the header of an allocated element, before it becomes visible.
     #[inline(always)]
-    pub(super) fn begin(&self, off: usize, (next, hash): (u32, u32), marked: bool) {
+    pub(super) fn begin(&self, off: usize, next: u32, hash: u32, marked: bool) {
         self.region.u64(off + NEXT).store(pair(next, hash), Relaxed);
         self.region.u64(off + LINK).store(pair(LIVE, marked.into()), Relaxed);
     }

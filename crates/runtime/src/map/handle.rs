@@ -1,11 +1,10 @@
 //! The embedder's view of a map: bpf(2)'s map commands, and typed access on top of them.
 
-use super::prog_array::TailTarget;
-use super::registry::Registry;
-use super::{Map, Sample, user_may};
+use super::prog_registry::{ProgRegistry, TailTarget};
+use super::{Map, Sample};
 use crate::{Errno, Error};
 use skep_mem::epoch;
-use skep_uapi::MapType;
+use skep_uapi::{MapFlags, MapType};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +26,12 @@ pub enum UpdateFlags {
 /// A handle to a map, usable from any thread.
 #[derive(Clone, Debug)]
 pub struct MapHandle(Arc<Map>);
+
+/// What user space may do with a map with these flags.
+fn user_may(flags: MapFlags, write: bool) -> Result<(), Errno> {
+    let forbidden = if write { MapFlags::RDONLY } else { MapFlags::WRONLY };
+    if flags.contains(forbidden) { Err(Errno::EPERM) } else { Ok(()) }
+}
 
 impl MapHandle {
     pub(crate) fn new(map: Arc<Map>) -> MapHandle {
@@ -151,18 +156,19 @@ impl MapHandle {
         Ok(value)
     }
 
-    /// Stores the program with that name, of the runtime with that registry, in a slot of a prog
+    /// Stores the program with that name, of the runtime with these programs, in a slot of a prog
     /// array: `MapHandle::set_program`.
     pub(crate) fn set_target(
         &self,
         slot: u32,
-        (name, target): (&str, Arc<dyn TailTarget>),
-        registry: &Arc<Registry>,
+        name: &str,
+        target: Arc<dyn TailTarget>,
+        progs: &Arc<ProgRegistry>,
     ) -> Result<(), Error> {
         let doing = || format!("program '{name}' into slot {slot} of map '{}'", self.0.name());
         let refused = |errno: Errno| Error::input(format!("{}: {errno}", doing()));
-        let array = self.0.kind().as_prog_array().ok_or_else(|| refused(Errno::EINVAL))?;
-        if !array.is_of(registry) {
+        let array = self.0.prog_array().ok_or_else(|| refused(Errno::EINVAL))?;
+        if !array.is_of(progs) {
             return Err(Error::input(format!("{}: they belong to different runtimes", doing())));
         }
         user_may(self.0.shape.flags, true).map_err(refused)?;
@@ -180,7 +186,7 @@ impl MapHandle {
     ///
     /// `EINVAL`: the map is not a prog array.
     pub fn program(&self, slot: u32) -> Result<Option<u32>, Errno> {
-        let array = self.0.kind().as_prog_array().ok_or(Errno::EINVAL)?;
+        let array = self.0.prog_array().ok_or(Errno::EINVAL)?;
         let _run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         Ok((slot < self.0.shape.max_entries)
             .then(|| array.target(slot))
@@ -194,7 +200,7 @@ impl MapHandle {
     ///
     /// As for [`MapHandle::delete`].
     pub fn clear_program(&self, slot: u32) -> Result<(), Errno> {
-        self.0.kind().as_prog_array().ok_or(Errno::EINVAL)?;
+        self.0.prog_array().ok_or(Errno::EINVAL)?;
         self.delete(&slot.to_ne_bytes())
     }
 
@@ -221,7 +227,7 @@ impl MapHandle {
     ///
     /// `EINVAL`: not a user ring buffer. `ENOSPC`: it is full. `E2BIG`: larger than the buffer.
     pub fn user_ringbuf_write(&self, data: &[u8]) -> Result<(), Errno> {
-        self.0.kind().as_user_ringbuf().ok_or(Errno::EINVAL)?.write(data)
+        self.0.user_ringbuf().ok_or(Errno::EINVAL)?.write(data)
     }
 
     /// Consumes the committed records of a ring buffer, in order, until `each` returns false.
@@ -231,7 +237,7 @@ impl MapHandle {
     ///
     /// `EINVAL`: the map is not a ring buffer. `EBUSY`: called from within `each`.
     pub fn consume(&self, mut each: impl FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
-        let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
+        let ringbuf = self.0.ringbuf().ok_or(Errno::EINVAL)?;
         ringbuf.consume(&mut each)
     }
 
@@ -246,7 +252,7 @@ impl MapHandle {
         timeout: Duration,
         mut each: impl FnMut(&[u8]) -> bool,
     ) -> Result<usize, Errno> {
-        let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
+        let ringbuf = self.0.ringbuf().ok_or(Errno::EINVAL)?;
         let now = Instant::now();
         // About a year, if the clock cannot represent the sum.
         let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(1 << 25));
@@ -266,7 +272,7 @@ impl MapHandle {
     ///
     /// `EINVAL`: the map is not a perf event array.
     pub fn take_samples(&self) -> Result<(Vec<Sample>, u64), Errno> {
-        Ok(self.0.kind().as_perf_event_array().ok_or(Errno::EINVAL)?.take())
+        Ok(self.0.perf_event_array().ok_or(Errno::EINVAL)?.take())
     }
 
     /// All keys and values, in the map's order; concurrent changes may or may not be seen.

@@ -16,10 +16,10 @@
 //! does.
 
 use super::element_pool::{ElementPool, HASH, HEADER, NEXT, NIL, Queue};
-use super::hash_word::{has_words, word};
+use super::hash_function::{hash_of, word};
+use super::kind::{BPF_EXIST, BPF_F_LOCK, MapKind, Resources, check_exists};
 use super::percpu_values::PercpuValues;
 use super::value::ValueLayout;
-use super::{BPF_EXIST, BPF_F_LOCK, MapKind, Setup, check_exists};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_uapi::{MapFlags, MapShape, MapType};
@@ -71,7 +71,8 @@ impl Hash {
     pub(super) fn new(
         map_type: MapType,
         shape: &MapShape,
-        (layout, setup): (ValueLayout, &Setup),
+        layout: ValueLayout,
+        resources: &Resources,
     ) -> Result<Hash, Error> {
         use MapType as T;
         let max_entries = shape.max_entries;
@@ -82,14 +83,19 @@ impl Hash {
         let value_at = HEADER + key_size.next_multiple_of(8);
         let is_percpu = matches!(map_type, T::PercpuHash | T::LruPercpuHash);
         let size = if is_percpu { value_at } else { value_at + layout.stride() };
-        let pool = ElementPool::new(max_entries, size, shards, &setup.budget)?;
+        let pool = ElementPool::new(max_entries, size, shards, &resources.budget)?;
         let percpu = match is_percpu {
-            true => Some(PercpuValues::new(pool.capacity(), &layout, setup.cpus, &setup.budget)?),
+            true => Some(PercpuValues::new(
+                pool.capacity(),
+                &layout,
+                resources.cpus,
+                &resources.budget,
+            )?),
             false => None,
         };
         let zero_seed = shape.flags.contains(MapFlags::ZERO_SEED);
         Ok(Hash {
-            heads: Region::zeroed(4 * buckets, &setup.budget).map_err(Error::no_memory)?,
+            heads: Region::zeroed(4 * buckets, &resources.budget).map_err(Error::no_memory)?,
             pool,
             mask: buckets as u32 - 1,
             seed: if zero_seed { 0 } else { RandomState::new().hash_one(0) },
@@ -179,7 +185,7 @@ impl Hash {
     }
 
     #[inline(never)]
-    fn set(&self, key: &[u8], value: &[u8], (flags, all): (u64, bool)) -> Result<(), Errno> {
+    fn set(&self, key: &[u8], value: &[u8], flags: u64, all: bool) -> Result<(), Errno> {
         let allowed = if self.layout.has_lock() { BPF_F_LOCK } else { 0 };
         if flags & !allowed > BPF_EXIST {
             return Err(Errno::EINVAL);
@@ -203,15 +209,15 @@ impl Hash {
         let spare = old.as_ref().and_then(|old| self.pool.exchange(&mut queue, old.element));
         let element = match spare {
             Some(spare) => spare,
-            None => self.take(&mut queue, (hash, old.is_none()))?,
+            None => self.take(&mut queue, hash, old.is_none())?,
         };
         // A reader finds the old or the new element.
         let (link, next) = match &old {
             Some(old) => (self.link(old.link), self.next_of(old.element)),
             None => (self.link(self.bucket(hash)), self.link(self.bucket(hash)).load(Relaxed)),
         };
-        self.pool.begin(self.pool.offset(element), (next, hash), old.is_some());
-        self.fill(element, (key, value, all));
+        self.pool.begin(self.pool.offset(element), next, hash, old.is_some());
+        self.fill(element, key, value, all);
         link.store(element, Release);
         if let Some(old) = old {
             self.forget_fields(old.element);
@@ -223,7 +229,7 @@ impl Hash {
     }
 
     /// A new, invisible element, counted if the number of elements grows.
-    fn take(&self, queue: &mut Queue, (hash, more): (u32, bool)) -> Result<u32, Errno> {
+    fn take(&self, queue: &mut Queue, hash: u32, more: bool) -> Result<u32, Errno> {
         if more {
             self.count_one(queue, hash)?;
         }
@@ -249,7 +255,7 @@ impl Hash {
 
     /// Writes a new, invisible element.
     #[inline(always)]
-    fn fill(&self, element: u32, (key, value, all): (&[u8], &[u8], bool)) {
+    fn fill(&self, element: u32, key: &[u8], value: &[u8], all: bool) {
         let (region, off) = (self.pool.region(), self.pool.offset(element));
         region.write(off + HEADER, key);
         match &self.percpu {
@@ -366,36 +372,9 @@ impl Hash {
     }
 }
 
-const K: u64 = 0x9e37_79b9_7f4a_7c15;
-
-#[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
-}
-
-/// A 32-bit hash: 64-bit multiplication to 128 bits, folded.
-#[inline(always)]
-fn hash_of(key: &[u8], seed: u64) -> u32 {
-    let word = match key.len() {
-        4 | 8 => word(key).unwrap_or_default(),
-        len => {
-            let (words, rest) = key.as_chunks::<8>();
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            let mix = |sum: u64, word: &[u8; 8]| fold(sum ^ u64::from_ne_bytes(*word), K);
-            let sum = words.iter().fold(len as u64 ^ seed, mix);
-            sum ^ u64::from_ne_bytes(last)
-        }
-    };
-    hash_of_word(word, seed)
-}
-
-/// The hash of a key of one word.
-#[inline(always)]
-pub(super) fn hash_of_word(word: u64, seed: u64) -> u32 {
-    let hash = fold(word ^ seed, K);
-    (hash ^ hash >> 32) as u32
+/// Whether keys, of `key_size` bytes, and values are words, and values have no special fields.
+fn has_words(key_size: usize, layout: &ValueLayout) -> bool {
+    matches!(key_size, 4 | 8) && matches!(layout.size, 4 | 8) && !layout.has_holes()
 }
 
 impl Hash {
@@ -407,7 +386,7 @@ impl Hash {
         {
             return Ok(());
         }
-        self.set(key, value, (flags, false))
+        self.set(key, value, flags, false)
     }
 
     /// `lookup`, monomorphised by the compiler for a known key length.
@@ -487,7 +466,7 @@ impl MapKind for Hash {
     }
 
     fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
-        self.set(key, value, (flags, true))
+        self.set(key, value, flags, true)
     }
 
     fn entry_at(&self, addr: u64) -> Option<(u64, u64)> {

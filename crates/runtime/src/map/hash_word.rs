@@ -8,8 +8,8 @@
 #![allow(unsafe_code)]
 
 use super::element_pool::NIL;
-use super::hash::{Hash, hash_of_word};
-use super::value::ValueLayout;
+use super::hash::Hash;
+use super::hash_function::hash_of_word;
 use skep_mem::AtomicWords;
 use skep_mem::epoch;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -29,20 +29,6 @@ pub(super) struct WordElement {
 
 // SAFETY: so it is.
 unsafe impl AtomicWords for WordElement {}
-
-/// Whether keys, of `key_size` bytes, and values are words, and values have no special fields.
-pub(super) fn has_words(key_size: usize, layout: &ValueLayout) -> bool {
-    matches!(key_size, 4 | 8) && matches!(layout.size, 4 | 8) && !layout.has_holes()
-}
-
-/// Four or eight bytes as a word.
-#[inline(always)]
-pub(super) fn word(bytes: &[u8]) -> Option<u64> {
-    if let Ok(half) = <[u8; 4]>::try_from(bytes) {
-        return Some(u32::from_ne_bytes(half).into());
-    }
-    <[u8; 8]>::try_from(bytes).ok().map(u64::from_ne_bytes)
-}
 
 impl Hash {
     /// Replaces the value of an existing key, for a thread that is the only one. `false`: nothing

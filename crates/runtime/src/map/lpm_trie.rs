@@ -12,9 +12,9 @@
 //!
 //! Kernel: `trie_map_ops` (6.18). Iteration returns children before their parents.
 
+use super::kind::{BPF_EXIST, BPF_NOEXIST, MapKind, Resources, index};
 use super::lpm_nodes::{NIL, Nodes, Unused};
 use super::value::ValueLayout;
-use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_uapi::MapShape;
@@ -60,7 +60,7 @@ impl LpmTrie {
     pub(super) fn new(
         shape: &MapShape,
         layout: ValueLayout,
-        setup: &Setup,
+        resources: &Resources,
     ) -> Result<LpmTrie, Error> {
         let key_size = shape.key_size as usize;
         let children_at = KEY + key_size.next_multiple_of(8);
@@ -69,7 +69,7 @@ impl LpmTrie {
         let nodes = shape.max_entries.checked_mul(2);
         let nodes =
             nodes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let nodes = Nodes::new(nodes, value_at + layout.stride(), &setup.budget)?;
+        let nodes = Nodes::new(nodes, value_at + layout.stride(), &resources.budget)?;
         let (root, count) = (AtomicU32::new(NIL), AtomicU32::new(0));
         let max_entries = shape.max_entries;
         Ok(LpmTrie {
@@ -246,7 +246,7 @@ impl LpmTrie {
 
 /// The length of a prefix, bits.
 fn prefix_len(key: &[u8]) -> u32 {
-    super::index(key)
+    index(key)
 }
 
 /// Bit `n` of a prefix, from the highest of its first byte on.

@@ -4,12 +4,14 @@
 //!
 //! Kernel: `array_of_maps_map_ops`, `htab_of_maps_map_ops`, `bpf_map_meta_equal` (6.18).
 
+use super::Map;
 use super::hash::Hash;
+use super::kind::{BPF_EXIST, MapKind, index, next_index, shape};
 use super::registry::Registry;
+use super::setup::Setup;
 use super::slots::Slots;
 use super::value::ValueLayout;
 use super::verified_as::Template;
-use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_mem::epoch;
@@ -50,7 +52,7 @@ impl Inner {
     /// The map with the id in `value`, if it matches the template.
     fn find(&self, value: &[u8]) -> Result<Arc<Map>, Errno> {
         let map = self.registry.map(index(value)).ok_or(Errno::EBADF)?;
-        if self.template.allows(&map) { Ok(map) } else { Err(Errno::EINVAL) }
+        if self.template.allows(map.template()) { Ok(map) } else { Err(Errno::EINVAL) }
     }
 }
 
@@ -67,7 +69,7 @@ pub(super) struct ArrayOfMaps {
 
 impl ArrayOfMaps {
     pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<ArrayOfMaps, Error> {
-        let slots = Slots::new(def.max_entries, &setup.budget)?;
+        let slots = Slots::new(def.max_entries, &setup.resources.budget)?;
         Ok(ArrayOfMaps { slots, inner: Inner::of(def, setup)?, count: def.max_entries })
     }
 }
@@ -129,7 +131,7 @@ impl HashOfMaps {
     pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<HashOfMaps, Error> {
         let layout = ValueLayout::plain(8);
         Ok(HashOfMaps {
-            handles: Hash::new(MapType::Hash, &shape(def), (layout, setup))?,
+            handles: Hash::new(MapType::Hash, &shape(def), layout, &setup.resources)?,
             owners: Mutex::new(HashMap::new()),
             replaced: RetireList::new(),
             inner: Inner::of(def, setup)?,

@@ -6,8 +6,8 @@
 //! Kernel: `percpu_array_map_ops` (6.18).
 
 use super::array::{check_flags, index_keys};
+use super::kind::{BPF_EXIST, DirectValues, MapKind, Resources, index, next_index};
 use super::value::ValueLayout;
-use super::{BPF_EXIST, DirectValues, MapKind, Setup, index, next_index};
 use crate::{Errno, Error};
 use skep_mem::cpu;
 use skep_mem::{Budget, Region};
@@ -32,15 +32,15 @@ impl PercpuArray {
     pub(super) fn new(
         shape: &MapShape,
         layout: ValueLayout,
-        setup: &Setup,
+        resources: &Resources,
     ) -> Result<PercpuArray, Error> {
-        let (stride, count, cpus) = (layout.stride(), shape.max_entries, setup.cpus);
+        let (stride, count, cpus) = (layout.stride(), shape.max_entries, resources.cpus);
         let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let one = stride.checked_mul(count as usize).ok_or_else(too_big)?;
         let cpu_stride = one.checked_next_multiple_of(PAGE).ok_or_else(too_big)?;
         let all = cpu_stride.checked_mul(cpus as usize).ok_or_else(too_big)?;
-        let values = Region::zeroed(all, &setup.budget).map_err(Error::no_memory)?;
-        let (keys, budget) = (OnceLock::new(), setup.budget.clone());
+        let values = Region::zeroed(all, &resources.budget).map_err(Error::no_memory)?;
+        let (keys, budget) = (OnceLock::new(), resources.budget.clone());
         Ok(PercpuArray { values, layout, stride, cpu_stride, count, cpus, keys, budget })
     }
 

@@ -5,7 +5,7 @@
 //!
 //! Kernel: `perf_event_array_map_ops`, `bpf_perf_event_output` (6.18).
 
-use super::{MapKind, Setup, index, next_index};
+use super::kind::{MapKind, Resources, index, next_index};
 use crate::Errno;
 use skep_mem::Region;
 use skep_mem::cpu;
@@ -40,8 +40,8 @@ pub(crate) struct PerfEventArray {
 }
 
 impl PerfEventArray {
-    pub(super) fn new(shape: &MapShape, setup: &Setup) -> PerfEventArray {
-        let cpus = setup.cpus.min(shape.max_entries);
+    pub(super) fn new(shape: &MapShape, resources: &Resources) -> PerfEventArray {
+        let cpus = resources.cpus.min(shape.max_entries);
         let buffers = (0..cpus).map(|_| Mutex::default()).collect();
         PerfEventArray { buffers, count: shape.max_entries }
     }
@@ -100,9 +100,5 @@ impl MapKind for PerfEventArray {
 
     fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {
         None
-    }
-
-    fn as_perf_event_array(&self) -> Option<&PerfEventArray> {
-        Some(self)
     }
 }

@@ -13,43 +13,20 @@
 #![allow(unsafe_code)]
 
 use super::ctx_need::CtxNeed;
+use super::kind::{MapKind, Resources, index, next_index};
 use super::prog_owner::ProgOwner;
-use super::registry::Registry;
+use super::prog_registry::{ProgRegistry, TailTarget};
 use super::slots::Slots;
-use super::{MapKind, Setup, index, next_index};
-use crate::stats::Counters;
 use crate::{Errno, Error};
-use skep_interp::Linked;
 use skep_mem::Region;
 use skep_text::MachineCode;
-use skep_text::poke::{self, DirectCalls, Target};
+use skep_text::poke::{self, DirectCalls};
 use skep_uapi::MapShape;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// A program that can be tail called.
-pub(crate) trait TailTarget: Send + Sync {
-    /// Id of the program in this process.
-    fn id(&self) -> u32;
-    fn owner(&self) -> &ProgOwner;
-    /// Length of context that its runs need; `None` if contexts of its type are always long enough.
-    fn ctx_need(&self) -> Option<&Arc<CtxNeed>>;
-    /// The address to which machine code jumps; 0 if there is none.
-    fn tail_entry(&self) -> u64;
-    /// The same for jumps that are patched.
-    fn tail_target(&self) -> Option<Target>;
-    /// What the interpreter continues with.
-    fn linked(&self) -> &Arc<Linked>;
-    /// Where its runs are counted.
-    fn counters(&self) -> &Arc<Counters>;
-    /// Whether a function that it passes as a callback has this address.
-    fn has_function(&self, addr: u64) -> bool;
-    /// Whether its machine code counts fuel.
-    fn wants_fuel(&self) -> bool;
-}
-
 pub(crate) struct ProgArray {
     slots: Slots<dyn TailTarget>,
-    registry: Arc<Registry>,
+    progs: Arc<ProgRegistry>,
     owner: OnceLock<ProgOwner>,
     ctx_need: Arc<CtxNeed>,
     count: u32,
@@ -57,10 +34,14 @@ pub(crate) struct ProgArray {
 }
 
 impl ProgArray {
-    pub(super) fn new(shape: &MapShape, setup: &Setup) -> Result<ProgArray, Error> {
+    pub(super) fn new(
+        shape: &MapShape,
+        progs: &Arc<ProgRegistry>,
+        resources: &Resources,
+    ) -> Result<ProgArray, Error> {
         Ok(ProgArray {
-            slots: Slots::new(shape.max_entries, &setup.budget)?,
-            registry: setup.registry.clone(),
+            slots: Slots::new(shape.max_entries, &resources.budget)?,
+            progs: progs.clone(),
             owner: OnceLock::new(),
             ctx_need: CtxNeed::new(0),
             count: shape.max_entries,
@@ -97,7 +78,7 @@ impl ProgArray {
             Error::input(text).because(Errno::EINVAL)
         })?;
         let Some(need) = prog.ctx_need() else { return Ok(()) };
-        let done = self.registry.needs.refer(need, &self.ctx_need);
+        let done = self.progs.needs.refer(need, &self.ctx_need);
         done.map_err(|errno| Error::input(errno.to_string()).because(errno))
     }
 
@@ -130,14 +111,14 @@ impl ProgArray {
         }
         self.claim(prog.owner()).map_err(|_| Errno::EINVAL)?;
         if let Some(need) = prog.ctx_need() {
-            self.registry.needs.put(&self.ctx_need, need)?;
+            self.progs.needs.put(&self.ctx_need, need)?;
         }
         self.put(index, Some(prog)).map(drop)
     }
 
-    /// Whether it belongs to the runtime with this registry.
-    pub(crate) fn is_of(&self, registry: &Arc<Registry>) -> bool {
-        Arc::ptr_eq(&self.registry, registry)
+    /// Whether it belongs to the runtime with these programs.
+    pub(crate) fn is_of(&self, progs: &Arc<ProgRegistry>) -> bool {
+        Arc::ptr_eq(&self.progs, progs)
     }
 
     /// Sets or clears an existing slot; returns whether it was occupied.
@@ -179,7 +160,7 @@ impl MapKind for ProgArray {
         if index(key) >= self.count {
             return Err(Errno::E2BIG);
         }
-        let prog = self.registry.prog(index(value)).ok_or(Errno::EBADF)?;
+        let prog = self.progs.get(index(value)).ok_or(Errno::EBADF)?;
         self.store(index(key), prog)
     }
 
@@ -209,9 +190,5 @@ impl MapKind for ProgArray {
 
     fn settle(&self) {
         self.slots.settle();
-    }
-
-    fn as_prog_array(&self) -> Option<&ProgArray> {
-        Some(self)
     }
 }

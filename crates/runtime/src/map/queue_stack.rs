@@ -2,8 +2,8 @@
 //!
 //! Kernel: `queue_map_ops`, `stack_map_ops` (6.18).
 
+use super::kind::{BPF_EXIST, BPF_NOEXIST, MapKind, Resources};
 use super::value::ValueLayout;
-use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_mem::spin::Spin;
@@ -27,12 +27,13 @@ impl QueueStack {
     pub(super) fn new(
         shape: &MapShape,
         newest_first: bool,
-        (layout, setup): (ValueLayout, &Setup),
+        layout: ValueLayout,
+        resources: &Resources,
     ) -> Result<QueueStack, Error> {
         let bytes = layout.stride().checked_mul(shape.max_entries as usize);
         let bytes =
             bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let values = Region::zeroed(bytes, &setup.budget).map_err(Error::no_memory)?;
+        let values = Region::zeroed(bytes, &resources.budget).map_err(Error::no_memory)?;
         let ends = Spin::new(Ends { oldest: 0, len: 0 });
         Ok(QueueStack { values, ends, layout, count: shape.max_entries, newest_first })
     }

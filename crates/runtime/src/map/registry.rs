@@ -2,8 +2,7 @@
 //! maps. (bpf(2) takes file descriptors there, and returns ids.)
 
 use super::Map;
-use super::ctx_need::Needs;
-use super::prog_array::TailTarget;
+use super::prog_registry::ProgRegistry;
 use crate::objects::Objects;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,10 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct Registry {
     /// Objects that programs made.
     pub(crate) objects: Arc<Objects>,
-    /// Of programs and prog arrays.
-    pub(crate) needs: Needs,
+    pub(crate) progs: Arc<ProgRegistry>,
     maps: Mutex<HashMap<u32, Weak<Map>>>,
-    progs: Mutex<HashMap<u32, Weak<dyn TailTarget>>>,
 }
 
 impl Registry {
@@ -41,21 +38,6 @@ impl Registry {
         let Ok(maps) = self.maps.try_lock() else { return };
         let maps: Vec<_> = maps.values().filter_map(Weak::upgrade).collect();
         maps.iter().for_each(|map| map.kind().settle());
-    }
-
-    pub(crate) fn add_prog(&self, prog: &Arc<dyn TailTarget>) {
-        let mut progs = self.progs.lock().unwrap_or_else(PoisonError::into_inner);
-        progs.insert(prog.id(), Arc::downgrade(prog));
-    }
-
-    /// The program with a function at `addr`.
-    pub(crate) fn prog_at(&self, addr: u64) -> Option<Arc<dyn TailTarget>> {
-        let progs = self.progs.lock().unwrap_or_else(PoisonError::into_inner);
-        progs.values().filter_map(Weak::upgrade).find(|prog| prog.has_function(addr))
-    }
-
-    pub(crate) fn prog(&self, id: u32) -> Option<Arc<dyn TailTarget>> {
-        self.progs.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
     }
 }
 

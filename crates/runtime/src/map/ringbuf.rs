@@ -19,7 +19,8 @@
 //!
 //! Kernel: `ringbuf_map_ops`, `bpf_ringbuf_reserve` and siblings (6.18).
 
-use super::{MapKind, Setup, record_waiters};
+use super::kind::{MapKind, Resources};
+use super::record_waiters;
 use crate::{Errno, Error};
 use skep_mem::Region;
 use skep_mem::spin::Spin;
@@ -57,8 +58,9 @@ pub(crate) struct Ringbuf {
 }
 
 impl Ringbuf {
-    pub(super) fn new(bytes: u32, setup: &Setup) -> Result<Ringbuf, Error> {
-        let pages = Region::ring(DATA, bytes as usize, &setup.budget).map_err(Error::no_memory)?;
+    pub(super) fn new(bytes: u32, resources: &Resources) -> Result<Ringbuf, Error> {
+        let pages =
+            Region::ring(DATA, bytes as usize, &resources.budget).map_err(Error::no_memory)?;
         let (pending, consuming) = (Spin::new(0), Mutex::new(()));
         let (mask, consumer) = (u64::from(bytes) - 1, Mutex::new(None));
         Ok(Ringbuf { pages, mask, pending, consuming, consumer })
@@ -202,23 +204,16 @@ impl MapKind for Ringbuf {
         // Programs see records only.
         self.pages.locate(addr, size).filter(|(_, at)| *at >= DATA)
     }
-
-    fn as_ringbuf(&self) -> Option<&Ringbuf> {
-        Some(self)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::registry::Registry;
     use skep_mem::{Budget, epoch};
-    use std::sync::Arc;
     use std::time::Duration;
 
     fn ringbuf(bytes: u32) -> Ringbuf {
-        let (budget, registry) = (Budget::new(1 << 30), Arc::new(Registry::default()));
-        Ringbuf::new(bytes, &Setup { cpus: 1, budget, btf: None, registry }).unwrap()
+        Ringbuf::new(bytes, &Resources { cpus: 1, budget: Budget::new(1 << 30) }).unwrap()
     }
 
     fn consume(ring: &Ringbuf) -> Vec<Vec<u8>> {

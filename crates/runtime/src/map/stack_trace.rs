@@ -2,7 +2,7 @@
 //!
 //! Kernel: `stack_trace_map_ops` (6.18); `bpf_get_stackid` returns EFAULT for an empty stack.
 
-use super::{MapKind, index};
+use super::kind::{MapKind, index};
 use crate::Errno;
 use skep_mem::Region;
 use skep_uapi::MapShape;

@@ -16,8 +16,8 @@
 //!
 //! Kernel: `user_ringbuf_map_ops`, `bpf_user_ringbuf_drain` (6.18).
 
+use super::kind::{MapKind, Resources};
 use super::ringbuf::{BUSY, CONSUMER, DATA, DISCARD, HEADER, PRODUCER, record_bytes};
-use super::{MapKind, Setup};
 use crate::{Errno, Error};
 use skep_mem::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -43,8 +43,9 @@ enum Sample {
 }
 
 impl UserRingbuf {
-    pub(super) fn new(bytes: u32, setup: &Setup) -> Result<UserRingbuf, Error> {
-        let pages = Region::ring(DATA, bytes as usize, &setup.budget).map_err(Error::no_memory)?;
+    pub(super) fn new(bytes: u32, resources: &Resources) -> Result<UserRingbuf, Error> {
+        let pages =
+            Region::ring(DATA, bytes as usize, &resources.budget).map_err(Error::no_memory)?;
         let (draining, producing) = (Mutex::new(()), Mutex::new(()));
         Ok(UserRingbuf { pages, bytes: u64::from(bytes), draining, producing })
     }
@@ -138,22 +139,15 @@ impl MapKind for UserRingbuf {
         // Programs see samples only.
         self.pages.locate(addr, size).filter(|(_, at)| *at >= DATA)
     }
-
-    fn as_user_ringbuf(&self) -> Option<&UserRingbuf> {
-        Some(self)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::registry::Registry;
     use skep_mem::Budget;
-    use std::sync::Arc;
 
     fn ring(bytes: u32) -> UserRingbuf {
-        let (budget, registry) = (Budget::new(1 << 30), Arc::new(Registry::default()));
-        UserRingbuf::new(bytes, &Setup { cpus: 1, budget, btf: None, registry }).unwrap()
+        UserRingbuf::new(bytes, &Resources { cpus: 1, budget: Budget::new(1 << 30) }).unwrap()
     }
 
     fn drain(ring: &UserRingbuf, count: u64) -> Result<Vec<Vec<u8>>, Errno> {

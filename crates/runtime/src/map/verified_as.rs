@@ -11,7 +11,7 @@
 //! Kernel: a program is verified with the maps that it then has; of inner maps
 //! `bpf_map_meta_equal` (6.18).
 
-use super::Map;
+use super::kind::shape;
 use skep_btf::{Btf, SpecialField, TypeId, special_fields};
 use skep_program::MapDef;
 use skep_uapi::{MapShape, MapType};
@@ -97,13 +97,13 @@ pub(super) struct Template {
 
 impl Template {
     pub(super) fn of((def, btf): Defined<'_>) -> Template {
-        let (map_type, shape) = (def.map_type, super::shape(def));
+        let (map_type, shape) = (def.map_type, shape(def));
         Template { map_type, shape, fields: fields((def, btf)), btf: btf.cloned() }
     }
 
-    /// Whether a map is as the template.
-    pub(super) fn allows(&self, map: &Map) -> bool {
-        let (ours, theirs, its) = (&self.shape, map.shape(), &map.template);
+    /// Whether a map made by the definition of `its` is as the template.
+    pub(super) fn allows(&self, its: &Template) -> bool {
+        let (ours, theirs) = (&self.shape, &its.shape);
         // The verifier knows of a constant key of these that there is a value.
         let entries = match self.map_type {
             MapType::Array if !ours.flags.contains(skep_uapi::MapFlags::INNER_MAP) => {
@@ -112,7 +112,7 @@ impl Template {
             MapType::Array | MapType::PercpuArray => ours.max_entries <= theirs.max_entries,
             _ => true,
         };
-        self.map_type == map.map_type()
+        self.map_type == its.map_type
             && (ours.key_size, ours.value_size) == (theirs.key_size, theirs.value_size)
             && ours.flags == theirs.flags
             && entries

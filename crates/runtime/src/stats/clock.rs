@@ -119,7 +119,7 @@ impl Clock {
         let has_histogram = control.has_histogram.load(Relaxed) != 0;
         let ns = has_histogram.then(|| self.ns(run.elapsed).ok()).flatten();
         let ticks = estimate::ticks(slot, control.since.load(Relaxed), run);
-        add_timed(slot, (ticks, ns.map(bucket)), run.weight);
+        add_timed(slot, ticks, ns.map(bucket), run.weight);
     }
 
     /// Ticks in ns.

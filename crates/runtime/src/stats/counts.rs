@@ -95,7 +95,7 @@ fn whole(slot: &StatsSlot) -> Option<Counts> {
 
 /// A timed run of the slot's own thread has ended: the ticks that it counts for, its bucket, and
 /// the number of runs it represents. No other thread writes the slot, so loads and stores suffice.
-pub(crate) fn add_timed(slot: &StatsSlot, (ticks, bucket): (u64, Option<usize>), weight: u64) {
+pub(crate) fn add_timed(slot: &StatsSlot, ticks: u64, bucket: Option<usize>, weight: u64) {
     let seq = slot.seq.load(Relaxed);
     slot.seq.store(seq.wrapping_add(1), Relaxed);
     fence(Release);

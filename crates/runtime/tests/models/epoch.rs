@@ -1,8 +1,6 @@
 //! `epoch/protocol.rs`: memory that a run may hold is not reused before it ends.
 
-use super::{
-    NO_BARRIERS, REFUSED, breaks, breaks_on, heavy_barrier, light_barrier, model, model_on,
-};
+use super::{NO_BARRIERS, REFUSED, breaks, breaks_on, heavy_barrier, model, model_on};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic;
@@ -10,6 +8,10 @@ use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use loom::thread;
 
+/// Those of the models, under the name by which the file knows its own.
+mod barriers {
+    pub(super) use crate::{heavy_barrier, light_barrier};
+}
 #[path = "../../../mem/src/epoch/protocol.rs"]
 #[expect(dead_code, reason = "the product's file; not all of it is modelled")]
 pub(super) mod protocol;

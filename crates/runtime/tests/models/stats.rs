@@ -23,7 +23,6 @@ mod slot_registry;
 
 use counts::{Counts, add_timed};
 use rate::Rate;
-use skep_jit::stats::GOLDEN;
 use slot::StatsSlot;
 use slot_registry::{SlotRegistry, Slots};
 use std::cell::Cell;
@@ -55,7 +54,7 @@ impl ProgSlot {
     fn run(&self) {
         let number = self.slot.run_cnt.load(Relaxed) + 1;
         self.slot.run_cnt.store(number, Relaxed);
-        add_timed(&self.slot, (5, Some(0)), 1);
+        add_timed(&self.slot, 5, Some(0), 1);
     }
 
     /// The thread of the slot exits.
@@ -254,7 +253,7 @@ fn a_process_forks(holds: bool) {
         let (registry, ran) = (registry.clone(), ran.clone());
         thread::spawn(move || {
             slots.0[1].run_cnt.store(1, Relaxed);
-            add_timed(&slots.0[1], (5, Some(0)), 1);
+            add_timed(&slots.0[1], 5, Some(0), 1);
             ran.store(1, Release);
             registry.lock().unwrap().fold(1);
         })

@@ -52,8 +52,8 @@ impl Kernel {
     pub fn open(name: &str) -> Result<Kernel, Error> {
         let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
         match asked {
-            Some((short, release)) => Kernel::built_in((short, release), Source::Asked),
-            None if FROM_TABLE.contains(&name) => Kernel::built_in((name, name), Source::Table),
+            Some((short, release)) => Kernel::built_in(short, release, Source::Asked),
+            None if FROM_TABLE.contains(&name) => Kernel::built_in(name, name, Source::Table),
             None if Path::new(name).exists() => read(Path::new(name)),
             None => Err(Error::new(Path::new(name), STEP, names::unknown(name))),
         }

@@ -77,7 +77,7 @@ const BTF_KINDS: [(Kind, Release); 4] = [
 ];
 
 impl Kernel {
-    fn built_in((short, release): (&str, &str), source: Source) -> Result<Kernel, Error> {
+    fn built_in(short: &str, release: &str, source: Source) -> Result<Kernel, Error> {
         let kernel = Kernel::new(release, None, of_release(short)?);
         Ok(Kernel { source, ..kernel })
     }

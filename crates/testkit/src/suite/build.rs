@@ -15,20 +15,22 @@ use std::sync::Arc;
 /// Assembles a case. `kernel_btf` is used for kfuncs and attach targets; if a case needs it and it
 /// is `None`, the error starts with `no kernel BTF`.
 pub fn program(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<(Program, Assembly), String> {
-    assembled(("main", &case.bpf), &case.options, kernel_btf)
+    assembled("main", &case.bpf, &case.options, kernel_btf)
 }
 
 /// The case's program, then the targets of its tail calls.
 pub fn programs(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<Vec<Program>, String> {
     let main = ("main", case.bpf.as_str());
     let targets = case.options.target.iter().map(|(name, bpf)| (name.as_str(), bpf.as_str()));
-    let made = |named| assembled(named, &case.options, kernel_btf).map(|(program, _)| program);
+    let made =
+        |(name, bpf)| assembled(name, bpf, &case.options, kernel_btf).map(|(program, _)| program);
     std::iter::once(main).chain(targets).map(made).collect()
 }
 
 /// Assembles a program with that name from its text.
 pub fn assembled(
-    (name, bpf): (&str, &str),
+    name: &str,
+    bpf: &str,
     options: &Options,
     kernel_btf: Option<&Arc<Btf>>,
 ) -> Result<(Program, Assembly), String> {
@@ -116,7 +118,7 @@ fn line_info(&[insn, file_name_off, line_off, line_col]: &[u32; 4]) -> LineInfo 
 
 fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarget, String> {
     if let Some(replaces) = &options.replaces {
-        let (program, _) = assembled(("other", &replaces.bpf), &replaces.of, btf)?;
+        let (program, _) = assembled("other", &replaces.bpf, &replaces.of, btf)?;
         let find = |btf: &Arc<Btf>| btf.find_by_name_kind(&replaces.func, Kind::Func);
         let id = program.btf.as_ref().and_then(find);
         let btf_id = id.ok_or_else(|| format!("no such function: {}", replaces.func))?.0;

@@ -5,33 +5,9 @@
 //!
 //! Kernel: `struct bpf_iter_reg::ctx_arg_info`, `raw_tp_null_args`, 6.18.
 
+use super::btf_arg_row::IterArg;
 use super::btf_arg_table::{ITER_ROWS, RAW_TP_ROWS};
 use crate::Behaviours;
-
-/// Type of an iterator's argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IterArg {
-    /// `PTR_TO_BTF_ID | PTR_MAYBE_NULL`, not trusted.
-    BtfOrNull,
-    /// `PTR_TO_BTF_ID | PTR_MAYBE_NULL | PTR_TRUSTED`.
-    TrustedBtfOrNull,
-    /// `PTR_TO_BUF | PTR_MAYBE_NULL`.
-    BufOrNull,
-    /// `PTR_TO_BUF | PTR_MAYBE_NULL | MEM_RDONLY`.
-    RdonlyBufOrNull,
-}
-
-#[derive(Debug)]
-pub(super) struct IterRow {
-    pub(super) func: &'static str,
-    pub(super) args: &'static [(u8, IterArg)],
-}
-
-#[derive(Debug)]
-pub(super) struct RawTpRow {
-    pub(super) name: &'static str,
-    pub(super) null_args: u16,
-}
 
 /// Arguments, by index, of an iterator's function (`bpf_iter_task`) that are not plain trusted
 /// pointers; `None` if the kernel has no such iterator.

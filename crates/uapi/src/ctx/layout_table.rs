@@ -2,7 +2,7 @@
 //! counts.
 
 use super::field::CtxField;
-use super::layout::{CtxLayout, LayoutRow};
+use super::layout_row::{CtxLayout, LayoutRow};
 use super::{raw_table::*, skb_table::*, sock_table::*};
 use crate::ProgType;
 use crate::helper::AttachSet;

@@ -10,10 +10,12 @@
 //! program must not permit the access.
 
 mod btf_arg;
+mod btf_arg_row;
 mod btf_arg_table;
 mod field;
 mod later;
 mod layout;
+mod layout_row;
 mod layout_table;
 mod raw_table;
 mod skb_table;
@@ -22,9 +24,11 @@ mod sock_ptr_table;
 mod sock_table;
 mod value;
 
-pub use btf_arg::{IterArg, RawTpArg, iter_args, raw_tp_arg};
+pub use btf_arg::{RawTpArg, iter_args, raw_tp_arg};
+pub use btf_arg_row::IterArg;
 pub use field::{CtxField, CtxRange};
 pub use later::{CtxFields, LATER_FIELDS, LaterField};
-pub use layout::{CtxAccess, CtxLayout, ctx_struct, needs_cap_bpf};
+pub use layout::{CtxAccess, ctx_struct, needs_cap_bpf};
+pub use layout_row::CtxLayout;
 pub use sock_ptr::{FLOW_KEYS_BYTES, SockPointer};
 pub use value::CtxValue;

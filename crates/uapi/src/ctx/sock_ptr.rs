@@ -7,7 +7,7 @@
 //! ([`SockPointer::lacks_conversion`]).
 
 use super::field::CtxRange;
-use super::layout::CtxLayout;
+use super::layout_row::CtxLayout;
 use super::sock_ptr_table::{SOCK, SOCK_COMMON, TCP_SOCK, TCP_SOCK_NOT_CONVERTED, XDP_SOCK};
 
 /// Bytes of `struct bpf_flow_keys`: any load or store inside is allowed, at any alignment.

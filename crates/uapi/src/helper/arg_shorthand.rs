@@ -1,6 +1,6 @@
-//! Short names for the argument and result types, as used in the prototype tables.
+//! Short names for the argument types, as used in the prototype tables.
 
-use super::arg_type::{ArgBase, ArgType, RetBase, RetType};
+use super::arg_type::{ArgBase, ArgType};
 use crate::TypeFlag as F;
 
 const NONE: F = F::empty();
@@ -77,44 +77,4 @@ pub(super) const fn btf(name: &'static str) -> ArgType {
 /// A kernel object or NULL.
 pub(super) const fn btf_or_null(name: &'static str) -> ArgType {
     ArgType { base: ArgBase::BtfId, flags: F::PTR_MAYBE_NULL, size: 0, btf: name }
-}
-
-/// Results.
-pub(super) mod ret {
-    use super::*;
-
-    pub(in super::super) const INT: RetType = RetType::new(RetBase::Integer, NONE);
-    pub(in super::super) const VOID: RetType = RetType::new(RetBase::Void, NONE);
-    pub(in super::super) const VALUE: RetType = RetType::new(RetBase::MapValue, NONE);
-    pub(in super::super) const VALUE_OR_NULL: RetType =
-        RetType::new(RetBase::MapValue, F::PTR_MAYBE_NULL);
-    pub(in super::super) const SOCKET_OR_NULL: RetType =
-        RetType::new(RetBase::Socket, F::PTR_MAYBE_NULL);
-    pub(in super::super) const TCP_SOCK_OR_NULL: RetType =
-        RetType::new(RetBase::TcpSock, F::PTR_MAYBE_NULL);
-    pub(in super::super) const SOCK_COMMON_OR_NULL: RetType =
-        RetType::new(RetBase::SockCommon, F::PTR_MAYBE_NULL);
-    pub(in super::super) const RINGBUF_MEM_OR_NULL: RetType =
-        RetType::new(RetBase::Mem, F::PTR_MAYBE_NULL.union(F::MEM_RINGBUF));
-    pub(in super::super) const DYNPTR_MEM_OR_NULL: RetType =
-        RetType::new(RetBase::Mem, F::PTR_MAYBE_NULL);
-    pub(in super::super) const MEM_OR_BTF: RetType =
-        RetType::new(RetBase::MemOrBtfId, F::MEM_RDONLY);
-    pub(in super::super) const MEM_OR_BTF_OR_NULL: RetType =
-        RetType::new(RetBase::MemOrBtfId, F::MEM_RDONLY.union(F::PTR_MAYBE_NULL));
-
-    /// A kernel object.
-    pub(in super::super) const fn btf(name: &'static str) -> RetType {
-        RetType { base: RetBase::BtfId, flags: NONE, btf: name }
-    }
-
-    /// A trusted kernel object.
-    pub(in super::super) const fn btf_trusted(name: &'static str) -> RetType {
-        RetType { base: RetBase::BtfId, flags: F::PTR_TRUSTED, btf: name }
-    }
-
-    /// A kernel object or NULL.
-    pub(in super::super) const fn btf_or_null(name: &'static str) -> RetType {
-        RetType { base: RetBase::BtfId, flags: F::PTR_MAYBE_NULL, btf: name }
-    }
 }

@@ -8,6 +8,8 @@ mod id;
 mod privilege;
 mod proto;
 mod proto_table;
+mod ret;
+mod row;
 mod usable;
 mod usable_table;
 
@@ -15,7 +17,8 @@ pub use arg_type::{ArgBase, ArgType, RetBase, RetType};
 pub use id::{HelperId, func_id_name};
 pub use privilege::{needs_cap_bpf, needs_cap_perfmon};
 pub use proto::{HelperProto, ProtoFlags};
-pub use usable::{AttachSet, HelperRow, HelperSet, HelperUse, HookKey};
+pub use row::{AttachSet, HelperRow, HelperSet};
+pub use usable::{HelperUse, HookKey};
 
 /// The prototype of a helper, unless it depends on the program type.
 ///

@@ -8,6 +8,7 @@ use super::arg_shorthand::*;
 use super::arg_type::{ArgType, RetType};
 use super::id::HelperId as Id;
 use super::proto::{HelperProto, ProtoFlags};
+use super::ret;
 
 const GPL: u8 = ProtoFlags::GPL_ONLY.bits();
 const PKT: u8 = ProtoFlags::PKT_ACCESS.bits();

@@ -9,7 +9,7 @@
 //! `bpf_override_return` (CONFIG_BPF_KPROBE_OVERRIDE), `bpf_probe_write_user` (lockdown).
 
 use super::proto_table::*;
-use super::usable::{AttachSet, HelperRow, HelperSet};
+use super::row::{AttachSet, HelperRow, HelperSet};
 use crate::ProgType;
 
 const ALL: AttachSet = AttachSet(u64::MAX);

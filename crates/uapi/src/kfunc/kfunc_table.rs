@@ -4,7 +4,8 @@
 //! 6.18; the other flags, and all of the rows with `Filter::Lsm`, are documented. The names are
 //! those of its BTF (`bpf_kfunc` tags); `cgroup_rstat_*` are what older kernels call `css_rstat_*`.
 
-use super::{Filter, Kfunc, KfuncFlags, KfuncHooks, SchedulerCalls};
+use super::row::{Filter, Kfunc, KfuncFlags, KfuncHooks};
+use super::scheduler::SchedulerCalls;
 
 pub(super) const ACQ: u32 = KfuncFlags::ACQUIRE.bits();
 pub(super) const DESTROY: u32 = KfuncFlags::ITER_DESTROY.bits();

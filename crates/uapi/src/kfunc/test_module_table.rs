@@ -4,7 +4,7 @@
 //! names, so no other program is affected.
 
 use super::kfunc_table::*;
-use super::{Filter, Kfunc, KfuncFlags};
+use super::row::{Filter, Kfunc, KfuncFlags};
 
 const DESTRUCTIVE: u32 = KfuncFlags::DESTRUCTIVE.bits();
 /// Program types that most of them are registered for.

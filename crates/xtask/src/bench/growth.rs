@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         for &size in sizes {
             let program = program(shape, size)?;
             let comparison = KernelComparison::run(&program, &config, Rounds::Time(time), |_| {})?;
-            rows.extend(row((grows, size), &comparison));
+            rows.extend(row(grows, size, &comparison));
         }
     }
     match args.json {
@@ -70,7 +70,7 @@ fn again_in_release(args: &Args) -> crate::Outcome {
     Ok(command.status()?.success().into())
 }
 
-fn row((grows, size): (&'static str, u32), comparison: &KernelComparison) -> Option<Row> {
+fn row(grows: &'static str, size: u32, comparison: &KernelComparison) -> Option<Row> {
     let speed = |us: &[f64]| Some(comparison.skep.insns as f64 / Spread::of(us)?.best);
     Some(Row {
         grows,

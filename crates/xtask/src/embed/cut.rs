@@ -32,10 +32,10 @@ pub(super) fn hop_slots(
             let change = Change { frame: i as u8, at: SLOTS + spi as u8, held };
             let text = || Err(format!("{}, {slot:?}", describe(&change, claim, value)));
             let same = slot.spilled != 8 || is_class(claim, value, origin);
-            if !judge.slot_fits(slot, value, (true, origin)) || !same {
+            if !judge.slot_fits(slot, value, true, origin) || !same {
                 return text();
             }
-            let fits = judge.slot_fits(slot, value, (false, origin));
+            let fits = judge.slot_fits(slot, value, false, origin);
             if !fits && (hard || (cut.within && !was_free)) {
                 return text();
             }

@@ -95,7 +95,7 @@ pub(super) fn reads_dead(insn: Insn, place: &Place) -> Option<u8> {
 }
 
 /// Updates the doubt after the insn, which accessed memory at `addr`, in the top frame of `places`.
-pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u64)) {
+pub(super) fn step(insn: Insn, effect: Effect, places: &mut [Place], addr: u64) {
     let Some(top) = places.len().checked_sub(1) else { return };
     let by_reg = insn.code & BPF_X != 0;
     let (dst, src) = (insn.dst, insn.src);

@@ -115,7 +115,8 @@ impl Judge<'_> {
         &self,
         slot: &SlotClaim,
         value: u64,
-        (free, origin): (bool, Origin),
+        free: bool,
+        origin: Origin,
     ) -> bool {
         let zero = (0..8).all(|at| slot.zero >> at & 1 == 0 || value >> (8 * at) & 0xff == 0);
         let claim = &self.graph.claims[slot.claim as usize];

@@ -53,7 +53,8 @@ impl Step<'_> {
         &self,
         change: &Change,
         places: &mut [Place],
-        (now, packet_end): (&Now<'_>, Option<u64>),
+        now: &Now<'_>,
+        packet_end: Option<u64>,
     ) -> Fits {
         let graph = self.graph;
         let spi = usize::from(change.at - SLOTS);
@@ -70,10 +71,10 @@ impl Step<'_> {
         if slot.claim == 0 && slot.zero == 0 || place.dead_slots >> spi & 1 == 1 {
             return Ok(());
         }
-        let free = (place.free_slots >> spi & 1 == 1, place.slot_origins[spi]);
+        let (free, origin) = (place.free_slots >> spi & 1 == 1, place.slot_origins[spi]);
         let Some(value) = place.load(spi, now.host) else { return Ok(()) };
         let judge = Judge { graph, tops: places, packet_end };
-        if !judge.slot_fits(slot, value, free) {
+        if !judge.slot_fits(slot, value, free, origin) {
             let claim = &graph.claims[slot.claim as usize];
             return Err(format!("{}, {slot:?}", describe(change, claim, value)));
         }

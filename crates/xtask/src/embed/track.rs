@@ -243,7 +243,7 @@ impl Tracker {
                 .is_some_and(|it| it.depth > at.depth);
             let steps = !(effect.branches || enters && insn.is_pseudo_call());
             if steps {
-                flow::step(insn, effect, (&mut level.places, self.addr));
+                flow::step(insn, effect, &mut level.places, self.addr);
             }
         }
         self.follow(from, o, now);
@@ -291,8 +291,8 @@ impl Tracker {
             }
             let fits = match after_cut {
                 AfterCut::Passed => Ok(()),
-                AfterCut::Surely => self.fits((from, child), now, true),
-                AfterCut::Fits | AfterCut::InDoubt => self.fits((from, child), now, false),
+                AfterCut::Surely => self.fits(from, child, now, true),
+                AfterCut::Fits | AfterCut::InDoubt => self.fits(from, child, now, false),
             };
             if let Err(it) = fits {
                 why.get_or_insert(it);
@@ -334,7 +334,7 @@ impl Tracker {
 
     /// Whether the run may go from one node to the other, as far as that can be decided in advance;
     /// if `surely`, despite values in doubt.
-    fn fits(&self, (from, id): (u32, u32), now: &Now<'_>, surely: bool) -> Fits {
+    fn fits(&self, from: u32, id: u32, now: &Now<'_>, surely: bool) -> Fits {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let graph = &self.walked.graph;
         let depth = usize::from(graph.nodes[id as usize].depth);
@@ -410,7 +410,7 @@ impl Tracker {
             return;
         }
         let fork = children(graph, node).find(|&c| graph.nodes[c as usize].insn == at.insn);
-        if let Some(fork) = fork.filter(|&fork| self.fits((node, fork), now, true).is_ok()) {
+        if let Some(fork) = fork.filter(|&fork| self.fits(node, fork, now, true).is_ok()) {
             let insn = at.insn;
             if let Err(why) = self.apply(fork, now, false) {
                 return self.fail(insn, why);
@@ -485,7 +485,7 @@ impl Tracker {
         };
         for change in step.graph.changes_of(id) {
             if change.at >= SLOTS {
-                step.slot(change, &mut level.places, (now, *packet_end))?;
+                step.slot(change, &mut level.places, now, *packet_end)?;
             } else {
                 step.register(change, &mut level.places, (now, packet_end, hole))?;
             }
@@ -495,7 +495,7 @@ impl Tracker {
         // A new claim may equal the previous one.
         for change in step.same(id, &level.places).into_iter().flatten().filter(|_| here) {
             match change.at {
-                SLOTS.. => step.slot(&change, &mut level.places, (now, *packet_end))?,
+                SLOTS.. => step.slot(&change, &mut level.places, now, *packet_end)?,
                 _ => step.register(&change, &mut level.places, (now, packet_end, hole))?,
             }
         }

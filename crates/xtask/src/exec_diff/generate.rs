@@ -27,10 +27,10 @@ pub(crate) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
     let count = if kind == Kind::Tails { 1 + rng.below(3) } else { 1 };
     let seeds: Vec<u64> = (0..count).map(|_| rng.below(u64::MAX)).collect();
     let named = seeds.into_iter().zip(PROGRAMS);
-    named.map(|(seed, name)| program(seed, (kind, size), name)).collect()
+    named.map(|(seed, name)| program(seed, kind, size, name)).collect()
 }
 
-fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
+fn program(seed: u64, kind: Kind, size: u64, name: &str) -> Program {
     let mut rng = Rng::new(seed);
     let mut functions = Vec::new();
     for _ in 0..rng.below(4) {
@@ -299,7 +299,7 @@ impl Gen {
     }
 
     /// A conditional jump over `off` insns.
-    pub(super) fn compare(&mut self, (dst, src): (u8, u8), off: i16) {
+    pub(super) fn compare(&mut self, dst: u8, src: u8, off: i16) {
         let class = self.rng.pick(&[BPF_JMP, BPF_JMP32]);
         let op = self.rng.pick(&[
             BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSET, BPF_JSGT, BPF_JSGE,
@@ -315,9 +315,9 @@ impl Gen {
 
     /// A condition and a block that it skips.
     fn branch(&mut self, depth: u32) {
-        let operands = (self.reg(), self.reg());
+        let (dst, src) = (self.reg(), self.reg());
         let at = self.insns.len();
-        self.compare(operands, 0);
+        self.compare(dst, src, 0);
         let statements = 1 + self.rng.below(4);
         (0..statements).for_each(|_| self.statement(depth - 1));
         let otherwise = self.rng.chance(40);

@@ -158,7 +158,7 @@ impl Gen {
             let b = self.reg();
             self.push(class | BPF_ADD | BPF_X, (b, x), (0, 0));
         }
-        self.compare((x, y), 1);
+        self.compare(x, y, 1);
         self.push(class | BPF_MOV, (a, 0), (0, second));
     }
 
@@ -169,7 +169,7 @@ impl Gen {
         }
         let (a, b) = self.pair();
         let (x, y) = (self.reg(), self.reg());
-        self.compare((x, y), 1);
+        self.compare(x, y, 1);
         let (class, _) = self.class();
         let imm = self.imm();
         match self.rng.below(3) {
@@ -210,7 +210,7 @@ impl Gen {
             self.push(BPF_STX | BPF_MEM | size, (base, reg), (off, 0));
         }
         if self.rng.chance(30) {
-            self.compare((a, b), 1);
+            self.compare(a, b, 1);
         }
         self.push(class | op | BPF_X, (a, b), (0, 0));
         if self.rng.chance(80) {
@@ -326,7 +326,7 @@ impl Gen {
         self.push(BPF_LDX | BPF_MEM | size, (value, value), (-room as i16, 0));
         // Past the sum, the increment and the jump.
         if self.rng.chance(40) {
-            self.compare((value, sum), 3);
+            self.compare(value, sum, 3);
         }
         self.push(class | op | BPF_X, (sum, value), (0, 0));
         self.push(BPF_ALU64 | BPF_ADD, (at, 0), (0, bytes));
@@ -362,7 +362,7 @@ impl Gen {
             }
         }
         let other = self.reg();
-        self.compare((a, other), 1);
+        self.compare(a, other, 1);
         self.push(class | BPF_XOR, (b, 0), (0, imm));
     }
 }

@@ -155,7 +155,7 @@ impl Shared<'_> {
             counts.native += inputs * others.len() as u64;
             counts.kernel += if of_kernel.is_some() { inputs } else { 0 };
             let engines = others.iter_mut().chain(of_kernel);
-            if let Some((at, text)) = batch(&mut oracle, engines, (&words, renew)) {
+            if let Some((at, text)) = batch(&mut oracle, engines, &words, renew) {
                 let (input, words) = (done + at as u64, words[at]);
                 println!("{} seed {seed} input {input} {words:x?}\n{text}", make.name);
                 counts.different += 1;
@@ -183,7 +183,8 @@ impl Shared<'_> {
 fn batch<'a>(
     (oracle, engine): &mut Named,
     others: impl Iterator<Item = &'a mut Named>,
-    (words, renew): (&[Words], bool),
+    words: &[Words],
+    renew: bool,
 ) -> Option<(usize, String)> {
     let run = |engine: &mut Engine, words: &Words| {
         if renew {

@@ -93,7 +93,7 @@ impl Pool<'_> {
                 None => Child::start(&self.worker_args)?,
             };
             let request = Request { file: file.to_owned(), skip };
-            match compare(&mut worker, &request, (&mut rows, self.timeout)) {
+            match compare(&mut worker, &request, &mut rows, self.timeout) {
                 Ok(()) => {
                     *slot = Some(worker);
                     return Ok(rows);
@@ -138,7 +138,8 @@ struct Lost {
 fn compare(
     worker: &mut Child<Event>,
     request: &Request,
-    (rows, timeout): (&mut Vec<Row>, Duration),
+    rows: &mut Vec<Row>,
+    timeout: Duration,
 ) -> Result<(), Lost> {
     let mut at = Lost { index: request.skip, program: "(open)".to_owned(), why: String::new() };
     if let Err(why) = worker.ask(request) {

@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             continue;
         }
         asked += 1;
-        let rows = rows(args, (&release, &facts), &files)?;
+        let rows = rows(args, &release, &facts, &files)?;
         let baseline = folder().join(format!("{release}{BASELINE_END}"));
         if args.write {
             write_baseline(&baseline, &rows)?;
@@ -152,7 +152,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 fn rows(
     args: &Args,
-    (release, facts): (&str, &Path),
+    release: &str,
+    facts: &Path,
     files: &[PathBuf],
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let table = folder().join(format!("{release}{END}"));

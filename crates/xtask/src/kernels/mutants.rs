@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folder = folder(&args.machine);
     let (host, kernel) = kernel(&folder, &args.machine.kernel)?;
     let files = objects::find(&args.paths)?;
-    let mut mutants = OnKernel::new((host, &kernel), files, (args.seed, args.generated));
+    let mut mutants = OnKernel::new(host, &kernel, files, args.seed, args.generated);
     let mut asked = Asked { args, guest: None, console: folder.join("console.mutants") };
     if !args.replay.is_empty() {
         for path in &args.replay {

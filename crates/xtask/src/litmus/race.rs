@@ -102,7 +102,8 @@ impl<'a> Race<'a> {
     pub(super) fn new(
         row: &'a Row,
         programs: &[VerifiedProgram; 2],
-        (options, rounds): (&LoadOptions, u64),
+        options: &LoadOptions,
+        rounds: u64,
     ) -> Result<Race<'a>, String> {
         let runtime = Runtime::new(Options { cpus: 2, ..Options::default() });
         let runtime = runtime.map_err(|e| e.to_string())?;
@@ -143,7 +144,7 @@ impl<'a> Race<'a> {
             }
             self.gate.pass();
             if thread == 0 && failed.is_none() {
-                match self.judged((first, before), &mut outcomes) {
+                match self.judged(first, before, &mut outcomes) {
                     Ok(word) => before = word,
                     Err(error) => failed = Some(error),
                 }
@@ -160,7 +161,7 @@ impl<'a> Race<'a> {
     }
 
     /// Evaluates a batch; returns the first word of the shared memory.
-    fn judged(&self, (first, before): (u64, u64), out: &mut Outcomes) -> Result<u64, String> {
+    fn judged(&self, first: u64, before: u64, out: &mut Outcomes) -> Result<u64, String> {
         let sums = [0, 1].map(|thread| self.gate.sums[thread].load(Ordering::Relaxed));
         out.rounds += NOTES as u64;
         let (judge, allowed) = match self.row.judge {

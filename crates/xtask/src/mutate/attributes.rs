@@ -75,10 +75,10 @@ pub(super) fn records(rng: &mut Rng, program: &mut Program) -> String {
         return load(rng, program);
     }
     let at = rng.below(program.line_info.len() as u64) as usize;
-    line(rng, &mut program.line_info, (at, delta))
+    line(rng, &mut program.line_info, at, delta)
 }
 
-fn line(rng: &mut Rng, rows: &mut Vec<LineInfo>, (at, delta): (usize, u32)) -> String {
+fn line(rng: &mut Rng, rows: &mut Vec<LineInfo>, at: usize, delta: u32) -> String {
     let row = &mut rows[at];
     match rng.below(5) {
         0 => row.insn_off = InsnIdx(row.insn_off.0.wrapping_add(delta)),

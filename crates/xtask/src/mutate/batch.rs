@@ -322,7 +322,7 @@ impl Batch<'_> {
         if let Origin::Elf(path, bytes) = &self.origin {
             let mut bytes = bytes.clone();
             it.edits = elf::edit(&mut rng, &mut bytes);
-            it.program = elf::program(&mut rng, &bytes, (path, &self.sources.host))?;
+            it.program = elf::program(&mut rng, &bytes, path, &self.sources.host)?;
             it.own_maps = true;
             it.tame();
             return it.has_bearable_maps();
@@ -353,7 +353,7 @@ impl Batch<'_> {
             },
             Origin::Hard(shape) => {
                 let kernel_btf = self.sources.host.kernel_btf.as_ref();
-                generated::program(rng, (&self.sources.hard, kernel_btf), *shape)
+                generated::program(rng, &self.sources.hard, kernel_btf, *shape)
             }
             Origin::Tracing => match &self.sources.host.kernel_btf {
                 Some(btf) => {

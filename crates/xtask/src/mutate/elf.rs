@@ -51,7 +51,8 @@ fn edit_one(rng: &mut Rng, bytes: &mut [u8]) -> String {
 pub(super) fn program(
     rng: &mut Rng,
     bytes: &[u8],
-    (path, host): (&Path, &Host),
+    path: &Path,
+    host: &Host,
 ) -> Result<Program, String> {
     let options = OpenOptions { loader: Loader::Any, ..host.open_options(path) };
     let object = Object::open(bytes, &options).map_err(|e| e.to_string())?;

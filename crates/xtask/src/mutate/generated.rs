@@ -115,7 +115,8 @@ pub(super) fn of_features(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Progr
 /// Generates a program.
 pub(super) fn program(
     rng: &mut Rng,
-    (kfuncs, kernel_btf): (&Kfuncs, Option<&Arc<Btf>>),
+    kfuncs: &Kfuncs,
+    kernel_btf: Option<&Arc<Btf>>,
     shape: Shape,
 ) -> Program {
     let prog_type = rng.pick(&TYPES);
@@ -166,7 +167,7 @@ const JUMPS: [u8; 11] = [
 
 impl Maker<'_> {
     fn emit(&mut self, code: u8, (dst, src): (u8, u8), (off, imm): (i16, i32)) {
-        self.insns.push(insn(code, dst, src, (off, imm)));
+        self.insns.push(insn(code, dst, src, off, imm));
     }
 
     fn mov(&mut self, dst: u8, src: u8) {
@@ -237,7 +238,7 @@ impl Maker<'_> {
 
     /// Continues only if the register is not NULL.
     fn not_null(&mut self, reg: u8) {
-        let condition = insn(BPF_JMP | BPF_JNE, reg, 0, (0, 0));
+        let condition = insn(BPF_JMP | BPF_JNE, reg, 0, 0, 0);
         self.unless(condition, |it| it.exit(0));
     }
 
@@ -351,7 +352,7 @@ mod tests {
     fn a_seed_gives_one_program_whose_jumps_stay_inside() {
         for seed in 0..200 {
             let shape = if seed % 2 == 0 { Shape::Graph } else { Shape::Statements };
-            let make = || program(&mut Rng::new(seed), (&Kfuncs::default(), None), shape);
+            let make = || program(&mut Rng::new(seed), &Kfuncs::default(), None, shape);
             let made = make();
             assert_eq!(made.insns, make().insns);
             let len = made.insns.len() as i64;

@@ -135,7 +135,7 @@ pub(super) fn show(args: &Args, id: &str) -> crate::Outcome {
     let mutant = batch.mutant(i)?;
     let difference = Difference { ours: "not judged".to_owned(), ..Difference::none() };
     let base = format!("{} ({id})", batch.name);
-    let case = Case::new((&base, &mutant.edits), (&mutant.program, mutant.loader), difference);
+    let case = Case::new(&base, &mutant.edits, &mutant.program, mutant.loader, difference);
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("shown-{}.json", id.replace('/', "-")));
     std::fs::write(&path, serde_json::to_string_pretty(&case)?)?;
@@ -146,7 +146,7 @@ pub(super) fn show(args: &Args, id: &str) -> crate::Outcome {
 }
 
 /// Judges the program of a file again, and shows where the results differ.
-pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Outcome {
+pub(super) fn replay(path: &Path, smaller: bool, lines: usize) -> crate::Outcome {
     let case: Case = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let mut program = case.program(objects::host()?.kernel_btf)?;
     let mut loader = case.loader;

@@ -23,45 +23,45 @@ fn of_form(rng: &mut Rng, form: u64) -> Insn {
     let imm = rng.pick(&SMALL);
     let near = 1 + rng.below(6) as i16;
     match form {
-        0 => make(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, (0, 0)),
-        1 => make(BPF_ALU | BPF_MOV | BPF_X, dst, src, (0, 0)),
-        2 => make(BPF_ALU64 | BPF_MOV, dst, 0, (0, imm)),
-        3 => make(BPF_STX | BPF_MEM | BPF_DW, 10, src.min(9), (slot, 0)),
-        4 => make(BPF_LDX | BPF_MEM | BPF_DW, dst, 10, (slot, 0)),
+        0 => make(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0),
+        1 => make(BPF_ALU | BPF_MOV | BPF_X, dst, src, 0, 0),
+        2 => make(BPF_ALU64 | BPF_MOV, dst, 0, 0, imm),
+        3 => make(BPF_STX | BPF_MEM | BPF_DW, 10, src.min(9), slot, 0),
+        4 => make(BPF_LDX | BPF_MEM | BPF_DW, dst, 10, slot, 0),
         5 => {
             let size = rng.pick(&SIZES);
-            make(BPF_STX | BPF_MEM | size, 10, src.min(9), (slot + rng.below(8) as i16, 0))
+            make(BPF_STX | BPF_MEM | size, 10, src.min(9), slot + rng.below(8) as i16, 0)
         }
         6 => {
             let size = rng.pick(&SIZES);
-            make(BPF_LDX | BPF_MEM | size, dst, 10, (slot + rng.below(8) as i16, 0))
+            make(BPF_LDX | BPF_MEM | size, dst, 10, slot + rng.below(8) as i16, 0)
         }
         7 => {
             let class = rng.pick(&[BPF_ALU, BPF_ALU64]);
-            make(class | rng.pick(&ALU_OPS), dst, 0, (0, imm))
+            make(class | rng.pick(&ALU_OPS), dst, 0, 0, imm)
         }
         8 => {
             let class = rng.pick(&[BPF_ALU, BPF_ALU64]);
-            make(class | rng.pick(&ALU_OPS) | BPF_X, dst, src, (0, 0))
+            make(class | rng.pick(&ALU_OPS) | BPF_X, dst, src, 0, 0)
         }
         9 => {
             let class = rng.pick(&[BPF_JMP, BPF_JMP32]);
-            make(class | rng.pick(&JUMPS), dst, 0, (near, imm))
+            make(class | rng.pick(&JUMPS), dst, 0, near, imm)
         }
         10 => {
             let class = rng.pick(&[BPF_JMP, BPF_JMP32]);
-            make(class | rng.pick(&JUMPS) | BPF_X, dst, src, (near, 0))
+            make(class | rng.pick(&JUMPS) | BPF_X, dst, src, near, 0)
         }
-        11 => make(BPF_JMP | BPF_JCOND, 0, 0, (near - 4, 0)),
-        12 => make(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)),
-        13 => make(BPF_JMP | BPF_CALL, 0, 0, (0, rng.pick(&[5, 7, 8, 14, 1, 2, 3]))),
+        11 => make(BPF_JMP | BPF_JCOND, 0, 0, near - 4, 0),
+        12 => make(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+        13 => make(BPF_JMP | BPF_CALL, 0, 0, 0, rng.pick(&[5, 7, 8, 14, 1, 2, 3])),
         14 => {
             let bits = rng.pick(&[8, 16, 32]);
-            make(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, (bits, 0))
+            make(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, bits, 0)
         }
-        15 => make(BPF_ST | BPF_MEM | rng.pick(&SIZES), 10, 0, (slot, imm)),
-        16 => make(BPF_LDX | BPF_MEM | rng.pick(&SIZES), dst, src, (near * 4 - 4, 0)),
-        _ => make(BPF_STX | BPF_MEM | rng.pick(&SIZES), dst, src.min(9), (near * 4 - 4, 0)),
+        15 => make(BPF_ST | BPF_MEM | rng.pick(&SIZES), 10, 0, slot, imm),
+        16 => make(BPF_LDX | BPF_MEM | rng.pick(&SIZES), dst, src, near * 4 - 4, 0),
+        _ => make(BPF_STX | BPF_MEM | rng.pick(&SIZES), dst, src.min(9), near * 4 - 4, 0),
     }
 }
 

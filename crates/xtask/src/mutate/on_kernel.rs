@@ -41,9 +41,11 @@ pub(crate) struct OnKernel<'a> {
 
 impl<'a> OnKernel<'a> {
     pub(crate) fn new(
-        (host, kernel): (Host, &'a Kernel),
+        host: Host,
+        kernel: &'a Kernel,
         files: Vec<PathBuf>,
-        (seed, generated): (u64, u64),
+        seed: u64,
+        generated: u64,
     ) -> OnKernel<'a> {
         let sources = Sources::of(host, files, generated);
         OnKernel { sources, kernel, seed, groups: Groups::default(), seen: RefCell::default() }
@@ -215,6 +217,6 @@ fn said(log: &str) -> String {
 
 impl Mutant {
     fn case(self, base: &str, difference: Difference) -> Case {
-        Case::new((base, &self.edits), (&self.program, self.loader), difference)
+        Case::new(base, &self.edits, &self.program, self.loader, difference)
     }
 }

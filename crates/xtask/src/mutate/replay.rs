@@ -66,8 +66,10 @@ pub(super) fn listing(program: &Program) -> Vec<String> {
 
 impl Case {
     pub(super) fn new(
-        (base, edits): (&str, &[String]),
-        (program, loader): (&Program, Loader),
+        base: &str,
+        edits: &[String],
+        program: &Program,
+        loader: Loader,
         difference: Difference,
     ) -> Case {
         let attach = match &program.attach {
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn a_file_gives_the_program_back() {
         let program = generate::program(7);
-        let case = Case::new(("a", &[]), (&program, Loader::Root), Difference::none());
+        let case = Case::new("a", &[], &program, Loader::Root, Difference::none());
         let text = serde_json::to_string(&case).expect("written");
         let read: Case = serde_json::from_str(&text).expect("read");
         let again = read.program(None).expect("a program");

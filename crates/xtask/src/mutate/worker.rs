@@ -148,7 +148,7 @@ impl Worker<'_> {
                 true if kind != Kind::Slow => minimise(program, loader, difference),
                 _ => (program, loader, difference),
             };
-            Case::new((&base, &edits), (&program, loader), difference)
+            Case::new(&base, &edits, &program, loader, difference)
         });
         answer(&Event::Found(Box::new(Found { id, kind, key, case })))
     }

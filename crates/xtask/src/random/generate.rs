@@ -105,7 +105,7 @@ fn maps() -> Vec<MapDef> {
     ]
 }
 
-pub(crate) fn insn(code: u8, dst: u8, src: u8, (off, imm): (i16, i32)) -> Insn {
+pub(crate) fn insn(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> Insn {
     Insn { code, dst, src, off, imm }
 }
 
@@ -117,12 +117,12 @@ impl Gen {
     }
 
     fn mov_imm(&mut self, dst: u8, imm: i32) {
-        self.emit(insn(BPF_ALU64 | BPF_MOV, dst, 0, (0, imm)));
+        self.emit(insn(BPF_ALU64 | BPF_MOV, dst, 0, 0, imm));
         self.kinds[dst as usize] = Kind::Small;
     }
 
     fn mov_reg(&mut self, dst: u8, src: u8) {
-        self.emit(insn(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, (0, 0)));
+        self.emit(insn(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0));
         self.kinds[dst as usize] = self.kinds[src as usize];
     }
 
@@ -147,7 +147,7 @@ impl Gen {
         if self.function == 0 || self.rng.chance(50) {
             self.mov_imm(0, 0);
         }
-        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)));
+        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
     }
 
     /// Ends the blocks that are long enough, or all.
@@ -209,11 +209,11 @@ impl Gen {
             1 if self.kinds[6] == Kind::Ctx => {
                 let off = self.rng.pick(&[0, 4, 8, 12, 16]);
                 let fields = if self.prog_type == ProgType::Xdp { 12 } else { off };
-                self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, dst, 6, (fields, 0)));
+                self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, dst, 6, fields, 0));
                 self.kinds[dst as usize] = Kind::Scalar;
             }
             _ => {
-                self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, (0, 7)));
+                self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, 0, 7));
                 self.clobber();
                 self.kinds[0] = Kind::Scalar;
                 if dst != 0 {
@@ -267,13 +267,13 @@ impl Gen {
         let op = self.rng.pick(&ops);
         let class = self.rng.pick(&[BPF_ALU, BPF_ALU64]);
         if op == BPF_NEG {
-            self.emit(insn(class | op, dst, 0, (0, 0)));
+            self.emit(insn(class | op, dst, 0, 0, 0));
         } else if self.rng.chance(50) {
             let src = self.any_scalar();
             let shift = matches!(op, BPF_LSH | BPF_RSH | BPF_ARSH);
             let off = i16::from(matches!(op, BPF_DIV | BPF_MOD) && self.rng.chance(30));
             if !shift || self.rng.chance(40) {
-                self.emit(insn(class | op | BPF_X, dst, src, (off, 0)));
+                self.emit(insn(class | op | BPF_X, dst, src, off, 0));
             }
         } else {
             let imm = match op {
@@ -281,7 +281,7 @@ impl Gen {
                 BPF_DIV | BPF_MOD => 1 + self.rng.below(300) as i32,
                 _ => self.imm(),
             };
-            self.emit(insn(class | op, dst, 0, (0, imm)));
+            self.emit(insn(class | op, dst, 0, 0, imm));
         }
         self.kinds[dst as usize] = Kind::Scalar;
     }
@@ -290,11 +290,11 @@ impl Gen {
     fn bound(&mut self) {
         let dst = self.any_scalar();
         let mask = self.rng.pick(&[1, 3, 7, 8, 15, 24, 31, 63]);
-        self.emit(insn(BPF_ALU64 | BPF_AND, dst, 0, (0, mask)));
+        self.emit(insn(BPF_ALU64 | BPF_AND, dst, 0, 0, mask));
         self.kinds[dst as usize] = Kind::Small;
         if self.rng.chance(15) {
             let imm = self.imm();
-            self.emit(insn(BPF_ALU64 | BPF_SUB, dst, 0, (0, imm)));
+            self.emit(insn(BPF_ALU64 | BPF_SUB, dst, 0, 0, imm));
         }
     }
 
@@ -315,17 +315,17 @@ impl Gen {
         match self.rng.below(5) {
             0 => {
                 let imm = self.imm();
-                self.emit(insn(BPF_ST | BPF_MEM | code, 10, 0, (off, imm)));
+                self.emit(insn(BPF_ST | BPF_MEM | code, 10, 0, off, imm));
             }
             1 | 2 => {
                 let src = self.rng.below(10) as u8;
                 let src =
                     if self.kinds[src as usize] == Kind::Nothing { self.any_scalar() } else { src };
-                self.emit(insn(BPF_STX | BPF_MEM | code, 10, src, (off, 0)));
+                self.emit(insn(BPF_STX | BPF_MEM | code, 10, src, off, 0));
             }
             _ => {
                 let dst = self.free();
-                self.emit(insn(BPF_LDX | BPF_MEM | code, dst, 10, (off, 0)));
+                self.emit(insn(BPF_LDX | BPF_MEM | code, dst, 10, off, 0));
                 self.kinds[dst as usize] = Kind::Scalar;
             }
         }
@@ -342,7 +342,7 @@ impl Gen {
             _ => self.rng.below(24) as i32 - 4,
         };
         let op = if self.rng.chance(90) { BPF_ADD } else { BPF_SUB };
-        self.emit(insn(BPF_ALU64 | op, dst, 0, (0, imm)));
+        self.emit(insn(BPF_ALU64 | op, dst, 0, 0, imm));
     }
 
     fn variable_pointer(&mut self) {
@@ -361,7 +361,7 @@ impl Gen {
             self.mov_reg(dst, src);
         }
         let op = if self.rng.chance(85) { BPF_ADD } else { BPF_SUB };
-        self.emit(insn(BPF_ALU64 | op | BPF_X, dst, small, (0, 0)));
+        self.emit(insn(BPF_ALU64 | op | BPF_X, dst, small, 0, 0));
     }
 
     /// A load or store through a pointer.
@@ -377,20 +377,20 @@ impl Gen {
         match self.rng.below(5) {
             0 if kind != Kind::Ctx => {
                 let imm = self.imm();
-                self.emit(insn(BPF_ST | BPF_MEM | code, ptr, 0, (off, imm)));
+                self.emit(insn(BPF_ST | BPF_MEM | code, ptr, 0, off, imm));
             }
             1 | 2 if kind != Kind::Ctx => {
                 let src = if self.rng.chance(90) { self.any_scalar() } else { ptr };
-                self.emit(insn(BPF_STX | BPF_MEM | code, ptr, src, (off, 0)));
+                self.emit(insn(BPF_STX | BPF_MEM | code, ptr, src, off, 0));
             }
             3 if code != BPF_DW => {
                 let dst = self.free();
-                self.emit(insn(BPF_LDX | BPF_MEMSX | code, dst, ptr, (off, 0)));
+                self.emit(insn(BPF_LDX | BPF_MEMSX | code, dst, ptr, off, 0));
                 self.kinds[dst as usize] = Kind::Scalar;
             }
             _ => {
                 let dst = self.free();
-                self.emit(insn(BPF_LDX | BPF_MEM | code, dst, ptr, (off, 0)));
+                self.emit(insn(BPF_LDX | BPF_MEM | code, dst, ptr, off, 0));
                 self.kinds[dst as usize] = Kind::Scalar;
             }
         }
@@ -402,15 +402,15 @@ impl Gen {
         let off = -8 * (1 + self.rng.below(5) as i32);
         if self.rng.chance(80) {
             let imm = self.imm();
-            self.emit(insn(BPF_ST | BPF_MEM | BPF_W, 10, 0, (off as i16, imm)));
+            self.emit(insn(BPF_ST | BPF_MEM | BPF_W, 10, 0, off as i16, imm));
         }
         let [first, mut second] = Insn::ld_imm64(1, BPF_PSEUDO_MAP_FD, map as u64);
         second.imm = 0;
         self.emit(first);
         self.emit(second);
         self.mov_reg(2, 10);
-        self.emit(insn(BPF_ALU64 | BPF_ADD, 2, 0, (0, off)));
-        self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, (0, 1)));
+        self.emit(insn(BPF_ALU64 | BPF_ADD, 2, 0, 0, off));
+        self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, 0, 1));
         self.clobber();
         let dst = self.rng.pick(&[0, 7, 8, 9]);
         if dst != 0 {
@@ -418,9 +418,9 @@ impl Gen {
         }
         if self.rng.chance(93) {
             let tested = if self.rng.chance(70) { dst } else { 0 };
-            self.emit(insn(BPF_JMP | BPF_JNE, tested, 0, (2, 0)));
-            self.emit(insn(BPF_ALU64 | BPF_MOV, 0, 0, (0, 0)));
-            self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)));
+            self.emit(insn(BPF_JMP | BPF_JNE, tested, 0, 2, 0));
+            self.emit(insn(BPF_ALU64 | BPF_MOV, 0, 0, 0, 0));
+            self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
         }
         self.kinds[dst as usize] = Kind::Value;
     }
@@ -445,18 +445,18 @@ impl Gen {
         let xdp = self.prog_type == ProgType::Xdp;
         let (data, end) = if xdp { (0, 4) } else { (76, 80) };
         let dst = self.rng.pick(&[7, 8, 9, 5]);
-        self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, dst, 6, (data, 0)));
-        self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, 3, 6, (end, 0)));
+        self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, dst, 6, data, 0));
+        self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, 3, 6, end, 0));
         self.kinds[dst as usize] = Kind::Packet;
         self.kinds[3] = Kind::Nothing;
         if self.rng.chance(25)
             && let Some(small) = self.reg(&[Kind::Small])
         {
-            self.emit(insn(BPF_ALU64 | BPF_ADD | BPF_X, dst, small, (0, 0)));
+            self.emit(insn(BPF_ALU64 | BPF_ADD | BPF_X, dst, small, 0, 0));
         }
         self.mov_reg(4, dst);
         let len = self.rng.below(40) as i32;
-        self.emit(insn(BPF_ALU64 | BPF_ADD, 4, 0, (0, len)));
+        self.emit(insn(BPF_ALU64 | BPF_ADD, 4, 0, 0, len));
         let (op, swap) = self.rng.pick(&[
             (BPF_JLE, false),
             (BPF_JLT, false),
@@ -465,9 +465,9 @@ impl Gen {
             (BPF_JGT, false),
         ]);
         let (a, b) = if swap { (3, 4) } else { (4, 3) };
-        self.emit(insn(BPF_JMP | op | BPF_X, a, b, (2, 0)));
-        self.emit(insn(BPF_ALU64 | BPF_MOV, 0, 0, (0, 0)));
-        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)));
+        self.emit(insn(BPF_JMP | op | BPF_X, a, b, 2, 0));
+        self.emit(insn(BPF_ALU64 | BPF_MOV, 0, 0, 0, 0));
+        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
         self.kinds[4] = Kind::Packet;
     }
 
@@ -481,10 +481,10 @@ impl Gen {
         let dst = self.any_scalar();
         if self.rng.chance(30) {
             let src = self.any_scalar();
-            self.emit(insn(class | op | BPF_X, dst, src, (0, 0)));
+            self.emit(insn(class | op | BPF_X, dst, src, 0, 0));
         } else {
             let imm = self.imm();
-            self.emit(insn(class | op, dst, 0, (0, imm)));
+            self.emit(insn(class | op, dst, 0, 0, imm));
         }
         self.open_block();
     }
@@ -506,7 +506,7 @@ impl Gen {
         let op = self.rng.pick(&ops);
         let other = self.any_scalar();
         let (dst, src) = if op == BPF_LOAD_ACQ { (other, ptr) } else { (ptr, other) };
-        self.emit(insn(BPF_STX | BPF_ATOMIC | code, dst, src, (off, op)));
+        self.emit(insn(BPF_STX | BPF_ATOMIC | code, dst, src, off, op));
         if op == BPF_CMPXCHG {
             self.kinds[0] = Kind::Scalar;
         } else {
@@ -523,15 +523,15 @@ impl Gen {
             (BPF_ALU, 8),
             (BPF_ALU, 16),
         ]);
-        self.emit(insn(class | BPF_MOV | BPF_X, dst, src, (bits, 0)));
+        self.emit(insn(class | BPF_MOV | BPF_X, dst, src, bits, 0));
         self.kinds[dst as usize] = Kind::Scalar;
     }
 
     fn early_exit(&mut self) {
         let dst = self.any_scalar();
         let imm = self.imm();
-        self.emit(insn(BPF_JMP | BPF_JEQ, dst, 0, (2, imm)));
+        self.emit(insn(BPF_JMP | BPF_JEQ, dst, 0, 2, imm));
         self.mov_imm(0, 1);
-        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)));
+        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
     }
 }

@@ -111,7 +111,7 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
             rows(file, name, breaches);
         } else if rest.starts_with("src/") && file.is_rust() {
             never(file, name, breaches);
-            attributes(file, (name, rest), breaches);
+            attributes(file, name, rest, breaches);
         }
     }
 }
@@ -162,7 +162,7 @@ fn never(file: &File, name: &str, breaches: &mut Breaches) {
 }
 
 /// Requires `#![forbid(unsafe_code)]` in every crate without a file of [`UNSAFE`].
-fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) {
+fn attributes(file: &File, name: &str, rest: &str, breaches: &mut Breaches) {
     let is_root = rest == "src/lib.rs" || rest == "src/main.rs";
     let listed = |path: &&str| path.split('/').nth(1) == Some(name);
     let wanted = match UNSAFE.iter().any(listed) {

@@ -56,7 +56,7 @@ impl Graph {
     }
 
     /// All strongly connected components with more than one file, largest first.
-    pub(super) fn circles(&self) -> Vec<BTreeSet<&str>> {
+    pub(super) fn cycles(&self) -> Vec<BTreeSet<&str>> {
         let count = self.files.len();
         let (mut next, mut back) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         for (from, to) in self.arrows.keys() {
@@ -67,16 +67,16 @@ impl Graph {
         let mut order = Vec::new();
         (0..count).for_each(|at| walk(&next, at, &mut seen, &mut order));
         let mut seen = vec![false; count];
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         for at in order.into_iter().rev() {
-            let mut circle = Vec::new();
-            walk(&back, at, &mut seen, &mut circle);
-            if circle.len() > 1 {
-                circles.push(circle.into_iter().map(|at| &*self.files[at]).collect());
+            let mut cycle = Vec::new();
+            walk(&back, at, &mut seen, &mut cycle);
+            if cycle.len() > 1 {
+                cycles.push(cycle.into_iter().map(|at| &*self.files[at]).collect());
             }
         }
-        circles.sort_by_key(|circle: &BTreeSet<_>| std::cmp::Reverse(circle.len()));
-        circles
+        cycles.sort_by_key(|cycle: &BTreeSet<_>| std::cmp::Reverse(cycle.len()));
+        cycles
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found_the_largest_first() {
+    fn cycles_are_found_the_largest_first() {
         let files = [
             ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\nmod e;\nmod f;\n"),
             ("a.rs", "use crate::b::B;"),
@@ -293,8 +293,8 @@ mod tests {
             ("f.rs", "use crate::a::A;"),
         ];
         let graph = graph(&files);
-        let circles: Vec<Vec<_>> =
-            graph.circles().into_iter().map(|c| c.into_iter().collect()).collect();
-        assert_eq!(circles, [vec!["a.rs", "b.rs", "c.rs"], vec!["d.rs", "e.rs"]]);
+        let cycles: Vec<Vec<_>> =
+            graph.cycles().into_iter().map(|c| c.into_iter().collect()).collect();
+        assert_eq!(cycles, [vec!["a.rs", "b.rs", "c.rs"], vec!["d.rs", "e.rs"]]);
     }
 }

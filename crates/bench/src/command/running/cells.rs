@@ -23,7 +23,7 @@ pub(super) fn interval(ratio: Option<&Ratio>) -> String {
 }
 
 /// The geometric mean of one engine's ratio to another, over all programs that both run.
-pub(super) fn mean(rows: &[Computed], (of, to): (usize, usize)) -> Option<Ratio> {
+pub(super) fn mean(rows: &[Computed], of: usize, to: usize) -> Option<Ratio> {
     let ratio = |row: &Computed| row.engines.get(of)?.over(row.engines.get(to)?);
     geometric_mean(&rows.iter().filter_map(ratio).collect::<Vec<_>>())
 }

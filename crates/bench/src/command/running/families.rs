@@ -39,13 +39,13 @@ impl Row {
         Row { family: member.family, held, hidden, computed, sides }
     }
 
-    fn over(&self, (of, to): (usize, usize)) -> Option<Ratio> {
+    fn over(&self, of: usize, to: usize) -> Option<Ratio> {
         self.sides.engines.get(of)?.over(self.sides.engines.get(to)?)
     }
 
     /// skep's ratio to native code.
     fn behind(&self) -> f64 {
-        self.over((SKEP, NATIVE)).map_or(0.0, |ratio| ratio.value)
+        self.over(SKEP, NATIVE).map_or(0.0, |ratio| ratio.value)
     }
 
     /// Engines other than native code that are measurably faster than skep.
@@ -85,9 +85,9 @@ fn each(rows: &[&Row], engines: &[&str]) -> String {
     for row in rows.iter().filter(|row| !row.hidden) {
         let of = |at: usize| ns(row.sides.engines[at].median());
         let mut cells = vec![row.sides.program.to_owned(), row.family.to_owned()];
-        cells.extend([of(NATIVE), of(SKEP), ratio(row.over((SKEP, NATIVE)).as_ref())]);
+        cells.extend([of(NATIVE), of(SKEP), ratio(row.over(SKEP, NATIVE).as_ref())]);
         let others = VECTORS..engines.len();
-        cells.extend(others.map(|at| ratio(row.over((at, NATIVE)).as_ref())));
+        cells.extend(others.map(|at| ratio(row.over(at, NATIVE).as_ref())));
         cells.push(ns(Some(row.sides.compile_us)));
         table.row(cells);
     }
@@ -105,7 +105,7 @@ fn sums(rows: &[&Row], engines: &[&str]) -> String {
         let is_in = |row: &&&Row| held.is_none_or(|held| row.held == held);
         let rows: Vec<&&Row> = rows.iter().filter(is_in).collect();
         let mean = |of, to| {
-            let ratios = rows.iter().filter_map(|row| row.over((of, to)));
+            let ratios = rows.iter().filter_map(|row| row.over(of, to));
             geometric_mean(&ratios.collect::<Vec<_>>())
         };
         let skep = mean(SKEP, NATIVE);

@@ -97,13 +97,13 @@ fn times(rows: &[Computed], engines: &[&str]) -> String {
     }
     let mut cells = vec!["geometric mean".to_owned(), String::new()];
     for at in SKEP..engines.len() {
-        cells.extend([String::new(), ratio(mean(rows, (at, NATIVE)).as_ref())]);
+        cells.extend([String::new(), ratio(mean(rows, at, NATIVE).as_ref())]);
     }
     cells.push(String::new());
     table.row(cells);
     let mut cells = vec!["95 % interval".to_owned(), String::new()];
     for at in SKEP..engines.len() {
-        cells.extend([String::new(), interval(mean(rows, (at, NATIVE)).as_ref())]);
+        cells.extend([String::new(), interval(mean(rows, at, NATIVE).as_ref())]);
     }
     cells.push(String::new());
     table.row(cells);
@@ -125,7 +125,7 @@ fn against(rows: &[Computed], engines: &[&str]) -> String {
         let cell = |at: &usize| said(skep.over(&row.engines[*at]).as_ref());
         table.row(std::iter::once(row.program.to_owned()).chain(rivals.iter().map(cell)));
     }
-    let cell = |at: &usize| said(mean(rows, (SKEP, *at)).as_ref());
+    let cell = |at: &usize| said(mean(rows, SKEP, *at).as_ref());
     table.row(std::iter::once("geometric mean".to_owned()).chain(rivals.iter().map(cell)));
     table.to_string()
 }

@@ -5,9 +5,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const TEST_NOTES: &str = "\
-Each file has tests of programs, in TOML: their input, the expected result and output, the kernels \
-on which they must verify, and limits on their cost (docs/testing.md). Paths in a file are relative \
-to it.
+Each file has tests of programs, in TOML or in the TOML blocks of Markdown: their input, the expected \
+result and output, the kernels on which they must verify, and limits on their cost (docs/testing.md). \
+Paths in a file are relative to it.
 
 Exit status: 0 if all tests pass, 1 if any fails, 2 on bad input or if something is not supported \
 yet, 101 after an internal error.";

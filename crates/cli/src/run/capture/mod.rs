@@ -176,7 +176,7 @@ impl Capture {
                 Record::Packet(head) => {
                     self.count += 1;
                     let number = self.count;
-                    self.note(&head, (number, offset));
+                    self.note(&head, number, offset);
                     chunk.packets.push(Packet { number, time: head.time, end: chunk.bytes.len() });
                     continue;
                 }
@@ -237,7 +237,7 @@ impl Capture {
         Ok(Record::Packet(Head { bytes, padding, bytes_on_wire, time, is_late, link }))
     }
 
-    fn note(&mut self, head: &Head, (number, offset): (u64, u64)) {
+    fn note(&mut self, head: &Head, number: u64, offset: u64) {
         self.warnings.cut += u64::from(head.bytes < head.bytes_on_wire);
         if head.is_late {
             self.warnings.late += 1;

@@ -75,7 +75,7 @@ impl Pcapng {
         };
         match kind {
             INTERFACE => self.interface(source, body),
-            PACKET | PACKET_OBSOLETE | PACKET_SIMPLE => self.packet(source, (kind, body)),
+            PACKET | PACKET_OBSOLETE | PACKET_SIMPLE => self.packet(source, kind, body),
             _ => over(source.skip(body + 4)?, Record::Nothing),
         }
     }
@@ -114,7 +114,7 @@ impl Pcapng {
         over(source.skip(body - bytes.len() as u64 + 4)?, Record::Nothing)
     }
 
-    fn packet(&self, source: &mut Source, (kind, body): (u32, u64)) -> io::Result<Record> {
+    fn packet(&self, source: &mut Source, kind: u32, body: u64) -> io::Result<Record> {
         let fixed = if kind == PACKET_SIMPLE { 4 } else { 20 };
         let Some(room) = body.checked_sub(fixed) else {
             let what = format!("a packet's block with {body} bytes in it");

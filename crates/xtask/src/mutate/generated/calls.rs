@@ -45,7 +45,7 @@ impl Maker<'_> {
         let times = 2 + self.rng.below(12) as i32;
         let class = self.rng.pick(&[BPF_JMP, BPF_JMP, BPF_JMP32]);
         let op = self.rng.pick(&[BPF_JLT, BPF_JNE, BPF_JSLT, BPF_JLE]);
-        self.back(start, insn(class | op, counter, 0, (0, times)));
+        self.back(start, insn(class | op, counter, 0, 0, times));
     }
 
     /// `bpf_iter_num`.
@@ -59,7 +59,7 @@ impl Maker<'_> {
         let start = self.insns.len();
         self.stack(1, at);
         self.kfunc("bpf_iter_num_next");
-        self.unless(insn(BPF_JMP | BPF_JEQ, 0, 0, (0, 0)), |it| {
+        self.unless(insn(BPF_JMP | BPF_JEQ, 0, 0, 0, 0), |it| {
             if it.rng.chance(70) {
                 let dst = it.number();
                 it.emit(BPF_LDX | BPF_MEM | BPF_W, (dst, 0), (0, 0));
@@ -67,7 +67,7 @@ impl Maker<'_> {
             if it.rng.chance(60) {
                 it.small_statements(2);
             }
-            it.back(start, insn(BPF_JMP | BPF_JA, 0, 0, (0, 0)));
+            it.back(start, insn(BPF_JMP | BPF_JA, 0, 0, 0, 0));
         });
         if self.rng.chance(96) {
             self.stack(1, at);
@@ -168,9 +168,9 @@ impl Maker<'_> {
 
     pub(super) fn may_goto(&mut self) {
         let start = self.insns.len();
-        self.unless(insn(BPF_JMP | BPF_JCOND, 0, 0, (0, 0)), |it| {
+        self.unless(insn(BPF_JMP | BPF_JCOND, 0, 0, 0, 0), |it| {
             it.small_statements(3);
-            it.back(start, insn(BPF_JMP | BPF_JA, 0, 0, (0, 0)));
+            it.back(start, insn(BPF_JMP | BPF_JA, 0, 0, 0, 0));
         });
     }
 }

@@ -121,7 +121,7 @@ fn options() -> Options {
 }
 
 static COMMON: LazyLock<Common> = LazyLock::new(|| {
-    let made = suite::assembled(("features", "r0 = 0\nexit"), &options(), None);
+    let made = suite::assembled("features", "r0 = 0\nexit", &options(), None);
     #[expect(clippy::expect_used, reason = "follows from the table, which is tested")]
     let (program, _) = made.expect("features.toml has types that can be built");
     Common { maps: program.maps, btf: program.btf }
@@ -337,7 +337,7 @@ fn made(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Result<Program, String>
     options.flags = flags.iter().filter(|it| it.0).map(|it| it.1.to_owned()).collect();
     let mut maker = Maker::new(rng, prog_type, sleepable);
     let (bpf, catching) = maker.text();
-    let (program, assembly) = suite::assembled(("features", &bpf), &options, kernel_btf)?;
+    let (program, assembly) = suite::assembled("features", &bpf, &options, kernel_btf)?;
     let type_of = |name: &str| {
         let btf = COMMON.btf.as_ref();
         btf.and_then(|btf| btf.find_by_name_kind(name, Kind::Func)).map(|id| id.0)
@@ -370,7 +370,7 @@ mod tests {
                 bpf.push_str(&format!("; {name}:; {}", it.expand(&body, &[], 9)));
             }
             let bpf = bpf.replace(';', "\n");
-            match suite::assembled(("t", &bpf), &options(), None) {
+            match suite::assembled("t", &bpf, &options(), None) {
                 Ok(_) => {}
                 Err(why) => assert!(why.contains("no kernel BTF"), "{bpf}: {why}"),
             }

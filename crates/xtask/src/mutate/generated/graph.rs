@@ -93,12 +93,12 @@ impl Maker<'_> {
 
     fn block(&mut self, graph: &mut Graph) {
         match self.rng.below(6) {
-            0 | 1 => self.jump_anywhere(graph, insn(BPF_JMP | BPF_JCOND, 0, 0, (0, 0))),
+            0 | 1 => self.jump_anywhere(graph, insn(BPF_JMP | BPF_JCOND, 0, 0, 0, 0)),
             2 if graph.iterators > 0 => {
                 let at = ITERATORS[self.rng.below(graph.iterators as u64) as usize];
                 self.stack(1, at);
                 self.kfunc("bpf_iter_num_next");
-                self.jump_anywhere(graph, insn(BPF_JMP | BPF_JEQ, 0, 0, (0, 0)));
+                self.jump_anywhere(graph, insn(BPF_JMP | BPF_JEQ, 0, 0, 0, 0));
             }
             2 | 3 => self.rounds(),
             _ => {}
@@ -112,7 +112,7 @@ impl Maker<'_> {
             let condition = self.question();
             graph.jumps.push((self.insns.len(), graph.starts.len() as u64));
             self.insns.push(condition);
-            self.jump_anywhere(graph, insn(BPF_JMP | BPF_JA, 0, 0, (0, 0)));
+            self.jump_anywhere(graph, insn(BPF_JMP | BPF_JA, 0, 0, 0, 0));
         }
     }
 
@@ -129,9 +129,9 @@ impl Maker<'_> {
         match self.rng.chance(50) {
             true => {
                 self.helper(7);
-                insn(class | op, 0, 0, (0, value))
+                insn(class | op, 0, 0, 0, value)
             }
-            false => insn(class | op, self.register(), 0, (0, value)),
+            false => insn(class | op, self.register(), 0, 0, value),
         }
     }
 
@@ -208,7 +208,7 @@ impl Maker<'_> {
     fn needed(&mut self, graph: &mut Graph, reg: u8) {
         if self.rng.chance(70) {
             graph.jumps.push((self.insns.len(), graph.blocks));
-            self.insns.push(insn(BPF_JMP | BPF_JGT, reg, 0, (0, 7)));
+            self.insns.push(insn(BPF_JMP | BPF_JGT, reg, 0, 0, 7));
         }
         let off = self.written_slot();
         self.stack(1, off.into());

@@ -53,15 +53,15 @@ impl Maker<'_> {
             0 => self.emit(BPF_ALU64 | BPF_AND, (index, 0), (0, edge.max(1))),
             1 => {
                 let class = self.rng.pick(&[BPF_JMP, BPF_JMP, BPF_JMP32]);
-                let condition = insn(class | BPF_JLE, index, 0, (0, edge));
+                let condition = insn(class | BPF_JLE, index, 0, 0, edge);
                 self.unless(condition, |it| it.exit(0));
             }
             2 => {
                 let class = self.rng.pick(&[BPF_JMP, BPF_JMP, BPF_JMP32]);
                 let low = self.rng.pick(&[0, 0, 1, -1, 8]);
-                let condition = insn(class | BPF_JSGE, index, 0, (0, low));
+                let condition = insn(class | BPF_JSGE, index, 0, 0, low);
                 self.unless(condition, |it| it.exit(0));
-                let condition = insn(class | BPF_JSLT, index, 0, (0, edge + 1));
+                let condition = insn(class | BPF_JSLT, index, 0, 0, edge + 1);
                 self.unless(condition, |it| it.exit(0));
             }
             3 => self.emit(BPF_ALU64 | BPF_MOD, (index, 0), (0, edge.max(1))),
@@ -120,7 +120,7 @@ impl Maker<'_> {
             (BPF_JLT, 3, 4),
         ];
         let (op, a, b) = self.rng.pick(&forms);
-        self.unless(insn(BPF_JMP | op | BPF_X, a, b, (0, 0)), |it| it.exit(0));
+        self.unless(insn(BPF_JMP | op | BPF_X, a, b, 0, 0), |it| it.exit(0));
         let (code, size) = self.rng.pick(&SIZES);
         let off = (len as i16 - size + self.rng.pick(&[0, 0, 0, 1, -1, -4])).max(-1);
         let dst = self.number();
@@ -144,7 +144,7 @@ impl Maker<'_> {
                     self.emit(BPF_ALU64 | BPF_AND, (index, 0), (0, mask));
                     if self.rng.chance(40) {
                         let most = self.rng.below(60) as i32;
-                        let within = insn(BPF_JMP | BPF_JLE, index, 0, (0, most));
+                        let within = insn(BPF_JMP | BPF_JLE, index, 0, 0, most);
                         self.unless(within, |it| it.exit(0));
                     }
                     if self.rng.chance(40) {
@@ -168,7 +168,7 @@ impl Maker<'_> {
         self.mov(4, 2);
         self.add(4, len);
         let op = self.rng.pick(&[BPF_JLE, BPF_JLE, BPF_JLT]);
-        self.unless(insn(BPF_JMP | op | BPF_X, 4, 3, (0, 0)), |it| it.exit(0));
+        self.unless(insn(BPF_JMP | op | BPF_X, 4, 3, 0, 0), |it| it.exit(0));
         len
     }
 

@@ -12,9 +12,9 @@ impl Maker<'_> {
         let op = self.rng.pick(&JUMPS);
         if self.rng.chance(25) {
             let src = self.number();
-            return insn(class | op | BPF_X, dst, src, (0, 0));
+            return insn(class | op | BPF_X, dst, src, 0, 0);
         }
-        insn(class | op, dst, 0, (0, self.imm()))
+        insn(class | op, dst, 0, 0, self.imm())
     }
 
     /// Copies plus constants, refined together by a branch.

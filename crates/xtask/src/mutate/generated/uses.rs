@@ -134,7 +134,7 @@ fn options(rng: &mut Rng) -> Option<Options> {
 pub(super) fn program(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Option<Program> {
     (0..TRIES).find_map(|_| {
         let (options, bpf) = (options(rng)?, text(rng)?);
-        suite::assembled(("uses", &bpf), &options, kernel_btf).ok().map(|(program, _)| program)
+        suite::assembled("uses", &bpf, &options, kernel_btf).ok().map(|(program, _)| program)
     })
 }
 
@@ -149,7 +149,7 @@ mod tests {
         for [make, end] in TABLES.pointers.values() {
             for used in TABLES.uses.values().map(|used| used.replace('@', "0")) {
                 let bpf = format!("{make}; {used}; {end}; out:; exit; sub:; exit; cb:; exit");
-                let made = suite::assembled(("t", &bpf.replace(';', "\n")), &options, kernel_btf);
+                let made = suite::assembled("t", &bpf.replace(';', "\n"), &options, kernel_btf);
                 match made {
                     Ok(_) => {}
                     Err(why) => assert!(why.contains("no kernel BTF"), "{bpf}: {why}"),

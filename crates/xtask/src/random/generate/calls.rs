@@ -10,7 +10,7 @@ const FUNCTIONS: u64 = 2;
 
 impl Gen {
     fn call(&mut self, helper: i32) {
-        self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, (0, helper)));
+        self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper));
         self.clobber();
         self.kinds[0] = Kind::Scalar;
     }
@@ -25,7 +25,7 @@ impl Gen {
     /// Sets `dst` to a stack address, `8 * slots` below the top.
     fn stack_at(&mut self, dst: u8, slots: u64) {
         self.mov_reg(dst, 10);
-        self.emit(insn(BPF_ALU64 | BPF_ADD, dst, 0, (0, -8 * slots as i32)));
+        self.emit(insn(BPF_ALU64 | BPF_ADD, dst, 0, 0, -8 * slots as i32));
         self.kinds[dst as usize] = Kind::Stack;
     }
 
@@ -54,7 +54,7 @@ impl Gen {
             }
         }
         self.calls.push((self.insns.len(), callee as usize));
-        self.emit(insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, (0, 0)));
+        self.emit(insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0));
         self.clobber();
         self.kinds[0] = Kind::Scalar;
     }
@@ -100,11 +100,11 @@ impl Gen {
                 _ => self.variable_pointer(),
             }
         }
-        self.emit(insn(BPF_ALU64 | BPF_ADD, counter, 0, (0, 1)));
+        self.emit(insn(BPF_ALU64 | BPF_ADD, counter, 0, 0, 1));
         let times = 2 + self.rng.below(8) as i32;
         let back = start as i64 - self.insns.len() as i64 - 1;
         let op = self.rng.pick(&[BPF_JLT, BPF_JNE, BPF_JSLT]);
-        self.emit(insn(BPF_JMP | op, counter, 0, (back as i16, times)));
+        self.emit(insn(BPF_JMP | op, counter, 0, back as i16, times));
         self.kinds[counter as usize] = Kind::Small;
     }
 
@@ -159,9 +159,9 @@ impl Gen {
         self.mov_imm(2, bytes);
         self.mov_imm(3, 0);
         self.call(131);
-        self.emit(insn(BPF_JMP | BPF_JNE, 0, 0, (2, 0)));
-        self.emit(insn(BPF_ALU64 | BPF_MOV, 0, 0, (0, 0)));
-        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)));
+        self.emit(insn(BPF_JMP | BPF_JNE, 0, 0, 2, 0));
+        self.emit(insn(BPF_ALU64 | BPF_MOV, 0, 0, 0, 0));
+        self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
         self.mov_reg(9, 0);
         self.kinds[9] = Kind::Value;
         self.kinds[0] = Kind::Nothing;
@@ -183,7 +183,7 @@ impl Gen {
             _ => (BPF_ABS, 0),
         };
         let size = self.rng.pick(&[BPF_B, BPF_H, BPF_W]);
-        self.emit(insn(BPF_LD | mode | size, 0, src, (0, 14)));
+        self.emit(insn(BPF_LD | mode | size, 0, src, 0, 14));
         self.clobber();
         self.kinds[0] = Kind::Scalar;
     }
@@ -205,7 +205,7 @@ impl Gen {
             return;
         }
         for off in [-8, -16] {
-            self.emit(insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, (off, 0)));
+            self.emit(insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, off, 0));
         }
         self.mov_reg(1, 6);
         self.stack_at(2, 2);
@@ -218,10 +218,10 @@ impl Gen {
         self.kinds[0] = Kind::Nothing;
         let off = self.rng.pick(&[0, 4, 8, 24, 44, 72, 76, 48]);
         let skip = if self.rng.chance(95) { 3 } else { 2 };
-        self.emit(insn(BPF_JMP | BPF_JEQ, 9, 0, (skip, 0)));
-        self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, 8, 9, (off, 0)));
-        self.emit(insn(BPF_ALU64 | BPF_MOV | BPF_X, 1, 9, (0, 0)));
-        self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, (0, 86)));
+        self.emit(insn(BPF_JMP | BPF_JEQ, 9, 0, skip, 0));
+        self.emit(insn(BPF_LDX | BPF_MEM | BPF_W, 8, 9, off, 0));
+        self.emit(insn(BPF_ALU64 | BPF_MOV | BPF_X, 1, 9, 0, 0));
+        self.emit(insn(BPF_JMP | BPF_CALL, 0, 0, 0, 86));
         self.clobber();
         self.kinds[8] = Kind::Nothing;
     }
