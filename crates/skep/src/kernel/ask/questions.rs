@@ -163,7 +163,7 @@ pub fn calls_by_attach(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
     BY_ATTACH.map(of).into()
 }
 
-const BY_ATTACH: [(ProgType, AttachType, bool); 11] = [
+const BY_ATTACH: [(ProgType, AttachType, bool); 10] = [
     (ProgType::Tracing, AttachType::TraceFexit, false),
     (ProgType::Tracing, AttachType::TraceFentry, true),
     (ProgType::Tracing, AttachType::TraceFexit, true),
@@ -173,7 +173,6 @@ const BY_ATTACH: [(ProgType, AttachType, bool); 11] = [
     (ProgType::Tracing, AttachType::TraceIter, false),
     (ProgType::Tracing, AttachType::TraceIter, true),
     (ProgType::Lsm, AttachType::LsmMac, true),
-    (ProgType::Lsm, AttachType::LsmCgroup, false),
     (ProgType::Kprobe, AttachType::TraceKprobeMulti, false),
 ];
 
