@@ -150,7 +150,7 @@ pub fn verify_for_within(
         let ours = Ours::from(outcome);
         match lack {
             Some(lack) => {
-                // What is rejected says so as the kernel does.
+                // A rejected program already has the kernel's message.
                 let said = lack.said.as_ref().filter(|_| is_accepted);
                 let log = said.map_or_else(|| ours.log.clone(), |said| format!("{said}\n"));
                 Ours { verdict: OurVerdict::Rejected(lack.to_string()), log, ..ours }

@@ -30,10 +30,13 @@ impl<'a> Callable<'a> {
     pub(crate) fn new(prog: &'a Program, config: &Config) -> Callable<'a> {
         let target = hook_target(prog);
         let mut key = hook_key(prog, &target);
-        if prog.prog_type != ProgType::StructOps && key.attach_type >= config.profile.attach_end {
-            // An attach type that the kernel does not know gives no helpers, unless it takes any.
-            let takes_any = takes_any_attach(prog.prog_type, config.profile.attach_end);
-            key.attach_type = if takes_any { 0 } else { u32::MAX };
+        if takes_any_attach(prog.prog_type, config.profile.attach_end) {
+            key.attach_type = 0;
+        } else if prog.prog_type != ProgType::StructOps
+            && key.attach_type >= config.profile.attach_end
+        {
+            // An attach type that the kernel does not know gives no helpers.
+            key.attach_type = u32::MAX;
         }
         let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
         let privileges = config.privileges;

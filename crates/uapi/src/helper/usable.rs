@@ -99,10 +99,8 @@ impl HelperRow {
         let counts = key.prog_type == ProgType::Tracing
             && key.attach_type == AttachType::TraceRawTp.number()
             && ARGUMENTS.contains(&id);
-        let writes =
-            id == HelperId::ProbeWriteUser && self.usable.contains(HelperId::ProbeReadUser);
         let creates = key.prog_type == ProgType::CgroupSock
-            && key.attach_type == AttachType::CgroupInetSockCreate.number();
+            && [0, AttachType::CgroupInetSockCreate.number()].contains(&key.attach_type);
         match self.helper(id) {
             NotAllowedInProbe(proto)
                 if id == HelperId::DPath && takes_d_path(key.target, rules) =>

@@ -140,8 +140,7 @@ fn check_attach_target(facts: &Facts<'_>) -> Check {
         reject!(EINVAL, AttachFault::InvalidId { id });
     };
     let name = target.name();
-    let is_there = |it: &AttachType| it.number() < facts.config.profile.attach_end;
-    let possible = match facts.prog.attach_type().filter(is_there) {
+    let possible = match attach_type_there(facts) {
         Some(AttachType::TraceRawTp) => {
             if target.kind() != Kind::Typedef {
                 reject!(EINVAL, AttachFault::NotTypedef { id });
@@ -183,7 +182,7 @@ fn check_attach_name(facts: &Facts<'_>) -> Check {
         return Ok(());
     };
     let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
-    match facts.prog.attach_type() {
+    match attach_type_there(facts) {
         Some(AttachType::TraceRawTp) => check_faultable(facts, name),
         Some(
             AttachType::TraceFentry
@@ -192,8 +191,16 @@ fn check_attach_name(facts: &Facts<'_>) -> Check {
             | AttachType::LsmMac
             | AttachType::LsmCgroup,
         ) => check_trampoline_name(facts, name),
+        None if facts.prog.prog_type == ProgType::Lsm => {
+            Err(Stop::refuse_silently(errno::EINVAL, AttachFault::NotAttachable))
+        }
         _ => Ok(()),
     }
+}
+
+/// The attach type, if the kernel knows it.
+fn attach_type_there(facts: &Facts<'_>) -> Option<AttachType> {
+    facts.prog.attach_type().filter(|it| it.number() < facts.config.profile.attach_end)
 }
 
 /// Whether a program for this tracepoint may sleep, if it does.

@@ -291,9 +291,7 @@ fn walk_mispredicted_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
 
 fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
     if linked.len() > 1 {
-        linked_jump::record(env, linked);
-        // The precision of one operand and of its linked registers affects the other operand.
-        join_operands(&mut env.walk, insn);
+        linked_jump::record(env, insn, linked);
     }
     let goto = target(env, insn);
     env.push_stack(goto, env.walk.insn_idx, false)?;

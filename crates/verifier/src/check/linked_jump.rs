@@ -20,9 +20,7 @@ pub(super) fn follow(
     names: Results,
     linked: &LinkedRegs,
 ) -> Check<Next> {
-    record(env, linked);
-    // The precision of one operand and of its linked registers affects the other operand.
-    join_operands(&mut env.walk, insn);
+    record(env, insn, linked);
     let operands = operands_of(&env.walk, insn);
     let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
     let before: SmallVec<[(LinkedReg, PackedReg); 8]> =
@@ -40,10 +38,12 @@ pub(super) fn follow(
 
 /// Records for backtracking that what this jump bounds together is precise together.
 #[inline]
-pub(super) fn record(env: &mut Env<'_>, linked: &LinkedRegs) {
+pub(super) fn record(env: &mut Env<'_>, insn: Insn, linked: &LinkedRegs) {
     if env.facts.rules().linked_are_precise {
         env.walk.push_jmp_history(Access::None, *linked);
     }
+    // The precision of one operand and of its linked registers affects the other operand.
+    join_operands(&mut env.walk, insn);
 }
 
 /// The compared registers, dst first, with their interned values.

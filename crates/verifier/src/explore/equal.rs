@@ -409,12 +409,12 @@ impl Compare<'_> {
                 return true;
             }
         }
-        let alike = match self.exact {
+        let must_be_alike = match self.exact {
             Exactness::Covered => false,
             Exactness::RangeWithin => !self.loops_compare_numbers,
             Exactness::Same => true,
         };
-        if alike && c.is_none_or(|c| c.types != o.types) && !self.differs_where_dead(o, c) {
+        if must_be_alike && c.is_none_or(|c| c.types != o.types) && !self.differs_where_dead(o, c) {
             return false;
         }
         let unused = Slot::default();

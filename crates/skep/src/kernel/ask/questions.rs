@@ -153,8 +153,7 @@ pub fn calls(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
     all
 }
 
-/// The same by attach type, and of programs that may sleep, where the program type alone does not
-/// decide.
+/// Further ones, where the attach type or sleeping decides, not the program type alone.
 pub fn calls_by_attach(btf: Option<&Arc<Btf>>) -> Vec<Calls<'_>> {
     let of = |(prog_type, attach, may_sleep): (ProgType, AttachType, bool)| {
         let attach_type = attach.number();

@@ -179,7 +179,7 @@ impl<T: Touches> Pass<'_, T> {
     fn all(&mut self) {
         for subprog in self.callers_first() {
             let start = self.subprogs.starts()[subprog];
-            let is_walked_alone = self.calls.is_global.get(subprog).is_some_and(|&it| it);
+            let is_walked_alone = self.calls.is_global.get(subprog) == Some(&true);
             let mut instances = self.found.instances.iter();
             if is_walked_alone || !instances.any(|instance| instance.start == start) {
                 let id = self.function(subprog, State::default(), &mut Vec::new());
