@@ -534,7 +534,7 @@ behaviours! {
     divisions_bounded "........++++" Accepted, "witnesses/scalars.bpf.o" "remainder_of_constant"
         "Division and remainder by a constant give bounds."
     int_pointers_in_ctx ".+++++++++++" Accepted, "witnesses/traced.bpf.o" "pointer_to_number"
-        "A pointer to a scalar among a function's arguments is a scalar."
+        "A pointer to a scalar among a function's arguments is a scalar (else: only one to bytes that no typedef names)."
     other_pointers_in_ctx ".........+++" Accepted, "witnesses/traced.bpf.o" "pointer_to_function"
         "A pointer to anything but a struct among a function's arguments is a scalar."
     linked_are_apart "..-+++.+...." Insns(70), "witnesses/walks.bpf.o" "number_or_sum"

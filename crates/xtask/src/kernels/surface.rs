@@ -24,8 +24,8 @@ pub(crate) struct Args {
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// `helper`, `map`, `prog`, `insn`; `calls` and `grants`: helpers that programs may not, or may,
-    /// call other than on 6.18.
+    /// `helper`, `map`, `prog`, `insn`; `calls` and `grants`: helpers that programs may not, or
+    /// may, call although it is the other way on 6.18.
     pub(crate) kind: String,
     pub(crate) name: String,
     /// `yes` or `no`.

@@ -141,7 +141,7 @@ fn pointer_arg(
     let rules = env.facts.rules();
     let is_number = match to.kind() {
         Kind::Void => rules.const_void_in_ctx || ptr.target().kind() == Kind::Void,
-        Kind::Int => rules.int_pointers_in_ctx,
+        Kind::Int => rules.int_pointers_in_ctx || is_string(ptr),
         kind => rules.other_pointers_in_ctx && !kind.is_composite(),
     };
     if is_number {
@@ -195,6 +195,13 @@ fn pointer_arg(
         _ => id,
     };
     Ok(Some(load))
+}
+
+/// Whether a pointer is one to bytes by their own type, constant or not.
+fn is_string(ptr: Type<'_>) -> bool {
+    let to = ptr.target();
+    let to = if to.kind() == Kind::Const { to.target() } else { to };
+    to.kind() == Kind::Int && to.stated_size() == Some(1)
 }
 
 /// Special properties of argument `arg` of an iterator.
