@@ -537,8 +537,6 @@ behaviours! {
         "A pointer to a scalar among a function's arguments is a scalar (else: only one to bytes that no typedef names)."
     other_pointers_in_ctx ".........+++" Accepted, "witnesses/traced.bpf.o" "pointer_to_function"
         "A pointer to anything but a struct among a function's arguments is a scalar."
-    linked_are_apart "..-+++.+...." Insns(70), "witnesses/walks.bpf.o" "number_or_sum"
-        "A scalar without links does not cover one that is linked with an offset."
     constants_compared ".+++++++++++" Accepted, "witnesses/walks.bpf.o" "constant_to_range"
         "A constant compared with a 64-bit range ends its loop (else: no claim)."
     long_walks_alike "+++++++++..." Accepted,
@@ -760,7 +758,7 @@ behaviours! {
     dead_are_linked "**++++......" Refused, "witnesses/copies.bpf.o" "dead_copies_are_linked"
         "Registers that nothing reads any more are among the linked ones, too."
     plain_covers_linked "+++...+.++++" Insns(24), "witnesses/copies.bpf.o" "two_values_then_one"
-        "Two scalars without links cover two that are linked with each other."
+        "Two scalars without links cover two that are linked with each other (else: nor does one cover what is linked with an offset)."
     fetches_are_loads "*++....+++++" Refused, "witnesses/older.bpf.o" "fetched_place"
         "What an atomic insn fetches from the stack is as precise as what was there."
     throws_leave_callers "--.......+++" Refused, "witnesses/newer.bpf.o" "throws_where_never"

@@ -32,7 +32,7 @@ pub fn not_yet(release: &str, hook: &HookKey<'_>, id: HelperId) -> bool {
 const ALL: u64 = u64::MAX;
 
 #[rustfmt::skip]
-static ROWS: [NotYet; 94] = [
+static ROWS: [NotYet; 93] = [
     row("5.10.0-46-", ProgType::SocketFilter, ALL, [0x8000200043c000, 0xd20260000010000, 0x102000, 0x0]),
     row("5.10.0-46-", ProgType::Kprobe, ALL, [0x20000, 0x800060060000000, 0x100000, 0x0]),
     row("5.10.0-46-", ProgType::SchedCls, ALL, [0x8000200041c000, 0xd20260000010000, 0x102000, 0x0]),
@@ -62,7 +62,6 @@ static ROWS: [NotYet; 94] = [
     row("5.10.0-46-", ProgType::Tracing, ALL, [0x400000020000, 0x8001e0060000000, 0x100000, 0x0]),
     row("5.10.0-46-", ProgType::Lsm, ALL, [0x400000020000, 0x800060060000000, 0x100000, 0x0]),
     row("5.10.0-46-", ProgType::SkLookup, ALL, [0x8000200043c000, 0x920260000010000, 0x102000, 0x0]),
-    row("6.1.0-56-", ProgType::Tracing, 0x800000, [0x0, 0x0, 0x400000000000, 0x0]),
     row("6.1.0-56-", ProgType::SocketFilter, ALL, [0x8000200043c000, 0xd20200000010000, 0x8011000030102000, 0x0]),
     row("6.1.0-56-", ProgType::Kprobe, ALL, [0x20000, 0x0, 0x0, 0x0]),
     row("6.1.0-56-", ProgType::SchedCls, ALL, [0x8000200041c000, 0xd20200000010000, 0x8011000030102000, 0x0]),

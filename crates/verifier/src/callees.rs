@@ -30,11 +30,8 @@ impl<'a> Callable<'a> {
     pub(crate) fn new(prog: &'a Program, config: &Config) -> Callable<'a> {
         let target = hook_target(prog);
         let mut key = hook_key(prog, &target);
-        if takes_any_attach(prog.prog_type, config.profile.attach_end) {
-            key.attach_type = 0;
-        } else if prog.prog_type != ProgType::StructOps
-            && key.attach_type >= config.profile.attach_end
-        {
+        key.attach_type = attach_number(prog, config);
+        if prog.prog_type != ProgType::StructOps && key.attach_type >= config.profile.attach_end {
             // An attach type that the kernel does not know gives no helpers.
             key.attach_type = u32::MAX;
         }
@@ -116,6 +113,14 @@ fn refused_helpers(prog: &Program, target: &str, config: &Config) -> Vec<HelperI
     called.dedup();
     let known = called.into_iter().filter_map(|imm| HelperId::from_number(imm.try_into().ok()?));
     known.filter(|&id| refused.0(&key, id, sleeps)).collect()
+}
+
+/// The program's attach type; 0 where the kernel takes any, as it has none of the type's own.
+pub(crate) fn attach_number(prog: &Program, config: &Config) -> u32 {
+    match takes_any_attach(prog.prog_type, config.profile.attach_end) {
+        true => 0,
+        false => prog.expected_attach_type,
+    }
 }
 
 fn hook_key<'k>(prog: &Program, target: &'k str) -> HookKey<'k> {

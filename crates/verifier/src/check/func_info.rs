@@ -18,20 +18,19 @@ pub(crate) fn is_checked_early(rules: &Behaviours) -> bool {
 /// Checks the order of the rows and their types.
 pub(crate) fn check_btf_func_early(facts: &Facts<'_>) -> Check {
     let Some(btf) = facts.prog.btf.as_deref() else { return Ok(()) };
-    let mut prev = None;
-    for row in &facts.prog.func_info {
-        check_order(prev, row)?;
+    let rows = &facts.prog.func_info;
+    for (i, row) in rows.iter().enumerate() {
+        check_order(rows, i)?;
         check_type(btf, row)?;
-        prev = Some(row.insn_off.0);
     }
     Ok(())
 }
 
-fn check_order(prev: Option<u32>, row: &FuncInfo) -> Check {
-    let off = row.insn_off.0;
-    let kind = match prev {
-        None if off != 0 => FuncFault::FirstNotAtStart { off },
-        Some(prev) if off <= prev => FuncFault::RowsOutOfOrder { off, prev },
+fn check_order(rows: &[FuncInfo], i: usize) -> Check {
+    let off = |i: usize| rows[i].insn_off.0;
+    let kind = match i.checked_sub(1).map(off) {
+        None if off(i) != 0 => FuncFault::FirstNotAtStart { off: off(i) },
+        Some(prev) if off(i) <= prev => FuncFault::RowsOutOfOrder { off: off(i), prev },
         _ => return Ok(()),
     };
     Err(Stop::refuse_open_line(errno::EINVAL, kind))
@@ -59,12 +58,10 @@ pub(crate) fn check_btf_func(facts: &Facts<'_>, subprogs: &Subprogs) -> Check {
         reject!(EINVAL, FuncFault::RowCount);
     }
     let is_early = is_checked_early(facts.rules());
-    let mut prev = None;
     for (i, row) in rows.iter().enumerate() {
         let subprog = &facts.subprogs[i];
         if !is_early {
-            check_order(prev, row)?;
-            prev = Some(row.insn_off.0);
+            check_order(rows, i)?;
         }
         if subprog.start != row.insn_off.0 {
             reject!(EINVAL, FuncFault::RowLayout);

@@ -52,9 +52,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) equals_cover: bool,
     /// A pointer to an object covers only a pointer to the same object.
     pub(crate) same_objects: bool,
-    /// A scalar that is not linked does not cover one that is linked with a constant difference.
-    pub(crate) linked_are_apart: bool,
     /// A scalar that is not linked covers one that is, with anything: it has no id to be paired.
+    /// Else it covers none that is linked with a constant difference.
     pub(crate) plain_covers_linked: bool,
     /// Registers that are compared even if they are dead.
     pub(crate) never_dead: u16,
@@ -301,9 +300,6 @@ impl Compare<'_> {
         }
         if !precise && !self.all_precise && self.exact == Exactness::Covered {
             return true;
-        }
-        if self.linked_are_apart && cid & BPF_ADD_CONST != oid & BPF_ADD_CONST {
-            return false;
         }
         if oid == 0 && !self.plain_covers_linked {
             return cid & BPF_ADD_CONST == 0

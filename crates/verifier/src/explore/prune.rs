@@ -320,7 +320,6 @@ impl Env<'_> {
             moves_by_variable: self.learned.moves_by_variable,
             equals_cover: !rules.equal_ids_are_paired,
             same_objects: !rules.objects_are_paired,
-            linked_are_apart: rules.linked_are_apart,
             plain_covers_linked: rules.plain_covers_linked,
             never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
             sum_ids_are_own: rules.sum_ids_are_own,

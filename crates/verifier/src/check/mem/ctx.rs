@@ -4,6 +4,7 @@
 
 use super::btf_ctx;
 use super::region::{Span, check_mem_region_access, check_ptr_off_reg};
+use crate::callees::attach_number;
 use crate::check::exit::lsm_range;
 use crate::check::mem::access::{CtxLoad, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, Facts};
@@ -11,8 +12,8 @@ use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
+use skep_uapi::ProgType;
 use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, ctx_struct, needs_cap_bpf};
-use skep_uapi::{ProgType, takes_any_attach};
 
 impl CtxLoad {
     pub(super) fn of(ty: RegType) -> CtxLoad {
@@ -116,9 +117,8 @@ fn ctx_ends_before(facts: &Facts<'_>, end: i32) -> bool {
 
 /// The context field at `off`; `None` if this kind of program may not access it.
 fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLoad>> {
-    let (prog_type, attach_type) = (env.facts.prog.prog_type, env.facts.prog.expected_attach_type);
-    let takes_any = takes_any_attach(prog_type, env.facts.config.profile.attach_end);
-    let attach_type = if takes_any { 0 } else { attach_type };
+    let prog_type = env.facts.prog.prog_type;
+    let attach_type = attach_number(env.facts.prog, env.facts.config);
     let Some(layout) = CtxLayout::find(prog_type, attach_type) else {
         return unsupported(format!(
             "the context of {prog_type} programs of attach type {attach_type}"
