@@ -26,7 +26,8 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let layout = CtxLayout::find(prog_type, attach)?;
     let read_only = is_store.then(|| layout.load(at, false)).flatten();
     let place = refusal.insn_idx.and_then(|idx| program.source_place(idx));
-    let text = place.and_then(|place| as_other(of, at, &place));
+    let text = of_other_types(of, program);
+    let text = text.or_else(|| place.and_then(|place| as_other(of, at, &place)));
     let text = text.or_else(|| read_only.map(|it| read_only_text(of, it.field, layout)));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
     let text = text.or_else(|| parted(of, at, layout));
@@ -53,6 +54,27 @@ fn part_of_argument(at: CtxRange, program: &Program) -> Option<String> {
     let is_part = at.size < 8 || at.off % 8 != 0;
     (target.kind() == Kind::Func && is_part).then(|| {
         "the access is not that of a whole argument: the context has 8 bytes for each".to_owned()
+    })
+}
+
+/// That the program declares its parameter as the context of programs of other types.
+fn of_other_types(of: &str, program: &Program) -> Option<String> {
+    let (functions, btf) = program.source_functions();
+    let main = btf?.get(TypeId(functions.first()?.type_id))?;
+    let mut declared = btf?.get(main.target().params().next()?.ty)?;
+    while matches!(declared.kind(), Kind::Ptr | Kind::Const | Kind::Volatile | Kind::Typedef) {
+        declared = declared.target();
+    }
+    let name = declared.name();
+    let types: Vec<_> = ProgType::all().filter(|&ty| ctx_struct(ty) == Some(name)).collect();
+    let shown: Vec<_> = types.iter().take(SHOWN).map(|ty| ty.name()).collect();
+    (name != of && !types.is_empty()).then(|| {
+        format!(
+            "`{}` declares its context as struct {name}, that of programs of type {}; here it is \
+             struct {of}",
+            program.name,
+            shown.join(", ")
+        )
     })
 }
 

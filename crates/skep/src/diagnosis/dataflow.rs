@@ -88,6 +88,8 @@ pub(crate) struct Dataflow<'p> {
     /// The address of a map, as one value wherever it is loaded.
     addresses: HashMap<(u8, i32), Id>,
     pub(crate) checks: Vec<Check>,
+    /// Offsets in the stack of the last function that were given to calls, and those.
+    pub(crate) passed: Vec<(i64, usize)>,
     pub(crate) frame: u32,
 }
 
@@ -279,7 +281,10 @@ impl<'p> Dataflow<'p> {
             }
         } else {
             for id in arguments {
-                let (root, _) = self.place(id, 0);
+                let (root, off) = self.place(id, 0);
+                if self.regs.get(&(self.frame, FP)) == Some(&root) {
+                    self.passed.push((off, at.idx));
+                }
                 self.overwrite(at.idx, |(of, _), _| of == root);
             }
         }

@@ -349,7 +349,10 @@ impl Dataflow<'_> {
         let mixes = |made: &Value<'_>| {
             let insn = made.by.and_then(|by| program.insns.get(by));
             let is_computed = made.made == Origin::Computed;
-            insn.is_some_and(|insn| is_computed && matches!(insn.op(), BPF_OR | BPF_XOR | BPF_NEG))
+            let shifts = |insn: &Insn| matches!(insn.op(), BPF_LSH | BPF_RSH) && insn.is_src_reg();
+            insn.is_some_and(|insn| {
+                is_computed && (matches!(insn.op(), BPF_OR | BPF_XOR | BPF_NEG) || shifts(insn))
+            })
         };
         self.ancestors_by(id, |made, of| is_number(of) && !mixes(made))
     }
