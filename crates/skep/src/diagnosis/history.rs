@@ -373,12 +373,16 @@ impl<'p> History<'p> {
 /// A comparison of one packet pointer with the end extends the range of all others derived from it,
 /// which is not reported as a change of those: the message has the range.
 fn compared_since<'t>(value: &'t str, regno: u8, message: &str) -> Cow<'t, str> {
-    let Some((before, after)) = value.split_once("r=0").filter(|_| value.starts_with("pkt("))
-    else {
-        return Cow::Borrowed(value);
-    };
+    let known = value.strip_prefix("pkt(").and_then(|fields| {
+        let (before, rest) = fields.split_once("r=")?;
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        Some((before, rest.split_at_checked(digits)?))
+    });
+    let Some((before, (known, after))) = known else { return Cow::Borrowed(value) };
     match packet_range(regno, message) {
-        Some(range) if range > 0 => Cow::Owned(format!("{before}r={range}{after}")),
+        Some(range) if known.parse().is_ok_and(|known: u64| known < range) => {
+            Cow::Owned(format!("pkt({before}r={range}{after}"))
+        }
         _ => Cow::Borrowed(value),
     }
 }
