@@ -90,6 +90,8 @@ pub(crate) struct Dataflow<'p> {
     pub(crate) checks: Vec<Check>,
     /// Offsets in the stack of the last function that were given to calls, and those.
     pub(crate) passed: Vec<(i64, usize)>,
+    /// The first insn of the path, and what its function got in registers.
+    pub(crate) given: (usize, Vec<(Id, u8)>),
     pub(crate) frame: u32,
 }
 
@@ -101,7 +103,8 @@ impl<'p> Dataflow<'p> {
             _ => None,
         });
         let mut insns = insns.peekable();
-        let mut dataflow = Dataflow { frame: path.frame(), ..Dataflow::default() };
+        let given = (insns.peek().map_or(0, |&(idx, _)| idx), Vec::new());
+        let mut dataflow = Dataflow { frame: path.frame(), given, ..Dataflow::default() };
         for step in path.steps() {
             match step {
                 Step::Insn { .. } => {
@@ -137,6 +140,9 @@ impl<'p> Dataflow<'p> {
         let made = if regno == FP { Origin::Frame } else { Origin::Given };
         let id = self.push(made, None, [None; 2]);
         self.regs.insert((frame, regno), id);
+        if frame == 0 && made == Origin::Given {
+            self.given.1.push((id, regno));
+        }
         id
     }
 

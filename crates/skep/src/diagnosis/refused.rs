@@ -41,21 +41,7 @@ const LINES_MAX: usize = 5;
 
 /// Gives the text of an insn, and its location.
 fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
-    |idx| {
-        let place = program.source_place(idx).filter(|it| !is_of_later_branch(idx, it, program));
-        Some((insn_with_map(program, idx)?, place))
-    }
-}
-
-/// Whether a branch has the line of another one before it: compilers give it to all branches that
-/// they merge, of which only the first is of that line.
-fn is_of_later_branch(idx: usize, place: &SourcePlace, program: &Program) -> bool {
-    let text = place.text.trim_start();
-    let is_one = text.starts_with("if (") && !["&&", "||", "?"].iter().any(|it| text.contains(it));
-    let is_branch = |idx: &usize| program.insns.get(*idx).is_some_and(|it| it.is_conditional_jump());
-    let before = program.function_start(idx)..idx;
-    let of_line = |at: &usize| program.source_place(*at).as_ref() == Some(place);
-    is_one && is_branch(&idx) && before.rev().take_while(of_line).any(|at| is_branch(&at))
+    |idx| Some((insn_with_map(program, idx)?, program.source_place(idx)))
 }
 
 /// The program of a diagnosis.
@@ -106,7 +92,8 @@ impl Subject<'_> {
         }
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         // The called function also determines the advice.
-        let said = format!("{}\nthe insn is {}", refusal.message, insn.as_deref().unwrap_or("none"));
+        let said =
+            format!("{}\nthe insn is {}", refusal.message, insn.as_deref().unwrap_or("none"));
         let names = |thing: &str| self.name_of(thing, refusal, verification);
         let Advice { title, help } = Advice::of(&refusal.kind, &said, &notes, names);
         for note in &mut notes {
@@ -234,10 +221,15 @@ impl Subject<'_> {
         }
         if let Some(idx) = at.or(shown) {
             let constant = history.constant(0);
-            notes.extend(
-                constant
-                    .and_then(|value| notes::constant_without_line(refusal, idx, value, program)),
-            );
+            let lacks = constant
+                .and_then(|value| notes::constant_without_line(refusal, idx, value, program));
+            if lacks.is_some() {
+                notes
+                    .iter_mut()
+                    .filter(|it| it.text.starts_with("R0 is "))
+                    .for_each(|it| it.at = None);
+            }
+            notes.extend(lacks);
         }
         (notes, at)
     }

@@ -73,6 +73,22 @@ int one_byte_less(struct xdp_md *ctx)
 }
 
 SEC("xdp")
+int after_equality(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct eth_hdr *eth = data;
+	struct ipv4_hdr *ip = (void *)(eth + 1);
+
+	if ((void *)(eth + 1) > end)
+		return XDP_PASS;
+	if (eth->type != be16(ETHERTYPE_IPV4))
+		return XDP_PASS;
+	if ((void *)(ip + 1) > end)
+		return XDP_PASS;
+	return ip->dst == 0 ? XDP_DROP : XDP_PASS;
+}
+
+SEC("xdp")
 int begin_compared(struct xdp_md *ctx)
 {
 	struct eth_hdr *eth = (void *)(long)ctx->data;

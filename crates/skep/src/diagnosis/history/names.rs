@@ -3,6 +3,7 @@
 //! BTF has no local variables, but it has the lines: `u64 *v = bpf_map_lookup_elem(&m, &key);`
 //! names `v`. A name is given only if the line assigns one variable, and exactly this value.
 
+use crate::btf::TypeId;
 use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
 use crate::diagnosis::notes::{self, Described};
 use crate::insn::code::*;
@@ -17,7 +18,7 @@ pub(crate) fn of_value(
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
     let value = &dataflow.values[id];
-    let by = value.by?;
+    let Some(by) = value.by else { return of_parameter(dataflow, id, program) };
     let insn = program.insns.get(by)?;
     match value.made {
         // A copy of the lower half has the name of its source.
@@ -32,6 +33,17 @@ pub(crate) fn of_value(
         }
         _ => None,
     }
+}
+
+/// The parameter of the program, or of a global function that is verified on its own.
+fn of_parameter(dataflow: &Dataflow<'_>, id: Id, program: &Program) -> Option<String> {
+    let (start, given) = &dataflow.given;
+    let (_, regno) = given.iter().find(|(of, _)| *of == id)?;
+    let (rows, btf) = program.source_functions();
+    let row = rows.iter().find(|row| row.insn_off.index() == *start)?;
+    let prototype = btf?.get(TypeId(row.type_id))?.target();
+    let name = prototype.params().nth(usize::from(*regno).checked_sub(1)?)?.name;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The variable to which a call's result is assigned.
