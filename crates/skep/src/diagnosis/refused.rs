@@ -90,15 +90,15 @@ impl Subject<'_> {
             let lines = notes.len() + refusal.message.lines().count();
             notes.extend((!is_told && lines < LINES_MAX).then_some(note));
         }
+        for note in &mut notes {
+            note.text = in_words(&note.text).into_owned();
+        }
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         // The called function also determines the advice.
         let said =
             format!("{}\nthe insn is {}", refusal.message, insn.as_deref().unwrap_or("none"));
         let names = |thing: &str| self.name_of(thing, refusal, verification);
         let Advice { title, help } = Advice::of(&refusal.kind, &said, &notes, names);
-        for note in &mut notes {
-            note.text = in_words(&note.text).into_owned();
-        }
         Diagnosis {
             severity: Severity::Error,
             code: refusal.kind.clone(),
