@@ -68,6 +68,7 @@ impl Subject<'_> {
         notes.extend(rule::note(self.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
+        notes.extend(notes::never_returns(refusal, self.program, &describe));
         let lacks = refusal.load.and(refusal.insn_idx);
         notes.extend(lacks.and_then(|idx| notes::used_at(idx, self.program, &describe)));
         let btf = self.program.kernel_btf.as_deref();
