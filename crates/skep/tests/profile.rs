@@ -140,8 +140,8 @@ fn cpu_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// `cargo test --release -p skep --test profile -- --ignored overhead`, of the objects in the folder
-/// `PROGRAMS` if that is set.
+/// `cargo test --release -p skep --test profile -- --ignored overhead`, of the objects in
+/// the folder `PROGRAMS` if that is set.
 #[test]
 #[ignore = "measures time"]
 #[expect(clippy::print_stdout, reason = "a measurement is for reading")]
