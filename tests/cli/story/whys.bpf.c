@@ -139,4 +139,26 @@ int shifted(struct __sk_buff *skb)
 	return shares[hash >> (skb->mark & 15)];
 }
 
+/* The field has five elements. */
+SEC("tc")
+int element_behind(struct __sk_buff *skb)
+{
+#pragma clang loop unroll(full)
+	for (int i = 0; i <= 5; i++)
+		skb->cb[i]++;
+	return 0;
+}
+
+/* Verified on its own: what it returns is not known where it is called. */
+NOINLINE int bounded(u32 mark)
+{
+	return mark & 3;
+}
+
+SEC("cgroup_skb/egress")
+int result_of_global(struct __sk_buff *skb)
+{
+	return bounded(skb->mark);
+}
+
 LICENSE_GPL;

@@ -27,6 +27,7 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let read_only = is_store.then(|| layout.load(at, false)).flatten();
     let place = refusal.insn_idx.and_then(|idx| program.source_place(idx));
     let text = of_other_types(of, program);
+    let text = text.or_else(|| beyond_elements(of, at, layout, place.as_ref()?));
     let text = text.or_else(|| place.and_then(|place| as_other(of, at, &place)));
     let text = text.or_else(|| read_only.map(|it| read_only_text(of, it.field, layout)));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
@@ -102,6 +103,22 @@ fn as_other(of: &str, at: CtxRange, place: &SourcePlace) -> Option<String> {
             "`{member}` of struct {of}, the context, is not at {off}: the pointer is used as that \
              of another structure"
         )
+    })
+}
+
+/// That a line accesses an element behind the last one of a field.
+fn beyond_elements(
+    of: &str,
+    at: CtxRange,
+    layout: CtxLayout,
+    place: &SourcePlace,
+) -> Option<String> {
+    let (before, _) = place.text.split_once('[')?;
+    let (_, name) = before.rsplit_once("->")?;
+    let fields = layout.fields().iter().filter(|field| field.name == name);
+    let end = fields.map(|field| i64::from(field.off) + i64::from(field.size)).max()?;
+    (i64::from(at.off) >= end).then(|| {
+        format!("the index is too large: `{name}` of struct {of} ends at {end} in the context")
     })
 }
 

@@ -197,11 +197,19 @@ impl<'p> History<'p> {
         self
     }
 
-    /// The insn that last set a register of the last frame, and whether to a constant.
-    pub(crate) fn set_by(&self, regno: u8) -> Option<(usize, bool)> {
+    /// The insn that last set a register of the last frame, and whether to a constant. What is copied
+    /// into it without a line of its own was made where its source was.
+    pub(crate) fn set_by(&self, regno: u8, program: &Program) -> Option<(usize, bool)> {
         let known = self.known.get(&(self.frame, regno))?;
         let is_constant = !known.now.value.contains('(') && is_number(known.now);
-        Some((known.since? as usize, is_constant))
+        let since = known.since? as usize;
+        let insn = program.insns.get(since).filter(|_| notes::is_end_line(program, since));
+        let source = insn
+            .filter(|insn| insn.op() == BPF_MOV && insn.is_src_reg())
+            .filter(|insn| matches!(insn.class(), BPF_ALU | BPF_ALU64))
+            .and_then(|insn| self.known.get(&(self.frame, insn.src)))
+            .and_then(|source| source.origin.or(source.since));
+        Some((source.map_or(since, |made| made as usize), is_constant))
     }
 
     /// Where the register that a rejection names comes from, if the line of the rejected insn is

@@ -41,7 +41,20 @@ const LINES_MAX: usize = 5;
 
 /// Gives the text of an insn, and its location.
 fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
-    |idx| Some((insn_with_map(program, idx)?, program.source_place(idx)))
+    |idx| {
+        let branches = program.insns.get(idx).is_some_and(|insn| insn.is_conditional_jump());
+        let is_told = |it: &SourcePlace| it.text.trim() != "}" && (!branches || may_test(&it.text));
+        let place = program.source_place(idx).filter(is_told);
+        Some((insn_with_map(program, idx)?, place))
+    }
+}
+
+/// Whether a line may have a test: compilers give some branches a line that has none.
+fn may_test(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["if", "while", "for", "loop", "match", "case", "else", "do"];
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let has_sign = text.contains(['(', '<', '>', '=', '!', '?', '&', '|']);
+    text.is_empty() || has_sign || words.any(|word| WORDS.contains(&word))
 }
 
 /// The program of a diagnosis.
@@ -190,7 +203,7 @@ impl Subject<'_> {
             .shortened(checks.len() > 1)
             .of_message(&refusal.message)
             .because(because);
-        let result = history.set_by(0).and_then(|(made, is_constant)| {
+        let result = history.set_by(0, program).and_then(|(made, is_constant)| {
             notes::result_made(refusal, made, is_constant, path, program)
         });
         let missing = held.as_ref().zip(missed);
@@ -233,5 +246,26 @@ impl Subject<'_> {
             notes.extend(lacks);
         }
         (notes, at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_test;
+
+    #[test]
+    fn lines_that_may_have_a_test() {
+        for (text, may) in [
+            ("\tif (data + 4 > end)", true),
+            ("NEED(data, 14);", true),
+            ("} else {", true),
+            ("if flag {", true),
+            ("", true),
+            ("C30;C30;C30;", false),
+            ("}", false),
+            ("return x;", false),
+        ] {
+            assert_eq!(may_test(text), may, "{text}");
+        }
     }
 }

@@ -133,4 +133,24 @@ int shifted(struct __sk_buff *skb)
 	return shares[hash >> (skb->mark & 15) & 63];
 }
 
+SEC("tc")
+int element_behind(struct __sk_buff *skb)
+{
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 5; i++)
+		skb->cb[i]++;
+	return 0;
+}
+
+static NOINLINE int bounded(u32 mark)
+{
+	return mark & 3;
+}
+
+SEC("cgroup_skb/egress")
+int result_of_global(struct __sk_buff *skb)
+{
+	return bounded(skb->mark);
+}
+
 LICENSE_GPL;
