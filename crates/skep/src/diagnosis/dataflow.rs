@@ -88,8 +88,8 @@ pub(crate) struct Dataflow<'p> {
     /// The address of a map, as one value wherever it is loaded.
     addresses: HashMap<(u8, i32), Id>,
     pub(crate) checks: Vec<Check>,
-    /// Offsets in the stack of the last function that were given to calls, and those.
-    pub(crate) passed: Vec<(i64, usize)>,
+    /// Values that were given to calls of the kernel, and those.
+    pub(crate) passed: Vec<(Id, usize)>,
     /// The first insn of the path, and what its function got in registers.
     pub(crate) given: (usize, Vec<(Id, u8)>),
     pub(crate) frame: u32,
@@ -159,6 +159,12 @@ impl<'p> Dataflow<'p> {
     /// Whether a value was read from the stack.
     pub(crate) fn is_on_stack(&self, id: Id) -> bool {
         self.values[id].read_from.is_some_and(|at| self.values[at.root].made == Origin::Frame)
+    }
+
+    /// The offset in the stack of the last function to which a value points.
+    pub(crate) fn stack_offset(&self, id: Id) -> Option<i64> {
+        let (root, off) = self.place(id, 0);
+        (self.regs.get(&(self.frame, FP)) == Some(&root)).then_some(off)
     }
 
     /// The location to which a value plus an offset points.
@@ -287,10 +293,8 @@ impl<'p> Dataflow<'p> {
             }
         } else {
             for id in arguments {
-                let (root, off) = self.place(id, 0);
-                if self.regs.get(&(self.frame, FP)) == Some(&root) {
-                    self.passed.push((off, at.idx));
-                }
+                let (root, _) = self.place(id, 0);
+                self.passed.push((id, at.idx));
                 self.overwrite(at.idx, |(of, _), _| of == root);
             }
         }

@@ -6,6 +6,7 @@ pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
+use crate::diagnosis::dataflow::{Dataflow, Id};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{self, Described, insn_idx};
 use crate::insn::Insn;
@@ -197,8 +198,8 @@ impl<'p> History<'p> {
         self
     }
 
-    /// The insn that last set a register of the last frame, and whether to a constant. What is copied
-    /// into it without a line of its own was made where its source was.
+    /// The insn that last set a register of the last frame, and whether to a constant. What is
+    /// copied into it without a line of its own was made where its source was.
     pub(crate) fn set_by(&self, regno: u8, program: &Program) -> Option<(usize, bool)> {
         let known = self.known.get(&(self.frame, regno))?;
         let is_constant = !known.now.value.contains('(') && is_number(known.now);
@@ -363,7 +364,12 @@ impl<'p> History<'p> {
             let is_own = |&&(_, frame): &&(usize, u32)| frame <= lost.now.frame;
             before[..=at].iter().rev().find(is_own).map(|&(idx, _)| idx)
         };
-        let call = before.iter().rposition(takes).and_then(in_own);
+        let given = self.given_away(lost, program).filter(|idx| {
+            let name = notes::callee(program, *idx, describe).unwrap_or_default();
+            before.iter().any(|(of, _)| of == idx)
+                && (takes_away(&lost.now.value, &name) || name == "bpf_kptr_xchg")
+        });
+        let call = given.or_else(|| before.iter().rposition(takes).and_then(in_own));
         let regno = lost.now.regno;
         let by = match lost.now.value.starts_with("pkt") {
             true => "was invalidated, as all pointers to the packet were, by",
@@ -375,6 +381,16 @@ impl<'p> History<'p> {
             Some(idx) => notes::since(&format!("R{regno} {by}"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }
+    }
+}
+
+impl History<'_> {
+    /// The last call that was given what a register of the last frame holds.
+    fn given_away(&self, lost: &Known<'_>, program: &Program) -> Option<usize> {
+        let dataflow = Dataflow::of(self.path?, program);
+        let id = dataflow.regs.get(&(lost.now.frame, lost.now.regno))?;
+        let is_it = |(of, _): &&(Id, usize)| of == id;
+        dataflow.passed.iter().rev().find(is_it).map(|(_, idx)| *idx)
     }
 }
 

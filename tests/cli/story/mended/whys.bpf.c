@@ -23,6 +23,11 @@ struct {
 	TYPE(value, struct kept);
 } kept_by_key SEC(".maps");
 
+struct {
+	UINT(type, MAP_RINGBUF);
+	UINT(max_entries, 4096);
+} events SEC(".maps");
+
 char room[64];
 u8 shares[64];
 
@@ -151,6 +156,25 @@ SEC("cgroup_skb/egress")
 int result_of_global(struct __sk_buff *skb)
 {
 	return bounded(skb->mark);
+}
+
+SEC("tc")
+int two_records(struct __sk_buff *skb)
+{
+	u64 *first = ringbuf_reserve(&events, 8, 0), *second;
+
+	if (!first)
+		return 0;
+	*first = skb->len;
+	second = ringbuf_reserve(&events, 8, 0);
+	if (!second) {
+		ringbuf_discard(first, 0);
+		return 0;
+	}
+	skb->mark = *first == 7;
+	ringbuf_submit(first, 0);
+	ringbuf_discard(second, 0);
+	return 0;
 }
 
 LICENSE_GPL;

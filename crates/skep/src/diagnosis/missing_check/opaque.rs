@@ -21,8 +21,9 @@ pub(super) fn note(
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
     let at = place(&refusal.message)?;
-    let made = dataflow.passed.iter().rev().find_map(|&(off, idx)| {
-        let name = callee(program, idx, describe).filter(|_| off == at)?;
+    let made = dataflow.passed.iter().rev().find_map(|&(id, idx)| {
+        let is_there = dataflow.stack_offset(id) == Some(at);
+        let name = callee(program, idx, describe).filter(|_| is_there)?;
         let (_, what) = MAKERS.iter().find(|(word, _)| name.contains(word))?;
         Some((idx, *what))
     });
