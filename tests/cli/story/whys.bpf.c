@@ -185,4 +185,18 @@ int two_records(struct __sk_buff *skb)
 	return *first == 7;
 }
 
+NOINLINE int scaled(u32 by, u32 number)
+{
+	return by * number;
+}
+
+/* Nothing was assigned to what is passed. */
+SEC("tc")
+int not_assigned(struct __sk_buff *skb)
+{
+	u32 by, number = get_prandom_u32();
+
+	return scaled(by, number) & 1;
+}
+
 LICENSE_GPL;

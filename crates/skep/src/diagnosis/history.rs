@@ -475,7 +475,8 @@ fn argument(message: &str) -> Option<u8> {
         let (_, rest) = message.split_once(words)?;
         Some(rest.get(..1)?.parse::<u8>().ok()? + first)
     });
-    found.filter(|regno| (1..=5).contains(regno))
+    let named = || message.strip_prefix('R')?.split(' ').next()?.parse().ok();
+    found.or_else(named).filter(|regno| (1..=5).contains(regno))
 }
 
 /// The register that a refusal is about first.

@@ -177,4 +177,17 @@ int two_records(struct __sk_buff *skb)
 	return 0;
 }
 
+NOINLINE int scaled(u32 by, u32 number)
+{
+	return by * number;
+}
+
+SEC("tc")
+int not_assigned(struct __sk_buff *skb)
+{
+	u32 by = 4, number = get_prandom_u32();
+
+	return scaled(by, number) & 1;
+}
+
 LICENSE_GPL;
