@@ -52,7 +52,7 @@ fn joined(note: Option<usize>, idx: usize, is_of_end: bool, program: &Program) -
     if !insn.is_conditional_jump() {
         return beside(note?, idx, program);
     }
-    let after = source_spot(program, idx).filter(|_| is_order(insn))?;
+    let after = source_spot(program, idx).filter(|_| is_order(insn) || is_of_two(insn))?;
     let test = only_test(&after.text)?;
     let function = function_of(idx, program);
     let is_here =
@@ -60,9 +60,16 @@ fn joined(note: Option<usize>, idx: usize, is_of_end: bool, program: &Program) -
     let mut others: Vec<Insn> = Vec::new();
     // The test itself may have been decided by the compiler.
     let mut has_own = is_of_end && matches!(test, Test::Constant(_));
+    let first = first_of_run(idx, &after, program).filter(|_| matches!(test, Test::Other));
     for at in function.clone().filter(is_here) {
+        if let Some(first) = first
+            && at <= first
+        {
+            has_own = at == first;
+            continue;
+        }
         let jump = program.insns[at];
-        match test.is_of(&jump)? {
+        match test.is_of(&jump, first.is_some())? {
             true => has_own = true,
             // Compilers copy tests.
             false if others.iter().any(|other| is_alike(other, &jump)) => {}
@@ -72,6 +79,16 @@ fn joined(note: Option<usize>, idx: usize, is_of_end: bool, program: &Program) -
     let nth = others.iter().position(|other| is_alike(other, insn)).filter(|_| has_own)?;
     let before = next_line(&after, function, program)?;
     Some(Joined { note, insn_idx: idx, after, before, nth, of: others.len() })
+}
+
+/// The first of several jumps of one line to one place: that of the line, if the others are not.
+fn first_of_run(idx: usize, line: &SourceSpot, program: &Program) -> Option<usize> {
+    let target = |at: usize| program.insns.get(at)?.jump_target(at);
+    let is_jump = |at: &usize| program.insns.get(*at).is_some_and(|it| it.is_conditional_jump());
+    let run = (program.function_start(idx)..idx).rev().take_while(|&at| is_at(program, at, line));
+    let first = run.filter(is_jump).last()?;
+    let is_first = is_order(&program.insns[first]) && target(first) == target(idx);
+    is_first.then_some(first)
 }
 
 /// What is computed for such a jump, just before it, may have the same line; it is not looked for.
@@ -127,21 +144,31 @@ fn is_order(insn: &Insn) -> bool {
     insn.is_conditional_jump() && !matches!(insn.op(), BPF_JEQ | BPF_JNE | BPF_JSET)
 }
 
+/// Whether an insn compares two registers for equality, which no test of one pointer or flag does.
+fn is_of_two(insn: &Insn) -> bool {
+    insn.is_conditional_jump() && insn.is_src_reg()
+}
+
 /// The only test of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Test {
     /// Of a pointer or flag, or of several.
     Truth,
+    /// Whether two values are equal.
+    Equality,
     /// A comparison with a constant.
     Constant(i64),
     Other,
 }
 
 impl Test {
-    /// Whether a jump may be this test; `None` if that cannot be told.
-    fn is_of(self, jump: &Insn) -> Option<bool> {
+    /// Whether a jump may be this test; `None` if that cannot be told. `is_later` is whether the
+    /// test was seen before.
+    fn is_of(self, jump: &Insn, is_later: bool) -> Option<bool> {
         match self {
-            Test::Truth => Some(!is_order(jump)),
+            Test::Truth => Some(!is_order(jump) && !is_of_two(jump)),
+            Test::Equality => Some(!is_order(jump)),
+            Test::Other if is_later => Some(false),
             Test::Constant(constant) => {
                 let is_near = (i64::from(jump.imm) - constant).abs() <= 1;
                 Some(!jump.is_src_reg() && is_near)
@@ -177,6 +204,7 @@ fn only_test(text: &str) -> Option<Test> {
     };
     match (orders(condition), condition.contains("==") || condition.contains("!=")) {
         (0, false) if !condition.contains('=') => Some(Test::Truth),
+        (0, true) if is_one && condition.matches(['=', '!']).count() == 2 => Some(Test::Equality),
         (1, false) if is_one => Some(constant().map_or(Test::Other, Test::Constant)),
         _ => None,
     }
@@ -310,7 +338,10 @@ mod tests {
             ("if (min(a, b))", None),
             ("if (!p) return a < b;", None),
             ("if (!p) return 0; if (q) return 0;", None),
-            ("if (a == 3)", None),
+            ("if (a == 3)", Some(Test::Equality)),
+            ("if (eth->type != be16(8))", Some(Test::Equality)),
+            ("if ((a = b) == 3)", None),
+            ("if (a == 3 && b)", None),
             ("if (a &&", None),
             ("x = a < b;", None),
             ("if (!p /* and", None),

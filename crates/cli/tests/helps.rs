@@ -42,7 +42,7 @@ fn told(object: &Path, btf: Option<&str>) -> Vec<Value> {
 /// The code and the words that chose the help of a refusal.
 fn chosen(refusal: &Value) -> Option<(&'static str, &'static str)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut told = text(&refusal["message"]) + "\n" + &text(&refusal["insn"]);
+    let mut told = text(&refusal["message"]) + "\nthe insn is " + &text(&refusal["insn"]);
     for note in refusal["notes"].as_array()? {
         told = told + "\n" + &text(&note["text"]);
     }

@@ -155,7 +155,11 @@ impl Functions {
         btf: Option<&Btf>,
         last_only: bool,
     ) {
-        let named = |at: usize| elf.sections.get(at).is_some_and(|s| s.name == TEXT);
+        // Compilers that give each function a section of its own name it after `.text`; for libbpf,
+        // these are unknown.
+        let is_part = |name: &str| !last_only && name.starts_with(".text.");
+        let is_named = |name: &str| name == TEXT || is_part(name);
+        let named = |at: usize| elf.sections.get(at).is_some_and(|s| is_named(&s.name));
         let is_code = |at: &usize| kinds.get(*at) == Some(&SectionKind::Code) && named(*at);
         let last = (0..kinds.len()).rfind(is_code);
         let is_text = |f: &Function| named(f.section) && (!last_only || Some(f.section) == last);

@@ -140,14 +140,17 @@ fn cpu_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// `cargo test --release -p skep --test profile -- --ignored overhead`
+/// `cargo test --release -p skep --test profile -- --ignored overhead`, of the objects in
+/// the folder `PROGRAMS` if that is set.
 #[test]
 #[ignore = "measures time"]
 #[expect(clippy::print_stdout, reason = "a measurement is for reading")]
 fn overhead_is_at_most_30_percent_of_the_verification() {
     let session = Session::default();
     let (mut alone, mut profiled) = (Duration::ZERO, Duration::ZERO);
-    each_program(&session, &Path::new(TESTS).join("programs"), |_, program| {
+    let folder = std::env::var_os("PROGRAMS").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| Path::new(TESTS).join("programs"));
+    each_program(&session, &folder, |_, program| {
         let name = &program.name;
         let options = VerifyOptions::default();
         // The best of several, taken in turns, in CPU time: the machine may do other things.

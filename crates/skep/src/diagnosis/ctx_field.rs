@@ -26,7 +26,9 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let layout = CtxLayout::find(prog_type, attach)?;
     let read_only = is_store.then(|| layout.load(at, false)).flatten();
     let place = refusal.insn_idx.and_then(|idx| program.source_place(idx));
-    let text = place.and_then(|place| as_other(of, at, &place));
+    let text = of_other_types(of, program);
+    let text = text.or_else(|| beyond_elements(of, at, layout, place.as_ref()?));
+    let text = text.or_else(|| place.and_then(|place| as_other(of, at, &place)));
     let text = text.or_else(|| read_only.map(|it| read_only_text(of, it.field, layout)));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
     let text = text.or_else(|| parted(of, at, layout));
@@ -56,6 +58,27 @@ fn part_of_argument(at: CtxRange, program: &Program) -> Option<String> {
     })
 }
 
+/// That the program declares its parameter as the context of programs of other types.
+fn of_other_types(of: &str, program: &Program) -> Option<String> {
+    let (functions, btf) = program.source_functions();
+    let main = btf?.get(TypeId(functions.first()?.type_id))?;
+    let mut declared = btf?.get(main.target().params().next()?.ty)?;
+    while matches!(declared.kind(), Kind::Ptr | Kind::Const | Kind::Volatile | Kind::Typedef) {
+        declared = declared.target();
+    }
+    let name = declared.name();
+    let types: Vec<_> = ProgType::all().filter(|&ty| ctx_struct(ty) == Some(name)).collect();
+    let shown: Vec<_> = types.iter().take(SHOWN).map(|ty| ty.name()).collect();
+    (name != of && !types.is_empty()).then(|| {
+        format!(
+            "`{}` declares its context as struct {name}, that of programs of type {}; here it is \
+             struct {of}",
+            program.name,
+            shown.join(", ")
+        )
+    })
+}
+
 /// `invalid bpf_context access off=20 size=4`.
 fn accessed(message: &str) -> Option<CtxRange> {
     let (_, rest) = message.split_once("invalid bpf_context access off=")?;
@@ -80,6 +103,22 @@ fn as_other(of: &str, at: CtxRange, place: &SourcePlace) -> Option<String> {
             "`{member}` of struct {of}, the context, is not at {off}: the pointer is used as that \
              of another structure"
         )
+    })
+}
+
+/// That a line accesses an element behind the last one of a field.
+fn beyond_elements(
+    of: &str,
+    at: CtxRange,
+    layout: CtxLayout,
+    place: &SourcePlace,
+) -> Option<String> {
+    let (before, _) = place.text.split_once('[')?;
+    let (_, name) = before.rsplit_once("->")?;
+    let fields = layout.fields().iter().filter(|field| field.name == name);
+    let end = fields.map(|field| i64::from(field.off) + i64::from(field.size)).max()?;
+    (i64::from(at.off) >= end).then(|| {
+        format!("the index is too large: `{name}` of struct {of} ends at {end} in the context")
     })
 }
 

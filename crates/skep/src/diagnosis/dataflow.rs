@@ -88,6 +88,10 @@ pub(crate) struct Dataflow<'p> {
     /// The address of a map, as one value wherever it is loaded.
     addresses: HashMap<(u8, i32), Id>,
     pub(crate) checks: Vec<Check>,
+    /// Values that were given to calls of the kernel, and those.
+    pub(crate) passed: Vec<(Id, usize)>,
+    /// The first insn of the path, and what its function got in registers.
+    pub(crate) given: (usize, Vec<(Id, u8)>),
     pub(crate) frame: u32,
 }
 
@@ -99,7 +103,8 @@ impl<'p> Dataflow<'p> {
             _ => None,
         });
         let mut insns = insns.peekable();
-        let mut dataflow = Dataflow { frame: path.frame(), ..Dataflow::default() };
+        let given = (insns.peek().map_or(0, |&(idx, _)| idx), Vec::new());
+        let mut dataflow = Dataflow { frame: path.frame(), given, ..Dataflow::default() };
         for step in path.steps() {
             match step {
                 Step::Insn { .. } => {
@@ -135,6 +140,9 @@ impl<'p> Dataflow<'p> {
         let made = if regno == FP { Origin::Frame } else { Origin::Given };
         let id = self.push(made, None, [None; 2]);
         self.regs.insert((frame, regno), id);
+        if frame == 0 && made == Origin::Given {
+            self.given.1.push((id, regno));
+        }
         id
     }
 
@@ -151,6 +159,12 @@ impl<'p> Dataflow<'p> {
     /// Whether a value was read from the stack.
     pub(crate) fn is_on_stack(&self, id: Id) -> bool {
         self.values[id].read_from.is_some_and(|at| self.values[at.root].made == Origin::Frame)
+    }
+
+    /// The offset in the stack of the last function to which a value points.
+    pub(crate) fn stack_offset(&self, id: Id) -> Option<i64> {
+        let (root, off) = self.place(id, 0);
+        (self.regs.get(&(self.frame, FP)) == Some(&root)).then_some(off)
     }
 
     /// The location to which a value plus an offset points.
@@ -280,6 +294,7 @@ impl<'p> Dataflow<'p> {
         } else {
             for id in arguments {
                 let (root, _) = self.place(id, 0);
+                self.passed.push((id, at.idx));
                 self.overwrite(at.idx, |(of, _), _| of == root);
             }
         }

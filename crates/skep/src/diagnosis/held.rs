@@ -13,19 +13,22 @@ use crate::program::Program;
 use crate::{Refusal, Step, Verification, WalkedPath};
 
 /// Functions that acquire, by the beginning of their names, and those that release.
-const RELEASED_BY: [(&str, &[&str]); 18] = [
+const RELEASED_BY: [(&str, &[&str]); 24] = [
     ("bpf_ringbuf_reserve_dynptr", &["bpf_ringbuf_submit_dynptr", "bpf_ringbuf_discard_dynptr"]),
     ("bpf_ringbuf_reserve", &["bpf_ringbuf_submit", "bpf_ringbuf_discard"]),
     ("bpf_sk_lookup", &["bpf_sk_release"]),
     ("bpf_skc_lookup", &["bpf_sk_release"]),
     // Only a lookup in a map of sockets acquires.
     ("bpf_map_lookup_elem", &["bpf_sk_release"]),
+    ("bpf_task_get_cgroup", &["bpf_cgroup_release"]),
     ("bpf_task_", &["bpf_task_release"]),
     ("bpf_cgroup_", &["bpf_cgroup_release"]),
     ("bpf_cpumask_", &["bpf_cpumask_release"]),
     ("bpf_crypto_ctx_", &["bpf_crypto_ctx_release"]),
     ("bpf_xdp_ct_", &["bpf_ct_release"]),
     ("bpf_skb_ct_", &["bpf_ct_release"]),
+    ("bpf_ct_insert_entry", &["bpf_ct_release"]),
+    ("bpf_xdp_get_xfrm_state", &["bpf_xdp_xfrm_state_release"]),
     ("bpf_get_task_exe_file", &["bpf_put_file"]),
     ("bpf_lookup_", &["bpf_key_put"]),
     ("bpf_percpu_obj_new", &["bpf_percpu_obj_drop"]),
@@ -33,6 +36,9 @@ const RELEASED_BY: [(&str, &[&str]); 18] = [
     ("bpf_refcount_acquire", &["bpf_obj_drop"]),
     ("bpf_list_pop", &["bpf_obj_drop"]),
     ("bpf_rbtree_remove", &["bpf_obj_drop"]),
+    ("scx_bpf_get_idle_", &["scx_bpf_put_idle_cpumask"]),
+    ("scx_bpf_get_", &["scx_bpf_put_cpumask"]),
+    ("scx_bpf_task_cgroup", &["bpf_cgroup_release"]),
 ];
 
 /// Words in the names of functions that release something, or hand it over to a map.
@@ -352,6 +358,7 @@ fn last_choice(by: usize, path: &WalkedPath, program: &Program, reaches: &[bool]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::uapi::kfunc::{Kfunc, KfuncFlags};
 
     #[test]
     fn functions_that_release() {
@@ -364,5 +371,17 @@ mod tests {
         assert_eq!(of("bpf_iter_num_new"), "bpf_iter_num_destroy");
         assert_eq!(of("bpf_sk_lookup_tcp"), "bpf_sk_release");
         assert_eq!(of("bpf_kptr_xchg"), "");
+        assert_eq!(of("bpf_task_get_cgroup1"), "bpf_cgroup_release");
+    }
+
+    #[test]
+    fn what_kernel_functions_acquire_others_release() {
+        let releases = |name: &String| {
+            Kfunc::find(name).is_some_and(|it| it.flags.contains(KfuncFlags::RELEASE))
+        };
+        for kfunc in Kfunc::all().filter(|it| it.flags.contains(KfuncFlags::ACQUIRE)) {
+            let ends = ends_of(kfunc.name);
+            assert!(!ends.is_empty() && ends.iter().all(releases), "{}: {ends:?}", kfunc.name);
+        }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
+use crate::diagnosis::dataflow::{Dataflow, Id};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{self, Described, insn_idx};
 use crate::insn::Insn;
@@ -197,11 +198,19 @@ impl<'p> History<'p> {
         self
     }
 
-    /// The insn that last set a register of the last frame, and whether to a constant.
-    pub(crate) fn set_by(&self, regno: u8) -> Option<(usize, bool)> {
+    /// The insn that last set a register of the last frame, and whether to a constant. What is
+    /// copied into it without a line of its own was made where its source was.
+    pub(crate) fn set_by(&self, regno: u8, program: &Program) -> Option<(usize, bool)> {
         let known = self.known.get(&(self.frame, regno))?;
         let is_constant = !known.now.value.contains('(') && is_number(known.now);
-        Some((known.since? as usize, is_constant))
+        let since = known.since? as usize;
+        let insn = program.insns.get(since).filter(|_| notes::is_end_line(program, since));
+        let source = insn
+            .filter(|insn| insn.op() == BPF_MOV && insn.is_src_reg())
+            .filter(|insn| matches!(insn.class(), BPF_ALU | BPF_ALU64))
+            .and_then(|insn| self.known.get(&(self.frame, insn.src)))
+            .and_then(|source| source.origin.or(source.since));
+        Some((source.map_or(since, |made| made as usize), is_constant))
     }
 
     /// Where the register that a rejection names comes from, if the line of the rejected insn is
@@ -355,7 +364,12 @@ impl<'p> History<'p> {
             let is_own = |&&(_, frame): &&(usize, u32)| frame <= lost.now.frame;
             before[..=at].iter().rev().find(is_own).map(|&(idx, _)| idx)
         };
-        let call = before.iter().rposition(takes).and_then(in_own);
+        let given = self.given_away(lost, program).filter(|idx| {
+            let name = notes::callee(program, *idx, describe).unwrap_or_default();
+            before.iter().any(|(of, _)| of == idx)
+                && (takes_away(&lost.now.value, &name) || name == "bpf_kptr_xchg")
+        });
+        let call = given.or_else(|| before.iter().rposition(takes).and_then(in_own));
         let regno = lost.now.regno;
         let by = match lost.now.value.starts_with("pkt") {
             true => "was invalidated, as all pointers to the packet were, by",
@@ -370,15 +384,29 @@ impl<'p> History<'p> {
     }
 }
 
+impl History<'_> {
+    /// The last call that was given what a register of the last frame holds.
+    fn given_away(&self, lost: &Known<'_>, program: &Program) -> Option<usize> {
+        let dataflow = Dataflow::of(self.path?, program);
+        let id = dataflow.regs.get(&(lost.now.frame, lost.now.regno))?;
+        let is_it = |(of, _): &&(Id, usize)| of == id;
+        dataflow.passed.iter().rev().find(is_it).map(|(_, idx)| *idx)
+    }
+}
+
 /// A comparison of one packet pointer with the end extends the range of all others derived from it,
 /// which is not reported as a change of those: the message has the range.
 fn compared_since<'t>(value: &'t str, regno: u8, message: &str) -> Cow<'t, str> {
-    let Some((before, after)) = value.split_once("r=0").filter(|_| value.starts_with("pkt("))
-    else {
-        return Cow::Borrowed(value);
-    };
+    let known = value.strip_prefix("pkt(").and_then(|fields| {
+        let (before, rest) = fields.split_once("r=")?;
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        Some((before, rest.split_at_checked(digits)?))
+    });
+    let Some((before, (known, after))) = known else { return Cow::Borrowed(value) };
     match packet_range(regno, message) {
-        Some(range) if range > 0 => Cow::Owned(format!("{before}r={range}{after}")),
+        Some(range) if known.parse().is_ok_and(|known: u64| known < range) => {
+            Cow::Owned(format!("pkt({before}r={range}{after}"))
+        }
         _ => Cow::Borrowed(value),
     }
 }
@@ -447,7 +475,8 @@ fn argument(message: &str) -> Option<u8> {
         let (_, rest) = message.split_once(words)?;
         Some(rest.get(..1)?.parse::<u8>().ok()? + first)
     });
-    found.filter(|regno| (1..=5).contains(regno))
+    let named = || message.strip_prefix('R')?.split(' ').next()?.parse().ok();
+    found.or_else(named).filter(|regno| (1..=5).contains(regno))
 }
 
 /// The register that a refusal is about first.

@@ -1,8 +1,9 @@
-//! Code that was inlined from another file, such as a header: the program's own line beside it.
+//! Code that was inlined from another function or file: the program's own line beside it.
 
 use crate::diagnosis::note::Note;
-use crate::insn_text::insn_with_map;
-use crate::program::Program;
+use crate::insn_text::{function_name, insn_with_map};
+use crate::program::{Program, SourcePlace};
+use crate::uapi::helper::HelperId;
 use crate::{Step, WalkedPath};
 
 /// Words before `(` that are not functions.
@@ -12,16 +13,26 @@ const NOT_CALLED: [&str; 7] = ["if", "while", "for", "switch", "return", "sizeof
 /// that insn's line is of another file.
 pub(super) fn note(shown: usize, path: &WalkedPath, program: &Program) -> Option<Note> {
     let start = program.function_start(shown);
-    let own = program.source_place(start)?.file;
-    if program.source_place(shown)?.file == own {
-        return None;
-    }
-    let place_of_own = |idx: usize| program.source_place(idx).filter(|place| place.file == own);
+    let first = program.source_place(start)?;
+    let own = &first.file;
     let walked = path.steps().rev().filter_map(|step| match step {
         Step::Insn { insn_idx, frame } if *frame == path.frame() => Some(*insn_idx as usize),
         _ => None,
     });
     let mut before = walked.skip_while(|&idx| idx != shown).filter(|&idx| idx >= start);
+    let place = program.source_place(shown)?;
+    if place.file == *own {
+        // What is inlined from the same file stands above the function.
+        let is_below = |of: &SourcePlace| of.file == *own && of.line >= first.line;
+        let idx = before.find(|&idx| program.source_place(idx).is_some_and(|it| is_below(&it)))?;
+        let head = function_name(program, start);
+        let calls = |it: &SourcePlace| has_call(&it.text) && !it.has_word(&head);
+        let at = program.source_place(idx).filter(calls)?;
+        let insn = insn_with_map(program, idx)?;
+        let text = format!("the line is that of an inlined function, called at insn {idx}: {insn}");
+        return (place.line < first.line).then_some(Note { text, at: Some(at) });
+    }
+    let place_of_own = |idx: usize| program.source_place(idx).filter(|place| place.file == *own);
     let before = before.find(|&idx| place_of_own(idx).is_some());
     let mut after = shown + 1..program.insns.len();
     let after = after.find(|&idx| place_of_own(idx).is_some());
@@ -35,12 +46,13 @@ pub(super) fn note(shown: usize, path: &WalkedPath, program: &Program) -> Option
     Some(Note { text, at: place_of_own(idx) })
 }
 
-/// Whether a line calls a function, or uses a macro with arguments.
+/// Whether a line calls a function that is not the kernel's, or uses a macro with arguments.
 fn has_call(text: &str) -> bool {
     let is_of_name = |c: char| c == '_' || c.is_alphanumeric();
     text.match_indices('(').any(|(at, _)| {
         let name = text[..at].rsplit(|c| !is_of_name(c)).next().unwrap_or_default();
-        !name.is_empty() && !NOT_CALLED.contains(&name)
+        let is_of_kernel = HelperId::from_name(name).is_some();
+        !name.is_empty() && !NOT_CALLED.contains(&name) && !is_of_kernel
     })
 }
 

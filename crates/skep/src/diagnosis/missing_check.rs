@@ -2,6 +2,7 @@
 //! probably meant, and why it has no effect.
 
 mod bounds;
+mod opaque;
 mod packet;
 mod reload;
 mod state_text;
@@ -28,6 +29,10 @@ pub(crate) fn notes(
         kind if reload::CODES.contains(&kind) => {
             let dataflow = Dataflow::of(path, program);
             reload::note(refusal, path, program, &dataflow, describe).into_iter().collect()
+        }
+        kind if opaque::CODES.contains(&kind) => {
+            let dataflow = Dataflow::of(path, program);
+            opaque::note(refusal, &dataflow, program, describe).into_iter().collect()
         }
         _ => Vec::new(),
     }

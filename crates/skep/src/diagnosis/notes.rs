@@ -7,7 +7,7 @@ use crate::diagnosis::note::Note;
 use crate::insn::Insn;
 use crate::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use crate::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
-use crate::insn_text::insn_with_map;
+use crate::insn_text::{function_name, insn_with_map};
 use crate::program::{MapDef, MapIdx, Program, SourcePlace};
 use crate::uapi::helper::{HelperId, HelperRow, HelperUse, HookKey};
 use crate::uapi::{Behaviours, MapType, ProgType, map_func_compatible};
@@ -169,6 +169,30 @@ pub(crate) fn not_reached(
     let tells = refusal.kind == "unreachable-insn" && !goes_on && insn.op() != BPF_CALL;
     tells
         .then(|| since("no jump leads to it, and execution does not go on after", before, describe))
+}
+
+/// Why a function has no end: the compiler knows that what it calls last does not return.
+pub(crate) fn never_returns(
+    refusal: &Refusal,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    let last = refusal.insn_idx.filter(|_| refusal.kind == "function-falls-through");
+    let Some(called) = called(refusal, program)
+        .filter(|_| last.is_some_and(|idx| program.insns[idx].is_pseudo_call()))
+    else {
+        return Vec::new();
+    };
+    let name = function_name(program, called);
+    let text = format!("the last insn calls `{name}`, which the compiler takes never to return");
+    let start = last.map_or(0, |idx| program.function_start(idx));
+    let calls = |idx: &usize| {
+        let insn = program.insns[*idx];
+        insn.is_pseudo_call() && *idx as i64 + 1 + i64::from(insn.imm) == start as i64
+    };
+    let by = (0..program.insns.len()).find(calls).filter(|_| start > 0);
+    let by = by.map(|idx| since("this function is called at", idx, describe));
+    [Note { text, at: None }].into_iter().chain(by).collect()
 }
 
 /// The name of the map type of which a message has the number.

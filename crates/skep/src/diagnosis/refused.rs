@@ -41,7 +41,20 @@ const LINES_MAX: usize = 5;
 
 /// Gives the text of an insn, and its location.
 fn describing(program: &Program) -> impl Fn(usize) -> notes::Described {
-    |idx| Some((insn_with_map(program, idx)?, program.source_place(idx)))
+    |idx| {
+        let branches = program.insns.get(idx).is_some_and(|insn| insn.is_conditional_jump());
+        let is_told = |it: &SourcePlace| it.text.trim() != "}" && (!branches || may_test(&it.text));
+        let place = program.source_place(idx).filter(is_told);
+        Some((insn_with_map(program, idx)?, place))
+    }
+}
+
+/// Whether a line may have a test: compilers give some branches a line that has none.
+fn may_test(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["if", "while", "for", "loop", "match", "case", "else", "do"];
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let has_sign = text.contains(['(', '<', '>', '=', '!', '?', '&', '|']);
+    text.is_empty() || has_sign || words.any(|word| WORDS.contains(&word))
 }
 
 /// The program of a diagnosis.
@@ -68,6 +81,7 @@ impl Subject<'_> {
         notes.extend(rule::note(self.session, self.program, verification));
         notes.extend(notes::not_reached(refusal, self.program, &describing(self.program)));
         let describe = describing(self.program);
+        notes.extend(notes::never_returns(refusal, self.program, &describe));
         let lacks = refusal.load.and(refusal.insn_idx);
         notes.extend(lacks.and_then(|idx| notes::used_at(idx, self.program, &describe)));
         let btf = self.program.kernel_btf.as_deref();
@@ -90,14 +104,15 @@ impl Subject<'_> {
             let lines = notes.len() + refusal.message.lines().count();
             notes.extend((!is_told && lines < LINES_MAX).then_some(note));
         }
-        let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
-        // The called function also determines the advice.
-        let said = format!("{}\n{}", refusal.message, insn.as_deref().unwrap_or_default());
-        let names = |thing: &str| self.name_of(thing, refusal, verification);
-        let Advice { title, help } = Advice::of(&refusal.kind, &said, &notes, names);
         for note in &mut notes {
             note.text = in_words(&note.text).into_owned();
         }
+        let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
+        // The called function also determines the advice.
+        let said =
+            format!("{}\nthe insn is {}", refusal.message, insn.as_deref().unwrap_or("none"));
+        let names = |thing: &str| self.name_of(thing, refusal, verification);
+        let Advice { title, help } = Advice::of(&refusal.kind, &said, &notes, names);
         Diagnosis {
             severity: Severity::Error,
             code: refusal.kind.clone(),
@@ -188,7 +203,7 @@ impl Subject<'_> {
             .shortened(checks.len() > 1)
             .of_message(&refusal.message)
             .because(because);
-        let result = history.set_by(0).and_then(|(made, is_constant)| {
+        let result = history.set_by(0, program).and_then(|(made, is_constant)| {
             notes::result_made(refusal, made, is_constant, path, program)
         });
         let missing = held.as_ref().zip(missed);
@@ -220,11 +235,37 @@ impl Subject<'_> {
         }
         if let Some(idx) = at.or(shown) {
             let constant = history.constant(0);
-            notes.extend(
-                constant
-                    .and_then(|value| notes::constant_without_line(refusal, idx, value, program)),
-            );
+            let lacks = constant
+                .and_then(|value| notes::constant_without_line(refusal, idx, value, program));
+            if lacks.is_some() {
+                notes
+                    .iter_mut()
+                    .filter(|it| it.text.starts_with("R0 is "))
+                    .for_each(|it| it.at = None);
+            }
+            notes.extend(lacks);
         }
         (notes, at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_test;
+
+    #[test]
+    fn lines_that_may_have_a_test() {
+        for (text, may) in [
+            ("\tif (data + 4 > end)", true),
+            ("NEED(data, 14);", true),
+            ("} else {", true),
+            ("if flag {", true),
+            ("", true),
+            ("C30;C30;C30;", false),
+            ("}", false),
+            ("return x;", false),
+        ] {
+            assert_eq!(may_test(text), may, "{text}");
+        }
     }
 }

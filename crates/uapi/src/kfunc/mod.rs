@@ -17,6 +17,11 @@ pub use scheduler::SchedulerCalls;
 use test_module_table::TEST_MODULE_KFUNCS;
 
 impl Kfunc {
+    /// All but those of test modules.
+    pub fn all() -> impl Iterator<Item = &'static Kfunc> {
+        KFUNCS.iter()
+    }
+
     /// The kfunc with this name, or that with all arguments; `None` if nothing is known about it.
     ///
     /// Kernels from 7.0 on have two functions for a kfunc that takes arguments from the verifier:

@@ -3,6 +3,7 @@
 //! BTF has no local variables, but it has the lines: `u64 *v = bpf_map_lookup_elem(&m, &key);`
 //! names `v`. A name is given only if the line assigns one variable, and exactly this value.
 
+use crate::btf::TypeId;
 use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
 use crate::diagnosis::notes::{self, Described};
 use crate::insn::code::*;
@@ -17,7 +18,7 @@ pub(crate) fn of_value(
     describe: &impl Fn(usize) -> Described,
 ) -> Option<String> {
     let value = &dataflow.values[id];
-    let by = value.by?;
+    let Some(by) = value.by else { return of_parameter(dataflow, id, program) };
     let insn = program.insns.get(by)?;
     match value.made {
         // A copy of the lower half has the name of its source.
@@ -32,6 +33,17 @@ pub(crate) fn of_value(
         }
         _ => None,
     }
+}
+
+/// The parameter of the program, or of a global function that is verified on its own.
+fn of_parameter(dataflow: &Dataflow<'_>, id: Id, program: &Program) -> Option<String> {
+    let (start, given) = &dataflow.given;
+    let (_, regno) = given.iter().find(|(of, _)| *of == id)?;
+    let (rows, btf) = program.source_functions();
+    let row = rows.iter().find(|row| row.insn_off.index() == *start)?;
+    let prototype = btf?.get(TypeId(row.type_id))?.target();
+    let name = prototype.params().nth(usize::from(*regno).checked_sub(1)?)?.name;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The variable to which a call's result is assigned.
@@ -98,11 +110,33 @@ pub(crate) fn accessed_at(spot: &SourcePlace) -> Option<String> {
     let start = before.trim_end_matches(is_path).len();
     let end = before.len() + after.len() - after.trim_start_matches(is_path).len();
     let path = spot.text.get(start..end)?.trim_matches(['-', '>', '.']);
-    let (name, field) = path.split_once("->")?;
-    let is_name = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-    let is_one = name.chars().all(is_of_name) && !field.contains(['-', '>']);
     let is_whole = !before[..start].ends_with([']', ')']);
-    (is_name && is_one && is_whole).then(|| name.to_owned())
+    // The column is that of the field: of several steps, those before it lead there.
+    if let Some(steps) = before[start..].strip_suffix("->") {
+        let is_path = is_whole && steps.split("->").next().is_some_and(is_variable);
+        return is_path.then(|| steps.to_owned());
+    }
+    let (name, field) = match path.split_once("->") {
+        Some(found) => found,
+        // A macro or function has the place of its call.
+        None if after[end - at..].starts_with('(') => only_step(&spot.text)?,
+        None => return None,
+    };
+    let is_one = is_variable(name) && !field.contains(['-', '>']);
+    (is_one && is_whole).then(|| name.to_owned())
+}
+
+/// The variable and the field of the only `->` in a line that goes through no other pointer.
+fn only_step(text: &str) -> Option<(&str, &str)> {
+    let (before, field) = text.split_once("->")?;
+    let name = &before[before.trim_end_matches(is_of_name).len()..];
+    let is_whole = !before[..before.len() - name.len()].ends_with(['.', ']', ')']);
+    let others = ['*', '[', '&'];
+    (is_whole && !text.contains(others) && !field.contains("->")).then_some((name, field))
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()) && name.chars().all(is_of_name)
 }
 
 /// The address that an access at a place is to, of which the type is what is accessed: `&p[i]`
@@ -246,7 +280,13 @@ mod tests {
             ("\tif (eth->h_proto != 8)", 11, Some("eth")),
             ("\tu16 family = sk->__sk_common.skc_family;", 31, Some("sk")),
             ("sum += e->d[i];", 8, Some("e")),
-            ("x = a->b->c;", 11, None),
+            ("x = a->b->c;", 11, Some("a->b")),
+            ("x = a->b->c;", 8, Some("a")),
+            ("x = a->b->c.d;", 11, Some("a->b")),
+            ("x = s.a->b->c;", 13, None),
+            ("switch (bpf_ntohs(eth->h_proto)) {", 9, Some("eth")),
+            ("x = f(a->b, c->d);", 5, None),
+            ("x = f(*p, c->d);", 5, None),
             ("x = a[3]->c;", 11, None),
             ("x = f(a)->c;", 11, None),
             ("x = s.a->c;", 10, None),

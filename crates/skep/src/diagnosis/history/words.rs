@@ -95,6 +95,9 @@ fn words(text: &str) -> Option<String> {
     if text.starts_with("0x") {
         return negative_int(text);
     }
+    if text == "arena" {
+        return Some("a pointer into an arena".to_owned());
+    }
     let value = Value::of(text)?;
     if value.name == "scalar" {
         return Some(scalar(&value));
@@ -339,6 +342,7 @@ mod tests {
                 "the address fp-16 plus 0 to 8 in the stack",
             ),
             ("percpu_rcu_ptr_or_null_count(id=1)", "a per-CPU pointer under RCU to count, or NULL"),
+            ("arena", "a pointer into an arena"),
             ("scalar()", "any number"),
             (
                 "scalar(id=3,smin=0,smax=umax=0xffffffff,var_off=(0x0; 0xffffffff))",

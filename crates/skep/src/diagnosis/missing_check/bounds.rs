@@ -229,6 +229,9 @@ impl Dataflow<'_> {
                 {
                     "it was computed from what was compared at"
                 }
+                true if self.is_of_lower_half(check, family[0], program) => {
+                    "only the lower half of it was compared, at"
+                }
                 true => "it was compared at",
                 false => "it was read back from memory after it was compared at",
             };
@@ -256,6 +259,14 @@ impl Dataflow<'_> {
             };
             Some(since(says, check.insn_idx, describe))
         })
+    }
+
+    /// Whether a comparison is of 32 bits, and the other bits of the number are not known.
+    fn is_of_lower_half(&self, check: &Check, number: Id, program: &Program) -> bool {
+        let is_half = program.insns.get(check.insn_idx).is_some_and(|it| it.class() == BPF_JMP32);
+        let told = self.values[number].told.unwrap_or_default();
+        let largest = ["umax=", "smax="].into_iter().filter_map(|name| field(told, name)).min();
+        is_half && largest.is_none_or(|largest| largest > u64::from(u32::MAX))
     }
 
     /// What was made less than a value after it was compared, so that it may be below 0, or have
@@ -349,7 +360,10 @@ impl Dataflow<'_> {
         let mixes = |made: &Value<'_>| {
             let insn = made.by.and_then(|by| program.insns.get(by));
             let is_computed = made.made == Origin::Computed;
-            insn.is_some_and(|insn| is_computed && matches!(insn.op(), BPF_OR | BPF_XOR | BPF_NEG))
+            let shifts = |insn: &Insn| matches!(insn.op(), BPF_LSH | BPF_RSH) && insn.is_src_reg();
+            insn.is_some_and(|insn| {
+                is_computed && (matches!(insn.op(), BPF_OR | BPF_XOR | BPF_NEG) || shifts(insn))
+            })
         };
         self.ancestors_by(id, |made, of| is_number(of) && !mixes(made))
     }

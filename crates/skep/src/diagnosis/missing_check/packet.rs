@@ -67,6 +67,7 @@ fn note(
     let operand = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
     let access = refusal.insn_idx.and_then(|idx| program.insns.get(idx));
     let starts = access.map(|insn| dataflow.place(id, insn.off.into()));
+    let place = operand.map(|operand| dataflow.place(operand, 0));
     let compared = operand.and_then(|operand| dataflow.values[operand].told).unwrap_or_default();
     let says = match relation {
         Relation::Difference => {
@@ -88,8 +89,11 @@ fn note(
         Relation::Same if furthest(told).max(furthest(compared)) > PACKET_OFF_MAX => {
             format!("{TOO_FAR} for a comparison to count; there is one at")
         }
-        Relation::Same if starts == operand.map(|operand| dataflow.place(operand, 0)) => {
+        Relation::Same if starts == place => {
             format!("the start of the access was compared with {end}, which proves no byte, at")
+        }
+        Relation::Same if starts.zip(place).is_some_and(|(it, of)| it.0 == of.0 && it.1 > of.1) => {
+            format!("a place before the access was compared with {end}, which proves no byte, at")
         }
         Relation::Same => format!("another pointer was compared with {end}, at"),
     };
