@@ -125,8 +125,11 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
             Some(kind) if kind != Kind::Void => kind,
             _ => return Err(fail(format!("unknown kind {number}"))),
         };
-        // Linux 7.3 has 24 bits for their number, those before it 16.
-        let Ok(parts) = u16::try_from(info & 0x00ff_ffff) else {
+        // Linux 7.3 has 24 bits for their number, those before it 16. Of a kind without parts, nobody
+        // reads it but the kernel (`type_rules`).
+        let parts = u16::try_from(info & 0x00ff_ffff);
+        let parts = if kind.has_parts() { parts } else { Ok(0) };
+        let Ok(parts) = parts else {
             return Err(fail(format!("{}: more than {} parts", kind.name(), u16::MAX)));
         };
         let len = 3 + kind.extra_words(parts);

@@ -7,6 +7,8 @@
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
 
+/// Bits of the second word that are not used.
+const INFO_UNUSED: u32 = 0x60ff_0000;
 /// Bits of an `INT`'s data that are not used.
 const INT_UNUSED: u32 = !0x0fff_ffff;
 const INT_BITS_MAX: u32 = 128;
@@ -31,6 +33,7 @@ fn shape(ty: Type<'_>) -> Check {
     let kind = ty.kind();
     let with_flag = matches!(kind, Struct | Union | Fwd | Enum | Enum64 | DeclTag | TypeTag);
     ensure(with_flag || !ty.kflag(), "its flag is set")?;
+    ensure(ty.word(1) & INFO_UNUSED == 0, "unused bits are set")?;
     let with_parts = matches!(kind, Struct | Union | Enum | Enum64 | Func | FuncProto | Datasec);
     ensure(with_parts || ty.vlen() == 0, "it has a number of parts")?;
     let anonymous = matches!(kind, Ptr | Array | Volatile | Const | Restrict | FuncProto);

@@ -235,13 +235,14 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Warnings in one line: what separates fields becomes a space, lines are joined by bars. */
+/* Warnings in one line: what separates fields becomes a space, lines are joined by bars. Without the
+ * kernel's log of BTF, which has names of the object, and may be longer than all that is kept. */
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
 {
 	size_t used = strlen(warnings);
 	char *at = warnings + used;
 
-	if (level != LIBBPF_WARN || used + 1 >= TEXT_MAX)
+	if (level != LIBBPF_WARN || used + 1 >= TEXT_MAX || strstr(format, "BEGIN BTF LOAD LOG"))
 		return 0;
 	vsnprintf(at, TEXT_MAX - used, format, args);
 	for (; *at; at++)
