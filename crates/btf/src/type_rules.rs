@@ -126,12 +126,9 @@ fn sizes(ty: Type<'_>) -> Check {
     }
 }
 
-/// A function that comes later is not yet known as what its prototype says.
 fn refers(ty: Type<'_>) -> Check {
     let of = ty.target();
     ensure(!is_no_target(of), "it refers to a variable, section or tag")?;
-    let is_later = of.kind() == Kind::Func && of.id() > ty.id();
-    ensure(ty.kind() != Kind::Ptr || !is_later, "it points to a function that comes later")?;
     let tags = matches!(ty.kind(), Kind::Ptr | Kind::TypeTag);
     ensure(tags || of.kind() != Kind::TypeTag, "its type tags do not come first")
 }
@@ -253,6 +250,9 @@ impl<'a> Resolver<'a> {
             let within = |is_it: fn(Kind) -> bool| stack.iter().any(|(ty, _)| is_it(ty.kind()));
             let is_whole = |kind: Kind| kind.is_composite() || kind == Kind::Array;
             let of_pointers = of_pointers || within(|kind| kind == Kind::Ptr);
+            // It is not yet known that its prototype has a size.
+            let is_later = of.kind() == Kind::Func && of.id() > first.id();
+            ensure(!(of_pointers && is_later), "it points to a function that comes later")?;
             let ends = match of.kind() {
                 Kind::Ptr => !of_pointers && within(is_whole),
                 kind => of_pointers && is_whole(kind),
