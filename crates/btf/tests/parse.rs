@@ -154,6 +154,10 @@ fn modifiers_in_a_circle_are_refused() {
     b.typedef_("t", TypeId(1));
     let e = b.build().unwrap_err();
     assert_eq!(e.to_string(), "parse BTF: BTF type 1: CONST is a cycle of modifiers");
+    // As libbpf reads them; the kernel does not load them.
+    let object = Btf::parse_of_object(&b.to_bytes(Endian::Little)).expect("well-formed");
+    assert_eq!(object.skip_modifiers(TypeId(2)).id(), TypeId::VOID);
+    assert!(refused_by_kernel(&object).expect("refused").to_string().contains("within itself"));
 }
 
 /// libbpf reads it; the kernel does not load it.
