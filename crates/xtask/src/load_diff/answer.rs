@@ -111,7 +111,7 @@ pub(super) fn attributes(program: &Program) -> String {
         hash_of(funcs.flatten().flat_map(u32::to_le_bytes)),
         lines.len(),
         hash_of(lines.flatten().flat_map(u32::to_le_bytes)),
-        program.license,
+        program.license.replace(['\n', '\t'], " "),
     );
     for unresolved in &program.unresolved {
         // Writing to a String cannot fail.

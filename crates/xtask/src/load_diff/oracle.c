@@ -301,6 +301,9 @@ static bool open_object(const char *path)
 
 static void say(const char *what, const char *name, int err)
 {
+	/* A license can be anything. */
+	for (char *at = loaded; *at; at++)
+		*at = *at == '\n' || *at == '\t' ? ' ' : *at;
 	printf("%s\t%s\t%d\t%s\t%s\t%s\n", what, name, err, failed_call, loaded, warnings);
 }
 
