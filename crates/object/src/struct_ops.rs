@@ -204,6 +204,7 @@ impl One<'_, '_, '_> {
             }
             return Ok(());
         };
+        self.check_member(member, (kernel, &theirs), (program.is_some(), data))?;
         if let Some((function, program)) = program {
             let name = essential(local.name()).to_owned();
             let target = AttachTarget::Kernel { btf_id: kernel.id.0, name };
@@ -217,16 +218,48 @@ impl One<'_, '_, '_> {
             def.slots.push(MapSlot { index: index as u32, target });
             return Ok(());
         }
-        if kernel.btf.size_of(theirs.ty).ok() != Some(size) {
-            let same = data.iter().all(|&b| b == 0);
-            let cause = "its size differs from that of the kernel's member";
-            return if same { Ok(()) } else { Err(Error::load(LoadClass::StructOps, cause)) };
-        }
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;
         if let Some(room) = def.contents.get_mut(to..to.saturating_add(data.len())) {
             room.copy_from_slice(data);
         }
         Ok(())
+    }
+
+    /// What libbpf wants of a member that the kernel's struct has, whether or not it is set: the same
+    /// kind and size, no bitfield, in pointers nothing but programs.
+    fn check_member(
+        &self,
+        member: &Member<'_>,
+        (kernel, theirs): (&KernelStruct<'_>, &Member<'_>),
+        (has_program, data): (bool, &[u8]),
+    ) -> Result<()> {
+        let refuse = |cause: String| Err(Error::load(LoadClass::StructOps, cause));
+        let ours = self.btf.skip_modifiers(member.ty);
+        let of_kernel = kernel.btf.skip_modifiers(theirs.ty);
+        if member.bitfield_size != 0 || theirs.bitfield_size != 0 {
+            return refuse("it is a bitfield".to_owned());
+        }
+        if ours.kind() != of_kernel.kind() {
+            let (ours, kernel) = (ours.kind().name(), of_kernel.kind().name());
+            return refuse(format!("it is of kind {ours}, the kernel's member of kind {kernel}"));
+        }
+        if ours.kind() != Kind::Ptr {
+            let sizes = [self.btf.size_of(member.ty).ok(), kernel.btf.size_of(theirs.ty).ok()];
+            return match sizes {
+                [Some(ours), Some(kernel)] if ours == kernel => Ok(()),
+                _ => refuse("its size differs from that of the kernel's member".to_owned()),
+            };
+        }
+        let target = kernel.btf.skip_modifiers(of_kernel.target_id());
+        match has_program {
+            true if target.kind() != Kind::FuncProto => {
+                refuse("the kernel's member is no pointer to a function".to_owned())
+            }
+            false if data.iter().any(|&byte| byte != 0) => {
+                refuse("it is a pointer that is not 0, and no program".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// libbpf sets pointers to functions only, and to programs of sections for that.
