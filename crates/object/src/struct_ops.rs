@@ -59,10 +59,17 @@ pub(crate) fn read(
             return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));
         };
         let mut relocated = 0;
-        for secvar in btf.ty(datasec).vars() {
+        for (n, secvar) in btf.ty(datasec).vars().enumerate() {
             let var = btf.ty(secvar.ty);
             let offset = source.offset_of(section.index, var.name(), secvar.offset);
-            let one = One { source, functions, section, btf, offset };
+            let end = offset.saturating_add(u64::from(secvar.size));
+            if end > section.data.len() as u64 {
+                let text = format!("struct_ops map {} ends beyond it", var.name());
+                return Err(Error::at(&section.name, offset, text).of_class(LoadClass::Open));
+            }
+            // Of several maps in an optional section, libbpf creates all but the first.
+            let autocreate = n > 0 || !section.name.starts_with('?');
+            let one = One { source, functions, section, btf, offset, autocreate };
             relocated += one.relocated(var);
             let name = var.name();
             let place =
@@ -98,6 +105,8 @@ struct One<'i, 'a, 'o> {
     btf: &'i Btf,
     /// Its offset in the section, bytes.
     offset: u64,
+    /// Whether libbpf creates its map.
+    autocreate: bool,
 }
 
 /// The kernel's side of a struct_ops type.
@@ -148,7 +157,7 @@ impl One<'_, '_, '_> {
             value_size: local.stated_size().unwrap_or(0),
             max_entries: 1,
             map_flags: if linked { MapFlags::LINK } else { MapFlags::empty() },
-            autocreate: !name.starts_with('?'),
+            autocreate: self.autocreate,
             ..MapDef::default()
         };
         let kernel_btf = self.source.options.kernel_btf.as_deref();
@@ -204,7 +213,8 @@ impl One<'_, '_, '_> {
             }
             return Ok(());
         };
-        self.check_member(member, (kernel, &theirs), (program.is_some(), data))?;
+        let plain = program.is_none().then_some(data);
+        self.check_member(member, plain, kernel, &theirs)?;
         if let Some((function, program)) = program {
             let name = essential(local.name()).to_owned();
             let target = AttachTarget::Kernel { btf_id: kernel.id.0, name };
@@ -226,12 +236,14 @@ impl One<'_, '_, '_> {
     }
 
     /// What libbpf wants of a member that the kernel's struct has, whether or not it is set: the same
-    /// kind and size, no bitfield, in pointers nothing but programs.
+    /// kind and size, no bitfield, in pointers nothing but programs. `data` is in the file, unless it
+    /// is set to a program.
     fn check_member(
         &self,
         member: &Member<'_>,
-        (kernel, theirs): (&KernelStruct<'_>, &Member<'_>),
-        (has_program, data): (bool, &[u8]),
+        data: Option<&[u8]>,
+        kernel: &KernelStruct<'_>,
+        theirs: &Member<'_>,
     ) -> Result<()> {
         let refuse = |cause: String| Err(Error::load(LoadClass::StructOps, cause));
         let ours = self.btf.skip_modifiers(member.ty);
@@ -251,11 +263,11 @@ impl One<'_, '_, '_> {
             };
         }
         let target = kernel.btf.skip_modifiers(of_kernel.target_id());
-        match has_program {
-            true if target.kind() != Kind::FuncProto => {
+        match data {
+            None if target.kind() != Kind::FuncProto => {
                 refuse("the kernel's member is no pointer to a function".to_owned())
             }
-            false if data.iter().any(|&byte| byte != 0) => {
+            Some(data) if data.iter().any(|&byte| byte != 0) => {
                 refuse("it is a pointer that is not 0, and no program".to_owned())
             }
             _ => Ok(()),

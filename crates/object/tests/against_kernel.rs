@@ -60,6 +60,15 @@ fn target(id: TypeId, name: &str) -> AttachTarget {
     AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() }
 }
 
+#[test]
+fn the_first_map_of_an_optional_section_is_not_created() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let bytes = std::fs::read(tests.join("object/ops_optional.bpf.o")).unwrap();
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    let created: Vec<bool> = object.maps.iter().map(|map| map.autocreate).collect();
+    assert_eq!(created, [false, true, true]);
+}
+
 /// Each as libbpf 1.8 refuses it.
 #[test]
 fn struct_ops_members_are_of_the_kernels_kind_and_size() {
