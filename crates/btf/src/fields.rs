@@ -201,8 +201,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The members of a struct, which counts alone: where its fields are aligned, and which there is
-    /// one of.
+    /// The members of a struct, which counts alone: where its fields are aligned, and which there
+    /// is one of.
     fn members(&mut self, t: Type<'a>, depth: usize) -> Result<(), Error> {
         let mut seen = 0;
         let Some(depth) = depth.checked_sub(1) else {

@@ -19,7 +19,8 @@ impl Btf {
     }
 
     /// Parses the `.BTF` of an object as libbpf does, which looks neither at the version nor for
-    /// cycles. A cycle of modifiers is cut where it is met: what [`crate::refused_by_kernel`] finds.
+    /// cycles. A cycle of modifiers is cut where it is met: what [`crate::refused_by_kernel`]
+    /// finds.
     ///
     /// # Errors
     ///
@@ -158,8 +159,8 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
             Some(kind) if kind != Kind::Void => kind,
             _ => return Err(fail(format!("unknown kind {number}"))),
         };
-        // Linux 7.3 has 24 bits for their number, those before it 16. Of a kind without parts, nobody
-        // reads it but the kernel (`type_rules`).
+        // Linux 7.3 has 24 bits for their number, those before it 16. Of a kind without parts,
+        // nobody reads it but the kernel (`type_rules`).
         let parts = u16::try_from(info & 0x00ff_ffff);
         let parts = if kind.has_parts() { parts } else { Ok(0) };
         let Ok(parts) = parts else {

@@ -28,6 +28,8 @@ const VALUE_BYTES_MAX: u32 = 1 << 20;
 pub(crate) struct StructOpsLink {
     pub(crate) target: AttachTarget,
     pub(crate) member: u32,
+    /// By a map that libbpf creates.
+    created: bool,
 }
 
 /// Programs in struct_ops maps, by index of their function.
@@ -204,7 +206,11 @@ impl One<'_, '_, '_> {
         let Some((kernel, (index, theirs))) = target else {
             if let Some((function, _)) = program {
                 let of = AttachTarget::Unresolved(format!("{}.{name}", essential(local.name())));
-                links.entry(function).or_insert(StructOpsLink { target: of, member: 0 });
+                links.entry(function).or_insert(StructOpsLink {
+                    target: of,
+                    member: 0,
+                    created: false,
+                });
             }
             let is_set = program.is_some() || data.iter().any(|&b| b != 0);
             if kernel.is_some() && is_set {
@@ -218,11 +224,16 @@ impl One<'_, '_, '_> {
         if let Some((function, program)) = program {
             let name = essential(local.name()).to_owned();
             let target = AttachTarget::Kernel { btf_id: kernel.id.0, name };
-            let link = StructOpsLink { target, member: index as u32 };
-            let before = links.insert(function, link.clone());
-            if before.is_some_and(|it| (it.target, it.member) != (link.target, link.member)) {
+            let link = StructOpsLink { target, member: index as u32, created: self.autocreate };
+            let before = links.get(&function).filter(|it| it.created);
+            let differs =
+                |it: &StructOpsLink| (&it.target, it.member) != (&link.target, link.member);
+            if link.created && before.is_some_and(differs) {
                 let cause = format!("program {program} is set for another member, too");
                 return Err(Error::load(LoadClass::StructOps, cause));
+            }
+            if link.created || before.is_none() {
+                links.insert(function, link);
             }
             let target = SlotTarget::Prog(program.to_owned());
             def.slots.push(MapSlot { index: index as u32, target });
@@ -235,9 +246,9 @@ impl One<'_, '_, '_> {
         Ok(())
     }
 
-    /// What libbpf wants of a member that the kernel's struct has, whether or not it is set: the same
-    /// kind and size, no bitfield, in pointers nothing but programs. `data` is in the file, unless it
-    /// is set to a program.
+    /// What libbpf wants of a member that the kernel's struct has, whether or not it is set: the
+    /// same kind and size, no bitfield, in pointers nothing but programs. `data` is in the file,
+    /// unless it is set to a program.
     fn check_member(
         &self,
         member: &Member<'_>,
