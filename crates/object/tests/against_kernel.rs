@@ -92,7 +92,7 @@ fn struct_ops_members_are_of_the_kernels_kind_and_size() {
         let options = OpenOptions { kernel_btf, ..OpenOptions::default() };
         let object = Object::open(&bytes, &options).unwrap();
         let links = object.programs.iter().find(|it| it.name == "the_first").unwrap();
-        let error = links.program.as_ref().err().expect("refused");
+        let error = links.program.as_ref().expect_err("refused");
         assert_eq!(error.class(), Some(LoadClass::StructOps), "{error}");
         error.to_string().rsplit(": ").next().unwrap().to_owned()
     };
