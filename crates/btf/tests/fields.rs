@@ -164,12 +164,12 @@ fn fields_are_found() {
 /// The kernel warns of it.
 #[test]
 fn a_lock_beside_one_in_a_struct_is_repeated() {
-    let repeated = |members: &[&str]| {
+    let of = |members: &[&str]| {
         let (btf, val) = World::new().value(members);
-        skep_btf::repeated(&special_fields(&btf, val).expect("fields"))
+        repeated(&special_fields(&btf, val).expect("fields"))
     };
-    assert_eq!(repeated(&["locked", "bpf_spin_lock"]), Some(FieldKind::SpinLock));
-    assert_eq!(repeated(&["locked", "foo kptr *[2]"]), None);
+    assert_eq!(of(&["locked", "bpf_spin_lock"]), Some(FieldKind::SpinLock));
+    assert_eq!(of(&["locked", "foo kptr *[2]"]), None);
 }
 
 #[test]
