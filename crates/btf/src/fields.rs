@@ -67,7 +67,9 @@ pub fn special_fields_of(
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
     let is_named = |m: Member<'_>| {
         let t = btf.ty(m.ty);
-        let special = |r: &Row| r.in_object && !r.kind.is_pointer() && r.name == t.name();
+        // The other lock only counts beside these.
+        let searched = |r: &Row| r.in_object && !r.kind.is_pointer() && r.kind != ResSpinLock;
+        let special = |r: &Row| searched(r) && r.name == t.name();
         t.kind() == Kind::Struct
             && ROWS.iter().any(special)
             && btf.find_by_name_kind(t.name(), Kind::Struct) == Some(m.ty)
@@ -101,7 +103,7 @@ fn find(
     allowed: fn(&Row) -> bool,
     left: &mut u32,
 ) -> Result<Vec<SpecialField>, Error> {
-    let mut search = Search { btf, allowed, seen: 0, left, found: Vec::new() };
+    let mut search = Search { btf, allowed, left, found: Vec::new() };
     let t = btf.require(id)?;
     search.aggregate(t).map_err(|e| e.context(format!("special fields of '{}'", t.name())))?;
     let mut found = search.found;
@@ -111,6 +113,13 @@ fn find(
     }
     check_together(&found)?;
     Ok(found)
+}
+
+/// A kind of which there should be one, but one is in the value and another in a struct within it.
+/// The kernel loads them with a warning (`WARN_ON_ONCE`).
+pub fn repeated(fields: &[SpecialField]) -> Option<FieldKind> {
+    let count = |row: &Row| fields.iter().filter(|field| field.kind == row.kind).count();
+    ROWS.iter().find(|row| row.unique && count(row) > 1).map(|row| row.kind)
 }
 
 /// Kinds that require or exclude one another.
@@ -158,8 +167,6 @@ fn pointee(btf: &Btf, t: Type<'_>) -> Result<TypeId, Error> {
 struct Search<'a> {
     btf: &'a Btf,
     allowed: fn(&Row) -> bool,
-    /// Bit `kind` is set once a unique kind was found.
-    seen: u16,
     left: &'a mut u32,
     found: Vec<SpecialField>,
 }
@@ -179,18 +186,25 @@ struct Slot {
 impl<'a> Search<'a> {
     fn aggregate(&mut self, t: Type<'a>) -> Result<(), Error> {
         match t.kind() {
-            Kind::Struct => self.members(t, 0, DEPTH_MAX),
-            Kind::Datasec => t.vars().try_for_each(|v| {
-                let var = self.btf.ty(v.ty);
-                let (offset, expected_size) = (v.offset, Some(v.size));
-                let ty = var.target_id();
-                self.slot(Slot { ty, offset, expected_size, tagged: (v.ty, None) }, DEPTH_MAX)
-            }),
+            Kind::Struct => self.members(t, DEPTH_MAX),
+            Kind::Datasec => {
+                let mut seen = 0;
+                t.vars().try_for_each(|v| {
+                    let var = self.btf.ty(v.ty);
+                    let (offset, expected_size) = (v.offset, Some(v.size));
+                    let ty = var.target_id();
+                    let slot = Slot { ty, offset, expected_size, tagged: (v.ty, None) };
+                    self.slot(slot, &mut seen, DEPTH_MAX)
+                })
+            }
             _ => Ok(()),
         }
     }
 
-    fn members(&mut self, t: Type<'a>, base: u32, depth: usize) -> Result<(), Error> {
+    /// The members of a struct, which counts alone: where its fields are aligned, and which there
+    /// is one of.
+    fn members(&mut self, t: Type<'a>, depth: usize) -> Result<(), Error> {
+        let mut seen = 0;
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Error::new("structs are nested too deeply"));
         };
@@ -199,14 +213,14 @@ impl<'a> Search<'a> {
             if m.bit_offset % 8 != 0 {
                 return Err(Error::new("a member does not start at a byte boundary"));
             }
-            let Some(offset) = base.checked_add(m.bit_offset / 8) else { continue };
-            let tagged = (t.id(), Some(n as u32));
-            self.slot(Slot { ty: m.ty, offset, expected_size: None, tagged }, depth)?;
+            let (offset, tagged) = (m.bit_offset / 8, (t.id(), Some(n as u32)));
+            self.slot(Slot { ty: m.ty, offset, expected_size: None, tagged }, &mut seen, depth)?;
         }
         Ok(())
     }
 
-    fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Error> {
+    /// `seen` has bit `kind` once a unique kind was found.
+    fn slot(&mut self, slot: Slot, seen: &mut u16, depth: usize) -> Result<(), Error> {
         *self.left =
             self.left.checked_sub(1).ok_or_else(|| Error::new("too many nested members"))?;
         let (t, nelems) = self.element(slot.ty)?;
@@ -216,13 +230,17 @@ impl<'a> Search<'a> {
         let fits = |size: u32| {
             slot.expected_size.is_none_or(|e| u64::from(e) == u64::from(size) * u64::from(nelems))
         };
-        let Some(kind) = self.kind_of(t)? else {
+        let Some(kind) = self.kind_of(t, seen)? else {
             let size = t.stated_size().unwrap_or(0);
             if t.kind() != Kind::Struct || !fits(size) {
                 return Ok(());
             }
             let first = self.found.len();
-            self.members(t, slot.offset, depth)?;
+            self.members(t, depth)?;
+            for field in &mut self.found[first..] {
+                let offset = field.offset.checked_add(slot.offset);
+                field.offset = offset.ok_or_else(|| Error::new("offset beyond 4 GB"))?;
+            }
             return self.repeat(first, nelems, size);
         };
         let row = kind.row();
@@ -259,14 +277,14 @@ impl<'a> Search<'a> {
     }
 
     /// The kind of special field of this type: by its name, or for pointers by their tag.
-    fn kind_of(&mut self, t: Type<'a>) -> Result<Option<FieldKind>, Error> {
+    fn kind_of(&self, t: Type<'a>, seen: &mut u16) -> Result<Option<FieldKind>, Error> {
         let by_name = |row: &&Row| !row.kind.is_pointer() && row.name == t.name();
         if let Some(row) = ROWS.iter().find(by_name).filter(|row| (self.allowed)(row)) {
             let bit = 1 << row.kind as u16;
-            if row.unique && self.seen & bit != 0 {
+            if row.unique && *seen & bit != 0 {
                 return Err(Error::new(format!("more than one {}", row.name)));
             }
-            self.seen |= bit;
+            *seen |= bit;
             return Ok(Some(row.kind));
         }
         if t.kind() == Kind::Struct {

@@ -93,6 +93,11 @@ impl Kind {
         usize::from(row.2) + usize::from(row.3) * usize::from(vlen)
     }
 
+    /// Whether words for each of its parts follow.
+    pub(crate) fn has_parts(self) -> bool {
+        KINDS[self as usize].3 != 0
+    }
+
     /// `const`, `volatile`, `restrict` and type tags: the kernel's modifiers.
     pub fn is_modifier(self) -> bool {
         matches!(self, Kind::Const | Kind::Volatile | Kind::Restrict | Kind::TypeTag)

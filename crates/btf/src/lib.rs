@@ -39,7 +39,7 @@ pub use bytes::Endian;
 pub use error::Error;
 pub use ext::{BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
 pub use field_kind::{FieldKind, SpecialField};
-pub use fields::{special_fields, special_fields_of, struct_metas};
+pub use fields::{repeated, special_fields, special_fields_of, struct_metas};
 pub use kind::{FuncLinkage, IntEncoding, Kind, TypeId, VarLinkage};
 pub use names::refused_by_kernel;
 pub use older::LATER_KINDS;

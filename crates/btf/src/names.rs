@@ -49,7 +49,6 @@ fn invalid_name(ty: Type<'_>) -> Option<&str> {
     let wrong = |offset: &u32| !is_identifier(bytes(*offset));
     // A name that is empty is not absent.
     let absent_or = |offset: &u32| *offset != 0 && wrong(offset);
-    let param = |offset: &u32| !bytes(*offset).is_empty() && wrong(offset);
     let own = Some(ty.word(0));
     let part = |each: usize| move |n: usize| ty.word(3 + each * n);
     let found = match ty.kind() {
@@ -67,7 +66,7 @@ fn invalid_name(ty: Type<'_>) -> Option<&str> {
             params.map(|n| proto.word(3 + 2 * n)).find(wrong)
         }),
         Kind::Fwd | Kind::Typedef | Kind::Var => own.filter(wrong),
-        Kind::FuncProto => (0..ty.vlen().into()).map(part(2)).find(param),
+        Kind::FuncProto => (0..ty.vlen().into()).map(part(2)).find(absent_or),
         Kind::Datasec => own.filter(|offset| !is_section(bytes(*offset))),
         Kind::DeclTag | Kind::TypeTag => own.filter(|offset| bytes(*offset).is_empty()),
         _ => None,

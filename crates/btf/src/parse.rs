@@ -4,9 +4,11 @@
 
 use crate::btf::{CHAIN_MAX, Header, sniff_endian};
 use crate::shift::{Shift, shift};
-use crate::{Btf, Error, Kind};
+use crate::{Btf, Error, Kind, Type, TypeId};
 use std::sync::{Arc, OnceLock};
 
+/// Set in the second word of a type whose cycle was cut: a bit that is not used.
+const INFO_CUT: u32 = 1 << 16;
 /// The kernel's `BTF_MAX_TYPE`.
 const TYPES_MAX: usize = 0x000f_ffff;
 
@@ -14,6 +16,29 @@ impl Btf {
     /// Parses a `.BTF` section or `/sys/kernel/btf/vmlinux`, of either byte order.
     pub fn parse(bytes: &[u8]) -> Result<Btf, Error> {
         parse(None, None, bytes).map_err(|e| e.context("parse BTF"))
+    }
+
+    /// Parses the `.BTF` of an object as libbpf does, which looks neither at the version nor for
+    /// cycles. A cycle of modifiers is cut where it is met: what [`crate::refused_by_kernel`]
+    /// finds.
+    ///
+    /// # Errors
+    ///
+    /// It is not well-formed.
+    pub fn parse_of_object(bytes: &[u8]) -> Result<Btf, Error> {
+        let mut bytes = bytes.to_vec();
+        if let Some(version) = bytes.get_mut(2) {
+            *version = 1;
+        }
+        let mut btf = read(None, None, &bytes).map_err(|e| e.context("parse BTF"))?;
+        for index in 0..btf.starts.len() - 1 {
+            if is_endless(&btf, TypeId(btf.first_id + index as u32)) {
+                let at = btf.starts[index] as usize;
+                btf.words[at + 1] |= INFO_CUT;
+                btf.words[at + 2] = TypeId::VOID.0;
+            }
+        }
+        Ok(btf)
     }
 
     /// Parses split BTF (a module's): ids and strings continue where `base` ends.
@@ -27,6 +52,16 @@ pub(crate) fn parse(
     moved: Option<Shift>,
     bytes: &[u8],
 ) -> Result<Btf, Error> {
+    let btf = read(base, moved, bytes)?;
+    if let Some(ty) = btf.iter().find(|ty| is_endless(&btf, ty.id())) {
+        let m = format!("{} is a cycle of modifiers", ty.kind().name());
+        return Err(Error::new(m).context(format!("BTF type {}", ty.id())));
+    }
+    Ok(btf)
+}
+
+/// Parses without invariant 3.
+fn read(base: Option<Arc<Btf>>, moved: Option<Shift>, bytes: &[u8]) -> Result<Btf, Error> {
     sniff_endian(bytes)?;
     if bytes.get(2) != Some(&1) {
         return Err(Error::at(2, "version is not 1"));
@@ -75,7 +110,6 @@ pub(crate) fn parse(
         tags,
     };
     btf.starts = scan(&btf, hdr_len + type_off)?;
-    check_chains(&btf)?;
     Ok(btf)
 }
 
@@ -125,8 +159,11 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
             Some(kind) if kind != Kind::Void => kind,
             _ => return Err(fail(format!("unknown kind {number}"))),
         };
-        // Linux 7.3 has 24 bits for their number, those before it 16.
-        let Ok(parts) = u16::try_from(info & 0x00ff_ffff) else {
+        // Linux 7.3 has 24 bits for their number, those before it 16. Of a kind without parts,
+        // nobody reads it but the kernel (`type_rules`).
+        let parts = u16::try_from(info & 0x00ff_ffff);
+        let parts = if kind.has_parts() { parts } else { Ok(0) };
+        let Ok(parts) = parts else {
             return Err(fail(format!("{}: more than {} parts", kind.name(), u16::MAX)));
         };
         let len = 3 + kind.extra_words(parts);
@@ -197,19 +234,9 @@ impl Limits {
     }
 }
 
-/// Invariant 3: no modifier or typedef chain is a cycle or longer than [`CHAIN_MAX`].
-fn check_chains(btf: &Btf) -> Result<(), Error> {
-    for ty in btf.iter() {
-        let mut t = ty;
-        let mut steps = 0;
-        while t.kind().is_modifier_or_typedef() {
-            t = btf.ty(t.target_id());
-            steps += 1;
-            if steps > CHAIN_MAX {
-                let m = format!("{} is a cycle of modifiers", ty.kind().name());
-                return Err(Error::new(m).context(format!("BTF type {}", ty.id())));
-            }
-        }
-    }
-    Ok(())
+/// Whether invariant 3 does not hold: a chain of modifiers and typedefs is a cycle or longer than
+/// [`CHAIN_MAX`].
+fn is_endless(btf: &Btf, id: TypeId) -> bool {
+    let next = |ty: &Type<'_>| ty.kind().is_modifier_or_typedef().then(|| btf.ty(ty.target_id()));
+    std::iter::successors(Some(btf.ty(id)), next).nth(CHAIN_MAX + 1).is_some()
 }

@@ -7,6 +7,8 @@
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
 
+/// Bits of the second word that are not used.
+const INFO_UNUSED: u32 = 0x60ff_0000;
 /// Bits of an `INT`'s data that are not used.
 const INT_UNUSED: u32 = !0x0fff_ffff;
 const INT_BITS_MAX: u32 = 128;
@@ -31,6 +33,7 @@ fn shape(ty: Type<'_>) -> Check {
     let kind = ty.kind();
     let with_flag = matches!(kind, Struct | Union | Fwd | Enum | Enum64 | DeclTag | TypeTag);
     ensure(with_flag || !ty.kflag(), "its flag is set")?;
+    ensure(ty.word(1) & INFO_UNUSED == 0, "unused bits are set, or it is within itself")?;
     let with_parts = matches!(kind, Struct | Union | Enum | Enum64 | Func | FuncProto | Datasec);
     ensure(with_parts || ty.vlen() == 0, "it has a number of parts")?;
     let anonymous = matches!(kind, Ptr | Array | Volatile | Const | Restrict | FuncProto);
@@ -115,20 +118,19 @@ fn sizes(ty: Type<'_>) -> Check {
         Datasec => ty.vars().try_for_each(|var| {
             let of = btf.ty(var.ty);
             ensure(of.kind() == Var, "it has something that is no variable")?;
+            // The size of a variable that comes later is not yet known.
             let size = btf.size_of(of.target_id())?;
-            ensure(size <= var.size, "a variable is larger than its place")
+            let fits = size <= var.size || of.id() > ty.id();
+            ensure(fits, "a variable is larger than its place")
         }),
         DeclTag => decl_tag(ty),
         _ => Ok(()),
     }
 }
 
-/// A function that comes later is not yet known as what its prototype says.
 fn refers(ty: Type<'_>) -> Check {
     let of = ty.target();
     ensure(!is_no_target(of), "it refers to a variable, section or tag")?;
-    let is_later = of.kind() == Kind::Func && of.id() > ty.id();
-    ensure(ty.kind() != Kind::Ptr || !is_later, "it points to a function that comes later")?;
     let tags = matches!(ty.kind(), Kind::Ptr | Kind::TypeTag);
     ensure(tags || of.kind() != Kind::TypeTag, "its type tags do not come first")
 }
@@ -231,10 +233,39 @@ impl<'a> Resolver<'a> {
     }
 
     fn run(&mut self) -> Option<(TypeId, Error)> {
-        self.btf.iter().find_map(|ty| Some((ty.id(), self.resolve(ty).err()?)))
+        let btf = self.btf;
+        let refused = btf.iter().find_map(|ty| {
+            // A prototype has its types resolved, which are not within it for that.
+            let returned = (ty.kind() == Kind::FuncProto).then(|| ty.target());
+            let params = ty.params().map(|param| btf.ty(param.ty));
+            let mut firsts = [ty].into_iter().chain(returned).chain(params);
+            firsts.find_map(|first| Some((ty.id(), self.resolve(first, ty.id()).err()?)))
+        });
+        refused.or_else(|| self.pointer_to_itself())
     }
 
-    fn resolve(&mut self, first: Type<'a>) -> Check {
+    /// A pointer that comes to itself by way of others and forms of types, of which a struct may
+    /// have made `Done`.
+    fn pointer_to_itself(&mut self) -> Option<(TypeId, Error)> {
+        self.states.fill(State::New);
+        let mut way = Vec::new();
+        for mut ty in self.btf.iter() {
+            while ty.kind() == Kind::Ptr || ty.kind().is_modifier_or_typedef() {
+                match self.states[ty.id().index()] {
+                    State::Done => break,
+                    State::Open => return Some((ty.id(), Error::new("it is within itself"))),
+                    State::New => self.states[ty.id().index()] = State::Open,
+                }
+                way.push(ty.id());
+                ty = ty.target();
+            }
+            way.drain(..).for_each(|id| self.states[id.index()] = State::Done);
+        }
+        None
+    }
+
+    /// Follows a type's references, while all types up to the one `at` hand are resolved.
+    fn resolve(&mut self, first: Type<'a>, at: TypeId) -> Check {
         // What lies behind a pointer is not in a struct, nor what is in a struct behind a pointer.
         let of_pointers = first.kind() == Kind::Ptr;
         let mut stack: Vec<(Type<'a>, usize)> = Vec::new();
@@ -250,6 +281,12 @@ impl<'a> Resolver<'a> {
             let within = |is_it: fn(Kind) -> bool| stack.iter().any(|(ty, _)| is_it(ty.kind()));
             let is_whole = |kind: Kind| kind.is_composite() || kind == Kind::Array;
             let of_pointers = of_pointers || within(|kind| kind == Kind::Ptr);
+            if of.kind() == Kind::Func {
+                // Whether it is valid is not asked behind a pointer.
+                let known = of.id() <= at || self.states[of.id().index()] == State::Done;
+                ensure(known || !of_pointers, "it points to a function that comes later")?;
+                self.states[of.id().index()] = State::Done;
+            }
             let ends = match of.kind() {
                 Kind::Ptr => !of_pointers && within(is_whole),
                 kind => of_pointers && is_whole(kind),

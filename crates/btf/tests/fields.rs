@@ -137,6 +137,8 @@ fn fields_are_found() {
         (&["typedef", "const bpf_spin_lock", "union"], &[]),
         (&["locked"], &[(SpinLock, 4)]),
         (&["locked[1]"], &[(SpinLock, 4)]),
+        // Where a struct is, does not matter to what is in it.
+        (&["int", "locked @5"], &[(SpinLock, 9)]),
         (&["bpf_refcount", "bpf_refcount"], &[(Refcount, 0), (Refcount, 64)]),
         (&["bpf_list_node", "bpf_rb_node", "bpf_list_node[2]"], &[]),
         (&["foo kptr *", "foo kptr_untrusted *"], &[(KptrRef, 0), (KptrUnref, 64)]),
@@ -157,6 +159,17 @@ fn fields_are_found() {
         assert_eq!(found(members).as_deref(), Some(*fields), "{members:?}");
     }
     assert_eq!(found(&["foo kptr *[11]"]).map(|f| f.len()), Some(11));
+}
+
+/// The kernel warns of it.
+#[test]
+fn a_lock_beside_one_in_a_struct_is_repeated() {
+    let of = |members: &[&str]| {
+        let (btf, val) = World::new().value(members);
+        repeated(&special_fields(&btf, val).expect("fields"))
+    };
+    assert_eq!(of(&["locked", "bpf_spin_lock"]), Some(FieldKind::SpinLock));
+    assert_eq!(of(&["locked", "foo kptr *[2]"]), None);
 }
 
 #[test]

@@ -154,9 +154,25 @@ fn modifiers_in_a_circle_are_refused() {
     b.typedef_("t", TypeId(1));
     let e = b.build().unwrap_err();
     assert_eq!(e.to_string(), "parse BTF: BTF type 1: CONST is a cycle of modifiers");
+    // As libbpf reads them; the kernel does not load them.
+    let object = Btf::parse_of_object(&b.to_bytes(Endian::Little)).expect("well-formed");
+    assert_eq!(object.skip_modifiers(TypeId(2)).id(), TypeId::VOID);
+    assert!(refused_by_kernel(&object).expect("refused").to_string().contains("within itself"));
 }
 
 /// libbpf reads it; the kernel does not load it.
+/// libbpf reads no number of parts of an integer, the kernel does.
+#[test]
+fn of_a_kind_without_parts_their_number_is_the_kernels_to_refuse() {
+    let mut b = BtfBuilder::new();
+    b.int("int", 4, IntEncoding::SIGNED);
+    let mut bytes = b.to_bytes(Endian::Little);
+    bytes[24 + 6] = 1;
+    let btf = Btf::parse(&bytes).unwrap();
+    assert_eq!(btf.iter().next().map(|ty| ty.kind()), Some(Kind::Int));
+    assert!(refused_by_kernel(&btf).is_some());
+}
+
 #[test]
 fn a_prototype_may_return_a_type_that_is_not_there() {
     let mut types = BtfBuilder::new();

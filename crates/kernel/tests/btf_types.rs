@@ -14,6 +14,11 @@ const HEADER_BYTES: usize = 24;
 /// A type of every kind.
 fn all_kinds() -> BtfBuilder {
     let mut b = BtfBuilder::new();
+    add_all_kinds(&mut b);
+    b
+}
+
+fn add_all_kinds(b: &mut BtfBuilder) {
     let int = b.int("int", 4, IntEncoding::SIGNED);
     let long = b.int("long", 8, IntEncoding::NONE);
     let ptr = b.ptr(int);
@@ -41,7 +46,30 @@ fn all_kinds() -> BtfBuilder {
     b.decl_tag("tag", func, None);
     b.type_tag("tag", int);
     b.enum64("e64", false, &[("C", 1)]);
-    b
+    // Of no function: its parameters need no names.
+    b.func_proto(int, &[("", ptr), ("c", long)]);
+}
+
+/// The ways to refer to a type.
+const REFERENCES: usize = 13;
+
+/// Adds a type that refers to another in one of these ways.
+fn refer(b: &mut BtfBuilder, way: usize, to: TypeId, int: TypeId) -> TypeId {
+    match way {
+        0 => b.ptr(to),
+        1 => b.array(to, int, 2),
+        2 => b.array(int, to, 2),
+        3 => b.struct_("S", 64, &[MemberDef::new("m", to, 0)]),
+        4 => b.typedef_("T", to),
+        5 => b.modifier(Kind::Const, to),
+        6 => b.func("F", to, FuncLinkage::Static),
+        7 => b.func_proto(to, &[]),
+        8 => b.func_proto(TypeId::VOID, &[("a", to)]),
+        9 => b.var("V", to, VarLinkage::Global),
+        10 => b.datasec(".x", 64, &[SecVar { ty: to, offset: 0, size: 64 }]),
+        11 => b.decl_tag("D", to, None),
+        _ => b.type_tag("TT", to),
+    }
 }
 
 /// What the kernel and `refused_by_kernel` say of bytes that are read here.
@@ -96,28 +124,57 @@ fn every_kind_refers_to_every_other() {
     let own = TypeId(kinds);
     let targets = (0..=kinds + 1).map(TypeId);
     let cases = targets.flat_map(|to| {
-        (0..13).map(move |n| {
+        (0..REFERENCES).map(move |n| {
             let mut b = all_kinds();
-            let int = TypeId(1);
-            let what = match n {
-                0 => b.ptr(to),
-                1 => b.array(to, int, 2),
-                2 => b.array(int, to, 2),
-                3 => b.struct_("S", 64, &[MemberDef::new("m", to, 0)]),
-                4 => b.typedef_("T", to),
-                5 => b.modifier(Kind::Const, to),
-                6 => b.func("F", to, FuncLinkage::Static),
-                7 => b.func_proto(to, &[]),
-                8 => b.func_proto(TypeId::VOID, &[("a", to)]),
-                9 => b.var("V", to, VarLinkage::Global),
-                10 => b.datasec(".x", 64, &[SecVar { ty: to, offset: 0, size: 64 }]),
-                11 => b.decl_tag("D", to, None),
-                _ => b.type_tag("TT", to),
-            };
+            let what = refer(&mut b, n, to, TypeId(1));
             assert_eq!(what, own);
             // One more, by which a type can be within itself.
             b.modifier(Kind::Volatile, own);
             (format!("reference {n} to {to}"), b.to_bytes(Endian::NATIVE))
+        })
+    });
+    compare(cases);
+}
+
+/// To types that come later, also by way of another that comes later.
+#[test]
+fn every_kind_refers_to_every_later_one() {
+    let kinds = all_kinds().build().unwrap().end_id().0;
+    let cases = (3..=kinds + 1).map(TypeId).flat_map(|to| {
+        let ways = (0..REFERENCES).flat_map(|a| (0..REFERENCES).map(move |b| (a, b)));
+        ways.map(move |(first, second)| {
+            let mut b = BtfBuilder::new();
+            let int = TypeId(3);
+            refer(&mut b, first, TypeId(2), int);
+            refer(&mut b, second, to, int);
+            add_all_kinds(&mut b);
+            (format!("references {first}, {second} to {to}"), b.to_bytes(Endian::NATIVE))
+        })
+    });
+    compare(cases);
+}
+
+/// Three types, each pointing to the next or being a form of it, and a function, in any order.
+#[test]
+fn ways_to_a_function_in_any_order() {
+    let orders = (0..256usize).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6]);
+    let orders = orders.filter(|order| (0..4).all(|node| order.contains(&node)));
+    let cases = orders.flat_map(|order| {
+        (0..8).map(move |pointers| {
+            let mut b = BtfBuilder::new();
+            let of = |node: usize| {
+                let at = order.iter().position(|it| *it == node);
+                TypeId(at.map_or(0, |at| at as u32 + 1))
+            };
+            for node in order {
+                match node {
+                    3 => b.func("f", TypeId(5), FuncLinkage::Global),
+                    _ if pointers >> node & 1 != 0 => b.ptr(of(node + 1)),
+                    _ => b.modifier(Kind::Const, of(node + 1)),
+                };
+            }
+            b.func_proto(TypeId::VOID, &[]);
+            (format!("{order:?}, pointers {pointers:b}"), b.to_bytes(Endian::NATIVE))
         })
     });
     compare(cases);

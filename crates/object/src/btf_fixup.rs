@@ -7,9 +7,7 @@ use crate::elf::{Elf, Symbol};
 use crate::externs::{ExternKind, Externs, KCONFIG, KSYMS};
 use crate::functions::Functions;
 use rustc_hash::FxHashMap;
-use skep_btf::{
-    Btf, BtfBuilder, Error, FuncLinkage, IntEncoding, Kind, SecVar, Type, TypeId, VarLinkage,
-};
+use skep_btf::{Btf, BtfBuilder, Error, FuncLinkage, Kind, SecVar, Type, TypeId, VarLinkage};
 use std::sync::Arc;
 
 /// Name of the variable that represents an extern function in `.ksyms`.
@@ -97,11 +95,9 @@ fn fix_kconfig(builder: &mut BtfBuilder, datasec: Type<'_>, externs: &Externs) {
 fn fix_ksyms(builder: &mut BtfBuilder, datasec: Type<'_>) {
     const INT_BYTES: u32 = 4;
     let btf = datasec.btf();
+    // Without such a type the kernel refuses the BTF.
     let int = btf.iter().find(|t| t.kind() == Kind::Int && t.int_bits() == 32);
-    let int = match int {
-        Some(int) => int.id(),
-        None => builder.int("int", INT_BYTES, IntEncoding::SIGNED),
-    };
+    let int = int.map_or(TypeId::VOID, |int| int.id());
     let mut dummy: Option<TypeId> = None;
     let mut offset = 0u32;
     for (n, secvar) in datasec.vars().enumerate() {

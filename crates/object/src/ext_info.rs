@@ -85,8 +85,14 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
         }
     }
     let (mut funcs, mut lines) = (vec![Vec::new(); names.len()], vec![Vec::new(); names.len()]);
-    fill(&ext.funcs, index, |at, records| funcs[at].extend_from_slice(records));
-    fill(&ext.lines, index, |at, records| lines[at].extend_from_slice(records));
+    // Of several of one name, libbpf takes the first, but relocates for all.
+    fn first<T: Copy>(all: &mut Vec<T>, records: &[T]) {
+        if all.is_empty() {
+            all.extend_from_slice(records);
+        }
+    }
+    fill(&ext.funcs, index, |at, records| first(&mut funcs[at], records));
+    fill(&ext.lines, index, |at, records| first(&mut lines[at], records));
     fill(&ext.core_relos, index, |at, records| all[at].core_relos.extend_from_slice(records));
     for (info, (funcs, lines)) in all.iter_mut().zip(funcs.into_iter().zip(lines)) {
         info.funcs = Records::new(funcs, |r| r.insn_off);
@@ -133,7 +139,32 @@ fn range<T>(records: &[T], slots: &Range<usize>, offset: impl Fn(&T) -> u32) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::Records;
+    use super::*;
+    use skep_btf::BtfBuilder;
+
+    /// As libbpf 1.8 counts them: relocations are done for each.
+    #[test]
+    fn of_sections_of_one_name_the_first_has_the_info() {
+        let mut builder = BtfBuilder::new();
+        let name_off = builder.string("tc");
+        builder.ptr(skep_btf::TypeId::VOID);
+        let btf = builder.build().expect("well-formed");
+        let func = |insn_off| FuncInfo { insn_off, type_id: skep_btf::TypeId(1) };
+        let relo = |insn_off| CoreRelo {
+            insn_off,
+            type_id: skep_btf::TypeId(1),
+            access_str_off: 0,
+            kind: 0,
+        };
+        let mut ext = BtfExt::default();
+        for at in [8, 0] {
+            ext.funcs.push(ExtSection { name_off, records: vec![func(at)] });
+            ext.core_relos.push(ExtSection { name_off, records: vec![relo(at)] });
+        }
+        let info = &by_section(&ext, &btf, &["", "tc"])[1];
+        assert_eq!(info.funcs.sorted, [func(8)]);
+        assert_eq!(info.core_relos, [relo(0), relo(8)]);
+    }
 
     /// As libbpf 1.5 counts the records of changed objects.
     #[test]

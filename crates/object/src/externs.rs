@@ -124,7 +124,8 @@ fn rank(external: &Extern) -> (u8, std::cmp::Reverse<u32>, u32) {
 /// Extern declarations of a BTF, by name.
 #[derive(Default)]
 struct Declared {
-    ids: FxHashMap<String, TypeId>,
+    /// Of the first variable or function of a name, if that is extern.
+    ids: FxHashMap<String, Option<TypeId>>,
     sections: FxHashMap<TypeId, TypeId>,
 }
 
@@ -139,19 +140,20 @@ impl Declared {
                     for var in ty.vars() {
                         declared.sections.entry(var.ty).or_insert(ty.id());
                     }
-                    false
+                    continue;
                 }
-                _ => false,
+                _ => continue,
             };
-            if external {
-                declared.ids.entry(ty.name().to_owned()).or_insert(ty.id());
-            }
+            let id = external.then(|| ty.id());
+            declared.ids.entry(ty.name().to_owned()).or_insert(id);
         }
         declared
     }
 
     fn kind_of(&self, btf: &Btf, name: &str) -> (TypeId, ExternKind) {
-        let Some(&id) = self.ids.get(name) else { return (TypeId::VOID, ExternKind::Unknown) };
+        let Some(&Some(id)) = self.ids.get(name) else {
+            return (TypeId::VOID, ExternKind::Unknown);
+        };
         let section = self.sections.get(&id).map_or("", |&section| btf.ty(section).name());
         let kind = match section {
             KCONFIG => {
@@ -277,7 +279,27 @@ fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Opt
 
 #[cfg(test)]
 mod tests {
-    use super::essential;
+    use super::*;
+    use skep_btf::{BtfBuilder, SecVar};
+
+    /// libbpf looks no further than to the first of the name.
+    #[test]
+    fn what_has_the_name_of_an_extern_comes_after_it() {
+        let kind_of = |linkages: [VarLinkage; 2]| {
+            let mut builder = BtfBuilder::new();
+            let vars = linkages.map(|linkage| {
+                let ty = builder.var("x", TypeId::VOID, linkage);
+                SecVar { ty, offset: 0, size: 0 }
+            });
+            builder.datasec(KSYMS, 0, &vars);
+            let btf = builder.build().expect("well-formed");
+            Declared::read(&btf).kind_of(&btf, "x")
+        };
+        let first = kind_of([VarLinkage::Extern, VarLinkage::Static]);
+        assert!(matches!(first, (TypeId(1), ExternKind::Ksym)));
+        let second = kind_of([VarLinkage::Static, VarLinkage::Extern]);
+        assert!(matches!(second, (TypeId::VOID, ExternKind::Unknown)));
+    }
 
     #[test]
     fn flavors_are_cut() {

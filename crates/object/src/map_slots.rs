@@ -9,8 +9,9 @@ use skep_btf::{Btf, TypeId, special_fields_of};
 use skep_program::{MapDef, SlotTarget};
 use skep_uapi::{MapFlags, MapType};
 
-/// Whether all slots of a map can be filled.
-pub(crate) fn check(defs: &[MapDef], def: &MapDef, btf: Option<&Btf>) -> Result<()> {
+/// Whether all slots of a map can be filled. libbpf does that as soon as it has created the map.
+pub(crate) fn check(defs: &[MapDef], of: usize, btf: Option<&Btf>) -> Result<()> {
+    let Some(def) = defs.get(of) else { return Ok(()) };
     let Some(template) = &def.inner else { return Ok(()) };
     let bounded = def.map_type == MapType::ArrayOfMaps;
     let mut filled: Vec<u32> = def.slots.iter().map(|slot| slot.index).collect();
@@ -27,6 +28,9 @@ pub(crate) fn check(defs: &[MapDef], def: &MapDef, btf: Option<&Btf>) -> Result<
         if bounded && index >= def.max_entries {
             let most = def.max_entries;
             return refuse(def, format!("slot {index} is filled, it has max_entries {most}"));
+        }
+        if map.0 as usize >= of || !inner.autocreate {
+            return refuse(def, format!("slot {index}: {name} is not created before it"));
         }
         if let Some(what) = differs(template, inner) {
             return refuse(def, format!("slot {index}: {what} of {name} is not the template's"));

@@ -15,7 +15,7 @@ use crate::relocate::Relocator;
 use crate::sections::{BTF, BTF_EXT, SectionKind};
 use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps, map_btf};
 use crate::{sec_def, sections, struct_ops};
-use skep_btf::{Btf, BtfExt, Kind};
+use skep_btf::{Btf, BtfExt, Kind, TypeId};
 use skep_program::{AttachTarget, MapDef, Program, UnloadedInfo};
 use skep_uapi::{ProgType, object_name_is_valid};
 use std::sync::Arc;
@@ -177,6 +177,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let given = fixed_btf.clone();
     let (fixed_btf, btf_refused) = loaded_btf(fixed_btf, header, &mut maps, options);
     let btf_unloaded = given.filter(|_| btf_refused.is_some());
+    check_repeated(fixed_btf.as_deref(), &maps)?;
     Ok(Image {
         elf,
         kinds,
@@ -215,6 +216,22 @@ fn loaded_btf(
     (None, Some(refused.context("the kernel does not load the object's BTF")))
 }
 
+/// The kernel loads a value with two locks, one of them in a struct within it, but warns.
+fn check_repeated(btf: Option<&Btf>, maps: &Maps) -> Result<(), Error> {
+    let Some(btf) = btf else { return Ok(()) };
+    let values = maps.defs.iter().map(|def| TypeId(def.btf_value_type_id));
+    let values = values.filter(|id| *id != TypeId::VOID);
+    let of_maps = skep_btf::special_fields_of(btf, values).unwrap_or_default();
+    let repeated = |fields: &Vec<_>| skep_btf::repeated(fields);
+    match of_maps.iter().chain(btf.struct_metas().values()).find_map(repeated) {
+        Some(kind) => {
+            let name = kind.name();
+            Err(Error::new(format!("not supported yet: {name} in a value and a struct within it")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// All maps but those of `.kconfig` and struct_ops.
 fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
     let mut maps = Maps::default();
@@ -228,22 +245,10 @@ fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
 fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> {
     let Some(section) = elf.last_section(BTF) else { return Ok(None) };
     let needed = kinds.iter().any(|k| matches!(k, SectionKind::BtfMaps | SectionKind::StructOps));
-    let parsed = parse_btf(section.data).map_err(Error::from).and_then(with_prototypes);
+    let parsed = Btf::parse_of_object(section.data).map_err(Error::from).and_then(with_prototypes);
     match parsed {
         Err(error) if needed => Err(error.context("section .BTF")),
         parsed => Ok(parsed.ok()),
-    }
-}
-
-/// libbpf does not look at the version; the kernel does.
-fn parse_btf(bytes: &[u8]) -> Result<Btf, skep_btf::Error> {
-    match bytes.get(2) {
-        None | Some(&1) => Btf::parse(bytes),
-        Some(_) => {
-            let mut bytes = bytes.to_vec();
-            bytes[2] = 1;
-            Btf::parse(&bytes)
-        }
     }
 }
 

@@ -52,7 +52,7 @@ impl Refusals {
                     let error = map_creation::check(def, image.options)
                         .and_then(|()| map_creation::check_pointers(def, btf, &kernel))
                         .and_then(|()| map_creation::check_mapping(def, btf))
-                        .and_then(|()| map_slots::check(maps, def, btf))
+                        .and_then(|()| map_slots::check(maps, index, btf))
                         .err()?;
                     Some(error.placed(use_of_map(image, index)))
                 };

@@ -94,6 +94,10 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
             let section = image.section(function.section);
             format!("section {}, offset {:#x}", section.name, relocation.offset)
         };
+        if out.unresolved.iter().any(|row| row.0 == slot && row.1 == Missing::Core) {
+            let text = "not supported yet: another relocation of an insn without its field";
+            return Err(Error::new(text)).context(place);
+        }
         let one = One { image, slot, relocation };
         let again = before.filter(|_| relocated[slot] && !image.options.as_in_file);
         before = Some(relocation.symbol);

@@ -28,6 +28,8 @@ const VALUE_BYTES_MAX: u32 = 1 << 20;
 pub(crate) struct StructOpsLink {
     pub(crate) target: AttachTarget,
     pub(crate) member: u32,
+    /// By a map that libbpf creates.
+    created: bool,
 }
 
 /// Programs in struct_ops maps, by index of their function.
@@ -59,10 +61,17 @@ pub(crate) fn read(
             return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));
         };
         let mut relocated = 0;
-        for secvar in btf.ty(datasec).vars() {
+        for (n, secvar) in btf.ty(datasec).vars().enumerate() {
             let var = btf.ty(secvar.ty);
             let offset = source.offset_of(section.index, var.name(), secvar.offset);
-            let one = One { source, functions, section, btf, offset };
+            let end = offset.saturating_add(u64::from(secvar.size));
+            if end > section.data.len() as u64 {
+                let text = format!("struct_ops map {} ends beyond it", var.name());
+                return Err(Error::at(&section.name, offset, text).of_class(LoadClass::Open));
+            }
+            // Of several maps in an optional section, libbpf creates all but the first.
+            let autocreate = n > 0 || !section.name.starts_with('?');
+            let one = One { source, functions, section, btf, offset, autocreate };
             relocated += one.relocated(var);
             let name = var.name();
             let place =
@@ -98,6 +107,8 @@ struct One<'i, 'a, 'o> {
     btf: &'i Btf,
     /// Its offset in the section, bytes.
     offset: u64,
+    /// Whether libbpf creates its map.
+    autocreate: bool,
 }
 
 /// The kernel's side of a struct_ops type.
@@ -148,7 +159,7 @@ impl One<'_, '_, '_> {
             value_size: local.stated_size().unwrap_or(0),
             max_entries: 1,
             map_flags: if linked { MapFlags::LINK } else { MapFlags::empty() },
-            autocreate: !name.starts_with('?'),
+            autocreate: self.autocreate,
             ..MapDef::default()
         };
         let kernel_btf = self.source.options.kernel_btf.as_deref();
@@ -195,7 +206,11 @@ impl One<'_, '_, '_> {
         let Some((kernel, (index, theirs))) = target else {
             if let Some((function, _)) = program {
                 let of = AttachTarget::Unresolved(format!("{}.{name}", essential(local.name())));
-                links.entry(function).or_insert(StructOpsLink { target: of, member: 0 });
+                links.entry(function).or_insert(StructOpsLink {
+                    target: of,
+                    member: 0,
+                    created: false,
+                });
             }
             let is_set = program.is_some() || data.iter().any(|&b| b != 0);
             if kernel.is_some() && is_set {
@@ -204,29 +219,70 @@ impl One<'_, '_, '_> {
             }
             return Ok(());
         };
+        let plain = program.is_none().then_some(data);
+        self.check_member(member, plain, kernel, &theirs)?;
         if let Some((function, program)) = program {
             let name = essential(local.name()).to_owned();
             let target = AttachTarget::Kernel { btf_id: kernel.id.0, name };
-            let link = StructOpsLink { target, member: index as u32 };
-            let before = links.insert(function, link.clone());
-            if before.is_some_and(|it| (it.target, it.member) != (link.target, link.member)) {
+            let link = StructOpsLink { target, member: index as u32, created: self.autocreate };
+            let before = links.get(&function).filter(|it| it.created);
+            let differs =
+                |it: &StructOpsLink| (&it.target, it.member) != (&link.target, link.member);
+            if link.created && before.is_some_and(differs) {
                 let cause = format!("program {program} is set for another member, too");
                 return Err(Error::load(LoadClass::StructOps, cause));
+            }
+            if link.created || before.is_none() {
+                links.insert(function, link);
             }
             let target = SlotTarget::Prog(program.to_owned());
             def.slots.push(MapSlot { index: index as u32, target });
             return Ok(());
-        }
-        if kernel.btf.size_of(theirs.ty).ok() != Some(size) {
-            let same = data.iter().all(|&b| b == 0);
-            let cause = "its size differs from that of the kernel's member";
-            return if same { Ok(()) } else { Err(Error::load(LoadClass::StructOps, cause)) };
         }
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;
         if let Some(room) = def.contents.get_mut(to..to.saturating_add(data.len())) {
             room.copy_from_slice(data);
         }
         Ok(())
+    }
+
+    /// What libbpf wants of a member that the kernel's struct has, whether or not it is set: the
+    /// same kind and size, no bitfield, in pointers nothing but programs. `data` is in the file,
+    /// unless it is set to a program.
+    fn check_member(
+        &self,
+        member: &Member<'_>,
+        data: Option<&[u8]>,
+        kernel: &KernelStruct<'_>,
+        theirs: &Member<'_>,
+    ) -> Result<()> {
+        let refuse = |cause: String| Err(Error::load(LoadClass::StructOps, cause));
+        let ours = self.btf.skip_modifiers(member.ty);
+        let of_kernel = kernel.btf.skip_modifiers(theirs.ty);
+        if member.bitfield_size != 0 || theirs.bitfield_size != 0 {
+            return refuse("it is a bitfield".to_owned());
+        }
+        if ours.kind() != of_kernel.kind() {
+            let (ours, kernel) = (ours.kind().name(), of_kernel.kind().name());
+            return refuse(format!("it is of kind {ours}, the kernel's member of kind {kernel}"));
+        }
+        if ours.kind() != Kind::Ptr {
+            let sizes = [self.btf.size_of(member.ty).ok(), kernel.btf.size_of(theirs.ty).ok()];
+            return match sizes {
+                [Some(ours), Some(kernel)] if ours == kernel => Ok(()),
+                _ => refuse("its size differs from that of the kernel's member".to_owned()),
+            };
+        }
+        let target = kernel.btf.skip_modifiers(of_kernel.target_id());
+        match data {
+            None if target.kind() != Kind::FuncProto => {
+                refuse("the kernel's member is no pointer to a function".to_owned())
+            }
+            Some(data) if data.iter().any(|&byte| byte != 0) => {
+                refuse("it is a pointer that is not 0, and no program".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// libbpf sets pointers to functions only, and to programs of sections for that.

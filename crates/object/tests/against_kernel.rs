@@ -61,6 +61,52 @@ fn target(id: TypeId, name: &str) -> AttachTarget {
 }
 
 #[test]
+fn the_first_map_of_an_optional_section_is_not_created() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let bytes = std::fs::read(tests.join("object/ops_optional.bpf.o")).unwrap();
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    let created: Vec<bool> = object.maps.iter().map(|map| map.autocreate).collect();
+    assert_eq!(created, [false, true, true]);
+}
+
+/// Each as libbpf 1.8 refuses it.
+#[test]
+fn struct_ops_members_are_of_the_kernels_kind_and_size() {
+    type Make = fn(&mut BtfBuilder, [TypeId; 2]) -> [TypeId; 2];
+    let refused = |bits: u8, make: Make| {
+        let mut b = BtfBuilder::new();
+        let int = b.int("int", 4, IntEncoding::SIGNED);
+        let op = b.func_proto(int, &[]);
+        let op = b.ptr(op);
+        let [flags, first] = make(&mut b, [int, op]);
+        let members = [
+            MemberDef::bits("flags", flags, 0, bits),
+            MemberDef::new("first", first, 64),
+            MemberDef::new("second", op, 128),
+        ];
+        let ops = b.struct_("skep_ops", 24, &members);
+        b.struct_("bpf_struct_ops_skep_ops", 128, &[MemberDef::new("data", ops, 64 * 8)]);
+        let kernel_btf = Some(Arc::new(b.build().unwrap()));
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+        let bytes = std::fs::read(tests.join("object/ops_members.bpf.o")).unwrap();
+        let options = OpenOptions { kernel_btf, ..OpenOptions::default() };
+        let object = Object::open(&bytes, &options).unwrap();
+        let links = object.programs.iter().find(|it| it.name == "the_first").unwrap();
+        let error = links.program.as_ref().expect_err("refused");
+        assert_eq!(error.class(), Some(LoadClass::StructOps), "{error}");
+        error.to_string().rsplit(": ").next().unwrap().to_owned()
+    };
+    let same: Make = |_, it| it;
+    assert_eq!(refused(5, same), "it is a bitfield");
+    let wide: Make = |b, [_, op]| [b.int("long", 8, IntEncoding::SIGNED), op];
+    assert_eq!(refused(0, wide), "its size differs from that of the kernel's member");
+    let named: Make = |b, [_, op]| [b.enum_("e", 4, &[("A", 1)]), op];
+    assert_eq!(refused(0, named), "it is of kind INT, the kernel's member of kind ENUM");
+    let data: Make = |b, [int, _]| [int, b.ptr(int)];
+    assert_eq!(refused(0, data), "the kernel's member is no pointer to a function");
+}
+
+#[test]
 fn struct_ops_members_move_to_where_the_kernel_has_them() {
     let kernel = kernel();
     let object = open(Some(&kernel));

@@ -14,7 +14,7 @@ fn options() -> OpenOptions {
 }
 
 /// What refuses the object as a whole.
-const REFUSED: [(&str, LoadClass, &str); 10] = [
+const REFUSED: [(&str, LoadClass, &str); 11] = [
     (
         "numa_node.bpf.o",
         LoadClass::Map,
@@ -30,6 +30,11 @@ const REFUSED: [(&str, LoadClass, &str); 10] = [
         LoadClass::Map,
         "map outer (array_of_maps) cannot be filled: \
          slot 0: max_entries of larger is not the template's",
+    ),
+    (
+        "gcc/slot_of_later_map.bpf.o",
+        LoadClass::Map,
+        "map outer (array_of_maps) cannot be filled: slot 0: inner is not created before it",
     ),
     ("empty_license.bpf.o", LoadClass::Open, "section license: it is empty"),
     (
@@ -107,4 +112,13 @@ fn without_btf_in_the_kernel_nothing_is_described() {
     let unloaded = program.unloaded.as_ref().expect("the info of the file");
     assert_eq!(unloaded.func_info.len(), program.function_starts().count());
     assert!(program.source_place(0).is_some_and(|place| place.file.ends_with("btf_refused.bpf.c")));
+}
+
+/// libbpf gives the symbols of a kernel the first integer of 4 bytes.
+#[test]
+fn without_an_integer_symbols_have_no_type() {
+    let object = open_with("gcc/ksym_without_int.bpf.o", &options());
+    let note = object.note.as_ref().expect("a note").to_string();
+    assert!(note.ends_with("(VAR): it refers to no type"), "{note}");
+    assert!(object.program("address").unwrap().unloaded.is_some());
 }

@@ -126,16 +126,20 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
         }
         return;
     }
-    let listed = |entry: &ObjectProgram| theirs.programs.iter().any(|it| it.0 == entry.name);
+    // libbpf does not load programs of struct_ops maps that it does not create; those without
+    // a name are not known from its own.
+    let is_not_noted =
+        |answer: &Answer| matches!(answer, Answer::Loaded(noted) if noted.is_empty());
+    let listed = |entry: &ObjectProgram| {
+        let mut of_name = theirs.programs.iter().filter(|it| it.0 == entry.name);
+        of_name.any(|it| !is_not_noted(&it.1))
+    };
     table.add(&name, WHOLE, theirs.whole.as_ref(), &whole(&object, listed));
     for (at, (program, answer)) in theirs.programs.iter().enumerate() {
         // Several programs may have one name.
         let before = theirs.programs[..at].iter().filter(|it| it.0 == *program).count();
         let entry = object.programs.iter().filter(|entry| entry.name == *program).nth(before);
-        // libbpf does not load programs of struct_ops maps that it does not create; those without
-        // a name are not known from its own.
-        let is_not_noted = matches!(answer, Answer::Loaded(noted) if noted.is_empty());
-        if is_not_noted || entry.is_some_and(reaches_kernel) {
+        if is_not_noted(answer) || entry.is_some_and(reaches_kernel) {
             continue;
         }
         table.add(&name, program, Some(answer), &entry.map_or(Answer::Absent, ours));

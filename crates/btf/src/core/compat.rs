@@ -208,7 +208,10 @@ impl<'a> Matcher<'a> {
             Kind::Void => Ok(same_kind),
             Kind::Fwd | Kind::Struct | Kind::Union if behind_ptr => Ok(declarations_match(l, t)),
             Kind::Fwd => Ok(same_kind && l.kflag() == t.kflag()),
-            Kind::Enum | Kind::Enum64 => Ok(t.kind().is_any_enum() && self.enums_match(l, t)?),
+            Kind::Enum | Kind::Enum64 => {
+                let is_like = t.kind().is_any_enum() && l.stated_size() == t.stated_size();
+                Ok(is_like && self.enums_match(l, t)?)
+            }
             Kind::Struct | Kind::Union => Ok(same_kind && self.members_match(l, t, depth)?),
             Kind::Int => Ok(same_kind
                 && l.int_bits() == t.int_bits()

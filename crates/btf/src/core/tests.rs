@@ -237,6 +237,35 @@ fn bitfields_say_how_to_load_and_shift() {
     }
 }
 
+/// What reads one can neither read the other.
+#[test]
+fn loads_of_a_field_that_is_a_bitfield_on_one_side_are_poisoned() {
+    let plain = |_: &mut BtfBuilder, i: &Ints| vec![MemberDef::new("b", i.u32, 32)];
+    let bits = |_: &mut BtfBuilder, i: &Ints| vec![MemberDef::bits("b", i.u32, 32, 5)];
+    for (local, other) in
+        [(plain as fn(&mut _, &_) -> _, bits as fn(&mut _, &_) -> _), (bits, plain)]
+    {
+        let (t, target) = field_try(ReloKind::FieldByteOffset, "0:0", local, other);
+        assert_eq!(t.on(&mut load(BPF_W, 4), &[&target]), Ok(CoreOutcome::Poisoned));
+        let (t, target) = field_try(ReloKind::FieldByteOffset, "0:0", local, other);
+        assert_eq!(t.on(&mut mov(4), &[&target]), patched(4, 4));
+    }
+}
+
+/// libbpf does not refuse it: the verifier refuses the shift.
+#[test]
+fn of_a_field_wider_than_a_word_the_shift_overflows() {
+    fn array(b: &mut BtfBuilder, elem: TypeId, nelems: u32) -> Vec<MemberDef<'static>> {
+        vec![MemberDef::new("a", b.array(elem, elem, nelems), 0)]
+    }
+    let narrow = |b: &mut BtfBuilder, i: &Ints| array(b, i.u32, 1);
+    let wide = |b: &mut BtfBuilder, i: &Ints| array(b, i.u64, 2);
+    let (t, target) = field_try(ReloKind::FieldRshiftU64, "0:0", narrow, wide);
+    let mut insns = mov(32);
+    assert_eq!(t.on(&mut insns, &[&target]), patched(32, u64::from(-64i32 as u32)));
+    assert_eq!(insns, mov(-64));
+}
+
 /// A bitfield that straddles a u32 is loaded as u64.
 #[test]
 fn bitfields_that_straddle_are_loaded_wider() {
@@ -305,6 +334,34 @@ fn matching_wants_every_member() {
     let t = || type_try(ReloKind::TypeMatches, |b| make(b, &["a", "b"]));
     assert_eq!(t().on(&mut mov(1), &[&wide]), patched(1, 1));
     assert_eq!(t().on(&mut mov(1), &[&narrow]), patched(1, 0));
+}
+
+/// Their sizes decide, not their kinds; values are not compared.
+#[test]
+fn enums_match_in_one_size() {
+    let local = |b: &mut BtfBuilder| b.enum_("e", 8, &[("A", 1)]);
+    let t = || type_try(ReloKind::TypeMatches, local);
+    let wide = target(|b| b.enum64("e", false, &[("A", 2)]));
+    let short = target(|b| b.enum_("e", 4, &[("A", 1)]));
+    assert_eq!(t().on(&mut mov(1), &[&wide]), patched(1, 1));
+    assert_eq!(t().on(&mut mov(1), &[&short]), patched(1, 0));
+}
+
+#[test]
+fn values_of_4_bytes_are_signed() {
+    let t = type_try(ReloKind::EnumvalValue, |b| b.enum_("e", 4, &[("A", 1)]));
+    let mut bytes = {
+        let mut b = BtfBuilder::new();
+        b.enum_("e", 4, &[("A", i32::MIN)]);
+        b.to_bytes(crate::Endian::Little)
+    };
+    // As unsigned.
+    bytes[24 + 7] &= 0x7f;
+    let target = Btf::parse(&bytes).unwrap();
+    assert!(!target.ty(TypeId(1)).is_signed_enum());
+    let (min, mut insns) = (i64::from(i32::MIN) as u64, imm64(1));
+    assert_eq!(t.on(&mut insns, &[&target]), patched(1, min));
+    assert_eq!(insns, imm64(min));
 }
 
 #[test]

@@ -64,6 +64,8 @@ impl Resolution {
         let to = side(spec, kind)?;
         let width = match (from.field, to.field) {
             (Some(a), Some(b)) => width((local, a), (spec, b)),
+            // One is a bitfield.
+            (Some((1.., _)), None) | (None, Some((1.., _))) => Width::Unfit,
             _ => Width::Same,
         };
         Ok(Resolution { from: from.value, to: Some(to.value), validate: from.validate, width })
@@ -119,7 +121,11 @@ fn side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
             let value = spec.accessors.first().and_then(|acc| {
                 spec.btf.ty(acc.ty).enumerators().nth(acc.idx as usize).map(|e| e.value)
             });
-            Side::new(value.unwrap_or(0), true)
+            // libbpf extends the sign of each that has 4 bytes.
+            let ty = spec.accessors.first().map(|acc| spec.btf.ty(acc.ty).kind());
+            let value = value.unwrap_or(0);
+            let is_short = ty == Some(Kind::Enum);
+            Side::new(if is_short { i64::from(value as i32) as u64 } else { value }, true)
         }
         _ => return field_side(spec, kind),
     })
@@ -167,18 +173,20 @@ fn field_side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
         }
         ReloKind::FieldLshiftU64 => {
             let bit_in_word = place.bit_offset - place.byte_offset * 8;
-            let shift = match spec.btf.endian() {
-                Endian::Little => 64u64.checked_sub(bit_in_word + place.bits),
-                Endian::Big => 8u64.checked_sub(place.bytes).map(|b| b * 8 + bit_in_word),
+            let unused = match spec.btf.endian() {
+                Endian::Little => shift(bit_in_word + place.bits),
+                Endian::Big => shift(place.bytes.saturating_mul(8)) + bit_in_word,
             };
-            Side::new(shift.ok_or_else(too_wide)?, validate)
+            Side::new(unused, validate)
         }
-        _ => Side::new(64u64.checked_sub(place.bits).ok_or_else(too_wide)?, true),
+        _ => Side::new(shift(place.bits), true),
     })
 }
 
-fn too_wide() -> Error {
-    Error::new("field is wider than 64 bits")
+/// Bits of a word that are not of the field. Of a wider field, libbpf lets the number overflow, for
+/// which no shift is then valid.
+fn shift(bits: u64) -> u64 {
+    u64::from(64u32.wrapping_sub(bits as u32))
 }
 
 /// The bytes to load for a field; for a bitfield, the smallest aligned word that contains it.

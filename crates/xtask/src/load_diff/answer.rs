@@ -46,19 +46,12 @@ const WORDS: [(&str, LoadClass); 19] = [
 
 /// What libbpf says at the end.
 const FAILED: &str = "failed to load object";
-/// What begins and ends the kernel's log of BTF, which has names of the object.
-const BTF_LOG: [&str; 2] = ["BEGIN BTF LOAD LOG", "END BTF LOAD LOG"];
 
 impl Answer {
     /// The result according to libbpf's warnings about a failed load.
     pub(super) fn of_warnings(warnings: &str) -> Answer {
         // The last one has the file's name.
-        let mut in_log = false;
-        let own = |it: &&str| {
-            in_log = it.contains(BTF_LOG[0]) || in_log && !it.contains(BTF_LOG[1]);
-            !in_log && !it.contains(FAILED)
-        };
-        let said: Vec<&str> = warnings.split('|').filter(own).collect();
+        let said: Vec<&str> = warnings.split('|').filter(|it| !it.contains(FAILED)).collect();
         let said = said.join("|");
         let row = WORDS.iter().find(|(words, _)| said.contains(words));
         match row {
@@ -118,7 +111,7 @@ pub(super) fn attributes(program: &Program) -> String {
         hash_of(funcs.flatten().flat_map(u32::to_le_bytes)),
         lines.len(),
         hash_of(lines.flatten().flat_map(u32::to_le_bytes)),
-        program.license,
+        program.license.replace(['\n', '\t'], " "),
     );
     for unresolved in &program.unresolved {
         // Writing to a String cannot fail.

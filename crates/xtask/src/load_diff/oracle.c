@@ -235,13 +235,14 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Warnings in one line: what separates fields becomes a space, lines are joined by bars. */
+/* Warnings in one line: what separates fields becomes a space, lines are joined by bars. Without the
+ * kernel's log of BTF, which has names of the object, and may be longer than all that is kept. */
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
 {
 	size_t used = strlen(warnings);
 	char *at = warnings + used;
 
-	if (level != LIBBPF_WARN || used + 1 >= TEXT_MAX)
+	if (level != LIBBPF_WARN || used + 1 >= TEXT_MAX || strstr(format, "BEGIN BTF LOAD LOG"))
 		return 0;
 	vsnprintf(at, TEXT_MAX - used, format, args);
 	for (; *at; at++)
@@ -300,6 +301,9 @@ static bool open_object(const char *path)
 
 static void say(const char *what, const char *name, int err)
 {
+	/* A license can be anything. */
+	for (char *at = loaded; *at; at++)
+		*at = *at == '\n' || *at == '\t' ? ' ' : *at;
 	printf("%s\t%s\t%d\t%s\t%s\t%s\n", what, name, err, failed_call, loaded, warnings);
 }
 
