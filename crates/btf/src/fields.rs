@@ -164,6 +164,21 @@ fn pointee(btf: &Btf, t: Type<'_>) -> Result<TypeId, Error> {
     Ok(to.id())
 }
 
+impl SpecialField {
+    /// Whether it is a member, or variable, of its own: not inside of another struct or an array.
+    pub fn is_direct_in(&self, value: Type<'_>) -> bool {
+        let is_it = |t: Type<'_>| match self.kind.is_pointer() {
+            true => matches!(t.kind(), Kind::Ptr | Kind::Volatile),
+            false => t.kind() == Kind::Struct && t.name() == self.kind.name(),
+        };
+        let at = u64::from(self.offset) * 8;
+        let mut members = value.members().filter(|m| u64::from(m.bit_offset) == at);
+        let mut vars = value.vars().filter(|v| v.offset == self.offset);
+        members.any(|m| is_it(value.btf().ty(m.ty)))
+            || vars.any(|v| is_it(value.btf().ty(v.ty).target()))
+    }
+}
+
 struct Search<'a> {
     btf: &'a Btf,
     allowed: fn(&Row) -> bool,

@@ -62,10 +62,26 @@ impl<'a> KernelTypes<'a> {
     }
 }
 
+/// Those that are destructors themselves, or whose destructor has no entry in the BTF.
+const FIRST_DESTRUCTORS: [&str; 7] = [
+    "bpf_task_release",
+    "bpf_cgroup_release",
+    "bpf_cpumask_release",
+    "bpf_crypto_ctx_release",
+    "bpf_kfunc_call_test_release",
+    "bpf_kfunc_call_memb_release",
+    "bpf_testmod_ctx_release",
+];
+
 /// The structs whose releasing kfunc has a destructor beside it.
 fn destroyed(kernel: &Btf) -> Vec<&str> {
     let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
-    let releases = functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR));
+    let mut releases: Vec<&str> =
+        functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR)).collect();
+    let has = |name| kernel.find_by_name_kind(name, Kind::Func).is_some();
+    if releases.is_empty() && has(FIRST_DESTRUCTORS[0]) {
+        releases = FIRST_DESTRUCTORS.to_vec();
+    }
     let first = |name: &str| {
         let release = kernel.ty(kernel.find_by_name_kind(name, Kind::Func)?);
         let param = release.target().params().next()?;
@@ -73,7 +89,7 @@ fn destroyed(kernel: &Btf) -> Vec<&str> {
         let target = kernel.skip_modifiers(pointer.target_id());
         (pointer.kind() == Kind::Ptr && target.kind() == Kind::Struct).then(|| target.name())
     };
-    releases.filter_map(first).collect()
+    releases.into_iter().filter_map(first).collect()
 }
 
 #[cfg(test)]

@@ -24,9 +24,11 @@ impl Column {
 }
 
 /// The kernels, in the order of the rows' marks.
-pub(crate) const COLUMNS: [Column; 12] = [
+pub(crate) const COLUMNS: [Column; 14] = [
     column("5.10.0-46-", "5.10", [5, 10, 0]),
+    column("5.15.0-204-", "5.15", [5, 15, 0]),
     column("6.1.0-56-", "6.1", [6, 1, 0]),
+    column("6.8.0-151-", "6.8", [6, 8, 0]),
     column("6.12.117+", "6.12", [6, 12, 0]),
     column("6.16.12+", "6.16", [6, 16, 0]),
     column("6.17.13+", "6.17", [6, 17, 0]),
@@ -40,7 +42,7 @@ pub(crate) const COLUMNS: [Column; 12] = [
 ];
 
 /// The column of 6.18.44, the reference for all other tables.
-pub(crate) const REFERENCE: usize = 6;
+pub(crate) const REFERENCE: usize = 8;
 
 /// How the tested kernels stand to a release, by their columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +167,8 @@ mod tests {
             ("6.12.50", RulesOf::Series("6.12.117")),
             ("6.12.200", RulesOf::Series("6.12.117")),
             ("5.10", RulesOf::Series("5.10.0-46")),
-            ("6.8.0-31-generic", RulesOf::Both(["6.1", "6.12"])),
+            ("6.8.0-31-generic", RulesOf::Series("6.8.0-151")),
+            ("6.5.0-31-generic", RulesOf::Both(["6.1", "6.8"])),
             ("6.13", RulesOf::Both(["6.12", "6.16"])),
             ("5.4", RulesOf::Oldest("5.10")),
             ("8.1.2", RulesOf::Newest("7.3")),
@@ -179,7 +182,7 @@ mod tests {
     #[test]
     fn texts_and_calls_are_those_of_the_one_before_it() {
         let nearest = |name| (nearest_asked(name), asked_around(name)[1]);
-        assert_eq!(nearest("6.8.0-31-generic"), ("6.1.0-56-", "6.12.117+"));
+        assert_eq!(nearest("6.5.0-31-generic"), ("6.1.0-56-", "6.8.0-151-"));
         assert_eq!(nearest("5.4"), ("5.10.0-46-", "5.10.0-46-"));
         assert_eq!(nearest("8.1.2"), ("7.3.4+", "7.3.4+"));
     }

@@ -63,6 +63,11 @@ impl<'a> Callable<'a> {
                     _ => HelperUse::May(default_proto(HelperId::ProbeWriteUser)),
                 }
             }
+            (Some(HelperId::OverrideReturn), Some(_))
+                if self.rules.results_overridden && self.prog.prog_type == ProgType::Kprobe =>
+            {
+                HelperUse::May(default_proto(HelperId::OverrideReturn))
+            }
             (Some(id), Some(row)) => {
                 row.helper_at(id, &hook_key(self.prog, &self.target), &self.rules)
             }

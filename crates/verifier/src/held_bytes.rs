@@ -55,7 +55,8 @@ impl Held<'_> {
             stack,
             checkpoints: self.store.ckpts.bytes()
                 + self.store.branches.bytes()
-                + self.store.reads.as_ref().map_or(0, |reads| reads.bytes()),
+                + self.store.reads.as_ref().map_or(0, |reads| reads.bytes())
+                + self.store.held.as_ref().map_or(0, |held| held.bytes()),
             history: self.walk.cur.history.bytes() + self.store.ckpts.own_history_peak_bytes(),
             idmap: self.store.idmap.bytes(),
             transfers: self.store.transfers.bytes(),

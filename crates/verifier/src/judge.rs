@@ -130,6 +130,11 @@ fn walks_too_far(env: &Env<'_>) -> bool {
     let rules = env.facts.rules();
     // Where precision is not tracked into functions, those are walked a different number of times.
     let alike = rules.precision_crosses_calls || env.facts.subprogs.len() == 1;
+    // Those that are nearly too long may be too long where marks of precision differ a little.
+    let limit = env.store.stats.insns_limit;
+    let near =
+        !rules.precision_crosses_calls && env.store.stats.insns_processed > limit - limit / 8;
     // If few states were saved, the difference cannot matter.
-    long && env.store.stats.total_states > STATES_FEW && !(rules.long_walks_alike && alike)
+    long && env.store.stats.total_states > STATES_FEW
+        && (near || !(rules.long_walks_alike && alike))
 }

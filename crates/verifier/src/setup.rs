@@ -63,7 +63,7 @@ impl<'a> Facts<'a> {
             strict_alignment: is_strict(flags),
             bpf_capable,
             allow_ptr_leaks: perfmon,
-            allow_uninit_stack: perfmon,
+            allow_uninit_stack: perfmon && config.profile.behaviours.unwritten_bytes_read,
             bypass_spec_v1: perfmon,
             bypass_spec_v4: perfmon,
             sound,
@@ -277,7 +277,7 @@ impl<'a> Setup<'a> {
         let (kfuncs, symbols) = (&facts.callable.kfuncs, facts.config.kernel_symbols.as_ref());
         let is_known = facts.rules().kfuncs;
         let add = |idx, insn: &_| match is_known {
-            true => kfuncs.add_kfunc_call((facts.prog, symbols), idx, insn),
+            true => kfuncs.add_kfunc_call((facts.prog, symbols), idx, insn, facts.rules()),
             false => Ok(()),
         };
         let called_back = !facts.insns_there().lack("callback");
@@ -366,7 +366,13 @@ fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p
     if let Some(btf) = &prog.btf {
         let ids = maps.iter().map(|map| TypeId(map.def.btf_value_type_id));
         let fields = skep_btf::special_fields_of(btf, ids)?;
-        maps.iter_mut().zip(fields).for_each(|(map, fields)| map.fields = known(fields, rules));
+        for (map, mut fields) in maps.iter_mut().zip(fields) {
+            if !rules.inner_fields {
+                let value = btf.ty(TypeId(map.def.btf_value_type_id));
+                fields.retain(|field| field.is_direct_in(value));
+            }
+            map.fields = known(fields, rules);
+        }
     }
     Some(maps)
 }

@@ -43,6 +43,7 @@ impl Env<'_> {
             frames_max,
             no_tail_calls_in_callbacks: self.facts.rules().no_tail_calls_in_callbacks,
             no_packet_loads_in_callbacks: self.facts.rules().no_packet_loads_in_callbacks,
+            later_callbacks_measured: self.facts.rules().later_callbacks_measured,
         };
         let facts = self.facts;
         let (insns, layout) = (&facts.insns, &facts.layout);

@@ -88,7 +88,7 @@ mod tests {
         // One that is gone from later kernels.
         assert_eq!(
             said("bpf_kfunc_call_test1").as_deref(),
-            Some("Linux 6.1 has `bpf_kfunc_call_test1`")
+            Some("Linux 5.15 has `bpf_kfunc_call_test1`")
         );
     }
 

@@ -10,10 +10,12 @@ use skep_btf::{Btf, Endian, Kind};
 use skep_uapi::since::Release;
 
 /// Hashes of the BTF of tested kernels, in the order of [`ASKED`]: of what `skep kernel import`
-/// finds in their Debian packages.
+/// finds in their packages.
 const HASHES: [u64; ASKED.len()] = [
     0x0e70_2c97_d6a6_2cf2,
+    0xcfcb_e735_86e1_86c1,
     0xa9db_0bf2_5719_588a,
+    0xb82e_662a_e59f_6d20,
     0xde13_9f21_a0cf_1b27,
     0x00c9_2ce0_dd95_de29,
     0xc368_1a2e_e7b2_ac70,

@@ -41,7 +41,9 @@ pub fn raw_tp_arg(name: &str, arg: u32, rules: &Behaviours) -> RawTpArg {
     }
     let row = RAW_TP_ROWS.binary_search_by(|row| row.name.cmp(name));
     let may_be_null = row.is_ok_and(|at| arg < 16 && RAW_TP_ROWS[at].null_args >> arg & 1 != 0);
-    match may_be_null && rules.tracepoint_arguments_may_be_null {
+    match may_be_null && rules.tracepoint_arguments_may_be_null
+        || rules.tracepoint_arguments_checked
+    {
         true => RawTpArg::ObjectOrNull,
         false => RawTpArg::Object,
     }

@@ -112,6 +112,13 @@ impl HelperRow {
                 May(&PROTOS[id.index()])
             }
             May(_) if without_options && OPTIONS.contains(&id) => CannotUse,
+            May(_)
+                if key.target == "bpf_iter_unix"
+                    && !rules.unix_iterators_set_options
+                    && OPTIONS.contains(&id) =>
+            {
+                CannotUse
+            }
             May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
             May(proto) if of_storage && SK_STORAGE.contains(&id) => NotAllowedInProbe(proto),
             other => other,

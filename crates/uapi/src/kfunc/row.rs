@@ -151,6 +151,31 @@ impl Kfunc {
         !is_asked || calls.hold(hook.target)
     }
 
+    /// Whether it is one of the kernel's tests, which packet programs could call first.
+    fn is_early_test(&self, prog_type: ProgType) -> bool {
+        let of_packets = matches!(prog_type, ProgType::SchedCls | ProgType::SchedAct);
+        of_packets && self.is_test()
+    }
+
+    fn is_test(&self) -> bool {
+        self.name.starts_with("bpf_kfunc_call_")
+    }
+
+    /// Whether programs of this type might call it before 6.12.
+    fn allowed_early(&self, prog_type: ProgType) -> bool {
+        if self.hooks.contains(KfuncHooks::COMMON) {
+            return true;
+        }
+        match prog_type {
+            ProgType::Syscall => self.is_test(),
+            ProgType::CgroupSkb | ProgType::CgroupSockAddr => {
+                !self.hooks.contains(KfuncHooks::SYSCALL)
+            }
+            ProgType::Tracing | ProgType::Lsm => self.name != "bpf_dynptr_from_skb",
+            other => !KfuncHooks::of(other).contains(KfuncHooks::CGROUP),
+        }
+    }
+
     /// Whether a program of this kind may call it. If not: `calling kernel function %s is not
     /// allowed`.
     pub fn allowed(&self, hook: &HookKey<'_>, rules: &Behaviours) -> bool {
@@ -164,6 +189,12 @@ impl Kfunc {
             Filter::Lsm => hook.prog_type == ProgType::Lsm,
             Filter::Scheduler(_) | Filter::Slots => self.scheduler_may(hook, rules),
         };
+        if rules.struct_ops_kfuncs_only && !self.is_early_test(hook.prog_type) {
+            return hook.prog_type == ProgType::StructOps;
+        }
+        if !rules.kfuncs_in_syscalls && !self.allowed_early(hook.prog_type) {
+            return false;
+        }
         let raw_tp = hook.prog_type == ProgType::RawTracepoint;
         let hooks = match hook.prog_type {
             ProgType::Tracepoint | ProgType::PerfEvent if rules.no_kfuncs_at_tracepoints => {

@@ -27,7 +27,9 @@ use skep_uapi::{AttachType, ProgType, RetvalRule, retval_rule};
 pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
     let in_main = env.walk.cur.curframe() == 0;
-    let check_lock = in_main || !env.facts.rules().static_calls_under_lock;
+    let returns_locked =
+        env.facts.rules().static_calls_under_lock || env.in_rbtree_lock_required_cb();
+    let check_lock = in_main || !returns_locked;
     check_resource_leak(env, check_lock, "BPF_EXIT instruction in main prog")?;
     if !in_main {
         return prepare_func_exit(env);

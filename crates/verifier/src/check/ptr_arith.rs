@@ -36,9 +36,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         }
         reject!(EACCES, InsnFault::Arith32 { regno: Regno(regno) });
     }
-    if ptr.ty.may_be_null() {
-        reject!(EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
-    }
+    check_not_null(env, regno, ptr)?;
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
         // The kernel leaves the register unchanged, even if it was a scalar.
         if env.facts.rules().untrusted_sums_tracked {
@@ -288,4 +286,15 @@ fn sub_variable(store: &mut Store, ptr: &Reg, off: &Reg, dst: &mut Reg) {
             dst.extra = Extra::Range(0);
         }
     }
+}
+
+/// Refuses arithmetic on a pointer that may be NULL.
+fn check_not_null(env: &Env<'_>, regno: u8, ptr: &Reg) -> Check {
+    if env.facts.is_unchecked_argument(ptr) {
+        return Ok(());
+    }
+    if ptr.ty.may_be_null() {
+        reject!(EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
+    }
+    Ok(())
 }

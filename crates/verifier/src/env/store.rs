@@ -6,6 +6,7 @@ use crate::explore::idmap::IdMap;
 use crate::explore::scc_visits::SccVisits;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::{Bucket, Checkpoints};
+use crate::state::held::Held;
 use crate::state::reads::Reads;
 use crate::state::transfers::Transfers;
 use crate::stats::VerifierStats;
@@ -29,6 +30,8 @@ pub(crate) struct Store {
     pub(crate) concerns: Vec<u16>,
     /// Read marks, on kernels that use them.
     pub(crate) reads: Option<Box<Reads>>,
+    /// Marks of precise values in the current state, on kernels that use them.
+    pub(crate) held: Option<Box<Held>>,
     pub(crate) stats: VerifierStats,
     pub(crate) explored_states_size: u32,
     pub(crate) free_list_size: u32,
@@ -46,10 +49,14 @@ impl Store {
             ckpts: Checkpoints::new(config.tuning.state_alloc),
             explored: vec![Default::default(); insns],
             branches: Default::default(),
-            idmap: IdMap::new(config.tuning.idmap_reset),
+            idmap: IdMap::new(
+                config.tuning.idmap_reset,
+                !config.profile.behaviours.ids_paired_both_ways,
+            ),
             sccs: Default::default(),
             concerns: Vec::new(),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
+            held: config.profile.behaviours.current_state_marked.then(Default::default),
             stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
             explored_states_size: 0,
             free_list_size: 0,

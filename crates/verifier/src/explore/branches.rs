@@ -22,6 +22,9 @@ impl Env<'_> {
         if let Some(reads) = &mut self.store.reads {
             reads.wait(self.walk.cur.frames.len());
         }
+        if let Some(held) = &mut self.store.held {
+            held.wait(false);
+        }
         self.push_branch(state, insn_idx, prev_insn_idx)?;
         let chains = self.walk.frame().chains;
         if let Some(branch) = self.store.branches.last_mut() {
@@ -67,6 +70,9 @@ impl Env<'_> {
         self.walk.cur.load(branch.state, &mut self.store.arena);
         if let Some(reads) = &mut self.store.reads {
             reads.resume();
+        }
+        if let Some(held) = &mut self.store.held {
+            held.resume();
         }
         self.walk.frame_mut().chains = branch.chains;
         self.walk.insn_idx = branch.insn_idx;

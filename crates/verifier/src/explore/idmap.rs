@@ -1,4 +1,5 @@
-//! A one-to-one mapping between the ids of an old state and those of the current one.
+//! A mapping between the ids of an old state and those of the current one: one to one, except on
+//! kernels where several old ids may map to one.
 //!
 //! A generation stamp makes a reset O(1): entries of older generations count as absent. The
 //! alternative (`Tuning::idmap_reset`) is a table of pairs that is cleared as a whole and searched
@@ -15,6 +16,7 @@ use crate::tuning::IdmapReset;
 /// The mapping.
 pub(crate) struct IdMap {
     pairs: Pairs,
+    one_way: bool,
     /// Last id assigned when the map was emptied.
     id_gen: u32,
     tmp_id_gen: u32,
@@ -35,6 +37,8 @@ struct Stamped {
     generation: u32,
     /// Number of pairs of this generation.
     used: usize,
+    /// Whether several old ids may map to one.
+    one_way: bool,
     /// By the old id, and by the current one.
     sides: [Box<[Entry]>; 2],
 }
@@ -52,12 +56,13 @@ const OLD: usize = 0;
 const CUR: usize = 1;
 
 impl IdMap {
-    pub(crate) fn new(reset: IdmapReset) -> IdMap {
+    /// `one_way`: several old ids may map to one current id.
+    pub(crate) fn new(reset: IdmapReset, one_way: bool) -> IdMap {
         let pairs = match reset {
-            IdmapReset::Counter => Pairs::Stamped(Stamped::new()),
+            IdmapReset::Counter => Pairs::Stamped(Stamped::new(one_way)),
             IdmapReset::Memset => Pairs::Cleared(Box::new([(0, 0); BPF_ID_MAP_SIZE])),
         };
-        IdMap { pairs, id_gen: 0, tmp_id_gen: 0, is_empty: true }
+        IdMap { pairs, one_way, id_gen: 0, tmp_id_gen: 0, is_empty: true }
     }
 
     /// Removes all pairs; `id_gen` is the last id assigned, above which temporary ids are
@@ -92,7 +97,7 @@ impl IdMap {
         self.is_empty = false;
         match &mut self.pairs {
             Pairs::Stamped(stamped) => stamped.check(old, cur),
-            Pairs::Cleared(pairs) => check_from_start(&mut pairs[..], old, cur),
+            Pairs::Cleared(pairs) => check_from_start(&mut pairs[..], old, cur, self.one_way),
         }
     }
 
@@ -120,7 +125,7 @@ impl IdMap {
 }
 
 /// Searches for either id up to an empty place, in which the pair is stored.
-fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32) -> bool {
+fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32, one_way: bool) -> bool {
     for pair in pairs {
         if pair.0 == 0 {
             *pair = (old, cur);
@@ -129,7 +134,7 @@ fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32) -> bool {
         if pair.0 == old {
             return pair.1 == cur;
         }
-        if pair.1 == cur {
+        if pair.1 == cur && !one_way {
             return false;
         }
     }
@@ -138,8 +143,17 @@ fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32) -> bool {
 }
 
 impl Stamped {
-    fn new() -> Stamped {
-        Stamped { generation: 1, used: 0, sides: [Self::empty(LEN_MIN), Self::empty(LEN_MIN)] }
+    fn new(one_way: bool) -> Stamped {
+        let sides = [Self::empty(LEN_MIN), Self::empty(LEN_MIN)];
+        Stamped { generation: 1, used: 0, one_way, sides }
+    }
+
+    /// Counts a pair that was added.
+    fn count(&mut self) {
+        self.used += 1;
+        if self.used * 2 > self.sides[OLD].len() {
+            self.grow();
+        }
     }
 
     fn empty(len: usize) -> Box<[Entry]> {
@@ -159,15 +173,18 @@ impl Stamped {
     fn check(&mut self, old: u32, cur: u32) -> bool {
         match (self.find(OLD, old), self.find(CUR, cur)) {
             (Ok(known), _) => known == cur,
+            (Err(o), Ok(_)) if self.one_way => {
+                let generation = self.generation;
+                self.sides[OLD][o] = Entry { generation, id: old, other: cur };
+                self.count();
+                true
+            }
             (_, Ok(_)) => false,
             (Err(o), Err(c)) => {
                 let generation = self.generation;
                 self.sides[OLD][o] = Entry { generation, id: old, other: cur };
                 self.sides[CUR][c] = Entry { generation, id: cur, other: old };
-                self.used += 1;
-                if self.used * 2 > self.sides[OLD].len() {
-                    self.grow();
-                }
+                self.count();
                 true
             }
         }

@@ -107,6 +107,9 @@ impl Env<'_> {
         if let Some(reads) = &mut self.store.reads {
             reads.begin();
         }
+        if let Some(held) = &mut self.store.held {
+            held.begin();
+        }
         self.walk.subprogno_walked = subprogno;
         self.walk.mark_state_scratched();
         self.walk.insn_idx = start;
@@ -150,7 +153,7 @@ impl Env<'_> {
         let (first, before) = (self.walk.insn_idx, self.store.stats.insns_processed);
         if self.store.reads.is_none() {
             self.walk_run::<false>();
-        } else {
+        } else if self.store.held.is_none() {
             self.walk_marking();
         }
         self.tell_run(first, before);
@@ -218,7 +221,11 @@ impl Env<'_> {
         if may_touch_stack {
             self.learned.live_stack.begin_insn(self.walk.frame().meta.instance, self.walk.insn_idx);
         }
-        match check::do_check_insn(self) {
+        let walked = match self.store.held {
+            None => check::do_check_insn(self),
+            Some(_) => self.check_insn_held(),
+        };
+        match walked {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
                 if self.walk.cur.frames.len() != frames {
                     self.walk.cur.lose_chains();

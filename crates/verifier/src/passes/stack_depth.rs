@@ -53,6 +53,8 @@ pub(crate) struct StackRules {
     pub(crate) no_tail_calls_in_callbacks: bool,
     /// Nor load from packets by legacy insns.
     pub(crate) no_packet_loads_in_callbacks: bool,
+    /// Callbacks that run later are measured, too.
+    pub(crate) later_callbacks_measured: bool,
 }
 
 /// The stack of a subprog.
@@ -89,7 +91,7 @@ pub(crate) fn check_max_stack_depth<C: Callees>(
     // Callbacks that run later use the stack of the context that they interrupt. They come first,
     // so that a subprog shared with the main program is known to be shared.
     for root in (0..subprogs.count()).rev() {
-        if root == 0 || stacks[root].is_async_cb {
+        if root == 0 || stacks[root].is_async_cb && rules.later_callbacks_measured {
             check.chains_from(root, private_allowed && root == 0)?;
         }
     }
@@ -342,6 +344,7 @@ mod tests {
         frames_max: MAX_CALL_FRAMES,
         no_tail_calls_in_callbacks: false,
         no_packet_loads_in_callbacks: false,
+        later_callbacks_measured: true,
     };
     const PRIVATE: StackRules = StackRules { private_stack: true, ..SHARED };
     const TAIL_CALL: i32 = 12;

@@ -79,7 +79,8 @@ impl Env<'_> {
     /// Whether register dependencies may be used instead of the history; not with a log that prints
     /// every step.
     fn follows_chains(&self) -> bool {
-        self.facts.config.tuning.backtrack_skip == BacktrackSkip::On && !self.trace.log.traces_all()
+        let skips = self.facts.config.tuning.backtrack_skip == BacktrackSkip::On;
+        skips && self.store.held.is_none() && !self.trace.log.traces_all()
     }
 
     /// Marks the registers and slots in `self.walk.bt` as precise, starting from the current state

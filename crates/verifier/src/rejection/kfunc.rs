@@ -21,6 +21,8 @@ kinds! {
             "cannot find address for kernel function {name}";
         Prototype { fault: PrototypeFault } "kernel-function-prototype"
             "{fault}";
+        NoExceptions { name: Name, id: i32 } "exceptions-not-supported"
+            "JIT does not support calling kfunc {name}#{id}";
         NotFunction { id: u32 } "no-such-kernel-function"
             "kernel btf_id {id} is not a function";
         Trap "compiler-trap"

@@ -1,5 +1,6 @@
-//! Downloads kernels from Debian's archive and unpacks them, with a separate apt configuration: the
-//! machine itself is not changed. The archive's addresses are those of the machine.
+//! Downloads kernels from the archives of Debian and Ubuntu and unpacks them, with a separate apt
+//! configuration: the machine itself is not changed. The addresses of Debian's archive are those of
+//! the machine.
 
 use crate::outcome::Ended;
 use std::error::Error;
@@ -12,7 +13,7 @@ pub(crate) struct Args {
     /// Folder of packages, lists and unpacked kernels.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
-    /// Releases, as in the packages' names: `6.12.117+deb12-cloud-amd64`.
+    /// Releases, as in the packages' names: `6.12.117+deb12-cloud-amd64`, `6.8.0-151-generic`.
     releases: Vec<String>,
 }
 
@@ -33,14 +34,22 @@ const SUITES: [(&str, &[&str]); 2] = [
     ("/debian-security", &["bullseye-security", "bookworm-security", "trixie-security"]),
 ];
 
+/// The archive of Ubuntu, and its suites with long support. Asked only where its key is installed
+/// (`ubuntu-archive-keyring`).
+const UBUNTU: &str = "http://archive.ubuntu.com/ubuntu";
+const UBUNTU_KEY: &str = "/usr/share/keyrings/ubuntu-archive-keyring.gpg";
+const UBUNTU_SUITES: [&str; 6] =
+    ["focal", "focal-updates", "jammy", "jammy-updates", "noble", "noble-updates"];
+
 /// Packages of a kernel: either one with everything, or three with parts; then the single one
 /// exists too, but is empty. Packages of old releases disappear from the archive one by one: a
 /// kernel without modules still boots.
-const PACKAGES: [&[&str]; 4] = [
+const PACKAGES: [&[&str]; 5] = [
     &["linux-binary-", "linux-modules-", "linux-base-"],
     &["linux-binary-", "linux-modules-"],
     &["linux-binary-"],
     &["linux-image-"],
+    &["linux-image-unsigned-", "linux-modules-"],
 ];
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -127,6 +136,13 @@ impl Apt {
                 ));
             }
         }
+        if Path::new(UBUNTU_KEY).exists() {
+            for suite in UBUNTU_SUITES {
+                text.push_str(&format!(
+                    "deb [arch=amd64 signed-by={UBUNTU_KEY}] {UBUNTU} {suite} main\n"
+                ));
+            }
+        }
         Ok(fs::write(self.sources(), text)?)
     }
 
@@ -134,7 +150,7 @@ impl Apt {
     /// and it would download all packages that match.
     fn require(&self, release: &str, dir: &Path) -> Result<(), Box<dyn Error>> {
         let mut similar = Vec::new();
-        for kind in ["linux-image-", "linux-binary-"] {
+        for kind in ["linux-image-", "linux-image-unsigned-", "linux-binary-"] {
             let names = self.run("apt-cache", &["pkgnames", &format!("{kind}{release}")], dir)?;
             similar.extend(names.lines().filter_map(|n| n.strip_prefix(kind)).map(str::to_owned));
         }

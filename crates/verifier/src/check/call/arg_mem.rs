@@ -166,8 +166,10 @@ pub(crate) fn check_mem_reg(env: &mut Env<'_>, regno: u8, size: u32) -> Check {
         env.store.arena.set_reg(env.walk.cur.frame_mut(), regno, &reg);
     }
     let mem = ArgMem { regno, size: size as i32, zero_size_allowed: true };
-    let checked = check_helper_mem_access(env, mem, AccessType::Read, None)
-        .and_then(|()| check_helper_mem_access(env, mem, AccessType::Write, None));
+    let mut checked = check_helper_mem_access(env, mem, AccessType::Read, None);
+    if checked.is_ok() && env.facts.rules().arguments_written {
+        checked = check_helper_mem_access(env, mem, AccessType::Write, None);
+    }
     if saved.ty.may_be_null() {
         env.walk.cur.frame_mut().set_name(regno, name);
     }

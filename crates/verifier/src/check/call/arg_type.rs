@@ -111,7 +111,7 @@ pub(crate) fn check_reg_type(
     arg: ArgType,
     meta: Option<&CallMeta>,
 ) -> Check {
-    let reg = env.reg(regno);
+    let reg = env.facts.as_used(env.reg(regno));
     let is_key = matches!(arg.base, ArgBase::MapKey | ArgBase::MapValue);
     let Some(mut types) = compatible_types(arg.base) else {
         return Err(Stop::Bug("argument type without register types".to_string()));
@@ -124,6 +124,8 @@ pub(crate) fn check_reg_type(
     }
     if arg.base == ArgBase::KptrXchgDest && env.facts.rules().xchg_under_lock {
         types = KPTR_DEST_BORROWED;
+    } else if arg.base == ArgBase::KptrXchgDest && !env.facts.rules().kptrs_in_objects {
+        types = MAP_VALUE;
     }
     let mut ignored = arg.flags & (F::MEM_RDONLY | F::PTR_MAYBE_NULL);
     if !env.facts.rules().null_or_memory_passed {
@@ -162,7 +164,7 @@ pub(crate) fn check_reg_type(
 
 /// The type of a kernel object.
 fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMeta>) -> Check {
-    let reg = env.reg(regno);
+    let reg = env.facts.as_used(env.reg(regno));
     if reg.ty.has(F::MEM_ALLOC) {
         // The kernel has no rule for objects that may be NULL or are only protected by RCU.
         let to_borrowed = arg.base == ArgBase::KptrXchgDest && env.facts.rules().xchg_under_lock;
@@ -230,7 +232,7 @@ pub(crate) fn check_func_arg_reg_off(
     base: ArgBase,
     release: bool,
 ) -> Check {
-    let reg = env.reg(regno);
+    let reg = env.facts.as_used(env.reg(regno));
     if release {
         if base == ArgBase::Dynptr && reg.ty.is(Base::Stack) {
             return Ok(());

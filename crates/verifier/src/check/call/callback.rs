@@ -121,7 +121,7 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
     let Some(arg) = meta.map else {
         return Err(Stop::Bug("for_each_map_elem without map".to_string()));
     };
-    if !env.facts.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
+    if !env.facts.rules().any_map_iterated && env.aux().call_map() == CallMap::Poisoned {
         reject!(EINVAL, OtherRule::CallbackOfSeveralMaps);
     }
     push_callback_call(env, meta.subprogno, |env, callee| {
@@ -264,6 +264,9 @@ fn push_async_callback(
     }
     if let Some(reads) = &mut env.store.reads {
         reads.wait_anew();
+    }
+    if let Some(held) = &mut env.store.held {
+        held.wait(true);
     }
     env.push_branch(packed, start, env.walk.insn_idx)
 }

@@ -112,6 +112,9 @@ fn read_tags(facts: &Facts<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
             reject!(EOPNOTSUPP, FuncFault::StaticTag { i });
         }
         tags |= match tag {
+            "trusted" | "untrusted" | "nullable" | "arena" if !facts.rules().trusted_arguments => {
+                Tags::empty()
+            }
             "ctx" => Tags::CTX,
             "trusted" => Tags::TRUSTED,
             "untrusted" if facts.rules().untrusted_arguments => Tags::UNTRUSTED,

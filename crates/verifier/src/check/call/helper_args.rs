@@ -100,7 +100,8 @@ fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType
         }
         _ => false,
     };
-    let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
+    let number = flags.contains(TypeFlag::MEM_FIXED_SIZE) && !facts.rules().written_numbers_seen;
+    let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown && !number;
     let mistaken = func == HelperId::XdpStoreBytes && !facts.rules().xdp_stores_read;
     if writes || mistaken { AccessType::Write } else { AccessType::Read }
 }
@@ -140,7 +141,11 @@ fn check_by_kind(
             if before.maybe_null() && env.reg(regno - 1).ty.may_be_null() && reg.val.umax > 0 {
                 env.goes_through(HoleKind::NullMemory);
             }
-            let access = access_type(env.facts, meta.func, before.flags);
+            let seen = reg.val.is_const() || env.facts.rules().writes_of_any_size_seen;
+            let access = match access_type(env.facts, meta.func, before.flags) {
+                AccessType::Write if !seen => AccessType::Read,
+                access => access,
+            };
             check_mem_size_reg(env, regno, (access, zero_size_allowed), meta)
         }
         ArgBase::ConstAllocSizeOrZero => {

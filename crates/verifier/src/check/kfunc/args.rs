@@ -70,7 +70,7 @@ impl Env<'_> {
         if t.kind() != Kind::Ptr {
             reject!(EINVAL, KfuncFault::ArgKind { nth, ty: type_str(t) });
         }
-        let reg = self.reg(regno);
+        let reg = self.facts.as_used(self.reg(regno));
         let wants = meta.callee.wants_trusted_args || meta.callee.has(KfuncFlags::RCU);
         let maybe_null = reg.is_null() || reg.ty.may_be_null();
         let takes_null = has_suffix(param, "__nullable") || has_suffix(param, "__opt");
@@ -100,7 +100,11 @@ impl Env<'_> {
         if trusted && !offset_first {
             self.check_trust(meta, &reg, regno)?;
         }
-        let release = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
+        let released = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
+        let whole = matches!(kind, KfArg::AllocBtfId | KfArg::BtfId)
+            && wants
+            && !self.facts.rules().inner_objects_passed;
+        let release = released || whole;
         let base = if kind == KfArg::Dynptr { ArgBase::Dynptr } else { ArgBase::Dontcare };
         check_func_arg_reg_off(self, regno, base, release)?;
         if trusted && offset_first {

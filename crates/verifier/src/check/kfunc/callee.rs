@@ -296,6 +296,7 @@ impl<'a> Callees<'a> {
         (prog, symbols): (&Program, Option<&KernelSymbols>),
         idx: usize,
         insn: &Insn,
+        rules: &Behaviours,
     ) -> Result<(), PassReject> {
         if !is_gpl_compatible(&prog.license) {
             return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::NeedsGpl));
@@ -313,6 +314,10 @@ impl<'a> Callees<'a> {
         let func = kernel.and_then(|btf| btf.get(id));
         if func.is_some_and(|func| METADATA.contains(&func.name())) {
             return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::DeviceBound));
+        }
+        let of_module = kernel.is_some_and(|btf| btf.module_of(id).is_some());
+        if of_module && !rules.kfuncs_of_modules || id == TypeId::VOID && !rules.kfunc_zero_left {
+            return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::NotFunction { id: id.0 }));
         }
         if id == TypeId::VOID {
             return Ok(());

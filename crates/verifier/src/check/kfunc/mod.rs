@@ -66,6 +66,10 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         env.give_node_away(&meta)?;
     }
     if callee.special == Special::Throw {
+        if env.facts.rules().no_exceptions {
+            let (name, id) = (callee.name.into(), insn.imm);
+            reject!(ENOTSUPP, KfuncFault::NoExceptions { name, id });
+        }
         env.learned.seen_exception = true;
         if env.facts.exception_cb.is_none() {
             check_return_code(env, 1)?;

@@ -60,7 +60,7 @@ impl Env<'_> {
         nth: usize,
     ) -> Check {
         let regno = nth as u8 + 1;
-        let reg = self.reg(regno);
+        let reg = self.facts.as_used(self.reg(regno));
         let is_object =
             reg.ty.base == Base::BtfId && (!has_unsafe_modifiers(reg.ty) || is_rcu_reg(&reg));
         let stands_for = struct_of_base(reg.ty.base);

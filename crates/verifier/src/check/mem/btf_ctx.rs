@@ -8,6 +8,7 @@ use crate::check::struct_ops::Target;
 use crate::env::{Env, Facts};
 use crate::log::note::Note;
 use crate::rejection::{Check, unsupported};
+use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
@@ -209,6 +210,23 @@ fn iter_arg(func: &str, arg: usize) -> Check<Option<IterArg>> {
     match iter_args(func) {
         Some(args) => Ok(args.iter().find(|a| usize::from(a.0) == arg).map(|a| a.1)),
         None => unsupported(format!("iterator {func}")),
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the pointer is an argument that may be NULL, and may be used all the same.
+    pub(crate) fn is_unchecked_argument(&self, reg: &Reg) -> bool {
+        let flags = TypeFlag::PTR_TRUSTED | TypeFlag::PTR_MAYBE_NULL;
+        let is_argument = reg.ty.flags == flags && reg.ref_obj_id == 0;
+        self.rules().tracepoint_arguments_checked && is_raw_tp(self) && is_argument
+    }
+
+    /// The register as it is used: an unchecked argument is not NULL.
+    pub(crate) fn as_used(&self, mut reg: Reg) -> Reg {
+        if self.is_unchecked_argument(&reg) {
+            reg.ty = reg.ty.without(TypeFlag::PTR_MAYBE_NULL);
+        }
+        reg
     }
 }
 

@@ -19,9 +19,10 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
                 Some(Ops::Dummy) => check_dummy_store(ty, at),
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
                     let later = match facts.rules() {
-                        rules if rules.tcp_limit_writes => 0,
-                        rules if rules.tcp_pacing_writes => TCP_LIMITS,
-                        _ => TCP_LIMITS + TCP_PACING,
+                        rules if rules.tcp_stamp_writes => 0,
+                        rules if rules.tcp_limit_writes => 1,
+                        rules if rules.tcp_pacing_writes => 1 + TCP_LIMITS,
+                        _ => 1 + TCP_LIMITS + TCP_PACING,
                     };
                     let fields = facts.writable.fields(ty, &TCP_FIELDS[later..]);
                     check_fields(&fields, at, "tcp_sock")
@@ -88,8 +89,8 @@ const TCP_FIELDS: [&[&str]; 10] = [
     &["snd_ssthresh"],
     &["ecn_flags"],
 ];
-/// The number of most recently added fields, and of those before them.
-const TCP_LIMITS: usize = 2;
+/// The number of fields that were added before the first one, and before those.
+const TCP_LIMITS: usize = 1;
 const TCP_PACING: usize = 2;
 
 /// Checks a store to one of the listed fields of struct `name`.

@@ -182,6 +182,9 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
             packet::access_tp_buffer(&mut env.walk, reg, at, off)
         }
         Base::BtfId if !nullable => btf_ptr::access_btf_ptr(env, reg, at, off),
+        Base::BtfId if env.facts.is_unchecked_argument(reg) => {
+            btf_ptr::access_btf_ptr(env, &env.facts.as_used(*reg), at, off)
+        }
         Base::ConstMapPtr if ty.is(Base::ConstMapPtr) => btf_ptr::access_map_ptr(env, reg, at, off),
         Base::Buf if !nullable || env.facts.rules().null_buffers_accessed => {
             packet::access_buf(&mut env.walk, reg, at, off)

@@ -90,7 +90,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     check_initialized(env.facts, slot, at, true)?;
     let count = |ty| bytes_of(slot, at).filter(|&t| t == ty).count() as i32;
     let (spilled, zeros) = (count(SlotType::Spill), count(SlotType::Zero));
-    if narrow && spilled == at.size && reg.is_null() {
+    if env.facts.rules().zeros_spilled && spilled == at.size && reg.is_null() {
         env.set_reg(dst, Reg::constant(0));
         return Ok(true);
     }

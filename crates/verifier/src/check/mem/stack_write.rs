@@ -90,7 +90,8 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
 
 /// Whether a scalar stored to a slot is remembered.
 fn keeps_scalar(rules: &Behaviours, reg: &Reg) -> bool {
-    rules.any_number_spilled || reg.val != Reg::unknown().val && !reg.is_null()
+    let is_number = rules.any_number_spilled || reg.val != Reg::unknown().val;
+    is_number && (rules.zeros_spilled || !reg.is_null())
 }
 
 /// Unprivileged programs may overwrite a spilled pointer only as a whole.
@@ -277,7 +278,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     end_spill(&mut env.walk, (frameno, spi));
     let ty = env.walk.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
-    if ty.is_nothing() && !env.facts.allow_uninit_stack {
+    if ty.is_nothing() && !env.facts.allow_ptr_leaks {
         let kind = MemFault::VariableWriteOverUninit { insn_idx, off };
         return Err(Stop::refuse_open_line(errno::EINVAL, kind));
     }
