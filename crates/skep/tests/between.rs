@@ -6,6 +6,8 @@ use skep::kernel::NEEDS_BTF;
 use skep::program::Program;
 use skep::uapi::attaches_to_btf;
 use skep::{Kernel, Session, Verdict, VerifyOptions};
+use skep_insn::Insn;
+use skep_insn::code::*;
 use std::path::{Path, PathBuf};
 
 fn witnesses() -> Vec<PathBuf> {
@@ -93,6 +95,20 @@ fn what_attaches_by_btf_has_no_verdict_without_it() {
         }
     }
     assert!(seen > 100, "{seen}");
+}
+
+/// Kernels that mark the current state look at the operands of an insn before it is walked.
+#[test]
+fn a_register_that_there_is_not_is_refused_on_each_kernel() {
+    for kernel in Kernel::all() {
+        let session = Session::for_kernel(kernel);
+        for src in [11, 12, 15] {
+            let sum = Insn { code: BPF_ALU64 | BPF_ADD | BPF_X, dst: 1, src, ..Insn::default() };
+            let end = Insn { code: BPF_JMP | BPF_EXIT, ..Insn::default() };
+            let program = Program { insns: vec![sum, end], ..Program::default() };
+            assert_eq!(is_accepted(&verdict(&session, &program)), Some(false), "r{src}");
+        }
+    }
 }
 
 #[test]

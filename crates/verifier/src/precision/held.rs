@@ -33,6 +33,10 @@ impl Env<'_> {
     #[inline(never)]
     pub(crate) fn check_insn_held(&mut self) -> Check<Next> {
         let (insn, frames) = (self.insn(), self.walk.cur.frames.len());
+        if usize::from(insn.dst.max(insn.src)) >= self.walk.frame().names().len() {
+            // Refused, for a register that there is not.
+            return check::do_check_insn(self);
+        }
         let before = self.before_held(insn)?;
         let next = check::do_check_insn(self)?;
         if next != Next::PathEnd {
