@@ -49,8 +49,6 @@ type M = MapType;
 /// `map_extra`, for the types that have one; 0 for the others.
 const EXTRA: [(M, Amount); 2] =
     [(M::BloomFilter, Amount::Between(0, 15)), (M::Arena, Amount::MultipleOrZero(PAGE))];
-/// Types that require BTF of key and value.
-const WITH_BTF: [M; 4] = [M::SkStorage, M::InodeStorage, M::TaskStorage, M::CgrpStorage];
 /// Types of maps of maps.
 const OUTER: [M; 2] = [M::ArrayOfMaps, M::HashOfMaps];
 /// Types that cannot be inner maps.
@@ -85,7 +83,7 @@ impl MapCreation {
         if !extra.allows(self.map_extra) {
             return refuse(format!("map_extra is {:#x}, it must be {extra}", self.map_extra));
         }
-        if WITH_BTF.contains(&self.map_type) && !self.has_btf {
+        if self.map_type.is_local_storage() && !self.has_btf {
             return refuse("BTF of key and value is missing");
         }
         self.check_inner()

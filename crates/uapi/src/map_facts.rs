@@ -82,6 +82,11 @@ impl MapType {
         self.row().usable_sleeping
     }
 
+    /// Whether its values are kept with kernel objects: sockets, inodes, tasks or cgroups.
+    pub const fn is_local_storage(self) -> bool {
+        matches!(self, SkStorage | InodeStorage | TaskStorage | CgrpStorage)
+    }
+
     /// Whether its values are sockets.
     pub const fn holds_sockets(self) -> bool {
         matches!(self.row().slots, Slots::Sockets)

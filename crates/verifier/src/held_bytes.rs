@@ -56,7 +56,7 @@ impl Held<'_> {
             checkpoints: self.store.ckpts.bytes()
                 + self.store.branches.bytes()
                 + self.store.reads.as_ref().map_or(0, |reads| reads.bytes())
-                + self.store.held.as_ref().map_or(0, |held| held.bytes()),
+                + self.store.current_marks.as_ref().map_or(0, |marks| marks.bytes()),
             history: self.walk.cur.history.bytes() + self.store.ckpts.own_history_peak_bytes(),
             idmap: self.store.idmap.bytes(),
             transfers: self.store.transfers.bytes(),

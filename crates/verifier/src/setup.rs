@@ -28,7 +28,7 @@ use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
 use crate::rejection::{CallFault, Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use rustc_hash::FxHashMap;
-use skep_btf::{FieldKind, SpecialField, TypeId};
+use skep_btf::{FieldKind, SpecialField, Type, TypeId};
 use skep_insn::code::BPF_ALU64;
 use skep_program::Program;
 use skep_uapi::limits::MAX_CALL_FRAMES;
@@ -366,12 +366,9 @@ fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p
     if let Some(btf) = &prog.btf {
         let ids = maps.iter().map(|map| TypeId(map.def.btf_value_type_id));
         let fields = skep_btf::special_fields_of(btf, ids)?;
-        for (map, mut fields) in maps.iter_mut().zip(fields) {
-            if !rules.inner_fields {
-                let value = btf.ty(TypeId(map.def.btf_value_type_id));
-                fields.retain(|field| field.is_direct_in(value));
-            }
-            map.fields = known(fields, rules);
+        for (map, fields) in maps.iter_mut().zip(fields) {
+            let value = btf.ty(TypeId(map.def.btf_value_type_id));
+            map.fields = known(fields, value, rules);
         }
     }
     Some(maps)
@@ -379,8 +376,9 @@ fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p
 
 /// The fields that the kernel recognises. Kernels without the tag for untrusted kptrs treat every
 /// `kptr` as unreferenced.
-fn known(mut fields: Vec<SpecialField>, rules: &Behaviours) -> Vec<SpecialField> {
+fn known(mut fields: Vec<SpecialField>, value: Type<'_>, rules: &Behaviours) -> Vec<SpecialField> {
     use FieldKind::*;
+    fields.retain(|field| rules.inner_fields || field.is_direct_in(value));
     let is_known = |kind| match kind {
         SpinLock => true,
         ResSpinLock => rules.res_lock_fields,

@@ -95,7 +95,8 @@ impl HelperRow {
             && lsm_hook_by(key.target, rules) != Hook::Sleepable;
         let without_options = key.prog_type == ProgType::Lsm
             && key.attach_type == AttachType::LsmCgroup.number()
-            && !OPTION_HOOKS.contains(&key.target);
+            && !OPTION_HOOKS.contains(&key.target)
+            || key.target == "bpf_iter_unix" && !rules.unix_iterators_set_options;
         let counts = key.prog_type == ProgType::Tracing
             && key.attach_type == AttachType::TraceRawTp.number()
             && ARGUMENTS.contains(&id);
@@ -112,13 +113,6 @@ impl HelperRow {
                 May(&PROTOS[id.index()])
             }
             May(_) if without_options && OPTIONS.contains(&id) => CannotUse,
-            May(_)
-                if key.target == "bpf_iter_unix"
-                    && !rules.unix_iterators_set_options
-                    && OPTIONS.contains(&id) =>
-            {
-                CannotUse
-            }
             May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
             May(proto) if of_storage && SK_STORAGE.contains(&id) => NotAllowedInProbe(proto),
             other => other,

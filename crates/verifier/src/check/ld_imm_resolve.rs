@@ -143,20 +143,13 @@ impl Resolver<'_> {
     fn may_be_used_sleeping(&self, map_type: MapType) -> bool {
         let plain = matches!(map_type, MapType::Hash | MapType::LruHash | MapType::Array);
         let is_queue = matches!(map_type, MapType::Queue | MapType::Stack);
-        let is_storage = matches!(
-            map_type,
-            MapType::SkStorage
-                | MapType::InodeStorage
-                | MapType::TaskStorage
-                | MapType::CgrpStorage
-        );
         plain
             || self.rules.tries_while_sleeping && map_type == MapType::LpmTrie
             || self.rules.programs_while_sleeping && map_type == MapType::ProgArray
             || self.rules.any_map_while_sleeping
                 && map_type.is_usable_sleeping()
                 && (!is_queue || self.rules.queues_while_sleeping)
-                && (!is_storage || self.rules.storages_while_sleeping)
+                && (!map_type.is_local_storage() || self.rules.storages_while_sleeping)
     }
 
     fn used_of_type(&self, map_type: MapType) -> Option<u32> {

@@ -6,7 +6,7 @@ use crate::explore::idmap::IdMap;
 use crate::explore::scc_visits::SccVisits;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::{Bucket, Checkpoints};
-use crate::state::held::Held;
+use crate::state::current_marks::CurrentMarks;
 use crate::state::reads::Reads;
 use crate::state::transfers::Transfers;
 use crate::stats::VerifierStats;
@@ -31,7 +31,7 @@ pub(crate) struct Store {
     /// Read marks, on kernels that use them.
     pub(crate) reads: Option<Box<Reads>>,
     /// Marks of precise values in the current state, on kernels that use them.
-    pub(crate) held: Option<Box<Held>>,
+    pub(crate) current_marks: Option<Box<CurrentMarks>>,
     pub(crate) stats: VerifierStats,
     pub(crate) explored_states_size: u32,
     pub(crate) free_list_size: u32,
@@ -56,7 +56,7 @@ impl Store {
             sccs: Default::default(),
             concerns: Vec::new(),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
-            held: config.profile.behaviours.current_state_marked.then(Default::default),
+            current_marks: config.profile.behaviours.current_state_marked.then(Default::default),
             stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
             explored_states_size: 0,
             free_list_size: 0,

@@ -22,8 +22,8 @@ impl Env<'_> {
         if let Some(reads) = &mut self.store.reads {
             reads.wait(self.walk.cur.frames.len());
         }
-        if let Some(held) = &mut self.store.held {
-            held.wait(false);
+        if let Some(marks) = &mut self.store.current_marks {
+            marks.wait();
         }
         self.push_branch(state, insn_idx, prev_insn_idx)?;
         let chains = self.walk.frame().chains;
@@ -71,8 +71,8 @@ impl Env<'_> {
         if let Some(reads) = &mut self.store.reads {
             reads.resume();
         }
-        if let Some(held) = &mut self.store.held {
-            held.resume();
+        if let Some(marks) = &mut self.store.current_marks {
+            marks.resume();
         }
         self.walk.frame_mut().chains = branch.chains;
         self.walk.insn_idx = branch.insn_idx;

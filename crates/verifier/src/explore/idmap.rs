@@ -7,7 +7,7 @@
 //!
 //! # Invariants
 //! 1. Between resets, an old id maps to one current id, and a current id is the image of at most
-//!    one old id.
+//!    one old id, unless the map is one-way.
 //!
 //! Kernel: `check_ids`, `struct bpf_idmap` (6.18).
 
@@ -16,6 +16,7 @@ use crate::tuning::IdmapReset;
 /// The mapping.
 pub(crate) struct IdMap {
     pairs: Pairs,
+    /// Whether several old ids may map to one.
     one_way: bool,
     /// Last id assigned when the map was emptied.
     id_gen: u32,
@@ -37,8 +38,6 @@ struct Stamped {
     generation: u32,
     /// Number of pairs of this generation.
     used: usize,
-    /// Whether several old ids may map to one.
-    one_way: bool,
     /// By the old id, and by the current one.
     sides: [Box<[Entry]>; 2],
 }
@@ -59,7 +58,7 @@ impl IdMap {
     /// `one_way`: several old ids may map to one current id.
     pub(crate) fn new(reset: IdmapReset, one_way: bool) -> IdMap {
         let pairs = match reset {
-            IdmapReset::Counter => Pairs::Stamped(Stamped::new(one_way)),
+            IdmapReset::Counter => Pairs::Stamped(Stamped::new()),
             IdmapReset::Memset => Pairs::Cleared(Box::new([(0, 0); BPF_ID_MAP_SIZE])),
         };
         IdMap { pairs, one_way, id_gen: 0, tmp_id_gen: 0, is_empty: true }
@@ -96,7 +95,7 @@ impl IdMap {
         }
         self.is_empty = false;
         match &mut self.pairs {
-            Pairs::Stamped(stamped) => stamped.check(old, cur),
+            Pairs::Stamped(stamped) => stamped.check(old, cur, self.one_way),
             Pairs::Cleared(pairs) => check_from_start(&mut pairs[..], old, cur, self.one_way),
         }
     }
@@ -143,17 +142,8 @@ fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32, one_way: bool)
 }
 
 impl Stamped {
-    fn new(one_way: bool) -> Stamped {
-        let sides = [Self::empty(LEN_MIN), Self::empty(LEN_MIN)];
-        Stamped { generation: 1, used: 0, one_way, sides }
-    }
-
-    /// Counts a pair that was added.
-    fn count(&mut self) {
-        self.used += 1;
-        if self.used * 2 > self.sides[OLD].len() {
-            self.grow();
-        }
+    fn new() -> Stamped {
+        Stamped { generation: 1, used: 0, sides: [Self::empty(LEN_MIN), Self::empty(LEN_MIN)] }
     }
 
     fn empty(len: usize) -> Box<[Entry]> {
@@ -170,21 +160,20 @@ impl Stamped {
         }
     }
 
-    fn check(&mut self, old: u32, cur: u32) -> bool {
+    fn check(&mut self, old: u32, cur: u32, one_way: bool) -> bool {
         match (self.find(OLD, old), self.find(CUR, cur)) {
             (Ok(known), _) => known == cur,
-            (Err(o), Ok(_)) if self.one_way => {
+            (_, Ok(_)) if !one_way => false,
+            (Err(o), c) => {
                 let generation = self.generation;
                 self.sides[OLD][o] = Entry { generation, id: old, other: cur };
-                self.count();
-                true
-            }
-            (_, Ok(_)) => false,
-            (Err(o), Err(c)) => {
-                let generation = self.generation;
-                self.sides[OLD][o] = Entry { generation, id: old, other: cur };
-                self.sides[CUR][c] = Entry { generation, id: cur, other: old };
-                self.count();
+                if let Err(c) = c {
+                    self.sides[CUR][c] = Entry { generation, id: cur, other: old };
+                }
+                self.used += 1;
+                if self.used * 2 > self.sides[OLD].len() {
+                    self.grow();
+                }
                 true
             }
         }

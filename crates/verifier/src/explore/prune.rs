@@ -380,8 +380,8 @@ impl Env<'_> {
         self.walk.pace.insns_at_save = self.store.stats.insns_processed;
         let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.insn_idx = insn_idx;
-        if let Some(held) = &mut self.store.held {
-            held.forget();
+        if let Some(marks) = &mut self.store.current_marks {
+            marks.forget();
         }
         let precise = SmallVec::from_elem(Marks::default(), state.frames.len());
         let hot = Hot {

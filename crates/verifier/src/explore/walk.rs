@@ -107,8 +107,8 @@ impl Env<'_> {
         if let Some(reads) = &mut self.store.reads {
             reads.begin();
         }
-        if let Some(held) = &mut self.store.held {
-            held.begin();
+        if let Some(marks) = &mut self.store.current_marks {
+            marks.begin();
         }
         self.walk.subprogno_walked = subprogno;
         self.walk.mark_state_scratched();
@@ -153,7 +153,7 @@ impl Env<'_> {
         let (first, before) = (self.walk.insn_idx, self.store.stats.insns_processed);
         if self.store.reads.is_none() {
             self.walk_run::<false>();
-        } else if self.store.held.is_none() {
+        } else if self.store.current_marks.is_none() {
             self.walk_marking();
         }
         self.tell_run(first, before);
@@ -221,9 +221,9 @@ impl Env<'_> {
         if may_touch_stack {
             self.learned.live_stack.begin_insn(self.walk.frame().meta.instance, self.walk.insn_idx);
         }
-        let walked = match self.store.held {
+        let walked = match self.store.current_marks {
             None => check::do_check_insn(self),
-            Some(_) => self.check_insn_held(),
+            Some(_) => self.check_insn_marking(),
         };
         match walked {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {

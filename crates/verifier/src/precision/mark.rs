@@ -80,7 +80,7 @@ impl Env<'_> {
     /// every step.
     fn follows_chains(&self) -> bool {
         let skips = self.facts.config.tuning.backtrack_skip == BacktrackSkip::On;
-        skips && self.store.held.is_none() && !self.trace.log.traces_all()
+        skips && self.store.current_marks.is_none() && !self.trace.log.traces_all()
     }
 
     /// Marks the registers and slots in `self.walk.bt` as precise, starting from the current state

@@ -2,5 +2,5 @@
 
 pub(crate) mod backtrack;
 pub(crate) mod backtrack_state;
-pub(crate) mod held;
+pub(crate) mod current_marks;
 pub(crate) mod mark;

@@ -4,8 +4,8 @@
 pub(crate) mod arena;
 pub(crate) mod chains;
 pub(crate) mod checkpoint;
+pub(crate) mod current_marks;
 pub(crate) mod frame;
-pub(crate) mod held;
 pub(crate) mod history;
 pub(crate) mod ids;
 pub(crate) mod ranges;

@@ -35,21 +35,22 @@ const SUITES: [(&str, &[&str]); 2] = [
 ];
 
 /// The archive of Ubuntu, and its suites with long support. Asked only where its key is installed
-/// (`ubuntu-archive-keyring`).
+/// (from its package `ubuntu-keyring`).
 const UBUNTU: &str = "http://archive.ubuntu.com/ubuntu";
 const UBUNTU_KEY: &str = "/usr/share/keyrings/ubuntu-archive-keyring.gpg";
 const UBUNTU_SUITES: [&str; 6] =
     ["focal", "focal-updates", "jammy", "jammy-updates", "noble", "noble-updates"];
 
 /// Packages of a kernel: either one with everything, or three with parts; then the single one
-/// exists too, but is empty. Packages of old releases disappear from the archive one by one: a
+/// exists too, but is empty. Ubuntu's have two; what is named as Debian's single one is there the
+/// signed image alone. Packages of old releases disappear from the archive one by one: a
 /// kernel without modules still boots.
 const PACKAGES: [&[&str]; 5] = [
+    &["linux-image-unsigned-", "linux-modules-"],
     &["linux-binary-", "linux-modules-", "linux-base-"],
     &["linux-binary-", "linux-modules-"],
     &["linux-binary-"],
     &["linux-image-"],
-    &["linux-image-unsigned-", "linux-modules-"],
 ];
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -157,7 +158,7 @@ impl Apt {
         if similar.iter().any(|name| name == release) {
             return Ok(());
         }
-        similar.retain(|name| name.ends_with("-cloud-amd64"));
+        similar.retain(|name| name.ends_with("-cloud-amd64") || name.ends_with("-generic"));
         similar.sort();
         similar.dedup();
         Err(format!("no package of {release}; there are: {}", similar.join(", ")).into())

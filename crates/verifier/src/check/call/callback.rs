@@ -265,8 +265,8 @@ fn push_async_callback(
     if let Some(reads) = &mut env.store.reads {
         reads.wait_anew();
     }
-    if let Some(held) = &mut env.store.held {
-        held.wait(true);
+    if let Some(marks) = &mut env.store.current_marks {
+        marks.wait_anew();
     }
     env.push_branch(packed, start, env.walk.insn_idx)
 }

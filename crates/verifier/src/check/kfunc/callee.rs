@@ -315,14 +315,13 @@ impl<'a> Callees<'a> {
         if func.is_some_and(|func| METADATA.contains(&func.name())) {
             return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::DeviceBound));
         }
-        let of_module = kernel.is_some_and(|btf| btf.module_of(id).is_some());
-        if of_module && !rules.kfuncs_of_modules || id == TypeId::VOID && !rules.kfunc_zero_left {
-            return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::NotFunction { id: id.0 }));
-        }
-        if id == TypeId::VOID {
+        if id == TypeId::VOID && rules.kfunc_zero_left {
             return Ok(());
         }
-        if let Some(callee) = self.0.get(&insn.imm) {
+        let may_be = |_: &&Callee<'_>| {
+            rules.kfuncs_of_modules || kernel.is_none_or(|btf| btf.module_of(id).is_none())
+        };
+        if let Some(callee) = self.0.get(&insn.imm).filter(may_be) {
             let name = callee.name;
             let fault = if symbols.is_none_or(|symbols| (symbols.0)(name)) {
                 let fault = func.and_then(|func| prototype_fault(func, true));

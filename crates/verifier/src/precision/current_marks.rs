@@ -31,31 +31,32 @@ struct Before {
 impl Env<'_> {
     /// Walks one insn.
     #[inline(never)]
-    pub(crate) fn check_insn_held(&mut self) -> Check<Next> {
+    pub(crate) fn check_insn_marking(&mut self) -> Check<Next> {
         let (insn, frames) = (self.insn(), self.walk.cur.frames.len());
         if usize::from(insn.dst.max(insn.src)) >= self.walk.frame().names().len() {
             // Refused, for a register that there is not.
             return check::do_check_insn(self);
         }
-        let before = self.before_held(insn)?;
+        let before = self.before_marking(insn)?;
         let next = check::do_check_insn(self)?;
         if next != Next::PathEnd {
-            self.after_held(insn, frames, before);
+            self.after_marking(insn, frames, before);
         }
         Ok(next)
     }
 
     /// Before an insn is walked: what is combined with a marked value becomes precise.
-    fn before_held(&mut self, insn: Insn) -> Check<Before> {
-        let Some(held) = &self.store.held else { return Ok(Before::default()) };
+    fn before_marking(&mut self, insn: Insn) -> Check<Before> {
+        let Some(current) = &self.store.current_marks else { return Ok(Before::default()) };
         let frame = self.walk.cur.curframe() as usize;
-        let marks = held.of(frame);
+        let marks = current.of(frame);
         let is_marked = |reg: u8| marks.regs >> reg & 1 == 1;
         let mut before = Before { src: is_marked(insn.src), ..Before::default() };
         let place = |env: &Self, reg: u8| {
             let base = env.reg(reg);
             let is_stack = base.ty.is(Base::Stack) && base.val.is_const();
-            let off = base.off.wrapping_add(base.val.var_off.value as i32) + i32::from(insn.off);
+            let off = base.off.wrapping_add(base.val.var_off.value as i32);
+            let off = off.wrapping_add(i32::from(insn.off));
             let is_whole = |bytes: i32| off % 8 == 0 && (-512..0).contains(&off) && bytes >= 4;
             let fits = is_stack && is_whole(insn.size_bytes() as i32);
             fits.then(|| (base.frameno() as usize, spi_of(off)))
@@ -72,10 +73,13 @@ impl Env<'_> {
                     let slot = self.walk.slot(frame as u32, spi);
                     slot.is_spilled() && slot.spilled_bytes() == insn.size_bytes() as i32
                 });
-                let held = |(frame, spi): (usize, usize)| {
-                    self.store.held.as_ref().is_some_and(|it| it.of(frame).stack >> spi & 1 == 1)
+                let is_held = |(frame, spi): (usize, usize)| {
+                    self.store
+                        .current_marks
+                        .as_ref()
+                        .is_some_and(|it| it.of(frame).stack >> spi & 1 == 1)
                 };
-                before.src = loaded.is_some_and(held);
+                before.src = loaded.is_some_and(is_held);
                 before.data = loaded.is_none() && self.reg(insn.src).ty.is(Base::Stack);
             }
             BPF_STX | BPF_ST => {
@@ -88,22 +92,22 @@ impl Env<'_> {
     }
 
     /// After it, `frames` frames having been there before.
-    fn after_held(&mut self, insn: Insn, frames: usize, before: Before) {
+    fn after_marking(&mut self, insn: Insn, frames: usize, before: Before) {
         let now = self.walk.cur.frames.len();
         let result = self.reg(insn.dst);
         let is_unknown = result.val == Reg::unknown().val;
-        let Some(held) = &mut self.store.held else { return };
+        let Some(current) = &mut self.store.current_marks else { return };
         let (frame, was) = (now - 1, frames - 1);
         if now > frames {
-            let regs = held.of(was).regs & 0x3e;
-            *held.at(frame) = Marks { regs, stack: 0 };
+            let regs = current.of(was).regs & 0x3e;
+            *current.at(frame) = Marks { regs, stack: 0 };
             return;
         }
         if now < frames {
-            let is_marked = held.of(was).regs & 1 == 1;
-            held.leave(now);
-            held.at(frame).regs &= !0x3f;
-            held.set(frame, 0, is_marked);
+            let is_marked = current.of(was).regs & 1 == 1;
+            current.leave(now);
+            current.at(frame).regs &= !0x3f;
+            current.set(frame, 0, is_marked);
             return;
         }
         match insn.class() {
@@ -112,21 +116,21 @@ impl Env<'_> {
                 let is_marked = match insn.op() {
                     BPF_MOV => insn.is_src_reg() && before.src,
                     BPF_DIV | BPF_MOD | BPF_NEG | BPF_END => false,
-                    _ => keeps && held.of(frame).regs >> insn.dst & 1 == 1,
+                    _ => keeps && current.of(frame).regs >> insn.dst & 1 == 1,
                 };
-                held.set(frame, insn.dst, is_marked);
+                current.set(frame, insn.dst, is_marked);
             }
             BPF_LDX => {
-                held.set(frame, insn.dst, before.src || before.data && result.is_null());
+                current.set(frame, insn.dst, before.src || before.data && result.is_null());
             }
             BPF_STX | BPF_ST => {
                 if let Some((frame, spi)) = before.stored {
-                    let marks = held.at(frame);
+                    let marks = current.at(frame);
                     marks.stack = marks.stack & !(1 << spi) | u64::from(before.src) << spi;
                 }
             }
-            BPF_LD => held.set(frame, insn.dst, false),
-            BPF_JMP if insn.op() == BPF_CALL => held.at(frame).regs &= !0x3f,
+            BPF_LD => current.set(frame, insn.dst, false),
+            BPF_JMP if insn.op() == BPF_CALL => current.at(frame).regs &= !0x3f,
             _ => {}
         }
     }

@@ -1,27 +1,34 @@
 //! Values in the current state that are precise, on kernels that mark them there, too: see
-//! `precision::held`.
+//! `precision::current_marks`.
 
-use crate::memory::capacity_bytes;
+use crate::memory::{capacity_bytes, push_tight};
 use crate::state::checkpoint::Marks;
+use skep_uapi::limits::MAX_CALL_FRAMES;
 use smallvec::SmallVec;
 
-type Frames = SmallVec<[Marks; 2]>;
+type Frames = SmallVec<[Marks; MAX_CALL_FRAMES]>;
 
 /// The marks of the current state, and of the pending branches.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct CurrentMarks {
     frames: Frames,
     /// Those of the pending branches, in order.
     waiting: Vec<Frames>,
 }
 
-impl Held {
+impl CurrentMarks {
     pub(crate) fn begin(&mut self) {
-        *self = Held::default();
+        *self = CurrentMarks::default();
     }
 
-    pub(crate) fn wait(&mut self, is_new: bool) {
-        self.waiting.push(if is_new { Frames::default() } else { self.frames.clone() });
+    /// When a branch is left for later.
+    pub(crate) fn wait(&mut self) {
+        push_tight(&mut self.waiting, self.frames.clone());
+    }
+
+    /// When one is that begins with a new state.
+    pub(crate) fn wait_anew(&mut self) {
+        push_tight(&mut self.waiting, Frames::default());
     }
 
     pub(crate) fn resume(&mut self) {
