@@ -70,8 +70,19 @@ pub enum HoleKind {
     DynptrClones,
     /// Taking a reference to an object that may have none left is assumed to succeed.
     RefcountedObject,
-    /// Packet slices of a dynptr argument of a global function stay valid when the packet moves.
+    /// A global function may use a packet slice of its dynptr argument, or packet memory that is
+    /// passed to it, after it has moved the packet.
     PacketSlice,
+    /// Slices of a ring buffer record stay valid when its dynptr is submitted.
+    RecordSlice,
+    /// The lock of one element of a map is taken, that of another released.
+    OtherLock,
+    /// An allocated object has elements in an array without size at its end.
+    BeyondAllocated,
+    /// NULL is passed to a global function that takes memory which is not NULL.
+    NullForMemory,
+    /// A load-acquire into its own address register reads the kernel's context.
+    AcquiredContext,
     /// What a function does behind a tail call is assumed to be done, even if the call leaves it.
     LeftByTailCall,
     /// An object is stored where one for each CPU is expected.
@@ -108,7 +119,12 @@ impl fmt::Display for KernelHole {
             HoleKind::EndedSection => "a node that may be gone after its RCU section",
             HoleKind::SleepingCaller => "what RCU protects, where no RCU section may be",
             HoleKind::OtherRules => "the rules of Linux 6.18.44 do not allow it",
-            HoleKind::PacketSlice => "a slice of a packet that may have moved",
+            HoleKind::PacketSlice => "a part of a packet that may have moved",
+            HoleKind::RecordSlice => "a slice of a record that is no more",
+            HoleKind::OtherLock => "the lock of another element, taken for one that is held",
+            HoleKind::BeyondAllocated => "memory behind an allocated object",
+            HoleKind::NullForMemory => "NULL, passed to a function that wants none",
+            HoleKind::AcquiredContext => "a load-acquire from the context",
             HoleKind::ForgottenReference => "memory that is held, and used when it no longer is",
             HoleKind::ForgottenFrame => "a stack pointer, taken for one of the entry function's",
         };

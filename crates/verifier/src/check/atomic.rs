@@ -29,17 +29,18 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
                 allow_trust_mismatch: false,
                 what: "atomic_load",
             };
-            // Other kernels look at the register after the load, which may have overwritten it.
-            let loaded = env.facts.rules().acquired_types_checked.then(|| env.reg(insn.src).ty);
+            let (what, regno, ty) = ("loads from", Regno(insn.src), env.reg(insn.src).ty);
             check_load_mem(env, rules)?;
-            let (what, regno) = ("loads from", Regno(insn.src));
-            if let Some(ty) = loaded
-                && ty.base == Base::Mem
-                && ty.has(TypeFlag::PTR_UNTRUSTED)
-            {
+            let checked = env.facts.rules().acquired_types_checked;
+            if checked && ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED) {
                 reject!(EACCES, InsnFault::AtomicTarget { what, regno, ty });
             }
-            check_ptr_type(insn.src, loaded.unwrap_or_else(|| env.reg(insn.src).ty), what)
+            let is_right = check_ptr_type(insn.src, ty, what);
+            if checked || is_right.is_err() && env.goes_by(HoleKind::AcquiredContext) {
+                return is_right;
+            }
+            // After the load, which may have overwritten the register.
+            check_ptr_type(insn.src, env.reg(insn.src).ty, what)
         }
         BPF_STORE_REL => {
             check_store_reg_mem(env, true)?;

@@ -22,8 +22,8 @@ use crate::state::values::SCALAR;
 use skep_domain::JmpOp;
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::MapType;
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_PACKET_OFF};
-use skep_uapi::{Behaviours, MapType};
 
 /// The operands of a comparison.
 struct Operands {
@@ -200,17 +200,19 @@ fn is_branch_taken(env: &mut Env<'_>, o: &Operands) -> Option<bool> {
 }
 
 /// Whether the kernel knows that the pointer is not NULL.
-fn is_known_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
-    if rules.far_pointers_may_be_null && ptr.val.umax >= BPF_MAX_VAR_OFF as u64 {
+fn is_known_not_null(env: &mut Env<'_>, ptr: &Reg) -> bool {
+    let rules = env.facts.rules();
+    let since = matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem);
+    if !ptr.is_not_null() || since && !rules.memory_not_null {
         return false;
     }
-    let since = matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem);
-    ptr.is_not_null() && (rules.memory_not_null || !since)
+    let is_far = ptr.val.umax >= BPF_MAX_VAR_OFF as u64;
+    !(is_far && (rules.far_pointers_may_be_null || env.goes_by(HoleKind::ComparedPointer)))
 }
 
 /// Whether a pointer that equals this one is not NULL, on kernels where only some types imply that.
-fn teaches_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
-    is_known_not_null(rules, ptr) || ptr.ty.is(Base::XdpSock)
+fn teaches_not_null(env: &mut Env<'_>, ptr: &Reg) -> bool {
+    is_known_not_null(env, ptr) || ptr.ty.is(Base::XdpSock)
 }
 
 /// The outcome of comparing a non-NULL pointer with zero. A 32-bit comparison needs only the low
@@ -223,9 +225,8 @@ fn not_null_branch_taken(
     let low = if o.is_jmp32 { u64::from(u32::MAX) } else { u64::MAX };
     let bits = number.val.var_off;
     let is_zero = bits.mask & low == 0 && bits.value & low == 0;
-    let rules = env.facts.rules();
-    let by_halves = o.is_jmp32 && !rules.halves_of_pointers_decide;
-    if !is_known_not_null(rules, ptr) || !is_zero || by_halves {
+    let by_halves = o.is_jmp32 && !env.facts.rules().halves_of_pointers_decide;
+    if !is_zero || by_halves || !is_known_not_null(env, ptr) {
         return None;
     }
     let taken = match o.op {
@@ -378,7 +379,7 @@ fn learn_from_pointers(
         && o.dst.ty.may_be_null() != o.src.ty.may_be_null()
         && o.dst.ty.base != Base::BtfId
         && o.src.ty.base != Base::BtfId
-        && ([o.dst, o.src].iter().any(|reg| teaches_not_null(env.facts.rules(), reg))
+        && ([o.dst, o.src].iter().any(|reg| teaches_not_null(env, reg))
             || env.facts.rules().any_pointer_teaches_not_null
                 && !env.goes_by(HoleKind::ComparedPointer))
     {

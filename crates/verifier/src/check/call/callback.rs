@@ -143,7 +143,9 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
         let uid = if env.facts.rules().elements_know_maps { arg.uid } else { 0 };
         env.store.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, uid));
         let mut value = map_reg(Base::MapValue, arg.map, uid);
-        if env.facts.rules().elements_are_told_apart && env.facts.may_point_to_spin_lock(&value) {
+        if env.facts.may_point_to_spin_lock(&value)
+            && (env.facts.rules().elements_are_told_apart || env.goes_by(HoleKind::OtherLock))
+        {
             value.id = env.store.new_id();
         }
         env.store.arena.set_reg(callee, 3, &value);

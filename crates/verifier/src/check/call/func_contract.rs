@@ -6,11 +6,13 @@ use super::arg_mem::check_mem_reg;
 use super::arg_type::{check_func_arg_reg_off, check_is_btf_type};
 use super::dynptr;
 use super::func_args::describe_args;
+use crate::HoleKind;
 use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
 use crate::rejection::{
     CallFault, Check, FuncFault, Refused, Regno, RejectKind, Stop, errno, reject, unsupported,
 };
+use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag as F};
 use skep_btf::TypeId;
 use skep_uapi::helper::ArgBase;
@@ -103,7 +105,11 @@ fn check_arg(env: &mut Env<'_>, subprog: u32, i: u8, arg: SubArg) -> Check {
         SubArg::Mem { size, flags } => {
             check_func_arg_reg_off(env, regno, ArgBase::Mem, false)?;
             let moves = env.facts.subprogs[subprog as usize].changes_pkt_data;
-            if moves && reg.ty.is_packet() && env.facts.rules().moved_packets_not_passed {
+            if moves
+                && reg.ty.is_packet()
+                && (env.facts.rules().moved_packets_not_passed
+                    || env.goes_by(HoleKind::PacketSlice))
+            {
                 reject!(EINVAL, FuncFault::ArgPacketMoves { regno: Regno(regno), subprog });
             }
             if reg.ty.base == Base::BtfId && !env.facts.rules().objects_as_memory {
@@ -111,8 +117,14 @@ fn check_arg(env: &mut Env<'_>, subprog: u32, i: u8, arg: SubArg) -> Check {
                 reject!(EINVAL, CallFault::ArgType { regno: Regno(regno), got, expected });
             }
             check_mem_reg(env, regno, size).map_err(|stop| stop.with_errno(errno::EINVAL))?;
-            let is_null = env.facts.rules().null_is_no_argument && reg.is_null();
-            if !flags.contains(F::PTR_MAYBE_NULL) && (reg.ty.may_be_null() || is_null) {
+            if flags.contains(F::PTR_MAYBE_NULL) {
+                return pass_null(env, regno, &reg);
+            }
+            if reg.ty.may_be_null()
+                || reg.is_null()
+                    && (env.facts.rules().null_is_no_argument
+                        || env.goes_by(HoleKind::NullForMemory))
+            {
                 reject!(EINVAL, FuncFault::ArgMaybeNull { i });
             }
             Ok(())
@@ -131,11 +143,21 @@ fn check_arg(env: &mut Env<'_>, subprog: u32, i: u8, arg: SubArg) -> Check {
     }
 }
 
+/// NULL, where it may be passed: another number in its place is not a pointer.
+fn pass_null(env: &mut Env<'_>, regno: u8, reg: &Reg) -> Check {
+    if reg.is_null()
+        && (env.facts.rules().null_to_functions_is_precise || env.goes_by(HoleKind::NullArgument))
+    {
+        env.mark_chain_precision(regno)?;
+    }
+    Ok(())
+}
+
 /// A kernel object.
 fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
     let reg = env.reg(regno);
     if reg.is_null() && flags.contains(F::PTR_MAYBE_NULL) {
-        return Ok(());
+        return pass_null(env, regno, &reg);
     }
     let ignored = if flags.contains(F::PTR_MAYBE_NULL) { F::PTR_MAYBE_NULL } else { F::empty() };
     let ty = reg.ty.without(ignored);

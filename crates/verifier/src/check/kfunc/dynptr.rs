@@ -194,8 +194,8 @@ impl Env<'_> {
             if is_seen || self.goes_by(HoleKind::DynptrClones) {
                 self.clear_slots(Slots { frameno, spi, ..at });
             }
-            if ends_slices {
-                self.end_slices(id);
+            if ends_slices || self.goes_by(HoleKind::RecordSlice) {
+                self.end_slices(id, true);
             }
         }
         Ok(())
@@ -238,14 +238,13 @@ impl Env<'_> {
             reject!(EINVAL, KfuncFault::DynptrReferenced);
         }
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
-        self.end_slices(id);
+        self.end_slices(id, self.facts.rules().slices_end_with_dynptr);
         Ok(())
     }
 
-    /// Invalidates the slices of the dynptr with that id.
-    fn end_slices(&mut self, id: u32) {
-        // Those of kfuncs have the kind of the dynptr in their type.
-        let of_kfuncs = self.facts.rules().slices_end_with_dynptr;
+    /// Invalidates the slices of the dynptr with that id; `of_kfuncs`: those, too, which have the
+    /// kind of the dynptr in their type.
+    fn end_slices(&mut self, id: u32, of_kfuncs: bool) {
         let allow_ptr_leaks = self.facts.allow_ptr_leaks;
         self.for_each_reg(|reg| {
             let is_plain = reg.ty.without(TypeFlag::PTR_MAYBE_NULL).is(Base::Mem);

@@ -4,6 +4,7 @@
 
 use super::btf_store::check_store;
 use super::btf_trust::field_flags;
+use crate::HoleKind;
 use crate::check::mem::access::MemAccess;
 use crate::env::{Env, Facts, Store};
 use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, reject, unsupported};
@@ -59,8 +60,11 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     if is_alloc {
         refuse_special_fields((&btf, struct_id), off, at.size)?;
     }
-    if is_alloc && env.facts.rules().allocated_arrays_end {
-        refuse_beyond(&btf, struct_id, off, at.size)?;
+    if is_alloc
+        && let Err(beyond) = refuse_beyond(&btf, struct_id, off, at.size)
+        && (env.facts.rules().allocated_arrays_end || env.goes_by(HoleKind::BeyondAllocated))
+    {
+        return Err(beyond);
     }
     let found = walk(env, (&btf, struct_id), off, at.size)?;
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
