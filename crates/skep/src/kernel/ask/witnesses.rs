@@ -10,7 +10,7 @@ use crate::Host;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use skep_object::Object;
+use skep_object::{Loader, Object, OpenOptions};
 use skep_uapi::Behaviour;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -53,7 +53,8 @@ pub(super) fn ask(host: &Host, rules: &[&Behaviour], answers: &mut Answers, judg
         if of_object.is_empty() {
             continue;
         }
-        let options = host.open_options(Path::new(&name));
+        // A kfunc that is not there concerns only the programs that call it.
+        let options = OpenOptions { loader: Loader::Any, ..host.open_options(Path::new(&name)) };
         let Ok(object) = Object::open(&bytes, &options) else { continue };
         for row in of_object {
             let entry = object.programs.iter().find(|entry| entry.name == row.witness.program);
