@@ -62,26 +62,13 @@ impl<'a> KernelTypes<'a> {
     }
 }
 
-/// Those that are destructors themselves, or whose destructor has no entry in the BTF.
-const FIRST_DESTRUCTORS: [&str; 7] = [
-    "bpf_task_release",
-    "bpf_cgroup_release",
-    "bpf_cpumask_release",
-    "bpf_crypto_ctx_release",
-    "bpf_kfunc_call_test_release",
-    "bpf_kfunc_call_memb_release",
-    "bpf_testmod_ctx_release",
-];
+/// A kfunc that is a destructor itself, on kernels that have none beside it.
+const OWN_DESTRUCTOR: &str = "bpf_crypto_ctx_release";
 
-/// The structs whose releasing kfunc has a destructor beside it.
+/// The structs whose releasing kfunc has a destructor beside it; none on kernels without these.
 fn destroyed(kernel: &Btf) -> Vec<&str> {
     let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
-    let mut releases: Vec<&str> =
-        functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR)).collect();
-    let has = |name| kernel.find_by_name_kind(name, Kind::Func).is_some();
-    if releases.is_empty() && has(FIRST_DESTRUCTORS[0]) {
-        releases = FIRST_DESTRUCTORS.to_vec();
-    }
+    let releases = functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR));
     let first = |name: &str| {
         let release = kernel.ty(kernel.find_by_name_kind(name, Kind::Func)?);
         let param = release.target().params().next()?;
@@ -89,7 +76,11 @@ fn destroyed(kernel: &Btf) -> Vec<&str> {
         let target = kernel.skip_modifiers(pointer.target_id());
         (pointer.kind() == Kind::Ptr && target.kind() == Kind::Struct).then(|| target.name())
     };
-    releases.into_iter().filter_map(first).collect()
+    let mut structs: Vec<&str> = releases.filter_map(first).collect();
+    if !structs.is_empty() {
+        structs.extend(first(OWN_DESTRUCTOR));
+    }
+    structs
 }
 
 #[cfg(test)]
@@ -109,13 +100,20 @@ mod tests {
             .map(|name| kernel.struct_(name, 4, &[MemberDef::new("member", int, 0)]));
         let task = kernel.ptr(task);
         let proto = kernel.func_proto(TypeId::VOID, &[("p", task)]);
+        let context = kernel.struct_("bpf_crypto_ctx", 4, &[MemberDef::new("member", int, 0)]);
+        let context = kernel.ptr(context);
+        let of_context = kernel.func_proto(TypeId::VOID, &[("p", context)]);
         for name in ["bpf_task_release", "bpf_task_release_dtor"] {
             kernel.func(name, proto, FuncLinkage::Static);
         }
+        // Linux 6.14 has no destructor beside it, and takes pointers to its struct.
+        kernel.func("bpf_crypto_ctx_release", of_context, FuncLinkage::Static);
         let kernel_btf = Some(Arc::new(kernel.build().unwrap()));
         let options = OpenOptions { kernel_btf, ..OpenOptions::default() };
         let kernel = KernelTypes::new(&options);
-        for (name, is_taken) in [("task_struct", true), ("own", true), ("socket", false)] {
+        let structs =
+            [("task_struct", true), ("bpf_crypto_ctx", true), ("own", true), ("socket", false)];
+        for (name, is_taken) in structs {
             let mut object = BtfBuilder::new();
             let int = object.int("int", 4, IntEncoding::SIGNED);
             let to = object.struct_(name, 4, &[MemberDef::new("member", int, 0)]);

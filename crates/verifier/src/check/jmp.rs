@@ -202,8 +202,12 @@ fn is_branch_taken(env: &mut Env<'_>, o: &Operands) -> Option<bool> {
 /// Whether the kernel knows that the pointer is not NULL.
 fn is_known_not_null(env: &mut Env<'_>, ptr: &Reg) -> bool {
     let rules = env.facts.rules();
-    let since = matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem);
-    if !ptr.is_not_null() || since && !rules.memory_not_null {
+    let is_known = match ptr.ty.base {
+        Base::ConstMapPtr => rules.maps_not_null,
+        Base::BtfId | Base::Mem => rules.memory_not_null,
+        _ => true,
+    };
+    if !is_known || !ptr.is_not_null() {
         return false;
     }
     let is_far = ptr.val.umax >= BPF_MAX_VAR_OFF as u64;

@@ -8,6 +8,7 @@ use crate::log::note::{Marked, Note, Tracked};
 use crate::precision::backtrack_state::BacktrackError;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
+use crate::state::current_marks::Traced;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
 use crate::state::ids::CkptId;
@@ -22,6 +23,8 @@ struct Stretch {
     first_idx: i64,
     subseq_idx: i64,
     skip_first: bool,
+    /// Whether to notice that the rest was traced before.
+    retraces: bool,
 }
 
 /// The state from which backtracking started.
@@ -110,6 +113,9 @@ impl Env<'_> {
             first_idx: i64::from(meta.first_insn_idx),
             subseq_idx: -1,
             skip_first: true,
+            retraces: start.is_none()
+                && self.store.current_marks.is_some()
+                && !self.trace.log.traces_all(),
         };
         let follows = self.follows_chains();
         let chains = self.walk.frame().chains;
@@ -149,6 +155,7 @@ impl Env<'_> {
                 first_idx: i64::from(state.meta.first_insn_idx),
                 subseq_idx: way.first_idx,
                 skip_first: false,
+                retraces: false,
             };
             if follows && way.last_idx >= 0 {
                 let (chains, last) = (ckpt.chains, ckpt.state.frames.len() - 1);
@@ -212,8 +219,13 @@ impl Env<'_> {
                 return Ok(Walked::GoesOn);
             }
         }
+        let mut last = None;
         loop {
             let concerned = self.find_concerned(s, history, &mut at);
+            if s.retraces && self.was_traced(&at, &mut last) {
+                self.walk.bt.reset();
+                return Ok(Walked::Done { marked: false });
+            }
             let entry = at.entry(history);
             if concerned || entry.is_some_and(|e| e.linked.len() > 0) {
                 self.store.stats.fast_paths.backtracked_insns += 1;
@@ -235,6 +247,17 @@ impl Env<'_> {
                 return Ok(Walked::GoesOn);
             }
         }
+    }
+
+    /// Whether the last backtracking from this state began at this place, with the same registers
+    /// and slots: whatever comes now was marked then. `last` is where it began; the first call
+    /// finds it, and leaves the beginning of this one instead.
+    #[cold]
+    fn was_traced(&mut self, at: &Place, last: &mut Option<Option<Traced>>) -> bool {
+        let Some(marks) = &mut self.store.current_marks else { return false };
+        let here = Traced { idx: at.idx, entries_left: at.left, bt: self.walk.bt };
+        let last = *last.get_or_insert_with(|| marks.trace_from(here));
+        last == Some(here)
     }
 
     /// The checkpoint from which on everything becomes precise if backtracking from below `origin`

@@ -2,18 +2,33 @@
 //! `precision::current_marks`.
 
 use crate::memory::{capacity_bytes, push_tight};
+use crate::precision::backtrack_state::BacktrackState;
 use crate::state::checkpoint::Marks;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use smallvec::SmallVec;
 
-type Frames = SmallVec<[Marks; MAX_CALL_FRAMES]>;
-
 /// The marks of the current state, and of the pending branches.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentMarks {
-    frames: Frames,
+    now: Now,
     /// Those of the pending branches, in order.
-    waiting: Vec<Frames>,
+    waiting: Vec<Now>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Now {
+    frames: SmallVec<[Marks; MAX_CALL_FRAMES]>,
+    /// Where the last backtracking began since the last state was saved.
+    traced: Option<Traced>,
+}
+
+/// A place in the history of the current state, and what is tracked there. The insn is the first
+/// one before it that matters to that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Traced {
+    pub(crate) idx: i64,
+    pub(crate) entries_left: usize,
+    pub(crate) bt: BacktrackState,
 }
 
 impl CurrentMarks {
@@ -23,37 +38,42 @@ impl CurrentMarks {
 
     /// When a branch is left for later.
     pub(crate) fn wait(&mut self) {
-        push_tight(&mut self.waiting, self.frames.clone());
+        push_tight(&mut self.waiting, self.now.clone());
     }
 
     /// When one is that begins with a new state.
     pub(crate) fn wait_anew(&mut self) {
-        push_tight(&mut self.waiting, Frames::default());
+        push_tight(&mut self.waiting, Now::default());
     }
 
     pub(crate) fn resume(&mut self) {
-        self.frames = self.waiting.pop().unwrap_or_default();
+        self.now = self.waiting.pop().unwrap_or_default();
     }
 
     pub(crate) fn of(&self, frame: usize) -> Marks {
-        self.frames.get(frame).copied().unwrap_or_default()
+        self.now.frames.get(frame).copied().unwrap_or_default()
     }
 
     pub(crate) fn at(&mut self, frame: usize) -> &mut Marks {
-        if self.frames.len() <= frame {
-            self.frames.resize(frame + 1, Marks::default());
+        if self.now.frames.len() <= frame {
+            self.now.frames.resize(frame + 1, Marks::default());
         }
-        &mut self.frames[frame]
+        &mut self.now.frames[frame]
     }
 
     /// When only `frames` frames are left.
     pub(crate) fn leave(&mut self, frames: usize) {
-        self.frames.truncate(frames);
+        self.now.frames.truncate(frames);
     }
 
     /// When a state is saved.
     pub(crate) fn forget(&mut self) {
-        self.frames.clear();
+        self.now = Now::default();
+    }
+
+    /// Where the last backtracking began; from now on, it is here.
+    pub(crate) fn trace_from(&mut self, here: Traced) -> Option<Traced> {
+        self.now.traced.replace(here)
     }
 
     pub(crate) fn set(&mut self, frame: usize, reg: u8, is_marked: bool) {
