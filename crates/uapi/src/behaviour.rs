@@ -433,7 +433,7 @@ behaviours! {
     helper_reads_keep_spills ".....+++++++++" Accepted, "witnesses/maps.bpf.o" "value_read_by_helper"
         "A helper that only reads the stack preserves spilled registers."
     global_calls_in_preempt_off ".-.-.+++++++++" Accepted, "witnesses/objects.bpf.o" "calls_in_section"
-        "Global functions may be called with preemption disabled."
+        "Global functions may be called with preemption or interrupts disabled."
     fmod_ret_tests ".-.+++++++++++" Accepted, "witnesses/traced.bpf.o" "changes_test"
         "fmod_ret programs may attach to the kernel's test functions without error injection."
     ranges_decide_jumps "...+++++++++++" Accepted, "witnesses/numbers.bpf.o" "two_ranges"

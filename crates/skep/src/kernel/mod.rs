@@ -240,7 +240,28 @@ impl Kernel {
         let is_between = Neighbours::of_release(&self.release).is_some();
         is_between.then(|| self.has(Item::Helper(*helper)))?
     }
+
+    /// The same for a rule that depends on how the kernel was built, where its BTF or its
+    /// configuration shows that.
+    fn holds_by_build(&self, rule: &Behaviour) -> Option<bool> {
+        match rule.name {
+            _ if self.source != Source::File => None,
+            "no_exceptions" => {
+                let btf = self.btf.as_ref()?;
+                let state = btf.ty(btf.find_by_name_kind("unwind_state", Kind::Struct)?);
+                Some(!state.members().any(|member| member.name() == MEMBER_OF_ORC))
+            }
+            "results_overridden" => {
+                let mut options = self.kconfig.as_ref()?.lines();
+                Some(options.any(|option| option == "CONFIG_BPF_KPROBE_OVERRIDE=y"))
+            }
+            _ => None,
+        }
+    }
 }
+
+/// A member of `struct unwind_state` on x86-64 if the ORC unwinder is built in: no other has it.
+const MEMBER_OF_ORC: &str = "full_regs";
 
 /// Rules about fields of map values that came in one release with the helpers for them.
 const WITH_HELPER: [(&str, HelperId); 2] =
@@ -255,6 +276,7 @@ fn of_release(release: &str) -> Result<Release, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_btf::{BtfBuilder, IntEncoding, MemberDef};
 
     #[test]
     fn a_rule_that_came_with_a_helper_is_known_from_it() {
@@ -269,6 +291,24 @@ mod tests {
                 assert_eq!(holds, kernel.has(Item::Helper(helper)), "{} {name}", kernel.name());
             }
         }
+    }
+
+    /// Ubuntu's 6.14 unwinds by frame pointers: it refuses bpf_throw, which 6.12 and 6.16 accept.
+    #[test]
+    fn rules_of_the_build_are_known_from_it() {
+        let kernel = |member: &str, config: Option<&str>| {
+            let mut btf = BtfBuilder::new();
+            let int = btf.int("int", 4, IntEncoding::SIGNED);
+            btf.struct_("unwind_state", 4, &[MemberDef::new(member, int, 0)]);
+            let version = "6.14".parse().expect("a release");
+            let btf = Some(Arc::new(btf.build().expect("BTF")));
+            let kernel = Kernel::new("6.14.0-37-generic", btf, version).with_kconfig(config);
+            let rules = kernel.behaviours().0;
+            (rules.no_exceptions, rules.results_overridden)
+        };
+        assert_eq!(kernel("full_regs", None), (false, false));
+        assert_eq!(kernel("orig_sp", Some("CONFIG_BPF_KPROBE_OVERRIDE=y\n")), (true, true));
+        assert_eq!(kernel("orig_sp", Some("CONFIG_BPF=y\n")), (true, false));
     }
 
     #[test]

@@ -48,6 +48,9 @@ variants! {
         GlobalCallWithPreemptOff
             "global function calls are not allowed with preemption disabled,\n\
              use static function instead";
+        GlobalCallWithIrqsOff
+            "global function calls are not allowed with IRQs disabled,\n\
+             use static function instead";
         NoKfuncs
             "BPF_CALL uses reserved fields";
         PacketLoadInCallback

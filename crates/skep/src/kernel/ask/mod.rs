@@ -135,7 +135,7 @@ impl Kernel {
         }
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
         let known = || rule.known_on(&self.release).or_else(|| self.holds_by_helper(rule));
-        answered.or_else(known)
+        answered.or_else(|| self.holds_by_build(rule)).or_else(known)
     }
 }
 

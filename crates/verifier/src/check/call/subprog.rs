@@ -52,9 +52,13 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if env.walk.cur.refs.active_locks > 0 {
         reject!(EINVAL, CallFault::GlobalUnderLock);
     }
-    if env.walk.cur.refs.active_preempt_locks > 0 && !env.facts.rules().global_calls_in_preempt_off
-    {
-        reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
+    if !env.facts.rules().global_calls_in_preempt_off {
+        if env.walk.cur.refs.active_preempt_locks > 0 {
+            reject!(EINVAL, OtherRule::GlobalCallWithPreemptOff);
+        }
+        if env.walk.cur.refs.active_irq_id != 0 {
+            reject!(EINVAL, OtherRule::GlobalCallWithIrqsOff);
+        }
     }
     let awake = (!env.walk.cur.meta.in_sleepable).then_some(AWAKE);
     let checked = env.facts.sound || env.facts.rules().sleeping_globals_checked;
