@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::flags::LoaderFlag;
 use crate::streams::Streams;
+use skep::kernel::Source;
 use skep::{Kernel, Session};
 use skep_report::{MatrixKernel, Page};
 use std::io;
@@ -18,10 +19,11 @@ pub(crate) const RUNS_AS: &str = "only verification follows that kernel; executi
 ///
 /// # Errors
 ///
-/// One line: there is no such kernel, or a file is not one.
+/// One line: there is no such kernel, a file is not one, or two files are of one release, by which
+/// results are told apart.
 pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, Error> {
     let mut kernels: Vec<Arc<Kernel>> = Vec::new();
-    for name in names {
+    for (i, name) in names.iter().enumerate() {
         let opened = match name.as_str() {
             ALL => Kernel::all_asked(),
             name => vec![Kernel::open(name).map_err(Error::caused)?],
@@ -33,6 +35,13 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, Error> {
             };
             if kernels.iter().all(is_new) {
                 kernels.push(Arc::new(kernel));
+            } else if kernel.source() == Source::File && !names[..i].contains(name) {
+                let release = kernel.release();
+                return Err(format!(
+                    "{name}: another kernel file of the same release ({release}) is given, too: \
+                     use one at a time"
+                )
+                .into());
             }
         }
     }

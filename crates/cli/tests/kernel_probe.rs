@@ -136,6 +136,15 @@ fn btf_gets_no_credit_for_a_name() {
     let (_, shown) = skep(&["kernel", "show", &path]);
     assert!(!shown.contains("agreed") && !shown.contains("determined on"), "{shown}");
     assert!(!shown.contains("rules known    all"), "{shown}");
+    // Results are told apart by the release: a second file of it is not left out silently.
+    let twin = folder.path().join("twin.kernel");
+    std::fs::copy(&file, &twin).expect("a copy");
+    let both = format!("{path},{}", twin.to_string_lossy());
+    let object = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/loops.bpf.o");
+    let (is_done, said) = skep(&["check", "--kernel", &both, object]);
+    assert!(!is_done && said.contains("another kernel file of the same release"), "{said}");
+    let (_, said) = skep(&["check", "--kernel", &format!("{path},{path}"), object]);
+    assert!(!said.contains("another kernel file"), "{said}");
     for hostile in ["6.1\nconfig: 3", "6.1\u{1b}[31m"] {
         let (is_done, said) = skep(&["kernel", "import", BTF, "--release", hostile, "-o", &path]);
         assert!(!is_done && said.contains("letters, digits"), "{said}");

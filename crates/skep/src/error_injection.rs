@@ -15,7 +15,7 @@ pub(crate) const LIST_PATH: &str = "/sys/kernel/debug/error_injection/list";
 /// Prefix of the symbol of a function's record.
 const RECORD: &str = "_eil_addr_";
 /// The function that looks up a record; if it exists, so do the records.
-const LOOKUP: &str = "within_error_injection_list";
+pub(crate) const LOOKUP: &str = "within_error_injection_list";
 const OPTION: &str = "CONFIG_FUNCTION_ERROR_INJECTION";
 
 /// The functions, as far as they are known.

@@ -35,6 +35,7 @@ pub use lack::{Lack, NEEDS_BTF, Refused};
 pub use probe::Probed;
 
 use crate::error::Error;
+use crate::error_injection;
 use crate::host::Host;
 use skep_btf::{Btf, Kind};
 use skep_uapi::ctx::CtxFields;
@@ -42,6 +43,7 @@ use skep_uapi::helper::HelperId;
 use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
 use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbours};
+use skep_verifier::ErrorInjection;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -202,6 +204,9 @@ impl Kernel {
             }),
             calls: Some(self.calls()),
             words: Words::of_release(&self.release),
+            // Into which, its BTF does not tell.
+            error_injection: (self.injects_errors() == Some(false))
+                .then(|| ErrorInjection(Arc::new(|_| Some(false)))),
             helpers_end: self.helpers_end(),
             attach_end: self.attach_end(),
             ..Host::default()
@@ -241,22 +246,25 @@ impl Kernel {
         is_between.then(|| self.has(Item::Helper(*helper)))?
     }
 
-    /// The same for a rule that depends on how the kernel was built, where its BTF or its
-    /// configuration shows that.
+    /// The same for a rule that depends on how the kernel was built, as its BTF shows.
     fn holds_by_build(&self, rule: &Behaviour) -> Option<bool> {
+        let btf = self.btf.as_ref().filter(|_| self.source == Source::File)?;
         match rule.name {
-            _ if self.source != Source::File => None,
             "no_exceptions" => {
-                let btf = self.btf.as_ref()?;
                 let state = btf.ty(btf.find_by_name_kind("unwind_state", Kind::Struct)?);
                 Some(!state.members().any(|member| member.name() == MEMBER_OF_ORC))
             }
             "results_overridden" => {
-                let mut options = self.kconfig.as_ref()?.lines();
-                Some(options.any(|option| option == "CONFIG_BPF_KPROBE_OVERRIDE=y"))
+                Some(btf.find_by_name_kind("bpf_override_return", Kind::Func).is_some())
             }
             _ => None,
         }
+    }
+
+    /// Whether errors may be injected into some functions, if its BTF tells.
+    fn injects_errors(&self) -> Option<bool> {
+        let btf = self.btf.as_ref()?;
+        Some(btf.find_by_name_kind(error_injection::LOOKUP, Kind::Func).is_some())
     }
 }
 
@@ -276,7 +284,7 @@ fn of_release(release: &str) -> Result<Release, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_btf::{BtfBuilder, IntEncoding, MemberDef};
+    use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, MemberDef};
 
     #[test]
     fn a_rule_that_came_with_a_helper_is_known_from_it() {
@@ -293,22 +301,27 @@ mod tests {
         }
     }
 
-    /// Ubuntu's 6.14 unwinds by frame pointers: it refuses bpf_throw, which 6.12 and 6.16 accept.
+    /// Ubuntu's 6.14 unwinds by frame pointers, and injects errors: it refuses bpf_throw, and takes
+    /// bpf_override_return. Debian's kernels around it do the contrary.
     #[test]
     fn rules_of_the_build_are_known_from_it() {
-        let kernel = |member: &str, config: Option<&str>| {
+        let kernel = |member: &str, functions: &[&str]| {
             let mut btf = BtfBuilder::new();
             let int = btf.int("int", 4, IntEncoding::SIGNED);
             btf.struct_("unwind_state", 4, &[MemberDef::new(member, int, 0)]);
+            let proto = btf.func_proto(int, &[]);
+            for name in functions {
+                btf.func(name, proto, FuncLinkage::Static);
+            }
             let version = "6.14".parse().expect("a release");
             let btf = Some(Arc::new(btf.build().expect("BTF")));
-            let kernel = Kernel::new("6.14.0-37-generic", btf, version).with_kconfig(config);
-            let rules = kernel.behaviours().0;
-            (rules.no_exceptions, rules.results_overridden)
+            let host = Kernel::new("6.14.0-37-generic", btf, version).host();
+            let injects = host.error_injection.and_then(|functions| (functions.0)("getname"));
+            (host.behaviours.no_exceptions, host.behaviours.results_overridden, injects)
         };
-        assert_eq!(kernel("full_regs", None), (false, false));
-        assert_eq!(kernel("orig_sp", Some("CONFIG_BPF_KPROBE_OVERRIDE=y\n")), (true, true));
-        assert_eq!(kernel("orig_sp", Some("CONFIG_BPF=y\n")), (true, false));
+        assert_eq!(kernel("full_regs", &[]), (false, false, Some(false)));
+        let functions = ["bpf_override_return", "within_error_injection_list"];
+        assert_eq!(kernel("orig_sp", &functions), (true, true, None));
     }
 
     #[test]
