@@ -106,6 +106,11 @@ impl Inputs {
             self.add_folder(path, any_file);
         } else if !path.exists() && arg.as_encoded_bytes().iter().any(|c| b"*?[{".contains(c)) {
             self.add_glob(&arg.to_string_lossy());
+        } else if !path.exists() && is_plain_name(arg) {
+            let name = arg.to_string_lossy();
+            let error =
+                format!("{name}: no such file; a program is chosen with its name: -f {name}");
+            self.errors.push(error);
         } else {
             self.files.push(Input { path: path.to_owned(), named: true });
         }
@@ -153,6 +158,12 @@ impl Inputs {
             self.errors.push(format!("{pattern}: no file matches"));
         }
     }
+}
+
+/// Whether it could be the name of a program: C identifiers are.
+fn is_plain_name(arg: &OsStr) -> bool {
+    let is_of_name = |c: &u8| c.is_ascii_alphanumeric() || *c == b'_';
+    !arg.is_empty() && arg.as_encoded_bytes().iter().all(is_of_name)
 }
 
 /// The directory above the first component with a wildcard.
@@ -233,6 +244,8 @@ mod tests {
     fn what_names_nothing_is_an_error_line() {
         let errors = |arg: &str| expand(&[arg.into()], false).errors;
         assert_eq!(errors("no/such/*.o"), ["no/such/*.o: no file matches"]);
+        let named = "loop_range: no such file; a program is chosen with its name: -f loop_range";
+        assert_eq!(errors("loop_range"), [named]);
         assert_eq!(errors("@no/list").len(), 1);
         // A plain name is kept: reading it gives the error.
         assert!(errors("no/such.o").is_empty());

@@ -171,7 +171,7 @@ impl Kfunc {
             ProgType::CgroupSkb | ProgType::CgroupSockAddr => {
                 !self.hooks.contains(KfuncHooks::SYSCALL)
             }
-            ProgType::Tracing | ProgType::Lsm => self.name != "bpf_dynptr_from_skb",
+            ProgType::Tracing | ProgType::Lsm => true,
             other => !KfuncHooks::of(other).contains(KfuncHooks::CGROUP),
         }
     }
@@ -193,6 +193,10 @@ impl Kfunc {
             return hook.prog_type == ProgType::StructOps;
         }
         if !rules.kfuncs_in_syscalls && !self.allowed_early(hook.prog_type) {
+            return false;
+        }
+        let traces = matches!(hook.prog_type, ProgType::Tracing | ProgType::Lsm);
+        if traces && !rules.skb_dynptrs_traced && self.name == "bpf_dynptr_from_skb" {
             return false;
         }
         let raw_tp = hook.prog_type == ProgType::RawTracepoint;

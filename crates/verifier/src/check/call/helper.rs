@@ -61,7 +61,7 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
         branch_on_null(env, next)?;
     }
     if meta.func == HelperId::TailCall && !env.facts.rules().tail_calls_end_function {
-        if env.facts.rules().packets_move_in_calls {
+        if env.facts.rules().tail_calls_move_packets {
             refs::clear_all_pkt_pointers(env);
         }
         return Ok(Next::Insn(next));

@@ -229,6 +229,9 @@ impl Env<'_> {
 
     #[cold]
     fn destroy_dynptr(&mut self, frameno: u32, spi: usize) -> Check {
+        if !self.facts.rules().overwriting_ends_dynptrs {
+            return Ok(());
+        }
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
         let Reg { id, ref_obj_id, .. } = self.spilled(frameno, spi);
