@@ -5,7 +5,7 @@ use crate::state::history::JmpEntry;
 use std::fmt;
 
 /// The tracked registers and slots, by frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BacktrackState {
     /// Frame of the current insn.
     pub(crate) frame: usize,

@@ -5,7 +5,7 @@
 use super::backtrack::{ALWAYS, concerns};
 use crate::env::{Env, Facts, Walk};
 use crate::log::note::{Marked, Note, Tracked};
-use crate::precision::backtrack_state::BacktrackError;
+use crate::precision::backtrack_state::{BacktrackError, BacktrackState};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
 use crate::state::current_marks::Traced;
@@ -86,6 +86,12 @@ impl Env<'_> {
         skips && self.store.current_marks.is_none() && !self.trace.log.traces_all()
     }
 
+    /// Whether to look for where the last backtracking began: kernels that forget what is precise
+    /// in the current state go all the way again. Not with a log that prints every step.
+    fn may_retrace(&self) -> bool {
+        self.store.current_marks.is_some() && !self.trace.log.traces_all()
+    }
+
     /// Marks the registers and slots in `self.walk.bt` as precise, starting from the current state
     /// or from `start`. True if a mark is new.
     pub(crate) fn mark_chain_precision_batch(
@@ -113,9 +119,7 @@ impl Env<'_> {
             first_idx: i64::from(meta.first_insn_idx),
             subseq_idx: -1,
             skip_first: true,
-            retraces: start.is_none()
-                && self.store.current_marks.is_some()
-                && !self.trace.log.traces_all(),
+            retraces: start.is_none() && self.may_retrace(),
         };
         let follows = self.follows_chains();
         let chains = self.walk.frame().chains;
@@ -255,7 +259,8 @@ impl Env<'_> {
     #[cold]
     fn was_traced(&mut self, at: &Place, last: &mut Option<Option<Traced>>) -> bool {
         let Some(marks) = &mut self.store.current_marks else { return false };
-        let here = Traced { idx: at.idx, entries_left: at.left, bt: self.walk.bt };
+        let BacktrackState { frame, regs, slots } = self.walk.bt;
+        let here = Traced { idx: at.idx, entries_left: at.left, frame, regs, slots };
         let last = *last.get_or_insert_with(|| marks.trace_from(here));
         last == Some(here)
     }

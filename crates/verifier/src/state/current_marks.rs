@@ -2,7 +2,6 @@
 //! `precision::current_marks`.
 
 use crate::memory::{capacity_bytes, push_tight};
-use crate::precision::backtrack_state::BacktrackState;
 use crate::state::checkpoint::Marks;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use smallvec::SmallVec;
@@ -28,7 +27,11 @@ struct Now {
 pub(crate) struct Traced {
     pub(crate) idx: i64,
     pub(crate) entries_left: usize,
-    pub(crate) bt: BacktrackState,
+    /// The frame of the insn.
+    pub(crate) frame: usize,
+    /// The tracked registers and slots, by frame.
+    pub(crate) regs: [u16; MAX_CALL_FRAMES],
+    pub(crate) slots: [u64; MAX_CALL_FRAMES],
 }
 
 impl CurrentMarks {
