@@ -1,0 +1,301 @@
+//! The child's half: runs programs, and writes what happens to a file that outlives it.
+
+use crate::exec_diff::generate::number;
+use skep::program::Program;
+use skep::uapi::{KernelProfile, MapType};
+use skep_runtime::map::{MapHandle, UpdateFlags};
+use skep_runtime::{Ctx, Engine, ErrorKind, Instance, Interrupter, LoadOptions, ObjectMaps};
+use skep_runtime::{Options, Runtime, takes_packet};
+use skep_testkit::rng::Rng;
+use skep_verifier::{Config, Privileges, Verdict};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Programs with longer walks are not run.
+const WALK_MAX: u32 = 100_000;
+/// Fuel of a run.
+const FUEL: u64 = 20_000;
+/// After so many seconds, a run is interrupted; after twice as many, the child is aborted.
+const SECONDS_MAX: u64 = 10;
+/// Larger keys and values are not changed.
+const CHANGED_MAX: usize = 1 << 16;
+
+/// The file, one line per event.
+pub(super) struct Log {
+    file: File,
+}
+
+/// What it says.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) counts: BTreeMap<String, u64>,
+    pub(super) findings: Vec<(usize, String)>,
+    /// The last program that began.
+    pub(super) last: Option<usize>,
+    /// What was done last with it.
+    pub(super) doing: String,
+}
+
+impl Log {
+    pub(super) fn new() -> std::io::Result<Log> {
+        tempfile::tempfile().map(|file| Log { file })
+    }
+
+    fn line(&self, kind: char, text: &str) {
+        let text = format!("{kind}{}\n", text.replace('\n', "; "));
+        let _ = (&self.file).write_all(text.as_bytes());
+    }
+
+    /// The program with this number is next.
+    pub(super) fn begins(&self, at: usize) {
+        RUNS.fetch_add(1, Relaxed);
+        self.line('@', &at.to_string());
+    }
+
+    fn count(&self, what: &str) {
+        self.line('#', what);
+    }
+
+    fn doing(&self, what: &str) {
+        self.line('.', what);
+    }
+
+    fn finding(&self, what: &str) {
+        self.line('!', what);
+    }
+
+    /// Everything since its creation.
+    pub(super) fn read(&self) -> Told {
+        let (mut text, mut told) = (String::new(), Told::default());
+        let mut file = &self.file;
+        if file.rewind().and_then(|()| file.read_to_string(&mut text)).is_err() {
+            return told;
+        }
+        for line in text.lines().filter(|line| line.is_char_boundary(1)) {
+            let (kind, text) = line.split_at(1);
+            match kind {
+                "@" => told.last = text.parse().ok(),
+                "." => told.doing = text.to_owned(),
+                "#" => *told.counts.entry(text.to_owned()).or_default() += 1,
+                _ => told.findings.push((told.last.unwrap_or_default(), text.to_owned())),
+            }
+        }
+        told
+    }
+}
+
+/// Counts programs and runs, so that one that does not end is noticed.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+/// Stops the current run.
+static INTERRUPTER: Mutex<Option<Interrupter>> = Mutex::new(None);
+
+/// Starts a thread that interrupts runs that take too long, and aborts the process if that does not
+/// help.
+pub(super) fn watch(log: &Log) {
+    let Ok(file) = log.file.try_clone() else { return };
+    std::thread::spawn(move || {
+        let log = Log { file };
+        let (mut seen, mut seconds) = (0, 0);
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            let runs = RUNS.load(Relaxed);
+            seconds = if runs == seen { seconds + 1 } else { 0 };
+            seen = runs;
+            if seconds == SECONDS_MAX {
+                let interrupter = INTERRUPTER.lock().unwrap_or_else(|it| it.into_inner());
+                interrupter.iter().for_each(Interrupter::interrupt);
+            }
+            if seconds == 2 * SECONDS_MAX {
+                log.finding("hangs");
+                std::process::abort();
+            }
+        }
+    });
+}
+
+/// Runs a program if it is accepted and loaded, by both engines.
+pub(super) fn run_program(
+    program: &Program,
+    privileges: Privileges,
+    seed: u64,
+    inputs: u64,
+    log: &Log,
+) {
+    log.doing("in the verifier");
+    let config = Config {
+        nr_cpu_ids: skep::possible_cpus(),
+        profile: KernelProfile { insns_max: WALK_MAX, ..KernelProfile::v6_18() },
+        privileges,
+        ..Config::privileged(KernelProfile::v6_18())
+    };
+    let verdict = skep::contain_panic(|| skep_verifier::verify(program, &config).verdict);
+    let verified = match verdict {
+        Ok(Verdict::Accepted(verified)) => verified,
+        Ok(_) => return log.count("not accepted"),
+        Err(why) => return log.finding(&format!("the verifier: {why}")),
+    };
+    let mut rng = Rng::new(seed ^ 0xc4a5);
+    for engine in [Engine::MachineCode, Engine::Interpreter] {
+        let by = match engine {
+            Engine::MachineCode => "machine code",
+            Engine::Interpreter => "interpreter",
+        };
+        log.doing(&format!("by {by}"));
+        let one = || by_engine(&verified, engine, (&mut rng, inputs), (log, by));
+        match skep::contain_panic(one) {
+            Ok(Ok(())) => log.count(&format!("ran by {by}")),
+            Ok(Err(why)) => log.count(&format!("{by}: {}", super::kind_of(&why))),
+            Err(why) => log.finding(&format!("{by}: {why}")),
+        }
+    }
+}
+
+fn by_engine(
+    verified: &skep_verifier::VerifiedProgram,
+    engine: Engine,
+    (rng, inputs): (&mut Rng, u64),
+    (log, by): (&Log, &str),
+) -> Result<(), String> {
+    let program = verified.program();
+    let runtime = Runtime::new(Options { cpus: 2, ..Options::default() });
+    let runtime = runtime.map_err(|e| e.to_string())?;
+    let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
+    let compiled = engine == Engine::MachineCode;
+    let options = LoadOptions { engine, fuel: Some(FUEL), ..LoadOptions::default() };
+    let instance = match runtime.load(verified, &maps, &options) {
+        Ok(instance) => instance,
+        Err(why) if why.kind() == ErrorKind::Bug => {
+            log.finding(&format!("{by}: load: {why}"));
+            return Ok(());
+        }
+        Err(why) => return Err(without_name(&why.to_string())),
+    };
+    fill(&maps, &instance, rng);
+    for _ in 0..inputs {
+        let mut ctx = context(&instance, rng)?;
+        for _ in 0..2 {
+            run_once(&instance, &mut ctx, log, by);
+            change(&maps, rng);
+        }
+    }
+    if compiled {
+        log.doing("by two threads");
+        two_threads(&instance, &maps, rng, log);
+    }
+    log.doing(&format!("by {by}, at its end"));
+    Ok(())
+}
+
+fn without_name(why: &str) -> String {
+    why.rsplit_once("': ").map_or(why, |(_, rest)| rest).to_owned()
+}
+
+fn run_once(instance: &Instance, ctx: &mut Ctx, log: &Log, by: &str) {
+    RUNS.fetch_add(1, Relaxed);
+    *INTERRUPTER.lock().unwrap_or_else(|it| it.into_inner()) = Some(ctx.interrupter());
+    let Err(why) = instance.run(ctx) else { return };
+    let text = without_name(&why.to_string());
+    match why.kind() {
+        ErrorKind::Bug => log.finding(&format!("{by}: {text}")),
+        ErrorKind::Stopped if text.contains("interrupted") => {
+            log.finding(&format!("{by}: did not end: {text}"));
+        }
+        _ => log.count(&format!("run: {}", super::kind_of(&text))),
+    }
+}
+
+/// Two threads run it while the maps change.
+fn two_threads(instance: &Instance, maps: &ObjectMaps, rng: &mut Rng, log: &Log) {
+    let seeds = [rng.word(), rng.word()];
+    std::thread::scope(|scope| {
+        for seed in seeds {
+            scope.spawn(move || {
+                let mut rng = Rng::new(seed);
+                let Ok(mut ctx) = context(instance, &mut rng) else { return };
+                (0..20).for_each(|_| run_once(instance, &mut ctx, log, "two threads"));
+            });
+        }
+        (0..5).for_each(|_| change(maps, rng));
+    });
+}
+
+/// Initial contents: programs that can be tail called, and some entries.
+fn fill(maps: &ObjectMaps, instance: &Instance, rng: &mut Rng) {
+    for map in maps.all().iter().flatten() {
+        if map.map().map_type() == MapType::ProgArray {
+            let slots = map.map().shape().max_entries.min(64);
+            (0..slots).for_each(|slot| drop(map.set_program(slot, instance)));
+        }
+    }
+    change(maps, rng);
+}
+
+/// Random changes, as user space makes them.
+fn change(maps: &ObjectMaps, rng: &mut Rng) {
+    for map in maps.all().iter().flatten() {
+        let (key, value) = (map.map().shape().key_size as usize, map.value_len());
+        if key > CHANGED_MAX || value > CHANGED_MAX {
+            continue;
+        }
+        for _ in 0..3 {
+            change_one(map, (key, value), rng);
+        }
+    }
+}
+
+fn change_one(map: &MapHandle, (key, value): (usize, usize), rng: &mut Rng) {
+    let entries = u64::from(map.map().shape().max_entries).min(4).max(1);
+    let mut key = vec![0; key];
+    if let Some(first) = key.first_mut() {
+        *first = rng.below(entries) as u8;
+    }
+    match rng.below(8) {
+        0..5 => {
+            let small = rng.chance(50);
+            let mut byte = || if small { rng.below(3) as u8 } else { rng.below(256) as u8 };
+            let value: Vec<u8> = (0..value).map(|_| byte()).collect();
+            let _ = map.update(&key, &value, UpdateFlags::Any);
+        }
+        5 => drop(map.delete(&key)),
+        6 => drop(map.pop()),
+        _ => {
+            let len = rng.below(100) as usize;
+            let _ = map.user_ringbuf_write(&vec![7; len]);
+            let _ = map.consume(|_| true);
+        }
+    }
+}
+
+/// A random context, as short as the program allows.
+fn context(instance: &Instance, rng: &mut Rng) -> Result<Ctx, String> {
+    let prog_type = instance.prog_type();
+    if takes_packet(prog_type) {
+        let packet = crate::embed::packet(rng);
+        return Ctx::packet(prog_type, &packet).map_err(|e| e.to_string());
+    }
+    let words = instance.ctx_bytes().div_ceil(8).max(1);
+    let bytes: Vec<u8> = (0..words).flat_map(|_| number(rng).to_le_bytes()).collect();
+    let mut ctx = Ctx::raw(prog_type, &bytes).map_err(|e| e.to_string())?;
+    if rng.chance(50) {
+        lend(&mut ctx, words, rng);
+    }
+    Ok(ctx)
+}
+
+/// Some words become pointers to memory.
+fn lend(ctx: &mut Ctx, words: usize, rng: &mut Rng) {
+    let bytes: Vec<u8> = (0..512).map(|_| rng.below(256) as u8).collect();
+    let Ok(lent) = ctx.lend(&bytes) else { return };
+    for _ in 0..8 {
+        let _ = ctx.link(lent, 8 * rng.below(64) as usize, lent);
+    }
+    for index in 0..words {
+        if rng.chance(70) {
+            let _ = ctx.set_pointer(index, lent);
+        }
+    }
+}
