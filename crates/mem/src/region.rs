@@ -129,10 +129,14 @@ enum Source {
 
 /// Whether new regions are guarded.
 static GUARDED: AtomicBool = AtomicBool::new(false);
+/// Number of guarded regions.
+static GUARDS: AtomicUsize = AtomicUsize::new(0);
+const GUARDS_MAX: usize = 8 << 10;
 
 /// From now on, each new region of this process ends, rounded up to 8 bytes only, at a page that
 /// cannot be accessed, and begins after one: for tests that look for accesses outside. Such a
-/// region is aligned to the largest power of two that divides its length, at most [`ALIGN`].
+/// region is aligned to the largest power of two that divides its length, at most [`ALIGN`]. Only
+/// some thousands at a time: the system limits the number of mappings.
 pub fn guard_regions() {
     GUARDED.store(true, Relaxed);
 }
@@ -146,7 +150,7 @@ impl Region {
     /// `len` zero bytes, rounded up to [`ALIGN`]. Pages are the system's until they are touched.
     pub fn zeroed(len: usize, budget: &Arc<Budget>) -> Result<Region, NoMemory> {
         let too_much = || NoMemory::of(len);
-        let (source, align) = match GUARDED.load(Relaxed) {
+        let (source, align) = match GUARDED.load(Relaxed) && GUARDS.load(Relaxed) < GUARDS_MAX {
             false => (Source::Plain, ALIGN),
             true => (Source::Guarded, 8),
         };
@@ -409,6 +413,7 @@ impl Drop for Region {
         match (self.source, Layout::from_size_align(self.len, ALIGN)) {
             (Source::Ring, _) => unmap(self.base, self.len),
             (Source::Guarded, _) => {
+                GUARDS.fetch_sub(1, Relaxed);
                 let all = guarded_bytes(self.len);
                 // SAFETY: the start of the mapping that `map_guarded` made.
                 unmap(unsafe { self.base.byte_sub(all - GUARD - self.len) }, all);
@@ -457,6 +462,7 @@ fn map_guarded(len: usize) -> Option<NonNull<u8>> {
         let _ = unsafe { munmap(base, all) };
         return None;
     }
+    GUARDS.fetch_add(1, Relaxed);
     // SAFETY: inside of the mapping.
     NonNull::new(unsafe { base.byte_add(all - GUARD - len) }.cast())
 }

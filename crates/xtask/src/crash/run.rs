@@ -38,6 +38,8 @@ pub(super) struct Told {
     pub(super) last: Option<usize>,
     /// What was done last with it.
     pub(super) doing: String,
+    /// Where the last panic was.
+    panic: String,
 }
 
 impl Log {
@@ -81,7 +83,15 @@ impl Log {
                 "@" => told.last = text.parse().ok(),
                 "." => told.doing = text.to_owned(),
                 "#" => *told.counts.entry(text.to_owned()).or_default() += 1,
-                _ => told.findings.push((told.last.unwrap_or_default(), text.to_owned())),
+                "*" => told.panic = text.to_owned(),
+                _ => {
+                    let at = told.last.unwrap_or_default();
+                    // One for each program.
+                    if told.findings.last().is_none_or(|(last, _)| *last != at) {
+                        let panicked = text.contains("panic").then_some(&*told.panic);
+                        told.findings.push((at, format!("{text}{}", panicked.unwrap_or_default())));
+                    }
+                }
             }
         }
         told
@@ -96,9 +106,15 @@ static INTERRUPTER: Mutex<Option<Interrupter>> = Mutex::new(None);
 /// Starts a thread that interrupts runs that take too long, and aborts the process if that does not
 /// help.
 pub(super) fn watch(log: &Log) {
-    let Ok(file) = log.file.try_clone() else { return };
+    let copy = || log.file.try_clone().map(|file| Log { file });
+    if let Ok(log) = copy() {
+        std::panic::set_hook(Box::new(move |info| {
+            let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+            log.line('*', &place.unwrap_or_default());
+        }));
+    }
+    let Ok(log) = copy() else { return };
     std::thread::spawn(move || {
-        let log = Log { file };
         let (mut seen, mut seconds) = (0, 0);
         loop {
             std::thread::sleep(Duration::from_secs(1));
@@ -138,66 +154,84 @@ pub(super) fn run_program(
         Ok(_) => return log.count("not accepted"),
         Err(why) => return log.finding(&format!("the verifier: {why}")),
     };
-    let mut rng = Rng::new(seed ^ 0xc4a5);
-    for engine in [Engine::MachineCode, Engine::Interpreter] {
-        let by = match engine {
-            Engine::MachineCode => "machine code",
-            Engine::Interpreter => "interpreter",
-        };
-        log.doing(&format!("by {by}"));
-        let one = || by_engine(&verified, engine, (&mut rng, inputs), (log, by));
-        match skep::contain_panic(one) {
-            Ok(Ok(())) => log.count(&format!("ran by {by}")),
-            Ok(Err(why)) => log.count(&format!("{by}: {}", super::kind_of(&why))),
-            Err(why) => log.finding(&format!("{by}: {why}")),
+    let rng = &mut Rng::new(seed ^ 0xc4a5);
+    let ways = [
+        Way { name: "machine code", engine: Engine::MachineCode, fuel: Some(FUEL) },
+        Way { name: "interpreter", engine: Engine::Interpreter, fuel: Some(FUEL) },
+        Way { name: "machine code without fuel", engine: Engine::MachineCode, fuel: None },
+    ];
+    let mut ends = true;
+    for way in ways {
+        // It may take very long.
+        if way.fuel.is_none() && !ends {
+            continue;
+        }
+        log.doing(&format!("by {}", way.name));
+        match skep::contain_panic(|| one_way(&verified, &way, (rng, inputs), log)) {
+            Ok(Ok(ended)) => {
+                ends &= ended;
+                log.count(&format!("ran by {}", way.name));
+            }
+            Ok(Err(why)) => log.count(&format!("{}: {}", way.name, super::kind_of(&why))),
+            Err(why) => log.finding(&format!("{}: {why}", way.name)),
         }
     }
 }
 
-fn by_engine(
-    verified: &skep_verifier::VerifiedProgram,
+/// How a program is run.
+struct Way {
+    name: &'static str,
     engine: Engine,
+    fuel: Option<u64>,
+}
+
+/// Returns whether no run was out of fuel.
+fn one_way(
+    verified: &skep_verifier::VerifiedProgram,
+    way: &Way,
     (rng, inputs): (&mut Rng, u64),
-    (log, by): (&Log, &str),
-) -> Result<(), String> {
+    log: &Log,
+) -> Result<bool, String> {
     let program = verified.program();
     let runtime = Runtime::new(Options { cpus: 2, ..Options::default() });
     let runtime = runtime.map_err(|e| e.to_string())?;
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
-    let compiled = engine == Engine::MachineCode;
-    let options = LoadOptions { engine, fuel: Some(FUEL), ..LoadOptions::default() };
+    let options =
+        LoadOptions { engine: way.engine.clone(), fuel: way.fuel, ..LoadOptions::default() };
     let instance = match runtime.load(verified, &maps, &options) {
         Ok(instance) => instance,
         Err(why) if why.kind() == ErrorKind::Bug => {
-            log.finding(&format!("{by}: load: {why}"));
-            return Ok(());
+            log.finding(&format!("{}: load: {why}", way.name));
+            return Ok(true);
         }
         Err(why) => return Err(without_name(&why.to_string())),
     };
     fill(&maps, &instance, rng);
+    let mut ended = true;
     for _ in 0..inputs {
         let mut ctx = context(&instance, rng)?;
         for _ in 0..2 {
-            run_once(&instance, &mut ctx, log, by);
+            ended &= run_once(&instance, &mut ctx, log, way.name);
             change(&maps, rng);
         }
     }
-    if compiled {
-        log.doing("by two threads");
+    if way.engine == Engine::MachineCode {
+        log.doing(&format!("by {}, two threads", way.name));
         two_threads(&instance, &maps, rng, log);
     }
-    log.doing(&format!("by {by}, at its end"));
-    Ok(())
+    log.doing(&format!("by {}, at its end", way.name));
+    Ok(ended)
 }
 
 fn without_name(why: &str) -> String {
     why.rsplit_once("': ").map_or(why, |(_, rest)| rest).to_owned()
 }
 
-fn run_once(instance: &Instance, ctx: &mut Ctx, log: &Log, by: &str) {
+/// Returns whether the run was not out of fuel.
+fn run_once(instance: &Instance, ctx: &mut Ctx, log: &Log, by: &str) -> bool {
     RUNS.fetch_add(1, Relaxed);
     *INTERRUPTER.lock().unwrap_or_else(|it| it.into_inner()) = Some(ctx.interrupter());
-    let Err(why) = instance.run(ctx) else { return };
+    let Err(why) = instance.run(ctx) else { return true };
     let text = without_name(&why.to_string());
     match why.kind() {
         ErrorKind::Bug => log.finding(&format!("{by}: {text}")),
@@ -206,6 +240,7 @@ fn run_once(instance: &Instance, ctx: &mut Ctx, log: &Log, by: &str) {
         }
         _ => log.count(&format!("run: {}", super::kind_of(&text))),
     }
+    why.kind() != ErrorKind::Stopped
 }
 
 /// Two threads run it while the maps change.
@@ -216,7 +251,9 @@ fn two_threads(instance: &Instance, maps: &ObjectMaps, rng: &mut Rng, log: &Log)
             scope.spawn(move || {
                 let mut rng = Rng::new(seed);
                 let Ok(mut ctx) = context(instance, &mut rng) else { return };
-                (0..20).for_each(|_| run_once(instance, &mut ctx, log, "two threads"));
+                for _ in 0..20 {
+                    run_once(instance, &mut ctx, log, "two threads");
+                }
             });
         }
         (0..5).for_each(|_| change(maps, rng));
