@@ -272,8 +272,17 @@ impl Instance {
         if let Some(why) = current.ctx.effects.take_failure() {
             return Err(self.failed(current, Error::bug(why)));
         }
-        debug_assert!(current.ctx.effects.held.is_empty(), "what a run acquires it gives back");
+        if !current.ctx.effects.held.is_empty() {
+            self.release_thrown(current);
+        }
         Ok(result)
+    }
+
+    /// A global function may throw, which ends the run, whatever its callers hold.
+    #[cold]
+    fn release_thrown(&self, current: &Current<'_>) {
+        debug_assert!(self.image.may_throw(), "what a run acquires it gives back");
+        current::enter(current, helper::release_held);
     }
 
     /// The error of a run that was stopped; releases what it held.

@@ -38,7 +38,7 @@ pub(super) struct Told {
     pub(super) last: Option<usize>,
     /// What was done last with it.
     pub(super) doing: String,
-    /// Where the last panic was.
+    /// The program's first panic.
     panic: String,
 }
 
@@ -80,10 +80,14 @@ impl Log {
         for line in text.lines().filter(|line| line.is_char_boundary(1)) {
             let (kind, text) = line.split_at(1);
             match kind {
-                "@" => told.last = text.parse().ok(),
+                "@" => {
+                    told.last = text.parse().ok();
+                    told.panic.clear();
+                }
                 "." => told.doing = text.to_owned(),
                 "#" => *told.counts.entry(text.to_owned()).or_default() += 1,
-                "*" => told.panic = text.to_owned(),
+                "*" if told.panic.is_empty() => told.panic = text.to_owned(),
+                "*" => {}
                 _ => {
                     let at = told.last.unwrap_or_default();
                     // One for each program.
@@ -109,8 +113,7 @@ pub(super) fn watch(log: &Log) {
     let copy = || log.file.try_clone().map(|file| Log { file });
     if let Ok(log) = copy() {
         std::panic::set_hook(Box::new(move |info| {
-            let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
-            log.line('*', &place.unwrap_or_default());
+            log.line('*', &format!(": {info}"));
         }));
     }
     let Ok(log) = copy() else { return };
@@ -193,7 +196,7 @@ fn one_way(
     log: &Log,
 ) -> Result<bool, String> {
     let program = verified.program();
-    let runtime = Runtime::new(Options { cpus: 2, ..Options::default() });
+    let runtime = Runtime::new(Options { cpus: skep::possible_cpus(), ..Options::default() });
     let runtime = runtime.map_err(|e| e.to_string())?;
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
     let options =
@@ -311,8 +314,14 @@ fn change_one(map: &MapHandle, (key, value): (usize, usize), rng: &mut Rng) {
 fn context(instance: &Instance, rng: &mut Rng) -> Result<Ctx, String> {
     let prog_type = instance.prog_type();
     if takes_packet(prog_type) {
-        let packet = crate::embed::packet(rng);
-        return Ctx::packet(prog_type, &packet).map_err(|e| e.to_string());
+        let mut ctx =
+            Ctx::packet(prog_type, &crate::embed::packet(rng)).map_err(|e| e.to_string())?;
+        for (name, _) in ctx.fields() {
+            if rng.chance(20) {
+                let _ = ctx.set_field(&name, number(rng) & 0xffff_ffff);
+            }
+        }
+        return Ok(ctx);
     }
     let words = instance.ctx_bytes().div_ceil(8).max(1);
     let bytes: Vec<u8> = (0..words).flat_map(|_| number(rng).to_le_bytes()).collect();
