@@ -179,7 +179,8 @@ impl Crash<'_> {
             if ended == Some(0) {
                 break;
             }
-            if !findings.iter().any(|finding| finding.at == last) {
+            let known = findings.iter().any(|finding| finding.at == last);
+            if !known && ended != Some(run::TOO_LONG) {
                 let what = match ended {
                     Some(_) => "panic outside of a run".to_owned(),
                     None => format!("killed by a signal {}", read.doing),
@@ -209,7 +210,7 @@ impl Crash<'_> {
         });
         match (log.read().findings.pop(), ended) {
             (Some((_, what)), _) => Some(kind_of(&what)),
-            (None, Some(0)) => None,
+            (None, Some(0 | run::TOO_LONG)) => None,
             (None, Some(_)) => Some("panic outside of a run".to_owned()),
             (None, None) => Some("killed by a signal".to_owned()),
         }

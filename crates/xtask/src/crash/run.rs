@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Programs with longer walks are not run.
@@ -20,7 +20,7 @@ const WALK_MAX: u32 = 100_000;
 /// Fuel of a run.
 const FUEL: u64 = 20_000;
 /// After so many seconds, a run is interrupted; after twice as many, the child is aborted.
-const SECONDS_MAX: u64 = 10;
+const SECONDS_MAX: u64 = 8;
 /// Larger keys and values are not changed.
 const CHANGED_MAX: usize = 1 << 16;
 
@@ -102,6 +102,10 @@ impl Log {
     }
 }
 
+/// Whether the current run has fuel: without, it may take very long.
+static HAS_FUEL: AtomicBool = AtomicBool::new(true);
+/// How the child ends if a run without fuel takes too long.
+pub(super) const TOO_LONG: i32 = 3;
 /// Counts programs and runs, so that one that does not end is noticed.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Stops the current run.
@@ -124,6 +128,10 @@ pub(super) fn watch(log: &Log) {
             let runs = RUNS.load(Relaxed);
             seconds = if runs == seen { seconds + 1 } else { 0 };
             seen = runs;
+            if seconds == SECONDS_MAX && !HAS_FUEL.load(Relaxed) {
+                log.count("too long without fuel");
+                std::process::exit(TOO_LONG);
+            }
             if seconds == SECONDS_MAX {
                 let interrupter = INTERRUPTER.lock().unwrap_or_else(|it| it.into_inner());
                 interrupter.iter().for_each(Interrupter::interrupt);
@@ -145,6 +153,7 @@ pub(super) fn run_program(
     log: &Log,
 ) {
     log.doing("in the verifier");
+    HAS_FUEL.store(true, Relaxed);
     let config = Config {
         nr_cpu_ids: skep::possible_cpus(),
         profile: KernelProfile { insns_max: WALK_MAX, ..KernelProfile::v6_18() },
@@ -170,6 +179,7 @@ pub(super) fn run_program(
             continue;
         }
         log.doing(&format!("by {}", way.name));
+        HAS_FUEL.store(way.fuel.is_some(), Relaxed);
         match skep::contain_panic(|| one_way(&verified, &way, (rng, inputs), log)) {
             Ok(Ok(ended)) => {
                 ends &= ended;
