@@ -110,8 +110,8 @@ impl<'a> Current<'a> {
     }
 }
 
-/// Maximum number of callbacks in each other. The verifier allows less, but a callback may tail call
-/// a program that makes such calls in turn.
+/// Maximum number of callbacks in each other. The verifier allows less, but a callback may tail
+/// call a program that makes such calls in turn.
 const CALLBACK_DEPTH_MAX: u32 = 32;
 
 /// A range of the thread's stack that only contains frames of compiled functions.

@@ -10,7 +10,7 @@ mod run;
 
 use crate::mutate::{BATCH, Mutant, Sources, listing, minimise_for};
 use crate::objects;
-use run::{Log, run_program};
+use run::{Log, kind_of, run_program};
 use skep::program::Program;
 use skep_testkit::engine;
 use skep_testkit::forked::forked;
@@ -273,9 +273,4 @@ impl Named {
     fn privileges_text(&self) -> &'static str {
         if self.privileges == Privileges::PRIVILEGED { "(root)" } else { "(CAP_BPF alone)" }
     }
-}
-
-/// The kind of a finding, without details.
-fn kind_of(what: &str) -> String {
-    what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
 }

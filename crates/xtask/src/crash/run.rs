@@ -180,12 +180,12 @@ pub(super) fn run_program(
         }
         log.doing(&format!("by {}", way.name));
         HAS_FUEL.store(way.fuel.is_some(), Relaxed);
-        match skep::contain_panic(|| one_way(&verified, &way, (rng, inputs), log)) {
+        match skep::contain_panic(|| one_way(&verified, &way, rng, inputs, log)) {
             Ok(Ok(ended)) => {
                 ends &= ended;
                 log.count(&format!("ran by {}", way.name));
             }
-            Ok(Err(why)) => log.count(&format!("{}: {}", way.name, super::kind_of(&why))),
+            Ok(Err(why)) => log.count(&format!("{}: {}", way.name, kind_of(&why))),
             Err(why) => log.finding(&format!("{}: {why}", way.name)),
         }
     }
@@ -202,7 +202,8 @@ struct Way {
 fn one_way(
     verified: &skep_verifier::VerifiedProgram,
     way: &Way,
-    (rng, inputs): (&mut Rng, u64),
+    rng: &mut Rng,
+    inputs: u64,
     log: &Log,
 ) -> Result<bool, String> {
     let program = verified.program();
@@ -251,7 +252,7 @@ fn run_once(instance: &Instance, ctx: &mut Ctx, log: &Log, by: &str) -> bool {
         ErrorKind::Stopped if text.contains("interrupted") => {
             log.finding(&format!("{by}: did not end: {text}"));
         }
-        _ => log.count(&format!("run: {}", super::kind_of(&text))),
+        _ => log.count(&format!("run: {}", kind_of(&text))),
     }
     why.kind() != ErrorKind::Stopped
 }
@@ -292,12 +293,12 @@ fn change(maps: &ObjectMaps, rng: &mut Rng) {
             continue;
         }
         for _ in 0..3 {
-            change_one(map, (key, value), rng);
+            change_one(map, key, value, rng);
         }
     }
 }
 
-fn change_one(map: &MapHandle, (key, value): (usize, usize), rng: &mut Rng) {
+fn change_one(map: &MapHandle, key: usize, value: usize, rng: &mut Rng) {
     let entries = u64::from(map.map().shape().max_entries).min(4).max(1);
     let mut key = vec![0; key];
     if let Some(first) = key.first_mut() {
@@ -354,4 +355,9 @@ fn lend(ctx: &mut Ctx, words: usize, rng: &mut Rng) {
             let _ = ctx.set_pointer(index, lent);
         }
     }
+}
+
+/// The kind of a finding, without details.
+pub(super) fn kind_of(what: &str) -> String {
+    what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
 }
