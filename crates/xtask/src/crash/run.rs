@@ -299,7 +299,7 @@ fn change(maps: &ObjectMaps, rng: &mut Rng) {
 }
 
 fn change_one(map: &MapHandle, key: usize, value: usize, rng: &mut Rng) {
-    let entries = u64::from(map.map().shape().max_entries).min(4).max(1);
+    let entries = u64::from(map.map().shape().max_entries).clamp(1, 4);
     let mut key = vec![0; key];
     if let Some(first) = key.first_mut() {
         *first = rng.below(entries) as u8;
