@@ -23,5 +23,7 @@ mod unaligned;
 
 pub use answer::Answer;
 pub use mem::{Bytes, Mem};
+#[doc(hidden)]
+pub use region::guard_regions;
 pub use region::{ALIGN, AtomicWords, Budget, NoMemory, Region, Share};
 pub use unaligned::{load, store};

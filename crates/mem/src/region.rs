@@ -19,7 +19,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Alignment of a region: a pair of cache lines.
 pub const ALIGN: usize = 128;
@@ -113,8 +113,32 @@ pub struct Region {
     base: NonNull<u8>,
     len: usize,
     budget: Arc<Budget>,
-    /// Mapped by [`Region::ring`].
-    is_ring: bool,
+    source: Source,
+}
+
+/// Where the memory of a region is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// [`allocate`].
+    Plain,
+    /// [`map_ring`].
+    Ring,
+    /// [`map_guarded`].
+    Guarded,
+}
+
+/// Whether new regions are guarded.
+static GUARDED: AtomicBool = AtomicBool::new(false);
+/// Number of guarded regions.
+static GUARDS: AtomicUsize = AtomicUsize::new(0);
+const GUARDS_MAX: usize = 8 << 10;
+
+/// From now on, each new region of this process ends, rounded up to 8 bytes only, at a page that
+/// cannot be accessed, and begins after one: for tests that look for accesses outside. Such a
+/// region is aligned to the largest power of two that divides its length, at most [`ALIGN`]. Only
+/// some thousands at a time: the system limits the number of mappings.
+pub fn guard_regions() {
+    GUARDED.store(true, Relaxed);
 }
 
 // SAFETY: the memory is owned, and reached through atomics only (invariant 2).
@@ -126,20 +150,28 @@ impl Region {
     /// `len` zero bytes, rounded up to [`ALIGN`]. Pages are the system's until they are touched.
     pub fn zeroed(len: usize, budget: &Arc<Budget>) -> Result<Region, NoMemory> {
         let too_much = || NoMemory::of(len);
-        let len = len.max(1).checked_next_multiple_of(ALIGN).ok_or_else(too_much)?;
+        let (source, align) = match GUARDED.load(Relaxed) && GUARDS.load(Relaxed) < GUARDS_MAX {
+            false => (Source::Plain, ALIGN),
+            true => (Source::Guarded, 8),
+        };
+        let len = len.max(1).checked_next_multiple_of(align).ok_or_else(too_much)?;
         let layout = Layout::from_size_align(len, ALIGN).map_err(|_| too_much())?;
         budget.take(len)?;
-        let Some(base) = allocate(layout) else {
+        let base = match source {
+            Source::Guarded => map_guarded(len),
+            _ => allocate(layout),
+        };
+        let Some(base) = base else {
             budget.used.fetch_sub(len, Relaxed);
             return Err(too_much());
         };
-        Ok(Region { base, len, budget: budget.clone(), is_ring: false })
+        Ok(Region { base, len, budget: budget.clone(), source })
     }
 
     /// Only pages that are touched take memory, not those around them: for regions that are mostly
     /// unused.
     pub fn sparse(self) -> Region {
-        if self.len >= PAGES_MIN {
+        if self.len >= PAGES_MIN && self.source == Source::Plain {
             let (base, len) = (self.base.as_ptr().cast(), self.len);
             // A system without huge pages returns an error. SAFETY: the region's own pages, whose
             // contents are kept.
@@ -156,7 +188,7 @@ impl Region {
         let len = twice.ok_or_else(too_much)?;
         budget.take(len)?;
         match map_ring(head, data) {
-            Ok(base) => Ok(Region { base, len, budget: budget.clone(), is_ring: true }),
+            Ok(base) => Ok(Region { base, len, budget: budget.clone(), source: Source::Ring }),
             Err(errno) => {
                 budget.used.fetch_sub(len, Relaxed);
                 Err(NoMemory(format!("{errno} ({data} bytes requested)")))
@@ -378,11 +410,16 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        let layout = Layout::from_size_align(self.len, ALIGN);
-        if self.is_ring {
-            unmap(self.base, self.len);
-        } else if let Ok(layout) = layout {
-            release(self.base, layout);
+        match (self.source, Layout::from_size_align(self.len, ALIGN)) {
+            (Source::Ring, _) => unmap(self.base, self.len),
+            (Source::Guarded, _) => {
+                GUARDS.fetch_sub(1, Relaxed);
+                let all = guarded_bytes(self.len);
+                // SAFETY: the start of the mapping that `map_guarded` made.
+                unmap(unsafe { self.base.byte_sub(all - GUARD - self.len) }, all);
+            }
+            (Source::Plain, Ok(layout)) => release(self.base, layout),
+            (Source::Plain, Err(_)) => {}
         }
         self.budget.used.fetch_sub(self.len, Relaxed);
     }
@@ -400,6 +437,34 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     // SAFETY: a new mapping at an address chosen by the system.
     let pages = unsafe { mmap_anonymous(std::ptr::null_mut(), layout.size(), protection, flags) };
     NonNull::new(pages.ok()?.cast())
+}
+
+/// Bytes that cannot be accessed, on each side of a guarded region: at least a page.
+const GUARD: usize = 64 << 10;
+
+/// Bytes of the whole mapping of a guarded region.
+fn guarded_bytes(len: usize) -> usize {
+    len.next_multiple_of(GUARD) + 2 * GUARD
+}
+
+/// Zero bytes that end where an inaccessible page begins.
+fn map_guarded(len: usize) -> Option<NonNull<u8>> {
+    let all = len.checked_add(3 * GUARD).map(|_| guarded_bytes(len))?;
+    let (none, flags) = (ProtFlags::empty(), MapFlags::PRIVATE);
+    // SAFETY: a new mapping at an address chosen by the system.
+    let base = unsafe { mmap_anonymous(std::ptr::null_mut(), all, none, flags) }.ok()?;
+    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, flags | MapFlags::FIXED);
+    // SAFETY: replaces the inner part of the mapping made above, which is not in use yet.
+    let inner = unsafe { base.byte_add(GUARD) };
+    // SAFETY: as above.
+    if unsafe { mmap_anonymous(inner, all - 2 * GUARD, protection, flags) }.is_err() {
+        // SAFETY: mapped above, and not in use.
+        let _ = unsafe { munmap(base, all) };
+        return None;
+    }
+    GUARDS.fetch_add(1, Relaxed);
+    // SAFETY: inside of the mapping.
+    NonNull::new(unsafe { base.byte_add(all - GUARD - len) }.cast())
 }
 
 fn release(base: NonNull<u8>, layout: Layout) {

@@ -26,6 +26,8 @@ pub(crate) struct Current<'a> {
     first: Frames,
     /// The same for the current callback; null if there is none.
     last: Cell<*const Frames>,
+    /// Number of callbacks that have begun and not ended.
+    callbacks: Cell<u32>,
     /// Id of the program that was started; 0 for a callback outside of runs.
     prog: u32,
     /// The enclosing run; set by [`enter`].
@@ -42,7 +44,8 @@ impl<'a> Current<'a> {
         env: Option<*mut RunEnv>,
     ) -> Current<'a> {
         let (first, last) = (Frames::default(), Cell::default());
-        Current { ctx, shared, env, first, last, prog, outer: Cell::default() }
+        let (callbacks, outer) = Default::default();
+        Current { ctx, shared, env, first, last, callbacks, prog, outer }
     }
 
     /// The environment for machine code; null without fuel and in an interpreted run.
@@ -77,11 +80,18 @@ impl<'a> Current<'a> {
     }
 
     /// Calls a function of the program from a helper: `work` passes `frames` to machine code.
-    pub(crate) fn call_back<T>(&self, work: impl FnOnce(&Frames) -> T) -> T {
+    /// `None` if there are too many calls in each other: the run must stop.
+    pub(crate) fn call_back<T>(&self, work: impl FnOnce(&Frames) -> T) -> Option<T> {
+        let depth = self.callbacks.get();
+        if depth >= CALLBACK_DEPTH_MAX {
+            self.ctx.effects.nested.set(true);
+            return None;
+        }
+        self.callbacks.set(depth + 1);
         let frames = Frames { above: self.last_frames(), ..Frames::default() };
         let outer = self.last.replace(&frames);
-        let _scope = CallbackScope { last: &self.last, outer };
-        work(&frames)
+        let _scope = CallbackScope { current: self, outer, depth };
+        Some(work(&frames))
     }
 
     /// Whether `size` bytes at `addr` are in frames of the run's compiled functions, as far as
@@ -99,6 +109,10 @@ impl<'a> Current<'a> {
         false
     }
 }
+
+/// Maximum number of callbacks in each other. The verifier allows less, but a callback may tail
+/// call a program that makes such calls in turn.
+const CALLBACK_DEPTH_MAX: u32 = 32;
 
 /// A range of the thread's stack that only contains frames of compiled functions.
 pub(crate) struct Frames {
@@ -132,13 +146,15 @@ pub(crate) fn called_at(stack_pointer: u64) {
 
 /// Restores the caller's frames, also if `work` panics.
 struct CallbackScope<'a> {
-    last: &'a Cell<*const Frames>,
+    current: &'a Current<'a>,
     outer: *const Frames,
+    depth: u32,
 }
 
 impl Drop for CallbackScope<'_> {
     fn drop(&mut self) {
-        self.last.set(self.outer);
+        self.current.last.set(self.outer);
+        self.current.callbacks.set(self.depth);
     }
 }
 

@@ -94,7 +94,9 @@ fn interpret(
     skep_interp::call(call.program, call.start, &host, call.args, limits).map_err(|fault| {
         let text = fault.to_string();
         match fault.kind {
-            FaultKind::OutOfFuel | FaultKind::Stopped(_) => Error::stopped(text),
+            FaultKind::OutOfFuel | FaultKind::StackOverflow | FaultKind::Stopped(_) => {
+                Error::stopped(text)
+            }
             FaultKind::NotSupported(_) => Error::missing(text),
             _ => Error::bug(text),
         }

@@ -14,6 +14,7 @@ use crate::prog_info::{Facts, ProgInfo};
 use crate::stats::{Clock, Counted, Counters};
 use crate::{Error, engine, enter, helper};
 use rustc_hash::FxHashMap;
+use skep_insn::Insn;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
 use skep_jit::coverage::Coverage;
@@ -75,6 +76,15 @@ pub(crate) struct ProgImage {
 }
 
 impl ProgImage {
+    /// Whether the program, or one that it tail calls, may throw an exception.
+    pub(crate) fn may_throw(&self) -> bool {
+        let xlated = &self.linked.xlated;
+        let tail_calls =
+            |insn: &Insn| insn.is_helper_call() && insn.imm == HelperId::TailCall as i32;
+        xlated.subprogs().iter().any(|facts| facts.is_exception_cb)
+            || xlated.insns().iter().any(tail_calls)
+    }
+
     /// Links a program with its maps, by `MapIdx`.
     pub(crate) fn new(
         id: u32,
@@ -226,7 +236,7 @@ impl TailTarget for ProgImage {
 /// The verifier bounds the result of `bpf_get_smp_processor_id`, which programs use as an index, so
 /// the runtime must not have more CPUs than that.
 fn check_cpus(xlated: &Xlated, verified: u32, cpus: u32) -> Result<(), Error> {
-    let asks = |insn: &skep_insn::Insn| {
+    let asks = |insn: &Insn| {
         insn.code == BPF_JMP | BPF_CALL
             && insn.src == 0
             && insn.imm == HelperId::GetSmpProcessorId as i32
@@ -241,7 +251,7 @@ fn check_cpus(xlated: &Xlated, verified: u32, cpus: u32) -> Result<(), Error> {
 }
 
 /// The id of a called kfunc, and its index in the table.
-fn find_kfunc(program: &Program, insn: &skep_insn::Insn) -> Result<(u32, u32), Error> {
+fn find_kfunc(program: &Program, insn: &Insn) -> Result<(u32, u32), Error> {
     let (btf, id) = (program.kernel_btf.as_deref(), insn.imm as u32);
     let missing = |what: String| Error::unsupported(format!("kfunc {what}"));
     let Some(btf) = btf else { return Err(missing(id.to_string())) };

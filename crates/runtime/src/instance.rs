@@ -15,6 +15,7 @@ use crate::run::{Interrupter, Redirect, Tunnel};
 use crate::shared::Shared;
 use crate::stats::{ClockError, Counted, ProgStats, StatsGuard, StatsOptions};
 use crate::{Error, ProgInfo};
+use skep_interp::{Fault, FaultKind};
 use skep_mem::cpu;
 use skep_mem::epoch::{self, NoSlot};
 use skep_text::MachineCode;
@@ -241,7 +242,12 @@ impl Instance {
         let ctx = current.ctx;
         let mut fuel = None;
         if self.fuel.is_some() {
-            ctx.env.outcome().map_err(|e| self.failed(&current, e))?;
+            let nested = ctx.effects.nested.take();
+            let outcome = ctx.env.outcome().map_err(|why| match nested {
+                true => Error::stopped(Fault::new(FaultKind::StackOverflow).to_string()),
+                false => why,
+            });
+            outcome.map_err(|e| self.failed(&current, e))?;
             fuel = self.fuel.map(|given| ctx.env.used(given));
         }
         self.finish(&current, RunResult { retval: r0 as u32, r0, insns: None, fuel })
@@ -266,8 +272,17 @@ impl Instance {
         if let Some(why) = current.ctx.effects.take_failure() {
             return Err(self.failed(current, Error::bug(why)));
         }
-        debug_assert!(current.ctx.effects.held.is_empty(), "what a run acquires it gives back");
+        if !current.ctx.effects.held.is_empty() {
+            self.release_thrown(current);
+        }
         Ok(result)
+    }
+
+    /// A global function may throw, which ends the run, whatever its callers hold.
+    #[cold]
+    fn release_thrown(&self, current: &Current<'_>) {
+        debug_assert!(self.image.may_throw(), "what a run acquires it gives back");
+        current::enter(current, helper::release_held);
     }
 
     /// The error of a run that was stopped; releases what it held.

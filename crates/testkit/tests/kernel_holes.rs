@@ -63,10 +63,7 @@ const SAFE_WITHOUT: [(&str, &str); 18] = [
     ("allocations_fit", "the helper gets all 64 bits, and returns NULL"),
     ("set_retval_checked", "any number may be returned to the embedder"),
     ("thrown_in_functions_is_result", "any number may be returned to the embedder"),
-    (
-        "throws_leave_callers",
-        "what the callers hold is lost until the maps are gone, but stays there",
-    ),
+    ("throws_leave_callers", "the run gives back what its callers hold"),
     ("moves_forget_end", "the branch that is removed is never taken"),
 ];
 

@@ -32,7 +32,8 @@ struct Loaded {
 
 impl Loaded {
     fn new(object: &Object, name: &str, engine: &Engine) -> Loaded {
-        let runtime = Runtime::new(Options { cpus: 4, ..Options::default() }).unwrap();
+        let runtime =
+            Runtime::new(Options { cpus: skep::possible_cpus(), ..Options::default() }).unwrap();
         let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
         let entry = object.programs.iter().find(|entry| &*entry.name == name).unwrap();
         let program = entry.program.as_ref().unwrap().clone();
@@ -147,6 +148,24 @@ fn samples_of_a_stopped_drain_are_there_again() {
             assert_eq!(stopped.kind(), ErrorKind::Stopped, "{engine:?}, {fuel}");
             let left = full.run(&mut loaded.ctx()).unwrap().retval;
             assert_eq!(u64::from(left), 3 - fuel / each, "{engine:?}, {fuel}");
+        }
+    }
+}
+
+/// A global function that throws ends the run of its caller, which holds an object.
+#[test]
+fn a_thrown_run_gives_back_what_its_callers_hold() {
+    let Some(_) = object() else { return };
+    let host = Host::read(&KernelBtf::Running).unwrap();
+    let object = objects::open(&host, "kernels/witnesses/newer.bpf.o");
+    for engine in &ENGINES {
+        let loaded = Loaded::new(&object, "throws_with_object", engine);
+        let program = loaded.with_fuel(ENOUGH);
+        for mark in [0, 9] {
+            let mut ctx = loaded.ctx();
+            ctx.set_field("mark", mark).unwrap();
+            assert_eq!(program.run(&mut ctx).unwrap().r0, if mark > 5 { mark } else { 0 });
+            assert_eq!(loaded.runtime.objects(), 0, "{engine:?}, {mark}");
         }
     }
 }

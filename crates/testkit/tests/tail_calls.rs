@@ -4,8 +4,8 @@
 
 use skep_jit::{PokeMode, Prologue, Tuning};
 use skep_runtime::map::UpdateFlags;
-use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
-use skep_testkit::{engine, suite};
+use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_testkit::{engine, objects, suite};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const SUITE: &str = "# Tail calls
@@ -198,5 +198,31 @@ fn slots_say_what_runs() {
         assert_eq!(run(), 1);
         slots.delete(&key(1)).expect("empties");
         assert_eq!(run(), 3);
+    }
+}
+
+/// A callback that tail calls its own program: each round begins another. The run stops before the
+/// thread's stack is full, however much fuel it has.
+#[test]
+fn callbacks_that_tail_call_do_not_nest_without_end() {
+    let Ok(host) = skep::Host::read(&skep::KernelBtf::Running) else { return };
+    let object = objects::open(&host, "kernels/witnesses/later.bpf.o");
+    let entry = object.programs.iter().find(|entry| &*entry.name == "callback_calls_tail");
+    let verified = engine::verified(entry.unwrap().program.as_ref().unwrap()).unwrap();
+    for engine in [Engine::Interpreter, Engine::MachineCode] {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let options = LoadOptions { engine, fuel: Some(1 << 40), ..LoadOptions::default() };
+        let program = runtime.load(&verified, &maps, &options).unwrap();
+        maps.set_program("programs", 0, &program).unwrap();
+        let mut ctx = Ctx::packet(program.prog_type(), &[0; 64]).unwrap();
+        for _ in 0..2 {
+            let why = program.run(&mut ctx).unwrap_err();
+            assert_eq!(why.kind(), ErrorKind::Stopped, "{why}");
+            assert!(why.to_string().contains("calls nested too deep"), "{why}");
+        }
+        // The next run is another one.
+        maps.get("programs").unwrap().clear_program(0).unwrap();
+        program.run(&mut ctx).unwrap();
     }
 }

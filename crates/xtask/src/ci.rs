@@ -23,7 +23,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first. `tidy` is not among them: a test checks the same.
-const STEPS: [Step; 29] = [
+const STEPS: [Step; 31] = [
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
         name: "clippy",
@@ -78,6 +78,14 @@ const STEPS: [Step; 29] = [
     Step {
         name: "mutants inside the walk",
         runs: Runs::Own(&["embed", "--mutants=50", "--count=10", "--inputs=20", "tests/programs"]),
+    },
+    Step {
+        name: "runs survive",
+        runs: Runs::Own(&["crash", "tests/programs", "tests/kernels/witnesses"]),
+    },
+    Step {
+        name: "runs of mutants survive",
+        runs: Runs::Own(&["crash", "--mutants=60", "--count=20", "tests/programs"]),
     },
     Step {
         name: "agreement with Linux 6.18.15",

@@ -16,6 +16,7 @@ mod track;
 
 pub(crate) use args::Args;
 use flow::Effect;
+pub(crate) use programs::packet;
 use skep::program::Program;
 use skep::uapi::KernelProfile;
 use skep_interp::watched;

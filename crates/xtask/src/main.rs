@@ -13,6 +13,7 @@ mod child;
 mod ci;
 mod corpus;
 mod cpu_time;
+mod crash;
 mod dist;
 mod embed;
 mod exec_diff;
@@ -77,6 +78,8 @@ enum Command {
     Judge(judge::Args),
     /// Print skep's log for programs of an object; --side shows both logs, line by line.
     Ours(judge::Args),
+    /// Run what verifies, and mutants of it, on random inputs: nothing may crash the process.
+    Crash(crash::Args),
     /// Build and test the packages for users without cargo: a static tarball and a .deb.
     Dist(dist::Args),
     /// Run programs alongside their verification: each run must stay within the verifier's states.
@@ -168,6 +171,7 @@ fn run(command: Command) -> Outcome {
         Command::Corpus(args) => corpus::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
+        Command::Crash(args) => crash::run(&args),
         Command::Dist(args) => dist::run(&args),
         Command::Embed(args) => embed::run(&args),
         Command::ExecDiff(args) => exec_diff::run(&args),

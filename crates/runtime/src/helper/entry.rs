@@ -47,7 +47,11 @@ impl Callbacks for MachineCallbacks {
                 // arguments that its prototype specifies for the callback.
                 unsafe { call_machine_code(func, args, env, frames) }
             };
-            let r0 = current.call_back(call);
+            let Some(r0) = current.call_back(call) else {
+                // SAFETY: as above.
+                unsafe { run::stop(env) };
+                return None;
+            };
             // SAFETY: as above.
             (!unsafe { run::is_stopped(env) }).then_some(r0)
         })?

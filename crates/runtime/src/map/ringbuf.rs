@@ -78,8 +78,11 @@ impl Ringbuf {
 
     /// Reserves a record of `size` bytes: returns its address, 0 if there is no room.
     pub(crate) fn reserve(&self, size: u64) -> u64 {
+        if size > RECORD_MAX {
+            return 0;
+        }
         let bytes = record_bytes(size);
-        if size > RECORD_MAX || bytes > self.mask + 1 {
+        if bytes > self.mask + 1 {
             return 0;
         }
         let mut pending = self.pending.lock();
@@ -228,6 +231,15 @@ mod tests {
         });
         assert_eq!(consumed, Ok(count));
         records
+    }
+
+    #[test]
+    fn no_record_is_larger_than_the_ring() {
+        let _run = epoch::enter().unwrap();
+        let ring = ringbuf(4096);
+        for size in [4096 - HEADER + 1, 4096, 1 << 32, u64::MAX - HEADER, u64::MAX] {
+            assert_eq!(ring.reserve(size), 0, "{size}");
+        }
     }
 
     #[test]

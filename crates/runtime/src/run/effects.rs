@@ -47,6 +47,8 @@ pub(crate) struct Effects {
     pub(crate) held: Held,
     /// The interpreted run must stop: it was interrupted while a helper waited.
     pub(crate) stopped: Cell<bool>,
+    /// The compiled run was stopped since its callbacks were nested too deep.
+    pub(crate) nested: Cell<bool>,
     /// Whether any of the lists is non-empty: clones, signals, bits, held resources.
     pub(crate) listed: Cell<bool>,
     /// A helper of ours panicked.

@@ -117,6 +117,18 @@ pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
     }
 }
 
+/// Marks the run as stopped, so that it stops when the calling helper returns.
+///
+/// # Safety
+///
+/// `env` belongs to the calling run, or is null.
+pub(crate) unsafe fn stop(env: *mut RunEnv) {
+    if !env.is_null() {
+        // SAFETY: guaranteed by the caller; other threads only access `interrupt`.
+        unsafe { (*env).stopped = 1 };
+    }
+}
+
 /// Whether the run is marked as stopped.
 ///
 /// # Safety

@@ -11,6 +11,6 @@ pub(crate) use call::{Call, Func, ret};
 pub(crate) use effects::Effects;
 pub use effects::Redirect;
 pub use env::Interrupter;
-pub(crate) use env::{Env, is_stopped, spend, stops_when_interrupted};
+pub(crate) use env::{Env, is_stopped, spend, stop, stops_when_interrupted};
 pub(crate) use held::Release;
 pub use tunnel::Tunnel;

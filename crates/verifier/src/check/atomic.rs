@@ -29,6 +29,10 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
                 allow_trust_mismatch: false,
                 what: "atomic_load",
             };
+            if insn.src > 10 {
+                // There is no such register, whose type could be kept.
+                env.check_reg_arg(insn.src, Operand::Src)?;
+            }
             let (what, regno, ty) = ("loads from", Regno(insn.src), env.reg(insn.src).ty);
             check_load_mem(env, rules)?;
             let checked = env.facts.rules().acquired_types_checked;

@@ -88,7 +88,7 @@ pub(super) fn context(instance: &Instance, rng: &mut Rng) -> Result<Ctx, String>
 }
 
 /// A packet, often one that parsers accept.
-fn packet(rng: &mut Rng) -> Vec<u8> {
+pub(crate) fn packet(rng: &mut Rng) -> Vec<u8> {
     let len = 14 + rng.below(200) as usize;
     let mut bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
     let kinds: [&[u8]; 3] = [&[8, 0, 0x45], &[0x86, 0xdd, 0x60], &[0x81, 0, 0]];

@@ -224,7 +224,7 @@ impl Sources {
 
     /// The programs from which mutants are made, as they are: those of the suites, then those of
     /// the files.
-    pub(super) fn unchanged(&self) -> impl Iterator<Item = (String, Mutant)> {
+    pub(crate) fn unchanged(&self) -> impl Iterator<Item = (String, Mutant)> {
         let cases = self.suites.iter().flat_map(move |(name, cases)| {
             let cases = cases.iter().flatten();
             cases.filter_map(move |case| {
@@ -372,6 +372,11 @@ impl Mutant {
     /// Whether it is loaded with all capabilities.
     pub(super) fn is_of_root(&self) -> bool {
         self.loader == Loader::Root
+    }
+
+    /// The privileges with which it is loaded.
+    pub(crate) fn privileges(&self) -> Privileges {
+        self.loader.privileges()
     }
 
     fn edit(&mut self, rng: &mut Rng, batch: &Batch<'_>) {

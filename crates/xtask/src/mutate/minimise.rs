@@ -1,4 +1,4 @@
-//! Finds a smaller program with the same difference.
+//! Finds a smaller program with the same difference, or other property.
 
 use super::compare::{Compared, Difference, Loader, compare};
 use super::splice;
@@ -11,12 +11,10 @@ use skep_kernel::held::Held;
 /// Maximum number of programs tried for one finding.
 const TRIES_MAX: usize = 1500;
 
-/// The search: the difference, and the remaining program.
-struct Search {
+/// The search: the remaining program, and what must stay true of it.
+struct Search<'a> {
     program: Program,
-    loader: Loader,
-    difference: Difference,
-    held: Option<Held>,
+    is_same: &'a mut dyn FnMut(&Program) -> bool,
     tries: usize,
 }
 
@@ -24,10 +22,26 @@ struct Search {
 pub(super) fn minimise(
     program: Program,
     loader: Loader,
-    difference: Difference,
+    mut difference: Difference,
 ) -> (Program, Loader, Difference) {
-    let held = Held::new(&program).ok();
-    let mut it = Search { program, loader, difference, held, tries: 0 };
+    let Ok(mut held) = Held::new(&program) else { return (program, loader, difference) };
+    let mut is_same = |candidate: &Program, loader| {
+        let compared = compare(candidate, loader, &mut |level| held.judge(candidate, level));
+        let Compared::Different(found) = compared else { return false };
+        let same = (found.kind, &found.key) == (difference.kind, &difference.key);
+        if same {
+            difference = *found;
+        }
+        same
+    };
+    let loader = if is_same(&program, Loader::Root) { Loader::Root } else { loader };
+    let program = minimise_for(program, &mut |candidate| is_same(candidate, loader));
+    (program, loader, difference)
+}
+
+/// Removes parts of the program as long as `is_same` says that the rest still shows it.
+pub(crate) fn minimise_for(program: Program, is_same: &mut dyn FnMut(&Program) -> bool) -> Program {
+    let mut it = Search { program, is_same, tries: 0 };
     it.attributes();
     loop {
         let before = it.program.insns.len();
@@ -44,35 +58,27 @@ pub(super) fn minimise(
         }
     }
     it.simpler();
-    (it.program, it.loader, it.difference)
+    it.program
 }
 
-impl Search {
-    /// Keeps the candidate if the difference is the same.
-    fn keep(&mut self, candidate: Program, loader: Loader) -> bool {
+impl Search<'_> {
+    /// Keeps the candidate if it is the same.
+    fn keep(&mut self, candidate: Program) -> bool {
         self.tries += 1;
-        let Some(held) = &mut self.held else { return false };
-        if self.tries > TRIES_MAX {
-            return false;
+        let kept = self.tries <= TRIES_MAX && (self.is_same)(&candidate);
+        if kept {
+            self.program = candidate;
         }
-        let compared = compare(&candidate, loader, &mut |level| held.judge(&candidate, level));
-        let Compared::Different(difference) = compared else { return false };
-        if (difference.kind, &difference.key) != (self.difference.kind, &self.difference.key) {
-            return false;
-        }
-        (self.program, self.loader, self.difference) = (candidate, loader, *difference);
-        true
+        kept
     }
 
     fn attributes(&mut self) {
-        let program = self.program.clone();
-        self.keep(Program { line_info: Vec::new(), ..program.clone() }, self.loader);
-        self.keep(self.program.clone(), Loader::Root);
-        self.keep(Program { license: "GPL".to_owned(), ..self.program.clone() }, self.loader);
-        self.keep(Program { prog_flags: ProgFlags::empty(), ..self.program.clone() }, self.loader);
+        self.keep(Program { line_info: Vec::new(), ..self.program.clone() });
+        self.keep(Program { license: "GPL".to_owned(), ..self.program.clone() });
+        self.keep(Program { prog_flags: ProgFlags::empty(), ..self.program.clone() });
         let bare = Program { btf: None, func_info: Vec::new(), ..self.program.clone() };
         if bare.maps.iter().all(|map| map.btf_value_type_id == 0 && map.btf_key_type_id == 0) {
-            self.keep(bare, self.loader);
+            self.keep(bare);
         }
     }
 
@@ -84,7 +90,7 @@ impl Search {
             let mut candidate = self.program.clone();
             splice::delete(&mut candidate, at, len);
             if !candidate.insns.is_empty() {
-                self.keep(candidate, self.loader);
+                self.keep(candidate);
             }
         }
     }
@@ -100,7 +106,7 @@ impl Search {
             for (_, to) in forms.into_iter().filter(|(fits, to)| *fits && *to != insn) {
                 let mut candidate = self.program.clone();
                 candidate.insns[at] = to;
-                if self.keep(candidate, self.loader) {
+                if self.keep(candidate) {
                     break;
                 }
             }

@@ -55,7 +55,7 @@ fn unhex(text: &str) -> Result<Vec<u8>, String> {
 }
 
 /// The insns, one a line.
-pub(super) fn listing(program: &Program) -> Vec<String> {
+pub(crate) fn listing(program: &Program) -> Vec<String> {
     let line = |i: usize| {
         let mut text = format!("{i}: ");
         let _ = write_insn(&mut text, &program.insns[i..], &NoNames, true);
