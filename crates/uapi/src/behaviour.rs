@@ -778,6 +778,8 @@ behaviours! {
         "NULL that a helper is given is precise (else: another number may take its place)."
     null_to_kfuncs_is_precise "---..........+" Refused, "witnesses/newer.bpf.o" "number_for_no_task"
         "NULL that a kfunc is given is precise."
+    several_argument_tags "---.++++++++++" Accepted, "witnesses/nulls.bpf.o" "two_tags"
+        "An argument may have several tags."
     null_to_functions_is_precise "-............+" Refused, "witnesses/nulls.bpf.o" "number_for_no_memory"
         "NULL that a global function is given is precise."
     sums_keep_origin ".++++......+++" Refused, "witnesses/pointers.bpf.o" "frame_of_sum"

@@ -37,3 +37,9 @@ SEC("tp_btf/task_newtask") __attribute__((naked)) int number_for_no_task(void)
 		     "r0 = 0;"
 		     "exit" ::: "memory");
 }
+
+// An argument with two tags.
+SEC("tp_btf/task_newtask") int two_tags(u64 *ctx)
+{
+	return of_task((void *)ctx[0]);
+}

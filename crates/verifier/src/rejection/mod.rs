@@ -234,5 +234,6 @@ pub(crate) mod errno {
     pub(crate) const ERANGE: i32 = 34;
     pub(crate) const EPROTO: i32 = 71;
     pub(crate) const ENOTSUPP: i32 = 524;
+    pub(crate) const EEXIST: i32 = 17;
     pub(crate) const EOPNOTSUPP: i32 = 95;
 }

@@ -51,6 +51,8 @@ variants! {
         GlobalCallWithIrqsOff
             "global function calls are not allowed with IRQs disabled,\n\
              use static function instead";
+        SeveralTags { i: u32 }
+            "arg#{i} type's tag fetching failure: -17";
         NoKfuncs
             "BPF_CALL uses reserved fields";
         PacketLoadInCallback

@@ -4,7 +4,7 @@
 
 use crate::check::call::sub_arg::SubArg;
 use crate::env::{Env, Facts};
-use crate::rejection::{Check, FuncFault, Stop, errno, reject};
+use crate::rejection::{Check, FuncFault, OtherRule, Stop, errno, reject};
 use crate::state::reg_type::TypeFlag as F;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ctx::ctx_struct;
@@ -107,9 +107,12 @@ fn read_tags(facts: &Facts<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
         return Ok(tags);
     }
     let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
-    for tag in on_arg.filter_map(|t| t.strip_prefix("arg:")) {
+    for (nth, tag) in on_arg.filter_map(|t| t.strip_prefix("arg:")).enumerate() {
         if !func.is_global {
             reject!(EOPNOTSUPP, FuncFault::StaticTag { i });
+        }
+        if nth > 0 && !facts.rules().several_argument_tags {
+            reject!(EEXIST, OtherRule::SeveralTags { i });
         }
         tags |= match tag {
             "trusted" | "untrusted" | "nullable" | "arena" if !facts.rules().trusted_arguments => {
