@@ -62,13 +62,28 @@ impl<'a> KernelTypes<'a> {
     }
 }
 
-/// A kfunc that is a destructor itself, on kernels that have none beside it.
+/// Those that are destructors themselves, or whose destructor has no entry in the BTF.
+const FIRST_DESTRUCTORS: [&str; 7] = [
+    "bpf_task_release",
+    "bpf_cgroup_release",
+    "bpf_cpumask_release",
+    OWN_DESTRUCTOR,
+    "bpf_kfunc_call_test_release",
+    "bpf_kfunc_call_memb_release",
+    "bpf_testmod_ctx_release",
+];
+/// One that is a destructor itself on kernels where the others have one beside them.
 const OWN_DESTRUCTOR: &str = "bpf_crypto_ctx_release";
 
-/// The structs whose releasing kfunc has a destructor beside it; none on kernels without these.
+/// The structs whose releasing kfunc has a destructor beside it.
 fn destroyed(kernel: &Btf) -> Vec<&str> {
     let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
-    let releases = functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR));
+    let mut releases: Vec<&str> =
+        functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR)).collect();
+    let has = |name| kernel.find_by_name_kind(name, Kind::Func).is_some();
+    if releases.is_empty() && has(FIRST_DESTRUCTORS[0]) {
+        releases = FIRST_DESTRUCTORS.to_vec();
+    }
     let first = |name: &str| {
         let release = kernel.ty(kernel.find_by_name_kind(name, Kind::Func)?);
         let param = release.target().params().next()?;
@@ -76,7 +91,7 @@ fn destroyed(kernel: &Btf) -> Vec<&str> {
         let target = kernel.skip_modifiers(pointer.target_id());
         (pointer.kind() == Kind::Ptr && target.kind() == Kind::Struct).then(|| target.name())
     };
-    let mut structs: Vec<&str> = releases.filter_map(first).collect();
+    let mut structs: Vec<&str> = releases.into_iter().filter_map(first).collect();
     if !structs.is_empty() {
         structs.extend(first(OWN_DESTRUCTOR));
     }
