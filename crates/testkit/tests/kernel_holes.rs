@@ -5,6 +5,7 @@
 
 use skep::program::Program;
 use skep::uapi::{BEHAVIOURS, Behaviour, ProgType, Shows, Witness};
+use skep::verifier::HoleKind;
 use skep::{Host, KernelBtf};
 use skep_runtime::{Ctx, Engine, ErrorKind, LoadOptions, Options, Runtime};
 use skep_testkit::judge::Judge;
@@ -42,6 +43,41 @@ fn what_the_kernel_wrongly_accepts_is_not_loaded() {
             assert_eq!(refused.kind(), ErrorKind::Unsafe, "{name}: {refused}");
             assert!(refused.to_string().ends_with(&hole.to_string()), "{name}: {refused}");
         }
+    }
+}
+
+/// Programs of `tests/kernels/witnesses` that 6.18.44 accepts and a later kernel refuses, and whose
+/// first doubt is the reason.
+const MENDED_LATER: [(&str, &str, HoleKind); 12] = [
+    ("edges", "left_before_write", HoleKind::LeftByTailCall),
+    ("ended", "plain_into_percpu", HoleKind::PlainForPercpu),
+    ("ended", "acquired_inside", HoleKind::InnerReference),
+    ("ended", "node_read_after", HoleKind::EndedSection),
+    ("workers", "called_by_callback", HoleKind::SleepingCaller),
+    ("newer", "null_for_nonnull", HoleKind::NullForMemory),
+    ("nulls", "number_for_no_memory", HoleKind::NullArgument),
+    ("stricter", "beyond_allocated", HoleKind::BeyondAllocated),
+    ("stricter", "used_after_lock", HoleKind::EndedSection),
+    ("stricter", "ctx_acquired_in_place", HoleKind::AcquiredContext),
+    ("passed", "equals_pointer_moved_far", HoleKind::ComparedPointer),
+    ("later", "packet_passed_and_moved", HoleKind::PacketSlice),
+];
+
+#[test]
+fn what_later_kernels_refuse_is_a_hole_of_its_kind() {
+    if Judge::here().btf().is_none() {
+        return;
+    }
+    let host = Host::read(&KernelBtf::Running).expect("the kernel's types");
+    for (file, name, kind) in MENDED_LATER {
+        let object = objects::open(&host, format!("kernels/witnesses/{file}.bpf.o"));
+        let entry = object.programs.iter().find(|entry| &*entry.name == name).expect(name);
+        let verified = engine::verified(entry.program.as_ref().expect(name)).expect(name);
+        assert_eq!(verified.kernel_hole().map(|hole| hole.kind), Some(kind), "{name}");
+        let runtime = Runtime::new(Options::default()).expect("a runtime");
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let refused = runtime.load(&verified, &maps, &LoadOptions::default()).expect_err(name);
+        assert_eq!(refused.kind(), ErrorKind::Unsafe, "{name}: {refused}");
     }
 }
 

@@ -89,7 +89,8 @@ pub enum HoleKind {
     PlainForPercpu,
     /// A reference is taken through a pointer to the middle of an object.
     InnerReference,
-    /// Nodes that were found in an RCU section may be read after it.
+    /// Nodes that were found in an RCU section may be read after it, and objects that were loaded
+    /// under a lock after that.
     EndedSection,
     /// What only RCU protects may be used in a global function, even if a callback that may sleep
     /// calls it.
@@ -116,7 +117,7 @@ impl fmt::Display for KernelHole {
             HoleKind::LeftByTailCall => "a function that a tail call may leave",
             HoleKind::PlainForPercpu => "an object, taken for one that each CPU has",
             HoleKind::InnerReference => "the middle of an object, taken for its start",
-            HoleKind::EndedSection => "a node that may be gone after its RCU section",
+            HoleKind::EndedSection => "an object that may be gone after its section",
             HoleKind::SleepingCaller => "what RCU protects, where no RCU section may be",
             HoleKind::OtherRules => "the rules of Linux 6.18.44 do not allow it",
             HoleKind::PacketSlice => "a part of a packet that may have moved",

@@ -8,9 +8,10 @@
 
 mod run;
 
+use crate::embed::kind_of;
 use crate::mutate::{BATCH, Mutant, Sources, listing, minimise_for};
 use crate::objects;
-use run::{Log, kind_of, run_program};
+use run::{Log, run_program};
 use skep::program::Program;
 use skep_testkit::engine;
 use skep_testkit::forked::forked;

@@ -16,7 +16,7 @@ mod track;
 
 pub(crate) use args::Args;
 use flow::Effect;
-pub(crate) use programs::packet;
+pub(crate) use programs::{kind_of, packet};
 use skep::program::Program;
 use skep::uapi::KernelProfile;
 use skep_interp::watched;
@@ -220,7 +220,7 @@ fn one_run(
         if why.contains("bad access") || why.contains("bug") {
             tracker.outside.get_or_insert(Outside { insn: 0, what: why.clone() });
         }
-        tally.note(format!("run: {}", programs::kind_of(&why)));
+        tally.note(format!("run: {}", kind_of(&why)));
     }
     if let Some(why) = tracker.lost.filter(|why| *why != "outside") {
         tally.note(format!("lost: {why}"));

@@ -25,8 +25,7 @@ pub(crate) struct Args {
     max: usize,
 }
 
-/// Longer walks are not logged: only verdict and counts are compared, with each setting changed
-/// alone and with all of them changed.
+/// Longer walks are not logged: only verdict and counts are compared.
 const LOGGED_INSNS_MAX: u32 = 100_000;
 /// Stack of the threads, bytes.
 const STACK_BYTES: usize = 64 << 20;
@@ -108,24 +107,13 @@ fn differs(program: &Program, session: &Session, level: u32, tally: &Tally) -> O
     let wanted =
         if logged { verify(program, &config(session, Tuning::default(), level)) } else { quick };
     // In parallel, too: a program that takes long would keep one thread busy, the others idle.
-    let is_compared = |tuning: &Tuning| match changes(tuning) {
-        0 => false,
-        n => logged || n != 2,
-    };
-    let tunings: Vec<Tuning> = Tuning::all().filter(is_compared).collect();
+    let others = Tuning::all().filter(|tuning| *tuning != Tuning::default());
+    let tunings: Vec<Tuning> = others.collect();
     tunings.into_par_iter().find_map_first(|tuning| {
         let other = verify(program, &config(session, tuning, level));
         let what = first_difference(&wanted, &other)?;
         Some(format!("{tuning:?}: {what}"))
     })
-}
-
-/// How many of the three settings are not the default.
-fn changes(tuning: &Tuning) -> usize {
-    let default = Tuning::default();
-    usize::from(tuning.idmap_reset != default.idmap_reset)
-        + usize::from(tuning.state_alloc != default.state_alloc)
-        + usize::from(tuning.backtrack_skip != default.backtrack_skip)
 }
 
 fn config(session: &Session, tuning: Tuning, log_level: u32) -> Config {

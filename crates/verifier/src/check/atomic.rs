@@ -29,12 +29,8 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
                 allow_trust_mismatch: false,
                 what: "atomic_load",
             };
-            if insn.src > 10 {
-                // There is no such register, whose type could be kept.
-                env.check_reg_arg(insn.src, Operand::Src)?;
-            }
-            let (what, regno, ty) = ("loads from", Regno(insn.src), env.reg(insn.src).ty);
-            check_load_mem(env, rules)?;
+            let ty = check_load_mem(env, rules)?;
+            let (what, regno) = ("loads from", Regno(insn.src));
             let checked = env.facts.rules().acquired_types_checked;
             if checked && ty.base == Base::Mem && ty.has(TypeFlag::PTR_UNTRUSTED) {
                 reject!(EACCES, InsnFault::AtomicTarget { what, regno, ty });

@@ -1,5 +1,6 @@
 //! The child's half: runs programs, and writes what happens to a file that outlives it.
 
+use crate::embed::{kind_of, packet};
 use crate::exec_diff::generate::number;
 use skep::program::Program;
 use skep::uapi::{KernelProfile, MapType};
@@ -325,8 +326,7 @@ fn change_one(map: &MapHandle, key: usize, value: usize, rng: &mut Rng) {
 fn context(instance: &Instance, rng: &mut Rng) -> Result<Ctx, String> {
     let prog_type = instance.prog_type();
     if takes_packet(prog_type) {
-        let mut ctx =
-            Ctx::packet(prog_type, &crate::embed::packet(rng)).map_err(|e| e.to_string())?;
+        let mut ctx = Ctx::packet(prog_type, &packet(rng)).map_err(|e| e.to_string())?;
         for (name, _) in ctx.fields() {
             if rng.chance(20) {
                 let _ = ctx.set_field(&name, number(rng) & 0xffff_ffff);
@@ -355,9 +355,4 @@ fn lend(ctx: &mut Ctx, words: usize, rng: &mut Rng) {
             let _ = ctx.set_pointer(index, lent);
         }
     }
-}
-
-/// The kind of a finding, without details.
-pub(super) fn kind_of(what: &str) -> String {
-    what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
 }

@@ -109,7 +109,7 @@ pub(crate) fn packet(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// The kind of a failure, without details.
-pub(super) fn kind_of(why: &str) -> String {
+pub(crate) fn kind_of(why: &str) -> String {
     why.chars().filter(|c| !c.is_ascii_digit()).take(90).collect()
 }
 

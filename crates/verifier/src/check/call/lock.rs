@@ -7,6 +7,7 @@
 
 use super::refs::invalidate_non_owning_refs;
 use crate::HoleKind;
+use crate::check::mem::btf_trust::in_rcu_cs;
 use crate::env::{Env, Facts, Walk};
 use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reference::{LockHome, RefKind, Reference};
@@ -123,7 +124,8 @@ fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> 
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
     // What is borrowed is gone, even if RCU protected it, unless that ends first.
-    let ends = env.facts.rules().locks_end_protection || env.goes_by(HoleKind::EndedSection);
+    let ends = env.facts.rules().locks_end_protection
+        || !in_rcu_cs(env) && env.goes_by(HoleKind::EndedSection);
     let first = env.facts.rules().borrowing_outlived;
     if ends && first {
         env.end_protection();

@@ -43,10 +43,8 @@ pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     let is_ldsx = env.insn().mode() == BPF_MEMSX;
-    check_load_mem(
-        env,
-        LoadRules { strict: false, is_ldsx, allow_trust_mismatch: true, what: "ldx" },
-    )
+    let rules = LoadRules { strict: false, is_ldsx, allow_trust_mismatch: true, what: "ldx" };
+    check_load_mem(env, rules).map(drop)
 }
 
 /// Rules for a load.
@@ -58,7 +56,8 @@ pub(crate) struct LoadRules {
     pub(crate) what: &'static str,
 }
 
-pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
+/// Returns the type of the pointer, which the load may have overwritten.
+pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check<RegType> {
     let insn = env.insn();
     env.check_reg_arg(insn.src, Operand::Src)?;
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
@@ -84,7 +83,7 @@ pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
     if src_type.base != Base::Stack {
         env.walk.frame_mut().chains.make(insn.dst);
     }
-    Ok(())
+    Ok(src_type)
 }
 
 /// `*(size *)(dst + off) = src`.
