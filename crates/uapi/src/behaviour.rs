@@ -155,14 +155,7 @@ impl Behaviours {
     /// one, for a release beyond it.
     pub fn of_release(release: &str) -> Behaviours {
         let [_, after] = Standing::of(release).columns();
-        let mut rules = Behaviours::of_column(after);
-        if let Ok(names) = std::env::var("SKEP_FLIP") {
-            for name in names.split(',') {
-                let was = rules.get(name).expect("a rule");
-                rules.set(name, !was);
-            }
-        }
-        rules
+        Behaviours::of_column(after)
     }
 
     /// The rules that hold for one and not for the other.

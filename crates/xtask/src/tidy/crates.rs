@@ -52,6 +52,9 @@ const NEVER: [(&str, &str, &str); 15] = [
 /// The binaries, which may print.
 const PRINTERS: [&str; 3] = ["cli", "guest", "xtask"];
 
+/// Crates of programs: what they do may depend on environment variables.
+const PROGRAMS: [&str; 4] = ["bench", "cli", "guest", "xtask"];
+
 /// The files with `unsafe`. Each documents the invariants.
 const UNSAFE: &[&str] = &[
     "crates/kernel/src/bpf.rs",
@@ -158,6 +161,11 @@ fn never(file: &File, name: &str, breaches: &mut Breaches) {
         if prints && !PRINTERS.contains(&name) {
             breaches.push(format!("{}:{number}: libraries never print", file.path));
         }
+        let is_environment = ["env::var", "option_env!("].iter().any(|p| code.contains(p));
+        if is_environment && !PROGRAMS.contains(&name) {
+            let path = &file.path;
+            breaches.push(format!("{path}:{number}: libraries never read the environment"));
+        }
     }
 }
 
@@ -253,6 +261,8 @@ mod tests {
         assert_eq!(breaches(path, "use std::fs;\n").len(), 1);
         assert_eq!(breaches(path, "// std::fs\n#[cfg(test)]\nuse std::fs;\n").len(), 0);
         assert_eq!(breaches("crates/btf/src/a.rs", "println!();\n").len(), 1);
+        assert_eq!(breaches("crates/uapi/src/a.rs", "std::env::var(\"A\")\n").len(), 1);
+        assert_eq!(breaches("crates/cli/src/a.rs", "std::env::var_os(\"A\")\n").len(), 0);
         assert_eq!(breaches(path, "use std::{fs, time};\n").len(), 2);
         assert_eq!(breaches(path, "use std::collections::{BTreeMap, HashMap};\n").len(), 1);
     }
