@@ -31,9 +31,20 @@ impl<'a> KernelTypes<'a> {
         let mut metas: Vec<_> = btf.struct_metas().iter().collect();
         metas.sort_by_key(|(id, _)| **id);
         metas.into_iter().find_map(|(id, fields)| {
-            let why = fields.iter().find_map(|field| self.lacks_destructor(field, btf))?;
+            let why = |field| self.lacks_destructor(field, btf).or_else(|| self.differs(field));
+            let why = fields.iter().find_map(why)?;
             Some(Error::new(why).context(format!("special fields of '{}'", btf.ty(*id).name())))
         })
+    }
+
+    /// Why the kernel does not take a struct for a special field: its own is of another size, as
+    /// nodes of lists and trees are before 6.8.
+    fn differs(&self, field: &SpecialField) -> Option<String> {
+        let name = field.kind.name();
+        let own = self.btf?.find_by_name_kind(name, Kind::Struct)?;
+        let (bytes, size) = (self.btf?.ty(own).stated_size()?, field.kind.size());
+        let differs = !field.kind.is_pointer() && bytes != size;
+        differs.then(|| format!("{name} has {size} bytes, and {bytes} in the kernel"))
     }
 
     /// Whether the kernel refuses the BTF of a map with this field in its values.
@@ -141,6 +152,26 @@ mod tests {
             assert!(kernel.refuses_structs(&btf).is_none(), "{name}");
             let checked = check_pointers(&def, Some(&btf), &kernel);
             assert_eq!(checked.is_ok(), is_taken, "{name}");
+        }
+    }
+
+    /// Asked: Linux 6.5, whose nodes of lists have 16 bytes, refuses the BTF of an object for 6.18.
+    #[test]
+    fn nodes_of_another_size_than_the_kernels_are_none() {
+        let with_node = |bytes| {
+            let mut types = BtfBuilder::new();
+            let int = types.int("unsigned long", 8, IntEncoding::NONE);
+            let words = types.array(int, int, bytes / 8);
+            let node = [MemberDef::new("words", words, 0)];
+            let node = types.struct_("bpf_list_node", bytes, &node);
+            types.struct_("entry", bytes, &[MemberDef::new("node", node, 0)]);
+            types.build().unwrap()
+        };
+        for (bytes, is_refused) in [(16, true), (24, false)] {
+            let kernel_btf = Some(Arc::new(with_node(bytes)));
+            let options = OpenOptions { kernel_btf, ..OpenOptions::default() };
+            let refused = KernelTypes::new(&options).refuses_structs(&with_node(24));
+            assert_eq!(refused.is_some(), is_refused, "{refused:?}");
         }
     }
 }

@@ -4,15 +4,26 @@
 pub(crate) struct Column {
     pub(crate) release: &'static str,
     name: &'static str,
-    from: [u32; 3],
+    from: Numbers,
+    /// Whether it was asked about everything: otherwise only about the rules, and its texts and
+    /// helpers are taken to be those of the last kernel of its series, or of the kernel before it.
+    is_whole: bool,
 }
 
-const fn column(release: &'static str, name: &'static str, from: [u32; 3]) -> Column {
-    Column { release, name, from }
+/// The numbers that a release begins with. Distributions that keep `5.10.0` count builds in the
+/// fourth one.
+type Numbers = [u32; 4];
+
+const fn whole(release: &'static str, name: &'static str, from: Numbers) -> Column {
+    Column { release, name, from, is_whole: true }
+}
+
+const fn rules(release: &'static str, name: &'static str, from: Numbers) -> Column {
+    Column { release, name, from, is_whole: false }
 }
 
 impl Column {
-    /// `6.12`, or with the patch level where two of a series were tested.
+    /// `6.12`, or with the patch level for those that are not the last of a series.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -21,28 +32,45 @@ impl Column {
     pub(crate) fn exact_name(&self) -> &'static str {
         self.release.trim_end_matches(['-', '+'])
     }
+
+    fn series(&self) -> &[u32] {
+        &self.from[..2]
+    }
 }
 
-/// The kernels, in the order of the rows' marks.
-pub(crate) const COLUMNS: [Column; 14] = [
-    column("5.10.0-46-", "5.10", [5, 10, 0]),
-    column("5.15.0-204-", "5.15", [5, 15, 0]),
-    column("6.1.0-56-", "6.1", [6, 1, 0]),
-    column("6.8.0-151-", "6.8", [6, 8, 0]),
-    column("6.12.117+", "6.12", [6, 12, 0]),
-    column("6.16.12+", "6.16", [6, 16, 0]),
-    column("6.17.13+", "6.17", [6, 17, 0]),
-    column("6.18.15+", "6.18.15", [6, 18, 0]),
-    column("6.18.44", "6.18.44", [6, 18, 44]),
-    column("6.19.14+", "6.19", [6, 19, 0]),
-    column("7.0.13+", "7.0", [7, 0, 0]),
-    column("7.1.13+", "7.1", [7, 1, 0]),
-    column("7.2.12+", "7.2", [7, 2, 0]),
-    column("7.3.4+", "7.3", [7, 3, 0]),
+/// The kernels, in the order of the rows' marks. Stable releases change rules: of most series there
+/// are an early and a late one.
+pub(crate) const COLUMNS: [Column; 26] = [
+    rules("5.10.0-30-", "5.10.0-30", [5, 10, 0, 0]),
+    whole("5.10.0-46-", "5.10", [5, 10, 0, 46]),
+    whole("5.15.0-204-", "5.15", [5, 15, 0, 0]),
+    rules("6.1.0-47-", "6.1.0-47", [6, 1, 0, 0]),
+    whole("6.1.0-56-", "6.1", [6, 1, 0, 56]),
+    rules("6.5.0-45-", "6.5", [6, 5, 0, 0]),
+    whole("6.8.0-151-", "6.8", [6, 8, 0, 0]),
+    rules("6.11.0-29-", "6.11", [6, 11, 0, 0]),
+    rules("6.12.43+", "6.12.43", [6, 12, 0, 0]),
+    rules("6.12.90+", "6.12.90", [6, 12, 90, 0]),
+    whole("6.12.117+", "6.12", [6, 12, 117, 0]),
+    rules("6.14.0-37-", "6.14", [6, 14, 0, 0]),
+    whole("6.16.12+", "6.16", [6, 16, 0, 0]),
+    whole("6.17.13+", "6.17", [6, 17, 0, 0]),
+    rules("6.18.5+", "6.18.5", [6, 18, 0, 0]),
+    whole("6.18.15+", "6.18.15", [6, 18, 15, 0]),
+    whole("6.18.44", "6.18.44", [6, 18, 44, 0]),
+    rules("6.19.6+", "6.19.6", [6, 19, 0, 0]),
+    whole("6.19.14+", "6.19", [6, 19, 14, 0]),
+    rules("7.0.4+", "7.0.4", [7, 0, 0, 0]),
+    whole("7.0.13+", "7.0", [7, 0, 13, 0]),
+    rules("7.1.3+", "7.1.3", [7, 1, 0, 0]),
+    whole("7.1.13+", "7.1", [7, 1, 13, 0]),
+    rules("7.2.6+", "7.2.6", [7, 2, 0, 0]),
+    whole("7.2.12+", "7.2", [7, 2, 12, 0]),
+    whole("7.3.4+", "7.3", [7, 3, 0, 0]),
 ];
 
 /// The column of 6.18.44, the reference for all other tables.
-pub(crate) const REFERENCE: usize = 8;
+pub(crate) const REFERENCE: usize = 16;
 
 /// How the tested kernels stand to a release, by their columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,22 +93,28 @@ impl Standing {
             return Standing::Tested(at);
         }
         let its = numbers(release);
-        let of_series = |it: &Column| it.from[..2] == its[..2];
         let Some(before) = COLUMNS.iter().rposition(|it| it.from <= its) else {
             return Standing::Older;
         };
-        let Some(after) = COLUMNS.get(before + 1) else {
-            return if of_series(&COLUMNS[before]) {
-                Standing::Series(before)
-            } else {
-                Standing::Newer
+        let is_its_series = |it: &Column| *it.series() == its[..2];
+        let (Some(first), Some(last)) =
+            (COLUMNS.iter().position(is_its_series), COLUMNS.iter().rposition(is_its_series))
+        else {
+            return match before + 1 {
+                newer if newer == COLUMNS.len() => Standing::Newer,
+                after => Standing::Between([before, after]),
             };
         };
+        // How a build of a distribution stands to the patch level of another one is not known.
+        let counts_builds = |numbers: Numbers| numbers[2] == 0 && numbers[3] != 0;
+        let is_comparable = counts_builds(its) == counts_builds(numbers(COLUMNS[first].release));
+        if first != last && !is_comparable {
+            return Standing::Between([first, last]);
+        }
         let is_past = its > numbers(COLUMNS[before].release);
-        match (of_series(&COLUMNS[before]), of_series(after)) {
-            (true, true) if is_past => Standing::Between([before, before + 1]),
-            (true, _) => Standing::Series(before),
-            _ => Standing::Between([before, before + 1]),
+        match before < last && is_past {
+            true => Standing::Between([before, before + 1]),
+            false => Standing::Series(before),
         }
     }
 
@@ -136,20 +170,55 @@ pub(crate) fn column_of(release: &str) -> usize {
     before
 }
 
-/// The prefixes of the tested releases before and after this one: the same one twice if it was
-/// tested itself or only one is on that side.
-pub fn asked_around(release: &str) -> [&'static str; 2] {
-    Standing::of(release).columns().map(|at| COLUMNS[at].release)
+/// The kernels asked about everything whose texts and helpers stand for a column: one before and
+/// one after it, or twice the same. The last of its series stands for all of them.
+fn whole_around(at: usize) -> [usize; 2] {
+    let series = COLUMNS[at].series();
+    let is_whole = |it: &Column| it.is_whole;
+    if COLUMNS[at].is_whole {
+        return [at; 2];
+    }
+    if let Some(same) = COLUMNS.iter().rposition(|it| it.is_whole && it.series() == series) {
+        return [same; 2];
+    }
+    let before = COLUMNS[..at].iter().rposition(is_whole);
+    let after = COLUMNS[at..].iter().position(is_whole).map(|it| at + it);
+    let one = before.or(after).unwrap_or(REFERENCE);
+    [one, after.unwrap_or(one)]
 }
 
-fn numbers(release: &str) -> [u32; 3] {
+/// Number of kernels asked about everything before a column: the place of its mark in tables that
+/// have only those.
+pub(crate) const fn wholes_before(at: usize) -> usize {
+    let (mut count, mut column) = (0, 0);
+    while column < at {
+        count += COLUMNS[column].is_whole as usize;
+        column += 1;
+    }
+    count
+}
+
+/// The place of the release's mark in tables that have only the kernels asked about everything.
+pub(crate) fn whole_of(release: &str) -> usize {
+    wholes_before(whole_around(column_of(release))[0])
+}
+
+/// The prefixes of the releases, asked about everything, before and after this one: the same one
+/// twice if it was asked itself or only one is on that side.
+pub fn asked_around(release: &str) -> [&'static str; 2] {
+    let [before, after] = Standing::of(release).columns();
+    [whole_around(before)[0], whole_around(after)[1]].map(|at| COLUMNS[at].release)
+}
+
+fn numbers(release: &str) -> Numbers {
     let mut parts = release.split(|c: char| !c.is_ascii_digit());
     std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
-/// The prefix of the tested release whose rules are used for `release`.
+/// The prefix of the release, asked about everything, whose texts and helpers are used for
+/// `release`.
 pub fn nearest_asked(release: &str) -> &'static str {
-    COLUMNS[column_of(release)].release
+    asked_around(release)[0]
 }
 
 #[cfg(test)]
@@ -161,16 +230,23 @@ mod tests {
         let told = [
             ("6.18.15+deb13-cloud-amd64", RulesOf::Itself),
             ("6.18.44-fc", RulesOf::Itself),
+            ("6.12.43+deb12-amd64", RulesOf::Itself),
             ("6.18.50", RulesOf::Series("6.18.44")),
-            ("6.18.0", RulesOf::Series("6.18.15")),
+            ("6.18.0", RulesOf::Series("6.18.5")),
             ("6.18.20", RulesOf::Both(["6.18.15", "6.18.44"])),
-            ("6.12.50", RulesOf::Series("6.12.117")),
+            ("6.12.50", RulesOf::Both(["6.12.43", "6.12.90"])),
+            ("6.12.10", RulesOf::Series("6.12.43")),
             ("6.12.200", RulesOf::Series("6.12.117")),
-            ("5.10", RulesOf::Series("5.10.0-46")),
+            ("5.10.0-35-amd64", RulesOf::Both(["5.10.0-30", "5.10"])),
+            ("5.10.0-50-amd64", RulesOf::Series("5.10.0-46")),
+            ("6.1.112", RulesOf::Both(["6.1.0-47", "6.1"])),
+            ("6.1.112-1.amzn2023", RulesOf::Both(["6.1.0-47", "6.1"])),
+            ("6.12.0-55.el10", RulesOf::Both(["6.12.43", "6.12"])),
+            ("5.15.167", RulesOf::Series("5.15.0-204")),
             ("6.8.0-31-generic", RulesOf::Series("6.8.0-151")),
-            ("6.5.0-31-generic", RulesOf::Both(["6.1", "6.8"])),
-            ("6.13", RulesOf::Both(["6.12", "6.16"])),
-            ("5.4", RulesOf::Oldest("5.10")),
+            ("6.3.0-31-generic", RulesOf::Both(["6.1", "6.5"])),
+            ("6.13", RulesOf::Both(["6.12", "6.14"])),
+            ("5.4", RulesOf::Oldest("5.10.0-30")),
             ("8.1.2", RulesOf::Newest("7.3")),
             ("7.3.9", RulesOf::Series("7.3.4")),
         ];
@@ -180,10 +256,24 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_calls_are_those_of_the_one_before_it() {
-        let nearest = |name| (nearest_asked(name), asked_around(name)[1]);
-        assert_eq!(nearest("6.5.0-31-generic"), ("6.1.0-56-", "6.8.0-151-"));
-        assert_eq!(nearest("5.4"), ("5.10.0-46-", "5.10.0-46-"));
-        assert_eq!(nearest("8.1.2"), ("7.3.4+", "7.3.4+"));
+    fn texts_and_calls_are_those_of_kernels_that_were_asked_for_them() {
+        let around = |name| asked_around(name);
+        assert_eq!(around("6.3.0-31-generic"), ["6.1.0-56-", "6.8.0-151-"]);
+        assert_eq!(around("6.5.0-45-generic"), ["6.1.0-56-", "6.8.0-151-"]);
+        assert_eq!(around("6.12.43+deb12-amd64"), ["6.12.117+"; 2]);
+        assert_eq!(around("5.4"), ["5.10.0-46-"; 2]);
+        assert_eq!(around("8.1.2"), ["7.3.4+"; 2]);
+        assert_eq!([whole_of("5.10.0-30-amd64"), whole_of("6.18.44")], [0, 8]);
+        assert_eq!(wholes_before(COLUMNS.len()), 14);
+    }
+
+    #[test]
+    fn columns_are_in_order_and_the_last_of_most_series_is_whole() {
+        assert!(COLUMNS.is_sorted_by(|one, other| one.from < other.from));
+        assert_eq!(COLUMNS[REFERENCE].release, "6.18.44");
+        for it in &COLUMNS {
+            assert_eq!(it.release.split('.').next(), it.name.split('.').next(), "{}", it.name);
+            assert_eq!(numbers(it.release)[..2], *it.series(), "{}", it.name);
+        }
     }
 }

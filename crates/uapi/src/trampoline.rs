@@ -87,8 +87,8 @@ pub fn never_sleeps(func: &str) -> bool {
 
 /// Functions that no tracing program may attach to. Those of kernels with preemption counting are
 /// documented: the tested one has none of them.
-pub fn is_denied(func: &str) -> bool {
-    DENIED.contains(&func)
+pub fn is_denied(func: &str, rules: &Behaviours) -> bool {
+    DENIED.contains(&func) && (rules.read_locks_denied || func != "__rcu_read_lock")
 }
 
 /// Functions that nothing runs behind.

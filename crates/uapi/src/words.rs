@@ -7,12 +7,15 @@
 //!
 //! Source: the last messages of the tested kernels.
 
-use crate::column::{REFERENCE, column_of};
+use crate::column::{REFERENCE, whole_of, wholes_before};
+
+/// The place of the marks of 6.18.44.
+const OF_6_18: usize = wholes_before(REFERENCE);
 
 /// One text, or part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// One mark per kernel, in the order of `uapi::BEHAVIOURS`: `+` where this text is used.
+    /// One mark per kernel that was asked about everything, in order: `+` where this text is used.
     marks: &'static str,
     /// Code of the error, or for a spelling the text of 6.18.
     pub of: &'static str,
@@ -23,7 +26,7 @@ pub struct Word {
 impl Word {
     /// Whether a kernel says so.
     pub fn is_said_on(&self, release: &str) -> bool {
-        self.marks.as_bytes()[column_of(release)] == b'+'
+        self.marks.as_bytes()[whole_of(release)] == b'+'
     }
 }
 
@@ -38,12 +41,12 @@ pub struct Words(usize);
 impl Words {
     /// Those of Linux 6.18.44.
     pub const fn reference() -> Words {
-        Words(REFERENCE)
+        Words(OF_6_18)
     }
 
     /// The texts of a release, or of the last tested one before it.
     pub fn of_release(release: &str) -> Words {
-        Words(column_of(release))
+        Words(whole_of(release))
     }
 
     /// Whether the log has no numbers of references of their own: the id of an object is that of
@@ -64,7 +67,7 @@ impl Words {
         reference: &str,
         operand: impl Fn(&str) -> Option<String>,
     ) -> Option<String> {
-        if self.0 == REFERENCE {
+        if self.0 == OF_6_18 {
             return None;
         }
         let said = |row: &&Word| row.marks.as_bytes()[self.0] == b'+';
@@ -119,7 +122,7 @@ fn fill(template: &str, operand: impl Fn(&str) -> Option<String>) -> String {
     text
 }
 
-// Marks: 5.10, 6.1, 6.12, 6.16, 6.17, 6.18.15, 6.18.44, 6.19, 7.0, 7.1, 7.2, 7.3.
+// Marks: 5.10, 5.15, 6.1, 6.8, 6.12, 6.16, 6.17, 6.18.15, 6.18.44, 6.19, 7.0, 7.1, 7.2, 7.3.
 /// Whole texts, by the code of the error.
 #[rustfmt::skip]
 pub const WORDS: &[Word] = &[
@@ -203,6 +206,8 @@ pub const WORDS: &[Word] = &[
         "Caller passes invalid args into func#{subprog}"),
     row("...........+++", "sleeping-global-function",
         "sleepable global function {name}() called in {section}"),
+    row(".+++++........", "attach-target-denied",
+        ""),
     row("..........++++", "attach-target-never-returns",
         "Attaching fexit/fsession/fmod_ret to __noreturn function '{name}' is rejected."),
     row("...........+++", "before-buffer",
@@ -329,12 +334,14 @@ mod tests {
     use super::*;
     use crate::column::COLUMNS;
 
+    const KERNELS: usize = wholes_before(COLUMNS.len());
+
     #[test]
     fn every_row_has_a_mark_for_each_kernel_and_is_not_said_on_6_18() {
         for row in WORDS.iter().chain(SPELLINGS) {
-            assert_eq!(row.marks.len(), COLUMNS.len(), "{}", row.of);
+            assert_eq!(row.marks.len(), KERNELS, "{}", row.of);
             assert!(row.marks.bytes().all(|it| matches!(it, b'+' | b'.')), "{}", row.of);
-            assert_eq!(row.marks.as_bytes()[REFERENCE], b'.', "{}", row.of);
+            assert_eq!(row.marks.as_bytes()[OF_6_18], b'.', "{}", row.of);
             assert!(row.marks.contains('+'), "{}", row.of);
         }
     }

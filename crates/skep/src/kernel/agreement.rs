@@ -58,6 +58,9 @@ impl Kernel {
                 let others = "the others are those of the release";
                 format!("probed: {rules} of {of} rules shown by it, {others}; {MAY_REJECT}")
             }
+            (Source::File, None) if self.rules_known().1.is_none() => {
+                format!("imported, or probed without privileges: {}; {MAY_REJECT}", self.rules_between())
+            }
             (Source::File, None) => {
                 let how = "imported, or probed without privileges; not tested";
                 format!("{how}: {}, backports are not known; {MAY_REJECT}", self.rules_between())
@@ -155,17 +158,17 @@ mod tests {
     #[test]
     fn rules_of_other_kernels_are_named() {
         let known = |name| Kernel::open(name).expect("a kernel").rules_known();
-        let oldest = "those of 5.10, the oldest tested kernel";
+        let oldest = "those of 5.10.0-30, the oldest tested kernel";
         assert_eq!(known("5.4"), (0, Some(oldest.to_owned())));
         assert_eq!(known("6.12"), (BEHAVIOURS.len(), None));
         let (some, others) = known("6.6");
         assert!(some > 0 && some < BEHAVIOURS.len(), "{some}");
-        assert!(others.is_some_and(|it| it.starts_with("those of 6.1 and 6.8")));
+        assert!(others.is_some_and(|it| it.starts_with("those of 6.5 and 6.8")));
         let promise = |name| Kernel::open(name).expect("a kernel").promise();
-        assert!(promise("5.4").contains("rules not known, instead those of 5.10, the oldest"));
+        assert!(promise("5.4").contains("rules not known, instead those of 5.10.0-30, the oldest"));
         assert!(
             promise("6.6")
-                .contains("rules known, otherwise those of 6.1 and 6.8, which must agree")
+                .contains("rules known, otherwise those of 6.5 and 6.8, which must agree")
         );
     }
 }

@@ -115,7 +115,7 @@ fn check_lsm_hook(facts: &Facts<'_>, (id, name): (u32, &str)) -> Check {
 }
 
 fn check_not_denied(facts: &Facts<'_>, name: &str) -> Check {
-    if trampoline::is_denied(name) {
+    if trampoline::is_denied(name, facts.rules()) {
         reject!(EINVAL, AttachFault::Denied { name: name.into() });
     }
     let returns =

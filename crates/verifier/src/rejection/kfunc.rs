@@ -23,6 +23,8 @@ kinds! {
             "{fault}";
         NoExceptions { name: Name, id: i32 } "exceptions-not-supported"
             "JIT does not support calling kfunc {name}#{id}";
+        RefcountsDisabled "refcounts-disabled"
+            "bpf_refcount_acquire calls are disabled for now";
         NotFunction { id: u32 } "no-such-kernel-function"
             "kernel btf_id {id} is not a function";
         Trap "compiler-trap"

@@ -62,7 +62,7 @@ pub(crate) fn check_helper_mem_access(
             if write && reg.ty.has(TypeFlag::MEM_RDONLY) {
                 reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
-            check_buffer_access(&reg, span)
+            check_buffer_access(env, &reg, span)
         }
         Base::Stack => check_stack_range_initialized(env, span, ty, raw),
         Base::BtfId => {

@@ -54,6 +54,9 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         reject!(EACCES, KfuncFault::NeedsSleepable { name: name.into() });
     }
     let mut meta = Meta::new(callee);
+    if callee.special == Special::RefcountAcquire && env.facts.rules().refcounts_disabled {
+        reject!(EINVAL, KfuncFault::RefcountsDisabled);
+    }
     env.check_kfunc_args(&mut meta)?;
     env.run_callback(&meta)?;
     if callee.special == Special::SessionCookie {

@@ -178,7 +178,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
         Base::FlowKeys if ty.is(Base::FlowKeys) => packet::access_flow_keys(env, at, off),
         _ if ty.is_sk() => sock::access_sock(env, reg, at, off),
         Base::TpBuffer if ty.is(Base::TpBuffer) => {
-            packet::access_tp_buffer(&mut env.walk, reg, at, off)
+            packet::access_tp_buffer(env, reg, at, off)
         }
         Base::BtfId if !nullable => btf_ptr::access_btf_ptr(env, reg, at, off),
         Base::BtfId if env.facts.is_unchecked_argument(reg) => {
@@ -186,7 +186,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
         }
         Base::ConstMapPtr if ty.is(Base::ConstMapPtr) => btf_ptr::access_map_ptr(env, reg, at, off),
         Base::Buf if !nullable || env.facts.rules().null_buffers_accessed => {
-            packet::access_buf(&mut env.walk, reg, at, off)
+            packet::access_buf(env, reg, at, off)
         }
         Base::Arena if ty.is(Base::Arena) => {
             mark_loaded_unknown(&mut env.walk, at);

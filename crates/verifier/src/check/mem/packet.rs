@@ -64,29 +64,32 @@ pub(crate) fn check_flow_keys_access(off: i32, size: i32) -> Check {
     Ok(())
 }
 
-pub(super) fn access_tp_buffer(walk: &mut Walk, reg: &Reg, at: MemAccess, off: i32) -> Check {
-    check_buffer(reg, Span::of(at, off), "tracepoint")?;
-    mark_loaded_unknown(walk, at);
+pub(super) fn access_tp_buffer(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    check_buffer(env, reg, Span::of(at, off), "tracepoint")?;
+    mark_loaded_unknown(&mut env.walk, at);
     Ok(())
 }
 
-pub(super) fn access_buf(walk: &mut Walk, reg: &Reg, at: MemAccess, off: i32) -> Check {
+pub(super) fn access_buf(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() && reg.ty.has(TypeFlag::MEM_RDONLY) {
         reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
-    check_buffer_access(reg, Span::of(at, off))?;
-    mark_loaded_unknown(walk, at);
+    check_buffer_access(env, reg, Span::of(at, off))?;
+    mark_loaded_unknown(&mut env.walk, at);
     Ok(())
 }
 
 /// Checks an access to a buffer whose size is only known when the program is attached.
-pub(crate) fn check_buffer_access(reg: &Reg, span: Span) -> Check {
+pub(crate) fn check_buffer_access(env: &Env<'_>, reg: &Reg, span: Span) -> Check {
     let what = if reg.ty.has(TypeFlag::MEM_RDONLY) { "rdonly" } else { "rdwr" };
-    check_buffer(reg, span, what)
+    check_buffer(env, reg, span, what)
 }
 
-fn check_buffer(reg: &Reg, span: Span, what: Word) -> Check {
-    let Span { regno, off, size, .. } = span;
+fn check_buffer(env: &Env<'_>, reg: &Reg, span: Span, what: Word) -> Check {
+    let Span { regno, mut off, size, .. } = span;
+    if env.facts.rules().buffer_moves_ignored {
+        off = off.wrapping_sub(reg.off);
+    }
     if off < 0 {
         let (regno, at, moved) = (Regno(regno), off.wrapping_sub(reg.off), reg.off);
         reject!(EACCES, MemFault::NegativeBuffer { regno, what, off, size, at, moved });
