@@ -386,7 +386,8 @@ fn known(mut fields: Vec<SpecialField>, value: Type<'_>, rules: &Behaviours) -> 
         Workqueue => rules.workqueue_fields,
         TaskWork => rules.task_work_fields,
         KptrRef => rules.kptr_fields,
-        KptrUnref | KptrPercpu => rules.untrusted_kptr_tag,
+        KptrUnref => rules.untrusted_kptr_tag,
+        KptrPercpu => rules.percpu_kptr_tag,
         Uptr => rules.uptr_fields,
         ListHead | ListNode | RbRoot | RbNode | Refcount => rules.graph_fields,
     };

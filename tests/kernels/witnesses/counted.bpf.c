@@ -33,6 +33,35 @@ SEC("tc") int acquires_counted(void *ctx)
 	return 0;
 }
 
+// A variable, so that BTF has the whole type.
+struct plain {
+	u64 number;
+} plain;
+
+struct place {
+	struct plain __attribute__((btf_type_tag("percpu_kptr"))) *object;
+};
+
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct place);
+} places SEC(".maps");
+
+// What a field for objects of each CPU holds.
+SEC("tc") int loads_percpu(void *ctx)
+{
+	u32 key = 0;
+	struct place *it = map_lookup_elem(&places, &key);
+	struct plain *object;
+
+	if (!it || !it->object)
+		return 0;
+	object = ((void *(*)(const void *))154)(it->object);
+	return object->number;
+}
+
 // Functions that programs call themselves when they begin and end.
 SEC("fentry/migrate_disable") int begins(void *ctx)
 {

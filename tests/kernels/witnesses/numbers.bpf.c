@@ -17,6 +17,16 @@ PROGRAM(two_ranges,
 	"call 7; r0 &= 7; r0 += 8;"
 	"if r0 > r6 goto 1f;")
 
+// A number that is larger than the constant with which it is compared.
+PROGRAM(constant_below_range,
+	"call 7; r0 &= 7; r0 += 3;"
+	"if r0 != 2 goto 1f;")
+
+// The same, with the constant in a register.
+PROGRAM(register_below_range,
+	"call 7; r0 &= 7; r0 += 3; r6 = 2;"
+	"if r6 != r0 goto 1f;")
+
 PROGRAM(not_the_edge,
 	"call 7; r0 &= 7;"
 	"if r0 == 7 goto 1f;"

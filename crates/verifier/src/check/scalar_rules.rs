@@ -248,7 +248,7 @@ pub(super) fn is_taken(
     is_jmp32: bool,
 ) -> Option<bool> {
     if !rules.ranges_decide_jumps {
-        let by_value = matches!(op, JmpOp::Eq | JmpOp::Ne);
+        let by_value = matches!(op, JmpOp::Eq | JmpOp::Ne) && !rules.constants_outside_differ;
         if !is_known(b, is_jmp32) || by_value && !is_known(a, is_jmp32) {
             return None;
         }

@@ -247,8 +247,8 @@ impl Env<'_> {
         {
             return self.infinite_loop(id, insn_idx);
         }
-        // Kernels that do not force states by long histories force none in a loop.
-        let is_forced = search.force_new_state && self.facts.rules().long_histories_saved;
+        // Kernels on which callbacks are no loops force no state in a loop.
+        let is_forced = search.force_new_state && self.facts.rules().callbacks_converge;
         if !is_forced
             && self.walk.pace.jmps - self.walk.pace.jmps_at_save < 20
             && self.store.stats.insns_processed - self.walk.pace.insns_at_save < 100

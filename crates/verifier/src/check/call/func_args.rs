@@ -155,7 +155,7 @@ fn describe_pointer(
         return Ok(Some(SubArg::Arena));
     }
     let to = func.btf.skip_modifiers(t.target_id());
-    if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" {
+    if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" && facts.rules().argument_tags {
         return if tags.is_empty() { Ok(Some(SubArg::Dynptr)) } else { bad_tags() };
     }
     if tags.contains(Tags::TRUSTED) {

@@ -6,7 +6,7 @@
 
 use super::region::{OUTSIDE, Span, check_inside, check_mem_region_access, refuse_negative};
 use crate::check::mem::access::{MemAccess, check_no_leak, mark_loaded_unknown};
-use crate::env::{Env, Walk};
+use crate::env::Env;
 use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::TypeFlag;
