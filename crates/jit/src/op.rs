@@ -157,6 +157,13 @@ pub(crate) enum ShiftOp {
     Rol,
 }
 
+/// A shift, without its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shift {
+    pub(crate) op: ShiftOp,
+    pub(crate) width: Width,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DivOp {
     Div,

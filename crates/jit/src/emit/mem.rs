@@ -22,6 +22,16 @@ fn width_of(size: Size) -> Width {
     }
 }
 
+/// What a load makes of memory.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded {
+    pub(super) size: Size,
+    /// Whether it is sign extended.
+    pub(super) sign: bool,
+    /// Whether its bytes are swapped.
+    pub(super) big: bool,
+}
+
 fn load_form(size: Size, sign: bool) -> (&'static Form, Width) {
     match (size, sign) {
         (Size::B1, false) => (&forms::MOVZX8, Width::W32),
@@ -43,7 +53,8 @@ fn store_form(size: Size) -> &'static Form {
 }
 
 impl Emit<'_> {
-    pub(super) fn load(&mut self, (size, sign, big): (Size, bool, bool), dst: Reg, addr: Addr) {
+    pub(super) fn load(&mut self, loaded: Loaded, dst: Reg, addr: Addr) {
+        let Loaded { size, sign, big } = loaded;
         let (to, mem) = (x86(dst), self.mem(addr));
         let movbe = big && self.has_movbe();
         match size {
@@ -100,7 +111,8 @@ impl Emit<'_> {
 
     pub(super) fn store(
         &mut self,
-        (size, big): (Size, bool),
+        size: Size,
+        big: bool,
         addr: Addr,
         src: Src,
     ) -> Result<(), Error> {
