@@ -3,7 +3,7 @@
 use super::{Emit, Operand};
 use crate::Error;
 use crate::asm::{Form, Mem, Operands, Rm, Width, X86, forms};
-use crate::op::{Addr, AluOp, Reg, Shift, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, Multiple, Reg, Shift, ShiftOp, Size, Src};
 use crate::opt::products::terms;
 use crate::regs::{SCRATCH, x86};
 
@@ -26,13 +26,6 @@ pub(super) fn alu_forms(op: AluOp) -> Option<AluForms> {
         AluOp::Xor => AluForms { rm: &XOR_RM, mr: &XOR_MR, i8: &XOR_I8, i32: &XOR_I32 },
         AluOp::Mul => return None,
     })
-}
-
-/// `src * by`.
-#[derive(Clone, Copy)]
-pub(super) struct Multiple {
-    pub(super) src: Reg,
-    pub(super) by: i32,
 }
 
 /// Whether an immediate fits in a sign-extended byte.

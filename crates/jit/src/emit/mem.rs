@@ -4,7 +4,7 @@ use super::Emit;
 use super::alu::{alu_forms, is_i8};
 use crate::Error;
 use crate::asm::{Form, Mem, Width, X86, forms};
-use crate::op::{Addr, AluOp, Reg, Size, Src};
+use crate::op::{Addr, AluOp, Loaded, Reg, Size, Src};
 use crate::opt::fills::BLOCK;
 use crate::regs::{SCRATCH, SCRATCH2, x86};
 
@@ -20,16 +20,6 @@ fn width_of(size: Size) -> Width {
         Size::B8 => Width::W64,
         _ => Width::W32,
     }
-}
-
-/// What a load makes of memory.
-#[derive(Clone, Copy)]
-pub(super) struct Loaded {
-    pub(super) size: Size,
-    /// Whether it is sign extended.
-    pub(super) sign: bool,
-    /// Whether its bytes are swapped.
-    pub(super) big: bool,
 }
 
 fn load_form(size: Size, sign: bool) -> (&'static Form, Width) {

@@ -25,16 +25,14 @@ use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, DivOp, Op, Reg, Shift, Src};
+use crate::op::{Addr, DivOp, Loaded, Multiple, Op, Reg, Shift, Src};
 use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
 use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
-use alu::Multiple;
 use behind::{LoopExit, Stubs};
-use mem::Loaded;
 use std::ops::Range;
 
 /// Loops are aligned to multiples of this, if the padding is not longer than that.
