@@ -38,7 +38,7 @@ fn main() {
         let Ok(line) = line else { break };
         let words: Vec<&str> = line.split(' ').collect();
         let answer = match *words {
-            ["load", code, data, expected] => match open(load, (code, data), expected) {
+            ["load", code, data, expected] => match open(load, code, data, expected) {
                 Ok(loaded) => {
                     run = Some(loaded);
                     "ok".to_owned()
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-fn open(load: Load, (code, data): (&str, &str), expected: &str) -> Result<Run, String> {
+fn open(load: Load, code: &str, data: &str, expected: &str) -> Result<Run, String> {
     let read = |path: &str| std::fs::read(path).map_err(|e| format!("{path}: {e}"));
     let (code, data) = (read(code)?, read(data)?);
     let expected = expected.parse().map_err(|_| "no number".to_owned())?;

@@ -37,11 +37,11 @@ pub(crate) fn load_bare(code: Vec<u8>, data: Vec<u8>, expected: u64) -> Result<R
         sanitize_user_provided_values: false,
         ..config()
     };
-    any_version(code, data, (config, expected))
+    any_version(code, data, config, expected)
 }
 
 pub(crate) fn load_default(code: Vec<u8>, data: Vec<u8>, expected: u64) -> Result<Run, String> {
-    any_version(code, data, (config(), expected))
+    any_version(code, data, config(), expected)
 }
 
 fn config() -> Config {
@@ -50,15 +50,11 @@ fn config() -> Config {
 
 /// Its versions read the same insns differently: the first that takes the program and gives the
 /// right result is measured.
-fn any_version(
-    code: Vec<u8>,
-    data: Vec<u8>,
-    (config, expected): (Config, u64),
-) -> Result<Run, String> {
+fn any_version(code: Vec<u8>, data: Vec<u8>, config: Config, expected: u64) -> Result<Run, String> {
     let mut reasons: Vec<String> = Vec::new();
     for version in [SBPFVersion::V3, SBPFVersion::V4, SBPFVersion::V0] {
         let tried = crate::contained(|| {
-            let mut run = load(&code, data.clone(), (config.clone(), version))?;
+            let mut run = load(&code, data.clone(), config.clone(), version)?;
             match run()? {
                 result if result == expected => Ok(run),
                 result => Err(format!("it gives {result:#x}, not {expected:#x}")),
@@ -72,11 +68,7 @@ fn any_version(
     Err(reasons.join("; "))
 }
 
-fn load(
-    code: &[u8],
-    data: Vec<u8>,
-    (config, version): (Config, SBPFVersion),
-) -> Result<Run, String> {
+fn load(code: &[u8], data: Vec<u8>, config: Config, version: SBPFVersion) -> Result<Run, String> {
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let translated = config.enable_address_translation;
     let loader = Arc::new(BuiltinProgram::new_loader(config));

@@ -41,31 +41,35 @@ pub(crate) struct Row {
     pub(crate) in_object: bool,
 }
 
+/// Only one of the kind is allowed.
+const UNIQUE: u8 = 1;
+/// Map values may contain it.
+const IN_MAP_VALUE: u8 = 2;
+/// Allocated objects may contain it.
+const IN_OBJECT: u8 = 4;
+
 #[rustfmt::skip]
 pub(crate) const ROWS: [Row; 14] = [
-    row(SpinLock,    "bpf_spin_lock",     (4, 4),  (true,  true,  true)),
-    row(ResSpinLock, "bpf_res_spin_lock", (4, 4),  (true,  true,  true)),
-    row(Timer,       "bpf_timer",         (16, 8), (true,  true,  false)),
-    row(Workqueue,   "bpf_wq",            (16, 8), (true,  true,  false)),
-    row(TaskWork,    "bpf_task_work",     (8, 8),  (true,  true,  false)),
-    row(KptrUnref,   "kptr_untrusted",    (8, 8),  (false, true,  true)),
-    row(KptrRef,     "kptr",              (8, 8),  (false, true,  true)),
-    row(KptrPercpu,  "percpu_kptr",       (8, 8),  (false, true,  true)),
-    row(Uptr,        "uptr",              (8, 8),  (false, true,  false)),
-    row(ListHead,    "bpf_list_head",     (16, 8), (false, true,  true)),
-    row(ListNode,    "bpf_list_node",     (24, 8), (false, false, true)),
-    row(RbRoot,      "bpf_rb_root",       (16, 8), (false, true,  true)),
-    row(RbNode,      "bpf_rb_node",       (32, 8), (false, false, true)),
-    row(Refcount,    "bpf_refcount",      (4, 4),  (false, true,  true)),
+    row(SpinLock,    "bpf_spin_lock",     4,  4, UNIQUE | IN_MAP_VALUE | IN_OBJECT),
+    row(ResSpinLock, "bpf_res_spin_lock", 4,  4, UNIQUE | IN_MAP_VALUE | IN_OBJECT),
+    row(Timer,       "bpf_timer",         16, 8, UNIQUE | IN_MAP_VALUE),
+    row(Workqueue,   "bpf_wq",            16, 8, UNIQUE | IN_MAP_VALUE),
+    row(TaskWork,    "bpf_task_work",     8,  8, UNIQUE | IN_MAP_VALUE),
+    row(KptrUnref,   "kptr_untrusted",    8,  8, IN_MAP_VALUE | IN_OBJECT),
+    row(KptrRef,     "kptr",              8,  8, IN_MAP_VALUE | IN_OBJECT),
+    row(KptrPercpu,  "percpu_kptr",       8,  8, IN_MAP_VALUE | IN_OBJECT),
+    row(Uptr,        "uptr",              8,  8, IN_MAP_VALUE),
+    row(ListHead,    "bpf_list_head",     16, 8, IN_MAP_VALUE | IN_OBJECT),
+    row(ListNode,    "bpf_list_node",     24, 8, IN_OBJECT),
+    row(RbRoot,      "bpf_rb_root",       16, 8, IN_MAP_VALUE | IN_OBJECT),
+    row(RbNode,      "bpf_rb_node",       32, 8, IN_OBJECT),
+    row(Refcount,    "bpf_refcount",      4,  4, IN_MAP_VALUE | IN_OBJECT),
 ];
 
-const fn row(
-    kind: FieldKind,
-    name: &'static str,
-    (size, align): (u32, u32),
-    (unique, in_map_value, in_object): (bool, bool, bool),
-) -> Row {
-    Row { kind, name, size, align, unique, in_map_value, in_object }
+const fn row(kind: FieldKind, name: &'static str, size: u32, align: u32, flags: u8) -> Row {
+    let unique = flags & UNIQUE != 0;
+    let in_map_value = flags & IN_MAP_VALUE != 0;
+    Row { kind, name, size, align, unique, in_map_value, in_object: flags & IN_OBJECT != 0 }
 }
 
 impl FieldKind {

@@ -7,7 +7,7 @@
 //! # Invariants
 //! 1. Ids of the kernel's own types, and of the first module's, are those used by the kernel.
 
-use crate::shift::Shift;
+use crate::shift::{Displacement, Shift};
 use crate::{Btf, Error, TypeId};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Btf {
     /// The bytes are not BTF of a module of that kernel.
     pub fn parse_module(below: Arc<Btf>, name: &str, bytes: &[u8]) -> Result<Btf, Error> {
         let kernel = below.root();
-        let by = |to: u32, from: u32| (from, to.saturating_sub(from));
+        let by = |to: u32, from: u32| Displacement { from, by: to.saturating_sub(from) };
         let shift = Shift {
             ids: by(below.end_id().0, kernel.end_id().0),
             strings: by(below.end_str(), kernel.end_str()),

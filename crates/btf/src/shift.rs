@@ -2,15 +2,22 @@
 
 use crate::Kind;
 
-/// The shift of a module's types and strings: those from `from` on are shifted by `by`.
+/// The shift of a module's types and strings.
 #[derive(Clone, Copy)]
 pub(crate) struct Shift {
-    pub(crate) ids: (u32, u32),
-    pub(crate) strings: (u32, u32),
+    pub(crate) ids: Displacement,
+    pub(crate) strings: Displacement,
+}
+
+/// Numbers from `from` on are shifted by `by`.
+#[derive(Clone, Copy)]
+pub(crate) struct Displacement {
+    pub(crate) from: u32,
+    pub(crate) by: u32,
 }
 
 /// An id out of range stays so: the sum does not wrap.
-fn moved(number: u32, (from, by): (u32, u32)) -> u32 {
+fn moved(number: u32, Displacement { from, by }: Displacement) -> u32 {
     if number >= from { number.saturating_add(by) } else { number }
 }
 

@@ -335,7 +335,8 @@ impl Plan {
                         let line = format!("{name}: no BPF program inside");
                         answers.problems.push(JudgeError::unopened(&name, line));
                     }
-                    self.load_object((&name, bytes.len()), &object, make, answers);
+                    let opened = Opened { name: &name, file_bytes: bytes.len(), object: &object };
+                    self.load_object(opened, make, answers);
                 }
                 Err(trouble) => answers.problems.push(trouble),
             }
@@ -364,11 +365,11 @@ impl Plan {
 
     fn load_object<T: Send>(
         &self,
-        (name, file_bytes): (&str, usize),
-        object: &Object,
+        opened: Opened<'_>,
         make: &(impl Fn(Loaded<'_>) -> T + Sync),
         answers: &mut FileAnswers<T>,
     ) {
+        let Opened { name, file_bytes, object } = opened;
         let wanted =
             |entry: &&ObjectProgram| self.filters.wants(base_name(name), Some(&entry.name));
         let entries: Vec<&ObjectProgram> = object.programs.iter().filter(wanted).collect();
@@ -385,6 +386,14 @@ impl Plan {
         // Shared with idle threads.
         answers.answers.par_extend(entries.into_par_iter().map(make_one));
     }
+}
+
+/// An object, its name, and the size of its file.
+#[derive(Clone, Copy)]
+struct Opened<'a> {
+    name: &'a str,
+    file_bytes: usize,
+    object: &'a Object,
 }
 
 impl<T> FileAnswers<T> {

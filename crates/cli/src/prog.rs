@@ -46,8 +46,9 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
     };
     kernels::promise(&session, Some(kernels::RUNS_AS), streams)?;
     let mut loaded = Loaded::default();
+    let loader = Loader { flags, session: &session, runtime: &runtime };
     for file in &flags.files {
-        loaded.load(flags, file, (&session, &runtime));
+        loaded.load(loader, file);
     }
     for instance in &loaded.instances {
         if let Err(message) = run_many(instance, repeat) {
@@ -82,6 +83,14 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
     Ok(exit)
 }
 
+/// What programs are loaded with.
+#[derive(Clone, Copy)]
+struct Loader<'a> {
+    flags: &'a ProgFlags,
+    session: &'a Session,
+    runtime: &'a Runtime,
+}
+
 /// The loaded programs, and errors.
 #[derive(Default)]
 struct Loaded {
@@ -91,21 +100,17 @@ struct Loaded {
 
 impl Loaded {
     /// Loads every program of a file.
-    fn load(&mut self, flags: &ProgFlags, file: &Path, with: (&Session, &Runtime)) {
-        let session = with.0;
+    fn load(&mut self, loader: Loader<'_>, file: &Path) {
+        let session = loader.session;
         let object = session.read(file).and_then(|bytes| session.open(file, &bytes));
         match object {
-            Ok(object) => self.load_all(flags, (file, &object), with),
+            Ok(object) => self.load_all(loader, file, &object),
             Err(e) => self.failures.push((e.to_string(), Exit::Input)),
         }
     }
 
-    fn load_all(
-        &mut self,
-        flags: &ProgFlags,
-        (file, object): (&Path, &Object),
-        (session, runtime): (&Session, &Runtime),
-    ) {
+    fn load_all(&mut self, loader: Loader<'_>, file: &Path, object: &Object) {
+        let Loader { flags, session, runtime } = loader;
         let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
         let tuning = Tuning { poke: flags.poke.into(), ..Tuning::default() };
         let options = LoadOptions { engine: flags.engine(), tuning, ..LoadOptions::default() };

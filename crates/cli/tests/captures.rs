@@ -75,9 +75,9 @@ impl Order {
         let header = [self.u32s(&[magic]), version, self.u32s(&[0, 0, 65_535, 1])].concat();
         [header, records.concat()].concat()
     }
-    fn record(self, time: (u32, u32), packet: &[u8]) -> Vec<u8> {
+    fn record(self, seconds: u32, fraction: u32, packet: &[u8]) -> Vec<u8> {
         let len = packet.len() as u32;
-        [self.u32s(&[time.0, time.1, len, len]), packet.to_vec()].concat()
+        [self.u32s(&[seconds, fraction, len, len]), packet.to_vec()].concat()
     }
     fn block(self, kind: u32, body: &[u8]) -> Vec<u8> {
         let mut body = body.to_vec();
@@ -139,7 +139,7 @@ impl Out {
 fn either_byte_order_and_either_unit_of_time() {
     for order in [LITTLE, BIG] {
         for (magic, part) in [(0xa1b2_c3d4, 999_999), (0xa1b2_3c4d, 999_999_999)] {
-            let records = [order.record((7, part), &packet(1)), order.record((8, 1), &packet(2))];
+            let records = [order.record(7, part, &packet(1)), order.record(8, 1, &packet(2))];
             let out = Out::new();
             let capture = order.pcap(magic, &records);
             let (exit, text, err) = count(&capture, &["--pcap-out", &out.text()]);
@@ -158,9 +158,8 @@ fn either_byte_order_and_either_unit_of_time() {
 /// tcpdump and tshark stop at a long record, and read one with too many microseconds.
 #[test]
 fn a_bad_record_is_said_with_its_place_and_the_others_are_run() {
-    let long = LITTLE.record((1, 0), &vec![0; 300_000]);
-    let records =
-        [LITTLE.record((1, 0), &packet(1)), long, LITTLE.record((2, 1_500_000), &packet(2))];
+    let long = LITTLE.record(1, 0, &vec![0; 300_000]);
+    let records = [LITTLE.record(1, 0, &packet(1)), long, LITTLE.record(2, 1_500_000, &packet(2))];
     let capture = LITTLE.pcap(0xa1b2_c3d4, &records);
     let out = Out::new();
     for threads in ["1", "3"] {
@@ -186,7 +185,7 @@ fn a_bad_record_is_said_with_its_place_and_the_others_are_run() {
 
 #[test]
 fn a_capture_may_be_cut_off_anywhere() {
-    let pcap = LITTLE.pcap(0xa1b2_c3d4, &[1, 2].map(|n| LITTLE.record((n, 0), &packet(n))));
+    let pcap = LITTLE.pcap(0xa1b2_c3d4, &[1, 2].map(|n| LITTLE.record(n, 0, &packet(n))));
     let blocks = [BIG.section(), BIG.interface(1, &[]), BIG.enhanced(0, 1, &packet(1))];
     // Where the first packet ends.
     for (capture, end) in [(pcap, 100), (blocks.concat(), 136)] {
@@ -306,7 +305,7 @@ fn what_is_no_capture_says_what_it_is() {
 #[test]
 fn a_capture_may_be_larger_than_memory() {
     const PACKETS: u32 = 18_000;
-    let long = LITTLE.record((1, 0), &vec![0; 60_000]);
+    let long = LITTLE.record(1, 0, &vec![0; 60_000]);
     for threads in ["1", "2"] {
         let mut child = child(Some(300 << 10), &["--pcap", "-", "--threads", threads]);
         let mut pipe = child.stdin.take().unwrap();
@@ -379,7 +378,7 @@ fn a_pipe_that_nobody_writes_to_can_be_interrupted() {
         let out = Out::new();
         let mut child = child(None, &["--pcap", "-", "--threads", threads, "--top", "--trace"]);
         let mut pipe = child.stdin.take().unwrap();
-        pipe.write_all(&LITTLE.pcap(0xa1b2_c3d4, &[LITTLE.record((1, 0), &packet(1))])).unwrap();
+        pipe.write_all(&LITTLE.pcap(0xa1b2_c3d4, &[LITTLE.record(1, 0, &packet(1))])).unwrap();
         // The table that is shown each second has a row when the packet has been run.
         let (mut seen, mut err) = (Vec::new(), child.stderr.take().unwrap());
         while !String::from_utf8_lossy(&seen).contains("xdp_count") {
@@ -410,7 +409,7 @@ fn threads_that_are_not_to_be_had_are_said() {
 
 #[test]
 fn packets_go_through_pipes() {
-    let records: Vec<_> = (0..600).map(|n| LITTLE.record((n, 0), &packet(n))).collect();
+    let records: Vec<_> = (0..600).map(|n| LITTLE.record(n, 0, &packet(n))).collect();
     let capture = LITTLE.pcap(0xa1b2_c3d4, &records);
     let mut child = child(None, &["--pcap", "-", "--pcap-out", "-"]);
     child.stdin.take().unwrap().write_all(&capture).unwrap();
@@ -424,7 +423,7 @@ fn packets_go_through_pipes() {
 
 #[test]
 fn packets_stay_in_order_on_any_number_of_threads() {
-    let records: Vec<_> = (0..5_000).map(|n| LITTLE.record((n, 0), &packet(n))).collect();
+    let records: Vec<_> = (0..5_000).map(|n| LITTLE.record(n, 0, &packet(n))).collect();
     let capture = LITTLE.pcap(0xa1b2_c3d4, &records);
     for threads in ["1", "7"] {
         let out = Out::new();

@@ -88,10 +88,10 @@ pub fn is_branch_taken<const W: u32, const H: u32>(
 ) -> Option<bool> {
     if is_jmp32 {
         let low = Bounds::<H>::UMAX;
-        let bits = (a.var_off.truncate(low), b.var_off.truncate(low));
-        return decide(op, a.half(), b.half(), bits);
+        let (a_off, b_off) = (a.var_off.truncate(low), b.var_off.truncate(low));
+        return decide(op, a.half(), b.half(), a_off, b_off);
     }
-    let taken = decide(op, a.wide(), b.wide(), (a.var_off, b.var_off));
+    let taken = decide(op, a.wide(), b.wide(), a.var_off, b.var_off);
     match op {
         JmpOp::Eq if taken.is_none() && disjoint(a.half(), b.half()) => Some(false),
         JmpOp::Ne if taken.is_none() && disjoint(a.half(), b.half()) => Some(true),
@@ -100,19 +100,23 @@ pub fn is_branch_taken<const W: u32, const H: u32>(
 }
 
 #[inline]
-fn decide<const B: u32>(op: JmpOp, a: Bounds<B>, b: Bounds<B>, bits: (Tnum, Tnum)) -> Option<bool> {
+fn decide<const B: u32>(
+    op: JmpOp,
+    a: Bounds<B>,
+    b: Bounds<B>,
+    a_off: Tnum,
+    b_off: Tnum,
+) -> Option<bool> {
     match op {
-        JmpOp::Eq => equal(a, b, bits),
-        JmpOp::Ne => equal(a, b, bits).map(|eq| !eq),
+        JmpOp::Eq => equal(a, b, a_off, b_off),
+        JmpOp::Ne => equal(a, b, a_off, b_off).map(|eq| !eq),
         JmpOp::Lt => less(a.umax < b.umin, a.umin >= b.umax),
         JmpOp::Le => less(a.umax <= b.umin, a.umin > b.umax),
         JmpOp::Slt => less(a.smax < b.smin, a.smin >= b.smax),
         JmpOp::Sle => less(a.smax <= b.smin, a.smin > b.smax),
-        JmpOp::Gt | JmpOp::Ge | JmpOp::Sgt | JmpOp::Sge => {
-            decide(op.swapped(), b, a, (bits.1, bits.0))
-        }
-        JmpOp::Set => shares_bits(bits),
-        JmpOp::Nset => shares_bits(bits).map(|set| !set),
+        JmpOp::Gt | JmpOp::Ge | JmpOp::Sgt | JmpOp::Sge => decide(op.swapped(), b, a, b_off, a_off),
+        JmpOp::Set => shares_bits(a_off, b_off),
+        JmpOp::Nset => shares_bits(a_off, b_off).map(|set| !set),
     }
 }
 
@@ -126,11 +130,11 @@ fn less(always: bool, never: bool) -> Option<bool> {
 }
 
 #[inline]
-fn equal<const B: u32>(a: Bounds<B>, b: Bounds<B>, (x, y): (Tnum, Tnum)) -> Option<bool> {
-    if x.is_const() && y.is_const() {
-        return Some(x.value == y.value);
+fn equal<const B: u32>(a: Bounds<B>, b: Bounds<B>, a_off: Tnum, b_off: Tnum) -> Option<bool> {
+    if a_off.is_const() && b_off.is_const() {
+        return Some(a_off.value == b_off.value);
     }
-    (!x.overlap(y) || disjoint(a, b)).then_some(false)
+    (!a_off.overlap(b_off) || disjoint(a, b)).then_some(false)
 }
 
 #[inline]
@@ -140,10 +144,10 @@ fn disjoint<const B: u32>(a: Bounds<B>, b: Bounds<B>) -> bool {
 
 /// Only a test against a known mask can be decided.
 #[inline]
-fn shares_bits((x, y): (Tnum, Tnum)) -> Option<bool> {
-    let (value, mask) = match (y.is_const(), x.is_const()) {
-        (true, _) => (x, y.value),
-        (_, true) => (y, x.value),
+fn shares_bits(a_off: Tnum, b_off: Tnum) -> Option<bool> {
+    let (value, mask) = match (b_off.is_const(), a_off.is_const()) {
+        (true, _) => (a_off, b_off.value),
+        (_, true) => (b_off, a_off.value),
         _ => return None,
     };
     if value.value & mask != 0 {

@@ -14,7 +14,8 @@ use crate::{AluOp, JmpOp, ScalarAt, Tnum, refine};
 fn weaken<const B: u32>(
     how: Deduction,
     op: AluOp,
-    (a, b): (Bounds<B>, Bounds<B>),
+    a: Bounds<B>,
+    b: Bounds<B>,
     out: Bounds<B>,
 ) -> Bounds<B> {
     let overflows = match op {
@@ -99,8 +100,8 @@ fn combine_by<const W: u32, const H: u32>(
         if op == AluOp::Mul {
             dst.var_off = bits.mul_by(how.products, src.var_off).truncate(Bounds::<W>::UMAX);
         }
-        dst.set_wide(weaken(how, op, (whole, src.wide()), dst.wide()));
-        dst.set_half(weaken(how, op, (half, src.half()), dst.half()));
+        dst.set_wide(weaken(how, op, whole, src.wide(), dst.wide()));
+        dst.set_half(weaken(how, op, half, src.half(), dst.half()));
     }
     if !wide {
         dst.zext_32_to_64();

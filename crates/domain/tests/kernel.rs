@@ -101,7 +101,7 @@ fn same_reg_side_differs(op: JmpOp, is_jmp32: bool, a: Scalar, side: &str) -> Op
 
 /// The sides of a jump: `-` if not walked, `a , b` after it, or `a` if the right operand was an
 /// immediate.
-fn side_differs(op: JmpOp, is_jmp32: bool, (a, b): (Scalar, Scalar), side: &str) -> Option<String> {
+fn side_differs(op: JmpOp, is_jmp32: bool, a: Scalar, b: Scalar, side: &str) -> Option<String> {
     if side == "-" || side == "always" {
         return None;
     }
@@ -140,8 +140,8 @@ fn jump_differs(name: &str, wide: bool, cols: &[&str]) -> Result<Option<String>,
         return Ok(same_reg_side_differs(op, !wide, a, taken)
             .or_else(|| same_reg_side_differs(op.negated(), !wide, a, fallthrough)));
     }
-    Ok(side_differs(op, !wide, (a, b), taken)
-        .or_else(|| side_differs(op.negated(), !wide, (a, b), fallthrough)))
+    Ok(side_differs(op, !wide, a, b, taken)
+        .or_else(|| side_differs(op.negated(), !wide, a, b, fallthrough)))
 }
 
 /// `Ok(None)` if we agree, `Ok(Some(ours))` if not, `Err` if the line cannot be read.

@@ -27,12 +27,12 @@ pub fn compile(
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
     flow.find_live(&ops);
-    let base = Base::new(linkage.coverage.as_ref(), (tuning, &flow));
+    let base = Base::new(linkage.coverage.as_ref(), tuning, &flow);
     let tuning = &match linkage.coverage {
         None => tuning.clone(),
         Some(_) => Tuning { passes: Coverage::allowed(tuning.passes, base), ..tuning.clone() },
     };
-    opt::run(&mut ops, &mut flow, (linkage, tuning))?;
+    opt::run(&mut ops, &mut flow, linkage, tuning)?;
     // `rbp` is in use if there is fuel, or a frame that catches exceptions.
     let taken = tuning.fuel || flow.exception_cb.is_some();
     let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
@@ -85,7 +85,7 @@ fn compiled(emitted: Emitted, xlated: &Xlated, prologue: Prologue, tuning: &Tuni
 /// The frame of each function.
 fn frames(prologue: Prologue, fuel: bool, flow: &Flow, ops: &[Op], base: Base) -> Vec<Frame> {
     let ops_of = |func: &Func| &ops[func.start as usize..func.end as usize];
-    let frame = |func: &Func| Frame::new(prologue, func, (ops_of(func), base));
+    let frame = |func: &Func| Frame::new(prologue, func, ops_of(func), base);
     let mut frames: Vec<Frame> = flow.funcs.iter().map(frame).collect();
     if let (Some(main), Some(_)) = (flow.funcs.first(), flow.exception_cb) {
         let counts_tail_calls = flow.counts_tail_calls();

@@ -57,7 +57,7 @@ pub(crate) enum Base {
 }
 
 impl Base {
-    pub(crate) fn new(coverage: Option<&Coverage>, (tuning, flow): (&Tuning, &Flow)) -> Base {
+    pub(crate) fn new(coverage: Option<&Coverage>, tuning: &Tuning, flow: &Flow) -> Base {
         let is_minimal = tuning.prologue == Prologue::Minimal;
         match coverage {
             None => Base::Nowhere,

@@ -80,7 +80,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// The frame of `func`, given its ops.
-    pub(crate) fn new(prologue: Prologue, func: &Func, (ops, base): (&[Op], Base)) -> Frame {
+    pub(crate) fn new(prologue: Prologue, func: &Func, ops: &[Op], base: Base) -> Frame {
         let is_main = func.start == 0;
         let mut used = match base {
             Base::Register => RegSet::of(&[SPARE_RBP]),

@@ -119,6 +119,16 @@ impl Size {
     }
 }
 
+/// What a load makes of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    pub(crate) size: Size,
+    /// Whether it is sign extended.
+    pub(crate) sign: bool,
+    /// Whether its bytes are swapped.
+    pub(crate) big: bool,
+}
+
 /// An operand that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Src {
@@ -155,6 +165,20 @@ pub(crate) enum ShiftOp {
     Shr,
     Sar,
     Rol,
+}
+
+/// A shift, without its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shift {
+    pub(crate) op: ShiftOp,
+    pub(crate) width: Width,
+}
+
+/// `src * by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Multiple {
+    pub(crate) src: Reg,
+    pub(crate) by: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -354,6 +354,21 @@ pub fn btf_name(btf: &OwnedFd) -> Result<String, Errno> {
     Ok(text(name))
 }
 
+/// Records of one kind, in the kernel's layout.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Records<'a> {
+    /// One after another.
+    pub bytes: &'a [u8],
+    /// Bytes of each.
+    pub record_bytes: u32,
+}
+
+impl Records<'_> {
+    fn count(&self) -> u32 {
+        (self.bytes.len() as u32).checked_div(self.record_bytes).unwrap_or(0)
+    }
+}
+
 /// Input of BPF_PROG_LOAD. Insns, records and fds are in the kernel's own layout.
 #[derive(Debug, Clone, Default)]
 pub struct ProgLoad<'a> {
@@ -373,10 +388,10 @@ pub struct ProgLoad<'a> {
     pub insns: &'a [u8],
     /// BTF of the program.
     pub btf: Option<RawFd>,
-    /// `bpf_func_info` records and the size of one.
-    pub func_info: (&'a [u8], u32),
-    /// `bpf_line_info` records and the size of one.
-    pub line_info: (&'a [u8], u32),
+    /// `bpf_func_info`.
+    pub func_info: Records<'a>,
+    /// `bpf_line_info`.
+    pub line_info: Records<'a>,
     /// The attach target's type, in the kernel's BTF or that of `attach_obj`.
     pub attach_btf_id: u32,
     /// A program or BTF that contains the target.
@@ -459,17 +474,13 @@ fn prog_load_once(spec: &ProgLoad<'_>, log: &mut [u8]) -> (Result<OwnedFd, Errno
     attr.ptr(16, &license).u32(24, spec.log_level).u32(28, log.len() as u32).out(32, log);
     attr.u32(40, spec.kern_version).u32(44, spec.prog_flags).name(48, spec.name);
     attr.u32(68, spec.expected_attach_type).fd(72, spec.btf);
-    attr.u32(76, spec.func_info.1).ptr(80, spec.func_info.0);
-    attr.u32(88, records(spec.func_info));
-    attr.u32(92, spec.line_info.1).ptr(96, spec.line_info.0);
-    attr.u32(104, records(spec.line_info));
+    attr.u32(76, spec.func_info.record_bytes).ptr(80, spec.func_info.bytes);
+    attr.u32(88, spec.func_info.count());
+    attr.u32(92, spec.line_info.record_bytes).ptr(96, spec.line_info.bytes);
+    attr.u32(104, spec.line_info.count());
     attr.u32(108, spec.attach_btf_id).fd(112, spec.attach_obj).ptr(120, &fds);
     let result = attr.call_for_fd(Command::ProgLoad);
     (result, attr.read_u32(140) as usize)
-}
-
-fn records((bytes, size): (&[u8], u32)) -> u32 {
-    (bytes.len() as u32).checked_div(size).unwrap_or(0)
 }
 
 /// The bytes before the first NUL, as text; invalid bytes become `?`, as in skep's log.

@@ -6,7 +6,7 @@
 //! 2. [`Answer::NotJudged`] means that the verifier did not run: it is neither agreement nor
 //!    disagreement.
 
-use crate::bpf::{self, Errno, ProgLoad, errno_name};
+use crate::bpf::{self, Errno, ProgLoad, Records, errno_name};
 use crate::kernel_log::KernelStats;
 use crate::maps::{Maps, refers_to_map};
 use crate::modules::{Modules, Named};
@@ -192,8 +192,8 @@ impl Prepared<'_> {
             kern_version: program.kern_version,
             insns: &self.insns,
             btf: self.btf.as_ref().map(|btf| btf.as_raw_fd()),
-            func_info: (&self.func_info, 8),
-            line_info: (&self.line_info, 16),
+            func_info: Records { bytes: &self.func_info, record_bytes: 8 },
+            line_info: Records { bytes: &self.line_info, record_bytes: 16 },
             attach_btf_id,
             attach_obj,
             fd_array: &self.modules.fd_array(),

@@ -84,7 +84,8 @@ fn value(kind: FieldKind, with_lock: bool) -> Value {
 fn answer(
     map_type: MapType,
     flags: MapFlags,
-    field: (FieldKind, bool),
+    kind: FieldKind,
+    is_locked: bool,
     key: Option<KeyForm>,
 ) -> Option<Result<(), i32>> {
     let rule = map_rule(map_type).filter(|rule| rule.value.allows(u64::from(VALUE_BYTES)))?;
@@ -93,7 +94,7 @@ fn answer(
         Amount::Between(least, _) | Amount::Either(least, _) | Amount::Multiple(least, _) => least,
         _ => 0,
     };
-    let mut value = value(field.0, field.1);
+    let mut value = value(kind, is_locked);
     let key_size = match key {
         Some(KeyForm::Ids) => 16,
         _ => least(rule.key) as u32,
@@ -124,8 +125,8 @@ fn answer(
     };
     let built = value.builder.build().expect("a BTF");
     let found = special_fields(&built, value.id).expect("fields");
-    let is_node = field.0 == FieldKind::ListNode;
-    assert!(is_node || found.iter().any(|it| it.kind == field.0), "{:?}", field.0);
+    let is_node = kind == FieldKind::ListNode;
+    assert!(is_node || found.iter().any(|it| it.kind == kind), "{kind:?}");
     let btf = btf_load(&value.builder.to_bytes(Endian::NATIVE)).expect("the kernel's leave");
     let wanted = MapCreate {
         map_type: map_type.number(),
@@ -155,7 +156,7 @@ fn every_map_holds_the_fields_that_it_may() {
                 if rule.is_none_or(|rule| !rule.allowed.contains(flags)) {
                     continue;
                 }
-                let Some(said) = answer(map_type, flags, field, None) else { continue };
+                let Some(said) = answer(map_type, flags, field.0, field.1, None) else { continue };
                 let ours = map_may_hold(map_type, flags, field.0.name());
                 (asked, held) = (asked + 1, held + usize::from(ours));
                 if said.is_ok() != ours {
@@ -209,7 +210,8 @@ fn every_map_has_the_keys_that_it_may() {
                 }
                 _ => (FieldKind::Refcount, false),
             };
-            let Some(said) = answer(map_type, MapFlags::empty(), field, Some(key)) else {
+            let Some(said) = answer(map_type, MapFlags::empty(), field.0, field.1, Some(key))
+            else {
                 continue;
             };
             if said.is_ok() != map_key_may_be(map_type, key) {

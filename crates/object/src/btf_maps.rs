@@ -110,7 +110,10 @@ fn read_def(
             unknown.get_or_insert(error.of_class(LoadClass::Open));
         }
         if attribute == "values" {
-            let inner = read_inner(btf, &member, (&mut map, name, outer), unknown);
+            let inner = match outer {
+                true => read_inner(btf, &member, &mut map, name, unknown),
+                false => Err(Error::new("an inner map has no values")),
+            };
             inner
                 .and_then(|()| set_size(&mut stated.value, SLOT_BYTES))
                 .context(|| format!("attribute {attribute}"))?;
@@ -273,12 +276,10 @@ fn check_values(btf: &Btf, member: &Member<'_>, map_type: MapType, last: bool) -
 fn read_inner(
     btf: &Btf,
     member: &Member<'_>,
-    (map, name, outer): (&mut MapDef, &str, bool),
+    map: &mut MapDef,
+    name: &str,
     unknown: &mut Option<Error>,
 ) -> Result<()> {
-    if !outer {
-        return Err(Error::new("an inner map has no values"));
-    }
     let array = btf.skip_modifiers(member.ty).array();
     let array = array.ok_or_else(|| Error::new("expected an array"))?;
     let element = btf.skip_modifiers(array.elem);

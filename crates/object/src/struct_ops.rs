@@ -122,6 +122,12 @@ struct KernelStruct<'k> {
     data_offset: u32,
 }
 
+/// A struct_ops type in the object and, if it has it, in the kernel.
+struct Sides<'k> {
+    local: Type<'k>,
+    kernel: Option<KernelStruct<'k>>,
+}
+
 impl One<'_, '_, '_> {
     /// The number of relocations at its members.
     fn relocated(&self, var: Type<'_>) -> usize {
@@ -173,8 +179,9 @@ impl One<'_, '_, '_> {
             def.value_size = kernel.value_bytes;
             def.contents = vec![0; kernel.value_bytes as usize];
         }
+        let sides = Sides { local, kernel };
         for member in local.members() {
-            let read = self.read_member((local, &member), kernel.as_ref(), (&mut def, links));
+            let read = self.read_member(&member, &sides, &mut def, links);
             match read.context(|| format!("member {}", member.name())) {
                 Err(error) if error.class().is_some() => keep_first(&mut refused, error),
                 other => other?,
@@ -185,10 +192,12 @@ impl One<'_, '_, '_> {
 
     fn read_member(
         &self,
-        (local, member): (Type<'_>, &Member<'_>),
-        kernel: Option<&KernelStruct<'_>>,
-        (def, links): (&mut MapDef, &mut StructOpsLinks),
+        member: &Member<'_>,
+        sides: &Sides<'_>,
+        def: &mut MapDef,
+        links: &mut StructOpsLinks,
     ) -> Result<()> {
+        let Sides { local, kernel } = sides;
         let at = self.offset.saturating_add(u64::from(member.bit_offset / 8));
         let size = self.btf.size_of(member.ty).unwrap_or(0);
         let start = usize::try_from(at).unwrap_or(usize::MAX);
@@ -199,7 +208,7 @@ impl One<'_, '_, '_> {
             self.check_program(member, function, program)?;
         }
         let name = member.name();
-        let target = kernel.and_then(|k| {
+        let target = kernel.as_ref().and_then(|k| {
             let mut members = k.btf.ty(k.id).members().enumerate();
             Some((k, members.find(|(_, m)| m.name() == name && !name.is_empty())?))
         });

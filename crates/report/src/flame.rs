@@ -126,6 +126,14 @@ g:hover rect { stroke: #000 }
 }
 ";
 
+/// Where a box is drawn.
+#[derive(Clone, Copy)]
+struct Place {
+    x: f64,
+    row: usize,
+    width: f64,
+}
+
 /// The drawing so far.
 struct Picture {
     boxes: String,
@@ -146,13 +154,14 @@ impl Picture {
                 break;
             }
             self.rows = self.rows.max(row + 1);
-            self.draw_box(name, callee.weight, (x, row, width));
+            self.draw_box(name, callee.weight, Place { x, row, width });
             self.draw(callee, x, row + 1, per_unit);
             x += width;
         }
     }
 
-    fn draw_box(&mut self, name: &str, weight: u64, (x, row, width): (f64, usize, f64)) {
+    fn draw_box(&mut self, name: &str, weight: u64, place: Place) {
+        let Place { x, row, width } = place;
         let y = TOP + row as f64 * ROW;
         let name = printable(name);
         let share = percent(weight, self.whole);

@@ -31,6 +31,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Addresses of interpreted programs' functions start here; there is no memory at them.
 static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
 
+/// How a program is to be executed.
+pub(crate) struct Execution<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) tuning: &'a Tuning,
+    /// The clock of its statistics.
+    pub(crate) clock: Clock,
+    /// Its execution counters, if it has any.
+    pub(crate) counting: Option<Counting>,
+}
+
 /// A program whose requirements on a runtime, besides maps, have been checked.
 pub(crate) struct Checked<'a> {
     program: &'a Program,
@@ -88,11 +98,12 @@ impl ProgImage {
     /// Links a program with its maps, by `MapIdx`.
     pub(crate) fn new(
         id: u32,
-        (checked, counting): (Checked<'_>, Option<Counting>),
+        checked: Checked<'_>,
         maps: &[Option<Arc<Map>>],
-        (engine, tuning, clock): (&Engine, &Tuning, Clock),
+        execution: Execution<'_>,
     ) -> Result<ProgImage, Error> {
         let Checked { program, xlated, kfuncs } = checked;
+        let Execution { engine, tuning, clock, counting } = execution;
         let linked = Arc::new(Linked {
             maps: maps.iter().map(interp_link).collect(),
             kfuncs,

@@ -3,7 +3,7 @@
 
 use crate::coverage::Counting;
 use crate::engine_choice::Engine;
-use crate::image::{Checked, ProgImage};
+use crate::image::{Checked, Execution, ProgImage};
 use crate::instance::Instance;
 use crate::map::prog_registry::TailTarget;
 use crate::map::registry::Registry;
@@ -159,8 +159,9 @@ impl Runtime {
                     Some(Counting::of_edges(&checked.xlated, self.options.cpus, tuning.fuel)?)
                 }
             };
-            let how = (&options.engine, &tuning, self.shared.clock);
-            ProgImage::new(id, (checked, counting), &used, how)
+            let (engine, clock) = (&options.engine, self.shared.clock);
+            let execution = Execution { engine, tuning: &tuning, clock, counting };
+            ProgImage::new(id, checked, &used, execution)
         };
         let image = Arc::new(image().map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();

@@ -28,7 +28,7 @@ fn cpus() -> u32 {
     list.trim().rsplit(['-', ',']).next().and_then(|n| n.parse::<u32>().ok()).map_or(1, |n| n + 1)
 }
 
-fn pair(map_type: MapType, (key, value, entries): (u32, u32, u32), flags: u32) -> Option<Pair> {
+fn pair(map_type: MapType, key: u32, value: u32, entries: u32, flags: u32) -> Option<Pair> {
     if let Err(why) = reference::answers(&KernelProfile::v6_18()) {
         eprintln!("skipped: {why}");
         return None;
@@ -106,7 +106,7 @@ const FLAGS: [UpdateFlags; 4] =
     [UpdateFlags::Any, UpdateFlags::Any, UpdateFlags::NoExist, UpdateFlags::Exist];
 
 /// Keys are small numbers, some beyond the capacity.
-fn random_operations(pair: &Pair, seed: u64, (what, keys): (&str, u64)) {
+fn random_operations(pair: &Pair, seed: u64, what: &str, keys: u64) {
     let mut random = Rng::new(seed);
     for _ in 0..4_000 {
         let mut key = random.below(keys).to_le_bytes().to_vec();
@@ -127,8 +127,8 @@ fn random_operations(pair: &Pair, seed: u64, (what, keys): (&str, u64)) {
 #[test]
 fn arrays() {
     for (value, entries) in [(1, 1), (4, 5), (8, 16), (13, 7), (200, 3)] {
-        let Some(pair) = pair(MapType::Array, (4, value, entries), 0) else { return };
-        random_operations(&pair, 0x1234 + u64::from(value), ("array", 20));
+        let Some(pair) = pair(MapType::Array, 4, value, entries, 0) else { return };
+        random_operations(&pair, 0x1234 + u64::from(value), "array", 20);
         let (ours, theirs) = pair.keys_in_order();
         assert_eq!(ours, theirs);
     }
@@ -137,10 +137,10 @@ fn arrays() {
 #[test]
 fn percpu_arrays() {
     for value in [8, 16, 13] {
-        let Some(pair) = pair(MapType::PercpuArray, (4, value, 5), 0) else { return };
+        let Some(pair) = pair(MapType::PercpuArray, 4, value, 5, 0) else { return };
         // The kernel's padding between the CPUs' values is unspecified.
         if value % 8 == 0 {
-            random_operations(&pair, 0x99, ("percpu_array", 9));
+            random_operations(&pair, 0x99, "percpu_array", 9);
         }
         let (ours, theirs) = pair.keys_in_order();
         assert_eq!(ours, theirs);
@@ -152,8 +152,8 @@ fn hashes() {
     let shapes = [(4, 8, 10), (8, 8, 3), (1, 1, 100), (13, 40, 64), (64, 5, 200), (16, 16, 1)];
     for flags in [0, MapFlags::NO_PREALLOC.bits()] {
         for (key, value, entries) in shapes {
-            let Some(pair) = pair(MapType::Hash, (key, value, entries), flags) else { return };
-            random_operations(&pair, 77 + u64::from(key), ("hash", 15));
+            let Some(pair) = pair(MapType::Hash, key, value, entries, flags) else { return };
+            random_operations(&pair, 77 + u64::from(key), "hash", 15);
             let (mut ours, mut theirs) = pair.keys_in_order();
             ours.sort();
             theirs.sort();
@@ -165,8 +165,8 @@ fn hashes() {
 
 #[test]
 fn percpu_hashes() {
-    let Some(pair) = pair(MapType::PercpuHash, (4, 8, 6), 0) else { return };
-    random_operations(&pair, 5, ("percpu_hash", 9));
+    let Some(pair) = pair(MapType::PercpuHash, 4, 8, 6, 0) else { return };
+    random_operations(&pair, 5, "percpu_hash", 9);
     let (ours, theirs) = pair.keys_in_order();
     assert_eq!(ours.len(), theirs.len());
 }
@@ -175,8 +175,8 @@ fn percpu_hashes() {
 #[test]
 fn lru_hashes_below_their_capacity() {
     for map_type in [MapType::LruHash, MapType::LruPercpuHash] {
-        let Some(pair) = pair(map_type, (4, 8, 1000), 0) else { return };
-        random_operations(&pair, 31, ("lru_hash", 20));
+        let Some(pair) = pair(map_type, 4, 8, 1000, 0) else { return };
+        random_operations(&pair, 31, "lru_hash", 20);
     }
 }
 
@@ -184,7 +184,7 @@ fn lru_hashes_below_their_capacity() {
 fn lpm_tries() {
     for (key, bits) in [(5u32, 8u64), (6, 16), (8, 32), (20, 128)] {
         let flags = MapFlags::NO_PREALLOC.bits();
-        let Some(pair) = pair(MapType::LpmTrie, (key, 8, 40), flags) else { return };
+        let Some(pair) = pair(MapType::LpmTrie, key, 8, 40, flags) else { return };
         let mut random = Rng::new(u64::from(key) * 7919);
         for round in 0..6_000u64 {
             let mut bytes = vec![0; key as usize];
@@ -213,7 +213,7 @@ fn lpm_tries() {
 #[test]
 fn queues_and_stacks() {
     for map_type in [MapType::Queue, MapType::Stack] {
-        let Some(pair) = pair(map_type, (0, 12, 5), 0) else { return };
+        let Some(pair) = pair(map_type, 0, 12, 5, 0) else { return };
         let mut random = Rng::new(3);
         for _ in 0..2_000 {
             let value: Vec<u8> = (0..12).map(|_| random.word() as u8).collect();
@@ -231,7 +231,7 @@ fn queues_and_stacks() {
 
 #[test]
 fn bloom_filters() {
-    let Some(pair) = pair(MapType::BloomFilter, (0, 8, 1000), 0) else { return };
+    let Some(pair) = pair(MapType::BloomFilter, 0, 8, 1000, 0) else { return };
     for i in 0..500u64 {
         pair.update(&[], &i.to_ne_bytes(), UpdateFlags::Any, "bloom");
     }
@@ -258,7 +258,7 @@ fn bloom_filters() {
 
 #[test]
 fn wrong_sizes_are_errors() {
-    let Some(pair) = pair(MapType::Hash, (4, 8, 4), 0) else { return };
+    let Some(pair) = pair(MapType::Hash, 4, 8, 4, 0) else { return };
     assert_eq!(pair.ours.lookup(&[0; 3]), Err(Errno::EINVAL));
     assert_eq!(pair.ours.update(&[0; 4], &[0; 7], UpdateFlags::Any), Err(Errno::EINVAL));
     assert_eq!(pair.ours.delete(&[]), Err(Errno::EINVAL));
@@ -273,8 +273,8 @@ fn errnos_of_other_kinds() {
         (MapType::StackTrace, (4, 80, 4)),
         (MapType::ProgArray, (4, 4, 3)),
     ];
-    for (map_type, shape) in kinds {
-        let Some(pair) = pair(map_type, shape, 0) else { return };
+    for (map_type, (key, value, entries)) in kinds {
+        let Some(pair) = pair(map_type, key, value, entries, 0) else { return };
         let what = map_type.name();
         for index in [0u32, 2, 3, 77] {
             let key = &index.to_ne_bytes()[..pair.key_size];
@@ -300,7 +300,7 @@ fn flags_of_access_bind_the_user() {
     for flags in [MapFlags::RDONLY, MapFlags::WRONLY, MapFlags::RDONLY_PROG, MapFlags::WRONLY_PROG]
     {
         for map_type in [MapType::Array, MapType::Hash] {
-            let Some(pair) = pair(map_type, (4, 8, 4), flags.bits()) else { return };
+            let Some(pair) = pair(map_type, 4, 8, 4, flags.bits()) else { return };
             pair.update(&[1, 0, 0, 0], &[7; 8], UpdateFlags::Any, "access");
             pair.lookup(&[1, 0, 0, 0], "access");
             pair.delete(&[1, 0, 0, 0], "access");

@@ -133,10 +133,17 @@ impl World {
     }
 }
 
+/// A program, and how it is applied to an array.
+#[derive(Clone, Copy)]
+struct Applied<'a> {
+    how: &'a str,
+    kind: &'a Kind,
+}
+
 /// Applies two programs to an array in this order; returns whether both are accepted.
-fn takes(first: (&str, &Kind), second: (&str, &Kind)) -> bool {
+fn takes(first: Applied<'_>, second: Applied<'_>) -> bool {
     let world = World::new();
-    let came = |(how, kind): (&str, &Kind)| {
+    let came = |Applied { how, kind }: Applied<'_>| {
         let text = match how {
             "calls" => CALLS,
             "refers" => REFERS,
@@ -163,8 +170,10 @@ fn agree(one: &Kind, two: &Kind) -> bool {
     let mut all = Vec::new();
     for first in ["calls", "refers", "put"] {
         for second in ["calls", "refers", "put"] {
-            all.push(takes((first, one), (second, two)));
-            all.push(takes((first, two), (second, one)));
+            for (kind, other) in [(one, two), (two, one)] {
+                let first = Applied { how: first, kind };
+                all.push(takes(first, Applied { how: second, kind: other }));
+            }
         }
     }
     assert!(all.iter().all(|takes| *takes == all[0]), "{all:?}");

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 
-fn map(name: &str, map_type: MapType, (value, entries): (u32, u32)) -> MapDef {
+fn map(name: &str, map_type: MapType, value: u32, entries: u32) -> MapDef {
     MapDef {
         name: name.into(),
         map_type,
@@ -28,11 +28,7 @@ fn map(name: &str, map_type: MapType, (value, entries): (u32, u32)) -> MapDef {
 }
 
 /// Assembles and verifies a program whose maps are `maps`.
-fn program(
-    (name, prog_type): (&str, ProgType),
-    text: &str,
-    maps: &Arc<[MapDef]>,
-) -> VerifiedProgram {
+fn program(name: &str, prog_type: ProgType, text: &str, maps: &Arc<[MapDef]>) -> VerifiedProgram {
     let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
     let mut assembly = assemble(text, &helper).unwrap();
     for reference in &assembly.map_refs {
@@ -112,10 +108,10 @@ fn counts_of_threads_are_not_lost() {
     const RUNS: u64 = 5_000;
     for map_type in [MapType::Hash, MapType::LruHash, MapType::Array] {
         for engine in &ENGINES {
-            let maps: Arc<[MapDef]> = [map("counts", map_type, (8, 16))].into();
+            let maps: Arc<[MapDef]> = [map("counts", map_type, 8, 16)].into();
             let runtime = runtime();
             let object = runtime.create_maps(&maps, None);
-            let program = program(("count", ProgType::Syscall), COUNT, &maps);
+            let program = program("count", ProgType::Syscall, COUNT, &maps);
             let instance = load(&runtime, &object, &program, engine);
             let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
             std::thread::scope(|scope| {
@@ -145,7 +141,7 @@ fn counts_of_threads_are_not_lost() {
 fn values_are_replaced_as_a_whole() {
     let runtime = runtime();
     for map_type in [MapType::Hash, MapType::LruHash] {
-        let def = map("words", map_type, (32, 64));
+        let def = map("words", map_type, 32, 64);
         let handle = runtime.create_map(&def, None).unwrap();
         let words = handle.typed::<u32, [u64; 4]>().unwrap();
         let done = AtomicBool::new(false);
@@ -191,16 +187,16 @@ fn values_are_replaced_as_a_whole() {
 #[test]
 fn a_full_lru_map_takes_new_keys_and_keeps_what_is_used() {
     let runtime = runtime();
-    let handle = runtime.create_map(&map("lru", MapType::LruHash, (8, 100)), None).unwrap();
+    let handle = runtime.create_map(&map("lru", MapType::LruHash, 8, 100), None).unwrap();
     let lru = handle.typed::<u32, u64>().unwrap();
-    let maps: Arc<[MapDef]> = [map("counts", MapType::LruHash, (8, 100))].into();
+    let maps: Arc<[MapDef]> = [map("counts", MapType::LruHash, 8, 100)].into();
     let object = runtime.create_maps(&maps, None);
     for key in 0..10_000u32 {
         lru.set(&key, &u64::from(key), UpdateFlags::NoExist).unwrap();
     }
     assert_eq!(handle.entries().count(), 100);
     // A key that programs look up between all insertions is not evicted.
-    let program = program(("count", ProgType::Syscall), COUNT, &maps);
+    let program = program("count", ProgType::Syscall, COUNT, &maps);
     let instance = load(&runtime, &object, &program, &Engine::MachineCode);
     let count = |key: u32| {
         let words = [0, key].map(u32::to_ne_bytes).concat();
@@ -227,10 +223,10 @@ const JUMP: &str = "
 #[test]
 fn a_target_is_replaced_while_threads_jump_to_it() {
     for engine in &ENGINES {
-        let maps: Arc<[MapDef]> = [map("jump", MapType::ProgArray, (4, 2))].into();
+        let maps: Arc<[MapDef]> = [map("jump", MapType::ProgArray, 4, 2)].into();
         let runtime = runtime();
         let object = runtime.create_maps(&maps, None);
-        let caller = program(("caller", ProgType::Xdp), JUMP, &maps);
+        let caller = program("caller", ProgType::Xdp, JUMP, &maps);
         let caller = load(&runtime, &object, &caller, engine);
         let jump = object.get("jump").unwrap();
         let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
@@ -255,7 +251,7 @@ fn a_target_is_replaced_while_threads_jump_to_it() {
             started.wait();
             for round in 0..400u32 {
                 let text = format!("r0 = {}\nexit\n", 2 + round % 2);
-                let target = program(("target", ProgType::Xdp), &text, &maps);
+                let target = program("target", ProgType::Xdp, &text, &maps);
                 let target = load(&runtime, &object, &target, engine);
                 jump.update(&[0; 4], &target.id().to_ne_bytes(), UpdateFlags::Any).unwrap();
                 // The instance is dropped; the slot keeps the program alive.
@@ -305,13 +301,13 @@ fn a_chain_has_33_links() {
     };
     for engine in &ENGINES {
         for (length, wanted) in [(2, 3), (33, 34), (34, 34), (40, 34)] {
-            let maps: Arc<[MapDef]> = [map("jump", MapType::ProgArray, (4, 64))].into();
+            let maps: Arc<[MapDef]> = [map("jump", MapType::ProgArray, 4, 64)].into();
             let runtime = runtime();
             let object = runtime.create_maps(&maps, None);
             let jump = object.get("jump").unwrap();
             let mut instances = Vec::new();
             for at in 0..=length {
-                let program = program(("step", ProgType::Xdp), &step(at), &maps);
+                let program = program("step", ProgType::Xdp, &step(at), &maps);
                 let instance = load(&runtime, &object, &program, engine);
                 if at > 0 {
                     let (key, id) = ((at - 1).to_ne_bytes(), instance.id().to_ne_bytes());
@@ -344,7 +340,7 @@ fn fuel_and_interruption_end_a_run() {
     for engine in &ENGINES {
         let runtime = runtime();
         let object = runtime.create_maps(&maps, None);
-        let program = program(("long", ProgType::Syscall), LONG, &maps);
+        let program = program("long", ProgType::Syscall, LONG, &maps);
         let limited = runtime.load(&program, &object, &options(engine, Some(1000))).unwrap();
         let mut ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
         for _ in 0..2 {
@@ -358,7 +354,7 @@ fn fuel_and_interruption_end_a_run() {
     // Between two backward jumps.
     let runtime = runtime();
     let object = runtime.create_maps(&maps, None);
-    let program = program(("long", ProgType::Syscall), LONG, &maps);
+    let program = program("long", ProgType::Syscall, LONG, &maps);
     let instance =
         runtime.load(&program, &object, &options(&Engine::MachineCode, Some(1 << 40))).unwrap();
     let mut ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
@@ -395,7 +391,7 @@ fn runs_that_touch_no_memory_are_stopped_too() {
     for engine in &ENGINES {
         let runtime = runtime();
         let object = runtime.create_maps(&maps, None);
-        let program = program(("long", ProgType::Syscall), ONLY_REGISTERS, &maps);
+        let program = program("long", ProgType::Syscall, ONLY_REGISTERS, &maps);
         let load = |fuel| runtime.load(&program, &object, &options(engine, Some(fuel))).unwrap();
         let mut ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
         let error = load(1000).run(&mut ctx).unwrap_err().to_string();
@@ -414,13 +410,13 @@ fn what_does_not_fit_together_is_an_error() {
     let runtime =
         Runtime::new(Options { cpus: 1, memory_bytes_max: 1 << 20, ..Options::default() }).unwrap();
     let object = runtime.create_maps(&maps, None);
-    let xdp = program(("xdp", ProgType::Xdp), "r0 = 2\nexit\n", &maps);
+    let xdp = program("xdp", ProgType::Xdp, "r0 = 2\nexit\n", &maps);
     let xdp = load(&runtime, &object, &xdp, &Engine::MachineCode);
     let mut other = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
     let error = xdp.run(&mut other).unwrap_err().to_string();
     assert!(error.contains("has type xdp, but the context is for syscall"), "{error}");
 
-    let reads = program(("reads", ProgType::Syscall), "r0 = *(u64 *)(r1 + 8)\nexit\n", &maps);
+    let reads = program("reads", ProgType::Syscall, "r0 = *(u64 *)(r1 + 8)\nexit\n", &maps);
     let reads = load(&runtime, &object, &reads, &Engine::MachineCode);
     let error = reads.run(&mut other).unwrap_err().to_string();
     assert!(error.contains("needs a context of 16 bytes, got 8"), "{error}");
@@ -436,7 +432,7 @@ fn what_does_not_fit_together_is_an_error() {
     assert_eq!(ran.join().unwrap(), Ok(2));
     xdp.run(&mut ctx).unwrap();
 
-    let large = map("large", MapType::Array, (1 << 20, 16));
+    let large = map("large", MapType::Array, 1 << 20, 16);
     let error = runtime.create_map(&large, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Memory);
     assert!(error.to_string().starts_with("map 'large' (array): ENOMEM"), "{error}");
@@ -478,12 +474,12 @@ impl Drop for Late {
 /// runs a program in a destructor after it has freed its slot.
 #[test]
 fn destructors_of_threads_leave_nothing_behind() {
-    let maps: Arc<[MapDef]> = [map("one", MapType::Array, (8, 1))].into();
+    let maps: Arc<[MapDef]> = [map("one", MapType::Array, 8, 1)].into();
     let runtime = runtime();
     let object = runtime.create_maps(&maps, None);
     let one = object.get("one").unwrap();
     one.update(&0u32.to_ne_bytes(), &1u64.to_ne_bytes(), UpdateFlags::Any).unwrap();
-    let program = program(("late", ProgType::Xdp), "r0 = 2\nexit\n", &maps);
+    let program = program("late", ProgType::Xdp, "r0 = 2\nexit\n", &maps);
     let instance = load(&runtime, &object, &program, &Engine::MachineCode);
     let _on = instance.enable_stats(StatsOptions::default()).unwrap();
     let seen = Arc::new(AtomicU64::new(0));

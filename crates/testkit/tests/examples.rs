@@ -179,7 +179,7 @@ impl Case<'_> {
             for (key, value) in entries.as_table().unwrap() {
                 if def.map_type != MapType::ProgArray {
                     let number = value.as_integer().unwrap();
-                    put(map, def, (&key_of(def, key), number as u64));
+                    put(map, def, &key_of(def, key), number as u64);
                 }
             }
         }
@@ -271,7 +271,7 @@ fn key_of(def: &MapDef, text: &str) -> Vec<u8> {
     key
 }
 
-fn put(map: &Map, def: &MapDef, (key, value): (&[u8], u64)) {
+fn put(map: &Map, def: &MapDef, key: &[u8], value: u64) {
     let mut value = value.to_ne_bytes().to_vec();
     value.resize(value_bytes(def), 0);
     map.update(key, &value).unwrap();

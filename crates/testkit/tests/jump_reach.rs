@@ -25,7 +25,7 @@ fn may_goto(off: i16) -> Insn {
     Insn { code: BPF_JMP | BPF_JCOND, off, ..Insn::default() }
 }
 
-fn if_equal((dst, imm): (u8, i32), off: i16) -> Insn {
+fn if_equal(dst: u8, imm: i32, off: i16) -> Insn {
     Insn { code: BPF_JMP | BPF_JEQ | BPF_K, dst, imm, off, ..Insn::default() }
 }
 
@@ -46,7 +46,7 @@ const CMPXCHG: Insn =
 fn jump_over(insns: &[Insn], count: usize) -> Program {
     let over = (insns.len() * count) as i16;
     let spill = Insn { code: BPF_STX | BPF_MEM | BPF_DW, dst: 10, src: 2, off: -8, imm: 0 };
-    let mut all = vec![call(7), mov(2, 3), mov(9, 0), spill, if_equal((0, 7), over)];
+    let mut all = vec![call(7), mov(2, 3), mov(9, 0), spill, if_equal(0, 7, over)];
     for _ in 0..count {
         all.extend(insns);
     }
@@ -111,11 +111,11 @@ fn a_comparison_of_32_bits_grows_where_r0_is_read() {
 fn what_the_kernel_drops_is_no_distance() {
     let divide = division(BPF_ALU64 | BPF_DIV, 0);
     check(&[goto(0), goto(0), divide], 8_191, Some(24_580));
-    check(&[if_equal((9, 0), 1), mov(5, 5), divide], 8_191, Some(24_580));
+    check(&[if_equal(9, 0, 1), mov(5, 5), divide], 8_191, Some(24_580));
     // A jump over a jump that is removed stays.
-    check(&[if_equal((0, 1), 1), goto(1), goto(0), divide], 5_461, Some(21_848));
+    check(&[if_equal(0, 1, 1), goto(1), goto(0), divide], 5_461, Some(21_848));
     // A conditional jump is not removed.
-    check(&[if_equal((0, 1), 0), divide], 6_553, Some(13_112));
+    check(&[if_equal(0, 1, 0), divide], 6_553, Some(13_112));
     let eight = [divide; 8];
     check(&[&[may_goto(0)][..], &eight].concat(), 1_023, Some(9_220));
     check(&[&[may_goto(1), may_goto(0)][..], &eight].concat(), 1_023, Some(10_244));

@@ -53,7 +53,7 @@ fn objects_go_where_they_are_put() {
             }
         }
         for engine in [Engine::Interpreter, Engine::MachineCode] {
-            runs_here(&program, engine, (name, wanted));
+            runs_here(&program, engine, name, wanted);
         }
     }
 }
@@ -65,7 +65,7 @@ fn stay_on_this_cpu() {
     sched_setaffinity(None, &here).unwrap();
 }
 
-fn runs_here(program: &Program, engine: Engine, (name, wanted): (&str, [i32; 2])) {
+fn runs_here(program: &Program, engine: Engine, name: &str, wanted: [i32; 2]) {
     let verified = engine::verified(program).unwrap();
     let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).unwrap();
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());

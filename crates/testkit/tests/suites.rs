@@ -36,21 +36,22 @@ fn main() {
             }
         };
         for case in cases {
-            let case = Arc::new((case, Judged::new()));
-            let title = |engine: &str| format!("{name} / {} [{engine}]", case.0.name);
+            let case = Arc::new(Judged { case, answer: OnceLock::new() });
+            let title = |engine: &str| format!("{name} / {} [{engine}]", case.case.name);
             let (on_kernel, on_ours) = (Arc::clone(&case), Arc::clone(&case));
             let (a, b) = (judge.btf().cloned(), judge.btf().cloned());
-            let lacks = judge.lacks_types_of(&case.0);
-            let ours_ignored = lacks || !kernel && case.0.options.known_gap.is_some();
+            let lacks = judge.lacks_types_of(&case.case);
+            let ours_ignored = lacks || !kernel && case.case.options.known_gap.is_some();
             trials.extend([
                 Trial::test(title("kernel"), move || judged(&on_kernel, a.as_ref()))
                     .with_ignored_flag(lacks || !kernel),
-                Trial::test(title("ours"), move || verified(&on_ours, (b.as_ref(), kernel)))
+                Trial::test(title("ours"), move || verified(&on_ours, b.as_ref(), kernel))
                     .with_ignored_flag(ours_ignored),
             ]);
-            if let Some(moved) = moved.clone().filter(|_| suite::names_types_of_kernel(&case.0)) {
+            if let Some(moved) = moved.clone().filter(|_| suite::names_types_of_kernel(&case.case))
+            {
                 let case = Arc::clone(&case);
-                let trial = move || verified(&case, (Some(&moved), false));
+                let trial = move || verified(&case, Some(&moved), false);
                 trials.push(Trial::test(title("ours, other ids"), trial));
             }
         }
@@ -60,24 +61,32 @@ fn main() {
 
 type BtfRef<'a> = Option<&'a Arc<Btf>>;
 
-/// The kernel's result for a case, computed once by the first trial that needs it.
-type Judged = OnceLock<Result<Evidence, String>>;
-
-fn ask<'a>((case, judged): &'a (Case, Judged), program: &Program) -> Result<&'a Evidence, String> {
-    judged.get_or_init(|| suite::on_kernel(case, program)).as_ref().map_err(String::clone)
+/// A case, and the kernel's result for it.
+struct Judged {
+    case: Case,
+    /// Computed once by the first trial that needs it.
+    answer: OnceLock<Result<Evidence, String>>,
 }
 
-fn judged(case: &(Case, Judged), btf: BtfRef<'_>) -> Result<(), Failed> {
-    let (program, assembly) = suite::program(&case.0, btf)?;
-    match (ask(case, &program), &case.0.options.unjudged) {
-        (Err(why), Some(_)) if why.starts_with("not judged: ") => Ok(()),
-        (answer, _) => fail_if(suite::check(&case.0, &assembly, answer?)?),
+impl Judged {
+    fn ask(&self, program: &Program) -> Result<&Evidence, String> {
+        let asked = self.answer.get_or_init(|| suite::on_kernel(&self.case, program));
+        asked.as_ref().map_err(String::clone)
     }
 }
 
-fn verified(case: &(Case, Judged), (btf, kernel): (BtfRef<'_>, bool)) -> Result<(), Failed> {
-    let wrong = wrong_on_ours(case, (btf, kernel));
-    let case = &case.0;
+fn judged(judged: &Judged, btf: BtfRef<'_>) -> Result<(), Failed> {
+    let case = &judged.case;
+    let (program, assembly) = suite::program(case, btf)?;
+    match (judged.ask(&program), &case.options.unjudged) {
+        (Err(why), Some(_)) if why.starts_with("not judged: ") => Ok(()),
+        (answer, _) => fail_if(suite::check(case, &assembly, answer?)?),
+    }
+}
+
+fn verified(judged: &Judged, btf: BtfRef<'_>, kernel: bool) -> Result<(), Failed> {
+    let wrong = wrong_on_ours(judged, btf, kernel);
+    let case = &judged.case;
     match (&case.options.known_gap, wrong) {
         (None, Ok(wrong)) => fail_if(wrong),
         (None, Err(error)) => Err(error.into()),
@@ -88,18 +97,15 @@ fn verified(case: &(Case, Judged), (btf, kernel): (BtfRef<'_>, bool)) -> Result<
     }
 }
 
-fn wrong_on_ours(
-    judged: &(Case, Judged),
-    (btf, kernel): (BtfRef<'_>, bool),
-) -> Result<String, String> {
-    let case = &judged.0;
+fn wrong_on_ours(judged: &Judged, btf: BtfRef<'_>, kernel: bool) -> Result<String, String> {
+    let case = &judged.case;
     let (program, assembly) = suite::program(case, btf)?;
     let ours = suite::on_ours(case, &program)?;
     let wrong = suite::check(case, &assembly, &ours)?;
     if !wrong.is_empty() || !kernel {
         return Ok(wrong);
     }
-    let theirs = match ask(judged, &program) {
+    let theirs = match judged.ask(&program) {
         Err(why) if why.starts_with("not judged: ") && case.options.unjudged.is_some() => {
             return Ok(wrong);
         }

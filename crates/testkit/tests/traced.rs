@@ -213,11 +213,11 @@ flags = [\"sleepable\"]
 
 /// Runs case `nth` on each engine, and passes on the resulting words.
 fn run(nth: usize, words: &[u64], look: impl Fn(&[u64])) {
-    run_with((nth, words), |_| {}, look);
+    run_with(nth, words, |_| {}, look);
 }
 
 /// The same with a context that is changed before.
-fn run_with((nth, words): (usize, &[u64]), change: impl Fn(&mut Ctx), look: impl Fn(&[u64])) {
+fn run_with(nth: usize, words: &[u64], change: impl Fn(&mut Ctx), look: impl Fn(&[u64])) {
     let host = skep::Host::read(&skep::KernelBtf::Running).ok();
     let Some(btf) = host.and_then(|host| host.kernel_btf) else { return };
     let case = suite::read(FENTRY).unwrap().remove(nth);
@@ -278,5 +278,5 @@ fn what_is_lent_is_there() {
         ctx.set_pointer(0, outer).unwrap();
         assert!(ctx.set_word(1, 0).is_err() && ctx.set_word(usize::MAX, 0).is_err());
     };
-    run_with((5, &[0]), lend, |out| assert_eq!(out[..3], [77, 77, 0]));
+    run_with(5, &[0], lend, |out| assert_eq!(out[..3], [77, 77, 0]));
 }

@@ -16,6 +16,13 @@ const KIND: [u16; 2] = [2, 62];
 const IDENT: [u8; 16] = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0";
 /// `STB_GLOBAL`, `STT_FUNC`.
 const FUNCTION: u8 = 1 << 4 | 2;
+/// `SHT_SYMTAB`, `SHT_STRTAB`, `SHT_NOBITS`.
+const SYMTAB: u32 = 2;
+const STRTAB: u32 = 3;
+const NOBITS: u32 = 8;
+/// `SHF_ALLOC`, `SHF_EXECINSTR`.
+const ALLOC: u64 = 2;
+const EXECINSTR: u64 = 4;
 /// Index of `.text`.
 const TEXT: u16 = 1;
 /// Names of sections, and the offset of each.
@@ -51,27 +58,63 @@ pub fn elf_symbols(code: &MachineCode, program: &str) -> Vec<u8> {
     image.extend(symbols);
     image.extend(names);
     image.resize(sections_off as usize, 0);
-    // Name and type; flags, address, offset, size; link and info; alignment, bytes of an entry.
-    let bytes = code.bytes().len() as u64;
-    section(&mut image, (0, 0), [0; 4], (0, 0), [0; 2]);
-    section(&mut image, (TEXT_NAME, 8), [6, code.address(), 0, bytes], (0, 0), [16, 0]);
-    let at = [0, 0, HEADER_BYTES, symbols_len];
-    section(&mut image, (SYMTAB_NAME, 2), at, (3, 1), [8, SYMBOL_BYTES]);
-    section(&mut image, (STRTAB_NAME, 3), [0, 0, names_off, names_len], (0, 0), [1, 0]);
+    let text = SectionHeader {
+        name: TEXT_NAME,
+        kind: NOBITS,
+        flags: ALLOC | EXECINSTR,
+        addr: code.address(),
+        size: code.bytes().len() as u64,
+        addralign: 16,
+        ..SectionHeader::default()
+    };
+    let symtab = SectionHeader {
+        name: SYMTAB_NAME,
+        kind: SYMTAB,
+        offset: HEADER_BYTES,
+        size: symbols_len,
+        // The section of names, and the index of the first global symbol.
+        link: 3,
+        info: 1,
+        addralign: 8,
+        entsize: SYMBOL_BYTES,
+        ..SectionHeader::default()
+    };
+    let strtab = SectionHeader {
+        name: STRTAB_NAME,
+        kind: STRTAB,
+        offset: names_off,
+        size: names_len,
+        addralign: 1,
+        ..SectionHeader::default()
+    };
+    for header in [SectionHeader::default(), text, symtab, strtab] {
+        header.write(&mut image);
+    }
     image
 }
 
-fn section(
-    image: &mut Vec<u8>,
-    (name, kind): (u32, u32),
-    place: [u64; 4],
-    (link, info): (u32, u32),
-    entries: [u64; 2],
-) {
-    [name, kind].iter().for_each(|word| image.extend(word.to_le_bytes()));
-    words(image, &place);
-    [link, info].iter().for_each(|word| image.extend(word.to_le_bytes()));
-    words(image, &entries);
+/// `Elf64_Shdr`; the default is that of section 0.
+#[derive(Default)]
+struct SectionHeader {
+    name: u32,
+    kind: u32,
+    flags: u64,
+    addr: u64,
+    offset: u64,
+    size: u64,
+    link: u32,
+    info: u32,
+    addralign: u64,
+    entsize: u64,
+}
+
+impl SectionHeader {
+    fn write(&self, image: &mut Vec<u8>) {
+        [self.name, self.kind].iter().for_each(|word| image.extend(word.to_le_bytes()));
+        words(image, &[self.flags, self.addr, self.offset, self.size]);
+        [self.link, self.info].iter().for_each(|word| image.extend(word.to_le_bytes()));
+        words(image, &[self.addralign, self.entsize]);
+    }
 }
 
 fn words(image: &mut Vec<u8>, words: &[u64]) {

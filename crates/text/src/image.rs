@@ -6,11 +6,10 @@
 
 #![allow(unsafe_code)]
 
-use crate::memory::{self, lock};
+use crate::memory::{self, Place, lock};
 use crate::text::{FlagLine, Text, TextLock};
 use rustix::io::Errno;
 use skep_mem::fork;
-use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,8 +21,7 @@ const TRAP: u8 = 0xcc;
 #[derive(Debug)]
 pub(crate) struct Image {
     text: Arc<Text>,
-    /// The number of the pool, and the range in it.
-    place: (usize, Range<usize>),
+    place: Place,
 }
 
 impl Image {
@@ -37,8 +35,8 @@ impl Image {
         let len = code.len() as u32;
         memory::reach()?;
         let mut memory = lock();
-        let (number, range) = memory.take(code.len())?;
-        let pool = memory.pool(number);
+        let allocated = memory.take(code.len())?;
+        let (pool, range) = (memory.pool(allocated.pool), &allocated.range);
         // SAFETY: the range is inside both mappings.
         let (writable, executable) =
             unsafe { (pool.writable.add(range.start), pool.executable.add(range.start)) };
@@ -50,7 +48,7 @@ impl Image {
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
         }
         let text = Text::new(writable, executable as u64, len, flags);
-        Ok(Image { text: Arc::new(text), place: (number, range) })
+        Ok(Image { text: Arc::new(text), place: allocated })
     }
 
     /// Where the code can be executed.

@@ -37,6 +37,14 @@ pub(crate) struct Memory {
     pools: Vec<Share>,
 }
 
+/// An allocated range.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The number of its pool.
+    pub(crate) pool: usize,
+    pub(crate) range: Range<usize>,
+}
+
 /// A pool, and its free ranges.
 #[derive(Debug)]
 struct Share {
@@ -88,8 +96,8 @@ impl Memory {
         pools.try_for_each(|(share, copy)| share.pool.adopt(copy))
     }
 
-    /// Allocates a range: its pool, and the offset in it.
-    pub(crate) fn take(&mut self, bytes: usize) -> Result<(usize, Range<usize>), Errno> {
+    /// Allocates a range.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<Place, Errno> {
         let bytes = bytes.next_multiple_of(GRAIN);
         let used_before = |share: &Share| share.free.iter().position(|free| free.len() >= bytes);
         let found = self.pools.iter().enumerate();
@@ -103,7 +111,7 @@ impl Memory {
             if free[at].is_empty() {
                 free.remove(at);
             }
-            return Ok((number, range));
+            return Ok(Place { pool: number, range });
         }
         let has_room = |share: &Share| share.pool.len - share.fresh >= bytes;
         let number = match self.pools.iter().position(has_room) {
@@ -119,7 +127,7 @@ impl Memory {
         let fresh = &mut self.pools[number].fresh;
         let range = *fresh..*fresh + bytes;
         *fresh = range.end;
-        Ok((number, range))
+        Ok(Place { pool: number, range })
     }
 
     /// A pool by its number.
@@ -127,7 +135,7 @@ impl Memory {
         &self.pools[number].pool
     }
 
-    pub(crate) fn give_back(&mut self, (pool, range): (usize, Range<usize>)) {
+    pub(crate) fn give_back(&mut self, Place { pool, range }: Place) {
         let Some(share) = self.pools.get_mut(pool) else { return };
         let free = &mut share.free;
         let at = free.partition_point(|other| other.start < range.start);

@@ -107,7 +107,7 @@ fn thrown_or_not_the_result_is_that_of_the_program() {
 }
 
 /// The text of `len` bytes of code at `off`.
-fn listing(code: &MachineCode, (off, len): (u32, u32)) -> String {
+fn listing(code: &MachineCode, off: u32, len: u32) -> String {
     let bytes = code.bytes();
     let bytes = &bytes[off as usize..(off + len) as usize];
     let mut formatter = IntelFormatter::new();
@@ -120,18 +120,18 @@ fn listing(code: &MachineCode, (off, len): (u32, u32)) -> String {
 }
 
 #[track_caller]
-fn assert_layout(tuning: &Tuning, (enter, unwind, leave): (&str, &str, &str)) {
+fn assert_layout(tuning: &Tuning, enter: &str, unwind: &str, leave: &str) {
     let code = compiled(DEEP, tuning);
     let symbol = |name: &str| code.symbols().iter().find(|symbol| symbol.name == name);
     // The code of the first insn begins with the prologue.
     let (from, to) = code.pc_map().code_of(0).unwrap();
-    let prologue = listing(&code, (from, to - from));
+    let prologue = listing(&code, from, to - from);
     assert!(prologue.starts_with(enter), "{prologue}");
     let throw = (0..code.pc_map().len()).filter_map(|insn| code.pc_map().code_of(insn));
-    let throw: Vec<String> = throw.map(|(from, to)| listing(&code, (from, to - from))).collect();
+    let throw: Vec<String> = throw.map(|(from, to)| listing(&code, from, to - from)).collect();
     assert!(throw.iter().any(|text| text.starts_with(unwind)), "{throw:?}");
     let landing = symbol("exception").unwrap();
-    let landing = listing(&code, (landing.off, landing.len));
+    let landing = listing(&code, landing.off, landing.len);
     assert!(landing.starts_with("call "), "{landing}");
     assert_eq!(landing.split_once('\n').unwrap().1, leave);
 }
@@ -144,12 +144,12 @@ fn the_frame_that_catches() {
     let enter = "push rbp\npush rbx\npush r12\npush r13\npush r14\npush r15\nadd rsp,0FFFFFFFFFFFFFDF8h\n\
          mov rbp,rsp\n";
     let leave = "add rsp,208h\npop r15\npop r14\npop r13\npop r12\npop rbx\npop rbp\nret\n";
-    assert_layout(&base, (enter, "mov rsp,rbp\njmp ", leave));
+    assert_layout(&base, enter, "mov rsp,rbp\njmp ", leave);
     let enter = "push rbx\npush r13\npush r14\npush r15\npush qword ptr [rbp+18h]\n\
          add rsp,0FFFFFFFFFFFFFE00h\nmov [rbp+18h],rsp\n";
     let leave = "add rsp,200h\npop qword ptr [rbp+18h]\npop r15\npop r14\npop r13\npop rbx\nret\n";
     let fuel = Tuning { fuel: true, ..base };
-    assert_layout(&fuel, (enter, "mov rsp,[rbp+18h]\njmp ", leave));
+    assert_layout(&fuel, enter, "mov rsp,[rbp+18h]\njmp ", leave);
 }
 
 /// `r12` counts tail calls: who throws does not put back what was counted.
@@ -174,7 +174,7 @@ fn tail_calls_stay_counted() {
     }
     let code = compiled(text, &Tuning::default());
     let (from, to) = code.pc_map().code_of(0).unwrap();
-    assert!(!listing(&code, (from, to - from)).contains("r12"));
+    assert!(!listing(&code, from, to - from).contains("r12"));
 }
 
 /// A run out of fuel abandons, in a callback, a frame that would have caught; the program around it

@@ -547,7 +547,7 @@ fn machine_code_does_what_the_interpreter_does() {
                 let used = (1 << 20) - env.fuel;
                 assert_eq!(used as u64, exit.fuel, "program {number}\n{}", listing(&insns));
             }
-            let found = counted_natively(&xlated, tuning, (start, &expected));
+            let found = counted_natively(&xlated, tuning, start, &expected);
             let same = found.insns == counted[..len]
                 && zip(&found.taken, &counted[len..])
                     .all(|(found, counted)| found.unwrap_or_default() == *counted);
@@ -560,7 +560,8 @@ fn machine_code_does_what_the_interpreter_does() {
 fn counted_natively(
     xlated: &Xlated,
     tuning: &Tuning,
-    (mut ctx, expected): ([u8; CTX_BYTES], &(u64, Vec<u8>)),
+    mut ctx: [u8; CTX_BYTES],
+    expected: &(u64, Vec<u8>),
 ) -> Counts {
     let plan = Arc::new(Plan::new(xlated, tuning.fuel));
     let hits = Hits::new(1, plan.counters()).expect("memory");

@@ -57,7 +57,7 @@ struct Prog {
 }
 
 impl Prog {
-    fn new(text: &str, array: Option<&AtomicU64>, (clock, tuning): (u64, Tuning)) -> Prog {
+    fn new(text: &str, array: Option<&AtomicU64>, clock: u64, tuning: Tuning) -> Prog {
         let (slots, control): (Box<[StatsSlot; 2]>, Box<StatsControl>) = Default::default();
         control.rate.set(NonZeroU32::MIN);
         let link = StatsLink {
@@ -128,7 +128,7 @@ fn runs_are_counted_while_it_is_on() {
     for tuning in tunings() {
         for (text, r0) in [(SHORT, 7), (LONG, 14)] {
             for source in [0, fake()] {
-                let prog = Prog::new(text, None, (source, tuning.clone()));
+                let prog = Prog::new(text, None, source, tuning.clone());
                 assert_eq!(prog.run(), r0);
                 assert_eq!(prog.counts(0), [0; 4]);
                 prog.switch(true);
@@ -162,7 +162,7 @@ fn a_program_that_is_not_counted_is_as_without_a_site() {
                 let tuning = Tuning { prologue, passes, ..Tuning::default() };
                 let bare = Tuning { sites: false, ..tuning.clone() };
                 let [with, without] =
-                    [tuning, bare].map(|tuning| Prog::new(text, None, (fake(), tuning)).code);
+                    [tuning, bare].map(|tuning| Prog::new(text, None, fake(), tuning).code);
                 let program = |code: &MachineCode| {
                     let off = (code.tail_entry() - code.address()) as usize;
                     assert_eq!(off % 64, 0, "{text}");
@@ -186,7 +186,7 @@ fn a_program_that_is_not_counted_is_as_without_a_site() {
 
 #[test]
 fn a_switch_that_is_an_insn_jumps_to_the_jump_in_front_of_it() {
-    let prog = Prog::new(LONG, None, (fake(), Tuning::default()));
+    let prog = Prog::new(LONG, None, fake(), Tuning::default());
     let at = (prog.code.tail_entry() - prog.code.address()) as usize;
     let (off, decode) = (prog.code.bytes(), |code: &[u8], at: usize| {
         Decoder::with_ip(64, &code[at..], at as u64, DecoderOptions::NONE).decode()
@@ -218,7 +218,7 @@ fn a_switch_that_is_an_insn_jumps_to_the_jump_in_front_of_it() {
 fn every_start_is_counted_once() {
     for tuning in tunings() {
         for (text, _) in STARTS {
-            let prog = Prog::new(text, None, (fake(), tuning.clone()));
+            let prog = Prog::new(text, None, fake(), tuning.clone());
             prog.switch(true);
             let r0 = if text == LONG { 14 } else { 7 };
             (0..5).for_each(|_| assert_eq!(prog.run(), r0, "{text}"));
@@ -235,7 +235,7 @@ const HOOKED: &str = "r6 = r1\ncall 1\nr0 = r6\nr0 = 3\nexit";
 #[test]
 fn a_run_counts_if_it_was_counted_when_it_began() {
     for tuning in tunings() {
-        let prog = Prog::new(HOOKED, None, (fake(), tuning));
+        let prog = Prog::new(HOOKED, None, fake(), tuning);
         HOOK.set(Some(prog.switch_later(true)));
         assert_eq!(prog.run(), 3);
         assert_eq!(prog.counts(0), [0; 4]);
@@ -255,8 +255,8 @@ const FROM_A_CALLEE: &str = "r6 = 5\ncall f\nr0 += r6\nexit\n\
 fn a_tail_call_ends_the_time_of_the_caller() {
     for tuning in tunings() {
         let slot = AtomicU64::new(0);
-        let caller = Prog::new(CALLER, Some(&slot), (fake(), tuning.clone()));
-        let target = Prog::new(SHORT, None, (fake(), tuning.clone()));
+        let caller = Prog::new(CALLER, Some(&slot), fake(), tuning.clone());
+        let target = Prog::new(SHORT, None, fake(), tuning.clone());
         let both = |on| [&caller, &target].iter().for_each(|prog| prog.switch(on));
         both(true);
         assert_eq!(caller.run(), 1);
@@ -277,7 +277,7 @@ fn a_tail_call_ends_the_time_of_the_caller() {
         assert_eq!(caller.run(), 7);
         assert_eq!((caller.counts(0), target.counts(0)), ([3, 21, 3, 0], [3, 21, 3, 0]));
 
-        let caller = Prog::new(FROM_A_CALLEE, Some(&slot), (fake(), tuning));
+        let caller = Prog::new(FROM_A_CALLEE, Some(&slot), fake(), tuning);
         caller.switch(true);
         assert_eq!(caller.run(), 12);
         // Four looks at the clock: the caller's run lasts from the first to the last.
@@ -289,7 +289,7 @@ fn a_tail_call_ends_the_time_of_the_caller() {
 fn a_program_that_tail_calls_itself_is_counted_each_time() {
     for tuning in tunings() {
         let slot = AtomicU64::new(0);
-        let prog = Prog::new(CALLER, Some(&slot), (fake(), tuning));
+        let prog = Prog::new(CALLER, Some(&slot), fake(), tuning);
         slot.store(prog.code.tail_entry(), Relaxed);
         prog.switch(true);
         assert_eq!(prog.run(), 1);
@@ -301,7 +301,7 @@ fn a_program_that_tail_calls_itself_is_counted_each_time() {
 #[test]
 fn one_in_n_is_timed_and_each_is_counted() {
     for n in [1u32, 2, 3, 10, 64, 1000] {
-        let prog = Prog::new(SHORT, None, (fake(), Tuning::default()));
+        let prog = Prog::new(SHORT, None, fake(), Tuning::default());
         prog.switch(true);
         prog.control.rate.set(NonZeroU32::new(n).unwrap());
         let runs = 20_000;
@@ -320,7 +320,7 @@ fn one_in_n_is_timed_and_each_is_counted() {
 #[test]
 fn a_clock_that_jumps_gives_no_time() {
     for step in [0u64.wrapping_sub(1), 1 << 42, i64::MIN as u64] {
-        let prog = Prog::new(SHORT, None, (fake(), Tuning::default()));
+        let prog = Prog::new(SHORT, None, fake(), Tuning::default());
         prog.switch(true);
         STEP.set(step);
         assert_eq!(prog.run(), 7);
@@ -335,7 +335,7 @@ fn a_clock_that_jumps_gives_no_time() {
 fn a_histogram_has_every_timed_run() {
     for tuning in tunings() {
         let slot = AtomicU64::new(0);
-        let prog = Prog::new(CALLER, Some(&slot), (fake(), tuning));
+        let prog = Prog::new(CALLER, Some(&slot), fake(), tuning);
         slot.store(prog.code.tail_entry(), Relaxed);
         prog.switch(true);
         prog.control.has_histogram.store(1, Relaxed);
@@ -349,7 +349,7 @@ fn a_histogram_has_every_timed_run() {
 fn a_run_that_is_stopped_was_one() {
     let text = "r1 = 5\nagain:\nr1 += 1\nif r1 > 1 goto again\nr0 = 0\nexit";
     let tuning = Tuning { fuel: true, ..Tuning::default() };
-    let prog = Prog::new(text, None, (fake(), tuning));
+    let prog = Prog::new(text, None, fake(), tuning);
     prog.switch(true);
     assert_eq!(prog.run(), 1);
     assert_eq!(prog.counts(0), [1, 7, 1, 0]);
@@ -357,7 +357,7 @@ fn a_run_that_is_stopped_was_one() {
 
 #[test]
 fn each_thread_counts_in_its_own_slot() {
-    let prog = Prog::new(SHORT, None, (0, Tuning::default()));
+    let prog = Prog::new(SHORT, None, 0, Tuning::default());
     prog.switch(true);
     let prog = &prog;
     std::thread::scope(|scope| {

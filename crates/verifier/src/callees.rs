@@ -35,7 +35,7 @@ impl<'a> Callable<'a> {
             // An attach type that the kernel does not know gives no helpers.
             key.attach_type = u32::MAX;
         }
-        let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
+        let kfuncs = Kfuncs::new(prog, &key, &config.profile.behaviours);
         let privileges = config.privileges;
         let helpers = HelperRow::find(&key);
         let rules = config.profile.behaviours;

@@ -7,6 +7,7 @@ use crate::Config;
 use crate::callees::Callable;
 use crate::check::attach::{check_attach_types, check_permitted};
 use crate::check::func_info;
+use crate::check::kfunc::callee::LoadedInto;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
 use crate::check::replaced::check_may_be_replaced;
@@ -153,8 +154,7 @@ impl<'a> Setup<'a> {
         let live =
             live_regs::compute_live_registers(&self.facts.insns, &order, &self.facts.callable);
         let leave = self.facts.rules().tail_calls_may_leave || self.facts.sound;
-        self.learned.live_stack =
-            LiveStack::new(&self.facts.insns, &subprogs, (&cfg, order), leave);
+        self.learned.live_stack = LiveStack::new(&self.facts.insns, &subprogs, &cfg, order, leave);
         if self.trace.log.traces_all() {
             let print = |i: usize| {
                 let mut text = String::new();
@@ -275,9 +275,10 @@ impl<'a> Setup<'a> {
         let mut starts = StartSet::new(self.facts.insns.len());
         let facts = &self.facts;
         let (kfuncs, symbols) = (&facts.callable.kfuncs, facts.config.kernel_symbols.as_ref());
+        let load = LoadedInto { prog: facts.prog, symbols, rules: facts.rules() };
         let is_known = facts.rules().kfuncs;
         let add = |idx, insn: &_| match is_known {
-            true => kfuncs.add_kfunc_call((facts.prog, symbols), idx, insn, facts.rules()),
+            true => kfuncs.add_kfunc_call(&load, idx, insn),
             false => Ok(()),
         };
         let called_back = !facts.insns_there().lack("callback");

@@ -11,7 +11,7 @@ use crate::poke::estimate::estimates;
 use crate::poke::library::library;
 use crate::poke::off::off;
 use crate::poke::sharing::counted;
-use crate::poke::{ALL_KINDS, Kind, Mechanism, checked, toggled};
+use crate::poke::{ALL_KINDS, Kind, Load, Mechanism, checked, toggled};
 use crate::threads::pause;
 use answer::{Answer, Controlled};
 use clap::ValueEnum;
@@ -109,9 +109,9 @@ fn measure(
         match table {
             PokeTable::Toggles => {
                 let time = Duration::from_secs_f64(flags.time);
-                for (kind, mechanism, shape) in &cases {
+                for (kind, mechanism, load) in &cases {
                     next(mechanism.name())(0.0);
-                    answer.toggles.push(toggled((*kind, *mechanism), *shape, time)?);
+                    answer.toggles.push(toggled(*kind, *mechanism, *load, time)?);
                 }
             }
             PokeTable::Library => {
@@ -137,9 +137,9 @@ fn measure(
                 answer.controls = CONTROLS.into_iter().map(controlled).collect::<Result<_, _>>()?;
             }
             PokeTable::Checked => {
-                let shape = (CHECKED_SITES, CHECKED_THREADS);
+                let load = Load { sites: CHECKED_SITES, threads: CHECKED_THREADS };
                 for &kind in &kinds {
-                    let checked = checked((kind, flags.checked), shape, next(kind.name()))?;
+                    let checked = checked(kind, flags.checked, load, next(kind.name()))?;
                     answer.checked.push(checked);
                 }
             }
@@ -163,13 +163,13 @@ fn kinds(flags: &PokeFlags) -> Vec<Kind> {
 }
 
 /// Kind, way, sites and threads.
-fn cases(flags: &PokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, (u32, u32))> {
+fn cases(flags: &PokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, Load)> {
     let mut cases = Vec::new();
     for &threads in &flags.threads {
         for &kind in kinds {
             for &sites in &flags.sites {
                 let ways = kind.mechanisms().iter().filter(|way| way.takes(sites));
-                cases.extend(ways.map(|way| (kind, *way, (sites, threads))));
+                cases.extend(ways.map(|way| (kind, *way, Load { sites, threads })));
             }
         }
     }

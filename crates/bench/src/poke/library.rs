@@ -83,7 +83,7 @@ struct Loaded {
 }
 
 /// Returns `value` if no tail call of `0..calls` happens.
-fn program(name: &str, (calls, value): (u32, u32)) -> Result<Program, Error> {
+fn program(name: &str, calls: u32, value: u32) -> Result<Program, Error> {
     let call = |index| format!("r1 = r6\nr2 = map[slots]\nr3 = {index}\ncall 12\n");
     let calls: String = (0..calls).map(call).collect();
     let text = format!("r6 = r1\n{calls}r0 = {value}\nexit\n");
@@ -109,10 +109,10 @@ fn program(name: &str, (calls, value): (u32, u32)) -> Result<Program, Error> {
 }
 
 impl Loaded {
-    fn new((programs, sites_each): (u32, u32), threads: u32) -> Result<Loaded, Error> {
+    fn new(programs: u32, sites_each: u32, threads: u32) -> Result<Loaded, Error> {
         let options = Options { cpus: threads + 2, ..Options::default() };
         let runtime = Runtime::new(options).map_err(Error::caused)?;
-        let caller = program("caller", (sites_each - 1, 0))?;
+        let caller = program("caller", sites_each - 1, 0)?;
         let maps = runtime.create_maps(&caller.maps, None);
         let load = |program: &Program, count: u32| {
             let verified = verify(program)?;
@@ -121,7 +121,7 @@ impl Loaded {
             (0..count).map(one).collect::<Result<Vec<_>, _>>()
         };
         let callers = load(&caller, programs)?;
-        let target = |state| Ok(load(&program("target", (0, state))?, 1)?.remove(0));
+        let target = |state| Ok(load(&program("target", 0, state)?, 1)?.remove(0));
         let targets = (1..SLOT_STATES).map(target).collect::<Result<_, Error>>()?;
         let raw = [false, true].map(|on| {
             let mut batch = Batch::new();
@@ -261,7 +261,7 @@ fn round(loaded: &mut Loaded, shared: &Shared) -> Result<Vec<f64>, Error> {
 pub fn library(sites: u32, threads: u32, time: Duration) -> Result<Library, Error> {
     let sites_each = if sites < SITES_EACH { 1 } else { SITES_EACH };
     let programs = (sites / sites_each).max(1);
-    let mut loaded = Loaded::new((programs, sites_each), threads)?;
+    let mut loaded = Loaded::new(programs, sites_each, threads)?;
     let callers = loaded.callers.clone();
     let shared = Shared::default();
     let run = || run_programs(&callers, &shared);

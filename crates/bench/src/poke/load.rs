@@ -139,16 +139,27 @@ fn under_load<T>(
     Ok((result, all))
 }
 
+/// What runs while sites are switched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Sites.
+    pub sites: u32,
+    /// Threads that run them.
+    pub threads: u32,
+}
+
 /// Measures one mechanism for about this long.
 ///
 /// # Errors
 ///
 /// The mechanism does not work here.
 pub fn toggled(
-    (kind, mechanism): (Kind, Mechanism),
-    (sites, threads): (u32, u32),
+    kind: Kind,
+    mechanism: Mechanism,
+    load: Load,
     time: Duration,
 ) -> Result<Toggled, Error> {
+    let Load { sites, threads } = load;
     let mut switched = Switched::new(kind, mechanism, sites)?;
     let phase = time / (2 * PHASES);
     let ((latencies, rates), seen) = under_load(&mut switched, threads, |switcher, shared| {
@@ -215,10 +226,12 @@ pub struct Checked {
 ///
 /// Patching does not work here.
 pub fn checked(
-    (kind, executions): (Kind, u64),
-    (sites, threads): (u32, u32),
+    kind: Kind,
+    executions: u64,
+    load: Load,
     mut progress: impl FnMut(f64),
 ) -> Result<Checked, Error> {
+    let Load { sites, threads } = load;
     let mut switched = Switched::new(kind, Mechanism::Commit, sites)?;
     let started = Instant::now();
     let (toggles, seen) = under_load(&mut switched, threads, |switcher, shared| {
@@ -253,7 +266,8 @@ mod tests {
         for kind in ALL_KINDS {
             for &mechanism in kind.mechanisms() {
                 let time = Duration::from_millis(40);
-                let toggled = toggled((kind, mechanism), (16, 2), time).unwrap();
+                let toggled =
+                    toggled(kind, mechanism, Load { sites: 16, threads: 2 }, time).unwrap();
                 assert_eq!(toggled.seen.wrong, 0, "{kind:?} {mechanism:?}");
                 let is_bound = mechanism.is_bound();
                 assert!(!is_bound || toggled.seen.late == 0, "{kind:?} {mechanism:?}");
@@ -265,7 +279,8 @@ mod tests {
     #[test]
     fn executions_are_checked_until_there_are_enough() {
         for kind in ALL_KINDS {
-            let checked = checked((kind, 1_000_000), (164, 2), |_| {}).unwrap();
+            let checked =
+                checked(kind, 1_000_000, Load { sites: 164, threads: 2 }, |_| {}).unwrap();
             assert!(checked.seen.executions >= 1_000_000 && checked.toggles > 0);
             assert!(checked.seen.settled > 0);
             assert_eq!((checked.seen.wrong, checked.seen.late), (0, 0));

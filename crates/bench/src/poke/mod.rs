@@ -20,5 +20,5 @@ pub mod sharing;
 mod together;
 
 pub use code::{STATES, Shape, Site, Sites};
-pub use load::{Checked, Seen, Toggled, checked, toggled};
+pub use load::{Checked, Load, Seen, Toggled, checked, toggled};
 pub use mechanism::{ALL_KINDS, Kind, MECHANISMS, Mechanism, Switched, Switcher};

@@ -61,7 +61,7 @@ pub fn compute(
     let (opened, verified) = verified(kind)?;
     let data = data_of(kind);
     let maps = &*opened.object.maps;
-    let mut skep = machine::skep(kind, (&verified, maps), tuning)?;
+    let mut skep = machine::skep(kind, &verified, maps, tuning)?;
     let (expected, _) = skep(1)?;
     let clang = || others.clang.as_ref().map_err(Clone::clone);
     let native = |(name, flags): &(&'static str, String)| {

@@ -31,12 +31,12 @@ pub struct Covered {
 pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, Error> {
     let one = |Member { kind, half, .. }: &Member| {
         let (opened, verified) = verified(kind)?;
-        let code = (&verified, &*opened.object.maps);
+        let maps = &*opened.object.maps;
         let both = |fuel| {
             let tuning = Tuning { fuel, ..Tuning::default() };
             let candidates = vec![
-                Engine::new("plain", machine::skep(kind, code, &tuning)),
-                Engine::new("counting", machine::counting(kind, code, &tuning)),
+                Engine::new("plain", machine::skep(kind, &verified, maps, &tuning)),
+                Engine::new("counting", machine::counting(kind, &verified, maps, &tuning)),
             ];
             let engines = measure_in_turn(candidates, rounds, Results::Equal)?;
             let factor = engines[1].over(&engines[0]);

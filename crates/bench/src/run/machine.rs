@@ -115,7 +115,8 @@ impl Globals {
 /// The compiler's.
 pub fn skep<'a>(
     kind: &Kind,
-    (verified, maps): (&VerifiedProgram, &[MapDef]),
+    verified: &VerifiedProgram,
+    maps: &[MapDef],
     tuning: &Tuning,
 ) -> Result<Runner<'a>, Error> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
@@ -130,7 +131,8 @@ pub fn skep<'a>(
 /// The compiler's.
 pub fn counting<'a>(
     kind: &Kind,
-    (verified, maps): (&VerifiedProgram, &[MapDef]),
+    verified: &VerifiedProgram,
+    maps: &[MapDef],
     tuning: &Tuning,
 ) -> Result<Runner<'a>, Error> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;

@@ -77,10 +77,10 @@ pub fn passes(
     let (shown, held): (Vec<_>, Vec<_>) = members.iter().partition(|m| m.half == Half::Tuned);
     for Member { kind, .. } in shown.iter().chain(&held) {
         let (opened, verified) = verified(kind)?;
-        let code = (&verified, &*opened.object.maps);
+        let maps = &*opened.object.maps;
         let candidates = tunings
             .iter()
-            .map(|(name, tuning)| Engine::new(*name, machine::skep(kind, code, tuning)));
+            .map(|(name, tuning)| Engine::new(*name, machine::skep(kind, &verified, maps, tuning)));
         rows.push((
             kind.name.to_owned(),
             measure_in_turn(candidates.collect(), rounds, Results::Equal)?,

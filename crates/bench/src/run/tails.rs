@@ -124,9 +124,9 @@ pub struct Prologues {
 pub fn prologues(rounds: u32) -> Result<Vec<Prologues>, Error> {
     let one = |kind: &Kind| {
         let (opened, verified) = super::compute::verified(kind)?;
-        let code = (&verified, &*opened.object.maps);
+        let maps = &*opened.object.maps;
         let candidates = [("minimal", Prologue::Minimal), ("full", Prologue::Full)]
-            .map(|(name, p)| Engine::new(name, machine::skep(kind, code, &tuning(p))));
+            .map(|(name, p)| Engine::new(name, machine::skep(kind, &verified, maps, &tuning(p))));
         let engines = measure_in_turn(candidates.into(), rounds, Results::Equal)?;
         let full_over_minimal = engines[1].over(&engines[0]);
         Ok(Prologues { program: kind.name, engines, full_over_minimal })

@@ -46,7 +46,7 @@ impl<'a> Matcher<'a> {
         } else if kind.is_enumval() {
             self.find_value(local, &mut spec)
         } else if kind == ReloKind::TypeMatches {
-            self.types_match(local.root, root, (false, DEPTH_MAX))?
+            self.types_match(local.root, root, false, DEPTH_MAX)?
         } else {
             self.types_fit(local.root, root, DEPTH_MAX)?
         };
@@ -67,7 +67,7 @@ impl<'a> Matcher<'a> {
     fn find_field(&mut self, local: &Spec<'_>, spec: &mut Spec<'a>) -> Result<bool, Error> {
         for (n, acc) in local.accessors.iter().enumerate() {
             let fits = match acc.name {
-                Some(name) => self.find_member((acc, name), spec)?,
+                Some(name) => self.find_member(acc, name, spec)?,
                 None if n == 0 => {
                     spec.enter_element(spec.root, acc.idx)?;
                     true
@@ -94,10 +94,10 @@ impl<'a> Matcher<'a> {
     /// Goes on into the member of that name, also inside of anonymous members.
     fn find_member(
         &mut self,
-        wanted: (&Accessor<'_>, &str),
+        acc: &Accessor<'_>,
+        name: &str,
         spec: &mut Spec<'a>,
     ) -> Result<bool, Error> {
-        let (acc, name) = wanted;
         let t = self.target.skip_modifiers(spec.last);
         for (idx, m) in t.members().enumerate() {
             self.spend()?;
@@ -106,7 +106,7 @@ impl<'a> Matcher<'a> {
                 let (bit_offset, last, steps) = (spec.bit_offset, spec.last, spec.steps);
                 let accessors = spec.accessors.len();
                 spec.enter_member(t, idx as u32, m);
-                if self.find_member(wanted, spec)? {
+                if self.find_member(acc, name, spec)? {
                     return Ok(true);
                 }
                 (spec.bit_offset, spec.last, spec.steps) = (bit_offset, last, steps);
@@ -187,14 +187,15 @@ impl<'a> Matcher<'a> {
 
     /// Whether the target has everything that the local type has, member by member.
     ///
-    /// `at` is whether a pointer was passed (composites then match by name) and the depth left.
+    /// `behind_ptr`: whether a pointer was passed; composites then match by name. `depth`: how deep
+    /// types may still be nested.
     fn types_match(
         &mut self,
         local: TypeId,
         target: TypeId,
-        at: (bool, usize),
+        behind_ptr: bool,
+        depth: usize,
     ) -> Result<bool, Error> {
-        let (behind_ptr, depth) = at;
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Error::new("types are nested too deeply"));
         };
@@ -216,16 +217,16 @@ impl<'a> Matcher<'a> {
             Kind::Int => Ok(same_kind
                 && l.int_bits() == t.int_bits()
                 && l.int_encoding().is_signed() == t.int_encoding().is_signed()),
-            Kind::Ptr if same_kind => self.types_match(l.target_id(), t.target_id(), (true, depth)),
+            Kind::Ptr if same_kind => self.types_match(l.target_id(), t.target_id(), true, depth),
             Kind::Array => {
                 let nelems = |t: Type<'_>| t.array().map(|a| a.nelems);
                 let (le, te) = elements(l, t);
                 Ok(same_kind
                     && nelems(l) == nelems(t)
-                    && self.types_match(le, te, (behind_ptr, depth))?)
+                    && self.types_match(le, te, behind_ptr, depth)?)
             }
             Kind::FuncProto if same_kind => {
-                self.protos_agree(l, t, |m, l, t| m.types_match(l, t, (behind_ptr, depth)))
+                self.protos_agree(l, t, |m, l, t| m.types_match(l, t, behind_ptr, depth))
             }
             _ => Ok(false),
         }
@@ -255,7 +256,7 @@ impl<'a> Matcher<'a> {
             for other in t.members() {
                 self.spend()?;
                 if names_fit(member.name(), other.name())
-                    && self.types_match(member.ty, other.ty, (false, depth))?
+                    && self.types_match(member.ty, other.ty, false, depth)?
                 {
                     found = true;
                     break;

@@ -469,18 +469,20 @@ fn row_n_is_kind_n() {
 }
 
 /// The explanation of a failed relocation.
-fn why((mut t, target): (Try, Btf)) -> String {
+fn why(mut t: Try, target: &Btf) -> String {
     let access_str_off = t.local.string(t.access);
     let local = t.local.build().unwrap();
     let relo = CoreRelo { insn_off: 0, type_id: t.root, access_str_off, kind: t.kind as u32 };
-    Relocator::new(&local, &[&target]).explain(&relo)
+    Relocator::new(&local, &[target]).explain(&relo)
 }
 
 #[test]
 fn what_the_target_has_instead_is_said() {
     use ReloKind::*;
     let one = |kind, access, target| {
-        why(field_try(kind, access, |_, t| vec![MemberDef::new("gone", t.u32, 0)], target))
+        let fields = |_: &mut BtfBuilder, t: &Ints| vec![MemberDef::new("gone", t.u32, 0)];
+        let (t, target) = field_try(kind, access, fields, target);
+        why(t, &target)
     };
     let asked = "CO-RE relocation <byte_off> of struct s___local.gone: the kernel's struct s";
     let said = one(FieldByteOffset, "0:0", |_, t| vec![MemberDef::new("kept", t.u32, 0)]);
@@ -494,19 +496,20 @@ fn what_the_target_has_instead_is_said() {
     let said = one(FieldByteOffset, "0:0", |_, t| vec![MemberDef::new("gone", t.u64, 0)]);
     assert!(said.ends_with("it has 8 bytes in the kernel, 4 in the object"), "{said}");
 
-    let said = why(field_try(
+    let (t, target) = field_try(
         FieldByteOffset,
         "0:0:9",
         |b, t| vec![MemberDef::new("list", b.array(t.u32, t.u32, 16), 0)],
         |b, t| vec![MemberDef::new("list", b.array(t.u32, t.u32, 4), 0)],
-    ));
+    );
+    let said = why(t, &target);
     assert!(said.ends_with("s___local.list[9]: the kernel's array has 4 elements"), "{said}");
 
     let mut local = BtfBuilder::new();
     let ints = ints(&mut local);
     let root = local.struct_("absent", 4, &[MemberDef::new("m", ints.u32, 0)]);
     let target = BtfBuilder::new().build().unwrap();
-    let said = why((Try { local, root, access: "0:0", kind: FieldSigned }, target));
+    let said = why(Try { local, root, access: "0:0", kind: FieldSigned }, &target);
     assert_eq!(
         said,
         "CO-RE relocation <signed> of struct absent.m: the kernel has no struct absent"

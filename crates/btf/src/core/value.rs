@@ -2,7 +2,7 @@
 
 use super::ReloKind;
 use super::spec::Spec;
-use crate::{Endian, Error, Kind, TypeId};
+use crate::{Endian, Error, Kind, Type, TypeId};
 use std::fmt;
 
 /// What to write into the insn.
@@ -29,16 +29,23 @@ pub(super) enum Width {
     Unfit,
 }
 
-/// The value of one side.
-struct Side {
-    value: u64,
-    validate: bool,
-    /// Size and type of the field, for byte offsets of fields that are not bitfields.
-    field: Option<(u32, TypeId)>,
+/// A field that is not a bitfield.
+#[derive(Clone, Copy)]
+struct Field<'a> {
+    bytes: u32,
+    ty: Type<'a>,
 }
 
-impl Side {
-    fn new(value: impl Into<u64>, validate: bool) -> Side {
+/// The value of one side.
+struct Side<'a> {
+    value: u64,
+    validate: bool,
+    /// For byte offsets of fields that are not bitfields.
+    field: Option<Field<'a>>,
+}
+
+impl Side<'_> {
+    fn new(value: impl Into<u64>, validate: bool) -> Self {
         Side { value: value.into(), validate, field: None }
     }
 }
@@ -63,9 +70,11 @@ impl Resolution {
         };
         let to = side(spec, kind)?;
         let width = match (from.field, to.field) {
-            (Some(a), Some(b)) => width((local, a), (spec, b)),
+            (Some(local), Some(target)) => width(local, target),
             // One is a bitfield.
-            (Some((1.., _)), None) | (None, Some((1.., _))) => Width::Unfit,
+            (Some(Field { bytes: 1.., .. }), None) | (None, Some(Field { bytes: 1.., .. })) => {
+                Width::Unfit
+            }
             _ => Width::Same,
         };
         Ok(Resolution { from: from.value, to: Some(to.value), validate: from.validate, width })
@@ -91,14 +100,12 @@ fn zero_if_absent(kind: ReloKind) -> bool {
     matches!(kind, FieldExists | EnumvalExists | TypeExists | TypeMatches | TypeSize | TypeIdTarget)
 }
 
-fn width(
-    (local, (from, local_ty)): (&Spec<'_>, (u32, TypeId)),
-    (target, (to, target_ty)): (&Spec<'_>, (u32, TypeId)),
-) -> Width {
+fn width(local: Field<'_>, target: Field<'_>) -> Width {
+    let (from, to) = (local.bytes, target.bytes);
     if from == to {
         return Width::Same;
     }
-    let (l, t) = (local.btf.ty(local_ty), target.btf.ty(target_ty));
+    let (l, t) = (local.ty, target.ty);
     match (l.kind(), t.kind()) {
         (Kind::Ptr, Kind::Ptr) => Width::Change { from, to },
         (Kind::Int, Kind::Int)
@@ -110,7 +117,7 @@ fn width(
     }
 }
 
-fn side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
+fn side<'a>(spec: &Spec<'a>, kind: ReloKind) -> Result<Side<'a>, Error> {
     use ReloKind::*;
     Ok(match kind {
         FieldExists | EnumvalExists | TypeExists | TypeMatches => Side::new(1u32, true),
@@ -139,13 +146,13 @@ struct Place {
     bits: u64,
 }
 
-fn field_side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
+fn field_side<'a>(spec: &Spec<'a>, kind: ReloKind) -> Result<Side<'a>, Error> {
     let acc = spec.accessors.last().ok_or_else(|| Error::new("path is empty"))?;
     if acc.name.is_none() {
         let bytes = spec.btf.size_of(acc.ty)?;
         return match kind {
             ReloKind::FieldByteOffset => {
-                let field = Some((bytes, acc.ty));
+                let field = Some(Field { bytes, ty: spec.btf.ty(acc.ty) });
                 Ok(Side { value: spec.bit_offset / 8, validate: true, field })
             }
             ReloKind::FieldByteSize => Ok(Side::new(bytes, true)),
@@ -163,7 +170,7 @@ fn field_side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
         ReloKind::FieldByteOffset if bitfield.is_some() => Side::new(place.byte_offset, validate),
         ReloKind::FieldByteOffset => {
             let elem = spec.innermost_element(member.ty);
-            let field = Some((spec.btf.size_of(elem.id())?, t.id()));
+            let field = Some(Field { bytes: spec.btf.size_of(elem.id())?, ty: t });
             Side { value: place.byte_offset, validate, field }
         }
         ReloKind::FieldByteSize => Side::new(place.bytes, validate),

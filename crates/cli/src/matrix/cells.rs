@@ -43,9 +43,9 @@ impl Cell {
         Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
     }
 
-    fn refused(refusal: &Refusal, of: Option<(&Program, &Verification)>) -> Cell {
-        let at = refusal.insn_idx.and_then(|idx| of?.0.source_place(idx));
-        let because = of.and_then(|(_, verification)| verification.because.as_deref());
+    fn refused(refusal: &Refusal, of: Option<Walked<'_>>) -> Cell {
+        let at = refusal.insn_idx.and_then(|idx| of?.program.source_place(idx));
+        let because = of.and_then(|walked| walked.verification.because.as_deref());
         let mut told = Diagnosis::from(refusal);
         (told.at, told.message) = (at, refusal.said(because));
         let reason = reason(told);
@@ -80,7 +80,7 @@ pub(super) fn cells<'k>(
             let cell = |kernel: &Arc<Kernel>| {
                 let its = kernel.verdict(program, verification);
                 let verdict = its.as_ref().unwrap_or(&verification.verdict);
-                let mut cell = walked(verdict, (program, verification), &here);
+                let mut cell = walked(verdict, Walked { program, verification }, &here);
                 let decides = DecidingRule::may_decide(verdict);
                 if let (true, Some(reason)) = (decides, &mut cell.reason) {
                     let insns = verification.counts.insns_processed;
@@ -111,12 +111,19 @@ fn decided_by(
     }
 }
 
-fn walked(verdict: &Verdict, of: (&Program, &Verification), here: &str) -> Cell {
+/// A program that was walked, with any verdict.
+#[derive(Clone, Copy)]
+struct Walked<'a> {
+    program: &'a Program,
+    verification: &'a Verification,
+}
+
+fn walked(verdict: &Verdict, of: Walked<'_>, here: &str) -> Cell {
     match verdict {
         Verdict::Accepted(_) => Cell::accepted(),
         Verdict::Rejected(refusal) => Cell::refused(refusal, Some(of)),
         Verdict::Unsupported(what) => Cell::not_known("unsupported", what.clone()),
-        Verdict::OutOfMemory => Cell::not_known("out-of-memory", over_limit(of.1)),
+        Verdict::OutOfMemory => Cell::not_known("out-of-memory", over_limit(of.verification)),
         Verdict::Bug(what) => Cell {
             exit: Exit::Bug,
             trouble: Some(format!("{here}: {what}")),

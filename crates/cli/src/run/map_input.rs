@@ -482,23 +482,28 @@ mod tests {
     use skep::runtime::{Options, Runtime};
     use std::sync::Arc;
 
-    fn def((name, map_type): (&str, MapType), sizes: (u32, u32, u32)) -> MapDef {
-        let (key_size, value_size, max_entries) = sizes;
+    fn def(
+        name: &str,
+        map_type: MapType,
+        key_size: u32,
+        value_size: u32,
+        max_entries: u32,
+    ) -> MapDef {
         let def = MapDef { map_type, key_size, value_size, max_entries, ..MapDef::default() };
         MapDef { name: name.to_owned(), ..def }
     }
 
     fn maps() -> Arc<[MapDef]> {
-        let full = def(("full", MapType::Hash), (4, 4, 1));
-        let prefixes = def(("prefixes", MapType::LpmTrie), (8, 4, 4));
+        let full = def("full", MapType::Hash, 4, 4, 1);
+        let prefixes = def("prefixes", MapType::LpmTrie, 8, 4, 4);
         Arc::from([
-            def(("array", MapType::Array), (4, 4, 4)),
+            def("array", MapType::Array, 4, 4, 4),
             full,
-            MapDef { frozen: true, ..def(("constant", MapType::Array), (4, 4, 1)) },
+            MapDef { frozen: true, ..def("constant", MapType::Array, 4, 4, 1) },
             MapDef { map_flags: skep::uapi::MapFlags::NO_PREALLOC, ..prefixes },
-            def(("jumps", MapType::ProgArray), (4, 4, 4)),
-            def(("ring", MapType::Ringbuf), (0, 0, 4096)),
-            def(("perf", MapType::PerfEventArray), (4, 4, 4)),
+            def("jumps", MapType::ProgArray, 4, 4, 4),
+            def("ring", MapType::Ringbuf, 0, 0, 4096),
+            def("perf", MapType::PerfEventArray, 4, 4, 4),
         ])
     }
 

@@ -171,7 +171,7 @@ mod tests {
     use skep::uapi::ProgType;
     use std::time::SystemTime;
 
-    fn program(id: u32, name: &str, (run_time_ns, run_cnt): (u64, u64)) -> ProgInfo {
+    fn program(id: u32, name: &str, run_time_ns: u64, run_cnt: u64) -> ProgInfo {
         ProgInfo {
             id,
             prog_type: ProgType::Xdp,
@@ -190,10 +190,10 @@ mod tests {
     #[test]
     fn the_largest_share_is_first() {
         let all = [
-            program(1, "a", (100, 10)),
-            program(2, "b", (300, 5)),
-            program(3, "c", (0, 0)),
-            program(4, "d", (0, 1)),
+            program(1, "a", 100, 10),
+            program(2, "b", 300, 5),
+            program(3, "c", 0, 0),
+            program(4, "d", 0, 1),
         ];
         let since = all.iter().map(|one| (one, one.stats.clone())).collect();
         let text = table(since, 2.0, 2, 80);
@@ -208,10 +208,8 @@ mod tests {
     #[test]
     fn a_line_is_no_wider_than_the_terminal() {
         let long = "a_program_with_a_rather_long_name_that_says_what_it_does";
-        let all = [
-            program(1, long, (u64::MAX, u64::MAX)),
-            program(70_000, "b", (1 << 40, 4_000_000_000)),
-        ];
+        let all =
+            [program(1, long, u64::MAX, u64::MAX), program(70_000, "b", 1 << 40, 4_000_000_000)];
         let head = |columns: usize| {
             let since = all.iter().map(|one| (one, one.stats.clone())).collect();
             let text = table(since, 1.0, 20, columns);
@@ -226,7 +224,7 @@ mod tests {
         assert_eq!(head(60), "name runs/s ns/run share");
         assert_eq!(head(20), "name share");
         // Typical values fit with all columns.
-        let usual = [program(17, "xdp_count", (4_000_000_000, 123_456_789))];
+        let usual = [program(17, "xdp_count", 4_000_000_000, 123_456_789)];
         let since = usual.iter().map(|one| (one, one.stats.clone())).collect();
         let text = table(since, 1.0, 20, 80);
         assert!(text.starts_with("   id type   name "), "{text}");
@@ -239,8 +237,8 @@ mod tests {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let style = skep_report::Style::Plain;
         let mut streams = Streams { out: &mut out, err: &mut err, style, progress: true };
-        top.show(&[program(1, "a", (100, 10))], &mut streams).unwrap();
-        top.show(&[program(1, "a", (150, 20))], &mut streams).unwrap();
+        top.show(&[program(1, "a", 100, 10)], &mut streams).unwrap();
+        top.show(&[program(1, "a", 150, 20)], &mut streams).unwrap();
         let text = String::from_utf8(err).unwrap();
         let (first, second) = text.split_once("\x1b[2A\x1b[J").expect("two lines written over");
         assert!(first.starts_with("\x1b[?7l") && first.ends_with("\n\x1b[?7h"), "{first:?}");

@@ -120,17 +120,18 @@ impl Case<'_> {
         {
             let session = Plan::session(self.btf().as_deref(), LoaderFlag::default());
             let found = session.map_err(input_error).and_then(|session| self.judge(&session));
-            self.hold(("", found), (test.refused.as_deref(), &["refused"]), outcome);
+            let expected = Expected { refused: test.refused.as_deref(), keys: &["refused"] };
+            self.hold("", found, expected, outcome);
         }
         for name in &test.kernels {
             let found = self.judge_on(name);
-            let expected = (test.refused.as_deref(), &["refused"][..]);
-            self.hold((&format!("on {name}: "), found), expected, outcome);
+            let expected = Expected { refused: test.refused.as_deref(), keys: &["refused"] };
+            self.hold(&format!("on {name}: "), found, expected, outcome);
         }
         for (name, code) in &test.refused_on {
             let found = self.judge_on(name);
-            let expected = (Some(&**code), &["refused_on", name][..]);
-            self.hold((&format!("on {name}: "), found), expected, outcome);
+            let expected = Expected { refused: Some(code), keys: &["refused_on", name] };
+            self.hold(&format!("on {name}: "), found, expected, outcome);
         }
     }
 
@@ -185,10 +186,12 @@ impl Case<'_> {
     /// Compares a verdict, and its cost, with what is expected.
     fn hold(
         &self,
-        (place, found): (&str, Result<Judged, CaseError>),
-        (refused, keys): (Option<&str>, &[&str]),
+        place: &str,
+        found: Result<Judged, CaseError>,
+        expected: Expected<'_>,
         outcome: &mut Outcome,
     ) {
+        let Expected { refused, keys } = expected;
         let Judged { refusal, counts } = match found {
             Ok(judged) => judged,
             Err((what, exit)) => return outcome.error(format!("{place}{what}"), exit),
@@ -332,6 +335,15 @@ fn as_key(message: &str) -> String {
 
 fn left(ctx: &Ctx, is_packet: bool) -> Vec<u8> {
     if is_packet { ctx.packet_bytes() } else { ctx.raw_bytes() }
+}
+
+/// The verdict that a test expects.
+#[derive(Clone, Copy)]
+struct Expected<'a> {
+    /// The code of the rejection.
+    refused: Option<&'a str>,
+    /// Where it is in the test's table.
+    keys: &'a [&'a str],
 }
 
 /// The verdict of a kernel.

@@ -61,6 +61,15 @@ pub struct Plan {
     counters: FxHashMap<Place, u32>,
 }
 
+/// Where a program may leave other than at its `exit`s.
+#[derive(Clone, Copy)]
+struct Exits {
+    /// At backward jumps and calls, without fuel.
+    fuel: bool,
+    /// Out of calls, by an exception.
+    throws: bool,
+}
+
 /// Possible successors of an insn.
 #[derive(Clone, Copy, Default)]
 struct Next {
@@ -76,8 +85,9 @@ impl Plan {
         let throws = insns.iter().any(|insn| calls(insn, OwnHelper::Throw as i32));
         let is_second = second_slots(insns);
         let is_real = |at: usize| !is_second[at];
+        let exits = Exits { fuel, throws };
         let next = |at: usize| match is_real(at) {
-            true => next((at, &insns[at], insns.len()), (fuel, throws)),
+            true => next(at, &insns[at], insns.len(), exits),
             false => Next { falls: true, ..Next::default() },
         };
         let next: Vec<Next> = (0..insns.len()).map(next).collect();
@@ -125,7 +135,9 @@ fn second_slots(insns: &[Insn]) -> Vec<bool> {
     is_second
 }
 
-fn next((at, insn, len): (usize, &Insn, usize), (fuel, throws): (bool, bool)) -> Next {
+/// `len`: number of insns of the program.
+fn next(at: usize, insn: &Insn, len: usize, exits: Exits) -> Next {
+    let Exits { fuel, throws } = exits;
     let falls = Next { falls: true, ..Next::default() };
     if !matches!(insn.class(), BPF_JMP | BPF_JMP32) {
         return falls;

@@ -3,7 +3,7 @@
 use super::{Emit, Operand};
 use crate::Error;
 use crate::asm::{Form, Mem, Operands, Rm, Width, X86, forms};
-use crate::op::{Addr, AluOp, Reg, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, Multiple, Reg, Shift, ShiftOp, Size, Src};
 use crate::opt::products::terms;
 use crate::regs::{SCRATCH, x86};
 
@@ -73,7 +73,7 @@ impl Emit<'_> {
         }
     }
 
-    pub(super) fn alu(&mut self, (op, width): (AluOp, Width), dst: Reg, src: Src) {
+    pub(super) fn alu(&mut self, op: AluOp, width: Width, dst: Reg, src: Src) {
         let to = x86(dst);
         let Some(forms) = alu_forms(op) else { return self.mul(width, to, src) };
         match self.operand(src) {
@@ -110,13 +110,15 @@ impl Emit<'_> {
         true
     }
 
-    /// `dst = src * by + plus`: `src` shifted, plus the rest of the sum.
+    /// `dst = multiple + plus`: `src` shifted, plus the rest of the sum.
     pub(super) fn product(
         &mut self,
-        (width, by): (Width, i32),
-        (dst, src): (Reg, Reg),
+        width: Width,
+        dst: Reg,
+        multiple: Multiple,
         plus: Src,
     ) -> Result<(), Error> {
+        let Multiple { src, by } = multiple;
         let Some((shift, less)) = terms(by) else { return self.bug("a product of no two terms") };
         let joins = if less { &forms::SUB_RM } else { &forms::ADD_RM };
         let (to, from) = (x86(dst), x86(src));
@@ -165,25 +167,21 @@ impl Emit<'_> {
         self.asm.rm(&forms::LEA, width, x86(dst), mem);
     }
 
-    pub(super) fn shift(
-        &mut self,
-        (op, width): (ShiftOp, Width),
-        (dst, src): (Reg, Reg),
-        by: Src,
-    ) -> Result<(), Error> {
+    pub(super) fn shift(&mut self, shift: Shift, dst: Reg, src: Reg, by: Src) -> Result<(), Error> {
         let to = x86(dst);
         match by {
             Src::Imm(imm) => {
                 let from = self.read(src, SCRATCH);
-                self.shift_by(op, width, (to, from, imm));
+                self.shift_by(shift, to, from, imm);
             }
-            Src::Reg(by) => self.shift_by_reg((op, width), (to, src), by),
+            Src::Reg(by) => self.shift_by_reg(shift, to, src, by),
             Src::Mem(_) => return self.bug("a shift by what is in memory"),
         }
         Ok(())
     }
 
-    fn shift_by(&mut self, op: ShiftOp, width: Width, (to, from, imm): (X86, X86, i32)) {
+    fn shift_by(&mut self, shift: Shift, to: X86, from: X86, imm: i32) {
+        let Shift { op, width } = shift;
         if op == ShiftOp::Rol && from != to && self.unit.tuning.cpu.bmi2 {
             let bits = if width == Width::W64 { 64 } else { 32 };
             let imm = i64::from(bits - imm);
@@ -212,7 +210,8 @@ impl Emit<'_> {
         self.asm.ri(form, width, to, i64::from(imm));
     }
 
-    fn shift_by_reg(&mut self, (op, width): (ShiftOp, Width), (to, src): (X86, Reg), by: Reg) {
+    fn shift_by_reg(&mut self, shift: Shift, to: X86, src: Reg, by: Reg) {
+        let Shift { op, width } = shift;
         let vex = match op {
             ShiftOp::Shl => Some(&forms::SHLX),
             ShiftOp::Shr => Some(&forms::SHRX),

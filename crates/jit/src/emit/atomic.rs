@@ -8,7 +8,7 @@ use crate::op::{Addr, AtomicOp, Reg, RmwOp};
 use crate::regs::{SCRATCH, SCRATCH2};
 
 impl Emit<'_> {
-    pub(super) fn atomic(&mut self, (op, width): (AtomicOp, Width), addr: Addr, reg: Reg) {
+    pub(super) fn atomic(&mut self, op: AtomicOp, width: Width, addr: Addr, reg: Reg) {
         let mem = self.mem(addr);
         let operand = self.read(reg, SCRATCH);
         match op {

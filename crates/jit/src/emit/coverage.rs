@@ -83,7 +83,7 @@ impl Emit<'_> {
 
     fn counters(&self) -> Base {
         let unit = self.unit;
-        Base::new(unit.linkage.coverage.as_ref(), (unit.tuning, unit.flow))
+        Base::new(unit.linkage.coverage.as_ref(), unit.tuning, unit.flow)
     }
 
     /// The address of the first counter of the thread's CPU.

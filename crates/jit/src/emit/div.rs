@@ -30,12 +30,7 @@ impl Emit<'_> {
         self.flags = None;
     }
 
-    pub(super) fn div(
-        &mut self,
-        (op, width): (DivOp, Width),
-        dst: Reg,
-        src: Src,
-    ) -> Result<(), Error> {
+    pub(super) fn div(&mut self, op: DivOp, width: Width, dst: Reg, src: Src) -> Result<(), Error> {
         let to = x86(dst);
         if dst == AX || !self.unit.flow.is_dead_after(self.at, AX) {
             return Err(Error::unsupported(self.at, "a division while AX is in use"));
@@ -70,7 +65,7 @@ impl Emit<'_> {
             self.asm.jmp(done);
             self.asm.bind(usual);
         }
-        self.divide(op, width, (to, by));
+        self.divide(op, width, to, by);
         self.asm.bind(done);
         Ok(())
     }
@@ -110,7 +105,7 @@ impl Emit<'_> {
         }
     }
 
-    fn divide(&mut self, op: DivOp, width: Width, (to, by): (X86, X86)) {
+    fn divide(&mut self, op: DivOp, width: Width, to: X86, by: X86) {
         let live = |reg: Reg| to != x86(reg) && !self.unit.flow.is_dead_after(self.at, reg);
         let (keep_rax, keep_rdx) = (live(Reg::R0), live(Reg::R3));
         if keep_rax {

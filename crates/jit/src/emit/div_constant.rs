@@ -23,15 +23,15 @@ impl Emit<'_> {
         }
         let quotient = match plan(bits, divisor) {
             Plan::Shift(by) => {
-                self.by_power(modulo, width, (to, by, divisor));
+                self.by_power(modulo, width, to, by);
                 return true;
             }
             Plan::Multiply { by, shift } => {
-                self.mulhi(width, to, (by, shift));
+                self.mulhi(width, to, by, shift);
                 SCRATCH
             }
             Plan::MultiplyAdd { by, shift } => {
-                self.mulhi(width, to, (by, 0));
+                self.mulhi(width, to, by, 0);
                 self.asm.rr(&forms::MOV_RM, width, SCRATCH2, to);
                 self.asm.rr(&forms::SUB_RM, width, SCRATCH2, SCRATCH);
                 self.shift_right(width, SCRATCH2, 1);
@@ -56,7 +56,8 @@ impl Emit<'_> {
         }
     }
 
-    fn by_power(&mut self, modulo: bool, width: Width, (to, by, divisor): (X86, u32, u64)) {
+    /// Division by the power of two that shifts by `by`.
+    fn by_power(&mut self, modulo: bool, width: Width, to: X86, by: u32) {
         if !modulo {
             self.shift_right(width, to, by);
             if by == 0 && width == Width::W32 {
@@ -64,12 +65,12 @@ impl Emit<'_> {
             }
             return;
         }
-        self.ld_imm(SCRATCH, divisor - 1);
+        self.ld_imm(SCRATCH, (1 << by) - 1);
         self.asm.rr(&forms::AND_RM, width, to, SCRATCH);
     }
 
     /// The upper half of `x * by`, shifted, in `r11`; clobbers `r10`.
-    fn mulhi(&mut self, width: Width, x: X86, (by, shift): (u64, u32)) {
+    fn mulhi(&mut self, width: Width, x: X86, by: u64, shift: u32) {
         if width == Width::W32 {
             self.asm.rr(&forms::MOV_RM, Width::W32, SCRATCH, x);
             match i32::try_from(by) {

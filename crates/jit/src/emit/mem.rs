@@ -4,7 +4,7 @@ use super::Emit;
 use super::alu::{alu_forms, is_i8};
 use crate::Error;
 use crate::asm::{Form, Mem, Width, X86, forms};
-use crate::op::{Addr, AluOp, Reg, Size, Src};
+use crate::op::{Addr, AluOp, Loaded, Reg, Size, Src};
 use crate::opt::fills::BLOCK;
 use crate::regs::{SCRATCH, SCRATCH2, x86};
 
@@ -43,7 +43,8 @@ fn store_form(size: Size) -> &'static Form {
 }
 
 impl Emit<'_> {
-    pub(super) fn load(&mut self, (size, sign, big): (Size, bool, bool), dst: Reg, addr: Addr) {
+    pub(super) fn load(&mut self, loaded: Loaded, dst: Reg, addr: Addr) {
+        let Loaded { size, sign, big } = loaded;
         let (to, mem) = (x86(dst), self.mem(addr));
         let movbe = big && self.has_movbe();
         match size {
@@ -100,7 +101,8 @@ impl Emit<'_> {
 
     pub(super) fn store(
         &mut self,
-        (size, big): (Size, bool),
+        size: Size,
+        big: bool,
         addr: Addr,
         src: Src,
     ) -> Result<(), Error> {

@@ -25,7 +25,7 @@ use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, DivOp, Op, Reg, Src};
+use crate::op::{Addr, DivOp, Loaded, Multiple, Op, Reg, Shift, Src};
 use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
@@ -329,27 +329,29 @@ impl<'a> Emit<'a> {
             Op::Mov { width, dst, src } => self.mov(width, dst, src),
             Op::LdImm { dst, value } => self.ld_imm(x86(dst), value),
             Op::LdFunc { dst, target } => return self.ld_func(dst, target),
-            Op::Alu { op, width, dst, src } => self.alu((op, width), dst, src),
+            Op::Alu { op, width, dst, src } => self.alu(op, width, dst, src),
             Op::Lea { width, dst, addr } => self.lea(width, dst, addr),
             Op::Shift { op, width, dst, src, by } => {
-                return self.shift((op, width), (dst, src), by);
+                return self.shift(Shift { op, width }, dst, src, by);
             }
             Op::Neg { width, dst } => self.asm.r(&forms::NEG, width, x86(dst)),
             Op::Swap { size, dst } => self.swap(size, x86(dst)),
             Op::Product { width, dst, src, by, plus } => {
-                return self.product((width, by), (dst, src), plus);
+                return self.product(width, dst, Multiple { src, by }, plus);
             }
             Op::Select { test, width, dst, src } => self.select(test, width, dst, src),
             Op::Set { test, dst } => self.set(test, dst),
             Op::Zext { size, dst, src } => self.zext(size, dst, src),
             Op::MovSx { size, width, dst, src } => self.movsx(size, width, dst, src),
-            Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),
-            Op::Load { size, sign, big, dst, addr } => self.load((size, sign, big), dst, addr),
+            Op::Div { op, width, dst, src } => return self.div(op, width, dst, src),
+            Op::Load { size, sign, big, dst, addr } => {
+                self.load(Loaded { size, sign, big }, dst, addr);
+            }
             Op::Probe { size, sign, dst, addr } => return self.probe(size, sign, dst, addr),
-            Op::Store { size, big, addr, src } => return self.store((size, big), addr, src),
+            Op::Store { size, big, addr, src } => return self.store(size, big, addr, src),
             Op::Fill { addr, bytes, zeroed } => self.fill(addr, bytes, zeroed),
             Op::AluStore { op, size, addr, src } => return self.alu_store(op, size, addr, src),
-            Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
+            Op::Atomic { op, width, addr, reg } => self.atomic(op, width, addr, reg),
             Op::Jmp { to } => return self.jmp(to),
             Op::Br { test, to } => self.br(test, to),
             Op::Call { helper, map } => return self.call(helper, map),
@@ -435,7 +437,7 @@ mod tests {
         let func = Func { end: 2, stack_bytes: 8, ..Func::default() };
         let mut flow = Flow { funcs: vec![func], ..Flow::default() };
         flow.find_targets(&ops);
-        let frames = [Frame::new(Prologue::Minimal, &func, (&ops, Base::Nowhere))];
+        let frames = [Frame::new(Prologue::Minimal, &func, &ops, Base::Nowhere)];
         emit(&Unit {
             ops: &ops,
             flow: &flow,

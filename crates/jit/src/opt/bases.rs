@@ -24,12 +24,12 @@ use std::ops::Range;
 const USES_MIN: u32 = 8;
 
 /// Whether something changed. With coverage counters, `rbp` is in use.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) -> bool {
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow, linkage: &Linkage, tuning: &Tuning) -> bool {
     let counts = linkage.coverage.is_some();
     let mut held = Vec::new();
     for (number, func) in flow.funcs.iter().enumerate() {
         let range = func.start as usize..func.end as usize;
-        let uses = uses((ops, flow), range.clone(), linkage);
+        let uses = uses(ops, flow, range.clone(), linkage);
         if uses.is_empty() {
             continue;
         }
@@ -49,7 +49,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
 
 /// Addresses that justify a register in a function, with the number of loads of them and of nearby
 /// ones, most frequent first.
-fn uses((ops, flow): (&[Op], &Flow), range: Range<usize>, linkage: &Linkage) -> Vec<(u64, u32)> {
+fn uses(ops: &[Op], flow: &Flow, range: Range<usize>, linkage: &Linkage) -> Vec<(u64, u32)> {
     let mut each: BTreeMap<u64, u32> = BTreeMap::new();
     for at in range {
         let depth = flow.loop_depth[at].min(3);

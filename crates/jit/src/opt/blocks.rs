@@ -8,7 +8,7 @@ use crate::op::Op;
 use crate::tuning::Passes;
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, (linkage, passes): (&Linkage, Passes)) -> bool {
+pub(super) fn run(ops: &mut [Op], flow: &Flow, linkage: &Linkage, passes: Passes) -> bool {
     let mut values = Values::new();
     let mut changed = false;
     for at in 0..ops.len() {
@@ -24,7 +24,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, (linkage, passes): (&Linkage, Pas
         }
         let mut op = meant;
         if let Some((rotated, shift)) =
-            rotate::rewrite(&values, (at, &op), flow).filter(|_| passes.rotate)
+            rotate::rewrite(&values, at, &op, flow).filter(|_| passes.rotate)
         {
             op = rotated;
             if let Some(shift) = shift {

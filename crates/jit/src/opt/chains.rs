@@ -34,6 +34,14 @@ struct Link {
     ready: [u32; 2],
 }
 
+/// Two ops, where the second one combines the result of the first with one more operand.
+#[derive(Clone, Copy)]
+struct Chain {
+    link: Link,
+    pair: Pair,
+    other: Src,
+}
+
 /// The state while processing a block.
 struct Chains<'a> {
     flow: &'a Flow,
@@ -125,7 +133,7 @@ impl Pair {
     }
 
     /// `dst = a op b`, where one of them may be in `dst`.
-    fn joined(&self, dst: Reg, (a, b): (Src, Src)) -> Option<Op> {
+    fn joined(&self, dst: Reg, a: Src, b: Src) -> Option<Op> {
         let addr = match (a, b) {
             _ if a == Src::Reg(dst) => return Some(self.alu(dst, b)),
             _ if b == Src::Reg(dst) => return Some(self.alu(dst, a)),
@@ -156,16 +164,12 @@ impl Chains<'_> {
             let gone = made == pair.dst || self.flow.is_dead_after(at, made);
             same && gone
                 && other != Src::Reg(made)
-                && self.reordered(ops, (at, pair), (link, other)).is_some()
+                && self.reordered(ops, at, Chain { link, pair, other }).is_some()
         })
     }
 
-    fn reordered(
-        &mut self,
-        ops: &mut [Op],
-        (at, pair): (usize, Pair),
-        (link, other): (Link, Src),
-    ) -> Option<()> {
+    fn reordered(&mut self, ops: &mut [Op], at: usize, chain: Chain) -> Option<()> {
+        let Chain { link, pair, other } = chain;
         let late = usize::from(link.ready[1] > link.ready[0]);
         let (early_at, late_at) = (link.ready[1 - late], link.ready[late]);
         let (early, late) = (link.pair.parts[1 - late], link.pair.parts[late]);
@@ -181,10 +185,10 @@ impl Chains<'_> {
         };
         let dst = pair.dst;
         let [first, second] = match late == Src::Reg(dst) {
-            false => [pair.joined(dst, (early, other))?, pair.alu(dst, late)],
+            false => [pair.joined(dst, early, other)?, pair.alu(dst, late)],
             true => {
                 let room = dead(other).or(dead(early)).filter(|reg| *reg != dst)?;
-                [pair.joined(room, (early, other))?, pair.alu(dst, Src::Reg(room))]
+                [pair.joined(room, early, other)?, pair.alu(dst, Src::Reg(room))]
             }
         };
         // The operand that was overwritten is available again.

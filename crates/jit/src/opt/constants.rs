@@ -4,7 +4,7 @@ use super::lookup;
 use super::values::Values;
 use crate::Linkage;
 use crate::asm::Width;
-use crate::op::{AluOp, Cond, Op, Reg, ShiftOp, Size, Src, Test};
+use crate::op::{AluOp, Cond, Op, Reg, Shift, ShiftOp, Size, Src, Test};
 
 /// `op` with its result or its outcome folded.
 pub(super) fn rewrite(values: &Values, op: &Op, linkage: &Linkage) -> Option<Op> {
@@ -32,7 +32,7 @@ pub(super) fn rewrite(values: &Values, op: &Op, linkage: &Linkage) -> Option<Op>
             load(dst, arithmetic(op, width, of(dst)?, value_of(src, width)?))
         }
         Op::Shift { op, width, dst, src, by } => {
-            load(dst, shifted((op, width), of(src)?, value_of(by, Width::W64)?))
+            load(dst, shifted(Shift { op, width }, of(src)?, value_of(by, Width::W64)?))
         }
         Op::Mov { width, dst, src: Src::Reg(src) } => load(dst, truncated(width, of(src)?)),
         Op::Zext { size: Size::B4, dst, src } => load(dst, truncated(Width::W32, of(src)?)),
@@ -70,9 +70,9 @@ pub(super) fn arithmetic(op: AluOp, width: Width, a: u64, b: u64) -> u64 {
     truncated(width, value)
 }
 
-pub(super) fn shifted((op, width): (ShiftOp, Width), value: u64, by: u64) -> u64 {
+pub(super) fn shifted(shift: Shift, value: u64, by: u64) -> u64 {
     let by = by as u32;
-    match (op, width) {
+    match (shift.op, shift.width) {
         (ShiftOp::Shl, Width::W64) => value.wrapping_shl(by),
         (ShiftOp::Shr, Width::W64) => value.wrapping_shr(by),
         (ShiftOp::Sar, Width::W64) => (value as i64).wrapping_shr(by) as u64,

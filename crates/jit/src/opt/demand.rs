@@ -5,7 +5,7 @@
 
 use crate::asm::Width;
 use crate::flow::Flow;
-use crate::op::{AluOp, Op, Reg, RegSet, ShiftOp, Src};
+use crate::op::{AluOp, Op, Reg, RegSet, Shift, ShiftOp, Src};
 
 /// By register: the live bits.
 struct Needs([u64; Reg::COUNT]);
@@ -106,7 +106,7 @@ impl Needs {
                 self.read(dst, of_dst);
                 self.read_src(src, of_src);
             }
-            Op::Shift { op, width, src, by, .. } => self.shift((op, width), (src, by), need),
+            Op::Shift { op, width, src, by, .. } => self.shift(Shift { op, width }, src, by, need),
             Op::Store { size, big: false, addr, src } => {
                 self.read_all(addr.uses());
                 self.read_src(src, ones(8 * size.bytes()));
@@ -119,7 +119,8 @@ impl Needs {
         }
     }
 
-    fn shift(&mut self, (op, width): (ShiftOp, Width), (src, by): (Reg, Src), need: u64) {
+    fn shift(&mut self, shift: Shift, src: Reg, by: Src, need: u64) {
+        let Shift { op, width } = shift;
         let all = ones(width_bits(width));
         let need = need & all;
         match (op, by) {

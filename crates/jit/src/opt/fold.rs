@@ -17,16 +17,19 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     for at in 0..ops.len() {
         let folded = match ops[at] {
             Op::Alu { width, dst, src: Src::Reg(src), .. } if src != dst => {
-                let folded = operand(ops, flow, (at, src, width));
+                let folded = operand(ops, flow, Read { at, reg: src, width });
                 changed |= folded.is_none() && turned_round(ops, flow, at);
                 folded
             }
             Op::Br { test, .. } if test.b != Src::Reg(test.a) => match test.b {
-                Src::Reg(b) => operand(ops, flow, (at, b, test.width)).or_else(|| {
-                    let folded = operand(ops, flow, (at, test.a, test.width))?;
-                    ops[at] = turned(ops[at])?;
-                    Some(folded)
-                }),
+                Src::Reg(b) => {
+                    operand(ops, flow, Read { at, reg: b, width: test.width }).or_else(|| {
+                        let folded =
+                            operand(ops, flow, Read { at, reg: test.a, width: test.width })?;
+                        ops[at] = turned(ops[at])?;
+                        Some(folded)
+                    })
+                }
                 _ => None,
             },
             Op::Store { .. } => {
@@ -59,25 +62,25 @@ fn size_of(width: Width) -> Size {
     if width == Width::W64 { Size::B8 } else { Size::B4 }
 }
 
-/// The load of `reg`, used only by the op at `at`, if it can be moved there.
-fn operand(
-    ops: &[Op],
-    flow: &Flow,
-    (at, reg, width): (usize, Reg, Width),
-) -> Option<(usize, Addr)> {
-    match flow.is_dead_after(at, reg) {
-        true => load_of(ops, flow, (at, reg, width), RegSet::NONE),
+/// A register operand of an op.
+#[derive(Clone, Copy)]
+struct Read {
+    at: usize,
+    reg: Reg,
+    width: Width,
+}
+
+/// The load of an operand, used only by that op, if it can be moved there.
+fn operand(ops: &[Op], flow: &Flow, read: Read) -> Option<(usize, Addr)> {
+    match flow.is_dead_after(read.at, read.reg) {
+        true => load_of(ops, flow, read, RegSet::NONE),
         false => None,
     }
 }
 
-/// The load of `reg`, if it can be moved to `at`, and no op in between involves `others`.
-fn load_of(
-    ops: &[Op],
-    flow: &Flow,
-    (at, reg, width): (usize, Reg, Width),
-    others: RegSet,
-) -> Option<(usize, Addr)> {
+/// The load of an operand, if it can be moved to its op, and no op in between involves `others`.
+fn load_of(ops: &[Op], flow: &Flow, read: Read, others: RegSet) -> Option<(usize, Addr)> {
+    let Read { at, reg, width } = read;
     let (mut written, mut shared) = (RegSet::NONE, false);
     for back in (at.saturating_sub(WINDOW)..at).rev() {
         if flow.is_target[back + 1] {
@@ -109,7 +112,8 @@ fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
         return false;
     }
     // As if it read `x` last: then its load may become its operand.
-    let Some((second, addr)) = load_of(ops, flow, (at, x, width), RegSet::of(&[y])) else {
+    let Some((second, addr)) = load_of(ops, flow, Read { at, reg: x, width }, RegSet::of(&[y]))
+    else {
         return false;
     };
     if addr.uses().meets(RegSet::of(&[x, y])) {

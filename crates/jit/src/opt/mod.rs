@@ -53,7 +53,8 @@ use accesses::Before;
 pub(crate) fn run(
     ops: &mut [Op],
     flow: &mut Flow,
-    (linkage, tuning): (&Linkage, &Tuning),
+    linkage: &Linkage,
+    tuning: &Tuning,
 ) -> Result<(), Error> {
     let passes = tuning.passes;
     let plan = linkage.coverage.as_ref().map(|coverage| &*coverage.plan);
@@ -76,10 +77,10 @@ pub(crate) fn run(
     }
     meant.compare(ops, flow, linkage, "a pass before slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
-    let mut again = passes.slots && slots::run(ops, flow, (tuning, linkage.coverage.is_some()));
+    let mut again = passes.slots && slots::run(ops, flow, tuning, linkage.coverage.is_some());
     meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
-    again |= passes.bases && bases::run(ops, flow, (linkage, tuning));
+    again |= passes.bases && bases::run(ops, flow, linkage, tuning);
     if again {
         flow.find_live(ops);
     }
@@ -131,7 +132,7 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
 }
 
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, linkage: &Linkage, tuning: &Tuning) {
-    if blocks::run(ops, flow, (linkage, tuning.passes)) {
+    if blocks::run(ops, flow, linkage, tuning.passes) {
         flow.find_targets(ops);
         flow.find_live(ops);
     }

@@ -11,7 +11,7 @@ use crate::asm::Width;
 use crate::op::{AluOp, Cond, Op, Reg, Src, Test};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use value::{Kind, State, Value, number};
+use value::{Bounds, Kind, Limit, State, Value, number};
 
 /// Maximum number of ops of a function, and of visits per op on average.
 const OPS_MAX: usize = 4096;
@@ -40,7 +40,7 @@ struct Block {
 /// A loop with a single comparison at its end that leaves it once a counter reaches a constant.
 struct Counted {
     /// Not a constant.
-    test: (Reg, i64),
+    limit: Limit,
     /// By register: the increment made by the only op in the loop that writes it.
     steps: BTreeMap<u8, i64>,
     /// Starts of its blocks.
@@ -157,7 +157,8 @@ impl Walk<'_> {
                 steps.insert(reg, i64::from(by));
             }
         }
-        Some(Counted { test: (a, limit.into()), steps, blocks })
+        let limit = Limit { reg: a, value: limit.into() };
+        Some(Counted { limit, steps, blocks })
     }
 
     /// All states, until a fixed point.
@@ -281,7 +282,7 @@ fn arriving(block: &mut Block, from: usize, mut state: State) -> Option<State> {
     let Some(entry) = &block.entry else { return Some(state) };
     for (reg, by) in &counted.steps {
         let reg = Reg(*reg);
-        let (first, limit) = (entry.of(reg), state.of_like(reg, counted.test));
+        let (first, limit) = (entry.of(reg), state.at_limit(reg, counted.limit));
         let one = first.lo == first.hi && first.kind == Kind::Number;
         let Some(limit) = limit.filter(|_| one) else { continue };
         if first.lo < 0 || limit < 0 {
@@ -290,7 +291,7 @@ fn arriving(block: &mut Block, from: usize, mut state: State) -> Option<State> {
         let (steps, rest) = ((limit - first.lo) / by, (limit - first.lo) % by);
         if rest == 0 && steps > 0 {
             let last = limit - by;
-            if !state.confine(reg, (first.lo.min(last), first.lo.max(last))) {
+            if !state.confine(reg, Bounds { lo: first.lo.min(last), hi: first.lo.max(last) }) {
                 return None;
             }
         }
@@ -346,10 +347,10 @@ fn meets(state: &mut State, test: Test) -> bool {
 }
 
 /// The range of `a` if `a cond b`.
-fn bounds(cond: Cond, a: Value, b: Value) -> Option<(i64, i64)> {
+fn bounds(cond: Cond, a: Value, b: Value) -> Option<Bounds> {
     let plain = a.lo >= 0;
     let (from, to) = (b.lo.saturating_add(1), b.hi.saturating_sub(1));
-    Some(match cond {
+    let (lo, hi) = match cond {
         Cond::Eq => (b.lo, b.hi),
         Cond::Ne if b.lo == b.hi && a.lo == b.lo => (from, i64::MAX),
         Cond::Ne if b.lo == b.hi && a.hi == b.hi => (i64::MIN, to),
@@ -362,7 +363,8 @@ fn bounds(cond: Cond, a: Value, b: Value) -> Option<(i64, i64)> {
         Cond::SGt => (from, i64::MAX),
         Cond::SGe => (b.lo, i64::MAX),
         _ => return None,
-    })
+    };
+    Some(Bounds { lo, hi })
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use crate::op::{AluOp, Op, Reg, ShiftOp, Src};
 /// The rotation, and the op that is no longer needed: a shift in place that has no other use.
 pub(super) fn rewrite(
     values: &Values,
-    (at, op): (usize, &Op),
+    at: usize,
+    op: &Op,
     flow: &Flow,
 ) -> Option<(Op, Option<u32>)> {
     let Op::Alu { op: AluOp::Or | AluOp::Xor | AluOp::Add, width, dst, src: Src::Reg(src) } = *op

@@ -35,7 +35,7 @@ impl Slot {
 }
 
 /// Returns whether something changed. With coverage, `rbp` is not available.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, (tuning, counts): (&Tuning, bool)) -> bool {
+pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning, counts: bool) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;

@@ -57,7 +57,8 @@ struct Tested {
 pub(super) fn find(
     ops: &[Op],
     flow: &Flow,
-    (head, latch): (usize, usize),
+    head: usize,
+    latch: usize,
     entry: usize,
 ) -> Option<Trips> {
     let Op::Br { test, .. } = ops[latch] else { return None };
@@ -69,7 +70,7 @@ pub(super) fn find(
     }
     let tested = tested(body, test.a)?;
     let (at, by) = tested.step;
-    let start = i32::try_from(start(ops, flow, (entry, tested.counter))?).ok()?;
+    let start = i32::try_from(start(ops, flow, entry, tested.counter)?).ok()?;
     // A copy made before the increment has the old value.
     let is_before = tested.copy.is_some_and(|copy| copy < at);
     let first = i64::from(start) + if is_before { 0 } else { i64::from(by) };
@@ -127,7 +128,7 @@ fn only_def(body: &[Op], reg: Reg) -> Option<(usize, &Op)> {
 }
 
 /// The value of a register before `entry`, where a loop is entered.
-fn start(ops: &[Op], flow: &Flow, (entry, reg): (usize, Reg)) -> Option<u64> {
+fn start(ops: &[Op], flow: &Flow, entry: usize, reg: Reg) -> Option<u64> {
     for at in (entry.saturating_sub(WINDOW)..entry).rev() {
         let op = &ops[at];
         if op.is_end() {
@@ -155,7 +156,7 @@ mod tests {
     use crate::opt::constants::holds;
 
     /// Counted step by step, like the program in both widths.
-    fn counted(test: Test, (first, by): (i64, i64), limit: i64) -> Option<u32> {
+    fn counted(test: Test, first: i64, by: i64, limit: i64) -> Option<u32> {
         let value = |round: i64| (first + round * by) as u64;
         let ends = |round: &i64| !holds(test, value(*round), limit as u64);
         (0..64).find(ends).map(|round| round as u32 + 1)
@@ -171,7 +172,7 @@ mod tests {
                     let Some(rounds) = rounds(cond, first, by, limit) else { continue };
                     for width in [Width::W32, Width::W64] {
                         let test = Test { cond, width, a: Reg::R0, b: Src::Imm(limit as i32) };
-                        let counted = counted(test, (first, by), limit);
+                        let counted = counted(test, first, by, limit);
                         assert_eq!(Some(rounds), counted, "{cond:?} {first} {by} {limit}");
                     }
                     known += 1;

@@ -56,7 +56,7 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
         let times = (most / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
             let entry = entry(ops, jumps[head], head..latch).filter(|_| passes.trips);
-            let trips = entry.and_then(|entry| trips::find(ops, flow, (head, latch), entry));
+            let trips = entry.and_then(|entry| trips::find(ops, flow, head, latch, entry));
             let (times, trips) = trips
                 .and_then(|trips| Some((even(trips, count, most)?, Some(trips))))
                 .unwrap_or((times, None));

@@ -8,7 +8,7 @@
 //! 2. `low` of two numbers is equal only if the low 32 bits of the values are.
 
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Size, Space, Src};
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, Shift, ShiftOp, Size, Space, Src};
 
 /// Number of a value.
 pub(super) type Vn = u32;
@@ -217,9 +217,9 @@ impl Values {
             }
             Op::Load { size, sign: false, big, addr, .. } => self.loaded(size, big, addr),
             Op::Shift { op, width, src, by: Src::Imm(by), .. } => {
-                Definition::New(self.shifted((op, width), src, by))
+                Definition::New(self.shifted(Shift { op, width }, src, by))
             }
-            Op::Alu { op, width, dst, src } => Definition::New(self.alu((op, width), dst, src)),
+            Op::Alu { op, width, dst, src } => Definition::New(self.alu(op, width, dst, src)),
             Op::Lea { width: Width::W64, addr, .. } => {
                 let sum = self.sum_of(addr.base, Width::W64).filter(|_| addr.index.is_none());
                 let sum = sum.and_then(|sum| plus(sum, addr.disp));
@@ -280,7 +280,8 @@ impl Values {
         }
     }
 
-    fn shifted(&self, (op, width): (ShiftOp, Width), src: Reg, by: i32) -> Def {
+    fn shifted(&self, shift: Shift, src: Reg, by: i32) -> Def {
+        let Shift { op, width } = shift;
         let def = *self.def_of(src);
         let wide = width == Width::W64;
         let of = if wide { self.of(src) } else { def.low };
@@ -315,7 +316,7 @@ impl Values {
         Def { low: Vn::MAX, bits, constant: None, shifted, sum, bytes }
     }
 
-    fn alu(&self, (op, width): (AluOp, Width), dst: Reg, src: Src) -> Def {
+    fn alu(&self, op: AluOp, width: Width, dst: Reg, src: Src) -> Def {
         let max = if width == Width::W64 { 64 } else { 32 };
         let a = self.def_of(dst);
         let b_bits = match src {

@@ -110,7 +110,7 @@ fn joined(ops: &mut [Op], copies: Vec<Copy>, closed: bool) -> bool {
     for bytes in [8, 4, 2] {
         let mut first = 0;
         while first < copies.len() {
-            if let Some(word) = word(ops, &copies, (first, bytes), closed) {
+            if let Some(word) = word(ops, &copies, first, bytes, closed) {
                 let parts: Vec<Copy> = word.iter().map(|part| copies[*part]).collect();
                 write(ops, &parts, bytes);
                 let mut at = 0;
@@ -125,12 +125,7 @@ fn joined(ops: &mut [Op], copies: Vec<Copy>, closed: bool) -> bool {
 }
 
 /// The copies that make up a word starting with `first`, in the order of their bytes.
-fn word(
-    ops: &[Op],
-    copies: &[Copy],
-    (first, bytes): (usize, u32),
-    closed: bool,
-) -> Option<Vec<usize>> {
+fn word(ops: &[Op], copies: &[Copy], first: usize, bytes: u32, closed: bool) -> Option<Vec<usize>> {
     let start = copies[first];
     let near = first.saturating_sub(NEAR)..(first + NEAR).min(copies.len());
     let (mut parts, mut end) = (vec![first], start.bytes);

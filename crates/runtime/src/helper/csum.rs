@@ -70,7 +70,7 @@ fn replace(offset: usize, change: impl FnOnce(u16) -> Result<u16, Errno>) -> Res
 /// The checksum `check` after `from` changes to `to`, words of `size` bytes; 0: `to` is a
 /// difference. `start` is the sum before: of 32 bits, it is never 0 but all ones, so that the
 /// checksum 0xffff becomes 0 if nothing changes.
-fn changed(start: u32, (from, to): (u64, u64), size: u64) -> Result<u16, Errno> {
+fn changed(start: u32, from: u64, to: u64, size: u64) -> Result<u16, Errno> {
     Ok(!fold(match size {
         0 if from != 0 => return Err(Errno::EINVAL),
         0 => add(start, to as u32),
@@ -89,10 +89,10 @@ pub(super) fn l3_csum_replace(call: &Call) -> u64 {
     if offset > 0xffff || offset & 1 != 0 {
         return Errno::EFAULT.as_ret();
     }
-    let (words, size) = ((call.arg(2), call.arg(3)), flags & FIELD_SIZE);
+    let (from, to, size) = (call.arg(2), call.arg(3), flags & FIELD_SIZE);
     ret(replace(offset as usize, |check| {
         let start = if size == 2 { u32::from(!check) } else { !u32::from(check) };
-        changed(start, words, size)
+        changed(start, from, to, size)
     }))
 }
 
@@ -106,14 +106,14 @@ pub(super) fn l4_csum_replace(call: &Call) -> u64 {
     if offset > 0xffff || offset & 1 != 0 {
         return Errno::EFAULT.as_ret();
     }
-    let words = (call.arg(2), call.arg(3));
+    let (from, to) = (call.arg(2), call.arg(3));
     let optional = flags & MARK_MANGLED_0 != 0;
     ret(replace(offset as usize, |check| {
         // A UDP checksum of 0 is none.
         if optional && flags & MARK_ENFORCE == 0 && check == 0 {
             return Ok(check);
         }
-        let check = changed(!u32::from(check), words, flags & FIELD_SIZE)?;
+        let check = changed(!u32::from(check), from, to, flags & FIELD_SIZE)?;
         Ok(if optional && check == 0 { 0xffff } else { check })
     }))
 }

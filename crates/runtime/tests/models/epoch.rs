@@ -85,7 +85,7 @@ fn what_a_run_may_hold_is_kept() {
 
 #[test]
 fn nothing_is_free_where_barriers_are_refused() {
-    model_on((3, REFUSED), || {
+    model_on(3, REFUSED, || {
         let threads = Threads::new();
         assert!(!threads.is_free_now());
     });
@@ -93,7 +93,7 @@ fn nothing_is_free_where_barriers_are_refused() {
 
 /// The first thread takes a lock with plain stores while it is alone, `sections` times in one run;
 /// a second one announces itself, and waits for the current section, not for the run.
-fn who_is_alone((sections, waits): (usize, bool)) {
+fn who_is_alone(sections: usize, waits: bool) {
     let threads = Arc::new(Threads::new());
     let (crowded, lock) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let value = Arc::new(UnsafeCell::new(0u64));
@@ -138,15 +138,15 @@ fn who_is_alone((sections, waits): (usize, bool)) {
 
 #[test]
 fn who_is_alone_is_so_until_its_section_ends() {
-    model(8, || who_is_alone((1, true)));
-    model(3, || who_is_alone((2, true)));
-    assert!(breaks(|| who_is_alone((1, false))));
-    assert!(breaks_on(NO_BARRIERS, || who_is_alone((1, true))));
+    model(8, || who_is_alone(1, true));
+    model(3, || who_is_alone(2, true));
+    assert!(breaks(|| who_is_alone(1, false)));
+    assert!(breaks_on(NO_BARRIERS, || who_is_alone(1, true)));
 }
 
 #[test]
 fn nobody_comes_where_barriers_are_refused() {
-    model_on((3, REFUSED), || {
+    model_on(3, REFUSED, || {
         let threads = Threads::new();
         assert!(!crowd(&AtomicBool::new(false), &threads.slots, thread::yield_now));
     });

@@ -40,10 +40,10 @@ loom::lazy_static! {
 
 /// Runs a model, up to a number of preemptions.
 fn model(preemptions: usize, steps: impl Fn() + Send + Sync + 'static) {
-    model_on((preemptions, Host::default()), steps);
+    model_on(preemptions, Host::default(), steps);
 }
 
-fn model_on((preemptions, host): (usize, Host), steps: impl Fn() + Send + Sync + 'static) {
+fn model_on(preemptions: usize, host: Host, steps: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 20_000;
@@ -60,7 +60,7 @@ fn breaks(steps: impl Fn() + Send + Sync + 'static) -> bool {
 }
 
 fn breaks_on(host: Host, steps: impl Fn() + Send + Sync + 'static) -> bool {
-    let found = std::panic::AssertUnwindSafe(|| model_on((3, host), steps));
+    let found = std::panic::AssertUnwindSafe(|| model_on(3, host, steps));
     std::panic::catch_unwind(found).is_err()
 }
 

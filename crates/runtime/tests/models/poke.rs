@@ -165,14 +165,14 @@ fn a_commit_is_taken_back() {
 
 #[test]
 fn a_commit_that_is_refused_changes_nothing() {
-    model_on((8, REFUSED), || {
+    model_on(8, REFUSED, || {
         let site = Switch::new(false);
         let mut batch = Batch::new();
         batch.add(&site, true);
         assert!(matches!(batch.commit(), Err(Error::Barrier(_))));
         assert!(!is_on(site.word()));
     });
-    model_on((8, REFUSED), a_commit_is_taken_back);
+    model_on(8, REFUSED, a_commit_is_taken_back);
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -54,7 +54,7 @@ fn clones_of_a_run_are_bounded() {
 fn who_may_not_read_or_write_may_not_pop() {
     let runtime = runtime();
     let queue = |map_flags, frozen| {
-        let def = MapDef { map_flags, frozen, ..map("q", MapType::Queue, (0, 8, 4)) };
+        let def = MapDef { map_flags, frozen, ..map("q", MapType::Queue, 0, 8, 4) };
         let queue = runtime.create_map(&def, None).unwrap();
         let pushed = queue.update(&[], &[1; 8], UpdateFlags::Any);
         (pushed, queue.lookup(&[]).err(), queue.pop().err())
@@ -64,7 +64,7 @@ fn who_may_not_read_or_write_may_not_pop() {
     assert_eq!(queue(MapFlags::RDONLY, false), (Err(Errno::EPERM), none, no));
     assert_eq!(queue(MapFlags::WRONLY, false), (Ok(()), no, no));
     assert_eq!(queue(MapFlags::empty(), true), (Err(Errno::EPERM), none, no));
-    let bloom = MapDef { map_flags: MapFlags::WRONLY, ..map("b", MapType::BloomFilter, (0, 8, 4)) };
+    let bloom = MapDef { map_flags: MapFlags::WRONLY, ..map("b", MapType::BloomFilter, 0, 8, 4) };
     let bloom = runtime.create_map(&bloom, None).unwrap();
     assert_eq!(bloom.update(&[], &[1; 8], UpdateFlags::Any), Ok(()));
     assert_eq!(bloom.holds(&[1; 8]), Err(Errno::EPERM));

@@ -42,7 +42,7 @@ fn probe_read_reads_the_frames_of_machine_code_only() {
 
 #[test]
 fn a_runtime_has_no_more_cpus_than_a_program_was_verified_for_that_asks() {
-    let maps: Arc<[MapDef]> = [map("m", MapType::Array, (4, 8, 1))].into();
+    let maps: Arc<[MapDef]> = [map("m", MapType::Array, 4, 8, 1)].into();
     let asks = program("call bpf_get_smp_processor_id\nexit", &maps);
     let other = program("r0 = 0\nexit", &maps);
     for (cpus, fits) in [(asks.nr_cpu_ids(), true), (asks.nr_cpu_ids() + 1, false)] {
@@ -61,8 +61,8 @@ const CALLS: &str = "r2 = map[jumps]\nr3 = 1\ncall bpf_tail_call\nr0 = 7\nexit";
 
 #[test]
 fn a_slot_is_filled_with_a_program_of_the_same_runtime() {
-    let jumps = MapDef { max_entries: 2, ..map("jumps", MapType::ProgArray, (4, 4, 2)) };
-    let maps: Arc<[MapDef]> = [jumps, map("array", MapType::Array, (4, 4, 2))].into();
+    let jumps = MapDef { max_entries: 2, ..map("jumps", MapType::ProgArray, 4, 4, 2) };
+    let maps: Arc<[MapDef]> = [jumps, map("array", MapType::Array, 4, 4, 2)].into();
     let load = |text: &str, runtime: &Runtime| {
         let object = runtime.create_maps(&maps, None);
         let loaded = runtime.load(&program(text, &maps), &object, &LoadOptions::default());

@@ -21,9 +21,8 @@ fn runtime() -> Runtime {
     Runtime::new(Options { cpus: 8, ..Options::default() }).unwrap()
 }
 
-fn map(name: &str, map_type: MapType, (key, value, entries): (u32, u32, u32)) -> MapDef {
-    let (name, key_size, value_size, max_entries) = (name.into(), key, value, entries);
-    MapDef { name, map_type, key_size, value_size, max_entries, ..MapDef::default() }
+fn map(name: &str, map_type: MapType, key_size: u32, value_size: u32, max_entries: u32) -> MapDef {
+    MapDef { name: name.into(), map_type, key_size, value_size, max_entries, ..MapDef::default() }
 }
 
 /// Assembles and verifies an XDP program with these maps.

@@ -68,8 +68,8 @@ leaves:
 ";
 
 fn maps() -> Arc<[MapDef]> {
-    let jumps = map("jumps", MapType::ProgArray, (4, 4, 1));
-    [map("m", MapType::Array, (4, 64, 1)), jumps].into()
+    let jumps = map("jumps", MapType::ProgArray, 4, 4, 1);
+    [map("m", MapType::Array, 4, 64, 1), jumps].into()
 }
 
 /// A program with BTF of its functions, and a kernel's BTF for kfuncs.

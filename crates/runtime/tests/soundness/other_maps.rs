@@ -26,7 +26,7 @@ out:
 fn constants(contents: [u8; 8], frozen: bool) -> MapDef {
     let map_flags = MapFlags::RDONLY_PROG;
     let contents = contents.to_vec();
-    MapDef { map_flags, contents, frozen, ..map("m", MapType::Array, (4, 8, 1)) }
+    MapDef { map_flags, contents, frozen, ..map("m", MapType::Array, 4, 8, 1) }
 }
 
 /// Why a program that was verified with `verified` is not given a map created from `made`.
@@ -47,8 +47,8 @@ fn refused(text: &str, made: MapDef, verified: MapDef) -> String {
 
 #[test]
 fn a_map_with_smaller_values_is_refused() {
-    let large = map("m", MapType::Array, (4, 800_000, 1));
-    let small = map("m", MapType::Array, (4, 8, 1));
+    let large = map("m", MapType::Array, 4, 800_000, 1);
+    let small = map("m", MapType::Array, 4, 8, 1);
     let text = "it has 8 bytes of a value, not 800000";
     assert_eq!(refused(LAST_WORD, small, large.clone()), text);
     // Everything else that the verifier uses from a definition.
@@ -60,7 +60,7 @@ fn a_map_with_smaller_values_is_refused() {
     assert_eq!(with(|m| m.map_type = MapType::Hash), "its type is hash, not array");
     assert_eq!(with(|m| m.max_entries = 2), "it has 2 entries, not 1");
     assert_eq!(with(|m| m.map_flags = MapFlags::MMAPABLE), "it has 1024 as flags, not 0");
-    let hash = |key| map("m", MapType::Hash, (key, 800_000, 1));
+    let hash = |key| map("m", MapType::Hash, key, 800_000, 1);
     assert_eq!(refused(LAST_WORD, hash(64), hash(4)), "it has 64 bytes of a key, not 4");
 }
 
@@ -90,7 +90,7 @@ fn equal_definitions_are_enough() {
 /// Their values are for another number of CPUs.
 #[test]
 fn maps_of_another_runtime_are_refused() {
-    let defs: Arc<[MapDef]> = Arc::from([map("m", MapType::Array, (4, 800_000, 1))]);
+    let defs: Arc<[MapDef]> = Arc::from([map("m", MapType::Array, 4, 800_000, 1)]);
     let (ours, other) = (runtime(), runtime());
     let maps = other.create_maps(&defs, None);
     let program = program(LAST_WORD, &defs);
@@ -105,11 +105,10 @@ fn an_inner_array_has_the_entries_of_the_template() {
     for (map_type, flags) in
         [(MapType::Array, MapFlags::INNER_MAP), (MapType::PercpuArray, MapFlags::empty())]
     {
-        let inner =
-            |entries| MapDef { map_flags: flags, ..map("inner", map_type, (4, 8, entries)) };
+        let inner = |entries| MapDef { map_flags: flags, ..map("inner", map_type, 4, 8, entries) };
         let outer = MapDef {
             inner: Some(Box::new(inner(8))),
-            ..map("outer", MapType::ArrayOfMaps, (4, 4, 1))
+            ..map("outer", MapType::ArrayOfMaps, 4, 4, 1)
         };
         let runtime = runtime();
         let outer = runtime.create_map(&outer, None).unwrap();
@@ -127,7 +126,7 @@ fn an_inner_array_has_the_entries_of_the_template() {
 fn a_template_has_no_constants() {
     let outer = |inner| MapDef {
         inner: Some(Box::new(inner)),
-        ..map("outer", MapType::ArrayOfMaps, (4, 4, 1))
+        ..map("outer", MapType::ArrayOfMaps, 4, 4, 1)
     };
     let create = |inner| runtime().create_map(&outer(inner), None).map(|_| ());
     assert_eq!(create(constants([1; 8], false)), Ok(()));

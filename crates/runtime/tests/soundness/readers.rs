@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 fn trie(value: u32) -> Arc<[MapDef]> {
-    let trie = map("m", MapType::LpmTrie, (8, value, 16));
+    let trie = map("m", MapType::LpmTrie, 8, value, 16);
     Arc::from([MapDef { map_flags: MapFlags::NO_PREALLOC, ..trie }])
 }
 
@@ -175,7 +175,7 @@ fn values_of_a_trie_are_whole_while_it_is_written() {
 #[test]
 fn keys_of_a_hash_are_whole_while_it_is_written() {
     let runtime = runtime();
-    let def = map("h", MapType::Hash, (16, 16, 64));
+    let def = map("h", MapType::Hash, 16, 16, 64);
     let map = runtime.create_map(&def, None).unwrap();
     let pair = |n: u64| [n.to_ne_bytes(), n.to_ne_bytes()].concat();
     let done = AtomicBool::new(false);

@@ -5,7 +5,7 @@
 
 use super::asked::ASKED;
 use super::fault::Fault;
-use super::item::Item;
+use super::item::{Item, Listed};
 use skep_btf::{Btf, Endian, Kind};
 use skep_uapi::since::Release;
 
@@ -83,11 +83,11 @@ pub(super) fn newer(btf: &Btf, version: Release) -> Vec<Item> {
 
 /// Whether an enum has this value; `None` if there is no such enum. The last value but one is the
 /// number of values.
-pub(super) fn lists(btf: &Btf, (list, number): (&str, u32)) -> Option<bool> {
-    let list = btf.ty(btf.find_by_name_kind(list, Kind::Enum)?);
+pub(super) fn lists(btf: &Btf, item: Listed) -> Option<bool> {
+    let list = btf.ty(btf.find_by_name_kind(item.list, Kind::Enum)?);
     let counts = |name: &str| name.starts_with("__");
     let mut values = list.enumerators().filter(|it| !counts(it.name));
-    Some(values.any(|it| it.value == u64::from(number)))
+    Some(values.any(|it| it.value == u64::from(item.number)))
 }
 
 #[cfg(test)]

@@ -79,15 +79,23 @@ impl Item {
     }
 
     /// The enum in the kernel's BTF that numbers it, and the number; insns and fields have none.
-    pub(super) fn listed(self) -> Option<(&'static str, u32)> {
+    pub(super) fn listed(self) -> Option<Listed> {
+        let listed = |list, number| Some(Listed { list, number });
         match self {
-            Item::Helper(id) => Some(("bpf_func_id", id as u32)),
-            Item::Map(of) => Some(("bpf_map_type", of as u32)),
-            Item::Prog(of) => Some(("bpf_prog_type", of as u32)),
-            Item::Attach(of) => Some(("bpf_attach_type", of as u32)),
+            Item::Helper(id) => listed("bpf_func_id", id as u32),
+            Item::Map(of) => listed("bpf_map_type", of as u32),
+            Item::Prog(of) => listed("bpf_prog_type", of as u32),
+            Item::Attach(of) => listed("bpf_attach_type", of as u32),
             Item::Insn(_) | Item::Field(_) => None,
         }
     }
+}
+
+/// A value of an enum in the kernel's BTF.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed {
+    pub(super) list: &'static str,
+    pub(super) number: u32,
 }
 
 impl fmt::Display for Item {

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     let operations = option("--operations").unwrap_or(30_000);
     let seed = option("--seed").unwrap_or(1);
     if std::env::args().any(|argument| argument == "--worker") {
-        world::run(seed, (operations, THREADS));
+        world::run(seed, operations, THREADS);
         return ExitCode::SUCCESS;
     }
     let mut left = operations;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             break;
         }
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(batch);
-        let how = match start((now, seed)).and_then(|child| wait(child, BATCH_TIME)) {
+        let how = match start(now, seed).and_then(|child| wait(child, BATCH_TIME)) {
             Ok(Some(status)) if status.success() => None,
             Ok(Some(status)) => Some(status.to_string()),
             Ok(None) => Some(format!("no end after {} s", BATCH_TIME.as_secs())),
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn start((operations, seed): (u64, u64)) -> io::Result<Child> {
+fn start(operations: u64, seed: u64) -> io::Result<Child> {
     let [operations, seed] = [operations, seed].map(|number| number.to_string());
     let arguments = ["--worker", "--operations", &operations, "--seed", &seed];
     Command::new(std::env::current_exe()?).args(arguments).spawn()

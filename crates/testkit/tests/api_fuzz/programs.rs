@@ -167,9 +167,11 @@ fn map(
 }
 
 fn program(
-    (name, text): (&str, &str),
+    name: &str,
+    text: &str,
     prog_type: ProgType,
-    (maps, kernel_btf): (&Arc<[MapDef]>, Option<&Arc<Btf>>),
+    maps: &Arc<[MapDef]>,
+    kernel_btf: Option<&Arc<Btf>>,
 ) -> Option<Program> {
     let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
     let mut assembly = assemble(text, &helper).ok()?;
@@ -217,7 +219,7 @@ fn own(session: &Session) -> Source {
         for prog_type in
             [ProgType::Xdp, ProgType::SchedCls, ProgType::Syscall, ProgType::RawTracepoint]
         {
-            let made = program((name, &text), prog_type, (&maps, session.host.kernel_btf.as_ref()));
+            let made = program(name, &text, prog_type, &maps, session.host.kernel_btf.as_ref());
             // Not every program is valid for each type, map and kernel.
             programs.extend(made.and_then(|made| accepted(session, &made)));
         }

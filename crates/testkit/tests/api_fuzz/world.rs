@@ -161,7 +161,7 @@ impl<'a> World<'a> {
 }
 
 /// Runs threads that together execute this many operations.
-pub(super) fn run(seed: u64, (operations, threads): (u64, u64)) {
+pub(super) fn run(seed: u64, operations: u64, threads: u64) {
     let (sources, shared) = (sources(), Shared::default());
     std::thread::scope(|scope| {
         for thread in 0..threads {

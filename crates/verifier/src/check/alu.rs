@@ -75,7 +75,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
             return Ok(());
         }
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
-        scalar_rules::byte_order(rules, (order, insn.imm as u32), &mut dst.val);
+        scalar_rules::byte_order(rules, order, insn.imm as u32, &mut dst.val);
     }
     *dst = dst.unlinked();
     Ok(())
@@ -249,7 +249,7 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let divided = scalar_rules::divide(rules, insn, &mut dst.val, &src.val);
     let computes = divided != Some(false) && computes;
     if divided != Some(true)
-        && (!computes || !scalar_rules::alu(rules, (op, wide), &mut dst.val, &src.val))
+        && (!computes || !scalar_rules::alu(rules, op, wide, &mut dst.val, &src.val))
     {
         *dst = Reg::unknown();
         return Ok(());
@@ -284,7 +284,7 @@ fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     if !may || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }
-    let sum = linked_sum(env.facts.rules(), insn, (&dst, src));
+    let sum = linked_sum(env.facts.rules(), insn, &dst, src);
     note_large_sum(env, sum);
     sum
 }

@@ -48,7 +48,7 @@ pub(crate) fn divides_by_zero(insn: Insn) -> bool {
 
 /// The constant difference between the sum and dst, from the values of the operands alone.
 #[inline]
-pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, (dst, src): (&Reg, &Reg)) -> Option<i32> {
+pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, dst: &Reg, src: &Reg) -> Option<i32> {
     let wide = insn.class() == BPF_ALU64;
     let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
     if !matches!(insn.op(), BPF_ADD | BPF_SUB) || !src_known {

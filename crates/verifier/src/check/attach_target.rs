@@ -18,7 +18,7 @@ pub(super) fn check_trampoline_target(facts: &Facts<'_>, func: Type<'_>) -> Chec
     check_prototype(facts, func)?;
     check_trampoline(facts, func.name())?;
     match facts.prog.prog_type {
-        ProgType::Lsm => check_lsm_hook(facts, (func.id().0, func.name())),
+        ProgType::Lsm => check_lsm_hook(facts, func.id().0, func.name()),
         _ => check_not_denied(facts, func.name()),
     }
 }
@@ -101,7 +101,7 @@ fn takes_errors(facts: &Facts<'_>, name: &str) -> Check<bool> {
     }
 }
 
-fn check_lsm_hook(facts: &Facts<'_>, (id, name): (u32, &str)) -> Check {
+fn check_lsm_hook(facts: &Facts<'_>, id: u32, name: &str) -> Check {
     if !is_gpl_compatible(&facts.prog.license) {
         reject!(EINVAL, AttachFault::LsmNeedsGpl);
     }

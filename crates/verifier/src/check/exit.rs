@@ -117,7 +117,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         env.mark_chain_precision(0)?;
         let range = callee.callback_ret_range;
         if !is_within(range, &r0, false) {
-            return refuse_scalar((&r0, 0), range, "At callback return");
+            return refuse_scalar(&r0, 0, range, "At callback return");
         }
         let marked = env.learned.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK);
         if !marked && env.facts.rules().callbacks_converge {
@@ -175,7 +175,8 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     }
     if entry.in_async_callback_fn {
         let range = entry.callback_ret_range;
-        return enforce(env, (&reg, regno), (range, false), "At async callback return");
+        let allowed = ResultRange { range, is_32bit: false };
+        return enforce(env, &reg, regno, allowed, "At async callback return");
     }
     if !is_result && !entry.in_exception_callback_fn {
         if !reg.is_scalar() {
@@ -184,13 +185,12 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         return Ok(());
     }
     check_attach_of_result(env.facts)?;
-    let (range, is_32bit) = match retval_rule(prog_type, env.facts.prog.expected_attach_type) {
-        _ if prog_type == ProgType::StructOps && returned_type.is_some() => {
-            (RetRange { min: 0, max: 0 }, false)
-        }
+    let wide = |min, max| ResultRange { range: RetRange { min, max }, is_32bit: false };
+    let allowed = match retval_rule(prog_type, env.facts.prog.expected_attach_type) {
+        _ if prog_type == ProgType::StructOps && returned_type.is_some() => wide(0, 0),
         // A raw tracepoint program with a target is checked like a tracing program.
         RetvalRule::Any if prog_type == ProgType::RawTracepoint && env.facts.is_replacement() => {
-            (RetRange { min: 0, max: 0 }, false)
+            wide(0, 0)
         }
         RetvalRule::Any => return Ok(()),
         RetvalRule::Range(_)
@@ -203,16 +203,16 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             return Ok(());
         }
         RetvalRule::Range(range) if range.max == 3 && env.facts.cannot_pass_port() => {
-            (RetRange { min: range.min, max: 1 }, false)
+            wide(range.min, 1)
         }
-        RetvalRule::Range(range) => (RetRange { min: range.min, max: range.max }, false),
+        RetvalRule::Range(range) => wide(range.min, range.max),
         RetvalRule::Target if prog_type == ProgType::Lsm => match lsm_range(env.facts) {
             Some(range) => range,
             None => return Ok(()),
         },
         RetvalRule::Target => return Ok(()),
     };
-    enforce(env, (&reg, regno), (range, is_32bit), "At program exit").map_err(|stop| {
+    enforce(env, &reg, regno, allowed, "At program exit").map_err(|stop| {
         if !changes_nothing(env.facts) {
             return stop;
         }
@@ -236,12 +236,22 @@ fn changes_nothing(facts: &Facts<'_>) -> bool {
         && attach_proto(facts).is_some_and(|proto| proto.target_id() == TypeId(0))
 }
 
+/// The values that a program may return.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResultRange {
+    pub(crate) range: RetRange,
+    /// Whether only the low half counts.
+    pub(crate) is_32bit: bool,
+}
+
 pub(crate) fn enforce(
     env: &mut Env<'_>,
-    (reg, regno): (&Reg, u8),
-    (range, is_32bit): (RetRange, bool),
+    reg: &Reg,
+    regno: u8,
+    allowed: ResultRange,
     when: Word,
 ) -> Check {
+    let ResultRange { range, is_32bit } = allowed;
     if !reg.is_scalar() {
         let ty = reg.ty;
         reject!(EINVAL, FlowFault::UnknownResult { when, regno: Regno(regno), ty });
@@ -250,7 +260,7 @@ pub(crate) fn enforce(
         env.mark_chain_precision(regno)?;
     }
     if !is_within(range, reg, is_32bit) {
-        return refuse_scalar((reg, regno), range, when);
+        return refuse_scalar(reg, regno, range, when);
     }
     Ok(())
 }
@@ -266,7 +276,7 @@ pub(crate) fn is_within(range: RetRange, reg: &Reg, is_32bit: bool) -> bool {
 }
 
 /// Kernel: `verbose_invalid_scalar` (6.18).
-pub(crate) fn refuse_scalar<T>((reg, regno): (&Reg, u8), range: RetRange, when: Word) -> Check<T> {
+pub(crate) fn refuse_scalar<T>(reg: &Reg, regno: u8, range: RetRange, when: Word) -> Check<T> {
     let known = KnownRange {
         smin: Some(reg.val.smin).filter(|&smin| smin > i64::MIN),
         smax: Some(reg.val.smax).filter(|&smax| smax < i64::MAX),
@@ -317,14 +327,13 @@ fn returned_struct(facts: &Facts<'_>) -> Check<Option<u32>> {
     Ok(Some(btf.skip_modifiers(ptr.target_id()).id().0))
 }
 
-/// The return values allowed for an LSM program, and whether only the low 32 bits count; `None` for
-/// any.
-pub(super) fn lsm_range(facts: &Facts<'_>) -> Option<(RetRange, bool)> {
+/// The return values allowed for an LSM program; `None` for any.
+pub(super) fn lsm_range(facts: &Facts<'_>) -> Option<ResultRange> {
     const MAX_ERRNO: i32 = 4095;
     let proto = attach_proto(facts)?;
     if facts.prog.attach_type() == Some(AttachType::LsmCgroup) {
         let min = i32::from(proto.target_id() == TypeId(0));
-        return Some((RetRange { min, max: 1 }, false));
+        return Some(ResultRange { range: RetRange { min, max: 1 }, is_32bit: false });
     }
     if !facts.rules().lsm_results_bounded {
         return None;
@@ -334,5 +343,5 @@ pub(super) fn lsm_range(facts: &Facts<'_>) -> Option<(RetRange, bool)> {
     let is_bool = matches!(name, "audit_rule_known" | "inode_xattr_skipcap");
     let range =
         if is_bool { RetRange { min: 0, max: 1 } } else { RetRange { min: -MAX_ERRNO, max: 0 } };
-    Some((range, true))
+    Some(ResultRange { range, is_32bit: true })
 }

@@ -74,8 +74,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
         env.walk.push_jmp_history(access, LinkedRegs::default());
     }
     let scalars = o.dst.is_scalar() && o.src.is_scalar();
-    let values = (&o.dst.val, &o.src.val);
-    if scalars && scalar_rules::is_not_known(env.facts.rules(), insn, values) {
+    if scalars && scalar_rules::is_not_known(env.facts.rules(), insn, &o.dst.val, &o.src.val) {
         return unsupported("loops up to a range, on this kernel");
     }
     let taken = is_branch_taken(env, &o);
@@ -191,10 +190,10 @@ fn is_branch_taken(env: &mut Env<'_>, o: &Operands) -> Option<bool> {
     }
     match (o.dst.is_scalar(), o.src.is_scalar()) {
         (true, true) => {
-            scalar_rules::is_taken(env.facts.rules(), (&o.dst.val, &o.src.val), o.op, o.is_jmp32)
+            scalar_rules::is_taken(env.facts.rules(), &o.dst.val, &o.src.val, o.op, o.is_jmp32)
         }
-        (false, true) => not_null_branch_taken(env, o, (&o.dst, &o.src)),
-        (true, false) => not_null_branch_taken(env, o, (&o.src, &o.dst)),
+        (false, true) => not_null_branch_taken(env, o, &o.dst, &o.src),
+        (true, false) => not_null_branch_taken(env, o, &o.src, &o.dst),
         (false, false) => None,
     }
 }
@@ -221,11 +220,7 @@ fn teaches_not_null(env: &mut Env<'_>, ptr: &Reg) -> bool {
 
 /// The outcome of comparing a non-NULL pointer with zero. A 32-bit comparison needs only the low
 /// half to be zero.
-fn not_null_branch_taken(
-    env: &mut Env<'_>,
-    o: &Operands,
-    (ptr, number): (&Reg, &Reg),
-) -> Option<bool> {
+fn not_null_branch_taken(env: &mut Env<'_>, o: &Operands, ptr: &Reg, number: &Reg) -> Option<bool> {
     let low = if o.is_jmp32 { u64::from(u32::MAX) } else { u64::MAX };
     let bits = number.val.var_off;
     let is_zero = bits.mask & low == 0 && bits.value & low == 0;
@@ -302,8 +297,8 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
     env.push_stack(goto, env.walk.insn_idx, false)?;
 
     let (mut jumps, mut falls) = (Patch::default(), Patch::default());
-    refine(env, insn, o, (true, &mut jumps))?;
-    refine(env, insn, o, (false, &mut falls))?;
+    refine(env, insn, o, true, &mut jumps)?;
+    refine(env, insn, o, false, &mut falls)?;
     if linked.len() > 1 {
         for patch in [&mut jumps, &mut falls] {
             sync_operands(env, insn, patch, linked);
@@ -321,12 +316,7 @@ fn place(env: &Env<'_>, regno: u8) -> LinkedReg {
 }
 
 /// The operands after the comparison holds (`jumps`) or does not.
-fn refine(
-    env: &mut Env<'_>,
-    insn: Insn,
-    o: &Operands,
-    (jumps, patch): (bool, &mut Patch),
-) -> Check {
+fn refine(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool, patch: &mut Patch) -> Check {
     if !o.dst.is_scalar() || !o.src.is_scalar() {
         return Ok(());
     }
@@ -337,7 +327,7 @@ fn refine(
     }
     let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
     if insn.is_src_reg() && insn.src == insn.dst {
-        scalar_rules::refine_same(env.facts.rules(), (op, o.is_jmp32), &mut dst.val);
+        scalar_rules::refine_same(env.facts.rules(), op, o.is_jmp32, &mut dst.val);
         // Checked once for each operand: forgetting contradictory bounds the first time may leave
         // others.
         for name in names {
@@ -346,8 +336,8 @@ fn refine(
         patch.set(place(env, insn.dst), dst);
         return Ok(());
     }
-    if scalar_rules::teaches(env.facts.rules(), (&dst.val, &src.val), op, o.is_jmp32) {
-        scalar_rules::refine(env.facts.rules(), (op, o.is_jmp32), &mut dst.val, &mut src.val);
+    if scalar_rules::teaches(env.facts.rules(), &dst.val, &src.val, op, o.is_jmp32) {
+        scalar_rules::refine(env.facts.rules(), op, o.is_jmp32, &mut dst.val, &mut src.val);
     }
     env.sane_bounds(&mut dst, names[0])?;
     env.sane_bounds(&mut src, names[1])?;
@@ -537,9 +527,7 @@ fn find_good_pkt_pointers(env: &mut Env<'_>, patch: &mut Patch, pkt: &Reg, open:
     let checked = if whole { umax as i32 } else { pkt.off };
     let range = checked + i32::from(open);
     let copies = named_with_id(env, pkt.id);
-    env.rename(patch, &copies, |env, name| {
-        env.store.arena.with_range(name, (pkt.ty, pkt.id), range)
-    });
+    env.rename(patch, &copies, |env, name| env.store.arena.with_range(name, pkt.ty, pkt.id, range));
 }
 
 fn mark_pkt_end(env: &Env<'_>, patch: &mut Patch, regno: u8, open: bool) {

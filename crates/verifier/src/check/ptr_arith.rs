@@ -156,7 +156,7 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
     let merged =
         env.facts.rules().offsets_are_bounds && !(known && ptr.val.const_value() == Some(0));
     match insn.op() {
-        BPF_ADD if merged => move_whole(env, ptr, (AluOp::Add, off), dst),
+        BPF_ADD if merged => move_whole(env, ptr, AluOp::Add, off, dst),
         BPF_ADD => {
             let sum = i64::from(ptr.off).wrapping_add(off.val.smin);
             if known && i32::try_from(sum).is_ok() {
@@ -173,7 +173,7 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
                 reject!(EACCES, InsnFault::SubFromStack { regno: Regno(regno) });
             }
             if merged {
-                move_whole(env, ptr, (AluOp::Sub, off), dst);
+                move_whole(env, ptr, AluOp::Sub, off, dst);
                 return Ok(());
             }
             let diff = i64::from(ptr.off).wrapping_sub(off.val.smin);
@@ -198,7 +198,7 @@ fn compute(env: &mut Env<'_>, Move { insn, ptr, by: off, .. }: &Move<'_>, dst: &
 /// The new offset on kernels that keep one: a constant has a part of its own here only as long as
 /// all of the offset is known.
 #[cold]
-fn move_whole(env: &mut Env<'_>, ptr: &Reg, (op, by): (AluOp, &Reg), dst: &mut Reg) {
+fn move_whole(env: &mut Env<'_>, ptr: &Reg, op: AluOp, by: &Reg, dst: &mut Reg) {
     let known = by.val.is_const();
     let mut from = *ptr;
     (from.val, from.off) = (ptr.whole_offset(), 0);

@@ -7,6 +7,7 @@ use crate::log::note::Note;
 use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::frame::Frame;
+use crate::state::reads::FrameReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_insn::Insn;
@@ -97,7 +98,8 @@ impl Env<'_> {
         let depth = self.walk.cur.frames.len();
         callee.set_name(to, self.walk.cur.frame().name(from));
         if let Some(reads) = &mut self.store.reads {
-            reads.pass((depth - 1, from), (depth, to));
+            let caller = FrameReg { frame: depth - 1, regno: from };
+            reads.pass(caller, FrameReg { frame: depth, regno: to });
         }
     }
 
@@ -130,7 +132,8 @@ impl Store {
     /// Passes R0 of the current frame to the caller.
     pub(crate) fn pass_result(&mut self, caller: usize) {
         if let Some(reads) = &mut self.reads {
-            reads.pass((caller + 1, 0), (caller, 0));
+            let callee = FrameReg { frame: caller + 1, regno: 0 };
+            reads.pass(callee, FrameReg { frame: caller, regno: 0 });
         }
     }
 }

@@ -141,8 +141,7 @@ fn replaced_subprog(
 
 /// Compares the prototypes.
 fn check_prototype(own: Type<'_>, theirs: Type<'_>) -> Check {
-    let names = (own.name(), theirs.name());
-    let (f, t) = names;
+    let (f, t) = (own.name(), theirs.name());
     let (own, theirs) = (own.target(), theirs.target());
     let (count, wanted) = (own.params().len(), theirs.params().len());
     if count != wanted {
@@ -159,13 +158,13 @@ fn check_prototype(own: Type<'_>, theirs: Type<'_>) -> Check {
     for (i, (a, b)) in own.params().zip(theirs.params()).enumerate() {
         let a = own.btf().skip_modifiers(a.ty);
         let b = theirs.btf().skip_modifiers(b.ty);
-        check_arg(i, a, b, names)?;
+        check_arg(i, a, b, f, t)?;
     }
     Ok(())
 }
 
 /// Compares an argument, without modifiers, of the functions with these names.
-fn check_arg(i: usize, a: Type<'_>, b: Type<'_>, (f, t): (&str, &str)) -> Check {
+fn check_arg(i: usize, a: Type<'_>, b: Type<'_>, f: &str, t: &str) -> Check {
     let (kind, wanted) = (a.kind(), b.kind());
     if form(a) != form(b) {
         let (kind, wanted) = (kind.name(), wanted.name());

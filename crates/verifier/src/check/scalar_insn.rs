@@ -138,7 +138,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     let operands = [dst.val, src.val];
     let [plain, linked, ..] = match env.store.transfers.get(key, operands) {
         Some(results) => results,
-        None => match compute_alu(env, insn, (dst, src), may_link) {
+        None => match compute_alu(env, insn, dst, src, may_link) {
             Some(results) => {
                 env.store.transfers.insert(key, operands, results);
                 results
@@ -207,7 +207,8 @@ fn set_combined(walk: &mut Walk, insn: Insn, name: PackedReg) {
 fn compute_alu(
     env: &mut Env<'_>,
     insn: Insn,
-    (dst, src): (PackedReg, PackedReg),
+    dst: PackedReg,
+    src: PackedReg,
     may_link: bool,
 ) -> Option<Results> {
     if !env.store.arena.is(dst, SANE_SCALAR) || !env.store.arena.is(src, SANE_SCALAR) {
@@ -230,7 +231,7 @@ fn compute_alu(
     let divided = scalar_rules::divide(rules, insn, &mut sum.val, &s.val);
     let computes = divided != Some(false) && computes;
     if divided != Some(true)
-        && (!computes || !scalar_rules::alu(rules, (op, wide), &mut sum.val, &s.val))
+        && (!computes || !scalar_rules::alu(rules, op, wide, &mut sum.val, &s.val))
     {
         return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
@@ -238,7 +239,7 @@ fn compute_alu(
         return None;
     }
     let may_link = may_link && rules.sums_are_linked;
-    let linked = if may_link { linked_sum(rules, insn, (d, s)) } else { None };
+    let linked = if may_link { linked_sum(rules, insn, d, s) } else { None };
     sum.off = linked.unwrap_or(0);
     let is_same = sum == *d;
     note_large_sum(env, linked);
@@ -380,10 +381,10 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     let (d, s) = (env.store.arena.val(dst.val), env.store.arena.val(src.val));
     let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
     let rules = env.facts.rules();
-    if scalar_rules::is_not_known(rules, insn, (&d.val, &s.val)) {
+    if scalar_rules::is_not_known(rules, insn, &d.val, &s.val) {
         return None;
     }
-    if let Some(taken) = scalar_rules::is_taken(rules, (&d.val, &s.val), op, is_jmp32) {
+    if let Some(taken) = scalar_rules::is_taken(rules, &d.val, &s.val, op, is_jmp32) {
         return Some([NONE, u32::from(taken), 0, 0]);
     }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
@@ -399,10 +400,10 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         }
         let (mut a, mut b) = (d.val, s.val);
         if same_reg {
-            scalar_rules::refine_same(rules, (op, is_jmp32), &mut a);
+            scalar_rules::refine_same(rules, op, is_jmp32, &mut a);
             b = a;
-        } else if scalar_rules::teaches(rules, (&a, &b), op, is_jmp32) {
-            scalar_rules::refine(rules, (op, is_jmp32), &mut a, &mut b);
+        } else if scalar_rules::teaches(rules, &a, &b, op, is_jmp32) {
+            scalar_rules::refine(rules, op, is_jmp32, &mut a, &mut b);
         }
         if a.violated_rule().is_some() || b.violated_rule().is_some() {
             return None;

@@ -52,7 +52,8 @@ fn deduction(rules: &Behaviours) -> Deduction {
 #[inline]
 pub(super) fn alu(
     rules: &Behaviours,
-    (op, wide): (AluOp, bool),
+    op: AluOp,
+    wide: bool,
     dst: &mut Scalar,
     src: &Scalar,
 ) -> bool {
@@ -73,7 +74,7 @@ pub(super) fn alu(
 /// `sum += delta`, where `sum` is linked to another scalar.
 pub(super) fn add_linked(rules: &Behaviours, wide: bool, sum: &mut Scalar, delta: &Scalar) {
     if rules.linked_sums_synced {
-        alu(rules, (AluOp::Add, wide), sum, delta);
+        alu(rules, AluOp::Add, wide, sum, delta);
     } else if rules.ranges_wrap {
         skep_domain::add_wrapped_unsynced(wide, sum, delta);
     } else {
@@ -110,12 +111,13 @@ pub(super) fn divide(
 #[inline]
 pub(super) fn refine(
     rules: &Behaviours,
-    (op, is_jmp32): (JmpOp, bool),
+    op: JmpOp,
+    is_jmp32: bool,
     a: &mut Scalar,
     b: &mut Scalar,
 ) {
     if !rules.jumps_keep_bounds {
-        return refine_anew(rules, (op, is_jmp32), a, b);
+        return refine_anew(rules, op, is_jmp32, a, b);
     }
     match domain(rules) {
         Domain::Reference => skep_domain::refine_branches(op, is_jmp32, a, b),
@@ -125,8 +127,8 @@ pub(super) fn refine(
 }
 
 /// Narrows a scalar that is compared with itself.
-pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar) {
-    if !teaches(rules, (a, a), op, is_jmp32) {
+pub(super) fn refine_same(rules: &Behaviours, op: JmpOp, is_jmp32: bool, a: &mut Scalar) {
+    if !teaches(rules, a, a, op, is_jmp32) {
         return;
     }
     match domain(rules) {
@@ -140,7 +142,7 @@ pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: 
 /// bounds after a 64-bit one, for the operand that is compared with a constant, even if nothing was
 /// learned.
 #[cold]
-fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar, b: &mut Scalar) {
+fn refine_anew(rules: &Behaviours, op: JmpOp, is_jmp32: bool, a: &mut Scalar, b: &mut Scalar) {
     let how = deduction(rules);
     let (a_known, b_known) = (is_known(a, is_jmp32), is_known(b, is_jmp32));
     if op != JmpOp::Ne || rules.jumps_trim_edges {
@@ -224,7 +226,7 @@ pub(super) fn neg(rules: &Behaviours, wide: bool, scalar: &mut Scalar) {
 }
 
 /// Swaps or truncates bytes.
-pub(super) fn byte_order(rules: &Behaviours, (order, bits): (ByteOrder, u32), scalar: &mut Scalar) {
+pub(super) fn byte_order(rules: &Behaviours, order: ByteOrder, bits: u32, scalar: &mut Scalar) {
     match rules.ranges_wrap {
         true => skep_domain::byte_order_wrapped(order, bits, scalar),
         false => skep_domain::byte_order(order, bits, scalar),
@@ -243,7 +245,8 @@ pub(super) fn computes(rules: &Behaviours, op: AluOp, src: &Scalar, wide: bool) 
 #[inline]
 pub(super) fn is_taken(
     rules: &Behaviours,
-    (a, b): (&Scalar, &Scalar),
+    a: &Scalar,
+    b: &Scalar,
     op: JmpOp,
     is_jmp32: bool,
 ) -> Option<bool> {
@@ -260,7 +263,7 @@ pub(super) fn is_taken(
     }
     let taken = skep_domain::is_branch_taken(a, b, op, is_jmp32);
     if taken.is_none() && rules.contradictions_decide {
-        return leaves_nothing(rules, (a, b), op, is_jmp32);
+        return leaves_nothing(rules, a, b, op, is_jmp32);
     }
     taken
 }
@@ -268,13 +271,14 @@ pub(super) fn is_taken(
 /// Decided if one outcome would make an operand's bounds contradictory.
 fn leaves_nothing(
     rules: &Behaviours,
-    (a, b): (&Scalar, &Scalar),
+    a: &Scalar,
+    b: &Scalar,
     op: JmpOp,
     is_jmp32: bool,
 ) -> Option<bool> {
     [(op.negated(), true), (op, false)].into_iter().find_map(|(side, taken)| {
         let (mut x, mut y) = (*a, *b);
-        refine(rules, (side, is_jmp32), &mut x, &mut y);
+        refine(rules, side, is_jmp32, &mut x, &mut y);
         let nothing = x.violated_rule().is_some() || y.violated_rule().is_some();
         nothing.then_some(taken)
     })
@@ -304,7 +308,7 @@ pub(super) fn is_taken_by_itself(
 /// Whether it is unknown how the kernel ends a loop that runs while a constant is below a range of
 /// more than 32 bits.
 #[inline]
-pub(super) fn is_not_known(rules: &Behaviours, insn: Insn, (a, b): (&Scalar, &Scalar)) -> bool {
+pub(super) fn is_not_known(rules: &Behaviours, insn: Insn, a: &Scalar, b: &Scalar) -> bool {
     let wide = b.umax > u64::from(u32::MAX);
     !rules.constants_compared && insn.off < 0 && a.is_const() && !b.is_const() && wide
 }
@@ -313,7 +317,8 @@ pub(super) fn is_not_known(rules: &Behaviours, insn: Insn, (a, b): (&Scalar, &Sc
 #[inline]
 pub(super) fn teaches(
     rules: &Behaviours,
-    (a, b): (&Scalar, &Scalar),
+    a: &Scalar,
+    b: &Scalar,
     op: JmpOp,
     is_jmp32: bool,
 ) -> bool {

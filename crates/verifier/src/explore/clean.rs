@@ -48,7 +48,7 @@ impl Env<'_> {
                     frame.set_name(regno, PackedReg::default());
                 }
             }
-            clean_stack(&self.store.arena, frame, (live_stack[i], rules));
+            clean_stack(&self.store.arena, frame, live_stack[i], rules);
         }
     }
 
@@ -125,7 +125,7 @@ impl Store {
 }
 
 /// Removes the halves of slots that are not in `live`.
-fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behaviours)) {
+fn clean_stack(arena: &Arena, frame: &mut Frame, live: Halves, rules: &Behaviours) {
     for spi in 0..frame.slots().len() {
         let halves = live >> (2 * spi) & 0b11;
         let Some(&old) = frame.slot(spi) else { continue };

@@ -36,6 +36,13 @@ pub(crate) enum Exactness {
     RangeWithin,
 }
 
+/// A scalar and its id.
+#[derive(Clone, Copy)]
+struct ScalarReg<'a> {
+    reg: &'a Reg,
+    id: u32,
+}
+
 /// A comparison of two states.
 pub(crate) struct Compare<'a> {
     pub(crate) arena: &'a Arena,
@@ -113,11 +120,11 @@ impl Compare<'_> {
                 let precise = marks.regs >> r & 1 == 1;
                 if !self.regsafe(fold.regs[r], precise, fcur.names()[r]) {
                     let last_precise = i + 1 == n && (precise || self.all_precise);
-                    self.learn_from_reg((i, r), last_precise, fold.regs[r]);
+                    self.learn_from_reg(i, r, last_precise, fold.regs[r]);
                     return false;
                 }
             }
-            if !self.stacksafe((i, id), marks, fcur) {
+            if !self.stacksafe(i, id, marks, fcur) {
                 return false;
             }
         }
@@ -164,7 +171,7 @@ impl Compare<'_> {
 
     /// Records a failed comparison: a precise constant, which covers only itself, or else the
     /// register's place.
-    fn learn_from_reg(&mut self, (frame, r): (usize, usize), last_precise: bool, old: PackedReg) {
+    fn learn_from_reg(&mut self, frame: usize, r: usize, last_precise: bool, old: PackedReg) {
         let constant = NonZeroU32::new(old.val).filter(|name| is_constant(name.get()));
         if let Some(name) = constant.filter(|_| last_precise) {
             self.hints.constant = Some((r as u8, name));
@@ -276,7 +283,11 @@ impl Compare<'_> {
             return self.unwritten_covers && o.ty.base == Base::NotInit;
         }
         match o.ty.base {
-            Base::Scalar => self.scalar_safe((o, old.id), precise, (c, cur.id)),
+            Base::Scalar => self.scalar_safe(
+                ScalarReg { reg: o, id: old.id },
+                precise,
+                ScalarReg { reg: c, id: cur.id },
+            ),
             Base::MapKey | Base::MapValue | Base::Mem | Base::Buf | Base::TpBuffer => {
                 o.extra == c.extra
                     && self.offset_within(o, c)
@@ -294,7 +305,8 @@ impl Compare<'_> {
         }
     }
 
-    fn scalar_safe(&mut self, (o, oid): (&Reg, u32), precise: bool, (c, cid): (&Reg, u32)) -> bool {
+    fn scalar_safe(&mut self, old: ScalarReg<'_>, precise: bool, cur: ScalarReg<'_>) -> bool {
+        let (ScalarReg { reg: o, id: oid }, ScalarReg { reg: c, id: cid }) = (old, cur);
         if self.moves_by_variable {
             return o.off == c.off && o.val == c.val && self.sums_alike(oid, cid);
         }
@@ -358,7 +370,7 @@ impl Compare<'_> {
         }
     }
 
-    fn stacksafe(&mut self, (i, id): (usize, FrameId), marks: Marks, cur: &Frame) -> bool {
+    fn stacksafe(&mut self, i: usize, id: FrameId, marks: Marks, cur: &Frame) -> bool {
         let arena = self.arena;
         let old = arena.frame(id);
         for page in 0..old.pages() {

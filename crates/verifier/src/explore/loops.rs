@@ -179,6 +179,6 @@ impl Store {
         let state = &edge.state;
         let slots = |&frame: &FrameId| self.arena.frame(frame).slots_len as usize;
         let slots: SmallVec<[usize; 8]> = state.frames.iter().map(slots).collect();
-        reads.join_state(edge.equal_state, of_edge, (state.meta.parent, &slots))
+        reads.join_state(edge.equal_state, of_edge, state.meta.parent, &slots)
     }
 }

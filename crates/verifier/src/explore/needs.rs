@@ -20,7 +20,7 @@ impl Env<'_> {
     /// Records that the current state was saved as `id`.
     pub(super) fn save_reads(&mut self, id: CkptId) {
         if let Some(reads) = &mut self.store.reads {
-            reads.save((id, self.walk.cur.meta.parent), &slots_of(&self.walk.cur.frames));
+            reads.save(id, self.walk.cur.meta.parent, &slots_of(&self.walk.cur.frames));
         }
     }
 

@@ -5,7 +5,7 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 
 /// `dst OP imm`; `class` is `BPF_ALU64` or `BPF_ALU`.
-pub(super) fn alu_imm(class: u8, op: u8, (dst, imm): (u8, i32)) -> Insn {
+pub(super) fn alu_imm(class: u8, op: u8, dst: u8, imm: i32) -> Insn {
     Insn { code: class | op | BPF_K, dst, imm, ..Insn::default() }
 }
 
@@ -16,12 +16,12 @@ pub(super) fn ld_imm64(dst: u8, imm: u64) -> [Insn; 2] {
 }
 
 /// `dst OP src`.
-pub(super) fn alu_reg(class: u8, op: u8, (dst, src): (u8, u8)) -> Insn {
+pub(super) fn alu_reg(class: u8, op: u8, dst: u8, src: u8) -> Insn {
     Insn { code: class | op | BPF_X, dst, src, ..Insn::default() }
 }
 
 /// `if dst OP imm goto pc+off`; `class` is `BPF_JMP` or `BPF_JMP32`.
-pub(super) fn jump_imm(class: u8, op: u8, (dst, imm, off): (u8, i32, i16)) -> Insn {
+pub(super) fn jump_imm(class: u8, op: u8, dst: u8, imm: i32, off: i16) -> Insn {
     Insn { code: class | op | BPF_K, dst, imm, off, ..Insn::default() }
 }
 

@@ -44,10 +44,10 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     if matches!(aux.loop_inline(), LoopInline::Fits(_)) {
         // The kernel's inlined loop compares all 64 bits of the count, of which the helper receives
         // 32, and returns -E2BIG as a 32-bit value.
-        out.push(jump_imm(BPF_JMP, BPF_JLE, (1, LOOPS_MAX, 1)));
-        out.push(alu_imm(BPF_ALU, BPF_MOV, (1, -1)));
+        out.push(jump_imm(BPF_JMP, BPF_JLE, 1, LOOPS_MAX, 1));
+        out.push(alu_imm(BPF_ALU, BPF_MOV, 1, -1));
         out.push(insn);
-        out.push(alu_reg(BPF_ALU, BPF_MOV, (0, 0)));
+        out.push(alu_reg(BPF_ALU, BPF_MOV, 0, 0));
         return Ok(true);
     }
     out.push(insn);
@@ -100,7 +100,7 @@ fn make_object(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
         };
         *owner |= 1 << word;
     }
-    out.push(alu_imm(BPF_ALU64, BPF_MOV, (1, size as i32)));
+    out.push(alu_imm(BPF_ALU64, BPF_MOV, 1, size as i32));
     for (dst, words) in [(2, pointers), (3, heads)] {
         ld_imm64(dst, words).into_iter().for_each(|insn| out.push(insn));
     }

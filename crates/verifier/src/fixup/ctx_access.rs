@@ -96,9 +96,9 @@ fn convert(ctx: &RunCtx, insn: Insn, out: &mut Emit) -> Result<(), NotSupported>
         return match ctx.place(uapi_off, size) {
             RunPlace::Pointer(off) => {
                 let code = BPF_LDX | BPF_MEM | BPF_DW;
-                push_at(Insn { code, ..insn }, (off, 8), out)
+                push_at(Insn { code, ..insn }, off, 8, out)
             }
-            RunPlace::Mirror(off) => push_at(insn, (off, size), out),
+            RunPlace::Mirror(off) => push_at(insn, off, size, out),
         };
     }
     let off = ctx.mirror + uapi_off;
@@ -106,23 +106,23 @@ fn convert(ctx: &RunCtx, insn: Insn, out: &mut Emit) -> Result<(), NotSupported>
     let rule = ctx.store_rule(uapi_off).filter(|_| size == 4);
     let is_imm = insn.class() == BPF_ST;
     match rule {
-        None => push_at(insn, (off, size), out),
-        Some(StoreRule::Low16) => push_at(half, (off, 2), out),
+        None => push_at(insn, off, size, out),
+        Some(StoreRule::Low16) => push_at(half, off, 2, out),
         Some(StoreRule::Low16UnlessMax) if is_imm && insn.imm >= 0xffff => {
             // Nothing is stored, but an insn is needed as a jump target.
             out.push(goto(0));
             Ok(())
         }
-        Some(StoreRule::Low16UnlessMax) if is_imm => push_at(half, (off, 2), out),
+        Some(StoreRule::Low16UnlessMax) if is_imm => push_at(half, off, 2, out),
         Some(StoreRule::Low16UnlessMax) => {
-            out.push(jump_imm(BPF_JMP, BPF_JGE, (insn.src, 0xffff, 1)));
-            push_at(half, (off, 2), out)
+            out.push(jump_imm(BPF_JMP, BPF_JGE, insn.src, 0xffff, 1));
+            push_at(half, off, 2, out)
         }
     }
 }
 
 /// Appends `insn`, which accesses `size` bytes at `off` of the context.
-fn push_at(insn: Insn, (off, size): (u32, u32), out: &mut Emit) -> Result<(), NotSupported> {
+fn push_at(insn: Insn, off: u32, size: u32, out: &mut Emit) -> Result<(), NotSupported> {
     let Ok(signed) = i16::try_from(off) else {
         return Err(NotSupported::new("a context of more than 32767 bytes"));
     };

@@ -38,32 +38,32 @@ fn jump_class(insn: Insn) -> u8 {
 /// The result of division by zero. For a 64-bit remainder nothing needs to be done.
 fn by_zero(insn: Insn, out: &mut Emit) {
     if insn.op() == BPF_DIV {
-        out.push(alu_imm(BPF_ALU, BPF_MOV, (insn.dst, 0)));
+        out.push(alu_imm(BPF_ALU, BPF_MOV, insn.dst, 0));
     } else if insn.class() == BPF_ALU {
-        out.push(alu_reg(BPF_ALU, BPF_MOV, (insn.dst, insn.dst)));
+        out.push(alu_reg(BPF_ALU, BPF_MOV, insn.dst, insn.dst));
     }
 }
 
 fn by_minus_one(insn: Insn, out: &mut Emit) {
     if insn.op() == BPF_DIV {
-        out.push(alu_imm(insn.class(), BPF_NEG, (insn.dst, 0)));
+        out.push(alu_imm(insn.class(), BPF_NEG, insn.dst, 0));
     } else {
-        out.push(alu_imm(BPF_ALU, BPF_MOV, (insn.dst, 0)));
+        out.push(alu_imm(BPF_ALU, BPF_MOV, insn.dst, 0));
     }
 }
 
 fn unsigned_by_reg(insn: Insn, out: &mut Emit) {
     let jump = jump_class(insn);
     if insn.op() == BPF_DIV {
-        out.push(jump_imm(jump, BPF_JNE, (insn.src, 0, 2)));
+        out.push(jump_imm(jump, BPF_JNE, insn.src, 0, 2));
         by_zero(insn, out);
         out.push(goto(1));
         out.push(insn);
     } else if insn.class() == BPF_ALU64 {
-        out.push(jump_imm(jump, BPF_JEQ, (insn.src, 0, 1)));
+        out.push(jump_imm(jump, BPF_JEQ, insn.src, 0, 1));
         out.push(insn);
     } else {
-        out.push(jump_imm(jump, BPF_JEQ, (insn.src, 0, 2)));
+        out.push(jump_imm(jump, BPF_JEQ, insn.src, 0, 2));
         out.push(insn);
         out.push(goto(1));
         by_zero(insn, out);
@@ -85,8 +85,8 @@ fn signed_by_reg(insn: Insn, out: &mut Emit) {
     let jump = jump_class(insn);
     let zero_is_empty = insn.op() == BPF_MOD && insn.class() == BPF_ALU64;
     let (to_zero, past_zero) = if zero_is_empty { (4, 1) } else { (5, 3) };
-    out.push(jump_imm(jump, BPF_JEQ, (insn.src, 0, to_zero)));
-    out.push(jump_imm(jump, BPF_JEQ, (insn.src, -1, 2)));
+    out.push(jump_imm(jump, BPF_JEQ, insn.src, 0, to_zero));
+    out.push(jump_imm(jump, BPF_JEQ, insn.src, -1, 2));
     out.push(insn);
     out.push(goto(past_zero));
     by_minus_one(insn, out);

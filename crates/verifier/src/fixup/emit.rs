@@ -107,7 +107,7 @@ impl Emit {
             return;
         }
         let start = self.out.insns.len() as u32;
-        self.push(alu_reg(BPF_ALU64, BPF_MOV, (0, 1)));
+        self.push(alu_reg(BPF_ALU64, BPF_MOV, 0, 1));
         self.push(exit());
         self.out.subprogs.push(SubprogFacts {
             name: DEFAULT_EXCEPTION_CB.to_owned(),

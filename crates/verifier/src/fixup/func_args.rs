@@ -35,7 +35,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     match helper {
         HelperId::GetFuncArg => give_arg(count, out),
         HelperId::GetFuncRet => give_ret(program, count, out),
-        _ => out.push(alu_imm(BPF_ALU64, BPF_MOV, (0, count as i32))),
+        _ => out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, count as i32)),
     }
     Ok(true)
 }
@@ -43,32 +43,32 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
 /// `*r3 = ctx[r2]`
 fn give_arg(count: u32, out: &mut Emit) {
     out.touch_ctx(8 * count);
-    out.push(alu_reg(BPF_ALU, BPF_MOV, (2, 2)));
-    out.push(jump_imm(BPF_JMP, BPF_JGE, (2, count as i32, 6)));
-    out.push(alu_imm(BPF_ALU64, BPF_LSH, (2, 3)));
-    out.push(alu_reg(BPF_ALU64, BPF_ADD, (2, 1)));
-    copy_word((2, 0), 3, out);
+    out.push(alu_reg(BPF_ALU, BPF_MOV, 2, 2));
+    out.push(jump_imm(BPF_JMP, BPF_JGE, 2, count as i32, 6));
+    out.push(alu_imm(BPF_ALU64, BPF_LSH, 2, 3));
+    out.push(alu_reg(BPF_ALU64, BPF_ADD, 2, 1));
+    copy_word(2, 0, 3, out);
     out.push(goto(1));
-    out.push(alu_imm(BPF_ALU64, BPF_MOV, (0, -EINVAL)));
+    out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, -EINVAL));
 }
 
 /// `*r2 = ctx[count]`, if the context has a result.
 fn give_ret(program: &Program, count: u32, out: &mut Emit) {
     use AttachType::{ModifyReturn, TraceFexit};
     if !matches!(program.attach_type(), Some(TraceFexit | ModifyReturn)) {
-        return out.push(alu_imm(BPF_ALU64, BPF_MOV, (0, -EOPNOTSUPP)));
+        return out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, -EOPNOTSUPP));
     }
     out.touch_ctx(8 * (count + 1));
-    copy_word((1, 8 * count as i16), 2, out);
+    copy_word(1, 8 * count as i16, 2, out);
 }
 
 /// `*to = *(from + off)`; returns 0.
-fn copy_word((from, off): (u8, i16), to: u8, out: &mut Emit) {
+fn copy_word(from: u8, off: i16, to: u8, out: &mut Emit) {
     let load = BPF_LDX | BPF_MEM | BPF_DW;
     out.push(Insn { code: load, dst: 0, src: from, off, imm: 0 });
     let store = BPF_STX | BPF_MEM | BPF_DW;
     out.push(Insn { code: store, dst: to, src: 0, off: 0, imm: 0 });
-    out.push(alu_imm(BPF_ALU64, BPF_MOV, (0, 0)));
+    out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, 0));
 }
 
 /// Number of context words that the function's arguments take.

@@ -24,17 +24,17 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     };
     // The register may be r1, so it is read first.
     if insn.mode() == BPF_IND {
-        out.push(alu_reg(BPF_ALU, BPF_MOV, (2, insn.src)));
+        out.push(alu_reg(BPF_ALU, BPF_MOV, 2, insn.src));
         if insn.imm != 0 {
-            out.push(alu_imm(BPF_ALU, BPF_ADD, (2, insn.imm)));
+            out.push(alu_imm(BPF_ALU, BPF_ADD, 2, insn.imm));
         }
     } else {
-        out.push(alu_imm(BPF_ALU, BPF_MOV, (2, insn.imm)));
+        out.push(alu_imm(BPF_ALU, BPF_MOV, 2, insn.imm));
     }
-    out.push(alu_reg(BPF_ALU64, BPF_MOV, (1, CTX_REG)));
+    out.push(alu_reg(BPF_ALU64, BPF_MOV, 1, CTX_REG));
     out.push(call_helper(helper as i32));
-    out.push(jump_imm(BPF_JMP, BPF_JSGE, (0, 0, 2)));
-    out.push(alu_imm(BPF_ALU, BPF_MOV, (0, 0)));
+    out.push(jump_imm(BPF_JMP, BPF_JSGE, 0, 0, 2));
+    out.push(alu_imm(BPF_ALU, BPF_MOV, 0, 0));
     out.push(exit());
     Ok(true)
 }

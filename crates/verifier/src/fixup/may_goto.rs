@@ -29,8 +29,8 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     let subprog = source.walked.subprog_of(idx);
     let depth = counter(source.walked.depth(subprog))?;
     out.push(fill_ax(depth));
-    out.push_to(jump_imm(BPF_JMP, BPF_JEQ, (AX, 0, 0)), dead_code::target(idx, insn));
-    out.push(alu_imm(BPF_ALU64, BPF_SUB, (AX, 1)));
+    out.push_to(jump_imm(BPF_JMP, BPF_JEQ, AX, 0, 0), dead_code::target(idx, insn));
+    out.push(alu_imm(BPF_ALU64, BPF_SUB, AX, 1));
     out.push(spill_ax(depth));
     Ok(true)
 }

@@ -17,6 +17,6 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         return Ok(false);
     }
     out.push(insn);
-    out.push(alu_reg(BPF_ALU, BPF_MOV, (0, 0)));
+    out.push(alu_reg(BPF_ALU, BPF_MOV, 0, 0));
     Ok(true)
 }

@@ -79,7 +79,7 @@ fn registers(
     let last = order.iter().copied().max().unwrap_or(start);
     let mut before: Vec<Option<Regs>> = vec![None; (last - start) as usize + 1];
     before[0] = Some(Regs::default());
-    let mut todo = Worklist::new(order, (start, before.len()), Way::Forwards);
+    let mut todo = Worklist::new(order, start, before.len(), Way::Forwards);
     todo.push(start);
     while let Some(idx) = todo.pop() {
         let Some(mut regs) = before[(idx - start) as usize] else { continue };
@@ -121,7 +121,7 @@ fn step(regs: &mut Regs, insns: &[Insn], idx: u32, maps: &impl ConstMaps) {
             }
         }
         BPF_LDX => match regs.get(usize::from(insn.src)).copied().unwrap_or_default() {
-            Const::MapValue(map, off) => loaded(insn, maps, (map, off)),
+            Const::MapValue(map, off) => loaded(insn, maps, map, off),
             _ => Const::Unknown,
         },
         BPF_JMP if insn.op() == BPF_CALL => return regs[..6].fill(Const::Unknown),
@@ -158,7 +158,7 @@ fn arithmetic(insn: Insn, dst: Const, src: Const) -> Const {
     }
 }
 
-fn loaded(insn: Insn, maps: &impl ConstMaps, (map, off): (u32, i64)) -> Const {
+fn loaded(insn: Insn, maps: &impl ConstMaps, map: u32, off: i64) -> Const {
     let off = off.wrapping_add(i64::from(insn.off));
     let unused = 64 - 8 * insn.size_bytes();
     match maps.read(map, off, insn.size_bytes()) {
@@ -243,10 +243,10 @@ mod tests {
     }
 
     fn alu(code: u8, imm: i32) -> Insn {
-        insn(code, 6, 0, (0, imm))
+        insn(code, 6, 0, 0, imm)
     }
     fn jump(code: u8, imm: i32) -> Insn {
-        insn(code, 6, 0, (2, imm))
+        insn(code, 6, 0, 2, imm)
     }
 
     #[test]
@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn constant_maps_are_read() {
         let address = [
-            insn(BPF_LD | BPF_IMM | BPF_DW, 6, BPF_PSEUDO_MAP_VALUE, (0, 0)),
+            insn(BPF_LD | BPF_IMM | BPF_DW, 6, BPF_PSEUDO_MAP_VALUE, 0, 0),
             Insn::default(),
             alu(BPF_ALU64 | BPF_ADD, 4),
-            insn(BPF_LDX | BPF_MEM | BPF_B, 6, 6, (0, 0)),
+            insn(BPF_LDX | BPF_MEM | BPF_B, 6, 6, 0, 0),
         ];
         assert_eq!(decided(&address, jump(BPF_JMP | BPF_JEQ, 200)), Some(2));
         assert_eq!(decided(&address[..3], jump(BPF_JMP | BPF_JEQ, 200)), None);
@@ -304,7 +304,7 @@ mod tests {
         let differ = [mov(6, 5), jeq(1, 0, 1), mov(6, 6)];
         assert_eq!(decided(&differ, jump(BPF_JMP | BPF_JEQ, 5)), None);
         // The dead path also counts.
-        let dead = [mov(6, 5), insn(BPF_JMP | BPF_JEQ, 6, 0, (1, 5)), mov(6, 6)];
+        let dead = [mov(6, 5), insn(BPF_JMP | BPF_JEQ, 6, 0, 1, 5), mov(6, 6)];
         assert_eq!(decided(&dead, jump(BPF_JMP | BPF_JEQ, 5)), None);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn mark_fastcall_patterns<C: Callees>(
         let lowest_off = spills.map(|insn| insn.off).min().unwrap_or(0).min(0);
         for idx in range {
             if insns[idx].code == BPF_JMP | BPF_CALL {
-                fastcall.mark_call(insns, callees, (subprog, idx, lowest_off));
+                fastcall.mark_call(insns, callees, Call { subprog, idx, lowest_off });
             }
         }
     }
@@ -76,6 +76,15 @@ fn is_fill(insn: &Insn) -> bool {
     insn.code == BPF_LDX | BPF_MEM | BPF_DW && insn.src == R10
 }
 
+/// A call that may be in a pattern.
+#[derive(Clone, Copy)]
+struct Call {
+    subprog: usize,
+    idx: usize,
+    /// The slots of its pattern are from here upwards.
+    lowest_off: i16,
+}
+
 impl Fastcall {
     /// No patterns.
     pub(crate) fn none(insns: &[Insn], subprogs: &Subprogs) -> Fastcall {
@@ -86,13 +95,9 @@ impl Fastcall {
         }
     }
 
-    /// Searches around the call at `idx` for pairs of spill and fill, from `lowest_off` upwards.
-    fn mark_call<C: Callees>(
-        &mut self,
-        insns: &[Insn],
-        callees: &C,
-        (subprog, idx, lowest_off): (usize, usize, i16),
-    ) {
+    /// Searches around the call for pairs of spill and fill.
+    fn mark_call<C: Callees>(&mut self, insns: &[Insn], callees: &C, call: Call) {
+        let Call { subprog, idx, lowest_off } = call;
         let facts = callees.of(&insns[idx]);
         let Some(num_params) = facts.num_params else {
             return;
@@ -141,7 +146,8 @@ impl Fastcall {
     pub(crate) fn check_stack_contract(
         &mut self,
         subprogs: &Subprogs,
-        (subprog, idx): (usize, usize),
+        subprog: usize,
+        idx: usize,
         off: i32,
     ) {
         let of_subprog = &mut self.subprogs[subprog];
@@ -191,7 +197,8 @@ mod tests {
             if is_store || insn.class() == BPF_LDX && insn.src == R10 {
                 fastcall.check_stack_contract(
                     &subprogs,
-                    (subprogs.containing(idx), idx),
+                    subprogs.containing(idx),
+                    idx,
                     i32::from(insn.off),
                 );
                 depth = depth.max(insn.off.unsigned_abs().next_multiple_of(8));
@@ -201,7 +208,7 @@ mod tests {
     }
 
     fn store(off: i16) -> Insn {
-        insn(BPF_ST | BPF_MEM | BPF_DW, R10, 0, (off, 1))
+        insn(BPF_ST | BPF_MEM | BPF_DW, R10, 0, off, 1)
     }
 
     /// Helper 8 is a fastcall, helper 5 is not.

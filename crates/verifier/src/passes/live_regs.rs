@@ -228,7 +228,7 @@ Live regs before insn:
 
     #[test]
     fn helpers_read_their_parameters() {
-        let load = insn(BPF_LDX | BPF_MEM | BPF_W, 7, 1, (0, 0));
+        let load = insn(BPF_LDX | BPF_MEM | BPF_W, 7, 1, 0, 0);
         let insns =
             [mov_reg(6, 1), load, spill(-8, 6), helper(8), fill(6, -8), mov_reg(0, 7), exit()];
         let expected = "\
@@ -248,10 +248,10 @@ Live regs before insn:
     #[test]
     fn loops_have_numbers() {
         let [ld_lo, ld_hi] = Insn::ld_imm64(9, 0, 1);
-        let add = insn(BPF_STX | BPF_ATOMIC | BPF_DW, 7, 4, (-8, 0));
+        let add = insn(BPF_STX | BPF_ATOMIC | BPF_DW, 7, 4, -8, 0);
         let insns = [
-            insn(BPF_ALU | BPF_MUL | BPF_X, 2, 6, (0, 0)),
-            insn(BPF_JMP | BPF_JEQ | BPF_X, 9, 7, (1, 0)),
+            insn(BPF_ALU | BPF_MUL | BPF_X, 2, 6, 0, 0),
+            insn(BPF_JMP | BPF_JEQ | BPF_X, 9, 7, 1, 0),
             may_goto(4),
             may_goto(3),
             jeq(5, 1, -4),
@@ -263,7 +263,7 @@ Live regs before insn:
             mov(7, 32),
             spill(-24, 1),
             spill(-32, 3),
-            insn(BPF_JMP32 | BPF_JEQ | BPF_X, 8, 1, (0, 0)),
+            insn(BPF_JMP32 | BPF_JEQ | BPF_X, 8, 1, 0, 0),
             goto(-3),
         ];
         let expected = "\

@@ -8,40 +8,40 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::Insns;
 
-pub(super) fn insn(code: u8, dst: u8, src: u8, off_imm: (i16, i32)) -> Insn {
-    Insn { code, dst, src, off: off_imm.0, imm: off_imm.1 }
+pub(super) fn insn(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> Insn {
+    Insn { code, dst, src, off, imm }
 }
 pub(super) fn mov(dst: u8, imm: i32) -> Insn {
-    insn(BPF_ALU64 | BPF_MOV, dst, 0, (0, imm))
+    insn(BPF_ALU64 | BPF_MOV, dst, 0, 0, imm)
 }
 pub(super) fn mov_reg(dst: u8, src: u8) -> Insn {
-    insn(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, (0, 0))
+    insn(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0)
 }
 pub(super) fn jeq(dst: u8, imm: i32, off: i16) -> Insn {
-    insn(BPF_JMP | BPF_JEQ, dst, 0, (off, imm))
+    insn(BPF_JMP | BPF_JEQ, dst, 0, off, imm)
 }
 pub(super) fn goto(off: i16) -> Insn {
-    insn(BPF_JMP | BPF_JA, 0, 0, (off, 0))
+    insn(BPF_JMP | BPF_JA, 0, 0, off, 0)
 }
 pub(super) fn may_goto(off: i16) -> Insn {
-    insn(BPF_JMP | BPF_JCOND, 0, 0, (off, 0))
+    insn(BPF_JMP | BPF_JCOND, 0, 0, off, 0)
 }
 pub(super) fn helper(id: i32) -> Insn {
-    insn(BPF_JMP | BPF_CALL, 0, 0, (0, id))
+    insn(BPF_JMP | BPF_CALL, 0, 0, 0, id)
 }
 pub(super) fn call(imm: i32) -> Insn {
-    insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, (0, imm))
+    insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, imm)
 }
 pub(super) fn exit() -> Insn {
-    insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0))
+    insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 }
 /// `*(u64 *)(r10 + off) = src`
 pub(super) fn spill(off: i16, src: u8) -> Insn {
-    insn(BPF_STX | BPF_MEM | BPF_DW, 10, src, (off, 0))
+    insn(BPF_STX | BPF_MEM | BPF_DW, 10, src, off, 0)
 }
 /// `dst = *(u64 *)(r10 + off)`
 pub(super) fn fill(dst: u8, off: i16) -> Insn {
-    insn(BPF_LDX | BPF_MEM | BPF_DW, dst, 10, (off, 0))
+    insn(BPF_LDX | BPF_MEM | BPF_DW, dst, 10, off, 0)
 }
 
 /// Finds and checks the subprogs of a valid program.

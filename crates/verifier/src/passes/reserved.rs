@@ -277,8 +277,8 @@ mod tests {
     use super::super::program_fixture::*;
     use super::*;
 
-    fn check(code: u8, dst_src: (u8, u8), off_imm: (i16, i32)) -> String {
-        let insn = insn(code, dst_src.0, dst_src.1, off_imm);
+    fn check(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> String {
+        let insn = insn(code, dst, src, off, imm);
         let first = check_encodings(&[insn, exit()], Insns::all(), |_, _| Ok(()), |_, _, _| Ok(()));
         message(first.and_then(|()| check_insn_fields(0, &insn)))
     }
@@ -300,22 +300,22 @@ mod tests {
         let cast = "addr_space_cast insn can only convert between address space 1 and 0";
         let atomic = "BPF_ATOMIC uses invalid atomic opcode 42";
         let table: [(&str, String); 16] = [
-            ("unknown opcode ff", check(0xff, (0, 0), (0, 0))),
-            ("BPF_LDX uses reserved fields", check(0x61, (0, 1), (0, 5))),
-            ("BPF_LDX uses reserved fields", check(0x01, (0, 1), (0, 0))),
-            ("BPF_STX uses reserved fields", check(0x63, (10, 1), (-8, 5))),
-            ("BPF_ST uses reserved fields", check(0x62, (10, 1), (-8, 5))),
-            ("BPF_MOV uses reserved fields", check(0xb7, (0, 1), (0, 0))),
-            ("BPF_MOV uses reserved fields", check(0xbc, (0, 1), (32, 0))),
-            ("accepted", check(0xbf, (0, 1), (32, 0))),
-            (cast, check(0xbf, (0, 1), (1, 0))),
-            ("BPF_ALU uses reserved fields", check(0x0f, (0, 2), (1, 0))),
-            ("accepted", check(0x3c, (0, 2), (1, 0))),
-            ("BPF_END uses reserved fields", check(0xd4, (0, 0), (0, 1))),
-            ("BPF_CALL uses reserved fields", check(0x85, (1, 0), (0, 5))),
-            ("invalid may_goto imm 0", check(0xe5, (0, 1), (0, 0))),
-            ("BPF_JMP/JMP32 uses reserved fields", check(0x15, (0, 1), (0, 0))),
-            (atomic, check(0xdb, (10, 0), (-8, 0x42))),
+            ("unknown opcode ff", check(0xff, 0, 0, 0, 0)),
+            ("BPF_LDX uses reserved fields", check(0x61, 0, 1, 0, 5)),
+            ("BPF_LDX uses reserved fields", check(0x01, 0, 1, 0, 0)),
+            ("BPF_STX uses reserved fields", check(0x63, 10, 1, -8, 5)),
+            ("BPF_ST uses reserved fields", check(0x62, 10, 1, -8, 5)),
+            ("BPF_MOV uses reserved fields", check(0xb7, 0, 1, 0, 0)),
+            ("BPF_MOV uses reserved fields", check(0xbc, 0, 1, 32, 0)),
+            ("accepted", check(0xbf, 0, 1, 32, 0)),
+            (cast, check(0xbf, 0, 1, 1, 0)),
+            ("BPF_ALU uses reserved fields", check(0x0f, 0, 2, 1, 0)),
+            ("accepted", check(0x3c, 0, 2, 1, 0)),
+            ("BPF_END uses reserved fields", check(0xd4, 0, 0, 0, 1)),
+            ("BPF_CALL uses reserved fields", check(0x85, 1, 0, 0, 5)),
+            ("invalid may_goto imm 0", check(0xe5, 0, 1, 0, 0)),
+            ("BPF_JMP/JMP32 uses reserved fields", check(0x15, 0, 1, 0, 0)),
+            (atomic, check(0xdb, 10, 0, -8, 0x42)),
         ];
         for (row, (expected, got)) in table.into_iter().enumerate() {
             assert_eq!(got, expected, "row {row}");
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_negative_offset_is_all_that_is_wrong() {
-        let with = |code, src, off| is_with_negative_offset(insn(code, 0, src, (off, 0)));
+        let with = |code, src, off| is_with_negative_offset(insn(code, 0, src, off, 0));
         assert!(with(0x07, 0, -1) && with(0x0f, 1, i16::MIN));
         assert!(!with(0x07, 1, -1), "another field");
         assert!(!with(0x07, 0, 1) && !with(0xb7, 0, -1) && !with(0x87, 0, -1));

@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn tail_calls_and_packet_loads_need_btf_in_subprogs() {
-        let ld_abs = insn(BPF_LD | BPF_ABS | BPF_W, 0, 0, (0, 0));
+        let ld_abs = insn(BPF_LD | BPF_ABS | BPF_W, 0, 0, 0, 0);
         let subprogs = find(&[call(1), exit(), ld_abs, exit()]).unwrap();
         let expected = "LD_ABS is not allowed in subprogs without BTF";
         assert_eq!(message(check_abnormal_return(&subprogs)), expected);

@@ -25,7 +25,7 @@ pub(crate) enum Way {
 
 impl<'a> Worklist<'a> {
     /// An empty worklist for the function that begins at `start` and has `len` slots.
-    pub(crate) fn new(order: &'a [u32], (start, len): (u32, usize), way: Way) -> Worklist<'a> {
+    pub(crate) fn new(order: &'a [u32], start: u32, len: usize, way: Way) -> Worklist<'a> {
         let mut rank = vec![0; len];
         for (position, &idx) in order.iter().enumerate() {
             let first = if way == Way::Forwards { position } else { order.len() - 1 - position };

@@ -92,6 +92,13 @@ pub(crate) struct Reads {
     longest_walk: u32,
 }
 
+/// A register of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameReg {
+    pub(crate) frame: usize,
+    pub(crate) regno: u8,
+}
+
 impl Reads {
     /// Starts the walk of a function.
     pub(crate) fn begin(&mut self) {
@@ -105,20 +112,21 @@ impl Reads {
     }
 
     /// Passes a register's value from one frame to another.
-    pub(crate) fn pass(&mut self, (from, source): (usize, u8), (to, target): (usize, u8)) {
+    pub(crate) fn pass(&mut self, from: FrameReg, to: FrameReg) {
+        let (source, target) = (from.regno, to.regno);
         if source >= MARKED || target >= MARKED {
             return;
         }
-        let from = self.cur[from];
+        let from = self.cur[from.frame];
         let written = from.regs_written >> source & 1;
-        let to = &mut self.cur[to];
+        let to = &mut self.cur[to.frame];
         to.links[target as usize] = from.links[source as usize];
         to.regs_written = to.regs_written & !(1 << target) | written << target;
     }
 
     /// Saves the current state as `id`, and continues from there.
     #[inline(never)]
-    pub(crate) fn save(&mut self, (id, parent): (CkptId, Option<CkptId>), slots: &[usize]) {
+    pub(crate) fn save(&mut self, id: CkptId, parent: Option<CkptId>, slots: &[usize]) {
         let place = id.place() as usize;
         while self.saved.len() <= place {
             push_tight(&mut self.saved, Saved::default());
@@ -200,7 +208,7 @@ impl Reads {
     pub(crate) fn read_slots(&mut self, frame: usize, slots: u64, parent: Option<CkptId>) {
         let at = self.cur[frame];
         for spi in bits(slots) {
-            self.mark_slot(&at, (frame, spi), parent);
+            self.mark_slot(&at, frame, spi, parent);
         }
     }
 
@@ -227,12 +235,7 @@ impl Reads {
     }
 
     /// The same for a slot; `parent` is the last checkpoint before `at`.
-    fn mark_slot(
-        &mut self,
-        at: &FrameReads,
-        (frame, spi): (usize, usize),
-        mut parent: Option<CkptId>,
-    ) {
+    fn mark_slot(&mut self, at: &FrameReads, frame: usize, spi: usize, mut parent: Option<CkptId>) {
         let mut steps = 0;
         let (mut written, mut linked) = (at.slots_written, at.slots_linked);
         while written >> spi & 1 == 0
@@ -256,7 +259,7 @@ impl Reads {
     /// covers.
     pub(crate) fn join(&mut self, old: CkptId, parent: Option<CkptId>, slots: &[usize]) {
         let mut cur = self.current(slots.len());
-        self.join_state(old, &mut cur, (parent, slots));
+        self.join_state(old, &mut cur, parent, slots);
     }
 
     /// The same for a state other than the current one. True if it gets a new mark.
@@ -264,7 +267,8 @@ impl Reads {
         &mut self,
         old: CkptId,
         state: &mut StateReads,
-        (parent, slots): (Option<CkptId>, &[usize]),
+        parent: Option<CkptId>,
+        slots: &[usize],
     ) -> bool {
         let mut changed = false;
         let last = slots.len() - 1;
@@ -282,7 +286,7 @@ impl Reads {
                 self.mark_reg(&at, reg as u8);
             }
             for spi in bits(slots) {
-                self.mark_slot(&at, (i, spi), parent);
+                self.mark_slot(&at, i, spi, parent);
             }
         }
         changed
@@ -327,9 +331,9 @@ mod tests {
     fn path(between: impl Fn(&mut Reads), walked: impl Fn(&mut Reads)) -> [(u16, u64); 2] {
         let mut reads = Reads::default();
         reads.begin();
-        reads.save((ckpt(0), None), &[2]);
+        reads.save(ckpt(0), None, &[2]);
         between(&mut reads);
-        reads.save((ckpt(1), Some(ckpt(0))), &[2]);
+        reads.save(ckpt(1), Some(ckpt(0)), &[2]);
         walked(&mut reads);
         [0, 1].map(|place| reads.needed(ckpt(place), 0))
     }
@@ -357,7 +361,7 @@ mod tests {
     fn an_argument_is_read_where_the_caller_had_it() {
         let call = |reads: &mut Reads| {
             reads.enter(1);
-            reads.pass((0, 3), (1, 1));
+            reads.pass(FrameReg { frame: 0, regno: 3 }, FrameReg { frame: 1, regno: 1 });
             reads.read_reg(1, 1);
             reads.read_reg(1, 6);
             reads.read_slots(1, 0b1, Some(ckpt(1)));
@@ -369,9 +373,9 @@ mod tests {
     fn what_a_covering_state_needs_the_covered_one_needs() {
         let mut reads = Reads::default();
         reads.begin();
-        reads.save((ckpt(0), None), &[1]);
+        reads.save(ckpt(0), None, &[1]);
         reads.wait(1);
-        reads.save((ckpt(1), Some(ckpt(0))), &[1]);
+        reads.save(ckpt(1), Some(ckpt(0)), &[1]);
         reads.read_reg(0, 7);
         reads.read_reg(0, 8);
         reads.resume();

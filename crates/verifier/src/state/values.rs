@@ -266,7 +266,8 @@ impl Values {
     pub(crate) fn with_range(
         &mut self,
         name: PackedReg,
-        (ty, id): (RegType, u32),
+        ty: RegType,
+        id: u32,
         range: i32,
     ) -> Option<PackedReg> {
         if is_constant(name.val) || self.vals[name.val as usize].ty != ty || self.id(name) != id {

@@ -284,7 +284,7 @@ impl Env<'_> {
                 (frame, self.side_regs(id, frame, side)?[usize::from(regno)])
             }
             Apart::Slot { frame, spi } => {
-                let slot = self.side_slot(id, (frame, spi), side);
+                let slot = self.side_slot(id, frame, spi, side);
                 match slot.filter(Slot::is_spilled) {
                     Some(slot) => (frame, slot.spill),
                     None => {
@@ -315,7 +315,7 @@ impl Env<'_> {
         }
     }
 
-    fn side_slot(&self, id: CkptId, (frame, spi): (u8, u8), side: Side) -> Option<Slot> {
+    fn side_slot(&self, id: CkptId, frame: u8, spi: u8, side: Side) -> Option<Slot> {
         let (at, spi) = (usize::from(frame), usize::from(spi));
         match side {
             Side::Saved => {

@@ -7,13 +7,17 @@ use skep_interp::Host;
 use skep_verifier::watch::{Change, Claim, ClaimKind, Cut, Graph, Held, SLOTS};
 use std::collections::HashMap;
 
+/// A pruned path, which goes on as that of the checkpoint.
+pub(super) struct Hop<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) packet_end: Option<u64>,
+    pub(super) cut: &'a Cut,
+    pub(super) host: &'a dyn Host,
+}
+
 /// Slots at a checkpoint, as registers.
-pub(super) fn hop_slots(
-    (graph, packet_end): (&Graph, Option<u64>),
-    (places, i): (&mut [Place], usize),
-    (cut, host): (&Cut, &dyn Host),
-    ids: &mut Ids,
-) -> Fits {
+pub(super) fn hop_slots(hop: &Hop<'_>, places: &mut [Place], i: usize, ids: &mut Ids) -> Fits {
+    let Hop { graph, packet_end, cut, host } = *hop;
     let (frame, matters) = (&cut.state.frames[i], &cut.matters[i]);
     let len = frame.slots.len().min(place::SLOTS_MAX);
     for (spi, &held) in frame.slots.iter().enumerate().take(len) {

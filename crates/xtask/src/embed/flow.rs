@@ -146,8 +146,10 @@ pub(super) fn step(insn: Insn, effect: Effect, places: &mut [Place], addr: u64) 
 /// The origin of the pointer that the insn wrote to register `reg`; `None` if it is new.
 pub(super) fn origin(
     insn: Insn,
-    (claim, reg): (&Claim, u8),
-    (places, addr): (&[Place], u64),
+    claim: &Claim,
+    reg: u8,
+    places: &[Place],
+    addr: u64,
 ) -> Option<Origin> {
     let place = places.last()?;
     if !matches!(claim.kind, ClaimKind::Pointer | ClaimKind::Packet(_)) {

@@ -12,6 +12,13 @@ const CTX: u32 = 2;
 
 const NO_CONTEXT: &str = "on a context that no kernel gives";
 
+/// What registers tell beside their claims.
+pub(super) struct Found<'a> {
+    pub(super) packet_end: &'a mut Option<u64>,
+    /// Why the run is not one of a kernel.
+    pub(super) hole: &'a mut Option<&'static str>,
+}
+
 /// One step of the run: the effects of the insn that ran on the values with claims.
 pub(super) struct Step<'a> {
     pub(super) graph: &'a Graph,
@@ -85,7 +92,8 @@ impl Step<'_> {
         &self,
         change: &Change,
         places: &mut [Place],
-        (now, packet_end, hole): (&Now<'_>, &mut Option<u64>, &mut Option<&'static str>),
+        now: &Now<'_>,
+        found: &mut Found<'_>,
     ) -> Fits {
         let graph = self.graph;
         let is_top = usize::from(change.frame) + 1 == places.len();
@@ -93,29 +101,26 @@ impl Step<'_> {
         let claim = &graph.claims[change.held.claim as usize];
         let is_scalar = claim.kind == ClaimKind::Scalar;
         let value = if is_top { now.regs[at] } else { places[frame].regs[at] };
-        let origin = if is_scalar {
-            Origin::default()
-        } else {
-            self.origin(change, (claim, value), (places, is_top))
-        };
+        let origin =
+            if is_scalar { Origin::default() } else { self.origin(change, claim, value, places) };
         let source = places[frame].held[usize::from(self.insn.src).min(10)];
         let loads_ctx = graph.claims[source.claim as usize].class == CTX;
         let place = &mut places[frame];
         if claim.kind == ClaimKind::PacketEnd && place.dead >> at & 1 == 0 {
-            *packet_end = Some(value);
+            *found.packet_end = Some(value);
         }
         place.held[at] = change.held;
         place.origins[at] = origin;
         let is_null = value == 0 && claim.kind == ClaimKind::Pointer;
         if self.is_step && self.insn.class() == BPF_LDX && is_top && loads_ctx && is_null {
-            *hole = Some(NO_CONTEXT);
+            *found.hole = Some(NO_CONTEXT);
         }
         place.free |= u16::from(self.doubt && is_scalar) << at;
         let skipped = place.dead >> at & 1 == 1 || (is_scalar && place.free >> at & 1 == 1);
-        let judge = Judge { graph, tops: places, packet_end: *packet_end };
+        let judge = Judge { graph, tops: places, packet_end: *found.packet_end };
         if !skipped && !judge.fits(claim, value, origin) {
             if self.is_step && self.insn.class() == BPF_LDX && is_top && loads_ctx {
-                *hole = Some(NO_CONTEXT);
+                *found.hole = Some(NO_CONTEXT);
             }
             return Err(describe(change, claim, value));
         }
@@ -123,12 +128,8 @@ impl Step<'_> {
     }
 
     /// The origin of a pointer.
-    fn origin(
-        &self,
-        change: &Change,
-        (claim, value): (&Claim, u64),
-        (places, is_top): (&[Place], bool),
-    ) -> Origin {
+    fn origin(&self, change: &Change, claim: &Claim, value: u64, places: &[Place]) -> Origin {
+        let is_top = usize::from(change.frame) + 1 == places.len();
         let (place, at) = (&places[usize::from(change.frame)], usize::from(change.at));
         let old = place.origins[at];
         let calls = self.effect.calls;
@@ -137,7 +138,7 @@ impl Step<'_> {
             let known = match calls {
                 true if place.held[at].claim != 0 && old.class != 0 && at > 0 => Some(old),
                 true => None,
-                false => flow::origin(self.insn, (claim, change.at), (places, self.addr)),
+                false => flow::origin(self.insn, claim, change.at, places, self.addr),
             };
             return known.filter(|it| it.class != 0).unwrap_or_else(|| place::begin(claim, value));
         }

@@ -10,11 +10,11 @@
 //!    checked; scalars that did not matter and are outside of the checkpoint's state are in doubt
 //!    from there on (`flow`).
 
-use super::cut::{Ids, Member, hop_slots, is_class};
+use super::cut::{Hop, Ids, Member, hop_slots, is_class};
 use super::fits::{Fits, Now, describe};
 use super::flow::{self, Effect};
 use super::place::{Judge, Origin, Place};
-use super::step::Step;
+use super::step::{Found, Step};
 use skep::insn::Insn;
 use skep::insn::code::BPF_LD;
 use skep_interp::{At, Host, Watch};
@@ -61,6 +61,16 @@ enum AfterCut {
     InDoubt,
     /// The same, and the path has already been pruned.
     Passed,
+}
+
+/// The search for a node at insn `o`.
+struct Search<'a> {
+    o: u32,
+    now: &'a Now<'a>,
+    /// The nodes that lead there.
+    path: Vec<u32>,
+    /// Why the first of the nodes does not fit that does not.
+    why: Option<String>,
 }
 
 /// A function that is verified on its own, and its callees.
@@ -258,28 +268,23 @@ impl Tracker {
         {
             return self.go(&[first], now, o);
         }
-        let mut path = std::mem::take(&mut self.path);
-        let mut why = None;
+        let path = std::mem::take(&mut self.path);
+        let mut search = Search { o, now, path, why: None };
         let mut found = |after_cut| {
-            path.clear();
-            self.search((from, after_cut), (o, now), &mut path, &mut why)
+            search.path.clear();
+            self.search(from, after_cut, &mut search)
         };
         if found(AfterCut::Surely) || found(AfterCut::Fits) || found(AfterCut::InDoubt) {
-            self.go(&path, now, o);
+            self.go(&search.path, now, o);
         } else {
-            self.enter_global(from, o, now, why);
+            self.enter_global(from, o, now, search.why);
         }
-        self.path = path;
+        self.path = search.path;
     }
 
-    /// A matching node at insn `o`, reached through insns that no longer exist.
-    fn search(
-        &self,
-        (from, after_cut): (u32, AfterCut),
-        (o, now): (u32, &Now<'_>),
-        path: &mut Vec<u32>,
-        why: &mut Option<String>,
-    ) -> bool {
+    /// A matching node, reached through insns that no longer exist.
+    fn search(&self, from: u32, after_cut: AfterCut, search: &mut Search<'_>) -> bool {
+        let Search { o, now, .. } = *search;
         let graph = &self.walked.graph;
         let computes = self.walked.effects[graph.nodes[from as usize].insn as usize].computes;
         for child in children(graph, from) {
@@ -295,22 +300,22 @@ impl Tracker {
                 AfterCut::Fits | AfterCut::InDoubt => self.fits(from, child, now, false),
             };
             if let Err(it) = fits {
-                why.get_or_insert(it);
+                search.why.get_or_insert(it);
                 continue;
             }
-            path.push(child);
+            search.path.push(child);
             if node.insn == o {
                 return true;
             }
-            let on = match (graph.cuts.get(node.cut as usize), after_cut) {
+            let (on, after_cut) = match (graph.cuts.get(node.cut as usize), after_cut) {
                 (None, it) => (child, it),
                 (Some(cut), AfterCut::Surely | AfterCut::Fits) => (cut.to, after_cut),
                 (Some(cut), _) => (cut.to, AfterCut::Passed),
             };
-            if self.search(on, (o, now), path, why) {
+            if self.search(on, after_cut, search) {
                 return true;
             }
-            path.pop();
+            search.path.pop();
         }
         false
     }
@@ -483,11 +488,12 @@ impl Tracker {
             addr: *addr,
             doubt,
         };
+        let mut found = Found { packet_end, hole };
         for change in step.graph.changes_of(id) {
             if change.at >= SLOTS {
-                step.slot(change, &mut level.places, now, *packet_end)?;
+                step.slot(change, &mut level.places, now, *found.packet_end)?;
             } else {
-                step.register(change, &mut level.places, (now, packet_end, hole))?;
+                step.register(change, &mut level.places, now, &mut found)?;
             }
         }
         let depth = usize::from(step.graph.nodes[id as usize].depth);
@@ -495,8 +501,8 @@ impl Tracker {
         // A new claim may equal the previous one.
         for change in step.same(id, &level.places).into_iter().flatten().filter(|_| here) {
             match change.at {
-                SLOTS.. => step.slot(&change, &mut level.places, now, *packet_end)?,
-                _ => step.register(&change, &mut level.places, (now, packet_end, hole))?,
+                SLOTS.. => step.slot(&change, &mut level.places, now, *found.packet_end)?,
+                _ => step.register(&change, &mut level.places, now, &mut found)?,
             }
         }
         Ok(())
@@ -541,7 +547,8 @@ impl Tracker {
                 place.free = place.free & !bit | if keeps && !fits { bit } else { 0 };
                 place.held[at] = held;
             }
-            hop_slots((graph, *packet_end), (&mut level.places, i), (cut, now.host), &mut ids)?;
+            let hop = Hop { graph, packet_end: *packet_end, cut, host: now.host };
+            hop_slots(&hop, &mut level.places, i, &mut ids)?;
         }
         for (frame, at) in ids.apart {
             match at.checked_sub(usize::from(SLOTS)) {

@@ -129,7 +129,7 @@ impl Finder {
         FINDERS.iter().map(finder).collect()
     }
 
-    fn run(&self, number: u32, (tree, seconds): (&Tree, f64)) -> Result<Ran, String> {
+    fn run(&self, number: u32, tree: &Tree, seconds: f64) -> Result<Ran, String> {
         let wrong = |e: std::io::Error| format!("{}: {e}", self.row.name);
         let mut file = tempfile::tempfile().map_err(wrong)?;
         let folder = if self.row.package == "xtask" { &tree.root } else { &self.folder };
@@ -168,7 +168,7 @@ pub(super) fn sound(finders: Vec<Finder>, tree: &Tree) -> Result<Vec<Sound>, Str
     let mut sound = Vec::new();
     for finder in finders {
         let start = Instant::now();
-        let ran = finder.run(0, (tree, CLEAN_MAX))?;
+        let ran = finder.run(0, tree, CLEAN_MAX)?;
         let (name, seconds) = (finder.row.name, start.elapsed().as_secs_f64());
         if !ran.status.is_some_and(|status| status.success()) {
             return Err(format!("{name}: fails without fault: {}", first_failure(&ran.output).0));
@@ -191,7 +191,7 @@ impl Sound {
     }
 
     pub(super) fn run(&self, number: u32, tree: &Tree) -> Result<TestResult, String> {
-        let ran = self.finder.run(number, (tree, self.seconds * SLOWER + SLACK))?;
+        let ran = self.finder.run(number, tree, self.seconds * SLOWER + SLACK)?;
         let fails = |first: &str, count| Ok(TestResult::Fails { first: first.to_owned(), count });
         let Some(status) = ran.status else { return fails("does not end", 1) };
         if self.finder.row.judges == Judges::Output && status.success() {

@@ -18,18 +18,25 @@ pub(super) const STEPS: [(&str, Step); 7] = [
     ("10,000 programs", many),
 ];
 
-const TAB: (&str, u32) = ("Tab", 9);
-const ENTER: (&str, u32) = ("Enter", 13);
-const ESCAPE: (&str, u32) = ("Escape", 27);
-const END: (&str, u32) = ("End", 35);
-const HOME: (&str, u32) = ("Home", 36);
-const DOWN: (&str, u32) = ("ArrowDown", 40);
+/// A key, by its name and its virtual key code.
+#[derive(Clone, Copy)]
+struct Key {
+    name: &'static str,
+    code: u32,
+}
+
+const TAB: Key = Key { name: "Tab", code: 9 };
+const ENTER: Key = Key { name: "Enter", code: 13 };
+const ESCAPE: Key = Key { name: "Escape", code: 27 };
+const END: Key = Key { name: "End", code: 35 };
+const HOME: Key = Key { name: "Home", code: 36 };
+const DOWN: Key = Key { name: "ArrowDown", code: 40 };
 
 const STATUS: &str = "document.getElementById('status').textContent";
 const FOCUS: &str = "document.activeElement.textContent";
 
-fn press(browser: &mut Browser, key: (&str, u32)) -> Result<(), Failure> {
-    browser.press(key.0, key.1)
+fn press(browser: &mut Browser, key: Key) -> Result<(), Failure> {
+    browser.press(key.name, key.code)
 }
 
 /// Fails unless the expression has the expected value in the page.

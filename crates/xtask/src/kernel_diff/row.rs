@@ -116,6 +116,13 @@ pub(crate) struct Row {
     pub(crate) time_kernel_us: u64,
 }
 
+/// Which logs are compared, and where ours are written if they differ.
+#[derive(Clone, Copy)]
+pub(crate) struct Logging<'a> {
+    pub(crate) level: u32,
+    pub(crate) logs: Option<&'a Path>,
+}
+
 impl Row {
     /// A row for a program that was not compared.
     pub(crate) fn without(object: &str, program: &str, class: Class, reason: String) -> Row {
@@ -203,8 +210,11 @@ impl Row {
     pub(crate) fn compare_with(
         answer: &answers::Row,
         program: &Program,
-        (kernel, (level, logs)): ((&Host, &Kernel), (u32, Option<&Path>)),
+        host: &Host,
+        kernel: &Kernel,
+        logging: Logging<'_>,
     ) -> Row {
+        let Logging { level, logs } = logging;
         let bare;
         let program = if answer.with_btf {
             program
@@ -215,7 +225,7 @@ impl Row {
         let logged = level != 0 && !answer.log.is_empty();
         let level = if logged { 2 | 4 } else { 4 };
         let start = Instant::now();
-        let ours = engine::verify_for(kernel.0, kernel.1, program, level);
+        let ours = engine::verify_for(host, kernel, program, level);
         let (object, name) = (&answer.object, &answer.program);
         let mut row = Row::without(object, name, Class::NotJudged, answer.message.clone());
         row.time_ours_us = start.elapsed().as_micros() as u64;

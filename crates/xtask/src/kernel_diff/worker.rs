@@ -1,7 +1,7 @@
 //! The child process of a comparison: reads requests, one JSON value per line, and answers with
 //! events.
 
-use super::row::{Class, Row};
+use super::row::{Class, Logging, Row};
 use crate::child::answer;
 use crate::outcome::Ended;
 use crate::{answers, objects};
@@ -122,8 +122,8 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
         answer(&Event::Start(i, entry.name.clone()))?;
         let row = match (&entry.program, known) {
             (Ok(program), Some((known, kernel))) => {
-                let told = (args.level, args.other.logs.as_deref());
-                Row::compare_with(known, program, ((&judge.host, kernel), told))
+                let logging = Logging { level: args.level, logs: args.other.logs.as_deref() };
+                Row::compare_with(known, program, &judge.host, kernel, logging)
             }
             (Ok(program), None) => Row::compare(&name, program, args.level),
             (Err(_), Some((known, _))) if !known.is_judged() => {

@@ -52,14 +52,21 @@ fn is(kind: &str) -> impl Fn(&Row) -> bool {
     move |row| row.kind == kind
 }
 
+/// A kernel, and a host that has it.
+struct Named {
+    host: Host,
+    kernel: Kernel,
+}
+
 /// Whether skep accepts the program, returning 0 or 1, for a kernel known only by name; `None` if
 /// it needs BTF.
-fn accepts(kernel: &(Host, Kernel), program: &Program) -> Option<bool> {
+fn accepts(kernel: &Named, program: &Program) -> Option<bool> {
     let returns = |imm| {
         let mut insns = program.insns.clone();
         let at = insns.len() - 2;
         insns[at].imm = imm;
-        engine::verify_for(&kernel.0, &kernel.1, &Program { insns, ..program.clone() }, 4).verdict
+        engine::verify_for(&kernel.host, &kernel.kernel, &Program { insns, ..program.clone() }, 4)
+            .verdict
     };
     match [returns(0), returns(1)] {
         [OurVerdict::Bug(why), _] | [_, OurVerdict::Bug(why)] => panic!("{}: {why}", program.name),
@@ -68,9 +75,9 @@ fn accepts(kernel: &(Host, Kernel), program: &Program) -> Option<bool> {
     }
 }
 
-fn named(name: &str) -> Result<(Host, Kernel), Box<dyn Error>> {
+fn named(name: &str) -> Result<Named, Box<dyn Error>> {
     let kernel = Kernel::open(name)?;
-    Ok((kernel.host(), kernel))
+    Ok(Named { host: kernel.host(), kernel })
 }
 
 #[test]
@@ -82,7 +89,7 @@ fn an_asked_kernel_by_its_name_has_the_fields_that_it_has() -> Result<(), Box<dy
         for (place, how, program) in &programs {
             let theirs = fields.get(place).is_some_and(|all| all.split(' ').any(|it| it == how));
             if accepts(&kernel, program).is_some_and(|ours| ours != theirs) {
-                wrong.push(format!("{}: {}: theirs {theirs}", kernel.1.name(), program.name));
+                wrong.push(format!("{}: {}: theirs {theirs}", kernel.kernel.name(), program.name));
             }
         }
     }
@@ -119,7 +126,7 @@ fn a_kernel_of_the_table_has_what_its_neighbours_have() -> Result<(), Box<dyn Er
 fn an_asked_kernel_by_its_name_makes_the_maps_that_it_makes() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
     for release in agree::releases_with(fields::END) {
-        let (_, kernel) = named(&release)?;
+        let Named { kernel, .. } = named(&release)?;
         let rows: Vec<Row> = fields::read(&release)?.into_iter().filter(is("map")).collect();
         let is_map = |name: &str, kind: &str| kind == "map" && !CONFIGURED.contains(&name);
         for question in questions(None).into_iter().filter(|it| is_map(it.name, it.kind())) {
@@ -164,7 +171,7 @@ fn creation(map: &MapDef, flag: MapFlags) -> MapCreation {
 fn a_kernel_of_the_table_has_the_helpers_of_its_neighbours() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
     for (name, before, after) in NEIGHBOURS {
-        let (_, kernel) = named(name)?;
+        let Named { kernel, .. } = named(name)?;
         let (before, after) = (before.map(Kernel::open).transpose()?, Kernel::open(after)?);
         for hook in calls(None) {
             for id in hook.helpers() {

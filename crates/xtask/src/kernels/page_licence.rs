@@ -42,18 +42,17 @@ pub(super) fn table() -> Result<String, Box<dyn Error>> {
         .filter(|row| row.kind != "licence")
         .map(|row| (row.name.as_str(), row.kind.as_str()))
         .collect();
-    for key in kept {
-        let (name, kind) = key;
-        let (open, kept) = between(&asked, key);
+    for (name, kind) in kept {
+        let (open, kept) = between(&asked, name, kind);
+        let since = since_of(name, kind).unwrap_or_else(|| "-".to_owned());
         let name = if name.is_empty() { "any".to_owned() } else { format!("`{name}`") };
-        let since = since_of(key).unwrap_or_else(|| "-".to_owned());
         let _ = writeln!(text, "| {name} | {kind} | {since} | {open} | {kept} |");
     }
     Ok(text)
 }
 
 /// The newest kernel where it is there and open, and the oldest where it is kept.
-fn between<'a>(asked: &'a Asked, (name, kind): (&str, &str)) -> (&'a str, &'a str) {
+fn between<'a>(asked: &'a Asked, name: &str, kind: &str) -> (&'a str, &'a str) {
     let says = |rows: &[Row], yes: &str| {
         rows.iter().any(|row| row.name == name && row.kind == kind && row.says == yes)
     };
@@ -63,7 +62,7 @@ fn between<'a>(asked: &'a Asked, (name, kind): (&str, &str)) -> (&'a str, &'a st
 }
 
 /// The release that brought what is kept.
-fn since_of((name, kind): (&str, &str)) -> Option<String> {
+fn since_of(name: &str, kind: &str) -> Option<String> {
     let own = name.split('/').next_back()?;
     let since = match kind {
         "helper" => since::helper(HelperId::all().find(|id| id.name() == name)?),

@@ -76,6 +76,13 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
 /// One in this many mutants with a long walk is judged: each takes as long as a thousand others.
 const LONG_EVERY: u64 = 50;
 
+/// A mutant of the seed: the number of its batch, and its own in that.
+#[derive(Clone, Copy)]
+struct MutantNumber {
+    batch: u64,
+    i: u64,
+}
+
 struct Worker<'a> {
     sources: &'a Sources,
     args: &'a WorkerArgs,
@@ -100,7 +107,8 @@ impl Worker<'_> {
                     continue;
                 }
                 Err(why) => {
-                    self.loader_bug(&batch, request.batch, i, why.to_string())?;
+                    let at = MutantNumber { batch: request.batch, i };
+                    self.loader_bug(&batch, at, why.to_string())?;
                     *counts.entry("different: Bug".to_owned()).or_default() += 1;
                     continue;
                 }
@@ -111,7 +119,8 @@ impl Worker<'_> {
                 Compared::Left(why) => format!("left out: {why}"),
                 Compared::Different(difference) => {
                     let class = format!("different: {:?}", difference.kind);
-                    self.found((&batch, i), (request.batch, mutant), *difference)?;
+                    let at = MutantNumber { batch: request.batch, i };
+                    self.found(&batch, at, mutant, *difference)?;
                     class
                 }
             };
@@ -120,25 +129,30 @@ impl Worker<'_> {
         answer(&Event::End(counts))
     }
 
+    /// What repeats one mutant.
+    fn id(&self, MutantNumber { batch, i }: MutantNumber) -> String {
+        format!("{}/{batch}/{i}", self.args.seed)
+    }
+
     fn loader_bug(
         &mut self,
         batch: &Batch<'_>,
-        number: u64,
-        i: u64,
+        at: MutantNumber,
         why: String,
     ) -> std::io::Result<()> {
-        let id = format!("{}/{number}/{i}", self.args.seed);
+        let id = self.id(at);
         let key = format!("loader: {} {why}", batch.name);
         answer(&Event::Found(Box::new(Found { id, kind: Kind::Bug, key, case: None })))
     }
 
     fn found(
         &mut self,
-        (batch, i): (&Batch<'_>, u64),
-        (number, mutant): (u64, Mutant),
+        batch: &Batch<'_>,
+        at: MutantNumber,
+        mutant: Mutant,
         difference: Difference,
     ) -> std::io::Result<()> {
-        let id = format!("{}/{number}/{i}", self.args.seed);
+        let id = self.id(at);
         let (kind, key) = (difference.kind, difference.key.clone());
         let new = self.seen.insert(format!("{kind:?} {key}"));
         let base = format!("{} ({id})", batch.name);

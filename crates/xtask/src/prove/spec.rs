@@ -152,8 +152,8 @@ impl Run<'_> {
 
     fn between(&mut self, min: Term, x: Term, max: Term, signed: bool) -> Term {
         let (name, op) = if signed { ("s", "bvsle") } else { ("u", "bvule") };
-        let low = self.t.lift(name, (min, x), &|t, a, b| t.compare(op, a, b));
-        let high = self.t.lift(name, (x, max), &|t, a, b| t.compare(op, a, b));
+        let low = self.t.lift(name, min, x, &|t, a, b| t.compare(op, a, b));
+        let high = self.t.lift(name, x, max, &|t, a, b| t.compare(op, a, b));
         self.t.and(low, high)
     }
 
@@ -193,7 +193,7 @@ impl Run<'_> {
                 };
                 // Only valid for this `x`.
                 self.t.forget_lifted("tnum");
-                Ok(self.t.lift("tnum", (value, mask), &same))
+                Ok(self.t.lift("tnum", value, mask, &same))
             }
             ("Bounds", [width]) => self.has_bounds(x, value, *width),
             ("Operand", [width]) => {
@@ -301,7 +301,7 @@ impl Run<'_> {
         };
         // Only valid for this `x`.
         self.t.forget_lifted("arc");
-        Ok(self.t.lift("arc", (base, size), &inside))
+        Ok(self.t.lift("arc", base, size, &inside))
     }
 
     /// The ranges of a scalar that its bounds do not represent, if any.
@@ -337,10 +337,10 @@ impl Run<'_> {
         let u = self.between(umin, unsigned, umax, false);
         let s = self.between(smin, signed, smax, true);
         let top = self.t.int(ones(width), 64);
-        let fits = self.t.lift("u", (umax, top), &|t, a, b| t.compare("bvule", a, b));
+        let fits = self.t.lift("u", umax, top, &|t, a, b| t.compare("bvule", a, b));
         let [least, most] = [smin, smax].map(|end| {
             let low = self.low_signed(end, width);
-            self.t.lift("eq", (low, end), &|t, a, b| t.eq(a, b))
+            self.t.lift("eq", low, end, &|t, a, b| t.eq(a, b))
         });
         Ok(self.t.all(&[u, s, fits, least, most]))
     }

@@ -229,7 +229,8 @@ impl Terms {
     pub(super) fn lift(
         &mut self,
         name: &'static str,
-        (a, b): (Term, Term),
+        a: Term,
+        b: Term,
         leaf: &dyn Fn(&mut Terms, Term, Term) -> Term,
     ) -> Term {
         if let Some(known) = self.lifted.get(&(a, b, name)) {
@@ -239,11 +240,10 @@ impl Terms {
         let out = match condition {
             None => leaf(self, a, b),
             Some(c) => {
-                let (yes, no) = (
-                    (self.way(c, a, 1), self.way(c, b, 1)),
-                    (self.way(c, a, 2), self.way(c, b, 2)),
-                );
-                let (yes, no) = (self.lift(name, yes, leaf), self.lift(name, no, leaf));
+                let [a_yes, b_yes] = [a, b].map(|it| self.way(c, it, 1));
+                let [a_no, b_no] = [a, b].map(|it| self.way(c, it, 2));
+                let yes = self.lift(name, a_yes, b_yes, leaf);
+                let no = self.lift(name, a_no, b_no, leaf);
                 self.ite(c, yes, no)
             }
         };

@@ -83,7 +83,12 @@ pub(super) fn split(text: &str) -> (Vec<Import>, Vec<(usize, &str)>) {
         statement.push_str(code);
         statement.push(' ');
         match statement_of(&statement).and_then(|tree| tree.split_once(';')) {
-            Some((tree, _)) => expand((begun, statement.starts_with("pub")), "", tree, &mut found),
+            Some((tree, _)) => expand(
+                Use { line: begun, is_public: statement.starts_with("pub") },
+                "",
+                tree,
+                &mut found,
+            ),
             None => open = Some((begun, statement)),
         }
     }
@@ -100,8 +105,15 @@ fn statement_of(code: &str) -> Option<&str> {
     rest.trim_start().strip_prefix("use ")
 }
 
+/// Where a `use` begins, and whether it is a `pub use`.
+#[derive(Clone, Copy)]
+struct Use {
+    line: usize,
+    is_public: bool,
+}
+
 /// The leaves of a tree under `prefix`.
-fn expand(at: (usize, bool), prefix: &str, tree: &str, found: &mut Vec<Import>) {
+fn expand(at: Use, prefix: &str, tree: &str, found: &mut Vec<Import>) {
     let tree = tree.trim().trim_start_matches("::");
     if let Some((outer, inner)) = tree.split_once('{') {
         let inner = inner.trim_end().strip_suffix('}').unwrap_or(inner);
@@ -116,7 +128,7 @@ fn expand(at: (usize, bool), prefix: &str, tree: &str, found: &mut Vec<Import>) 
         let path = path.strip_suffix("::self").unwrap_or(&path).to_owned();
         let last = path.rsplit("::").next().unwrap_or_default();
         let name = alias.unwrap_or(last).to_owned();
-        let (line, is_public) = at;
+        let Use { line, is_public } = at;
         found.push(Import { line, path, name, is_public });
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Linkage;
 use crate::asm::Width;
-use crate::op::{Addr, AtomicOp, CLOBBERED, DivOp, Op, Reg, RmwOp, Size, Space, Src, Test};
+use crate::op::{Addr, AtomicOp, CLOBBERED, DivOp, Op, Reg, RmwOp, Shift, Size, Space, Src, Test};
 use crate::opt::constants::{arithmetic, shifted};
 use crate::opt::lookup;
 use std::collections::HashMap;
@@ -213,12 +213,12 @@ impl<'a> Model<'a> {
                 let (old, by) = (self.load(size.bytes(), addr), self.value(src, Width::W64));
                 self.store(size.bytes(), addr, arithmetic(op, Width::W64, old, by));
             }
-            Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
+            Op::Atomic { op, width, addr, reg } => self.atomic(op, width, addr, reg),
             _ => {}
         }
     }
 
-    fn atomic(&mut self, (op, width): (AtomicOp, Width), addr: Addr, reg: Reg) {
+    fn atomic(&mut self, op: AtomicOp, width: Width, addr: Addr, reg: Reg) {
         let bytes = bytes_of(width);
         let (at, own) = self.find(addr, bytes);
         let value = low(self.reg(reg), bytes);
@@ -261,7 +261,7 @@ impl<'a> Model<'a> {
             Op::Lea { width, dst, addr } => self.set(dst, width, self.place(addr)),
             Op::Shift { op, width, dst, src, by } => {
                 let by = self.value(by, width) & u64::from(8 * bytes_of(width) - 1);
-                self.set(dst, width, shifted((op, width), self.reg(src), by));
+                self.set(dst, width, shifted(Shift { op, width }, self.reg(src), by));
             }
             Op::Product { width, dst, src, by, plus } => {
                 let product = self.reg(src).wrapping_mul(i64::from(by) as u64);

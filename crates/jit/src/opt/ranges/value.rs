@@ -26,6 +26,20 @@ pub(super) struct Value {
     pub(super) off: i64,
 }
 
+/// `lo <= value <= hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) lo: i64,
+    pub(super) hi: i64,
+}
+
+/// The value of a register at which a loop ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) reg: Reg,
+    pub(super) value: i64,
+}
+
 /// The state before an op.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct State {
@@ -136,11 +150,11 @@ impl State {
 
     /// Restricts `reg`, and all registers related to it, to a range; returns whether it is
     /// possible.
-    pub(super) fn confine(&mut self, reg: Reg, (lo, hi): (i64, i64)) -> bool {
+    pub(super) fn confine(&mut self, reg: Reg, to: Bounds) -> bool {
         let of = self.of(reg);
         for value in self.regs.iter_mut().filter(|v| v.id == of.id && v.kind == Kind::Number) {
             let by = value.off.wrapping_sub(of.off);
-            let (lo, hi) = (lo.saturating_add(by), hi.saturating_add(by));
+            let (lo, hi) = (to.lo.saturating_add(by), to.hi.saturating_add(by));
             (value.lo, value.hi) = (value.lo.max(lo), value.hi.min(hi));
             if value.lo > value.hi {
                 return false;
@@ -149,11 +163,11 @@ impl State {
         true
     }
 
-    /// The range of `reg` given that of `test`, a register: if the two are related.
-    pub(super) fn of_like(&self, reg: Reg, test: (Reg, i64)) -> Option<i64> {
-        let (of, tested) = (self.of(reg), self.of(test.0));
+    /// The value of `reg` once the limit is reached, if the two registers are related.
+    pub(super) fn at_limit(&self, reg: Reg, limit: Limit) -> Option<i64> {
+        let (of, tested) = (self.of(reg), self.of(limit.reg));
         let both = of.id == tested.id && of.kind == Kind::Number && tested.kind == Kind::Number;
-        both.then(|| test.1.checked_sub(tested.off.checked_sub(of.off)?)).flatten()
+        both.then(|| limit.value.checked_sub(tested.off.checked_sub(of.off)?)).flatten()
     }
 
     fn named(&mut self, value: Value) -> Value {
@@ -253,7 +267,7 @@ impl State {
             Op::Load { size, sign: true, .. } => Some(sext(any(Width::W64), size, Width::W64)),
             Op::Alu { op, width, dst, src } => {
                 let operands = self.number_of(Src::Reg(dst), width).zip(self.number_of(src, width));
-                let result = operands.and_then(|(a, b)| alu((op, width), a, b));
+                let result = operands.and_then(|(a, b)| alu(op, width, a, b));
                 Some(
                     result
                         .filter(|v| width == Width::W64 || v.within(0, U32))
@@ -323,7 +337,7 @@ fn sext(a: Value, size: Size, width: Width) -> Value {
 }
 
 /// The result of an operation on two numbers of that width, before truncation.
-fn alu((op, width): (AluOp, Width), a: Value, b: Value) -> Option<Value> {
+fn alu(op: AluOp, width: Width, a: Value, b: Value) -> Option<Value> {
     let (a_plain, b_plain) = (a.lo >= 0, b.lo >= 0);
     match op {
         // Including small negative numbers.

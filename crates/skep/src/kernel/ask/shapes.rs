@@ -3,30 +3,30 @@
 use skep_insn::Insn;
 use skep_uapi::{AttachType, MapFlags, MapType, ProgType};
 
-const fn insn(code: u8, regs: (u8, u8), off: i16, imm: i32) -> Insn {
-    Insn { code, dst: regs.0, src: regs.1, off, imm }
+const fn insn(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> Insn {
+    Insn { code, dst, src, off, imm }
 }
 
-pub(super) const ZERO: Insn = insn(0xb7, (0, 0), 0, 0);
-pub(super) const EXIT: Insn = insn(0x95, (0, 0), 0, 0);
+pub(super) const ZERO: Insn = insn(0xb7, 0, 0, 0, 0);
+pub(super) const EXIT: Insn = insn(0x95, 0, 0, 0, 0);
 /// `*(u64 *)(r10 - 8) = 0`.
-const STACK: Insn = insn(0x7a, (10, 0), -8, 0);
+const STACK: Insn = insn(0x7a, 10, 0, -8, 0);
 
 /// Insns added in a release; each program ends with `r0 = 0; exit`.
 pub(super) const INSNS: [(&str, &[Insn]); 13] = [
-    ("jlt", &[ZERO, insn(0xa5, (0, 0), 0, 1)]),
-    ("jmp32", &[ZERO, insn(0x16, (0, 0), 0, 0)]),
-    ("atomic fetch", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x01)]),
-    ("atomic or", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x40)]),
-    ("atomic cmpxchg", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0xf1)]),
-    ("ldsx", &[STACK, insn(0x91, (0, 10), -8, 0)]),
-    ("movsx", &[ZERO, insn(0xbf, (0, 0), 8, 0)]),
-    ("bswap", &[ZERO, insn(0xd7, (0, 0), 0, 16)]),
-    ("gotol", &[insn(0x06, (0, 0), 0, 0)]),
-    ("sdiv", &[ZERO, insn(0x37, (0, 0), 1, 1)]),
-    ("may_goto", &[insn(0xe5, (0, 0), 1, 0), ZERO]),
-    ("load-acquire", &[STACK, insn(0xdb, (0, 10), -8, 0x100)]),
-    ("store-release", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x110)]),
+    ("jlt", &[ZERO, insn(0xa5, 0, 0, 0, 1)]),
+    ("jmp32", &[ZERO, insn(0x16, 0, 0, 0, 0)]),
+    ("atomic fetch", &[STACK, ZERO, insn(0xdb, 10, 0, -8, 0x01)]),
+    ("atomic or", &[STACK, ZERO, insn(0xdb, 10, 0, -8, 0x40)]),
+    ("atomic cmpxchg", &[STACK, ZERO, insn(0xdb, 10, 0, -8, 0xf1)]),
+    ("ldsx", &[STACK, insn(0x91, 0, 10, -8, 0)]),
+    ("movsx", &[ZERO, insn(0xbf, 0, 0, 8, 0)]),
+    ("bswap", &[ZERO, insn(0xd7, 0, 0, 0, 16)]),
+    ("gotol", &[insn(0x06, 0, 0, 0, 0)]),
+    ("sdiv", &[ZERO, insn(0x37, 0, 0, 1, 1)]),
+    ("may_goto", &[insn(0xe5, 0, 0, 1, 0), ZERO]),
+    ("load-acquire", &[STACK, insn(0xdb, 0, 10, -8, 0x100)]),
+    ("store-release", &[STACK, ZERO, insn(0xdb, 10, 0, -8, 0x110)]),
 ];
 
 /// Program types that load on their own, or with a function that every kernel has; and their attach

@@ -70,7 +70,7 @@ pub(crate) fn check_helper_mem_access(
                 env.aux_mut().found = Found::KernelMem;
             }
             let ty = if env.facts.rules().objects_written_as_such { ty } else { AccessType::Read };
-            let at = access(regno, 0, (size, ty));
+            let at = access(regno, 0, size, ty);
             if reg.ty.may_be_null() {
                 return check_mem_access(env, at);
             }
@@ -86,7 +86,7 @@ pub(crate) fn check_helper_mem_access(
     }
 }
 
-fn access(regno: u8, off: i32, (size, ty): (i32, AccessType)) -> MemAccess {
+fn access(regno: u8, off: i32, size: i32, ty: AccessType) -> MemAccess {
     MemAccess {
         regno,
         off,
@@ -113,7 +113,7 @@ fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
     }
     // The callee gets the address of offset 0, and may access this many bytes.
     env.learned.ctx_mem_end = env.learned.ctx_mem_end.max(mem.size as u32);
-    check_mem_access(env, access(mem.regno, mem.size - 1, (1, ty)))
+    check_mem_access(env, access(mem.regno, mem.size - 1, 1, ty))
 }
 
 /// NULL is allowed only with size 0.
@@ -133,7 +133,8 @@ fn refuse_or_nothing(mem: ArgMem, reg: &Reg) -> Check {
 pub(crate) fn check_mem_size_reg(
     env: &mut Env<'_>,
     regno: u8,
-    (ty, zero_size_allowed): (AccessType, bool),
+    ty: AccessType,
+    zero_size_allowed: bool,
     meta: &mut CallMeta,
 ) -> Check {
     let val = env.reg(regno).val;

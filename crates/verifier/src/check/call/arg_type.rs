@@ -11,7 +11,7 @@ use crate::env::Env;
 use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag as F};
-use skep_btf::{Btf, Kind, TypeId};
+use skep_btf::{Kind, Type, TypeId};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
 
 const fn plain(base: Base) -> RegType {
@@ -197,14 +197,15 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     let Some(need) = kernel.find_by_name_kind(expected, Kind::Struct) else {
         return unsupported(format!("kernel type {expected}, which this kernel's BTF has not"));
     };
-    check_is_btf_type(env, (&reg, regno), (&kernel, need), strict)
+    check_is_btf_type(env, &reg, regno, kernel.ty(need), strict)
 }
 
 /// Checks that the object is, or begins with, one of type `need`.
 pub(crate) fn check_is_btf_type(
     env: &mut Env<'_>,
-    (reg, regno): (&Reg, u8),
-    (kernel, need): (&Btf, TypeId),
+    reg: &Reg,
+    regno: u8,
+    need: Type<'_>,
     strict: bool,
 ) -> Check {
     let Extra::Btf { id, in_prog } = reg.extra else {
@@ -214,9 +215,9 @@ pub(crate) fn check_is_btf_type(
         return unsupported("objects of the program's own types as arguments");
     }
     let have = Pointee { id: TypeId(id), in_prog };
-    let want = Pointee { id: need, in_prog: false };
-    if !btf_struct_ids_match(env, (have, reg.off), want, strict) {
-        let (got, want) = (kernel.ty(have.id).name(), kernel.ty(need).name());
+    let want = Pointee { id: need.id(), in_prog: false };
+    if !btf_struct_ids_match(env, have, reg.off, want, strict) {
+        let (got, want) = (need.btf().ty(have.id).name(), need.name());
         reject!(
             EACCES,
             CallFault::ObjectType { regno: Regno(regno), got: got.into(), want: want.into() }

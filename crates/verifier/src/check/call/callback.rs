@@ -219,7 +219,7 @@ pub(crate) struct MapCallback {
 /// Walks such a callback.
 pub(crate) fn push_map_callback(env: &mut Env<'_>, subprog: u32, callback: MapCallback) -> Check {
     let MapCallback { map, in_sleepable, any_result } = callback;
-    push_async_callback(env, (subprog, in_sleepable), |arena, callee| {
+    push_async_callback(env, subprog, in_sleepable, |arena, callee| {
         if any_result {
             callee.meta_mut().callback_ret_range = RetRange { min: i32::MIN, max: i32::MAX };
         }
@@ -231,7 +231,8 @@ pub(crate) fn push_map_callback(env: &mut Env<'_>, subprog: u32, callback: MapCa
 
 fn push_async_callback(
     env: &mut Env<'_>,
-    (subprog, in_sleepable): (u32, bool),
+    subprog: u32,
+    in_sleepable: bool,
     set_args: impl FnOnce(&mut Arena, &mut Frame),
 ) -> Check {
     func_contract::check_subprog_call(env, subprog)?;

@@ -84,7 +84,7 @@ fn describe_arg(facts: &Facts<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
     let tags = read_tags(facts, func, i)?;
     let t = func.btf.skip_modifiers(id);
     if t.kind() == Kind::Ptr
-        && let Some(arg) = describe_pointer(facts, func, (i, t), tags)?
+        && let Some(arg) = describe_pointer(facts, func, i, t, tags)?
     {
         return Ok(arg);
     }
@@ -134,7 +134,8 @@ fn read_tags(facts: &Facts<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
 fn describe_pointer(
     facts: &Facts<'_>,
     func: &Func<'_>,
-    (i, t): (u32, Type<'_>),
+    i: u32,
+    t: Type<'_>,
     tags: Tags,
 ) -> Check<Option<SubArg>> {
     let bad_tags = || Err(Stop::refuse(errno::EINVAL, FuncFault::TagCombination { i }));
@@ -143,7 +144,7 @@ fn describe_pointer(
             return bad_tags();
         }
         if tags.contains(Tags::CTX) {
-            validate_ctx_type(facts, func.btf, (i, t))?;
+            validate_ctx_type(facts, func.btf, i, t)?;
         }
         return Ok(Some(SubArg::Ctx));
     }
@@ -168,7 +169,7 @@ fn describe_pointer(
         return Ok(Some(SubArg::Btf { id, flags }));
     }
     if tags.contains(Tags::UNTRUSTED) {
-        return describe_untrusted(facts, (i, to), tags).map(Some);
+        return describe_untrusted(facts, i, to, tags).map(Some);
     }
     if tags.contains(Tags::ARENA) {
         if tags != Tags::ARENA {
@@ -191,7 +192,7 @@ fn describe_pointer(
     Ok(Some(SubArg::Mem { size, flags }))
 }
 
-fn describe_untrusted(facts: &Facts<'_>, (i, to): (u32, Type<'_>), tags: Tags) -> Check<SubArg> {
+fn describe_untrusted(facts: &Facts<'_>, i: u32, to: Type<'_>, tags: Tags) -> Check<SubArg> {
     if tags != Tags::UNTRUSTED {
         reject!(EINVAL, FuncFault::UntrustedTagCombined { i });
     }
@@ -286,7 +287,7 @@ fn is_prog_ctx_type(facts: &Facts<'_>, btf: &Btf, t: Type<'_>) -> bool {
 }
 
 /// Checks the type of a parameter that is tagged as the context.
-fn validate_ctx_type(facts: &Facts<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> Check {
+fn validate_ctx_type(facts: &Facts<'_>, btf: &Btf, i: u32, t: Type<'_>) -> Check {
     use ProgType as P;
     let prog_type = facts.prog.prog_type;
     let regs = matches!(prog_type, P::Kprobe | P::PerfEvent);

@@ -173,6 +173,6 @@ fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
     let Some(kernel) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("arguments that are kernel objects, without the kernel's BTF");
     };
-    check_is_btf_type(env, (&reg, regno), (&kernel, TypeId(id)), false)?;
+    check_is_btf_type(env, &reg, regno, kernel.ty(TypeId(id)), false)?;
     check_func_arg_reg_off(env, regno, ArgBase::BtfId, false)
 }

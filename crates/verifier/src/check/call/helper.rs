@@ -6,7 +6,7 @@ use super::callback;
 use super::meta::CallMeta;
 use super::{format, helper_args, map_args, refs, retval};
 use crate::HoleKind;
-use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
+use crate::check::exit::{ResultRange, check_resource_leak, enforce, hidden_exit};
 use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
@@ -238,7 +238,7 @@ fn check_get_func_ip(facts: &Facts<'_>) -> Check {
 }
 
 /// Results that a cgroup program may give to a system call.
-const ERRORS: RetRange = RetRange { min: -4095, max: 0 };
+const ERRORS: ResultRange = ResultRange { range: RetRange { min: -4095, max: 0 }, is_32bit: true };
 
 fn check_set_retval(env: &mut Env<'_>) -> Check {
     let lsm_cgroup = env.facts.prog.prog_type == ProgType::Lsm
@@ -256,5 +256,5 @@ fn check_set_retval(env: &mut Env<'_>) -> Check {
     if !retval::returns_errors(env.facts) {
         return Ok(());
     }
-    enforce(env, (&reg, 1), (ERRORS, true), "At bpf_set_retval")
+    enforce(env, &reg, 1, ERRORS, "At bpf_set_retval")
 }

@@ -72,7 +72,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
             meta.ref_obj_id = reg.ref_obj_id;
         }
     }
-    check_by_kind(env, meta, (regno, ty), &reg)
+    check_by_kind(env, meta, regno, ty, &reg)
 }
 
 /// Checks that the released argument was acquired.
@@ -126,7 +126,8 @@ fn looks_up_socket(func: HelperId) -> bool {
 fn check_by_kind(
     env: &mut Env<'_>,
     meta: &mut CallMeta,
-    (regno, ty): (u8, ArgType),
+    regno: u8,
+    ty: ArgType,
     reg: &Reg,
 ) -> Check {
     match ty.base {
@@ -146,7 +147,7 @@ fn check_by_kind(
                 AccessType::Write if !seen => AccessType::Read,
                 access => access,
             };
-            check_mem_size_reg(env, regno, (access, zero_size_allowed), meta)
+            check_mem_size_reg(env, regno, access, zero_size_allowed, meta)
         }
         ArgBase::ConstAllocSizeOrZero => {
             let Some(size) = reg.const_value() else {

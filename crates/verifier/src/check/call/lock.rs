@@ -47,9 +47,9 @@ pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) ->
     };
     check_lock_field(env.facts, &reg, regno, call)?;
     if call.takes {
-        take(&mut env.walk, reg.id, (call, home))
+        take(&mut env.walk, reg.id, call, home)
     } else {
-        give_back(env, reg.id, (call, home))
+        give_back(env, reg.id, call, home)
     }
 }
 
@@ -84,7 +84,7 @@ fn check_lock_field(facts: &Facts<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
     Ok(())
 }
 
-fn take(walk: &mut Walk, id: u32, (call, home): (LockCall, LockHome)) -> Check {
+fn take(walk: &mut Walk, id: u32, call: LockCall, home: LockHome) -> Check {
     let held = |kind: fn(RefKind) -> bool| {
         walk.cur.refs.acquired.iter().any(|r| kind(r.kind) && (r.id, r.home) == (id, home))
     };
@@ -104,7 +104,7 @@ fn take(walk: &mut Walk, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     Ok(())
 }
 
-fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
+fn give_back(env: &mut Env<'_>, id: u32, call: LockCall, home: LockHome) -> Check {
     let name = call.name();
     let is_none = id == 0 && env.facts.rules().locks_need_ids;
     if env.walk.cur.refs.active_locks == 0 || is_none {

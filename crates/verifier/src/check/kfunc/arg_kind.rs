@@ -143,7 +143,7 @@ impl Env<'_> {
             return Ok(KfArg::Null);
         }
         let to = pointee(btf, param);
-        if let Some(kind) = told_by_name(meta, param, (nth, to)) {
+        if let Some(kind) = told_by_name(meta, param, nth, to) {
             return Ok(kind);
         }
         if reg.ty.base == Base::BtfId || struct_of_base(reg.ty.base).is_some() {
@@ -159,16 +159,11 @@ impl Env<'_> {
         if to.kind() == Kind::FuncProto {
             return Ok(KfArg::Callback);
         }
-        self.plain_memory(to, (nth, sized), reg.ty)
+        self.plain_memory(to, nth, sized, reg.ty)
     }
 
     /// Memory of plain data.
-    fn plain_memory(
-        &mut self,
-        to: Type<'_>,
-        (nth, sized): (usize, bool),
-        ty: RegType,
-    ) -> Check<KfArg> {
+    fn plain_memory(&mut self, to: Type<'_>, nth: usize, sized: bool, ty: RegType) -> Check<KfArg> {
         let plain = is_scalar_type(to) || self.is_scalar_struct(to, 0);
         let sized_void = sized && to.kind() == Kind::Void;
         if !plain && !sized_void {
@@ -212,7 +207,7 @@ impl Env<'_> {
 }
 
 /// Kinds that do not depend on the register.
-fn told_by_name(meta: &Meta<'_>, param: &Param<'_>, (nth, to): (usize, Type<'_>)) -> Option<KfArg> {
+fn told_by_name(meta: &Meta<'_>, param: &Param<'_>, nth: usize, to: Type<'_>) -> Option<KfArg> {
     let is = |name: &str| to.kind() == Kind::Struct && to.name() == name;
     let iter = if meta.callee.is_iter() { nth == 0 } else { has_suffix(param, "__iter") };
     let rows = [

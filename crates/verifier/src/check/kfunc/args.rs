@@ -110,7 +110,7 @@ impl Env<'_> {
         if trusted && offset_first {
             self.check_trust(meta, &reg, regno)?;
         }
-        self.check_pointer_arg(meta, params, (nth, kind))?;
+        self.check_pointer_arg(meta, params, nth, kind)?;
         Ok(if kind == KfArg::MemSize { 2 } else { 1 })
     }
 
@@ -171,7 +171,8 @@ impl Env<'_> {
         &mut self,
         meta: &mut Meta<'_>,
         params: &[Param<'_>],
-        (nth, kind): (usize, KfArg),
+        nth: usize,
+        kind: KfArg,
     ) -> Check {
         let regno = nth as u8 + 1;
         let btf = meta.callee.proto.btf();
@@ -188,8 +189,8 @@ impl Env<'_> {
                 self.process_iter_arg(meta, nth)
             }
             KfArg::IrqFlag => self.process_irq_flag(meta, nth),
-            KfArg::ListHead | KfArg::RbRoot => self.check_graph_root_arg(meta, (nth, kind)),
-            KfArg::ListNode | KfArg::RbNode => self.check_graph_node_arg(meta, (nth, kind)),
+            KfArg::ListHead | KfArg::RbRoot => self.check_graph_root_arg(meta, nth, kind),
+            KfArg::ListNode | KfArg::RbNode => self.check_graph_node_arg(meta, nth, kind),
             KfArg::Map => {
                 let map = struct_of_base(Base::ConstMapPtr).unwrap_or_default();
                 match btf.find_by_name_kind(map, Kind::Struct) {
@@ -210,8 +211,8 @@ impl Env<'_> {
                 Ok(())
             }
             KfArg::ConstStr => self.check_const_str_arg(nth),
-            KfArg::Workqueue => self.check_map_field_arg(meta, (nth, FieldKind::Workqueue)),
-            KfArg::TaskWork => self.check_map_field_arg(meta, (nth, FieldKind::TaskWork)),
+            KfArg::Workqueue => self.check_map_field_arg(meta, nth, FieldKind::Workqueue),
+            KfArg::TaskWork => self.check_map_field_arg(meta, nth, FieldKind::TaskWork),
             KfArg::ResSpinLock => self.check_res_spin_lock_arg(meta, nth),
         }
     }

@@ -194,7 +194,8 @@ pub(crate) struct Callee<'a> {
 impl<'a> Callee<'a> {
     fn find(
         prog: &'a Program,
-        (hook, rules): (&HookKey<'_>, &Behaviours),
+        hook: &HookKey<'_>,
+        rules: &Behaviours,
         id: TypeId,
     ) -> Option<Callee<'a>> {
         let func = prog.kernel_btf.as_deref()?.get(id).filter(|t| t.kind() == Kind::Func)?;
@@ -267,15 +268,23 @@ fn may_be_kfunc(func: Type<'_>) -> bool {
     is_tagged(btf, func.id()) || btf.find_by_name_kind(TAG, Kind::DeclTag).is_none()
 }
 
+/// A program, and the kernel that it is loaded into.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadedInto<'a> {
+    pub(crate) prog: &'a Program,
+    pub(crate) symbols: Option<&'a KernelSymbols>,
+    pub(crate) rules: &'a Behaviours,
+}
+
 /// The kfuncs that a program calls, by BTF id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Callees<'a>(FxHashMap<i32, Callee<'a>>);
 
 impl<'a> Callees<'a> {
-    pub(crate) fn new(prog: &'a Program, hook: (&HookKey<'_>, &Behaviours)) -> Callees<'a> {
+    pub(crate) fn new(prog: &'a Program, hook: &HookKey<'_>, rules: &Behaviours) -> Callees<'a> {
         let calls = prog.insns.iter().filter(|insn| is_kfunc_call(insn) && insn.off == 0);
         let found = calls.filter_map(|insn| {
-            Some((insn.imm, Callee::find(prog, hook, TypeId(insn.imm as u32))?))
+            Some((insn.imm, Callee::find(prog, hook, rules, TypeId(insn.imm as u32))?))
         });
         Callees(found.collect())
     }
@@ -293,11 +302,11 @@ impl<'a> Callees<'a> {
     /// Checks that the load makes for every call, reachable or not.
     pub(crate) fn add_kfunc_call(
         &self,
-        (prog, symbols): (&Program, Option<&KernelSymbols>),
+        load: &LoadedInto<'_>,
         idx: usize,
         insn: &Insn,
-        rules: &Behaviours,
     ) -> Result<(), PassReject> {
+        let LoadedInto { prog, symbols, rules } = *load;
         if !is_gpl_compatible(&prog.license) {
             return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::NeedsGpl));
         }
@@ -365,7 +374,7 @@ mod tests {
             let kernel_btf = Some(Arc::new(build.build().expect("BTF")));
             let prog = Program { kernel_btf, ..Program::default() };
             let hook = HookKey { prog_type: ProgType::Tracing, attach_type: 0, target: "" };
-            Callee::find(&prog, (&hook, &Behaviours::reference()), id)
+            Callee::find(&prog, &hook, &Behaviours::reference(), id)
                 .is_some_and(|callee| callee.allowed)
         };
         assert!(allowed(Some("bpf_key_put")) && !allowed(Some("bpf_task_release")));

@@ -33,7 +33,8 @@ impl Env<'_> {
     pub(super) fn check_graph_root_arg(
         &self,
         meta: &mut Meta<'_>,
-        (nth, kind): (usize, KfArg),
+        nth: usize,
+        kind: KfArg,
     ) -> Check {
         let reg = self.reg(nth as u8 + 1);
         let is_object = reg.ty == RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
@@ -90,7 +91,8 @@ impl Env<'_> {
     pub(super) fn check_graph_node_arg(
         &self,
         meta: &mut Meta<'_>,
-        (nth, kind): (usize, KfArg),
+        nth: usize,
+        kind: KfArg,
     ) -> Check {
         let reg = self.reg(nth as u8 + 1);
         let (is_list, name) = (kind == KfArg::ListNode, meta.callee.name);
@@ -110,7 +112,7 @@ impl Env<'_> {
                 reject!(EINVAL, KfuncFault::InRbtreeCb { name: name.into() });
             }
         }
-        self.facts.check_node_field(meta, &reg, (nth, is_list))
+        self.facts.check_node_field(meta, &reg, nth, is_list)
     }
 
     /// Whether this is the callback of `bpf_rbtree_add`, which runs with the lock held.
@@ -167,12 +169,7 @@ impl Facts<'_> {
         self.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
     }
 
-    fn check_node_field(
-        &self,
-        meta: &mut Meta<'_>,
-        reg: &Reg,
-        (nth, is_list): (usize, bool),
-    ) -> Check {
+    fn check_node_field(&self, meta: &mut Meta<'_>, reg: &Reg, nth: usize, is_list: bool) -> Check {
         let (head, node) = if is_list {
             (FieldKind::ListHead, FieldKind::ListNode)
         } else {

@@ -67,7 +67,8 @@ impl Env<'_> {
     pub(super) fn check_map_field_arg(
         &self,
         meta: &mut Meta<'_>,
-        (nth, kind): (usize, FieldKind),
+        nth: usize,
+        kind: FieldKind,
     ) -> Check {
         let regno = nth as u8 + 1;
         let reg = self.reg(regno);

@@ -87,7 +87,7 @@ impl Env<'_> {
         let strict = releases || is_nocast_alias(got.name(), want.name());
         let (have, need) =
             (Pointee { id: got.id(), in_prog }, Pointee { id: want.id(), in_prog: false });
-        let same = btf_struct_ids_match(self, (have, reg.off), need, strict);
+        let same = btf_struct_ids_match(self, have, reg.off, need, strict);
         if !same && !is_projection_of(want.name(), got.name()) {
             let name = meta.callee.name;
             let expected = format!("{} {}", type_str(want), want.name());

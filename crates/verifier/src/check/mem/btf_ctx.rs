@@ -69,7 +69,7 @@ pub(super) fn find_btf_access(
         env.trace.note(Note::ArgumentSize { name, size });
         return Ok(None);
     }
-    pointer_arg(env, (&func, arg, param_name), ty, load)
+    pointer_arg(env, CtxArg { func: &func, nth: arg, param_name }, ty, load)
 }
 
 /// Skips the modifiers that the kernel's `btf_type_is_modifier` accepts, one by one.
@@ -119,17 +119,26 @@ fn has_retval(facts: &Facts<'_>) -> bool {
     ) && facts.prog.prog_type != ProgType::StructOps
 }
 
-/// A pointer in argument `arg`.
+/// An argument of the function that the program is attached to.
+#[derive(Clone, Copy)]
+struct CtxArg<'a> {
+    func: &'a Func<'a>,
+    nth: usize,
+    param_name: &'a str,
+}
+
+/// A pointer in an argument.
 fn pointer_arg(
     env: &mut Env<'_>,
-    (func, arg, param_name): (&Func<'_>, usize, &str),
+    arg: CtxArg<'_>,
     ptr: Type<'_>,
     mut load: CtxLoad,
 ) -> Check<Option<CtxLoad>> {
+    let CtxArg { func, nth, param_name } = arg;
     let btf = ptr.btf();
     let is_iter = env.facts.prog.attach_type() == Some(AttachType::TraceIter)
         && env.facts.prog.prog_type == ProgType::Tracing;
-    let special = if is_iter { iter_arg(func.name, arg)? } else { None };
+    let special = if is_iter { iter_arg(func.name, nth)? } else { None };
     if let Some(IterArg::BufOrNull | IterArg::RdonlyBufOrNull) = special {
         let mut flags = TypeFlag::PTR_MAYBE_NULL;
         if special == Some(IterArg::RdonlyBufOrNull) {
@@ -158,7 +167,7 @@ fn pointer_arg(
         return Ok(Some(load));
     }
     if env.facts.prog.prog_type == ProgType::StructOps
-        && Target::of(env.facts).is_some_and(|target| target.may_be_null(arg))
+        && Target::of(env.facts).is_some_and(|target| target.may_be_null(nth))
     {
         load.ty = RegType::of(Base::BtfId).with(TypeFlag::PTR_TRUSTED | TypeFlag::PTR_MAYBE_NULL);
         load.btf_id = to.id().0;
@@ -168,7 +177,7 @@ fn pointer_arg(
     if param_name.ends_with("__nullable") {
         flags |= TypeFlag::PTR_MAYBE_NULL;
     }
-    match is_raw_tp(env.facts).then(|| raw_tp_arg(func.name, arg as u32, rules)) {
+    match is_raw_tp(env.facts).then(|| raw_tp_arg(func.name, nth as u32, rules)) {
         Some(RawTpArg::Number) => return Ok(Some(load)),
         Some(RawTpArg::ObjectOrNull) => flags |= TypeFlag::PTR_MAYBE_NULL,
         Some(RawTpArg::Object) | None => {}
@@ -183,11 +192,11 @@ fn pointer_arg(
     }
     let (name, kind) = (func.name, to.kind().name());
     if !to.kind().is_composite() {
-        env.trace.note(Note::ArgumentNoStruct { name, arg, kind });
+        env.trace.note(Note::ArgumentNoStruct { name, arg: nth, kind });
         return Ok(None);
     }
     let (id, of) = (to.id().0, shown_name(to));
-    env.trace.note(Note::ArgumentType { name, arg, id, kind, of });
+    env.trace.note(Note::ArgumentType { name, arg: nth, id, kind, of });
     load.ty = RegType::of(Base::BtfId).with(flags);
     load.btf_id = match Target::of(env.facts) {
         Some(target) if env.facts.prog.prog_type == ProgType::StructOps => {

@@ -3,7 +3,7 @@
 //! Kernel: `check_ptr_to_btf_access`, `check_ptr_to_map_access`, `btf_struct_access` (6.18).
 
 use super::btf_store::check_store;
-use super::btf_trust::field_flags;
+use super::btf_trust::{Object, PtrField, field_flags};
 use crate::HoleKind;
 use crate::check::mem::access::MemAccess;
 use crate::env::{Env, Facts, Store};
@@ -12,7 +12,6 @@ use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, Type, TypeId, Walk, WalkError, WalkRules};
 use skep_uapi::is_gpl_compatible;
-use std::sync::Arc;
 
 /// What is at an offset of a struct.
 pub(super) enum Found {
@@ -34,7 +33,8 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let btf = if in_prog { env.facts.prog.btf.clone() } else { env.facts.prog.kernel_btf.clone() };
     let Some(btf) = btf else { return Err(Stop::Bug("BTF pointer without BTF".to_string())) };
     let struct_id = TypeId(id);
-    check_pointer(env.facts, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
+    let object = Object { btf: &btf, id: struct_id, in_prog };
+    check_pointer(env.facts, reg, at.regno, off, object)?;
     let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
     if at.is_write() {
         let rules = env.facts.rules();
@@ -46,9 +46,9 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             reject!(EACCES, MemFault::ObjectReadOnly);
         }
         if !is_alloc {
-            let stored = check_store(env.facts, (&btf, struct_id), (off, at.size));
+            let stored = check_store(env.facts, &btf, struct_id, off, at.size);
             let name = btf.get(struct_id).map_or("", |ty| ty.name());
-            return stored.map_err(|stop| refused_store(stop, name, (at, off)));
+            return stored.map_err(|stop| refused_store(stop, name, at, off));
         }
     }
     let is_good = reg.ty.flags.intersects(TypeFlag::NON_OWN_REF | TypeFlag::MEM_RCU);
@@ -58,7 +58,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
         reject!(EFAULT, MemFault::ObjectUnreferenced);
     }
     if is_alloc {
-        refuse_special_fields((&btf, struct_id), off, at.size)?;
+        refuse_special_fields(object, off, at.size)?;
     }
     if is_alloc
         && let Err(beyond) = refuse_beyond(&btf, struct_id, off, at.size)
@@ -66,14 +66,14 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     {
         return Err(beyond);
     }
-    let found = walk(env, (&btf, struct_id), off, at.size)?;
+    let found = walk(env, object, off, at.size)?;
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
     let loaded = match found {
         Found::Ptr { .. } if is_alloc => Reg::unknown(),
         Found::Scalar => Reg::unknown(),
         Found::Mem => untrusted_mem(),
         Found::Ptr { to, flags, field } => {
-            let flags = field_flags(env, reg, (&btf, struct_id), (to, flags, &field));
+            let flags = field_flags(env, reg, object, PtrField { to, tag: flags, name: &field });
             pointer_to(&mut env.store, to, in_prog, flags)
         }
     };
@@ -83,7 +83,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
 
 /// Adds the line that some kernels print when the program type does not permit a store.
 #[cold]
-fn refused_store(stop: Stop, name: &str, (at, off): (MemAccess, i32)) -> Stop {
+fn refused_store(stop: Stop, name: &str, at: MemAccess, off: i32) -> Stop {
     if matches!(&stop, Stop::Reject(it) if it.kind == RejectKind::Mem(MemFault::ObjectReadOnly)) {
         return stop;
     }
@@ -109,12 +109,8 @@ fn untrusted_mem() -> Reg {
 }
 
 /// Checks on the pointer itself.
-fn check_pointer(
-    facts: &Facts<'_>,
-    reg: &Reg,
-    (regno, off): (u8, i32),
-    (btf, id, in_prog): (&Arc<Btf>, TypeId, bool),
-) -> Check {
+fn check_pointer(facts: &Facts<'_>, reg: &Reg, regno: u8, off: i32, object: Object<'_>) -> Check {
+    let Object { btf, id, in_prog } = object;
     let name = btf.get(id).map_or("", |t| t.name());
     if !facts.allow_ptr_leaks {
         reject!(EPERM, MemFault::NeedsPerfmon { name: name.into() });
@@ -144,8 +140,8 @@ fn check_pointer(
 }
 
 /// Refuses loads and stores to fields of allocated objects that the kernel manages.
-fn refuse_special_fields((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check {
-    let mut fields = btf.struct_metas().get(&id).into_iter().flatten();
+fn refuse_special_fields(object: Object<'_>, off: i32, size: i32) -> Check {
+    let mut fields = object.btf.struct_metas().get(&object.id).into_iter().flatten();
     let hit = fields.find(|f| {
         i64::from(off) < i64::from(f.offset) + i64::from(f.size)
             && i64::from(f.offset) < i64::from(off) + i64::from(size)
@@ -175,7 +171,8 @@ fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
     of_numbers && ty.stated_size().is_some_and(|bytes| end > bytes.into())
 }
 
-fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
+fn walk(env: &Env<'_>, object: Object<'_>, off: i32, size: i32) -> Check<Found> {
+    let Object { btf, id, .. } = object;
     let rules = env.facts.rules();
     let walk_rules = WalkRules {
         unions_run_on: rules.unions_run_on,
@@ -231,7 +228,7 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     if at.is_write() {
         reject!(EACCES, MemFault::MapReadOnly { name: name.into() });
     }
-    let found = walk(env, (&btf, id), off, at.size)?;
+    let found = walk(env, Object { btf: &btf, id, in_prog: false }, off, at.size)?;
     let Some(value) = at.value_regno else { return Ok(()) };
     let loaded = match found {
         Found::Scalar => Reg::unknown(),

@@ -11,12 +11,12 @@ use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
 
 /// Checks a store of `size` bytes at `off` of a kernel struct.
-pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
+pub(super) fn check_store(facts: &Facts<'_>, btf: &Btf, id: TypeId, off: i32, size: i32) -> Check {
     let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
     match facts.prog.prog_type {
         ProgType::StructOps => {
             match attach_struct(facts).and_then(|(_, strct)| ops_named(strct.name())) {
-                Some(Ops::Dummy) => check_dummy_store(ty, at),
+                Some(Ops::Dummy) => check_dummy_store(ty, off, size),
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
                     let later = match facts.rules() {
                         rules if rules.tcp_stamp_writes => 0,
@@ -25,11 +25,11 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
                         _ => 1 + TCP_LIMITS + TCP_PACING,
                     };
                     let fields = facts.writable.fields(ty, &TCP_FIELDS[later..]);
-                    check_fields(&fields, at, "tcp_sock")
+                    check_fields(&fields, off, size, "tcp_sock")
                 }
                 // Tested on 6.12: the program may change its arguments.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
-                Some(Ops::SchedExt) => check_scheduler_store(facts, ty, at),
+                Some(Ops::SchedExt) => check_scheduler_store(facts, ty, off, size),
                 Some(Ops::TcpCongestion | Ops::Test) => {
                     reject!(EACCES, MemFault::ObjectReadOnly)
                 }
@@ -42,13 +42,13 @@ pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32
             let Some(conn) = btf.find_by_name_kind("nf_conn", Kind::Struct) else {
                 return unsupported("connections without their type in the kernel's BTF");
             };
-            check_fields(&find_fields(btf.ty(conn), &NF_CONN_FIELDS), at, "nf_conn")
+            check_fields(&find_fields(btf.ty(conn), &NF_CONN_FIELDS), off, size, "nf_conn")
         }
         _ => reject!(EACCES, MemFault::ObjectReadOnly),
     }
 }
 
-fn check_dummy_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
+fn check_dummy_store(ty: Type<'_>, off: i32, size: i32) -> Check {
     if ty.name() != "bpf_dummy_ops_state" {
         reject!(EACCES, MemFault::DummyOpsOnly);
     }
@@ -62,7 +62,7 @@ fn check_dummy_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
 const TASK_FIELDS: [&[&str]; 3] = [&["scx", "slice"], &["scx", "dsq_vtime"], &["scx", "disallow"]];
 
 /// Stores by a scheduler; others are refused without a message.
-fn check_scheduler_store(facts: &Facts<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
+fn check_scheduler_store(facts: &Facts<'_>, ty: Type<'_>, off: i32, size: i32) -> Check {
     let is_inside = |field: &Field| off >= field.start as i32 && off + size <= field.end as i32;
     match ty.name() == "task_struct"
         && facts.writable.fields(ty, &TASK_FIELDS).iter().any(is_inside)
@@ -94,7 +94,7 @@ const TCP_LIMITS: usize = 1;
 const TCP_PACING: usize = 2;
 
 /// Checks a store to one of the listed fields of struct `name`.
-fn check_fields(fields: &[Field], (off, size): (i32, i32), name: &str) -> Check {
+fn check_fields(fields: &[Field], off: i32, size: i32, name: &str) -> Check {
     let at = off as u32;
     let is_begun = |field: &&Field| {
         at == field.start || field.is_array && (field.start..field.end).contains(&at)

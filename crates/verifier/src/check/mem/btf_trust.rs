@@ -30,14 +30,31 @@ pub(crate) fn runs_under_rcu(env: &Env<'_>) -> bool {
     !(env.walk.cur.meta.in_sleepable || program_sleeps && !env.facts.rules().timers_under_rcu)
 }
 
-/// Flags of the pointer read from field `field` (a pointer to `to`, tagged `tag`) of the struct
-/// behind `reg`.
+/// The type of the object behind a pointer.
+#[derive(Clone, Copy)]
+pub(super) struct Object<'a> {
+    pub(super) btf: &'a Btf,
+    pub(super) id: TypeId,
+    /// Whether it is a type of the program, not of the kernel.
+    pub(super) in_prog: bool,
+}
+
+/// A field of a struct that is a pointer.
+#[derive(Clone, Copy)]
+pub(super) struct PtrField<'a> {
+    pub(super) to: TypeId,
+    pub(super) tag: TypeFlag,
+    pub(super) name: &'a str,
+}
+
+/// Flags of the pointer read from a field of the struct behind `reg`.
 pub(super) fn field_flags(
     env: &Env<'_>,
     reg: &Reg,
-    (btf, id): (&Btf, TypeId),
-    (to, tag, field): (TypeId, TypeFlag, &str),
+    object: Object<'_>,
+    field: PtrField<'_>,
 ) -> TypeFlag {
+    let tag = field.tag;
     if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
         return TypeFlag::PTR_UNTRUSTED;
     }
@@ -48,7 +65,7 @@ pub(super) fn field_flags(
     if !reg.is_trusted() && !reg.ty.has(TypeFlag::MEM_RCU) {
         return untrusted;
     }
-    let listed = |suffix| is_listed((btf, id), suffix, (to, field));
+    let listed = |suffix| is_listed(object, suffix, field);
     if listed("__safe_trusted") {
         return tag | TypeFlag::PTR_TRUSTED;
     }
@@ -70,12 +87,15 @@ pub(super) fn field_flags(
 }
 
 /// Whether a struct `NAME<suffix>` lists the field with that type.
-fn is_listed((btf, id): (&Btf, TypeId), suffix: &str, (to, field): (TypeId, &str)) -> bool {
+fn is_listed(object: Object<'_>, suffix: &str, field: PtrField<'_>) -> bool {
+    let Object { btf, id, .. } = object;
     let Some(of) = btf.get(id) else { return false };
     let twin = format!("{}{suffix}", of.name());
     let Some(twin) = btf.find_by_name_kind(&twin, of.kind()) else { return false };
     btf.ty(twin).members().any(|m| {
         let ty = btf.ty(m.ty);
-        ty.kind() == Kind::Ptr && m.is_named(field) && btf.skip_modifiers(ty.target_id()).id() == to
+        ty.kind() == Kind::Ptr
+            && m.is_named(field.name)
+            && btf.skip_modifiers(ty.target_id()).id() == field.to
     })
 }

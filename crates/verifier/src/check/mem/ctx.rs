@@ -5,7 +5,7 @@
 use super::btf_ctx;
 use super::region::{Span, check_mem_region_access, check_ptr_off_reg};
 use crate::callees::attach_number;
-use crate::check::exit::lsm_range;
+use crate::check::exit::{ResultRange, lsm_range};
 use crate::check::mem::access::{CtxLoad, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, Facts};
 use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
@@ -76,7 +76,7 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     if load.ty.is(Base::Scalar) {
         let mut loaded = Reg::unknown();
         if load.is_retval
-            && let Some((range, _)) = lsm_range(env.facts)
+            && let Some(ResultRange { range, .. }) = lsm_range(env.facts)
         {
             (loaded.val.s32_min, loaded.val.s32_max) = (range.min, range.max);
             (loaded.val.smin, loaded.val.smax) = (i64::from(range.min), i64::from(range.max));

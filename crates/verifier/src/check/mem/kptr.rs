@@ -153,7 +153,7 @@ pub(crate) fn map_kptr_match_type(
             reg_name = type_name(env.facts, TypeId(id), in_prog);
             check_ptr_off_reg(reg, regno, true).map_err(|stop| stop.with_errno(errno::EACCES))?;
             let have = Pointee { id: TypeId(id), in_prog };
-            if btf_struct_ids_match(env, (have, reg.off), pointee, !unref) {
+            if btf_struct_ids_match(env, have, reg.off, pointee, !unref) {
                 return Ok(());
             }
         }
@@ -179,7 +179,8 @@ fn allowed_flags(kind: FieldKind, in_prog: bool) -> TypeFlag {
 /// (unless `strict`) `have` contains a `need` at that offset.
 pub(crate) fn btf_struct_ids_match(
     env: &mut Env<'_>,
-    (have, off): (Pointee, i32),
+    have: Pointee,
+    off: i32,
     need: Pointee,
     strict: bool,
 ) -> bool {

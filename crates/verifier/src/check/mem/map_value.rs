@@ -98,16 +98,12 @@ pub(crate) fn check_map_access(env: &Env<'_>, span: Span, source: AccessSource) 
     let touched: Vec<SpecialField> =
         env.facts.fields_of(&reg).iter().filter(touched).cloned().collect();
     for field in &touched {
-        check_touches_field(&reg, span, (field, source))?;
+        check_touches_field(&reg, span, field, source)?;
     }
     Ok(())
 }
 
-fn check_touches_field(
-    reg: &Reg,
-    span: Span,
-    (field, source): (&SpecialField, AccessSource),
-) -> Check {
+fn check_touches_field(reg: &Reg, span: Span, field: &SpecialField, source: AccessSource) -> Check {
     let name = field_type_name(field.kind);
     if !field.kind.is_pointer() {
         reject!(EACCES, MemFault::SpecialField { name });

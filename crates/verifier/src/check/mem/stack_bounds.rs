@@ -14,14 +14,15 @@ pub(crate) fn check_stack_access_within_bounds(
     span: Span,
     ty: AccessType,
 ) -> Check {
-    check_stack_bounds(env, span, (ty, false))
+    check_stack_bounds(env, span, ty, false)
 }
 
 /// The same for an access by a helper or an insn.
 pub(crate) fn check_stack_bounds(
     env: &mut Env<'_>,
     span: Span,
-    (ty, by_helper): (AccessType, bool),
+    ty: AccessType,
+    by_helper: bool,
 ) -> Check {
     let reg = env.reg(span.regno);
     let Span { regno, off, size, .. } = span;

@@ -26,8 +26,8 @@ impl Env<'_> {
     /// patterns of the subprog that use this slot.
     pub(crate) fn check_fastcall_stack_contract(&mut self, frameno: u32, off: i32) {
         let subprogno = self.walk.cur.frames[frameno as usize].meta.subprogno as usize;
-        let at = (subprogno, self.walk.insn_idx as usize);
-        self.learned.fastcall.check_stack_contract(&self.facts.layout, at, off);
+        let idx = self.walk.insn_idx as usize;
+        self.learned.fastcall.check_stack_contract(&self.facts.layout, subprogno, idx, off);
     }
 }
 

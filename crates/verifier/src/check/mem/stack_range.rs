@@ -12,6 +12,7 @@ use crate::state::arena::PackedReg;
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_insn::code::BPF_JMP;
+use std::ops::Range;
 
 /// A range that a helper fills without reading it; the caller then simulates byte writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(crate) fn check_stack_range_initialized(
     if size == 0 && !span.zero_size_allowed {
         reject!(EACCES, MemFault::ZeroSizedRead);
     }
-    check_stack_bounds(env, span, (ty, true))?;
+    check_stack_bounds(env, span, ty, true)?;
     let (min_off, max_off, raw) = if var.is_const() {
         let at = off.wrapping_add(var.value as i32);
         (at, at, raw)
@@ -49,7 +50,7 @@ pub(crate) fn check_stack_range_initialized(
     };
     let frameno = reg.frameno();
     if let Some(raw) = raw {
-        check_no_dynptr(env, frameno, (min_off, max_off + size))?;
+        check_no_dynptr(env, frameno, min_off..max_off + size)?;
         *raw = Some(RawRange { regno, access_size: size });
         return Ok(());
     }
@@ -105,9 +106,9 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
 }
 
 /// The store itself follows when all arguments are checked.
-fn check_no_dynptr(env: &Env<'_>, frameno: u32, (from, to): (i32, i32)) -> Check {
+fn check_no_dynptr(env: &Env<'_>, frameno: u32, bytes: Range<i32>) -> Check {
     let rules = env.facts.rules();
-    for off in from..to {
+    for off in bytes {
         let slot = env.walk.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
             match (rules.dynptrs_guarded, rules.dynptrs_overwritten) {

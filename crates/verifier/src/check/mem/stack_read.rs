@@ -13,6 +13,7 @@ use crate::rejection::{Check, MemFault, reject};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
+use std::ops::Range;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 #[inline(never)] // As `write_fixed_off`.
@@ -25,12 +26,12 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     if !slot.is_spilled() {
         check_initialized(env.facts, &slot, at, false)?;
         if let Some(dst) = at.value_regno {
-            mark_reg_stack_read(env, frameno, (at.off, at.off + at.size), dst)?;
+            mark_reg_stack_read(env, frameno, at.off..at.off + at.size, dst)?;
         }
         return Ok(());
     }
     if env.facts.rules().single_ids_forgotten {
-        link_again(env, (frameno, spi), at);
+        link_again(env, frameno, spi, at);
     }
     let slot = env.walk.slot(frameno, spi);
     if fill(env, &slot, at)? {
@@ -41,7 +42,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
 
 /// Links a spilled scalar of four or eight bytes that is about to be filled with the destination
 /// register.
-fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
+fn link_again(env: &mut Env<'_>, frameno: u32, spi: usize, at: MemAccess) {
     let slot = env.walk.slot(frameno, spi);
     let mut reg = env.store.arena.reg(slot.spill);
     let spilled = slot.spilled_bytes();
@@ -136,18 +137,18 @@ pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check
     let min_off = (ptr.val.smin + i64::from(at.off)) as i32;
     let max_off = (ptr.val.smax + i64::from(at.off)) as i32;
     let frameno = ptr.frameno();
-    mark_reg_stack_read(env, frameno, (min_off, max_off + at.size), dst)?;
+    mark_reg_stack_read(env, frameno, min_off..max_off + at.size, dst)?;
     env.check_fastcall_stack_contract(frameno, min_off);
     Ok(())
 }
 
 /// The result of a load of data: zero if all bytes are. On some kernels, those of a spilled zero
 /// count, which is then precise.
-fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) -> Check {
+fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, bytes: Range<i32>, dst: u8) -> Check {
     let counts_spilled = env.facts.rules().spilled_zeros_read;
     let mut zeros = 0;
     let mut spilled = 0_u64;
-    for off in from..to {
+    for off in bytes.clone() {
         let spi = spi_of(off);
         env.walk.mark_stack_slot_scratched(spi);
         match env.walk.cur.frames[frameno as usize].slot(spi).map(|slot| slot.byte(off)) {
@@ -159,7 +160,7 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
         }
         zeros += 1;
     }
-    if zeros < to - from {
+    if zeros < bytes.end - bytes.start {
         env.set_reg(dst, Reg::unknown());
         return Ok(());
     }

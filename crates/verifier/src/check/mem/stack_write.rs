@@ -25,7 +25,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     check_no_corruption(env, frameno, spi, whole)?;
     if !env.facts.bypass_spec_v4 {
         let reg = at.value_regno.map(|r| env.reg(r));
-        sanitize(env, (frameno, spi), at, reg);
+        sanitize(env, frameno, spi, at, reg);
     }
     env.destroy_if_dynptr_stack_slot(frameno, spi)?;
     // What was a slice of the dynptr just destroyed is a scalar now.
@@ -61,7 +61,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                 // in loops reads it.
                 name.id = 0;
             }
-            save_register_state(env, (frameno, spi), name, at.size);
+            save_register_state(env, frameno, spi, name, at.size);
         }
         (None, _)
             if starts_slot
@@ -70,7 +70,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                 && (insn.imm != 0 || env.facts.rules().any_number_spilled) =>
         {
             let name = env.store.arena.pack(&Reg::constant(i64::from(insn.imm) as u64));
-            save_register_state(env, (frameno, spi), name, at.size);
+            save_register_state(env, frameno, spi, name, at.size);
         }
         (Some(reg), Some(regno)) if is_spillable(env.facts.rules(), reg.ty) => {
             if !whole {
@@ -80,9 +80,9 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
             if frameno != env.walk.cur.curframe() && reg.ty.is(Base::Stack) {
                 reject!(EINVAL, MemFault::StackPointerToCaller);
             }
-            save_register_state(env, (frameno, spi), env.walk.frame().name(regno), at.size);
+            save_register_state(env, frameno, spi, env.walk.frame().name(regno), at.size);
         }
-        _ => return write_data(env, (frameno, spi), at, reg),
+        _ => return write_data(env, frameno, spi, at, reg),
     }
     env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     Ok(())
@@ -106,7 +106,7 @@ fn check_no_corruption(env: &Env<'_>, frameno: u32, spi: usize, whole: bool) -> 
 }
 
 /// Marks a store that a speculative load could bypass: it needs a barrier.
-fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg: Option<Reg>) {
+fn sanitize(env: &mut Env<'_>, frameno: u32, spi: usize, at: MemAccess, reg: Option<Reg>) {
     let types = env.walk.slot(frameno, spi).types;
     let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
     let spills = reg.is_some_and(|r| is_spillable(env.facts.rules(), r.ty));
@@ -119,7 +119,8 @@ fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg:
 /// A store that is not a spill: bytes of data, zero or not.
 fn write_data(
     env: &mut Env<'_>,
-    (frameno, spi): (u32, usize),
+    frameno: u32,
+    spi: usize,
     at: MemAccess,
     reg: Option<Reg>,
 ) -> Check {
@@ -191,24 +192,19 @@ fn without_spill(mut slot: Slot) -> Slot {
 
 /// The same, in place.
 #[inline(always)]
-fn end_spill(walk: &mut Walk, (frameno, spi): (u32, usize)) {
+fn end_spill(walk: &mut Walk, frameno: u32, spi: usize) {
     let slot = without_spill(walk.slot(frameno, spi));
     walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// Drops the spilled register but leaves the types of the bytes.
-fn forget_register(walk: &mut Walk, (frameno, spi): (u32, usize)) {
+fn forget_register(walk: &mut Walk, frameno: u32, spi: usize) {
     let slot = Slot { spill: PackedReg::NOT_INIT, ..walk.slot(frameno, spi) };
     walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// Stores a register in the top `size` bytes of a slot.
-fn save_register_state(
-    env: &mut Env<'_>,
-    (frameno, spi): (u32, usize),
-    name: PackedReg,
-    size: i32,
-) {
+fn save_register_state(env: &mut Env<'_>, frameno: u32, spi: usize, name: PackedReg, size: i32) {
     let zeros_stay = env.facts.rules().zeros_beside_spills;
     let mut slot = env.walk.slot(frameno, spi);
     slot.spill = name;
@@ -270,12 +266,10 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
             return Ok(true);
         }
     }
-    let scrubs = env.facts.rules().var_off_writes_scrub;
-    let end_spill = |walk: &mut Walk, at| match scrubs {
-        true => end_spill(walk, at),
-        false => forget_register(walk, at),
-    };
-    end_spill(&mut env.walk, (frameno, spi));
+    match env.facts.rules().var_off_writes_scrub {
+        true => end_spill(&mut env.walk, frameno, spi),
+        false => forget_register(&mut env.walk, frameno, spi),
+    }
     let ty = env.walk.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty.is_nothing() && !env.facts.allow_ptr_leaks {

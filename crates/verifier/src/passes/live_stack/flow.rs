@@ -42,7 +42,8 @@ impl Flow {
     pub(super) fn new(
         insns: &[Insn],
         subprogs: &Subprogs,
-        (cfg, order): (&Cfg, Postorder),
+        cfg: &Cfg,
+        order: Postorder,
         leave: bool,
     ) -> Flow {
         let mut starts = subprogs.starts().to_vec();

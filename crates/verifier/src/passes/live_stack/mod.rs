@@ -114,11 +114,12 @@ impl LiveStack {
     pub(crate) fn new(
         insns: &[Insn],
         subprogs: &Subprogs,
-        graph: (&Cfg, Postorder),
+        cfg: &Cfg,
+        order: Postorder,
         leave: bool,
     ) -> LiveStack {
         LiveStack {
-            flow: Flow::new(insns, subprogs, graph, leave),
+            flow: Flow::new(insns, subprogs, cfg, order, leave),
             instances: Vec::new(),
             ids: FxHashMap::default(),
             frames: Vec::new(),
@@ -182,7 +183,7 @@ impl LiveStack {
     /// The insn of [`begin_insn`](Self::begin_insn) may read these slots of `frame`.
     pub(crate) fn mark_read(&mut self, frame: usize, mask: SlotMask) {
         if mask != 0 && self.pending.active {
-            self.add_read((self.pending.instance, self.pending.insn), frame, mask);
+            self.add_read(self.pending.instance, self.pending.insn, frame, mask);
         }
     }
 
@@ -202,7 +203,7 @@ impl LiveStack {
             self.pending.active = false;
             return;
         }
-        self.commit((instance, insn), &masks);
+        self.commit(instance, insn, &masks);
         self.abandon_writes();
     }
 
@@ -265,7 +266,7 @@ impl LiveStack {
         &mut self.frames[at.frames[frame] as usize]
     }
 
-    fn add_read(&mut self, (instance, insn): (u32, u32), frame: usize, mask: SlotMask) {
+    fn add_read(&mut self, instance: u32, insn: u32, frame: usize, mask: SlotMask) {
         let at = &self.instances[instance as usize];
         let local = (insn - at.start) as usize;
         if frame > at.curframe {
@@ -284,7 +285,7 @@ impl LiveStack {
     }
 
     /// Intersects the writes of an insn with those of its earlier visits.
-    fn commit(&mut self, (instance, insn): (u32, u32), writes: &[SlotMask; MAX_CALL_FRAMES]) {
+    fn commit(&mut self, instance: u32, insn: u32, writes: &[SlotMask; MAX_CALL_FRAMES]) {
         let at = &self.instances[instance as usize];
         let local = (insn - at.start) as usize;
         let mut flags = at.insn_flags[local];

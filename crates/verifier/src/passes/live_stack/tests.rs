@@ -10,7 +10,7 @@ use skep_insn::code::*;
 fn live_stack(insns: &[Insn]) -> LiveStack {
     let subprogs = subprogs_of(insns);
     let cfg = check_cfg(insns, &subprogs, &SocketFilter, Edges::REFERENCE).unwrap();
-    LiveStack::new(insns, &subprogs, (&cfg, compute_postorder(insns, &subprogs)), false)
+    LiveStack::new(insns, &subprogs, &cfg, compute_postorder(insns, &subprogs), false)
 }
 
 /// The slot at `-8 * n`.
@@ -19,7 +19,7 @@ fn slot(n: u32) -> SlotMask {
 }
 
 fn store(off: i16) -> Insn {
-    insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, (off, 1))
+    insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, off, 1)
 }
 
 /// A program, its marks and the log so far.
@@ -51,7 +51,7 @@ impl Walk {
     }
 
     /// Visits one insn that reads and writes slots of another frame.
-    fn visit_far(&mut self, (instance, idx): (FuncInstanceId, u32), frame: usize, rw: [u64; 2]) {
+    fn visit_far(&mut self, instance: FuncInstanceId, idx: u32, frame: usize, rw: [u64; 2]) {
         self.live.begin_insn(instance, idx);
         self.live.mark_read(frame, rw[0]);
         self.live.mark_write(frame, rw[1]);
@@ -152,7 +152,7 @@ fn a_write_that_differs_from_visit_to_visit_does_not_count() {
         helper(7),
         jeq(0, 0, 1),
         mov(7, -8),
-        insn(BPF_ST | BPF_MEM | BPF_DW, 6, 0, (0, 7)),
+        insn(BPF_ST | BPF_MEM | BPF_DW, 6, 0, 0, 7),
         fill(1, -8),
         fill(1, -16),
         mov(0, 0),
@@ -161,7 +161,7 @@ fn a_write_that_differs_from_visit_to_visit_does_not_count() {
     let mut walk = Walk::new(&insns);
     let main = walk.live.root(0);
     walk.visit(main, &[0, 1, 2, 3, 4, 5, 6]);
-    walk.visit_far((main, 7), 0, [0, slot(2)]);
+    walk.visit_far(main, 7, 0, [0, slot(2)]);
     walk.visit(main, &[8, 9, 10]);
     let expected = "\
 (0) frame 0 insn 9 +live -16 
@@ -176,7 +176,7 @@ fn a_write_that_differs_from_visit_to_visit_does_not_count() {
 (0) live stack update done in 2 iterations
 ";
     assert_eq!(walk.update(main), expected);
-    walk.visit_far((main, 7), 0, [0, slot(1)]);
+    walk.visit_far(main, 7, 0, [0, slot(1)]);
     walk.visit(main, &[8, 9, 10]);
     let expected = "\
 (0) frame 0 insn 7 +live -16 
@@ -221,7 +221,7 @@ fn marks_that_are_known_already() {
 /// `f` at 7 is called at 3 and calls `g` at 11, which reads and writes the main frame.
 #[test]
 fn callees_act_through_their_calls() {
-    let through = |class| insn(class | BPF_MEM | BPF_DW, 1, 1, (0, 0));
+    let through = |class| insn(class | BPF_MEM | BPF_DW, 1, 1, 0, 0);
     let insns = [
         store(-8),
         mov_reg(1, 10),
@@ -246,8 +246,8 @@ fn callees_act_through_their_calls() {
     assert_eq!(walk.live.callee(main, 3, 7), f);
     walk.visit(main, &[0, 1, 2]);
     walk.visit(f, &[7]);
-    walk.visit_far((g, 11), 0, [slot(1), 0]);
-    walk.visit_far((g, 12), 0, [0, slot(1)]);
+    walk.visit_far(g, 11, 0, [slot(1), 0]);
+    walk.visit_far(g, 12, 0, [0, slot(1)]);
     walk.visit(g, &[13]);
     let expected = "\
 (3,8,11) frame 0 insn 12 +written -8 
@@ -289,7 +289,7 @@ fn callees_act_through_their_calls() {
 #[test]
 fn a_callback_acts_before_its_call() {
     let [lo, hi] = Insn::ld_imm64(2, BPF_PSEUDO_FUNC, 7);
-    let through = |class| insn(class | BPF_MEM | BPF_DW, 2, 2, (0, 0));
+    let through = |class| insn(class | BPF_MEM | BPF_DW, 2, 2, 0, 0);
     let insns = [
         store(-8),
         store(-16),
@@ -317,8 +317,8 @@ fn a_callback_acts_before_its_call() {
 (0) live stack update done in 2 iterations
 ";
     assert_eq!(walk.update(main), expected);
-    walk.visit_far((callback, 11), 0, [0, slot(2)]);
-    walk.visit_far((callback, 12), 0, [slot(1), 0]);
+    walk.visit_far(callback, 11, 0, [0, slot(2)]);
+    walk.visit_far(callback, 12, 0, [slot(1), 0]);
     walk.visit(callback, &[13]);
     let expected = "\
 (8,11) frame 0 insn 12 +live -8 

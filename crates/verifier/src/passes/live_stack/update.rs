@@ -86,10 +86,10 @@ impl LiveStack {
         }
         for (frame, entry) in entry.iter().enumerate() {
             if entry.live_before != 0 {
-                self.add_read((outer, callsite), frame, entry.live_before);
+                self.add_read(outer, callsite, frame, entry.live_before);
             }
         }
-        self.commit((outer, callsite), &entry.map(|masks| masks.must_write_acc));
+        self.commit(outer, callsite, &entry.map(|masks| masks.must_write_acc));
     }
 
     /// `(CALLSITE,...,START)`: the calls from the outermost function on, then the first insn.
@@ -181,8 +181,8 @@ impl FrameMasks {
             || insn == instance.start
             || flow.is_prune_point(insn);
         if let Some(log) = log.filter(|_| shown) {
-            log.change(insn, "live", (masks.live_before, live));
-            log.change(insn, "written", (masks.must_write_acc, written));
+            log.change(insn, "live", masks.live_before, live);
+            log.change(insn, "written", masks.must_write_acc, written);
         }
         masks.live_before = live;
         masks.must_write_acc = written;
@@ -191,7 +191,7 @@ impl FrameMasks {
 }
 
 impl Log<'_> {
-    fn change(&mut self, insn: u32, what: &str, (old, new): (SlotMask, SlotMask)) {
+    fn change(&mut self, insn: u32, what: &str, old: SlotMask, new: SlotMask) {
         if old == new {
             return;
         }

@@ -11,7 +11,8 @@ use skep_uapi::limits::MAX_CALL_FRAMES;
 pub(super) fn backwards(
     insns: &[Insn],
     order: &[u32],
-    (start, len): (u32, usize),
+    start: u32,
+    len: usize,
     uses: &Uses,
 ) -> [Vec<Halves>; MAX_CALL_FRAMES] {
     std::array::from_fn(|frame| {
@@ -25,7 +26,7 @@ pub(super) fn backwards(
         }
         let mut live: Vec<Halves> = vec![0; len];
         let before = Predecessors::new(insns, order);
-        let mut todo = Worklist::new(order, (start, len), Way::Backwards);
+        let mut todo = Worklist::new(order, start, len, Way::Backwards);
         uses.iter().for_each(|&(idx, ..)| todo.push(idx));
         while let Some(idx) = todo.pop() {
             let next = successors(insns, idx as usize);

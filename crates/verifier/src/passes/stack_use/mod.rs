@@ -159,6 +159,21 @@ impl StackUse {
     }
 }
 
+/// The insns of a function.
+#[derive(Clone, Copy)]
+struct Body {
+    subprog: usize,
+    start: u32,
+    len: usize,
+}
+
+/// An insn of an instance of a function.
+#[derive(Clone, Copy)]
+struct InsnOf {
+    instance: u32,
+    idx: u32,
+}
+
 /// The pass over a program.
 struct Pass<'a, T> {
     insns: &'a [Insn],
@@ -241,33 +256,33 @@ impl<T: Touches> Pass<'_, T> {
         if self.found.all_live {
             return id;
         }
-        let states = self.forwards((subprog, start, len), entry, callers);
+        let states = self.forwards(Body { subprog, start, len }, entry, callers);
         let mut uses = Uses::default();
         self.chain.push(subprog);
         for (leader, state) in states {
-            self.uses_of_run((id, leader), state, callers, &mut uses);
+            self.uses_of_run(InsnOf { instance: id, idx: leader }, state, callers, &mut uses);
         }
         self.chain.pop();
         let order = self.order.of(subprog);
-        let live = live::backwards(self.insns, order, (start, len), &uses);
+        let live = live::backwards(self.insns, order, start, len, &uses);
         self.found.instances[id as usize].live = live;
         id
     }
 
-    /// The uses of the insns from `leader` to the next jump target.
+    /// The uses of the insns from a jump target to the next one.
     fn uses_of_run(
         &mut self,
-        (instance, leader): (u32, u32),
+        leader: InsnOf,
         mut state: State,
         callers: &mut Vec<State>,
         uses: &mut Uses,
     ) {
-        let mut at = Some(leader);
+        let mut at = Some(leader.idx);
         while let Some(idx) = at {
             let around = Around { depth: callers.len(), callers, lost: self.lost };
             let insn = self.insns[idx as usize];
             let mut used = touch::used(insn, &state, &around, self.touches);
-            self.call((instance, idx), &state, callers, &mut used);
+            self.call(InsnOf { idx, ..leader }, &state, callers, &mut used);
             uses.add(idx, &used);
             let around = Around { depth: callers.len(), callers, lost: self.lost };
             state.step(self.insns, idx, &around);
@@ -282,13 +297,8 @@ impl<T: Touches> Pass<'_, T> {
     }
 
     /// A call of a function that receives stack addresses.
-    fn call(
-        &mut self,
-        (caller, idx): (u32, u32),
-        state: &State,
-        callers: &mut Vec<State>,
-        used: &mut Used,
-    ) {
+    fn call(&mut self, at: InsnOf, state: &State, callers: &mut Vec<State>, used: &mut Used) {
+        let InsnOf { instance: caller, idx } = at;
         let insn = self.insns[idx as usize];
         let depth = callers.len();
         let mut entry = State::default();
@@ -328,15 +338,11 @@ impl<T: Touches> Pass<'_, T> {
     }
 
     /// The states before each reachable jump target of a function, and before its first insn.
-    fn forwards(
-        &self,
-        (subprog, start, len): (usize, u32, usize),
-        entry: State,
-        callers: &[State],
-    ) -> Vec<(u32, State)> {
+    fn forwards(&self, body: Body, entry: State, callers: &[State]) -> Vec<(u32, State)> {
+        let Body { subprog, start, len } = body;
         let around = Around { depth: callers.len(), callers, lost: self.lost };
         let mut states = FxHashMap::from_iter([(start, entry)]);
-        let mut todo = Worklist::new(self.order.of(subprog), (start, len), Way::Forwards);
+        let mut todo = Worklist::new(self.order.of(subprog), start, len, Way::Forwards);
         todo.push(start);
         while let Some(leader) = todo.pop() {
             let Some(mut state) = states.get(&leader).cloned() else { continue };

@@ -45,20 +45,20 @@ fn live(insns: &[Insn], insn: u32) -> Halves {
 }
 
 fn add(dst: u8, imm: i32) -> Insn {
-    insn(BPF_ALU64 | BPF_ADD, dst, 0, (0, imm))
+    insn(BPF_ALU64 | BPF_ADD, dst, 0, 0, imm)
 }
 
-fn load(size: u8, (dst, src): (u8, u8), off: i16) -> Insn {
-    insn(BPF_LDX | BPF_MEM | size, dst, src, (off, 0))
+fn load(size: u8, dst: u8, src: u8, off: i16) -> Insn {
+    insn(BPF_LDX | BPF_MEM | size, dst, src, off, 0)
 }
 
 #[test]
 fn what_is_read_is_live_until_it_is_overwritten() {
     let insns = [
         spill(-8, 1),
-        load(BPF_W, (0, 10), -8),
-        insn(BPF_STX | BPF_MEM | BPF_W, 10, 1, (-8, 0)),
-        load(BPF_DW, (0, 10), -8),
+        load(BPF_W, 0, 10, -8),
+        insn(BPF_STX | BPF_MEM | BPF_W, 10, 1, -8, 0),
+        load(BPF_DW, 0, 10, -8),
         exit(),
     ];
     assert_eq!(live(&insns, 0), 0);
@@ -75,8 +75,8 @@ fn one_of_two_places_is_read_and_neither_is_overwritten() {
         add(6, -8),
         jeq(1, 0, 1),
         add(6, -8),
-        insn(BPF_STX | BPF_MEM | BPF_DW, 6, 1, (0, 0)),
-        load(BPF_DW, (0, 6), 0),
+        insn(BPF_STX | BPF_MEM | BPF_DW, 6, 1, 0, 0),
+        load(BPF_DW, 0, 6, 0),
         exit(),
     ];
     assert_eq!(live(&insns, 5), 0b1111);
@@ -87,8 +87,8 @@ fn one_of_two_places_is_read_and_neither_is_overwritten() {
 fn a_place_that_is_not_known_is_all_of_the_frame() {
     let insns = [
         mov_reg(6, 10),
-        insn(BPF_ALU64 | BPF_ADD | BPF_X, 6, 1, (0, 0)),
-        load(BPF_B, (0, 6), -1),
+        insn(BPF_ALU64 | BPF_ADD | BPF_X, 6, 1, 0, 0),
+        load(BPF_B, 0, 6, -1),
         exit(),
     ];
     assert_eq!(live(&insns, 2), Halves::MAX);
@@ -98,7 +98,7 @@ fn a_place_that_is_not_known_is_all_of_the_frame() {
 #[test]
 fn an_address_is_followed_through_a_slot() {
     let insns =
-        [mov_reg(6, 10), add(6, -16), spill(-8, 6), fill(7, -8), load(BPF_DW, (0, 7), 0), exit()];
+        [mov_reg(6, 10), add(6, -16), spill(-8, 6), fill(7, -8), load(BPF_DW, 0, 7, 0), exit()];
     assert_eq!(live(&insns, 4), 0b1100);
     assert_eq!(live(&insns, 3), 0b1111);
 }
@@ -108,10 +108,10 @@ fn an_address_stored_out_of_sight_may_be_loaded_anywhere() {
     let insns = [
         mov_reg(6, 10),
         mov_reg(7, 10),
-        insn(BPF_ALU64 | BPF_ADD | BPF_X, 7, 1, (0, 0)),
-        insn(BPF_STX | BPF_MEM | BPF_DW, 7, 6, (-64, 0)),
+        insn(BPF_ALU64 | BPF_ADD | BPF_X, 7, 1, 0, 0),
+        insn(BPF_STX | BPF_MEM | BPF_DW, 7, 6, -64, 0),
         fill(8, -8),
-        load(BPF_DW, (0, 8), -16),
+        load(BPF_DW, 0, 8, -16),
         exit(),
     ];
     assert_eq!(live(&insns, 5), Halves::MAX);
@@ -139,7 +139,7 @@ fn helpers_read_and_overwrite_what_their_prototypes_say() {
 
 #[test]
 fn a_callee_uses_the_stack_of_its_caller() {
-    let insns = [mov_reg(1, 10), add(1, -8), call(1), exit(), load(BPF_W, (0, 1), 4), exit()];
+    let insns = [mov_reg(1, 10), add(1, -8), call(1), exit(), load(BPF_W, 0, 1, 4), exit()];
     assert_eq!(live(&insns, 2), 0b01);
     let frames = [At { start: 0, callsite: 0, insn: 3 }, At { start: 4, callsite: 2, insn: 4 }];
     assert_eq!(stack_use(&insns).live(&frames)[..2], [0b01, 0]);
@@ -157,7 +157,7 @@ fn a_function_that_got_addresses_is_not_known_without() {
 
 #[test]
 fn a_callback_reads_what_it_is_handed() {
-    let function = insn(BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_FUNC, (0, 4));
+    let function = insn(BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_FUNC, 0, 4);
     let insns = [
         mov_reg(3, 10),
         add(3, -16),
@@ -167,7 +167,7 @@ fn a_callback_reads_what_it_is_handed() {
         mov(0, 0),
         exit(),
         mov(0, 0),
-        load(BPF_DW, (0, 2), 8),
+        load(BPF_DW, 0, 2, 8),
         exit(),
     ];
     assert_eq!(callee_start(2, &insns[2]), 7);
