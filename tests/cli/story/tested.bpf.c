@@ -49,6 +49,24 @@ int index_of_sign(struct pt_regs *regs)
 	return 0;
 }
 
+static long (*const read_kernel_str)(void *dst, u32 size, const void *from) = (void *)115;
+
+#ifdef MENDED
+#define AS_LONG s64
+#else
+#define AS_LONG int
+#endif
+
+/* The lower half of the result is compared, all of it is used. */
+SEC("kprobe")
+int last_of_text(struct pt_regs *regs)
+{
+	char path[64];
+	AS_LONG n = read_kernel_str(path, sizeof(path), (void *)regs->di);
+
+	return n > 0 && n < 64 && path[n] == '/';
+}
+
 struct bpf_sock {
 	u32 bound_dev_if;
 	u32 family;
