@@ -105,13 +105,14 @@ fn find(
 ) -> Result<Vec<SpecialField>, Error> {
     let mut search = Search { btf, allowed, left, found: Vec::new() };
     let t = btf.require(id)?;
-    search.aggregate(t).map_err(|e| e.context(format!("special fields of '{}'", t.name())))?;
+    let in_struct = |e: Error| e.context(format!("special fields of '{}'", t.name()));
+    search.aggregate(t).map_err(in_struct)?;
     let mut found = search.found;
     found.sort_by_key(|f| f.offset);
     if found.windows(2).any(|w| w[0].offset.saturating_add(w[0].size) > w[1].offset) {
         return Err(Error::new(format!("special fields of '{}' overlap", t.name())));
     }
-    check_together(&found)?;
+    check_together(&found).map_err(in_struct)?;
     Ok(found)
 }
 

@@ -26,10 +26,12 @@ pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result
     let asked = asked.trim();
     // `error[leaked-reference]` is how a message begins.
     let code = asked.strip_prefix("error[").and_then(|rest| rest.split(']').next());
-    if let Some(section) = catalogue::section(code.unwrap_or(asked)) {
+    let one = catalogue::section(code.unwrap_or(asked)).map(|section| vec![section]);
+    let each = || asked.split_whitespace().map(catalogue::section).collect::<Option<Vec<_>>>();
+    if let Some(named) = one.or_else(each).filter(|named| !named.is_empty()) {
         match as_json {
-            true => write_json(&[section], streams.out)?,
-            false => explain(section, streams.out)?,
+            true => write_json(&named, streams.out)?,
+            false => named.into_iter().try_for_each(|section| explain(section, streams.out))?,
         }
         return Ok(Exit::Success);
     }
@@ -79,11 +81,15 @@ fn write_json(sections: &[&Section], out: &mut dyn Write) -> io::Result<()> {
     let kind = |section: &&Section| {
         let codes = section.codes.iter();
         let codes = codes.map(|code| json!({ "code": code, "messages": messages(code) }));
+        let special_help = section.special_help.iter();
+        let special_help: Vec<_> =
+            special_help.map(|(words, help)| json!({ "contains": words, "help": help })).collect();
         json!({
             "codes": codes.collect::<Vec<_>>(),
             "chapter": section.chapter,
             "title": section.title,
             "help": section.help,
+            "special_help": special_help,
             "text": section.text,
         })
     };

@@ -319,7 +319,7 @@ pub struct CheckFlags {
 /// Flags of `skep explain`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExplainFlags {
-    /// Code such as `leaked-reference`, or a kernel message or part of one
+    /// Codes such as `leaked-reference`, or a kernel message or part of one
     #[arg(value_name = "CODE", required_unless_present = "list", conflicts_with = "list")]
     pub code: Vec<String>,
     /// List all codes

@@ -69,7 +69,8 @@ fn joined(note: Option<usize>, idx: usize, is_of_end: bool, program: &Program) -
             continue;
         }
         let jump = program.insns[at];
-        match test.is_of(&jump, first.is_some())? {
+        let holds = |reg, constant| may_hold(reg, constant, at, program);
+        match test.is_of(&jump, first.is_some(), holds)? {
             true => has_own = true,
             // Compilers copy tests.
             false if others.iter().any(|other| is_alike(other, &jump)) => {}
@@ -134,6 +135,20 @@ fn next_line(after: &SourceSpot, function: Range<usize>, program: &Program) -> O
     spots.filter(|spot| spot.file == after.file && spot.line > after.line).min_by_key(|it| it.line)
 }
 
+/// Whether an insn before this one of its function sets a register to about a constant: compilers
+/// keep those of loops in registers.
+fn may_hold(reg: u8, constant: i64, before: usize, program: &Program) -> bool {
+    program.insns[program.function_start(before)..before].iter().any(|insn| {
+        let sets = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() == BPF_MOV;
+        sets && !insn.is_src_reg() && insn.dst == reg && is_near(i64::from(insn.imm), constant)
+    })
+}
+
+/// Whether a comparison with one constant may be that with another: `i < 8` is `i <= 7`.
+fn is_near(a: i64, b: i64) -> bool {
+    a.abs_diff(b) <= 1
+}
+
 /// Whether two jumps make the same comparison, or the opposite one.
 fn is_alike(a: &Insn, b: &Insn) -> bool {
     a.is_src_reg() == b.is_src_reg() && (a.imm, a.dst, a.src) == (b.imm, b.dst, b.src)
@@ -163,16 +178,16 @@ enum Test {
 
 impl Test {
     /// Whether a jump may be this test; `None` if that cannot be told. `is_later` is whether the
-    /// test was seen before.
-    fn is_of(self, jump: &Insn, is_later: bool) -> Option<bool> {
+    /// test was seen before; `holds`, whether a register may hold a constant.
+    fn is_of(self, jump: &Insn, is_later: bool, holds: impl Fn(u8, i64) -> bool) -> Option<bool> {
         match self {
             Test::Truth => Some(!is_order(jump) && !is_of_two(jump)),
             Test::Equality => Some(!is_order(jump)),
             Test::Other if is_later => Some(false),
-            Test::Constant(constant) => {
-                let is_near = (i64::from(jump.imm) - constant).abs() <= 1;
-                Some(!jump.is_src_reg() && is_near)
-            }
+            Test::Constant(constant) => Some(match jump.is_src_reg() {
+                true => [jump.dst, jump.src].iter().any(|&reg| holds(reg, constant)),
+                false => is_near(i64::from(jump.imm), constant),
+            }),
             Test::Other => None,
         }
     }
@@ -348,6 +363,20 @@ mod tests {
         ] {
             assert_eq!(only_test(text), test, "{text}");
         }
+    }
+
+    #[test]
+    fn a_constant_may_be_in_a_register() {
+        let test = Test::Constant(10);
+        let class = BPF_JMP | BPF_JSGT;
+        let by_number = Insn { code: class, dst: 3, imm: 9, ..Insn::default() };
+        let by_register = Insn { code: class | BPF_X, dst: 2, src: 3, ..Insn::default() };
+        let is_of = |jump: &Insn, held: u8| {
+            test.is_of(jump, false, |reg, constant| reg == held && constant == 10)
+        };
+        assert_eq!(is_of(&by_number, 0), Some(true));
+        assert_eq!(is_of(&by_register, 2), Some(true));
+        assert_eq!(is_of(&by_register, 4), Some(false));
     }
 
     #[test]

@@ -63,14 +63,18 @@ impl SourceTree {
     /// Shows the lines of tests that have none of their own in the object, or says that they have
     /// none.
     pub(crate) fn place(&mut self, joined: &[Joined], diagnostic: &mut Diagnostic) {
+        // Added at the end: the others are named by their index.
+        let mut of_shown = None;
         for joined in joined {
             let Joined { note, insn_idx, after, .. } = joined;
-            let place = format!("{}:{}", after.file, after.line);
             match (note.and_then(|at| diagnostic.notes.get_mut(at)), self.find(joined)) {
                 (Some(note), Some(spot)) => note.at = Some(spot),
                 (Some(note), None) => {
                     note.at = None;
                     if joined.is_jump() {
+                        let mut after = after.clone();
+                        self.shorten_spot(&mut after);
+                        let place = format!("{}:{}", after.file, after.line);
                         note.text += &format!(", which the compiler joined to the test at {place}");
                     }
                 }
@@ -79,10 +83,11 @@ impl SourceTree {
                     let text = format!(
                         "insn {insn_idx} is another test, which the compiler joined to that of this line"
                     );
-                    diagnostic.notes.insert(0, Note { text, at: found });
+                    of_shown = Some(Note { text, at: found });
                 }
             }
         }
+        diagnostic.notes.splice(0..0, of_shown);
     }
 
     fn find(&mut self, joined: &Joined) -> Option<SourceSpot> {
@@ -110,9 +115,12 @@ impl SourceTree {
     fn remark(&mut self, spot: &SourceSpot) -> Option<String> {
         let is_named = self.is_named;
         let (file, line) = (&spot.file, spot.line as usize);
+        let mut shown = spot.clone();
+        self.shorten_spot(&mut shown);
+        let name = shown.file;
         match self.lines_of(file)? {
             (None, true) if is_named => {
-                Some(format!("{file} is not in the source tree: the line shown is from the object"))
+                Some(format!("{name} is not in the source tree: the line shown is from the object"))
             }
             (None, _) => {
                 if self.missing.len() < FILES_MAX {
@@ -124,7 +132,7 @@ impl SourceTree {
                 let now = line.checked_sub(1).and_then(|at| lines.get(at));
                 let is_same = now.is_some_and(|now| now.trim() == spot.text.trim());
                 (!is_same).then(|| {
-                    format!("{file} has changed since the object was built: the line shown is from the object")
+                    format!("{name} has changed since the object was built: the line shown is from the object")
                 })
             }
         }
@@ -256,6 +264,8 @@ mod tests {
         assert_eq!(said(root.join("a.c").to_str().unwrap(), "return x;"), "");
         assert!(said("a.c", "return y;").starts_with("a.c has changed since"));
         assert!(said("b.c", "x").starts_with("b.c is not in the source tree"));
+        let missing = fs::canonicalize(".").unwrap().join("src/b.c");
+        assert_eq!(said(missing.to_str().unwrap(), "x"), "", "outside the tree");
         assert!(said("link.c", "x").starts_with("link.c is not in the source tree"));
         fs::write(dir.path().join("beside.c"), "a\nb\n").unwrap();
         std::os::unix::fs::symlink("secret", dir.path().join("outside.c")).unwrap();
@@ -293,6 +303,28 @@ mod tests {
         assert_eq!(told("../b.c", 4), (says, (3, String::new())));
         let none = "compared at insn 4: x, which the compiler joined to the test at c.c:1";
         assert_eq!(told("c.c", 4), (none.into(), (0, String::new())));
+    }
+
+    /// The shown insn's note stands first, which moves none of the others.
+    #[test]
+    fn notes_about_joined_tests_do_not_mix() {
+        let mut tree = SourceTree::new(None).unwrap();
+        let mut diagnostic = of("no_such.c", "if (!p)");
+        let (text, at) = ("compared at insn 4: x".to_owned(), diagnostic.at.clone());
+        diagnostic.notes = vec![Note { text, at }];
+        let place = format!("{}/no_such.c", fs::canonicalize(".").unwrap().display());
+        let of_note = Joined::between(&place, 4, [(1, "if (!p)"), (5, "return p[i];")]);
+        let mut of_shown = of_note.clone();
+        (of_shown.note, of_shown.insn_idx) = (None, 3);
+        tree.place(&[of_shown, of_note], &mut diagnostic);
+        let told: Vec<&str> = diagnostic.notes.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "insn 3 is another test, which the compiler joined to that of this line",
+                "compared at insn 4: x, which the compiler joined to the test at no_such.c:1",
+            ]
+        );
     }
 
     /// Without `--source-root`, once for all.

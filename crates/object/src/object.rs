@@ -313,7 +313,8 @@ impl Maker<'_, '_> {
         let (func_info, line_info, unloaded) = match &image.btf_unloaded {
             None => (func_info, line_info, None),
             Some(btf) => {
-                let info = UnloadedInfo { btf: Arc::clone(btf), func_info, line_info };
+                let why = image.btf_refused.as_ref().map(Error::to_string).unwrap_or_default();
+                let info = UnloadedInfo { why, btf: Arc::clone(btf), func_info, line_info };
                 (Vec::new(), Vec::new(), Some(Arc::new(info)))
             }
         };

@@ -43,6 +43,8 @@ impl LineInfo {
 /// source, and is no part of what is loaded.
 #[derive(Clone, Debug)]
 pub struct UnloadedInfo {
+    /// Why the kernel does not load it, as a sentence.
+    pub why: String,
     /// The BTF that the rows refer to.
     pub btf: Arc<Btf>,
     /// As `Program::func_info`.

@@ -224,12 +224,13 @@ error[not-a-pointer-to-memory]: no_null_check: This is no pointer
     fn hostile_names_reach_no_terminal() {
         let mut hostile = refused();
         hostile.prog = "a\x1b[2J".into();
-        hostile.object = "b\x07.o".into();
+        hostile.object = "b\x07\u{202e}.o".into();
         if let Some(at) = &mut hostile.at {
             at.text = "x\x1b]0;title\x07 \u{202e}".into();
             at.file = "\x1b.c".into();
         }
         let text = render_text(&hostile, Style::Plain);
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+        assert!(!text.contains('\u{202e}'), "{text:?}");
     }
 }

@@ -20,6 +20,7 @@ mod inlined;
 mod load;
 mod missing_check;
 mod near;
+mod notation;
 mod note;
 mod notes;
 mod refused;

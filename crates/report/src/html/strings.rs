@@ -26,20 +26,13 @@ impl Once {
     }
 }
 
-/// Characters that change the text direction, or are invisible.
-fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 /// `text` as shown in a page: newlines and tabs are kept, other control characters are escaped.
 pub(super) fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\t' => shown.push(c),
-            c if is_unseen(c) => shown.extend(c.escape_unicode()),
-            c if c.is_control() => shown.push_str(&printable(c.encode_utf8(&mut [0; 4]))),
-            c => shown.push(c),
+            c => shown.push_str(&printable(c.encode_utf8(&mut [0; 4]))),
         }
     }
     shown

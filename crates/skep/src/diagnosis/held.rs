@@ -5,6 +5,7 @@
 //! to change is at the last branch of the path with a release on one side and none on the side that
 //! was taken; or at the acquiring call, if nothing releases what it returns.
 
+use crate::diagnosis::dataflow::{Check, Dataflow, Id, Origin};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, callee, insn_idx, since};
 use crate::insn::Insn;
@@ -252,7 +253,9 @@ impl Held {
         if reaches.get(self.by + 1) != Some(&true) && !self.is_of_callee(path) {
             return Some(Missed::Everywhere);
         }
-        Some(last_choice(self.by, path, program, &reaches).map_or(Missed::Unknown, Missed::Since))
+        let choice = last_choice(self.by, path, program, &reaches);
+        let made = choice.map(|branch| made_before(branch, self.by, path, program, &reaches));
+        Some(made.map_or(Missed::Unknown, Missed::Since))
     }
 
     fn is_end(&self, name: &str) -> bool {
@@ -353,6 +356,41 @@ fn last_choice(by: usize, path: &WalkedPath, program: &Program, reaches: &[bool]
         last = Some((idx, frame, reaches));
     }
     found
+}
+
+/// The branch that decided which way `branch` goes, if that depends on constants alone: compilers
+/// number the ways out of a loop, and tell them apart after they have joined.
+fn made_before(
+    branch: usize,
+    by: usize,
+    path: &WalkedPath,
+    program: &Program,
+    reaches: &[bool],
+) -> usize {
+    let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
+    let since_then = insns.iter().rposition(|&idx| idx == by).unwrap_or(0);
+    let branches = insns[since_then..]
+        .iter()
+        .filter(|&&idx| program.insns.get(idx).is_some_and(|insn| insn.is_conditional_jump()));
+    let dataflow = Dataflow::of(path, program);
+    let first = dataflow.checks.len().saturating_sub(branches.count());
+    let is_fixed = |of: Id| matches!(dataflow.values[of].made, Origin::Constant | Origin::Computed);
+    let is_decided = |check: &Check| {
+        check.operands().all(|id| dataflow.ancestors(id, |_| true).into_iter().all(is_fixed))
+    };
+    let others = |check: &Check| match check.is_taken {
+        true => Some(check.insn_idx + 1),
+        false => program.insns.get(check.insn_idx)?.jump_target(check.insn_idx),
+    };
+    let ends = |check: &Check| others(check).is_some_and(|idx| reaches.get(idx) == Some(&true));
+    let mut back = dataflow.checks[first..].iter().rev();
+    match back.find(|check| check.insn_idx == branch) {
+        Some(check) if is_decided(check) => {
+            let made = back.find(|check| !is_decided(check) && ends(check));
+            made.map_or(branch, |check| check.insn_idx)
+        }
+        _ => branch,
+    }
 }
 
 #[cfg(test)]

@@ -93,7 +93,10 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
     let of_callback = is_of_callback(refusal);
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty() && !of_callback;
-    let text = || format!("section `{section}` makes it a program of type {kind}");
+    let sleeps = ["sleeping-helper", "sleeping-kernel-function"].contains(&refusal.kind.as_str());
+    let never = sleeps && !section.contains(".s") && sleepable_section(program).is_none();
+    let more = if never { ", and has no sleepable variant" } else { "" };
+    let text = || format!("section `{section}` makes it a program of type {kind}{more}");
     let at = || program.source_place(header(program)?);
     tells.then(|| Note { text: text(), at: at() })
 }
@@ -259,6 +262,28 @@ pub(crate) fn inner_map(refusal: &Refusal, notes: &[Note], program: &Program) ->
     let (name, map) = notes.iter().filter(is_value).find_map(|note| named_map(note, program))?;
     let of_maps = [MapType::ArrayOfMaps, MapType::HashOfMaps].contains(&map.map_type);
     of_maps.then(|| Note { text: format!("map `{name}` is one whose values are maps"), at: None })
+}
+
+/// That an argument may be NULL is not all: the call releases what is only read from a field.
+pub(crate) fn not_owned(
+    refusal: &Refusal,
+    notes: &[Note],
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let call = refusal.insn_idx.filter(|_| refusal.kind == "maybe-null-trusted-argument")?;
+    let releases = callee(program, call, describe)?.ends_with("_release");
+    let is_of_field = notes.iter().any(|note| note.text.starts_with("R1 is rcu_ptr_or_null_"));
+    let text = "the program holds no reference to it, which the call would release".to_owned();
+    (releases && is_of_field).then_some(Note { text, at: None })
+}
+
+/// Why there is no BTF, where it is in the object and only the kernel does not have it.
+pub(crate) fn btf_not_loaded(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let lacks_btf = ["-without-btf", "-without-function-info", "-needs-function-info"];
+    let is_reason = lacks_btf.iter().any(|ending| refusal.kind.ends_with(ending));
+    let unloaded = program.unloaded.as_deref().filter(|_| is_reason)?;
+    Some(Note { text: unloaded.why.clone(), at: None })
 }
 
 /// The licence, if another one would help.

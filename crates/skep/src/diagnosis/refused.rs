@@ -6,7 +6,7 @@ use super::history::words::in_words;
 use super::history::{History, names};
 use super::note::Note;
 use super::value::{Diagnosis, Severity};
-use super::{budget, ctx_field, inlined, missing_check, near, notes, rule};
+use super::{budget, ctx_field, inlined, missing_check, near, notation, notes, rule};
 use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
 use crate::{Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
@@ -75,6 +75,7 @@ impl Subject<'_> {
         notes.extend(ctx_field::note(refusal, self.program));
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
+        notes.extend(notes::btf_not_loaded(refusal, self.program));
         notes.extend(notes::callers_of_helper(refusal));
         notes.extend(notes::map_type(refusal));
         notes.extend(notes::unsuited_map(refusal, self.program));
@@ -96,7 +97,9 @@ impl Subject<'_> {
         };
         notes.extend(notes::inner_map(refusal, &told, self.program));
         notes.extend(notes::tail_call_map(refusal, &told, self.program));
+        let not_owned = notes::not_owned(refusal, &told, self.program, &describe);
         notes.extend(told);
+        notes.extend(not_owned);
         let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());
         for note in self.around(shown, verification) {
@@ -113,6 +116,7 @@ impl Subject<'_> {
             format!("{}\nthe insn is {}", refusal.message, insn.as_deref().unwrap_or("none"));
         let names = |thing: &str| self.name_of(thing, refusal, verification);
         let Advice { title, help } = Advice::of(&refusal.kind, &said, &notes, names);
+        let help = if notation::is_rust(self.program) { notation::in_rust(&help) } else { help };
         Diagnosis {
             severity: Severity::Error,
             code: refusal.kind.clone(),

@@ -19,6 +19,9 @@ use std::ops::{Range, RangeInclusive};
 /// Minimum number of call paths to be mentioned.
 const CALL_PATHS_MIN: u64 = 4;
 
+/// A loop with less than one in so many insns is not named.
+const LEAST_SHARE: u64 = 5;
+
 /// Cost of each insn, including the functions it calls.
 struct Costs {
     /// Insns.
@@ -36,8 +39,10 @@ pub(super) fn notes(
     let costs = Costs::of(program, profile);
     let total = costs.total;
     let mut notes = Vec::new();
-    let here = costs.smallest_half(&back_edges(program));
+    let loops = back_edges(program);
+    let here = costs.smallest_half(&loops);
     let callback = costs.callback(program, profile).filter(|_| here.is_none());
+    let here = here.or_else(|| costs.largest(&loops).filter(|_| callback.is_none()));
     if let Some((call, insns)) = callback {
         let share = percent(costs.insns[call], total);
         let name = function_name(program, insns.start);
@@ -122,6 +127,13 @@ impl Costs {
     fn smallest_half(&self, loops: &[RangeInclusive<usize>]) -> Option<RangeInclusive<usize>> {
         let large = loops.iter().filter(|insns| self.sum(insns) * 2 >= self.total);
         large.min_by_key(|insns| insns.end() - insns.start()).cloned()
+    }
+
+    /// The loop with most of the insns, if that is a share worth naming: what follows a loop is
+    /// walked after each of its iterations.
+    fn largest(&self, loops: &[RangeInclusive<usize>]) -> Option<RangeInclusive<usize>> {
+        let largest = loops.iter().max_by_key(|insns| self.sum(insns))?;
+        (self.sum(largest) * LEAST_SHARE >= self.total).then(|| largest.clone())
     }
 }
 
@@ -277,7 +289,19 @@ fn percent(part: u64, total: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::{Costs, counted};
+
+    #[test]
+    fn the_loop_that_is_named() {
+        // Two loops, and what is walked after each iteration of them.
+        let insns = vec![1, 20, 20, 1, 4, 4, 50];
+        let costs = Costs { visits: insns.clone(), insns, total: 100 };
+        let loops = [1..=2, 4..=5];
+        assert_eq!(costs.smallest_half(&loops), None);
+        assert_eq!(costs.largest(&loops), Some(1..=2));
+        assert_eq!(costs.largest(&loops[1..]), None, "too small a share");
+        assert_eq!(costs.largest(&[]), None);
+    }
 
     #[test]
     fn the_variable_that_a_line_counts_with() {

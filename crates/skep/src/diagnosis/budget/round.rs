@@ -79,12 +79,29 @@ fn why_same(
         let text = format!("nothing in the loop changes {}", names.join(" or "));
         return Some(Note { text, at: None });
     }
-    let (reg, by) = changed.into_iter().find(|&(_, by)| program.insns[by].class() == BPF_LDX)?;
+    let loaded = |&(reg, _): &(u8, usize)| Some((reg, loaded_by(reg, round, program)?));
+    let (reg, by) = changed.iter().find_map(loaded)?;
     Some(since(
         &format!("R{reg} is read from memory, whose contents are not tracked, by"),
         by,
         describe,
     ))
+}
+
+/// The load from whose result the iteration computes a register, such as by extending its sign.
+fn loaded_by(reg: u8, round: &[usize], program: &Program) -> Option<usize> {
+    let mut reg = reg;
+    for &at in round.iter().rev() {
+        let insn = program.insns.get(at).filter(|insn| changes(insn, reg));
+        let Some(insn) = insn else { continue };
+        match (insn.class(), insn.op()) {
+            (BPF_LDX, _) => return Some(at),
+            (BPF_ALU | BPF_ALU64, BPF_MOV) if insn.is_src_reg() => reg = insn.src,
+            (BPF_ALU | BPF_ALU64, op) if op != BPF_MOV && !insn.is_src_reg() => {}
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether an insn may change a register.

@@ -106,6 +106,9 @@ pub(crate) fn accessed_at(spot: &SourcePlace) -> Option<String> {
     if let Some((name, _)) = dereferenced(before, after) {
         return Some(name.to_owned());
     }
+    if is_assignment(after) {
+        return assigned_through(before).map(str::to_owned);
+    }
     let is_path = |c: char| is_of_name(c) || "->.".contains(c);
     let start = before.trim_end_matches(is_path).len();
     let end = before.len() + after.len() - after.trim_start_matches(is_path).len();
@@ -124,6 +127,28 @@ pub(crate) fn accessed_at(spot: &SourcePlace) -> Option<String> {
     };
     let is_one = is_variable(name) && !field.contains(['-', '>']);
     (is_one && is_whole).then(|| name.to_owned())
+}
+
+/// Whether a text begins with an operator that assigns to what is before it.
+fn is_assignment(text: &str) -> bool {
+    let text = text.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^']);
+    let text = text.trim_start_matches("<<").trim_start_matches(">>");
+    text.starts_with('=') && !text.starts_with("==")
+}
+
+/// The pointer through which the left side of an assignment leads: stores have the place of `=`.
+fn assigned_through(left: &str) -> Option<&str> {
+    let left = left.trim_end();
+    let is_path = |c: char| is_of_name(c) || "->.".contains(c);
+    let path = &left[left.trim_end_matches(is_path).len()..];
+    let before = left[..left.len() - path.len()].trim_end();
+    if let Some(before) = before.strip_suffix('*') {
+        let is_whole = before.trim_end().is_empty() || before.ends_with([';', '{', ')']);
+        return (is_whole && is_variable(path)).then_some(path);
+    }
+    let (name, _) = path.rsplit_once("->")?;
+    let is_whole = !before.ends_with([']', ')', '&']);
+    (is_whole && name.split("->").all(is_variable)).then_some(name)
 }
 
 /// The variable and the field of the only `->` in a line that goes through no other pointer.
@@ -299,6 +324,15 @@ mod tests {
             ("x = *p->q;", 5, None),
             ("x = s.p[1];", 7, None),
             ("x = p[1].q;", 5, None),
+            ("\teth->h_proto = 8;", 15, Some("eth")),
+            ("a->b->c.d |= 8;", 11, Some("a->b")),
+            ("\t*count = 0;", 9, Some("count")),
+            ("*(u64 *)p = 0;", 11, None),
+            ("p[1]->a = 0;", 9, None),
+            ("f(x)->a = 0;", 9, None),
+            ("**p = 0;", 5, None),
+            ("s.p->x = 0;", 8, None),
+            ("x = 0;", 3, None),
             ("x = a->b;", 90, None),
             ("", 0, None),
         ] {

@@ -32,6 +32,14 @@ pub(super) const CODES: [&str; 18] = [
     "variable-pointer-offset",
 ];
 
+/// Those that only an upper bound avoids.
+const WITHOUT_MAXIMUM: [&str; 4] = [
+    "kernel-argument-unbounded-size",
+    "unbounded-access",
+    "unbounded-size",
+    "unbounded-stack-offset",
+];
+
 /// The stack of a function.
 const STACK_BYTES: u64 = 512;
 
@@ -75,7 +83,16 @@ pub(super) fn notes(
         .checks
         .iter()
         .partition(|check| !is_zero && dataflow.is_of_equality(check, program));
+    let lacks_maximum = WITHOUT_MAXIMUM.contains(&refusal.kind.as_str())
+        && family.iter().all(|&id| dataflow.values[id].told.is_none_or(is_open));
+    let (signs, others): (Vec<Check>, Vec<Check>) =
+        others.iter().partition(|check| lacks_maximum && dataflow.is_of_sign(check, program));
     let compared = dataflow.compared(&family, &others, program, describe);
+    let compared = compared.or_else(|| {
+        let leads = |id: Id| dataflow.ancestors(id, is_number).iter().any(|of| family.contains(of));
+        let check = signs.iter().rev().find(|check| check.operands().any(leads))?;
+        Some(since("it was only tested for being negative, at", check.insn_idx, describe))
+    });
     let compared = compared.or_else(|| {
         let check =
             equal.iter().rev().find(|check| check.operands().any(|id| family.contains(&id)));
@@ -147,6 +164,13 @@ fn is_unbounded(told: Option<&str>) -> bool {
         let maximum = field(told, "umax=").or(field(told, "smax="));
         told.starts_with("scalar") && maximum.is_none_or(|max| max >= u64::from(u32::MAX) - 1)
     })
+}
+
+/// Whether a number has no upper bound but that of its type, signed or not.
+fn is_open(told: &str) -> bool {
+    let maximum = field(told, "umax=").or(field(told, "smax="));
+    told.starts_with("scalar")
+        && maximum.is_none_or(|max| max >= u64::from(i32::MAX.unsigned_abs()))
 }
 
 impl Dataflow<'_> {
@@ -284,6 +308,27 @@ impl Dataflow<'_> {
             subtracts && is_below && value.of[0] == Some(compared)
         };
         family.iter().copied().find(is_less)
+    }
+
+    /// Whether a comparison only tells whether a number is negative, or 0.
+    fn is_of_sign(&self, check: &Check, program: &Program) -> bool {
+        let insn = program.insns.get(check.insn_idx).filter(|it| !it.is_src_reg());
+        let by = |id: Id| self.values[id].by.and_then(|by| program.insns.get(by));
+        let keeps_sign = |made: &Insn| {
+            let mask = || self.values[check.dst].of[1].and_then(by).map_or(made.imm, |it| it.imm);
+            let width = if made.class() == BPF_ALU64 { 63 } else { 31 };
+            match made.op() {
+                BPF_AND => mask() == i32::MIN,
+                BPF_RSH => !made.is_src_reg() && made.imm == width,
+                _ => false,
+            }
+        };
+        insn.is_some_and(|insn| match (insn.op(), insn.imm) {
+            (BPF_JSLT | BPF_JSGE, 0 | 1) | (BPF_JSGT | BPF_JSLE, -1 | 0) => true,
+            (BPF_JSET, mask) => mask == i32::MIN,
+            (BPF_JEQ | BPF_JNE, 0) => by(check.dst).is_some_and(keeps_sign),
+            _ => false,
+        })
     }
 
     /// Whether a comparison only tells whether a number is a constant, which bounds nothing. That

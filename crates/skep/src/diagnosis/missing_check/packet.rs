@@ -26,8 +26,28 @@ pub(super) fn notes(
     let regno = refusal.registers.first().filter(|_| is_too_far);
     let id = regno.and_then(|&regno| dataflow.regs.get(&(dataflow.frame, regno)).copied());
     let offset = id.and_then(|id| dataflow.offset_of(id, describe));
-    offset.into_iter().chain(note).collect()
+    let instead = note.as_ref().filter(|note| note.text.contains(TOO_SHORT));
+    let instead = instead.and_then(|_| instead_of_pointer(refusal, dataflow, program, describe));
+    offset.into_iter().chain(note).chain(instead).collect()
 }
+
+/// A later comparison of the difference, which compilers make of one of the pointer in a loop.
+fn instead_of_pointer(
+    refusal: &Refusal,
+    dataflow: &Dataflow<'_>,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let regno = refusal.registers.first()?;
+    let id = *dataflow.regs.get(&(dataflow.frame, *regno))?;
+    let area = Area::of(&dataflow.values[id]);
+    let (last, relation) = dataflow.relations(id, area, program).into_iter().next()?;
+    let says = "after that, only the difference of the two pointers was compared, at";
+    (relation == Relation::Difference).then(|| since(says, last.insn_idx, describe))
+}
+
+/// What a note says of a comparison that is too short.
+const TOO_SHORT: &str = " bytes, but only ";
 
 /// How the note about such an offset begins.
 const TOO_FAR: &str = "its offset may be too large";
@@ -60,8 +80,7 @@ fn note(
             true => "the call needs",
             false => "the access needs",
         };
-        let says =
-            format!("{needs} {needed} bytes, but only {range} {were} compared with {end}, at");
+        let says = format!("{needs} {needed}{TOO_SHORT}{range} {were} compared with {end}, at");
         return Some(since(&says, check.insn_idx, describe));
     }
     let operand = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
@@ -168,6 +187,15 @@ impl Area {
 impl Dataflow<'_> {
     /// The last comparison that was probably meant for a pointer.
     fn with_end(&self, id: Id, area: Area, program: &Program) -> Option<(&Check, Relation)> {
+        let found = self.relations(id, area, program);
+        // A comparison of the pointer itself is preferred to one of a related value.
+        let same = found.iter().find(|(_, relation)| *relation == Relation::Same);
+        let other = found.iter().find(|(_, relation)| *relation != Relation::Equality);
+        same.or(other).or(found.first()).copied()
+    }
+
+    /// The comparisons that may be meant for a pointer, the last one first.
+    fn relations(&self, id: Id, area: Area, program: &Program) -> Vec<(&Check, Relation)> {
         let is_packet = |value: &Value<'_>| area.has(value);
         let is_end = |value: &Value<'_>| area.ends_at(value);
         let family = self.ancestors(id, is_packet);
@@ -197,12 +225,7 @@ impl Dataflow<'_> {
             };
             check.operands().any(is_difference).then_some(Relation::Difference)
         };
-        let found = self.checks.iter().rev().filter_map(|check| Some((check, relation(check)?)));
-        // A comparison of the pointer itself is preferred to one of a related value.
-        let found: Vec<_> = found.collect();
-        let same = found.iter().find(|(_, relation)| *relation == Relation::Same);
-        let other = found.iter().find(|(_, relation)| *relation != Relation::Equality);
-        same.or(other).or(found.first()).copied()
+        self.checks.iter().rev().filter_map(|check| Some((check, relation(check)?))).collect()
     }
 }
 

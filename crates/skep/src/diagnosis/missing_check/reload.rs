@@ -1,9 +1,11 @@
-//! Pointers that were stored, and read back as numbers: which insn took them away.
+//! Pointers that were read again: as numbers, if an insn took them away, or without the check for
+//! NULL of the first read.
 
 use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
 use crate::diagnosis::history::{is_number_text, named_register, takes_away};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, callee, insn_idx, since};
+use crate::insn::code::{BPF_JEQ, BPF_JNE};
 use crate::program::Program;
 use crate::{Refusal, WalkedPath};
 
@@ -18,6 +20,9 @@ pub(super) fn note(
     dataflow: &Dataflow<'_>,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
+    if refusal.message.contains("_or_null") {
+        return checked_before(refusal, dataflow, program, describe);
+    }
     let says_number = ["mem access 'scalar'", "type=scalar "];
     says_number.iter().find(|words| refusal.message.contains(*words))?;
     let regno = named_register(refusal, None)?;
@@ -46,4 +51,27 @@ pub(super) fn note(
         };
         Some(since(&format!("a pointer was stored there; {whose}"), by, describe))
     })
+}
+
+/// The check for NULL of another read of the same memory.
+fn checked_before(
+    refusal: &Refusal,
+    dataflow: &Dataflow<'_>,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let regno = named_register(refusal, None)?;
+    let id = *dataflow.regs.get(&(dataflow.frame, regno))?;
+    let place = dataflow.values[id].read_from?;
+    let is_of_null = |idx: usize| {
+        let insn = program.insns.get(idx);
+        insn.is_some_and(|it| {
+            matches!(it.op(), BPF_JEQ | BPF_JNE) && !it.is_src_reg() && it.imm == 0
+        })
+    };
+    let is_other = |of: Id| of < id && dataflow.values[of].read_from == Some(place);
+    let mut checks = dataflow.checks.iter().rev();
+    let check = checks.find(|check| is_other(check.dst) && is_of_null(check.insn_idx))?;
+    let says = "it was read again after another read of the same memory was compared, at";
+    Some(since(says, check.insn_idx, describe))
 }
