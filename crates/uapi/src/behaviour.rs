@@ -602,7 +602,7 @@ behaviours! {
     any_sums_linked "................+..+++++++" Accepted, "witnesses/linked.bpf.o" "narrow_difference"
         "32-bit sums, sums with negative constants, and differences are linked, too."
     constants_outside_differ ".....+++++++++++++++++++++" Accepted, "witnesses/numbers.bpf.o" "constant_below_range"
-        "A constant outside of the range of a number is known to differ from it."
+        "A constant outside of the range of a number differs from it, and decides as the first operand, too."
     percpu_kptr_tag "------++++++++++++++++++++" Accepted, "witnesses/counted.bpf.o" "loads_percpu"
         "A tag tells pointers to objects of each CPU in map values."
     same_number_decides ".................+++++++++" Accepted, "witnesses/same.bpf.o" "same_equal"

@@ -251,10 +251,7 @@ pub(super) fn is_taken(
     is_jmp32: bool,
 ) -> Option<bool> {
     if !rules.ranges_decide_jumps {
-        let by_value = matches!(op, JmpOp::Eq | JmpOp::Ne) && !rules.constants_outside_differ;
-        if !is_known(b, is_jmp32) || by_value && !is_known(a, is_jmp32) {
-            return None;
-        }
+        return is_taken_by_constant(rules, a, b, op, is_jmp32);
     }
     let by_bits = matches!(op, JmpOp::Eq | JmpOp::Ne) && !rules.bits_decide_jumps;
     if by_bits && !(is_known(a, is_jmp32) && is_known(b, is_jmp32)) {
@@ -266,6 +263,42 @@ pub(super) fn is_taken(
         return leaves_nothing(rules, a, b, op, is_jmp32);
     }
     taken
+}
+
+/// The same on kernels that do not decide by two ranges.
+fn is_taken_by_constant(
+    rules: &Behaviours,
+    a: &Scalar,
+    b: &Scalar,
+    op: JmpOp,
+    is_jmp32: bool,
+) -> Option<bool> {
+    let is_equality = matches!(op, JmpOp::Eq | JmpOp::Ne);
+    match [a, b].map(|it| is_known(it, is_jmp32)) {
+        [true, false] if rules.constants_outside_differ => {
+            is_taken_by_constant(rules, b, a, op.swapped(), is_jmp32)
+        }
+        [_, false] => None,
+        [false, true] if is_equality => (rules.constants_outside_differ
+            && is_outside(b.var_off.value, a, is_jmp32))
+        .then_some(op == JmpOp::Ne),
+        _ => skep_domain::is_branch_taken(a, b, op, is_jmp32),
+    }
+}
+
+/// Whether the bounds of the compared bits exclude the constant.
+fn is_outside(constant: u64, range: &Scalar, is_jmp32: bool) -> bool {
+    let low = constant as u32;
+    match is_jmp32 {
+        true => {
+            !(range.u32_min..=range.u32_max).contains(&low)
+                || !(range.s32_min..=range.s32_max).contains(&low.cast_signed())
+        }
+        false => {
+            !(range.umin..=range.umax).contains(&constant)
+                || !(range.smin..=range.smax).contains(&constant.cast_signed())
+        }
+    }
 }
 
 /// Decided if one outcome would make an operand's bounds contradictory.

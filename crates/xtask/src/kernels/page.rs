@@ -110,7 +110,7 @@ Programs that need the kernel's types need its BTF: such an object gets a verdic
 
 /// Followed by releases.
 const STABLE: &str = "
-Stable updates change verifier rules, too: of 305 rules, 39 differ between 6.12.43 and 6.12.117. The witnesses of all rules were
+Stable updates change verifier rules, too: 39 of them differ between 6.12.43 and 6.12.117. The witnesses of all rules were
 also loaded on early releases, and on some that are not built in: a kernel file of such a release is verified by its own rules, a
 file of a release between two of a series by those of both, which must agree on a program. These are ";
 

@@ -177,9 +177,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
         _ if ty.is_packet() => packet::access_packet(env, reg, at, off),
         Base::FlowKeys if ty.is(Base::FlowKeys) => packet::access_flow_keys(env, at, off),
         _ if ty.is_sk() => sock::access_sock(env, reg, at, off),
-        Base::TpBuffer if ty.is(Base::TpBuffer) => {
-            packet::access_tp_buffer(env, reg, at, off)
-        }
+        Base::TpBuffer if ty.is(Base::TpBuffer) => packet::access_tp_buffer(env, reg, at, off),
         Base::BtfId if !nullable => btf_ptr::access_btf_ptr(env, reg, at, off),
         Base::BtfId if env.facts.is_unchecked_argument(reg) => {
             btf_ptr::access_btf_ptr(env, &env.facts.as_used(*reg), at, off)
