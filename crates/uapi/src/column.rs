@@ -5,8 +5,9 @@ pub(crate) struct Column {
     pub(crate) release: &'static str,
     name: &'static str,
     from: Numbers,
-    /// Whether it was asked about everything: otherwise only about the rules, and its texts and
-    /// helpers are taken to be those of the last kernel of its series, or of the kernel before it.
+    /// Whether it was asked about everything: otherwise only about the rules. Its texts are then
+    /// those of the last kernel of its series, or of the kernel after it; its helpers those of the
+    /// former, or of both kernels around it.
     is_whole: bool,
 }
 
@@ -199,8 +200,9 @@ pub(crate) const fn wholes_before(at: usize) -> usize {
 }
 
 /// The place of the release's mark in tables that have only the kernels asked about everything.
+/// Of two such kernels around another one, the later has more of its texts.
 pub(crate) fn whole_of(release: &str) -> usize {
-    wholes_before(whole_around(column_of(release))[0])
+    wholes_before(whole_around(column_of(release))[1])
 }
 
 /// The prefixes of the releases, asked about everything, before and after this one: the same one
