@@ -59,7 +59,10 @@ impl Kernel {
                 format!("probed: {rules} of {of} rules shown by it, {others}; {MAY_REJECT}")
             }
             (Source::File, None) if self.rules_known().1.is_none() => {
-                format!("imported, or probed without privileges: {}; {MAY_REJECT}", self.rules_between())
+                format!(
+                    "imported, or probed without privileges: {}; {MAY_REJECT}",
+                    self.rules_between()
+                )
             }
             (Source::File, None) => {
                 let how = "imported, or probed without privileges; not tested";

@@ -224,7 +224,7 @@ impl Kernel {
     fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
         let mut behaviours = Behaviours::of_release(&self.release);
         let mut neighbours = Neighbours::of_release(&self.release);
-        if neighbours.is_none() && self.answers.is_none() {
+        if neighbours.is_none() && self.answers.is_none() && self.source != Source::File {
             return (behaviours, None);
         }
         let of_both = neighbours.iter_mut().flat_map(|it| &mut it.rules);

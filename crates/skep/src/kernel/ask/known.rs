@@ -59,6 +59,7 @@ mod tests {
     use flate2::read::GzDecoder;
     use skep_uapi::BEHAVIOURS;
     use std::collections::BTreeSet;
+    use std::ffi::OsStr;
     use std::fs::{self, File};
     use std::io::Read;
 
@@ -134,9 +135,15 @@ mod tests {
     fn the_known_answers_are_those_of_the_tables() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/kernels/asked");
         let mut all = BTreeSet::new();
-        for (_, release) in crate::kernel::ASKED {
-            let file = File::open(format!("{folder}/{release}.csv.gz")).expect("a table");
+        for entry in fs::read_dir(folder).expect("tables") {
+            let path = entry.expect("a table").path();
+            let name = path.file_name().and_then(OsStr::to_str).expect("a release");
+            let Some(release) = name.strip_suffix(".csv.gz") else { continue };
+            if release.ends_with(".baseline") {
+                continue;
+            }
             let mut table = String::new();
+            let file = File::open(&path).expect("a table");
             GzDecoder::new(file).read_to_string(&mut table).expect("text");
             all.extend(answers(release, &table));
         }
