@@ -603,7 +603,7 @@ behaviours! {
         "32-bit sums, sums with negative constants, and differences are linked, too."
     constants_outside_differ ".....+++++++++++++++++++++" Accepted, "witnesses/numbers.bpf.o" "constant_below_range"
         "A constant outside of the range of a number differs from it, and decides as the first operand, too."
-    percpu_kptr_tag "------++++++++++++++++++++" Accepted, "witnesses/counted.bpf.o" "loads_percpu"
+    percpu_kptr_tag "......++++++++++++++++++++" Accepted, "witnesses/counted.bpf.o" "loads_percpu"
         "A tag tells pointers to objects of each CPU in map values."
     same_number_decides ".................+++++++++" Accepted, "witnesses/same.bpf.o" "same_equal"
         "A comparison of a register with itself is decided."
