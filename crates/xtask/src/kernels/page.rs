@@ -136,7 +136,7 @@ fn document() -> Result<String, Box<dyn Error>> {
     let surfaces = agree::releases_with(surface::END);
     let early = agree::releases().into_iter().filter(|release| !surfaces.contains(release));
     let early: Vec<String> = early.map(|release| format!("`{release}`")).collect();
-    let _ = write!(text, "{STABLE}{}.\n", early.join(", "));
+    let _ = writeln!(text, "{STABLE}{}.", early.join(", "));
     text.push_str(
         "\n## Helpers, types, insns\n\n`since` is the upstream release. Next to it are the newest tested kernel \
          without it, and\nthe oldest with it. Attach types were not tested; fields have a table of their own below.\n\n\
