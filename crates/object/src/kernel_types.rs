@@ -40,11 +40,10 @@ impl<'a> KernelTypes<'a> {
     /// Why the kernel does not take a struct for a special field: its own is of another size, as
     /// nodes of lists and trees are before 6.8.
     fn differs(&self, field: &SpecialField) -> Option<String> {
-        let name = field.kind.name();
-        let own = self.btf?.find_by_name_kind(name, Kind::Struct)?;
-        let (bytes, size) = (self.btf?.ty(own).stated_size()?, field.kind.size());
-        let differs = !field.kind.is_pointer() && bytes != size;
-        differs.then(|| format!("{name} has {size} bytes, and {bytes} in the kernel"))
+        let kernel = self.btf.filter(|_| !field.kind.is_pointer())?;
+        let (name, size) = (field.kind.name(), field.kind.size());
+        let bytes = kernel.ty(kernel.find_by_name_kind(name, Kind::Struct)?).stated_size()?;
+        (bytes != size).then(|| format!("{name} has {size} bytes, and {bytes} in the kernel"))
     }
 
     /// Whether the kernel refuses the BTF of a map with this field in its values.

@@ -44,7 +44,7 @@ impl Words {
         Words(OF_6_18)
     }
 
-    /// The texts of a release, or of the last tested one before it.
+    /// The texts of a release, or of a kernel near it that was asked for them.
     pub fn of_release(release: &str) -> Words {
         Words(whole_of(release))
     }

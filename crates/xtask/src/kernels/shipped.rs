@@ -6,6 +6,7 @@
 //! listed there is a failure, and so is a lower total.
 
 use super::agree::{self, END};
+use super::surface;
 use crate::answers;
 use crate::objects;
 use crate::outcome::Ended;
@@ -38,13 +39,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folders = ["tests/programs", "tests/kernels/witnesses"];
     let files = objects::find(&folders.map(|folder| crate::root().join(folder)))?;
     let mut lines = Vec::new();
-    for release in agree::releases() {
-        // Of early releases of a series only the rules are tested (`kernels agree`).
-        let Ok(kernel) = Kernel::open(&release) else {
-            println!("{release}: not built in");
-            continue;
-        };
-        let held = hold(&release, kernel, &files)?;
+    // The others are not built in: of them only rules were tested (`kernels agree`).
+    for release in agree::releases_with(surface::END) {
+        let held = hold(&release, &files)?;
         let wrong = held.differing.len();
         lines.push(format!("{release}{JUDGED}{},not known,{}", held.judged, held.not_known));
         println!("{release}: {} judged, {wrong} differ, {} not known", held.judged, held.not_known);
@@ -83,9 +80,9 @@ const JUDGED: &str = ",judged,";
 
 const HEAD: &str = "# verdicts on tests/programs and tests/kernels/witnesses against kernels that were asked; by cargo xtask kernels shipped\n";
 
-fn hold(release: &str, kernel: Kernel, files: &[PathBuf]) -> Result<Held, Box<dyn Error>> {
+fn hold(release: &str, files: &[PathBuf]) -> Result<Held, Box<dyn Error>> {
     let table = answers::read(&agree::folder().join(format!("{release}{END}")))?;
-    let session = Session { completes: true, ..Session::for_kernel(kernel) };
+    let session = Session { completes: true, ..Session::for_kernel(Kernel::open(release)?) };
     let mut held = Held::default();
     for path in files {
         let name = objects::short_name(path);
