@@ -18,7 +18,8 @@ use crate::wire_bytes::{Reader, Writer, broken};
 use skep_btf::Btf;
 use skep_insn::{Endian, InsnIdx, decode_all, encode_all};
 use skep_program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program, TargetFunction};
-use skep_uapi::{MapFlags, MapType, ProgFlags, ProgType};
+use skep_uapi::{Judged, MapFlags, MapType, ProgFlags, ProgType};
+use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -120,6 +121,35 @@ impl Load {
         }
         told
     }
+}
+
+/// The running kernel's result for a program that is loaded, and closed again.
+pub fn ask(program: &Program) -> Judged {
+    judged(program, |load| Ok::<_, Infallible>(load.load_here())).unwrap_or_else(|it| match it {})
+}
+
+/// The result for a program of the kernel by which `load` loads it.
+///
+/// # Errors
+///
+/// Those of `load`.
+pub fn judged<E>(
+    program: &Program,
+    load: impl FnOnce(Load) -> Result<LoadResult, E>,
+) -> Result<Judged, E> {
+    let told = match Load::new(program, STATS) {
+        Ok(it) => load(it)?,
+        Err(why) => return Ok(Judged { message: why.to_string(), ..Judged::default() }),
+    };
+    let stats = told.stats();
+    Ok(Judged {
+        judged: told.judged,
+        accepted: told.accepted,
+        with_btf: told.with_btf,
+        insns: stats.insns_processed,
+        peak_states: stats.peak_states,
+        message: told.message(),
+    })
 }
 
 impl LoadResult {

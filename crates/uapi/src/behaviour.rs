@@ -24,6 +24,36 @@ pub enum Shows {
     Says(&'static str),
 }
 
+/// A kernel's result for a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Whether its verifier judged it.
+    pub judged: bool,
+    /// It accepts it.
+    pub accepted: bool,
+    /// Whether it accepted the program's BTF, if there is any.
+    pub with_btf: bool,
+    /// Number of insns processed, if reported.
+    pub insns: u64,
+    /// `peak_states`, if reported.
+    pub peak_states: u64,
+    /// Its last message; for a program that was not judged, the reason.
+    pub message: String,
+}
+
+impl Shows {
+    /// Whether the result is this one.
+    pub fn is(self, told: &Judged) -> bool {
+        match self {
+            Accepted => told.accepted,
+            Refused => !told.accepted,
+            Insns(n) => told.insns == n,
+            Peak(n) => told.peak_states == n,
+            Says(text) => told.message == text,
+        }
+    }
+}
+
 /// A program to which kernels give different answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Witness {

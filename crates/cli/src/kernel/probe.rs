@@ -13,27 +13,7 @@ pub(super) fn said(answers: &Answers) -> String {
 
 #[cfg(target_os = "linux")]
 pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
-    use skep::kernel::Judged;
-    use skep::program::Program;
-    use skep_kernel::wire::Load;
-
-    /// Statistics, and the messages of a rejection.
-    const LOG_LEVEL: u32 = 4;
-    let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.load_here())
-    {
-        Ok(told) => {
-            let stats = told.stats();
-            Judged {
-                judged: told.judged,
-                accepted: told.accepted,
-                with_btf: told.with_btf,
-                insns: stats.insns_processed,
-                peak_states: stats.peak_states,
-                message: told.message(),
-            }
-        }
-        Err(why) => Judged { message: why.to_string(), ..Judged::default() },
-    };
+    let mut judge = skep_kernel::wire::ask;
     Kernel::probe(if facts_only { None } else { Some(&mut judge) })
 }
 

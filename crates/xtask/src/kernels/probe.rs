@@ -12,8 +12,7 @@ use skep::kernel::{Item, Judged};
 use skep::program::Program;
 use skep::uapi::helper::HookKey;
 use skep::uapi::{BEHAVIOURS, nearest_asked, not_yet};
-use skep_kernel::wire::Load;
-use skep_testkit::host;
+use skep_kernel::wire;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -32,10 +31,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// The guest kernel's result for a program.
 pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
-    match Load::new(program, host::MESSAGE_AND_STATISTICS) {
-        Ok(load) => Ok(host::judged(&guest.load(load, program.btf.as_ref(), LIMIT)?)),
-        Err(why) => Ok(host::not_judged(why)),
-    }
+    wire::judged(program, |load| guest.load(load, program.btf.as_ref(), LIMIT))
 }
 
 /// Kinds of BTF that the kernel refuses: a program with such a type is loaded without its BTF.

@@ -8,8 +8,7 @@
 //! In an answer, numbers are `N`, because ids and offsets differ between builds, and `inv` is
 //! `scalar`, which older kernels call it so.
 
-use super::judged::Judged;
-use skep_uapi::{Behaviour, Shows};
+use skep_uapi::{Behaviour, Judged, Shows};
 
 const TABLE: &str = include_str!("known.tsv");
 
@@ -18,7 +17,7 @@ pub(super) fn holds(row: &Behaviour, told: &Judged) -> Option<bool> {
     let is_verdict = matches!(row.shows, Shows::Accepted | Shows::Refused);
     let is_known =
         (told.accepted && is_verdict) || listed(row.name).any(|it| it == text(row, told));
-    is_known.then(|| told.shows(row.shows))
+    is_known.then(|| row.shows.is(told))
 }
 
 /// The listed answers to a rule's witness.

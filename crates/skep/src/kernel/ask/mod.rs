@@ -16,6 +16,7 @@ mod shapes;
 mod witnesses;
 
 pub use answers::Answers;
+use judged::says_nothing;
 pub use judged::{Judge, Judged};
 pub use questions::{Calls, Question, calls, calls_by_attach, insns_named, questions};
 pub(super) use shapes::{MAPS, PROGS};
@@ -74,7 +75,7 @@ impl Privilege {
             (true, _) => Ok(Privilege::Items),
             // Refused to those without privileges, by the verifier.
             (false, true) => Err(AskError::NotPermitted),
-            (false, false) if told.says_nothing() => Err(AskError::NotPermitted),
+            (false, false) if says_nothing(&told) => Err(AskError::NotPermitted),
             (false, false) => Err(AskError::Rejects { message: told.message.trim().to_owned() }),
         }
     }
@@ -105,7 +106,7 @@ impl Kernel {
         let mut answers = Answers::default();
         for question in questions(btf).iter().filter(|it| it.can_be_asked()) {
             let mut told = judge(&question.program);
-            if let Some(program) = question.with_less_privilege().filter(|_| told.says_nothing()) {
+            if let Some(program) = question.with_less_privilege().filter(|_| says_nothing(&told)) {
                 told = judge(&program);
             }
             if let Some(is_there) = question.answer(&told) {

@@ -1,6 +1,6 @@
 //! The probes: one program per feature, and which result shows that the feature exists.
 
-use super::judged::Judged;
+use super::judged::says_nothing;
 use super::shapes::{EXIT, INSNS, MAPS, PROGS, Shape, ZERO};
 use crate::kernel::item::Item;
 use skep_btf::{Btf, BtfBuilder, IntEncoding, Kind, LATER_KINDS, MemberDef};
@@ -9,7 +9,7 @@ use skep_insn::code::*;
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::helper::{HelperId, HelperRow, HookKey};
 use skep_uapi::since::{self, Fields, InsnFeature};
-use skep_uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType, attach_types};
+use skep_uapi::{AttachType, Judged, MapFlags, MapType, ProgFlags, ProgType, attach_types};
 use std::sync::Arc;
 
 /// A program, and the feature it probes.
@@ -50,7 +50,7 @@ impl Question {
             Asked::Item(_) => told.judged,
             Asked::BtfKind(_) => told.with_btf,
         };
-        (!told.says_nothing()).then_some(is_there)
+        (!says_nothing(told)).then_some(is_there)
     }
 
     /// Whether the program can be loaded at all: what it attaches to is known.
