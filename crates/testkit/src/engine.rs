@@ -115,7 +115,8 @@ pub fn verify_on(kernel: &Host, program: &Program, log_level: u32, privileges: P
     contained(|| Ours::from(skep_verifier::verify(program, &config)))
 }
 
-/// As [`verify_on`]; anything that the kernel does not support is rejected.
+/// As [`verify_on`]; anything that the kernel does not support is rejected. Of a release between
+/// two of its series the rules of both are tried: where the verdicts differ, there is none.
 pub fn verify_for(host: &Host, kernel: &Kernel, program: &Program, log_level: u32) -> Ours {
     verify_for_within(host, kernel, program, log_level, None)
 }
@@ -130,13 +131,29 @@ pub fn verify_for_within(
 ) -> Ours {
     let profile = KernelProfile::v6_18();
     let profile = KernelProfile { insns_max: insns_max.unwrap_or(profile.insns_max), ..profile };
-    let config = host.configure(Config {
+    let mut config = host.configure(Config {
         log_level,
         log_bytes_max: LOG_BYTES_MAX,
         ..Config::privileged(profile)
     });
+    let later = on_kernel(&config, kernel, program);
+    let Some(between) = &host.neighbours else { return later };
+    config.profile.behaviours = between.rules[0];
+    let earlier = on_kernel(&config, kernel, program);
+    match earlier.verdict.name() == later.verdict.name() {
+        true => later,
+        false => {
+            let [earlier, later_verdict] = [&earlier, &later].map(|it| it.verdict.name());
+            let [one, other] = between.names;
+            let why = format!("{earlier} by {one}, {later_verdict} by {other}");
+            Ours { verdict: OurVerdict::Unsupported(why), ..later }
+        }
+    }
+}
+
+fn on_kernel(config: &Config, kernel: &Kernel, program: &Program) -> Ours {
     contained(|| {
-        let outcome = skep_verifier::verify(program, &config);
+        let outcome = skep_verifier::verify(program, config);
         let lack = match &outcome.verdict {
             skep_verifier::Verdict::Accepted(verified) => kernel.lacks(&Needs::alone(verified)),
             skep_verifier::Verdict::Rejected(why) => {

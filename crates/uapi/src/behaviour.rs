@@ -7,7 +7,7 @@
 //!
 //! Source: the results of the kernels; the witness of each row, and its log.
 
-use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of};
+use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of, names};
 
 /// What a kernel reports for a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,8 +208,7 @@ impl Neighbours {
     /// Those of a release between two tested ones.
     pub fn of_release(release: &str) -> Option<Neighbours> {
         let Standing::Between(columns) = Standing::of(release) else { return None };
-        let names = columns.map(|at| COLUMNS[at].name());
-        Some(Neighbours { names, rules: columns.map(Behaviours::of_column) })
+        Some(Neighbours { names: names(columns), rules: columns.map(Behaviours::of_column) })
     }
 }
 

@@ -24,11 +24,6 @@ const fn rules(release: &'static str, name: &'static str, from: Numbers) -> Colu
 }
 
 impl Column {
-    /// `6.12`, or with the patch level for those that are not the last of a series.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// `6.12.117`.
     pub(crate) fn exact_name(&self) -> &'static str {
         self.release.trim_end_matches(['-', '+'])
@@ -158,10 +153,20 @@ impl RulesOf {
         match standing {
             Standing::Tested(_) => RulesOf::Itself,
             Standing::Series(_) => RulesOf::Series(before.exact_name()),
-            Standing::Between(_) => RulesOf::Both([before.name, after.name]),
+            Standing::Between(columns) => RulesOf::Both(names(columns)),
             Standing::Older => RulesOf::Oldest(before.name),
             Standing::Newer => RulesOf::Newest(after.name),
         }
+    }
+}
+
+/// The names of two columns: the exact ones if both are of one series, which has the name of the
+/// last.
+pub(crate) fn names(columns: [usize; 2]) -> [&'static str; 2] {
+    let [one, other] = columns.map(|at| &COLUMNS[at]);
+    match one.series() == other.series() {
+        true => [one.exact_name(), other.exact_name()],
+        false => [one.name, other.name],
     }
 }
 

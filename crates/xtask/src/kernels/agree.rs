@@ -2,8 +2,9 @@
 //!
 //! A kernel's BTF is not committed: it is in the folder of answers. Programs are verified with the
 //! kernel's own rules as far as `uapi::BEHAVIOURS` contains them, so this measures what is not
-//! modelled.
+//! modelled. The rules of a release between two tested ones are both tried, and must agree.
 
+use super::folder::{ANSWERS, answered};
 use crate::answers;
 use crate::kernel_diff::{
     Class, Entry, OTHER_INSNS, OTHER_STATES, Pool, Row, read_baseline, shape, worse_than,
@@ -29,6 +30,10 @@ pub(crate) struct Args {
     /// Folder of answers: `RELEASE/facts` of each kernel.
     #[arg(long)]
     out: PathBuf,
+    /// Compare with `RELEASE/answers.csv` of that folder instead, which `kernels ask` wrote: kernels
+    /// and objects that have no table.
+    #[arg(long, conflicts_with = "write")]
+    answers: bool,
     /// Only this kernel.
     #[arg(long, value_name = "RELEASE")]
     kernel: Vec<String>,
@@ -118,16 +123,23 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let files = objects::find(&args.paths)?;
     let mut worse = Vec::new();
     let (mut asked, mut absent) = (0, Vec::new());
-    for release in releases().into_iter().filter(wanted) {
+    let releases = if args.answers { answered(&args.out)? } else { releases() };
+    for release in releases.into_iter().filter(wanted) {
         let facts = args.out.join(&release).join("facts");
         if !facts.exists() {
             absent.push(release);
             continue;
         }
         asked += 1;
-        let rows = rows(args, &release, &facts, &files)?;
+        let table = match args.answers {
+            true => args.out.join(&release).join(ANSWERS),
+            false => folder().join(format!("{release}{END}")),
+        };
+        let rows = rows(args, &release, &table, &files)?;
         let baseline = folder().join(format!("{release}{BASELINE_END}"));
-        if args.write {
+        if args.answers {
+            // No record of them.
+        } else if args.write {
             write_baseline(&baseline, &rows)?;
         } else if baseline.exists() {
             worse.extend(worse_than(&baseline, &rows)?.iter().map(|w| format!("{release}: {w}")));
@@ -137,7 +149,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             rows.iter().try_for_each(|row| csv.serialize(row))?;
         }
         let entries: Vec<Entry> = rows.iter().map(Row::entry).collect();
-        println!("{}", Agreement::of(&release, &entries)?.text(args.shown));
+        println!("{}", Agreement::of(&release, &table, &entries)?.text(args.shown));
     }
     worse.iter().for_each(|line| println!("worse: {line}"));
     match (asked, absent.is_empty()) {
@@ -153,10 +165,10 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 fn rows(
     args: &Args,
     release: &str,
-    facts: &Path,
+    table: &Path,
     files: &[PathBuf],
 ) -> Result<Vec<Row>, Box<dyn Error>> {
-    let table = folder().join(format!("{release}{END}"));
+    let facts = args.out.join(release).join("facts");
     let mut worker_args = vec![
         "kernel-diff-worker".to_owned(),
         format!("--level={}", args.level),
@@ -198,15 +210,16 @@ pub(crate) fn agreements() -> Result<Vec<Agreement>, Box<dyn Error>> {
     for release in releases() {
         let path = folder().join(format!("{release}{BASELINE_END}"));
         if path.exists() {
-            all.push(Agreement::of(&release, &read_baseline(&path)?)?);
+            let table = folder().join(format!("{release}{END}"));
+            all.push(Agreement::of(&release, &table, &read_baseline(&path)?)?);
         }
     }
     Ok(all)
 }
 
 impl Agreement {
-    fn of(release: &str, entries: &[Entry]) -> Result<Agreement, Box<dyn Error>> {
-        let table = answers::read(&folder().join(format!("{release}{END}")))?;
+    fn of(release: &str, table: &Path, entries: &[Entry]) -> Result<Agreement, Box<dyn Error>> {
+        let table = answers::read(table)?;
         let mut it = Agreement { release: release.to_owned(), ..Agreement::default() };
         let mut differences: BTreeMap<(Class, String), usize> = BTreeMap::new();
         for entry in entries {

@@ -5,7 +5,7 @@
 //! object), `console`. Existing rows are not asked for again, so that an interrupted run can be
 //! continued; a program that kills the guest or takes too long gets a row that says so.
 
-use super::folder::{config, folder, host};
+use super::folder::{ANSWERS, config, folder, host};
 use super::guest::Guest;
 use super::{Machine, probe};
 use crate::answers::{self, Row};
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         asker.facts()?;
     }
     let host = host(&folder)?;
-    let path = folder.join("answers.csv");
+    let path = folder.join(ANSWERS);
     let mut done: BTreeSet<_> = match path.exists() {
         true => answers::read(&path)?.into_keys().collect(),
         false => BTreeSet::new(),

@@ -3,11 +3,26 @@
 use super::{Machine, initrd};
 use skep::{Host, Kernel};
 use std::error::Error;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder of a kernel's answers.
 pub(super) fn folder(machine: &Machine) -> PathBuf {
     machine.out.join(&machine.kernel)
+}
+
+/// The file of answers in it, which `kernels ask` writes.
+pub(super) const ANSWERS: &str = "answers.csv";
+
+/// The releases with answers among the folders of `out`.
+pub(super) fn answered(out: &Path) -> io::Result<Vec<String>> {
+    let mut releases: Vec<String> = fs::read_dir(out)?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| out.join(name).join(ANSWERS).exists())
+        .collect();
+    releases.sort();
+    Ok(releases)
 }
 
 /// The facts in it.

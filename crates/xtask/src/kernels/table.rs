@@ -2,6 +2,7 @@
 //! message, a hash of the log. No text of a program.
 
 use super::agree::{self, END};
+use super::folder::{ANSWERS, answered};
 use crate::answers::{self, Table};
 use crate::outcome::Ended;
 use std::collections::BTreeMap;
@@ -24,15 +25,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     fs::create_dir_all(agree::folder())?;
-    let mut releases: Vec<String> = fs::read_dir(&args.out)?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| args.out.join(name).join("answers.csv").exists())
-        .filter(|name| args.kernel.is_empty() || args.kernel.contains(name))
-        .collect();
-    releases.sort();
-    for release in releases {
+    let wanted = |name: &String| args.kernel.is_empty() || args.kernel.contains(name);
+    for release in answered(&args.out)?.into_iter().filter(wanted) {
         let folder = args.out.join(&release);
-        let mut table = answers::read(&folder.join("answers.csv"))?;
+        let mut table = answers::read(&folder.join(ANSWERS))?;
         reread(&folder.join("logs"), &mut table)?;
         let version = fs::read_to_string(folder.join("facts/version")).unwrap_or_default();
         let head = format!(
