@@ -161,7 +161,7 @@ kinds! {
         UninitStackArg { what: Word, regno: Regno, min_off: i32, i: i32, size: i32, told: Word }
             "uninitialized-stack-argument"
             "{what} from stack R{regno} off {min_off}+{i} size {size}{told}";
-        UninitVariableStackArg { regno: Regno, var: Tnum, i: i32, size: i32 }
+        UninitVariableStackArg { by: Word, regno: Regno, var: Tnum, i: i32, size: i32 }
             "uninitialized-variable-stack-argument"
             "invalid read from stack R{regno} var_off {var}+{i} size {size}";
         WriteToDynptr { off: i32 } "store-to-dynptr"

@@ -66,7 +66,8 @@ pub(crate) fn check_stack_range_initialized(
                 let regno = Regno(regno);
                 reject!(EACCES, MemFault::UninitStackArg { what, regno, min_off, i, size, told });
             }
-            reject!(EACCES, MemFault::UninitVariableStackArg { regno: Regno(regno), var, i, size });
+            let (by, regno) = (if by_helper { "call" } else { "load" }, Regno(regno));
+            reject!(EACCES, MemFault::UninitVariableStackArg { by, regno, var, i, size });
         }
         let spi = spi_of(at);
         if marked.replace(spi) != Some(spi) {
