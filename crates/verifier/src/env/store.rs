@@ -2,6 +2,7 @@
 
 use crate::Config;
 use crate::explore::branch_stack::BranchStack;
+use crate::explore::loop_entries::LoopEntries;
 use crate::explore::idmap::IdMap;
 use crate::explore::scc_visits::SccVisits;
 use crate::state::arena::Arena;
@@ -25,6 +26,8 @@ pub(crate) struct Store {
     pub(crate) branches: BranchStack,
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,
+    /// On kernels that go by the entries of loops.
+    pub(crate) loop_entries: Option<Box<LoopEntries>>,
     /// For each insn, the registers that matter when backtracking over it; see
     /// `precision::backtrack::concerns`. Empty until the first backtracking.
     pub(crate) concerns: Vec<u16>,
@@ -54,6 +57,8 @@ impl Store {
                 !config.profile.behaviours.ids_paired_both_ways,
             ),
             sccs: Default::default(),
+            loop_entries: (!config.profile.behaviours.loops_are_components)
+                .then(Default::default),
             concerns: Vec::new(),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
             current_marks: config.profile.behaviours.current_state_marked.then(Default::default),

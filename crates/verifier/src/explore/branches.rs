@@ -25,6 +25,9 @@ impl Env<'_> {
         if let Some(marks) = &mut self.store.current_marks {
             marks.wait();
         }
+        if let Some(entries) = &mut self.store.loop_entries {
+            entries.wait();
+        }
         self.push_branch(state, insn_idx, prev_insn_idx)?;
         let chains = self.walk.frame().chains;
         if let Some(branch) = self.store.branches.last_mut() {
@@ -73,6 +76,9 @@ impl Env<'_> {
         }
         if let Some(marks) = &mut self.store.current_marks {
             marks.resume();
+        }
+        if let Some(entries) = &mut self.store.loop_entries {
+            entries.resume();
         }
         self.walk.frame_mut().chains = branch.chains;
         self.walk.insn_idx = branch.insn_idx;

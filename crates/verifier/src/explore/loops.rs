@@ -29,6 +29,9 @@ impl Env<'_> {
 
     /// Whether the checkpoint may still get marks through back-edges.
     pub(crate) fn incomplete_read_marks(&self, id: CkptId) -> bool {
+        if let Some(is_open) = self.is_in_open_loop(id) {
+            return is_open;
+        }
         if self.store.sccs.num_backedges == 0 {
             return false;
         }

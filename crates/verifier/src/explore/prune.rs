@@ -131,7 +131,7 @@ impl Env<'_> {
                         self.walk.push_jmp_history(Default::default(), Default::default());
                     }
                     self.propagate_precision(id, None)?;
-                    if loops {
+                    if loops && !self.ends_in_loop(id) {
                         self.add_scc_backedge(id, search.insn_idx)?;
                     }
                     return Ok((true, states_cnt));
@@ -397,6 +397,9 @@ impl Env<'_> {
         self.store.stats.fast_paths.states_recycled += u64::from(recycled);
         self.trace.tell_saved(id, insn_idx);
         self.maybe_enter_scc(id);
+        if let Some(entries) = &mut self.store.loop_entries {
+            entries.save(id);
+        }
         self.save_reads(id);
         self.walk.cur.meta.parent = Some(id);
         self.walk.cur.meta.first_insn_idx = insn_idx;
@@ -411,6 +414,7 @@ impl Env<'_> {
     /// The current path has ended: decrements the branch counts of its checkpoints.
     pub(crate) fn update_branch_counts(&mut self) -> Check {
         let mut next = self.walk.cur.meta.parent;
+        self.hand_entry_on(None, next);
         while let Some(id) = next {
             let hot = self.store.ckpts.hot_mut(id);
             hot.branches -= 1;
@@ -421,6 +425,7 @@ impl Env<'_> {
                 self.keep_history(id);
             }
             next = self.store.ckpts.get(id).state.meta.parent;
+            self.hand_entry_on(Some(id), next);
             self.maybe_exit_scc(id)?;
             self.maybe_free(id);
         }
@@ -439,7 +444,12 @@ impl Env<'_> {
     /// keep those that were not cleaned when they left it, and count them to the end.
     fn maybe_free(&mut self, id: CkptId) {
         let hot = self.store.ckpts.hot(id);
-        if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) {
+        let is_entry = || self.store.loop_entries.as_ref().is_some_and(|it| it.is_entry(id));
+        if hot.in_free_list
+            && hot.branches == 0
+            && !self.incomplete_read_marks(id)
+            && !is_entry()
+        {
             let stays = self.facts.rules().evicted_states_stay && !hot.cleaned;
             let edges_pending = self.store.sccs.num_backedges > 0;
             self.store.ckpts.remove(id, edges_pending, &mut self.store.arena);

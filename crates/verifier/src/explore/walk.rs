@@ -110,6 +110,9 @@ impl Env<'_> {
         if let Some(marks) = &mut self.store.current_marks {
             marks.begin();
         }
+        if let Some(entries) = &mut self.store.loop_entries {
+            entries.begin();
+        }
         self.walk.subprogno_walked = subprogno;
         self.walk.mark_state_scratched();
         self.walk.insn_idx = start;

@@ -271,5 +271,8 @@ fn push_async_callback(
     if let Some(marks) = &mut env.store.current_marks {
         marks.wait_anew();
     }
+    if let Some(entries) = &mut env.store.loop_entries {
+        entries.wait_anew();
+    }
     env.push_branch(packed, start, env.walk.insn_idx)
 }
