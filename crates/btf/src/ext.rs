@@ -174,6 +174,9 @@ impl Cursor<'_> {
         if record_bytes < T::WORDS * 4 || !record_bytes.is_multiple_of(4) {
             return Err(Error::at(at, format!("record size {record_bytes} is not valid")));
         }
+        if self.at == self.bytes.len() {
+            return Err(Error::at(at, "a part without sections"));
+        }
         while self.at < self.bytes.len() {
             let name_off = self.u32("section name")?;
             let count = self.u32("record count")? as usize;

@@ -52,7 +52,10 @@ impl<'a> Reader<'a> {
     /// of libbpf's own that it does not know is 0.
     pub(crate) fn read(&self, name: &str, weak: bool, ty: TypeId, room: &mut [u8]) -> Result<bool> {
         let form = self.btf.and_then(|btf| form_of(btf, ty));
-        let form = form.ok_or_else(|| Error::load(LoadClass::Open, "type is not supported"));
+        let form = match room.len() {
+            0 => Err(Error::load(LoadClass::Open, "its type has no size")),
+            _ => form.ok_or_else(|| Error::load(LoadClass::Open, "type is not supported")),
+        };
         let found = form.and_then(|form| self.read_as(name, weak, form, room));
         found.map_err(|error| {
             error.of_class(LoadClass::Extern).context(format!("extern (kcfg) '{name}'"))

@@ -235,7 +235,10 @@ fn check_repeated(btf: Option<&Btf>, maps: &Maps) -> Result<(), Error> {
 /// All maps but those of `.kconfig` and struct_ops.
 fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
     let mut maps = Maps::default();
-    legacy_maps::read(source, &mut maps).context(|| "load maps".into())?;
+    // libbpf rejects these sections or ignores them.
+    if source.options.loader == Loader::Any {
+        legacy_maps::read(source, &mut maps).context(|| "load maps".into())?;
+    }
     btf_maps::read(source, &mut maps).context(|| "load maps".into())?;
     data_maps::read(source, &mut maps)?;
     Ok(maps)

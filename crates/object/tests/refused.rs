@@ -379,3 +379,31 @@ fn pages_of_an_arena_are_those_of_the_file() {
     let why = "map arena: it has no page, and there are variables of an arena";
     assert_eq!(refused.to_string(), why);
 }
+
+#[test]
+fn a_legacy_map_that_nothing_uses_is_not_created() {
+    let object = open("legacy_unused.bpf.o");
+    program(&object, "uses_none");
+    assert!(object.refused.is_none() && object.maps.is_empty());
+}
+
+#[test]
+fn an_extern_needs_a_size() {
+    let object = open("kconfig_empty.bpf.o");
+    let [(name, class, text)] = &*refusals(&object) else { panic!("one program") };
+    assert_eq!((*name, *class), ("reads_it", LoadClass::Open));
+    assert!(
+        text.ends_with("extern (kcfg) 'CONFIG_CC_VERSION_TEXT': its type has no size"),
+        "{text}"
+    );
+}
+
+/// Linked by `bpftool gen object`; `llvm-objcopy -R .data.limits` then took a section away, but not
+/// from the BTF.
+#[test]
+fn variables_of_a_removed_section_are_missed() {
+    let refused = open("section_removed.bpf.o").refused.expect("a refusal");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+    let text = "section .data.limits: no global symbol of an object has the name limit";
+    assert_eq!(refused.to_string(), text);
+}

@@ -53,7 +53,10 @@ pub enum ConversionKind {
     /// `%c`.
     Char,
     /// `%s`, `%pks`, `%pus`: the string at that address.
-    Str,
+    Str {
+        /// `u`: of the process.
+        of_process: bool,
+    },
     /// `%p`, `%px`, `%pK`.
     Pointer,
     /// `%ps`, `%pS`, `%pB`: the symbol at that address.
@@ -144,7 +147,7 @@ fn kind(rest: &[u8]) -> Option<(ConversionKind, &[u8])> {
     use ConversionKind as K;
     match rest {
         [b'p', tail @ ..] => pointer(tail),
-        [b's', tail @ ..] => ends_word(tail).then_some((K::Str, tail)),
+        [b's', tail @ ..] => ends_word(tail).then_some((K::Str { of_process: false }, tail)),
         [b'c', tail @ ..] => Some((K::Char, tail)),
         [b'l', b'l', letter, tail @ ..] | [b'l', letter, tail @ ..]
             if number(*letter, true).is_some() =>
@@ -174,8 +177,8 @@ fn ends_word(tail: &[u8]) -> bool {
 fn pointer(tail: &[u8]) -> Option<(ConversionKind, &[u8])> {
     use ConversionKind as K;
     let kind = match tail {
-        [b'k' | b'u', b's', rest @ ..] => {
-            return ends_word(rest).then_some((K::Str, rest));
+        [whose @ (b'k' | b'u'), b's', rest @ ..] => {
+            return ends_word(rest).then_some((K::Str { of_process: *whose == b'u' }, rest));
         }
         [letter @ (b'i' | b'I'), digit @ (b'4' | b'6'), ..] => {
             K::Ip { bytes: if *digit == b'4' { 4 } else { 16 }, readable: *letter == b'I' }

@@ -19,12 +19,20 @@ fn writable(call: &Call, offset: u64, len: u64) -> Result<Span, Errno> {
     ptr.at(offset, len)
 }
 
+/// Whether `len` bytes from `offset` on are within a dynptr without memory.
+fn nothing(offset: u64, len: u64) -> Result<(), Errno> {
+    Dynptr::of(0, 0).at(offset, len).map(drop)
+}
+
 /// `int bpf_dynptr_copy(dst, dst_off, src, src_off, size)`.
 pub(super) fn copy(call: &Call) -> u64 {
     let size = call.arg(4);
     int((|| {
-        let to = Dynptr::read(call, 0).ok_or(Errno::EINVAL)?;
-        let from = Dynptr::read(call, 2).ok_or(Errno::EINVAL)?;
+        let (to, from) = match (Dynptr::read(call, 0), Dynptr::read(call, 2)) {
+            (Some(to), Some(from)) => (to, from),
+            (None, None) => return nothing(call.arg(1), size).and(nothing(call.arg(3), size)),
+            _ => return Err(Errno::EINVAL),
+        };
         if to.is_read_only() {
             return Err(Errno::EINVAL);
         }
@@ -36,8 +44,11 @@ pub(super) fn copy(call: &Call) -> u64 {
 
 /// `int bpf_dynptr_memset(p, offset, size, val)`.
 pub(super) fn memset(call: &Call) -> u64 {
-    let size = call.arg(2);
-    let filled = writable(call, call.arg(1), size);
+    let (offset, size) = (call.arg(1), call.arg(2));
+    if Dynptr::read(call, 0).is_none() {
+        return int(nothing(offset, size));
+    }
+    let filled = writable(call, offset, size);
     int(filled.map(|span| call.behind(span).fill(call.arg(3) as u8)))
 }
 

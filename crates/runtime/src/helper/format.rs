@@ -106,8 +106,10 @@ fn print(text: &mut Text, taken: &mut Arguments, how: Conversion, arg: u64) -> R
             taken.take(1)?;
             pad(text, Conversion { zero: false, ..how }, &[], &[arg as u8]);
         }
-        K::Str => {
-            let string = taken.string(arg)?;
+        K::Str { of_process } => {
+            // There is no process whose memory could be read.
+            let addr = if of_process { 0 } else { arg };
+            let string = taken.string(addr)?;
             pad(text, Conversion { zero: false, ..how }, &[], &string);
         }
         K::Pointer => {

@@ -2,8 +2,8 @@
 
 use crate::Config;
 use crate::explore::branch_stack::BranchStack;
-use crate::explore::loop_entries::LoopEntries;
 use crate::explore::idmap::IdMap;
+use crate::explore::loop_entries::LoopEntries;
 use crate::explore::scc_visits::SccVisits;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::{Bucket, Checkpoints};
@@ -57,8 +57,7 @@ impl Store {
                 !config.profile.behaviours.ids_paired_both_ways,
             ),
             sccs: Default::default(),
-            loop_entries: (!config.profile.behaviours.loops_are_components)
-                .then(Default::default),
+            loop_entries: (!config.profile.behaviours.loops_are_components).then(Default::default),
             concerns: Vec::new(),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
             current_marks: config.profile.behaviours.current_state_marked.then(Default::default),

@@ -182,7 +182,7 @@ impl Env<'_> {
             return Ok(Match::Miss(Mismatch::Constant));
         }
         let loops = self.incomplete_read_marks(id);
-        let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
+        let exact = if loops { self.facts.exactness_in_loops() } else { Exactness::Covered };
         Ok(match self.compare(id, exact) {
             Ok(()) => Match::Hit { loops },
             Err(mismatch) => Match::Miss(mismatch),
@@ -210,12 +210,13 @@ impl Env<'_> {
         let insn_idx = search.insn_idx;
         let apart = self.is_apart(hot);
         let aux = self.learned.aux[insn_idx as usize];
+        let in_loops = self.facts.exactness_in_loops();
         let mut may_be_infinite = true;
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // A different entry into an async callback is not a loop.
             may_be_infinite = false;
         } else if aux.has(InsnFlags::ITER_NEXT) {
-            if !apart && self.states_equal(id, Exactness::RangeWithin) && self.iter_is_active() {
+            if !apart && self.states_equal(id, in_loops) && self.iter_is_active() {
                 return Ok(Match::Hit { loops: true });
             }
             may_be_infinite = false;
@@ -223,12 +224,12 @@ impl Env<'_> {
             if !apart
                 && self.store.ckpts.get(id).state.meta.may_goto_depth
                     != self.walk.cur.meta.may_goto_depth
-                && self.states_equal(id, Exactness::RangeWithin)
+                && self.states_equal(id, in_loops)
             {
                 return Ok(Match::Hit { loops: true });
             }
         } else if aux.has(InsnFlags::CALLS_CALLBACK) {
-            if !apart && self.states_equal(id, Exactness::RangeWithin) {
+            if !apart && self.states_equal(id, in_loops) {
                 // Kernels that do not treat callbacks as loops use the result of the previous
                 // comparison here.
                 let loops = self.facts.callbacks_are_loops()
@@ -445,11 +446,7 @@ impl Env<'_> {
     fn maybe_free(&mut self, id: CkptId) {
         let hot = self.store.ckpts.hot(id);
         let is_entry = || self.store.loop_entries.as_ref().is_some_and(|it| it.is_entry(id));
-        if hot.in_free_list
-            && hot.branches == 0
-            && !self.incomplete_read_marks(id)
-            && !is_entry()
-        {
+        if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) && !is_entry() {
             let stays = self.facts.rules().evicted_states_stay && !hot.cleaned;
             let edges_pending = self.store.sccs.num_backedges > 0;
             self.store.ckpts.remove(id, edges_pending, &mut self.store.arena);
