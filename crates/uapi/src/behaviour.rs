@@ -503,7 +503,7 @@ behaviours! {
         "Pointers in maps are referenced unless tagged as untrusted."
     loops_are_components "-----........++++++++*****" Insns(98), "witnesses/newer.bpf.o" "dead_store_in_rounds"
         "Loops are components of the program's graph, and marks go round in them until they are complete (else: loops are known by the states in which they were entered)."
-    loops_compare_ranges "*****+.+++++++++++++++++++" Insns(1), "witnesses/newer.bpf.o" "dead_store_in_rounds"
+    loops_compare_ranges "*****..+++++++++++++++++++" Insns(40), "witnesses/rounds.bpf.o" "becomes_five"
         "States of unfinished loops match if the values are within the ranges of the saved one (else: if they are equal)."
     loops_closed_by_any_insn "......++++++++++++++++++++" Accepted, "witnesses/walks.bpf.o" "falls_into_loop"
         "A loop may be closed by any insn (else: by jumps and addresses of functions)."
