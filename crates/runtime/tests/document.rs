@@ -18,9 +18,12 @@ Helpers and features that are only partially implemented:
 
 - Programs have no underlying stack: `bpf_get_stackid` and `bpf_get_stack` return EFAULT.
 - Programs have no user process: `bpf_probe_read_user` and `bpf_probe_read_user_str` return
-  EFAULT for every address.
+  EFAULT for every address, and `%pus` in formats is empty.
 - `bpf_probe_read` and its variants, and `%s` in formats, read the context, the packet, the stack
   and values of the runtime's maps. No other address is readable.
+- `%p` and `%pK` print the address, of which the kernel prints a hash.
+- A `may_goto` loop ends after 8,388,608 iterations. Linux 6.18 on x86-64 ends it after a time
+  instead, about a quarter of a second.
 - `bpf_redirect` and its variants record where the packet should go (`Ctx::redirect`);
   `bpf_clone_redirect` keeps a copy (`Ctx::clones`). A run may keep 16 MiB of clones, and as much of
   signals; then the helpers return ENOMEM and EBUSY, and what is lost is counted.

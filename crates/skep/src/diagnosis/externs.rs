@@ -52,7 +52,9 @@ fn since(name: &str) -> Option<String> {
     let (without, with) = row.split_once(',')?;
     let older = |without: &Release| with.parse().is_ok_and(|with: Release| *without < with);
     Some(match without.parse::<Release>().ok().filter(older) {
-        Some(without) => format!("Linux {with} has `{name}`, Linux {without} does not have it yet"),
+        Some(without) => {
+            format!("Linux {with} has `{name}`, Linux {without}, as it was tested, does not")
+        }
         None => format!("Linux {with} has `{name}`"),
     })
 }
@@ -81,7 +83,7 @@ mod tests {
             let message = format!("extern (func ksym) '{name}': not found in kernel BTF");
             notes(&message, None, None).first().map(|note| note.text.clone())
         };
-        let text = "Linux 7.0 has `bpf_stream_print_stack`, Linux 6.19 does not have it yet";
+        let text = "Linux 7.0 has `bpf_stream_print_stack`, Linux 6.19, as it was tested, does not";
         assert_eq!(said("bpf_stream_print_stack").as_deref(), Some(text));
         assert_eq!(said("bpf_stream_print_stack___v2").as_deref(), Some(text));
         assert_eq!(said("bpf_stream_print"), None);

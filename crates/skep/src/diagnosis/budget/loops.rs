@@ -137,14 +137,48 @@ impl Costs {
     }
 }
 
-/// Loops: from the target of a back edge to its jump.
+/// Loops: from the target of a back edge to its jump. A jump backward to what does not lead to it
+/// again, such as a common end, is none.
 fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
-    let jumps = program.insns.iter().enumerate();
-    let back = jumps.filter_map(|(idx, insn)| {
-        let to = usize::try_from(idx as i64 + 1 + jump_offset(insn)?).ok()?;
-        (to <= idx).then_some(to..=idx)
-    });
-    back.collect()
+    let insns = &program.insns;
+    // Insns seen by a depth-first search, and those on its current path.
+    let (mut seen, mut on_path) = (vec![false; insns.len()], vec![false; insns.len()]);
+    let mut loops = Vec::new();
+    for root in 0..insns.len() {
+        let mut path = vec![(root, successors(insns, root))];
+        if std::mem::replace(&mut seen[root], true) {
+            continue;
+        }
+        on_path[root] = true;
+        while let Some((at, next)) = path.last_mut() {
+            let at = *at;
+            match next.iter_mut().find_map(Option::take) {
+                Some(to) if to >= insns.len() => {}
+                Some(to) if on_path[to] && to <= at => loops.push(to..=at),
+                Some(to) if !std::mem::replace(&mut seen[to], true) => {
+                    on_path[to] = true;
+                    path.push((to, successors(insns, to)));
+                }
+                Some(_) => {}
+                None => {
+                    on_path[at] = false;
+                    path.pop();
+                }
+            }
+        }
+    }
+    loops.sort_by_key(|insns| *insns.end());
+    loops
+}
+
+/// The insns that may follow one in its function.
+fn successors(insns: &[Insn], at: usize) -> [Option<usize>; 2] {
+    let Some(insn) = insns.get(at) else { return [None; 2] };
+    let jump = jump_offset(insn).and_then(|by| usize::try_from(at as i64 + 1 + by).ok());
+    let ends = insn.class() == BPF_JMP && insn.op() == BPF_EXIT;
+    let leaves = matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() == BPF_JA;
+    let next = at + 1 + usize::from(insn.is_ld_imm64());
+    [jump, (!ends && !leaves).then_some(next)]
 }
 
 /// The insn whose source line begins a loop: the last one before the back edge, because most loops
@@ -289,7 +323,22 @@ fn percent(part: u64, total: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Costs, counted};
+    use super::{Costs, back_edges, counted};
+    use crate::insn::Insn;
+    use crate::insn::code::{BPF_EXIT, BPF_JA, BPF_JEQ, BPF_JMP};
+    use crate::program::Program;
+
+    #[test]
+    fn a_jump_back_to_a_common_end_is_no_loop() {
+        let jump = |op: u8, off: i16| Insn { code: BPF_JMP | op, off, ..Insn::default() };
+        let loops = |insns: Vec<Insn>| back_edges(&Program { insns, ..Program::default() });
+        let end = [jump(BPF_JA, 1), jump(BPF_EXIT, 0)];
+        let with = |rest: &[Insn]| loops(end.iter().chain(rest).copied().collect());
+        assert_eq!(with(&[jump(BPF_JEQ, -2), jump(BPF_JA, -3)]), []);
+        assert_eq!(with(&[jump(BPF_JEQ, -2), jump(BPF_JA, -2)]), [2..=3]);
+        assert_eq!(with(&[jump(BPF_JA, -1)]), [2..=2]);
+        assert_eq!(with(&[jump(BPF_JA, -100), jump(BPF_JEQ, 100)]), []);
+    }
 
     #[test]
     fn the_loop_that_is_named() {
