@@ -236,7 +236,7 @@ fn check_repeated(btf: Option<&Btf>, maps: &Maps) -> Result<(), Error> {
 fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
     let mut maps = Maps::default();
     // libbpf rejects these sections or ignores them.
-    if source.options.loader == Loader::Any {
+    if source.options.loader == Loader::Any || source.options.as_in_file {
         legacy_maps::read(source, &mut maps).context(|| "load maps".into())?;
     }
     btf_maps::read(source, &mut maps).context(|| "load maps".into())?;
