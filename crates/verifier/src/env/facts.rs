@@ -3,7 +3,6 @@
 use crate::Config;
 use crate::callees::Callable;
 use crate::env::writable::Writable;
-use crate::explore::equal::Exactness;
 use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::Subprogs;
 use crate::state::reg::{Extra, Reg};
@@ -96,14 +95,6 @@ impl<'a> Facts<'a> {
     /// The kernel's rule; always true if the walk must be sound.
     pub(crate) fn callbacks_are_loops(&self) -> bool {
         self.sound || self.rules().callbacks_are_loops
-    }
-
-    /// How closely states of unfinished loops must match.
-    pub(crate) fn exactness_in_loops(&self) -> Exactness {
-        match self.rules().loops_compare_ranges {
-            true => Exactness::RangeWithin,
-            false => Exactness::Same,
-        }
     }
 
     /// Whether the program replaces a function of another one.

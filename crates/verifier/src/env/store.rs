@@ -3,11 +3,11 @@
 use crate::Config;
 use crate::explore::branch_stack::BranchStack;
 use crate::explore::idmap::IdMap;
-use crate::explore::loop_entries::LoopEntries;
 use crate::explore::scc_visits::SccVisits;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::{Bucket, Checkpoints};
 use crate::state::current_marks::CurrentMarks;
+use crate::state::loop_entries::LoopEntries;
 use crate::state::reads::Reads;
 use crate::state::transfers::Transfers;
 use crate::stats::VerifierStats;

@@ -5,7 +5,7 @@ pub(crate) mod branches;
 mod clean;
 pub(crate) mod equal;
 pub(crate) mod idmap;
-pub(crate) mod loop_entries;
+mod loop_entries;
 pub(crate) mod loops;
 mod needs;
 pub(crate) mod next;

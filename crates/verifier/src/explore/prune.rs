@@ -182,7 +182,7 @@ impl Env<'_> {
             return Ok(Match::Miss(Mismatch::Constant));
         }
         let loops = self.incomplete_read_marks(id);
-        let exact = if loops { self.facts.exactness_in_loops() } else { Exactness::Covered };
+        let exact = if loops { self.exactness_in_loops() } else { Exactness::Covered };
         Ok(match self.compare(id, exact) {
             Ok(()) => Match::Hit { loops },
             Err(mismatch) => Match::Miss(mismatch),
@@ -210,7 +210,7 @@ impl Env<'_> {
         let insn_idx = search.insn_idx;
         let apart = self.is_apart(hot);
         let aux = self.learned.aux[insn_idx as usize];
-        let in_loops = self.facts.exactness_in_loops();
+        let in_loops = self.exactness_in_loops();
         let mut may_be_infinite = true;
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // A different entry into an async callback is not a loop.
@@ -257,6 +257,14 @@ impl Env<'_> {
             search.add_new_state = false;
         }
         Ok(Match::Miss(Mismatch::Unfinished))
+    }
+
+    /// How closely states of unfinished loops must match.
+    fn exactness_in_loops(&self) -> Exactness {
+        match self.facts.rules().loops_compare_ranges {
+            true => Exactness::RangeWithin,
+            false => Exactness::Same,
+        }
     }
 
     /// Whether the last frame belongs to a different entry into an async callback.

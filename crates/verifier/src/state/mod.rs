@@ -8,6 +8,7 @@ pub(crate) mod current_marks;
 pub(crate) mod frame;
 pub(crate) mod history;
 pub(crate) mod ids;
+pub(crate) mod loop_entries;
 pub(crate) mod ranges;
 pub(crate) mod reads;
 pub(crate) mod ref_list;

@@ -30,8 +30,8 @@ pub(crate) struct Args {
     /// Folder of answers: `RELEASE/facts` of each kernel.
     #[arg(long)]
     out: PathBuf,
-    /// Compare with `RELEASE/answers.csv` of that folder instead, which `kernels ask` wrote: kernels
-    /// and objects that have no table.
+    /// Compare with `RELEASE/answers.csv` of that folder instead, which `kernels ask` wrote:
+    /// kernels and objects that have no table.
     #[arg(long, conflicts_with = "write")]
     answers: bool,
     /// Only this kernel.

@@ -1,0 +1,76 @@
+//! The entries of the loops that states are in, on kernels before 6.17.
+
+use super::ids::CkptId;
+use crate::memory::push_tight;
+
+/// The outermost entry known for each state.
+#[derive(Default)]
+pub(crate) struct LoopEntries {
+    /// By the checkpoint's place.
+    saved: Vec<Saved>,
+    current: Option<CkptId>,
+    /// Those of the pending branches.
+    waiting: Vec<Option<CkptId>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Saved {
+    entry: Option<CkptId>,
+    /// It is an entry itself, and stays.
+    is_entry: bool,
+}
+
+impl LoopEntries {
+    /// A function is verified from its start.
+    pub(crate) fn begin(&mut self) {
+        self.current = None;
+    }
+
+    /// The current state was saved.
+    pub(crate) fn save(&mut self, id: CkptId) {
+        let place = id.place() as usize;
+        while self.saved.len() <= place {
+            push_tight(&mut self.saved, Saved::default());
+        }
+        self.saved[place] = Saved { entry: self.current, is_entry: false };
+    }
+
+    /// Pushes the current state as a branch.
+    pub(crate) fn wait(&mut self) {
+        push_tight(&mut self.waiting, self.current);
+    }
+
+    /// Pushes a state without predecessors.
+    pub(crate) fn wait_anew(&mut self) {
+        push_tight(&mut self.waiting, None);
+    }
+
+    /// Pops the last branch.
+    pub(crate) fn resume(&mut self) {
+        self.current = self.waiting.pop().flatten();
+    }
+
+    /// Whether the checkpoint is an entry of a loop.
+    pub(crate) fn is_entry(&self, id: CkptId) -> bool {
+        self.saved[id.place() as usize].is_entry
+    }
+
+    /// The entry known for a checkpoint, or for the current state.
+    pub(crate) fn of(&self, state: Option<CkptId>) -> Option<CkptId> {
+        state.map_or(self.current, |id| self.saved[id.place() as usize].entry)
+    }
+
+    /// Sets it.
+    pub(crate) fn set(&mut self, state: Option<CkptId>, entry: CkptId) {
+        self.saved[entry.place() as usize].is_entry = true;
+        match state {
+            Some(id) => self.saved[id.place() as usize].entry = Some(entry),
+            None => self.current = Some(entry),
+        }
+    }
+
+    /// The entry of the outermost loop that the checkpoint is known to be in.
+    pub(crate) fn outermost(&self, id: CkptId) -> Option<CkptId> {
+        std::iter::successors(self.of(Some(id)), |&outer| self.of(Some(outer))).last()
+    }
+}
