@@ -312,7 +312,7 @@ fn reaching(program: &Program, has: impl Fn(usize) -> bool) -> Vec<bool> {
 }
 
 /// The insns that may be next, the start of a called function included.
-fn successors(insn: Insn, idx: usize) -> Vec<usize> {
+pub(super) fn successors(insn: Insn, idx: usize) -> Vec<usize> {
     let from_next = |off: i32| usize::try_from(idx as i64 + 1 + i64::from(off)).ok();
     let (next, target) = match insn.class() {
         BPF_LD if insn.is_ld_imm64() => {

@@ -69,6 +69,36 @@ impl Store {
         }
     }
 
+    /// A function is verified from its start, with nothing known of the current path.
+    pub(crate) fn begin_path(&mut self) {
+        self.reads.iter_mut().for_each(|it| it.begin());
+        self.current_marks.iter_mut().for_each(|it| it.begin());
+        self.loop_entries.iter_mut().for_each(|it| it.begin());
+    }
+
+    /// The current path, of so many frames, waits as a branch.
+    #[inline(always)] // A call per branch is measurable.
+    pub(crate) fn path_waits(&mut self, frames: usize) {
+        self.reads.iter_mut().for_each(|it| it.wait(frames));
+        self.current_marks.iter_mut().for_each(|it| it.wait());
+        self.loop_entries.iter_mut().for_each(|it| it.wait());
+    }
+
+    /// A path without predecessors waits as a branch.
+    pub(crate) fn new_path_waits(&mut self) {
+        self.reads.iter_mut().for_each(|it| it.wait_anew());
+        self.current_marks.iter_mut().for_each(|it| it.wait_anew());
+        self.loop_entries.iter_mut().for_each(|it| it.wait_anew());
+    }
+
+    /// The path that waited last becomes the current one.
+    #[inline(always)] // A call per branch is measurable.
+    pub(crate) fn resume_path(&mut self) {
+        self.reads.iter_mut().for_each(|it| it.resume());
+        self.current_marks.iter_mut().for_each(|it| it.resume());
+        self.loop_entries.iter_mut().for_each(|it| it.resume());
+    }
+
     /// A fresh id for registers and references; never 0.
     pub(crate) fn new_id(&mut self) -> u32 {
         self.id_gen += 1;

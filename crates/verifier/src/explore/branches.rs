@@ -19,15 +19,7 @@ impl Env<'_> {
     ) -> Check {
         let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.speculative |= speculative;
-        if let Some(reads) = &mut self.store.reads {
-            reads.wait(self.walk.cur.frames.len());
-        }
-        if let Some(marks) = &mut self.store.current_marks {
-            marks.wait();
-        }
-        if let Some(entries) = &mut self.store.loop_entries {
-            entries.wait();
-        }
+        self.store.path_waits(self.walk.cur.frames.len());
         self.push_branch(state, insn_idx, prev_insn_idx)?;
         let chains = self.walk.frame().chains;
         if let Some(branch) = self.store.branches.last_mut() {
@@ -71,15 +63,7 @@ impl Env<'_> {
         }
         self.walk.cur.history.rewind(branch.state.stretch, branch.history_top);
         self.walk.cur.load(branch.state, &mut self.store.arena);
-        if let Some(reads) = &mut self.store.reads {
-            reads.resume();
-        }
-        if let Some(marks) = &mut self.store.current_marks {
-            marks.resume();
-        }
-        if let Some(entries) = &mut self.store.loop_entries {
-            entries.resume();
-        }
+        self.store.resume_path();
         self.walk.frame_mut().chains = branch.chains;
         self.walk.insn_idx = branch.insn_idx;
         self.walk.prev_insn_idx = branch.prev_insn_idx;

@@ -104,15 +104,7 @@ impl Env<'_> {
         self.walk.cur.history.clear();
         cur.history = std::mem::take(&mut self.walk.cur.history);
         self.walk.cur = cur;
-        if let Some(reads) = &mut self.store.reads {
-            reads.begin();
-        }
-        if let Some(marks) = &mut self.store.current_marks {
-            marks.begin();
-        }
-        if let Some(entries) = &mut self.store.loop_entries {
-            entries.begin();
-        }
+        self.store.begin_path();
         self.walk.subprogno_walked = subprogno;
         self.walk.mark_state_scratched();
         self.walk.insn_idx = start;

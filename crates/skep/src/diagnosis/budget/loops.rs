@@ -5,12 +5,10 @@
 //! 1. The cost of a call is also part of the cost of the calling insn, so a loop's share includes
 //!    the functions called in it.
 
+use crate::diagnosis::held::successors;
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
-use crate::insn::Insn;
-use crate::insn::code::{
-    BPF_ADD, BPF_ALU, BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32,
-};
+use crate::insn::code::{BPF_ADD, BPF_ALU, BPF_ALU64};
 use crate::insn_text::function_name;
 use crate::profile::{Apart, KeptApart, Profile};
 use crate::program::Program;
@@ -145,19 +143,21 @@ fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
     let (mut seen, mut on_path) = (vec![false; insns.len()], vec![false; insns.len()]);
     let mut loops = Vec::new();
     for root in 0..insns.len() {
-        let mut path = vec![(root, successors(insns, root))];
         if std::mem::replace(&mut seen[root], true) {
             continue;
         }
         on_path[root] = true;
+        let mut path = vec![(root, successors(insns[root], root))];
         while let Some((at, next)) = path.last_mut() {
             let at = *at;
-            match next.iter_mut().find_map(Option::take) {
+            match next.pop() {
                 Some(to) if to >= insns.len() => {}
-                Some(to) if on_path[to] && to <= at => loops.push(to..=at),
+                Some(to) if on_path[to] && to <= at && insns[at].jump_target(at) == Some(to) => {
+                    loops.push(to..=at);
+                }
                 Some(to) if !std::mem::replace(&mut seen[to], true) => {
                     on_path[to] = true;
-                    path.push((to, successors(insns, to)));
+                    path.push((to, successors(insns[to], to)));
                 }
                 Some(_) => {}
                 None => {
@@ -169,16 +169,6 @@ fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
     }
     loops.sort_by_key(|insns| *insns.end());
     loops
-}
-
-/// The insns that may follow one in its function.
-fn successors(insns: &[Insn], at: usize) -> [Option<usize>; 2] {
-    let Some(insn) = insns.get(at) else { return [None; 2] };
-    let jump = jump_offset(insn).and_then(|by| usize::try_from(at as i64 + 1 + by).ok());
-    let ends = insn.class() == BPF_JMP && insn.op() == BPF_EXIT;
-    let leaves = matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() == BPF_JA;
-    let next = at + 1 + usize::from(insn.is_ld_imm64());
-    [jump, (!ends && !leaves).then_some(next)]
 }
 
 /// The insn whose source line begins a loop: the last one before the back edge, because most loops
@@ -206,15 +196,6 @@ pub(super) fn head(
 pub(super) fn around(program: &Program, idx: usize) -> Option<RangeInclusive<usize>> {
     let loops = back_edges(program).into_iter().filter(|insns| insns.contains(&idx));
     loops.min_by_key(|insns| insns.end() - insns.start())
-}
-
-fn jump_offset(insn: &Insn) -> Option<i64> {
-    match (insn.class(), insn.op()) {
-        (BPF_JMP, BPF_CALL | BPF_EXIT) => None,
-        (BPF_JMP32, BPF_JA) => Some(insn.imm.into()),
-        (BPF_JMP | BPF_JMP32, _) => Some(insn.off.into()),
-        _ => None,
-    }
 }
 
 /// The function with the highest cost, if it was walked on several call paths.

@@ -265,14 +265,6 @@ fn push_async_callback(
     if waiting > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
         reject!(E2BIG, CallFault::TooManyAsync { waiting });
     }
-    if let Some(reads) = &mut env.store.reads {
-        reads.wait_anew();
-    }
-    if let Some(marks) = &mut env.store.current_marks {
-        marks.wait_anew();
-    }
-    if let Some(entries) = &mut env.store.loop_entries {
-        entries.wait_anew();
-    }
+    env.store.new_path_waits();
     env.push_branch(packed, start, env.walk.insn_idx)
 }
