@@ -25,6 +25,11 @@ enum Runs {
 /// The steps, cheapest first. `tidy` is not among them: a test checks the same.
 const STEPS: [Step; 31] = [
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
+    Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
+    Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
+    Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
+    Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
+    Step { name: "public API", runs: Runs::Own(&["api", "--check"]) },
     Step {
         name: "clippy",
         runs: Runs::Cargo(
@@ -47,13 +52,8 @@ const STEPS: [Step; 31] = [
         name: "what people install",
         runs: Runs::Own(&["dist", "--quick", "--out=target/dist-quick"]),
     },
-    Step { name: "public API", runs: Runs::Own(&["api", "--check"]) },
-    Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
-    Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
-    Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
     Step { name: "pages in a browser", runs: Runs::Own(&["html"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
-    Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
     Step { name: "tests on other BTF ids", runs: Runs::Own(&["other-ids"]) },
     Step {
