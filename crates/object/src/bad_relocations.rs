@@ -20,17 +20,33 @@ pub(crate) fn find(image: &Image<'_>) -> Result<()> {
         let holds = section.executable && section.number == PROGBITS && section.size_bytes == 0;
         holds && kind == SectionKind::Other
     };
-    let all = image.elf.sections.iter().zip(&image.kinds);
-    for (section, _) in all.filter(|(it, kind)| **kind == SectionKind::Code || empty(it, **kind)) {
+    for (section, &kind) in image.elf.sections.iter().zip(&image.kinds) {
+        let has_insns = kind == SectionKind::Code || empty(section, kind);
+        // Those of maps are looked at one by one where the maps are read.
+        if matches!(kind, SectionKind::BtfMaps | SectionKind::StructOps) {
+            continue;
+        }
         for relocation in &section.relocations {
             let offset = relocation.offset;
-            check(image, section.index, relocation, text).map_err(|error| {
+            let checked = match has_insns {
+                true => check(image, section.index, relocation, text),
+                false => check_place(section, offset),
+            };
+            checked.map_err(|error| {
                 let error = error.context(format!("section {}, offset {offset:#x}", section.name));
                 error.of_class(LoadClass::Open).placed(image.place(section.index, offset))
             })?;
         }
     }
     Ok(())
+}
+
+/// Relocations of a section with neither insns nor maps only have to be in it.
+fn check_place(section: &Section<'_>, offset: u64) -> Result<()> {
+    match offset.is_multiple_of(INSN_BYTES as u64) && offset < section.size_bytes {
+        true => Ok(()),
+        false => refuse("no insn begins here".to_owned()),
+    }
 }
 
 /// Checks one relocation; `text` is the section of subprogs.

@@ -13,7 +13,7 @@ use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Member, Type, TypeId, VarLinkage};
-use skep_program::{MapDef, MapSlot, Pinning, SlotTarget};
+use skep_program::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
 use skep_uapi::{MapFlags, MapType};
 
 /// Size of a value that is a map or a program.
@@ -399,6 +399,11 @@ fn read_values(
             owners.push((at, index));
         }
     }
+    // libbpf finds what fills a slot by the name of its symbol: of several, the first.
+    let mut named: FxHashMap<String, MapIdx> = FxHashMap::default();
+    for &(_, index) in owners.iter().filter(|_| !section.relocations.is_empty()) {
+        named.entry(maps.defs[index].name.clone()).or_insert(MapIdx(index as u32));
+    }
     owners.sort_unstable();
     for relocation in &section.relocations {
         let fail = |cause: String| Error::at(&section.name, relocation.offset, cause);
@@ -429,7 +434,10 @@ fn read_values(
             }
             SlotTarget::Prog(symbol.name.clone().into_owned())
         } else {
-            let found = symbol.section.and_then(|s| maps.of_variable(s, symbol.value));
+            let found = symbol.section.and_then(|of| match source.options.as_libbpf() {
+                true => named.get(&*symbol.name).copied().filter(|_| of == section.index),
+                false => maps.of_variable(of, symbol.value),
+            });
             SlotTarget::Map(found.ok_or_else(|| fail(format!("{} is not a map", symbol.name)))?)
         };
         let slot = u32::try_from(offset / POINTER_BYTES);

@@ -201,7 +201,8 @@ impl<'a> Elf<'a> {
             let number = section.sh_type(e).0;
             let skipped = is_skipped(&name, number);
             let data = section.data(e, bytes);
-            let data = if skipped { Ok(data.unwrap_or_default()) } else { data };
+            // Nothing looks into the null section either.
+            let data = if skipped || index == 0 { Ok(data.unwrap_or_default()) } else { data };
             let data = data.map_err(|_| {
                 let (offset, size) = (section.sh_offset(e), section.sh_size(e));
                 Error::new(format!(

@@ -84,7 +84,10 @@ pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
 
 /// Kinds of all sections, by index. An error if a data section is larger than any map value.
 pub(crate) fn classify(elf: &Elf<'_>) -> Result<Vec<SectionKind>> {
-    let kinds: Vec<SectionKind> = elf.sections.iter().map(kind_of).collect();
+    let mut kinds: Vec<SectionKind> = elf.sections.iter().map(kind_of).collect();
+    // Of several, libbpf takes the last; the others are of no map.
+    let arenas = kinds.iter_mut().rev().filter(|kind| **kind == SectionKind::Arena);
+    arenas.skip(1).for_each(|kind| *kind = SectionKind::Other);
     for (section, kind) in elf.sections.iter().zip(&kinds) {
         let data = matches!(
             kind,

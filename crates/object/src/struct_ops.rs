@@ -50,8 +50,7 @@ pub(crate) fn read(
 ) -> Result<StructOps> {
     let mut found = StructOps::default();
     for (section, kind) in source.elf.sections.iter().zip(source.kinds) {
-        let first = source.elf.section(&section.name).is_some_and(|s| s.index == section.index);
-        if *kind != SectionKind::StructOps || section.data.is_empty() || !first {
+        if *kind != SectionKind::StructOps || section.data.is_empty() {
             continue;
         }
         let datasec = source

@@ -857,6 +857,12 @@ behaviours! {
         "States in which loops came back count among `peak_states`."
     casts_to_void "-----........+++++++++++++" Accepted, "witnesses/newer.bpf.o" "cast_number_to_void"
         "`bpf_rdonly_cast` may cast to void."
+    any_number_linked "++++++.+.................." Accepted, "witnesses/several.bpf.o" "many_copies"
+        "A jump that bounds a scalar bounds all its copies (else: the first six registers and slots)."
+    loops_only_named "+++++....................." Says("infinite loop detected at insn 4"), "witnesses/several.bpf.o" "repeats"
+        "The report of an infinite loop does not show the two states."
+    protected_called_in_rcu "------........++++++++++++" Insns(6), "witnesses/several.bpf.o" "begun_outside"
+        "What RCU protects is only called within a section (else: iterators may begin outside)."
 }
 
 #[cfg(test)]

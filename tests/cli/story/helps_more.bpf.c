@@ -198,4 +198,16 @@ int other_bits_compared(struct __sk_buff *skb)
 	return places[at];
 }
 
+/* An address in 32 bits. */
+SEC("tc")
+int narrow_address(struct __sk_buff *skb)
+{
+	u32 data = skb->data, end = skb->data_end;
+	u8 *byte = (u8 *)(long)(data + 14);
+
+	if (data + 15 > end)
+		return 0;
+	return *byte;
+}
+
 LICENSE_GPL;

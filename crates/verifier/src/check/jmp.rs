@@ -4,6 +4,7 @@
 //! (6.18).
 
 use super::linked_jump;
+use super::linked_regs::Linked;
 use super::patch::{Patch, Renames, named_with_id};
 use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
@@ -92,8 +93,8 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
 
 /// The registers that share an id with a scalar operand. One that shares its id with both operands
 /// is listed twice. Registers that do not fit lose their id, so this is called once per jump.
-fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
-    let mut linked = LinkedRegs::default();
+fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> Linked {
+    let mut linked = Linked::default();
     for (used, regno) in [(insn.is_src_reg(), insn.src), (true, insn.dst)] {
         let name = env.walk.frame().name(regno);
         if used && name.id != 0 && env.store.arena.is(name, SCALAR) {
@@ -118,7 +119,7 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
     join_operands(&mut env.walk, insn);
     let compared = [insn.dst, insn.src].map(|r| env.walk.cur.frame().name(r));
     let linked = linked_with_operands(env, insn);
-    if linked.len() > 1 {
+    if linked.is_shared() {
         if compared == [insn.dst, insn.src].map(|r| env.walk.cur.frame().name(r)) {
             return linked_jump::follow(env, insn, names, &linked);
         }
@@ -289,8 +290,8 @@ fn walk_mispredicted_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
     Ok(())
 }
 
-fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
-    if linked.len() > 1 {
+fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &Linked) -> Check<Next> {
+    if linked.is_shared() {
         linked_jump::record(env, insn, linked);
     }
     let goto = target(env, insn);
@@ -299,7 +300,7 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
     let (mut jumps, mut falls) = (Patch::default(), Patch::default());
     refine(env, insn, o, true, &mut jumps)?;
     refine(env, insn, o, false, &mut falls)?;
-    if linked.len() > 1 {
+    if linked.is_shared() {
         for patch in [&mut jumps, &mut falls] {
             sync_operands(env, insn, patch, linked);
         }
@@ -348,7 +349,7 @@ fn refine(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool, patch: &mut 
     Ok(())
 }
 
-fn sync_operands(env: &mut Env<'_>, insn: Insn, patch: &mut Patch, linked: &LinkedRegs) {
+fn sync_operands(env: &mut Env<'_>, insn: Insn, patch: &mut Patch, linked: &Linked) {
     let operands = [(insn.is_src_reg(), insn.src), (true, insn.dst)];
     for (used, regno) in operands {
         let at = place(env, regno);

@@ -4,11 +4,12 @@
 //! This is the fast path, which works on interned names, for operands whose comparison is in the
 //! cache; `jmp` has the general one.
 
+use super::linked_regs::Linked;
 use crate::env::{Env, Walk};
 use crate::explore::next::Next;
 use crate::rejection::Check;
 use crate::state::arena::PackedReg;
-use crate::state::history::{Access, LinkedReg, LinkedRegs};
+use crate::state::history::{Access, LinkedReg};
 use crate::state::transfers::Results;
 use skep_insn::Insn;
 use smallvec::SmallVec;
@@ -18,7 +19,7 @@ pub(super) fn follow(
     env: &mut Env<'_>,
     insn: Insn,
     names: Results,
-    linked: &LinkedRegs,
+    linked: &Linked,
 ) -> Check<Next> {
     record(env, insn, linked);
     let operands = operands_of(&env.walk, insn);
@@ -38,9 +39,9 @@ pub(super) fn follow(
 
 /// Records for backtracking that what this jump bounds together is precise together.
 #[inline]
-pub(super) fn record(env: &mut Env<'_>, insn: Insn, linked: &LinkedRegs) {
+pub(super) fn record(env: &mut Env<'_>, insn: Insn, linked: &Linked) {
     if env.facts.rules().linked_are_precise {
-        env.walk.push_jmp_history(Access::None, *linked);
+        env.walk.push_jmp_history(Access::None, linked.recorded);
     }
     // The precision of one operand and of its linked registers affects the other operand.
     join_operands(&mut env.walk, insn);
@@ -61,7 +62,7 @@ fn learn(
     env: &mut Env<'_>,
     operands: &[(LinkedReg, PackedReg)],
     vals: [u32; 2],
-    linked: &LinkedRegs,
+    linked: &Linked,
 ) {
     for (&(place, name), val) in operands.iter().zip(vals) {
         env.walk.set_name_at(place, PackedReg { val, ..name });

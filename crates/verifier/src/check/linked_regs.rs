@@ -16,6 +16,34 @@ use skep_uapi::Behaviours;
 const UNLINKED: u32 = 1 << 26;
 const SHIFTED: u32 = 1 << 27;
 
+/// The registers that share their id with an operand of a conditional jump.
+#[derive(Default)]
+pub(crate) struct Linked {
+    /// What the history keeps of them.
+    pub(crate) recorded: LinkedRegs,
+    /// Those beyond, on kernels that link any number.
+    rest: Vec<LinkedReg>,
+}
+
+impl Linked {
+    /// Whether a register is linked with another.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.recorded.len() > 1
+    }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = LinkedReg> + '_ {
+        self.recorded.iter().chain(self.rest.iter().copied())
+    }
+    /// Adds one; false if it does not fit. Of those that are more than `max`, it takes any number
+    /// if they are `unlimited`.
+    fn push(&mut self, place: LinkedReg, max: usize, unlimited: bool) -> bool {
+        let fits = self.recorded.push(place, max);
+        if !fits && unlimited {
+            self.rest.push(place);
+        }
+        fits || unlimited
+    }
+}
+
 impl Env<'_> {
     /// Registers of frame `f` that may still be read: live at the current insn or, in a caller, at
     /// the call into the next frame. Some kernels do not leave out the others.
@@ -31,10 +59,11 @@ impl Env<'_> {
     }
 
     /// Adds the live registers that share `id`; those that do not fit lose their id.
-    pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut LinkedRegs) {
+    pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut Linked) {
         let id = id & !BPF_ADD_CONST;
         let narrow = self.facts.rules().narrow_spills_linked;
         let max = LINKED_REGS_MAX - usize::from(self.facts.rules().five_registers_linked);
+        let unlimited = self.facts.rules().any_number_linked;
         for f in (0..self.walk.cur.frames.len()).rev() {
             let frameno = f as u8;
             let live = self.live_regs_in_frame(f);
@@ -42,7 +71,7 @@ impl Env<'_> {
                 let reg = self.walk.cur.frames[f].name(at);
                 if self.store.arena.is(reg, SCALAR)
                     && reg.id & !BPF_ADD_CONST == id
-                    && !linked.push(LinkedReg { frameno, is_reg: true, at }, max)
+                    && !linked.push(LinkedReg { frameno, is_reg: true, at }, max, unlimited)
                 {
                     let alone = self.store.unlinked(reg);
                     self.walk.cur.frames[f].refine_name(at, alone);
@@ -54,7 +83,11 @@ impl Env<'_> {
                     && (narrow || slot.is_full_spill())
                     && slot.spill.id & !BPF_ADD_CONST == id
                     && self.store.arena.is(slot.spill, SCALAR)
-                    && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 }, max)
+                    && !linked.push(
+                        LinkedReg { frameno, is_reg: false, at: spi as u8 },
+                        max,
+                        unlimited,
+                    )
                 {
                     let alone = self.store.unlinked(slot.spill);
                     self.walk.cur.frames[f].slot_mut(spi).spill = alone;
@@ -68,7 +101,7 @@ impl Env<'_> {
         &mut self,
         patch: &mut Patch,
         known: LinkedReg,
-        linked: &LinkedRegs,
+        linked: &Linked,
     ) {
         let from = patch.get(self, known);
         let from = self.store.arena.pack(&from);

@@ -283,7 +283,7 @@ impl Env<'_> {
         self.trace.print_source_line(self.facts, insn_idx, "; ");
         let stop = Stop::refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
         let stop = self.trace.refused_first(stop);
-        if self.facts.rules().loops_repeat_exactly {
+        if !self.facts.rules().loops_only_named {
             self.trace.note(Note::CurrentState);
             self.print_state_all();
             self.trace.note(Note::OldState);

@@ -145,6 +145,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             worse.extend(worse_than(&baseline, &rows)?.iter().map(|w| format!("{release}: {w}")));
         }
         if let Some(dir) = &args.csv {
+            fs::create_dir_all(dir)?;
             let mut csv = csv::Writer::from_path(dir.join(format!("{release}.rows.csv")))?;
             rows.iter().try_for_each(|row| csv.serialize(row))?;
         }

@@ -203,4 +203,16 @@ int other_bits_compared(struct __sk_buff *skb)
 	return places[at];
 }
 
+/* An address in 64 bits. */
+SEC("tc")
+int narrow_address(struct __sk_buff *skb)
+{
+	u8 *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	u8 *byte = data + 14;
+
+	if (data + 15 > end)
+		return 0;
+	return *byte;
+}
+
 LICENSE_GPL;

@@ -36,7 +36,8 @@ impl Env<'_> {
         if self.walk.cur.refs.active_irq_id != 0 && sleeps {
             reject!(EACCES, KfuncFault::SleepsIrqOff { name: name.into() });
         }
-        if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !in_rcu_cs(self) {
+        let protected = meta.callee.has(KfuncFlags::RCU_PROTECTED);
+        if protected && self.facts.rules().protected_called_in_rcu && !in_rcu_cs(self) {
             reject!(EACCES, KfuncFault::NeedsRcu { name: name.into() });
         }
         Ok(())
