@@ -12,7 +12,7 @@ use crate::loader::LoadClass;
 use crate::maps::{MapSource, Maps, Origin};
 use crate::sec_def::{self, TargetKind};
 use crate::sections::SectionKind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_insn::INSN_BYTES;
 use skep_program::{AttachTarget, MapDef, MapSlot, SlotTarget};
@@ -59,7 +59,7 @@ pub(crate) fn read(
         let Some((btf, datasec)) = datasec else {
             return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));
         };
-        let mut relocated = 0;
+        let mut members: FxHashSet<u64> = FxHashSet::default();
         for (n, secvar) in btf.ty(datasec).vars().enumerate() {
             let var = btf.ty(secvar.ty);
             let offset = source.offset_of(section.index, var.name(), secvar.offset);
@@ -71,7 +71,7 @@ pub(crate) fn read(
             // Of several maps in an optional section, libbpf creates all but the first.
             let autocreate = n > 0 || !section.name.starts_with('?');
             let one = One { source, functions, section, btf, offset, autocreate };
-            relocated += one.relocated(var);
+            members.extend(one.members_at(var));
             let name = var.name();
             let place =
                 || format!("section {}, offset {offset:#x}: struct_ops map {name}", section.name);
@@ -82,7 +82,7 @@ pub(crate) fn read(
             }
             maps.push(def, Origin::Variable(section.index, offset));
         }
-        if relocated < section.relocations.len() {
+        if section.relocations.iter().any(|it| !members.contains(&it.offset)) {
             let text = "a relocation is of no member of a struct_ops map";
             return Err(Error::at(&section.name, 0, text).of_class(LoadClass::Open));
         }
@@ -128,21 +128,13 @@ struct Sides<'k> {
 }
 
 impl One<'_, '_, '_> {
-    /// The number of relocations at its members.
-    fn relocated(&self, var: Type<'_>) -> usize {
-        let all = &self.section.relocations;
+    /// The offsets of its members in the section: those of relocations must be among them.
+    fn members_at(&self, var: Type<'_>) -> impl Iterator<Item = u64> {
         let local = self.btf.skip_modifiers(var.target_id());
         let size = u64::from(local.stated_size().unwrap_or(0));
         let offsets = local.members().map(|it| u64::from(it.bit_offset / 8));
-        let mut offsets: Vec<u64> = offsets.filter(|at| *at < size).collect();
-        // Members of a union, or of no size.
-        offsets.dedup();
-        let count = |offset: u64| {
-            let at = self.offset.saturating_add(offset);
-            let start = all.partition_point(|it| it.offset < at);
-            all.partition_point(|it| it.offset <= at) - start
-        };
-        offsets.into_iter().map(count).sum()
+        let start = self.offset;
+        offsets.filter(move |at| *at < size).map(move |at| start.saturating_add(at))
     }
 
     /// The map; and why the kernel rejects it.

@@ -5,10 +5,17 @@ pub(crate) struct Column {
     pub(crate) release: &'static str,
     name: &'static str,
     from: Numbers,
-    /// Whether it was asked about everything: otherwise only about the rules. Its texts are then
-    /// those of the last kernel of its series, or of the kernel after it; its helpers those of the
-    /// former, or of both kernels around it.
-    is_whole: bool,
+    asked: Asked,
+}
+
+/// What a tested kernel was asked about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Asked {
+    /// Its texts are those of the last kernel of its series, or of the kernel after it.
+    Rules,
+    /// Its helpers are those of the last kernel of its series, or of both kernels around it.
+    RulesAndTexts,
+    Everything,
 }
 
 /// The numbers that a release begins with. Distributions that keep `5.10.0` count builds in the
@@ -16,11 +23,15 @@ pub(crate) struct Column {
 type Numbers = [u32; 4];
 
 const fn whole(release: &'static str, name: &'static str, from: Numbers) -> Column {
-    Column { release, name, from, is_whole: true }
+    Column { release, name, from, asked: Asked::Everything }
+}
+
+const fn texts(release: &'static str, name: &'static str, from: Numbers) -> Column {
+    Column { release, name, from, asked: Asked::RulesAndTexts }
 }
 
 const fn rules(release: &'static str, name: &'static str, from: Numbers) -> Column {
-    Column { release, name, from, is_whole: false }
+    Column { release, name, from, asked: Asked::Rules }
 }
 
 impl Column {
@@ -36,14 +47,19 @@ impl Column {
 
 /// The kernels, in the order of the rows' marks. Stable releases change rules: of most series there
 /// are an early and a late one.
-pub(crate) const COLUMNS: [Column; 26] = [
+pub(crate) const COLUMNS: [Column; 31] = [
     rules("5.10.0-30-", "5.10.0-30", [5, 10, 0, 0]),
     whole("5.10.0-46-", "5.10", [5, 10, 0, 46]),
-    whole("5.15.0-204-", "5.15", [5, 15, 0, 0]),
+    rules("5.13.0-52-", "5.13", [5, 13, 0, 0]),
+    rules("5.15.0-25-", "5.15.0-25", [5, 15, 0, 0]),
+    whole("5.15.0-204-", "5.15", [5, 15, 0, 204]),
+    rules("5.19.0-50-", "5.19", [5, 19, 0, 0]),
     rules("6.1.0-47-", "6.1.0-47", [6, 1, 0, 0]),
     whole("6.1.0-56-", "6.1", [6, 1, 0, 56]),
-    rules("6.5.0-45-", "6.5", [6, 5, 0, 0]),
-    whole("6.8.0-151-", "6.8", [6, 8, 0, 0]),
+    rules("6.2.0-39-", "6.2", [6, 2, 0, 0]),
+    texts("6.5.0-45-", "6.5", [6, 5, 0, 0]),
+    rules("6.8.0-31-", "6.8.0-31", [6, 8, 0, 0]),
+    whole("6.8.0-151-", "6.8", [6, 8, 0, 151]),
     rules("6.11.0-29-", "6.11", [6, 11, 0, 0]),
     rules("6.12.43+", "6.12.43", [6, 12, 0, 0]),
     rules("6.12.90+", "6.12.90", [6, 12, 90, 0]),
@@ -66,7 +82,7 @@ pub(crate) const COLUMNS: [Column; 26] = [
 ];
 
 /// The column of 6.18.44, the reference for all other tables.
-pub(crate) const REFERENCE: usize = 16;
+pub(crate) const REFERENCE: usize = 21;
 
 /// How the tested kernels stand to a release, by their columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,9 +112,12 @@ impl Standing {
         let (Some(first), Some(last)) =
             (COLUMNS.iter().position(is_its_series), COLUMNS.iter().rposition(is_its_series))
         else {
+            // Late builds of a stable series have what was mended after the next one began: the
+            // first stands for it.
+            let first = COLUMNS.iter().position(|it| it.series() == COLUMNS[before].series());
             return match before + 1 {
                 newer if newer == COLUMNS.len() => Standing::Newer,
-                after => Standing::Between([before, after]),
+                after => Standing::Between([first.unwrap_or(before), after]),
             };
         };
         // How a build of a distribution stands to the patch level of another one is not known.
@@ -176,45 +195,46 @@ pub(crate) fn column_of(release: &str) -> usize {
     before
 }
 
-/// The kernels asked about everything whose texts and helpers stand for a column: one before and
-/// one after it, or twice the same. The last of its series stands for all of them.
-fn whole_around(at: usize) -> [usize; 2] {
+/// The kernels asked at least so much that stand for a column: one before and one after it, or
+/// twice the same. The last of its series stands for all of them.
+fn around(at: usize, least: Asked) -> [usize; 2] {
     let series = COLUMNS[at].series();
-    let is_whole = |it: &Column| it.is_whole;
-    if COLUMNS[at].is_whole {
+    let is_asked = |it: &Column| it.asked >= least;
+    if is_asked(&COLUMNS[at]) {
         return [at; 2];
     }
-    if let Some(same) = COLUMNS.iter().rposition(|it| it.is_whole && it.series() == series) {
+    if let Some(same) = COLUMNS.iter().rposition(|it| is_asked(it) && it.series() == series) {
         return [same; 2];
     }
-    let before = COLUMNS[..at].iter().rposition(is_whole);
-    let after = COLUMNS[at..].iter().position(is_whole).map(|it| at + it);
+    let before = COLUMNS[..at].iter().rposition(is_asked);
+    let after = COLUMNS[at..].iter().position(is_asked).map(|it| at + it);
     let one = before.or(after).unwrap_or(REFERENCE);
     [one, after.unwrap_or(one)]
 }
 
-/// Number of kernels asked about everything before a column: the place of its mark in tables that
+/// Number of kernels asked for their texts before a column: the place of its mark in tables that
 /// have only those.
-pub(crate) const fn wholes_before(at: usize) -> usize {
+pub(crate) const fn texts_before(at: usize) -> usize {
     let (mut count, mut column) = (0, 0);
     while column < at {
-        count += COLUMNS[column].is_whole as usize;
+        count += (COLUMNS[column].asked as u8 >= Asked::RulesAndTexts as u8) as usize;
         column += 1;
     }
     count
 }
 
-/// The place of the release's mark in tables that have only the kernels asked about everything.
-/// Of two such kernels around another one, the later has more of its texts.
-pub(crate) fn whole_of(release: &str) -> usize {
-    wholes_before(whole_around(column_of(release))[1])
+/// The place of the release's mark in tables that have only the kernels asked for their texts. Of
+/// two such kernels around another one, the later has more of its texts.
+pub(crate) fn texts_of(release: &str) -> usize {
+    texts_before(around(column_of(release), Asked::RulesAndTexts)[1])
 }
 
 /// The prefixes of the releases, asked about everything, before and after this one: the same one
 /// twice if it was asked itself or only one is on that side.
 pub fn asked_around(release: &str) -> [&'static str; 2] {
     let [before, after] = Standing::of(release).columns();
-    [whole_around(before)[0], whole_around(after)[1]].map(|at| COLUMNS[at].release)
+    [around(before, Asked::Everything)[0], around(after, Asked::Everything)[1]]
+        .map(|at| COLUMNS[at].release)
 }
 
 fn numbers(release: &str) -> Numbers {
@@ -249,10 +269,10 @@ mod tests {
             ("6.1.112", RulesOf::Both(["6.1.0-47", "6.1.0-56"])),
             ("6.1.112-1.amzn2023", RulesOf::Both(["6.1.0-47", "6.1.0-56"])),
             ("6.12.0-55.el10", RulesOf::Both(["6.12.43", "6.12.117"])),
-            ("5.15.167", RulesOf::Series("5.15.0-204")),
+            ("5.15.167", RulesOf::Both(["5.15.0-25", "5.15.0-204"])),
             ("6.8.0-31-generic", RulesOf::Series("6.8.0-151")),
-            ("6.3.0-31-generic", RulesOf::Both(["6.1", "6.5"])),
-            ("6.13", RulesOf::Both(["6.12", "6.14"])),
+            ("6.3.0-31-generic", RulesOf::Both(["6.2", "6.5"])),
+            ("6.13", RulesOf::Both(["6.12.43", "6.14"])),
             ("5.4", RulesOf::Oldest("5.10.0-30")),
             ("8.1.2", RulesOf::Newest("7.3")),
             ("7.3.9", RulesOf::Series("7.3.4")),
@@ -270,8 +290,8 @@ mod tests {
         assert_eq!(around("6.12.43+deb12-amd64"), ["6.12.117+"; 2]);
         assert_eq!(around("5.4"), ["5.10.0-46-"; 2]);
         assert_eq!(around("8.1.2"), ["7.3.4+"; 2]);
-        assert_eq!([whole_of("5.10.0-30-amd64"), whole_of("6.18.44")], [0, 8]);
-        assert_eq!(wholes_before(COLUMNS.len()), 14);
+        assert_eq!(["5.10.0-30-amd64", "6.5.0-27", "6.18.44"].map(texts_of), [0, 3, 9]);
+        assert_eq!(texts_before(COLUMNS.len()), 15);
     }
 
     #[test]

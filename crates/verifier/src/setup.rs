@@ -63,6 +63,7 @@ impl<'a> Facts<'a> {
             test_reg_invariants: bpf_capable && flags.contains(ProgFlags::TEST_REG_INVARIANTS),
             strict_alignment: is_strict(flags),
             bpf_capable,
+            all_precise: !bpf_capable,
             allow_ptr_leaks: perfmon,
             allow_uninit_stack: perfmon && config.profile.behaviours.unwritten_bytes_read,
             bypass_spec_v1: perfmon,
@@ -314,6 +315,7 @@ impl<'a> Setup<'a> {
     }
 
     fn list_subprogs(&mut self, subprogs: &Subprogs) {
+        self.facts.all_precise |= subprogs.count() > 1 && !self.facts.rules().functions_tracked;
         self.learned.subprogs = vec![SubprogUse::default(); subprogs.count()];
         self.facts.subprogs = (0..subprogs.count())
             .map(|i| {

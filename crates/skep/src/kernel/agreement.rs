@@ -51,7 +51,7 @@ impl Kernel {
         match (self.source, self.answers()) {
             (Source::Asked, _) => format!("tested: {}; {}", self.rules_tested(), self.compared()),
             (Source::Table, _) => {
-                format!("from the table, not tested: {}; {MAY_REJECT}", self.rules_between())
+                format!("from the table, not tested: {}; {}", self.rules_between(), self.risk())
             }
             (Source::File, Some(answers)) => {
                 let (rules, of) = (answers.counts()[2], BEHAVIOURS.len());
@@ -59,14 +59,13 @@ impl Kernel {
                 format!("probed: {rules} of {of} rules shown by it, {others}; {MAY_REJECT}")
             }
             (Source::File, None) if self.rules_known().1.is_none() => {
-                format!(
-                    "imported, or probed without privileges: {}; {MAY_REJECT}",
-                    self.rules_between()
-                )
+                let how = "imported, or probed without privileges";
+                format!("{how}: {}; {}", self.rules_between(), self.risk())
             }
             (Source::File, None) => {
                 let how = "imported, or probed without privileges; not tested";
-                format!("{how}: {}, backports are not known; {MAY_REJECT}", self.rules_between())
+                let risk = self.risk();
+                format!("{how}: {}, backports are not known; {risk}", self.rules_between())
             }
         }
     }
@@ -90,6 +89,14 @@ impl Kernel {
     /// Results for others are marked.
     pub fn is_tested(&self) -> bool {
         self.was_asked() || self.answers().is_some()
+    }
+
+    /// What "accepted" leaves open.
+    fn risk(&self) -> &'static str {
+        match RulesOf::release(&self.release) {
+            RulesOf::Oldest(_) if !self.is_tested() => "what they accept is not known of this one",
+            _ => MAY_REJECT,
+        }
     }
 
     fn compared(&self) -> String {

@@ -10,7 +10,7 @@ use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{AttachType, ProgType, attaches_to_btf, since};
+use skep_uapi::{AttachType, ProgType, RulesOf, attaches_to_btf, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -77,7 +77,9 @@ impl Kernel {
 
     fn verdict_for(&self, program: &Program, verdict: &Verdict) -> Option<Verdict> {
         let found = match verdict {
-            Verdict::Accepted(verified) => self.verdict_on(&Needs::of(verified)),
+            Verdict::Accepted(verified) => {
+                self.verdict_on(&Needs::of(verified)).or_else(|| self.accepted_by_newer())
+            }
             Verdict::Rejected(refusal) => {
                 let refused = Refused { insn_idx: refusal.insn_idx, kind: &refusal.kind };
                 let lack = self.lacks_refused(program, &refused);
@@ -96,6 +98,17 @@ impl Kernel {
         let is_refused = matches!(found, Some(Verdict::Rejected(_)));
         let is_missed = !is_refused && self.btf.is_none() && attaches_to_kernel(program);
         if is_missed { Some(needs_btf()) } else { found }
+    }
+
+    /// What the oldest tested kernel accepts is not known to be accepted by those before it: Ubuntu's
+    /// 5.4 refuses 61 of 281 such programs, mostly because it has no variable offsets into the stack.
+    fn accepted_by_newer(&self) -> Option<Verdict> {
+        match RulesOf::release(&self.release) {
+            RulesOf::Oldest(name) if !self.is_tested() => Some(Verdict::Unsupported(format!(
+                "a verdict for this kernel: {name}, the oldest that was tested, accepts the program"
+            ))),
+            _ => None,
+        }
     }
 
     /// The first number that no helper of the kernel has, if known.

@@ -46,6 +46,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) test_reg_invariants: bool,
     pub(crate) strict_alignment: bool,
     pub(crate) bpf_capable: bool,
+    /// Whether all numbers are precise: no precision is tracked.
+    pub(crate) all_precise: bool,
     pub(crate) allow_ptr_leaks: bool,
     pub(crate) allow_uninit_stack: bool,
     pub(crate) bypass_spec_v1: bool,

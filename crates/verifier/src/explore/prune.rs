@@ -324,7 +324,7 @@ impl Env<'_> {
             cur: &self.walk.cur,
             aux: &self.learned.aux,
             exact,
-            all_precise: !self.facts.bpf_capable,
+            all_precise: self.facts.all_precise,
             allow_uninit_stack: self.facts.allow_uninit_stack,
             moves_by_variable: self.learned.moves_by_variable,
             equals_cover: !rules.equal_ids_are_paired,

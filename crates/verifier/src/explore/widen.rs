@@ -109,7 +109,7 @@ impl Env<'_> {
 
     fn maybe_widen(&mut self, old: PackedReg, precise: bool, cur: &mut PackedReg) {
         let (o, c) = (self.store.arena.val(old.val), self.store.arena.val(cur.val));
-        if !o.is_scalar() || !c.is_scalar() || precise || !self.facts.bpf_capable {
+        if !o.is_scalar() || !c.is_scalar() || precise || self.facts.all_precise {
             return;
         }
         let exact = o.off == c.off

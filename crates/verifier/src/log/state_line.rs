@@ -108,7 +108,7 @@ impl Env<'_> {
             regs: &regs,
             slots: frame.slots(),
             refs: &self.walk.cur.refs,
-            marks: self.facts.unprivileged_marks(),
+            marks: self.facts.all_marks(),
             reads: self.store.reads.as_ref().map(|reads| *reads.of_current(frameno as usize)),
         };
         let text = self.state_text(&view, shown);
@@ -125,7 +125,7 @@ impl Env<'_> {
         let slots: Vec<Slot> =
             self.store.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
         let marks =
-            if self.facts.bpf_capable { ckpt.precise[at] } else { self.facts.unprivileged_marks() };
+            if self.facts.all_precise { self.facts.all_marks() } else { ckpt.precise[at] };
         let view = View {
             meta: *self.store.arena.meta(ckpt.state.frames[at]),
             regs: &regs,
@@ -219,9 +219,9 @@ impl Env<'_> {
 }
 
 impl Facts<'_> {
-    /// Without `CAP_BPF`, every scalar is printed as precise.
-    fn unprivileged_marks(&self) -> Marks {
-        if self.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
+    /// Where no precision is tracked, every scalar is printed as precise.
+    fn all_marks(&self) -> Marks {
+        if self.all_precise { Marks { regs: !0, stack: !0 } } else { Marks::default() }
     }
 
     /// Name of a type of the kernel's BTF.

@@ -60,7 +60,7 @@ enum Walked {
 impl Env<'_> {
     /// Marks register `regno` of the current frame, and what it depends on, as precise.
     pub(crate) fn mark_chain_precision(&mut self, regno: u8) -> Check {
-        if !self.facts.bpf_capable {
+        if self.facts.all_precise {
             return Ok(());
         }
         self.store.stats.fast_paths.backtracks += 1;
@@ -98,7 +98,7 @@ impl Env<'_> {
         &mut self,
         start: Option<&PackedState>,
     ) -> Check<bool> {
-        if !self.facts.bpf_capable || self.walk.bt.is_empty() {
+        if self.facts.all_precise || self.walk.bt.is_empty() {
             return Ok(false);
         }
         let entries = self.walk.cur.history.take();
@@ -440,7 +440,7 @@ impl Env<'_> {
             let frame = self.store.arena.frame(frame_id);
             let marks = ckpt.precise[fr];
             let mut first = true;
-            for r in bits(u64::from(marks.regs) | if self.facts.bpf_capable { 0 } else { 0x3ff }) {
+            for r in bits(u64::from(marks.regs) | if self.facts.all_precise { 0x3ff } else { 0 }) {
                 if self.store.arena.is(frame.regs[r], SCALAR) {
                     self.walk.bt.regs[fr] |= 1 << r;
                     if self.trace.log.traces_all() {
@@ -449,7 +449,7 @@ impl Env<'_> {
                 }
             }
             for (spi, slot) in self.store.arena.frame_slots(frame_id).enumerate() {
-                let marked = marks.stack >> spi & 1 == 1 || !self.facts.bpf_capable;
+                let marked = marks.stack >> spi & 1 == 1 || self.facts.all_precise;
                 if marked && slot.is_spilled() && self.store.arena.is(slot.spill, SCALAR) {
                     self.walk.bt.slots[fr] |= 1 << spi;
                     if self.trace.log.traces_all() {

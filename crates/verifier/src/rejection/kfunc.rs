@@ -47,6 +47,8 @@ kinds! {
             "kernel func {name} is sleepable within IRQ-disabled region";
         NeedsRcu { name: Name } "needs-rcu-section"
             "kernel func {name} requires RCU critical section protection";
+        NoRcuTags { name: Name } "needs-rcu-tags"
+            "no vmlinux btf rcu tag support for kfunc {name}";
         RcuUnmatched { name: Name } "rcu-not-locked"
             "unmatched rcu read unlock (kernel function {name})";
         RcuInRbtreeCb "rcu-in-rbtree-callback"

@@ -132,7 +132,7 @@ impl Env<'_> {
         let ckpt = self.store.ckpts.get(id);
         let frames = &ckpt.state.frames;
         let n = frames.len();
-        let all = !self.facts.bpf_capable;
+        let all = self.facts.all_precise;
         let mut matters = Vec::new();
         for i in 0..n {
             let at = frame_insn_idx(i, n, ckpt.state.meta.insn_idx, |f| {
@@ -163,7 +163,7 @@ impl Env<'_> {
         let frameno = frame.meta.frameno;
         let value = |regno: u8| {
             let mut text = String::new();
-            self.facts.write_reg(&mut text, &self.reg(regno), frameno, !self.facts.bpf_capable);
+            self.facts.write_reg(&mut text, &self.reg(regno), frameno, self.facts.all_precise);
             text
         };
         if changed != 0 {

@@ -207,9 +207,11 @@ fn note_map(meta: &mut CallMeta, reg: &Reg) -> Check {
 }
 
 fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
-    let reads = meta.func == HelperId::DPath && env.facts.rules().path_buffers_read;
+    let is_number = ty.flags.contains(TypeFlag::MEM_FIXED_SIZE);
+    let reads = (meta.func == HelperId::DPath && env.facts.rules().path_buffers_read)
+        || (is_number && !env.facts.rules().written_numbers_seen);
     meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads;
-    if !ty.flags.contains(TypeFlag::MEM_FIXED_SIZE) {
+    if !is_number {
         return Ok(());
     }
     let access = access_type(env.facts, meta.func, ty.flags);

@@ -202,15 +202,17 @@ impl<'a> Callee<'a> {
         let name = func.name();
         let row = Kfunc::find(name);
         let allowed = row.is_some_and(|row| row.allowed(hook, rules)) && may_be_kfunc(func);
-        // Implied for kfuncs that release.
-        let asks = KfuncFlags::TRUSTED_ARGS.union(KfuncFlags::RELEASE);
-        let wants_trusted_args =
-            rules.kfuncs_want_trust || row.is_some_and(|row| row.flags.intersects(asks));
         let (proto, special) = (func.target(), Special::of(name));
         let mut flags = row.map_or(KfuncFlags::empty(), |row| row.flags);
         if special == ArenaPages && rules.arena_pages_awake {
             flags = flags.difference(KfuncFlags::SLEEPABLE);
         }
+        if !rules.acquires_may_fail && ["bpf_task_acquire", "bpf_cgroup_acquire"].contains(&name) {
+            flags = KfuncFlags::ACQUIRE.union(KfuncFlags::TRUSTED_ARGS);
+        }
+        // Implied for kfuncs that release.
+        let asks = KfuncFlags::TRUSTED_ARGS.union(KfuncFlags::RELEASE);
+        let wants_trusted_args = rules.kfuncs_want_trust || flags.intersects(asks);
         Some(Callee { id, name, proto, row, allowed, wants_trusted_args, special, flags })
     }
 

@@ -9,6 +9,7 @@ use crate::check::mem::btf_trust::{in_rcu_cs, runs_under_rcu};
 use crate::env::Env;
 use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg_type::TypeFlag;
+use skep_btf::Kind;
 use skep_uapi::kfunc::KfuncFlags;
 
 impl Env<'_> {
@@ -43,9 +44,18 @@ impl Env<'_> {
         Ok(())
     }
 
+    /// Whether the kernel's BTF tags the pointers that RCU protects.
+    fn has_rcu_tags(&self) -> bool {
+        let btf = self.facts.prog.kernel_btf.as_deref();
+        btf.is_some_and(|btf| btf.find_by_name_kind("rcu", Kind::TypeTag).is_some())
+    }
+
     fn check_rcu_section(&mut self, meta: &Meta<'_>) -> Check {
         let (special, name) = (meta.callee.special, meta.callee.name);
         let (lock, unlock) = (special == Special::RcuReadLock, special == Special::RcuReadUnlock);
+        if (lock || unlock) && self.facts.rules().rcu_tags_needed && !self.has_rcu_tags() {
+            reject!(EACCES, KfuncFault::NoRcuTags { name: name.into() });
+        }
         if self.walk.cur.refs.active_rcu_locks == 0 {
             if lock {
                 self.walk.cur.refs.active_rcu_locks = 1;

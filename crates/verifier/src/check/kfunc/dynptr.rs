@@ -241,7 +241,9 @@ impl Env<'_> {
             reject!(EINVAL, KfuncFault::DynptrReferenced);
         }
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
-        self.end_slices(id, self.facts.rules().slices_end_with_dynptr);
+        if self.facts.rules().overwriting_ends_slices {
+            self.end_slices(id, self.facts.rules().slices_end_with_dynptr);
+        }
         Ok(())
     }
 

@@ -43,6 +43,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
             if starts_slot
                 && reg.is_scalar()
                 && env.facts.bpf_capable
+                && (whole || env.facts.rules().narrow_spills_kept)
                 && keeps_scalar(env.facts.rules(), &reg) =>
         {
             let fits = reg_width(&reg) <= 8 * at.size as u32;
@@ -65,7 +66,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         }
         (None, _)
             if starts_slot
-                && is_st_mem(insn.code)
+                && is_known_imm(env.facts.rules(), insn.code)
                 && env.facts.bpf_capable
                 && (insn.imm != 0 || env.facts.rules().any_number_spilled) =>
         {
@@ -128,7 +129,7 @@ fn write_data(
     let insn = env.insn();
     let zero = match reg {
         Some(reg) => reg.is_null(),
-        None => is_st_mem(insn.code) && insn.imm == 0,
+        None => is_known_imm(env.facts.rules(), insn.code) && insn.imm == 0,
     };
     if zero && let Some(regno) = at.value_regno {
         // Backtracking from the slot's zero bytes does not reach the register, so it is marked
@@ -285,6 +286,11 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
 /// `*(size *)(dst + off) = imm`.
 fn is_st_mem(code: u8) -> bool {
     code & CLASS_MASK == BPF_ST && code & MODE_MASK == BPF_MEM
+}
+
+/// The same, on kernels that know what is stored.
+fn is_known_imm(rules: &Behaviours, code: u8) -> bool {
+    rules.immediates_tracked && is_st_mem(code)
 }
 
 /// Whether a slot whose last byte has this type holds more than data.
