@@ -7,7 +7,7 @@
 //!
 //! Source: the last messages of the tested kernels.
 
-use crate::column::{REFERENCE, texts_of, texts_before};
+use crate::column::{REFERENCE, texts_before, texts_of};
 
 /// The place of the marks of 6.18.44.
 const OF_6_18: usize = texts_before(REFERENCE);

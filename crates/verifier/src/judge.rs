@@ -123,7 +123,8 @@ fn run(env: &mut Env<'_>) -> Check {
 }
 
 const STATES_FEW: u32 = 10_000;
-/// Insns of a walk without marks that stay, from which one with them may be a hundred times as long.
+/// Insns of a walk without marks that stay, from which one with them may be a hundred times as
+/// long.
 const INSNS_MARKED: u32 = 5_000;
 
 /// Whether the kernel, which saves states at other places, may exceed its limit on this program.

@@ -100,8 +100,9 @@ impl Kernel {
         if is_missed { Some(needs_btf()) } else { found }
     }
 
-    /// What the oldest tested kernel accepts is not known to be accepted by those before it: Ubuntu's
-    /// 5.4 refuses 61 of 281 such programs, mostly because it has no variable offsets into the stack.
+    /// What the oldest tested kernel accepts is not known to be accepted by those before it:
+    /// Ubuntu's 5.4 refuses 61 of 281 such programs, mostly because it has no variable offsets into
+    /// the stack.
     fn accepted_by_newer(&self) -> Option<Verdict> {
         match RulesOf::release(&self.release) {
             RulesOf::Oldest(name) if !self.is_tested() => Some(Verdict::Unsupported(format!(

@@ -1,5 +1,6 @@
 //! The table agrees with itself.
 
+use super::to_run::HARMLESS;
 use super::*;
 
 #[test]

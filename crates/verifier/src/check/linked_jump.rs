@@ -58,12 +58,7 @@ fn operands_of(walk: &Walk, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]>
 
 /// Gives the operands their new values and updates the registers linked with them, starting with
 /// those of the last operand.
-fn learn(
-    env: &mut Env<'_>,
-    operands: &[(LinkedReg, PackedReg)],
-    vals: [u32; 2],
-    linked: &Linked,
-) {
+fn learn(env: &mut Env<'_>, operands: &[(LinkedReg, PackedReg)], vals: [u32; 2], linked: &Linked) {
     for (&(place, name), val) in operands.iter().zip(vals) {
         env.walk.set_name_at(place, PackedReg { val, ..name });
     }

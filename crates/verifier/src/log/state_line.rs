@@ -124,8 +124,7 @@ impl Env<'_> {
         let regs = packed.regs.map(|p| self.store.arena.reg(p));
         let slots: Vec<Slot> =
             self.store.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
-        let marks =
-            if self.facts.all_precise { self.facts.all_marks() } else { ckpt.precise[at] };
+        let marks = if self.facts.all_precise { self.facts.all_marks() } else { ckpt.precise[at] };
         let view = View {
             meta: *self.store.arena.meta(ckpt.state.frames[at]),
             regs: &regs,
