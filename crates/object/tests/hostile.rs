@@ -174,6 +174,7 @@ fn told(bytes: &[u8]) -> String {
 /// Offsets in the header of a section.
 const TYPE: usize = 4;
 const SIZE: usize = 32;
+const INFO: usize = 44;
 const ENTRY: usize = 56;
 
 /// Each was seen to be refused by libbpf 1.5 when it opens the object.
@@ -348,6 +349,39 @@ fn a_member_of_a_struct_ops_map_is_set_to_a_function() {
     assert_eq!(bytes[kind], 0x12);
     bytes[kind] = 0x11;
     assert!(told(&bytes).ends_with("it does not point to a function"), "{}", told(&bytes));
+}
+
+/// libbpf 1.8: "map 'outer': failed to initialize slot [0] to map 'larger'".
+#[test]
+fn a_slot_is_filled_by_the_name_of_its_symbol() {
+    let mut bytes = read("object/slot_of_other_size.bpf.o");
+    let why = "max_entries of larger is not the template's";
+    assert!(told(&bytes).ends_with(why), "{}", told(&bytes));
+    let maps = (section_header(&bytes, ".maps") - section_header(&bytes, "\0")) / 64;
+    let larger = symbol_of(&bytes, maps as u16, 0);
+    bytes[larger + 8] += 8;
+    assert!(told(&bytes).ends_with(why), "{}", told(&bytes));
+}
+
+/// libbpf 1.8: "sec '.rel.maps': invalid offset 0x38 for relo #0".
+#[test]
+fn a_relocation_lies_in_its_section() {
+    let mut bytes = read("object/hash_of_maps_key.bpf.o");
+    let license = (section_header(&bytes, "license") - section_header(&bytes, "\0")) / 64;
+    let of = section_header(&bytes, ".rel.maps") + INFO;
+    bytes[of] = license as u8;
+    assert!(told(&bytes).contains("section license, offset "), "{}", told(&bytes));
+    assert!(told(&bytes).ends_with("no insn begins here"), "{}", told(&bytes));
+}
+
+/// libbpf 1.8 opens it.
+#[test]
+fn the_null_section_may_have_any_size() {
+    let mut bytes = read("programs/loops.bpf.o");
+    let size = section_header(&bytes, "\0") + SIZE;
+    bytes[size..size + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert!(object.refused.is_none() && object.programs.iter().all(|it| it.program.is_ok()));
 }
 
 /// libbpf 1.8 opens them, and loads what does not refer to the section.

@@ -398,6 +398,15 @@ fn an_extern_needs_a_size() {
     );
 }
 
+/// libbpf 1.8: "bad map relo against 'earlier' in section '.addr_space.1'".
+#[test]
+fn only_the_last_section_of_an_arena_is_referred_to() {
+    let refused = open("arena_again.bpf.o").refused.expect("a refusal");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+    let text = "symbol earlier is of section .addr_space.1, of no map";
+    assert!(refused.to_string().ends_with(text), "{refused}");
+}
+
 /// Linked by `bpftool gen object`; `llvm-objcopy -R .data.limits` then took a section away, but not
 /// from the BTF.
 #[test]
