@@ -333,10 +333,6 @@ pub const SPELLINGS: &[Word] = &[
         "BPF_XADD stores into"),
     row("++++...........", "'trusted_ptr_or_null_",
         "'ptr_or_null_"),
-    row("++++...........", "=trusted_ptr_or_null_",
-        "=ptr_or_null_"),
-    row("++++...........", " trusted_ptr_or_null_",
-        " ptr_or_null_"),
     row(".+++...........", "At async callback return the",
         "At async callback the"),
 ];
