@@ -93,9 +93,17 @@ impl Kernel {
 
     /// What "accepted" leaves open.
     fn risk(&self) -> &'static str {
+        match self.newer_rules() {
+            Some(_) => "what they accept is not known of this one",
+            None => MAY_REJECT,
+        }
+    }
+
+    /// The oldest tested kernel, whose rules are used for an untested one before it.
+    pub(super) fn newer_rules(&self) -> Option<&'static str> {
         match RulesOf::release(&self.release) {
-            RulesOf::Oldest(_) if !self.is_tested() => "what they accept is not known of this one",
-            _ => MAY_REJECT,
+            RulesOf::Oldest(name) if !self.is_tested() => Some(name),
+            _ => None,
         }
     }
 

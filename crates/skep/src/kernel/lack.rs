@@ -10,7 +10,7 @@ use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{AttachType, ProgType, RulesOf, attaches_to_btf, since};
+use skep_uapi::{AttachType, ProgType, attaches_to_btf, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -104,12 +104,10 @@ impl Kernel {
     /// Ubuntu's 5.4 refuses 61 of 281 such programs, mostly because it has no variable offsets into
     /// the stack.
     fn accepted_by_newer(&self) -> Option<Verdict> {
-        match RulesOf::release(&self.release) {
-            RulesOf::Oldest(name) if !self.is_tested() => Some(Verdict::Unsupported(format!(
-                "a verdict for this kernel: {name}, the oldest that was tested, accepts the program"
-            ))),
-            _ => None,
-        }
+        let name = self.newer_rules()?;
+        Some(Verdict::Unsupported(format!(
+            "a verdict for this kernel: {name}, the oldest that was tested, accepts the program"
+        )))
     }
 
     /// The first number that no helper of the kernel has, if known.
