@@ -13,6 +13,7 @@ use skep::uapi::{KernelProfile, ProgFlags, ProgType};
 use skep_kernel::judge::{Answer, Judgement, judge};
 use skep_kernel::reference;
 use skep_testkit::engine::{self, OurVerdict};
+use std::sync::Mutex;
 
 const REACH: usize = i16::MAX as usize;
 
@@ -120,29 +121,36 @@ fn jumps_over_accesses_reach_as_far_as_the_kernel_says() {
     if reference::answers(&KernelProfile::v6_18()).is_err() {
         return;
     }
-    let mut compared = 0;
-    for (kind, fields) in kinds() {
-        let mut body = Vec::new();
-        for field in fields.iter().filter(|field| is_known(field)).take(64) {
-            let all = accesses(field).into_iter().filter(|insns| kind.accepts(insns));
-            let known: Vec<_> = all.collect();
-            compared += known.len();
-            body.extend(known.concat());
-        }
-        if body.is_empty() {
-            continue;
-        }
-        let (_, added) = kind.asked(&body).expect("judged");
-        let length = body.len() + added;
-        assert!(length < REACH, "{} {}: {length}", kind.prog_type, kind.attach);
-        let times = REACH / length;
-        let mut far = body.repeat(times);
-        far.extend(vec![mov(2, 1); REACH - length * times]);
-        compare(kind, &far, true);
-        far.push(mov(2, 1));
-        compare(kind, &far, added == 0 && far.len() <= REACH);
-    }
+    // The programs are long.
+    let kinds = Mutex::new(kinds().into_iter());
+    let next = || kinds.lock().unwrap().next();
+    let some = || std::iter::from_fn(next).map(|(kind, fields)| reaches(kind, fields)).sum();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let compared: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
     assert!(compared > 2_000, "{compared}");
+}
+
+/// Compares how far a jump over all accesses to a context reaches; returns their number.
+fn reaches(kind: Kind, fields: &[CtxField]) -> usize {
+    let all = fields.iter().filter(|field| is_known(field)).take(64).flat_map(accesses);
+    let known: Vec<_> = all.filter(|insns| kind.accepts(insns)).collect();
+    let body = known.concat();
+    if body.is_empty() {
+        return 0;
+    }
+    let (_, added) = kind.asked(&body).expect("judged");
+    let length = body.len() + added;
+    assert!(length < REACH, "{} {}: {length}", kind.prog_type, kind.attach);
+    let times = REACH / length;
+    let mut far = body.repeat(times);
+    far.extend(vec![mov(2, 1); REACH - length * times]);
+    compare(kind, &far, true);
+    far.push(mov(2, 1));
+    compare(kind, &far, added == 0 && far.len() <= REACH);
+    known.len()
 }
 
 fn compare(kind: Kind, body: &[Insn], accepted: bool) {

@@ -62,6 +62,7 @@ const STEPS: [Step; 31] = [
             "kernel-diff",
             "--quiet",
             "--baseline=tests/baseline.csv",
+            "--logged-insns=20000",
             "tests/programs",
         ]),
     },
@@ -117,7 +118,10 @@ const STEPS: [Step; 31] = [
         name: "shipped programs on kernels that were asked",
         runs: Runs::Own(&["kernels", "shipped"]),
     },
-    Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
+    Step {
+        name: "settings of the engine",
+        runs: Runs::Own(&["tunings", "--logged-insns=20000", "tests/programs"]),
+    },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },
 ];
 

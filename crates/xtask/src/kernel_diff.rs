@@ -12,6 +12,7 @@ mod shape;
 mod summary;
 mod worker;
 
+use crate::answers::LOGGED_INSNS_MAX;
 use crate::objects;
 use crate::outcome::{self, Ended};
 use skep_kernel::reference::Absent;
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// Log level for both: 0 statistics only, 1, 2.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
+    /// Longer walks are compared by verdict and counts only.
+    #[arg(long, default_value_t = LOGGED_INSNS_MAX)]
+    logged_insns: u64,
     /// Only programs whose `object:program` contains this.
     #[arg(long)]
     filter: Option<String>,
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     })?;
     say(summary::of(&rows).trim_end());
     let worse = match &args.baseline {
-        Some(path) => worse_than(path, &rows)?,
+        Some(path) => worse_than(path, &rows, args.logged_insns)?,
         None => Vec::new(),
     };
     worse.iter().for_each(|line| say(&format!("worse: {line}")));
@@ -114,6 +118,7 @@ fn say(line: &str) {
 
 fn worker_args(args: &Args) -> Vec<String> {
     let mut list = vec!["kernel-diff-worker".to_owned(), format!("--level={}", args.level)];
+    list.push(format!("--logged-insns={}", args.logged_insns));
     list.extend(args.other.args());
     list.extend(args.filter.iter().map(|filter| format!("--filter={filter}")));
     list

@@ -20,13 +20,14 @@ pub(crate) struct Args {
     /// Log level: 0 statistics only, 1, 2.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
+    /// Longer walks are not logged: only verdict and counts are compared.
+    #[arg(long, default_value_t = 100_000)]
+    logged_insns: u32,
     /// Stop after this many programs that differ.
     #[arg(long, default_value_t = 20)]
     max: usize,
 }
 
-/// Longer walks are not logged: only verdict and counts are compared.
-const LOGGED_INSNS_MAX: u32 = 100_000;
 /// Stack of the threads, bytes.
 const STACK_BYTES: usize = 64 << 20;
 const LOG_STATS: u32 = 4;
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let host = objects::host()?;
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build()?;
     let tally = Tally::default();
-    let compare = |file: &PathBuf| of_file(file, &host, args.level, &tally);
+    let compare = |file: &PathBuf| of_file(file, &host, args, &tally);
     let mut differences: Vec<String> =
         pool.install(|| files.par_iter().flat_map_iter(compare).collect());
     let found = differences.len();
@@ -84,23 +85,23 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((found == 0).into())
 }
 
-fn of_file(file: &Path, host: &Host, level: u32, tally: &Tally) -> Vec<String> {
+fn of_file(file: &Path, host: &Host, args: &Args, tally: &Tally) -> Vec<String> {
     // Files that are not objects are not this command's to report.
     let Ok(object) = objects::open(file, host) else { return Vec::new() };
     let session = Session::new(host.clone());
     let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
     let compare = |program: &Program| {
-        let difference = differs(program, &session, level, tally)?;
+        let difference = differs(program, &session, args, tally)?;
         Some(format!("{}:{}: {difference}", objects::short_name(file), program.name))
     };
     programs.filter_map(compare).collect()
 }
 
 /// How one of the combinations differs from the default; `None` if none does.
-fn differs(program: &Program, session: &Session, level: u32, tally: &Tally) -> Option<String> {
+fn differs(program: &Program, session: &Session, args: &Args, tally: &Tally) -> Option<String> {
     let quick = verify(program, &config(session, Tuning::default(), LOG_STATS));
-    let logged = level != 0 && quick.stats.insns_processed <= LOGGED_INSNS_MAX;
-    let level = if logged { level | LOG_STATS } else { LOG_STATS };
+    let logged = args.level != 0 && quick.stats.insns_processed <= args.logged_insns;
+    let level = if logged { args.level | LOG_STATS } else { LOG_STATS };
     tally.count(&quick);
     tally.programs.fetch_add(1, Ordering::Relaxed);
     tally.logged.fetch_add(usize::from(logged), Ordering::Relaxed);

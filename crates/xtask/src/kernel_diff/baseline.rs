@@ -47,12 +47,19 @@ pub(crate) fn read_all(path: &Path) -> Result<Vec<Entry>, csv::Error> {
 }
 
 /// A line for each program that agrees less than in the file. Programs that the kernel does not
-/// judge now are ignored, unless skep crashed on them.
-pub(crate) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::Error> {
+/// judge now are ignored, unless skep crashed on them; logs of walks of more than `logged_insns`
+/// were not compared.
+pub(crate) fn worse_than(
+    path: &Path,
+    rows: &[Row],
+    logged_insns: u64,
+) -> Result<Vec<String>, csv::Error> {
     let old = read(path)?;
     let worse = |row: &Row| {
         let was = old.get(&(row.object.clone(), row.program.clone()))?;
-        let less = row.class.rank() < was.class.rank() && row.class != Class::NotJudged;
+        let best = if row.insns() > logged_insns { Class::Counts } else { Class::Log };
+        let wanted = was.class.rank().min(best.rank());
+        let less = row.class.rank() < wanted && row.class != Class::NotJudged;
         let (was, now) = (was.class.name(), row.class.name());
         less.then(|| format!("{}:{}: {was}, now {now} {}", row.object, row.program, row.reason))
     };
@@ -86,12 +93,26 @@ mod tests {
         write(file.path(), &[row("a", Class::Counts), row("b", Class::Unsupported)])
             .expect("written");
         let worse =
-            |a, b| worse_than(file.path(), &[row("a", a), row("b", b)]).expect("read").len();
+            |a, b| worse_than(file.path(), &[row("a", a), row("b", b)], 9).expect("read").len();
         assert_eq!(worse(Class::Counts, Class::Unsupported), 0);
         assert_eq!(worse(Class::Log, Class::FalseReject), 0);
         assert_eq!(worse(Class::Verdict, Class::Log), 1);
         assert_eq!(worse(Class::Bug, Class::Bug), 1);
         assert_eq!(worse(Class::NotJudged, Class::NotJudged), 0);
+    }
+
+    #[test]
+    fn a_log_that_is_not_wanted_is_not_missed() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::remove_file(file.path()).expect("removed");
+        write(file.path(), &[row("a", Class::Log)]).expect("written");
+        let worse = |class, insns_ours| {
+            let row = Row { insns_ours, ..row("a", class) };
+            worse_than(file.path(), &[row], 9).expect("read").len()
+        };
+        assert_eq!(worse(Class::Counts, 9), 1);
+        assert_eq!(worse(Class::Counts, 10), 0);
+        assert_eq!(worse(Class::Verdict, 10), 1);
     }
 
     #[test]

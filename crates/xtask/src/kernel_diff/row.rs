@@ -1,6 +1,6 @@
 //! One program in a comparison: both results, how far they agree, and where they first differ.
 
-use crate::answers::{self, LOGGED_INSNS_MAX};
+use crate::answers;
 use crate::cpu_time::cpu_time;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
@@ -120,6 +120,8 @@ pub(crate) struct Row {
 #[derive(Clone, Copy)]
 pub(crate) struct Logging<'a> {
     pub(crate) level: u32,
+    /// Longer walks are not logged.
+    pub(crate) insns_max: u64,
     pub(crate) logs: Option<&'a Path>,
 }
 
@@ -149,7 +151,7 @@ impl Row {
 
     /// Runs both verifiers on one program: first for the verdict and the counts; if those agree and
     /// the walk is not too long, again for the log.
-    pub(crate) fn compare(object: &str, program: &Program, level: u32) -> Row {
+    pub(crate) fn compare(object: &str, program: &Program, logging: Logging<'_>) -> Row {
         let program = &*as_loaded(program);
         let start = cpu_time();
         let ours = engine::verify(program, 4);
@@ -166,9 +168,9 @@ impl Row {
                 row.fill(&ours, &theirs);
                 row.time_kernel_us = kernel_us;
                 row.measure_again(program);
-                let short = row.insns_kernel.max(row.insns_ours) <= LOGGED_INSNS_MAX;
-                if level != 0 && short && row.class.rank() > 0 {
-                    row.compare_logs(program, level);
+                let logged = logging.level != 0 && row.insns() <= logging.insns_max;
+                if logged && row.class.rank() > 0 {
+                    row.compare_logs(program, logging.level);
                 }
             }
             Answer::NotJudged(why) => {
@@ -180,6 +182,11 @@ impl Row {
             }
         }
         row
+    }
+
+    /// Insns of the longer walk.
+    pub(crate) fn insns(&self) -> u64 {
+        self.insns_kernel.max(self.insns_ours)
     }
 
     /// Whether skep took significantly more time than the kernel.
@@ -214,7 +221,7 @@ impl Row {
         kernel: &Kernel,
         logging: Logging<'_>,
     ) -> Row {
-        let Logging { level, logs } = logging;
+        let Logging { level, logs, .. } = logging;
         let bare;
         let program = if answer.with_btf {
             program

@@ -15,6 +15,8 @@ pub(crate) struct WorkerArgs {
     #[arg(long)]
     level: u32,
     #[arg(long)]
+    logged_insns: u64,
+    #[arg(long)]
     filter: Option<String>,
     #[command(flatten)]
     other: OtherKernel,
@@ -107,6 +109,11 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
         Ok(object) => object,
         Err(why) => return answer(&Event::Row(Box::new(not_loaded(&name, "", why)))),
     };
+    let logging = Logging {
+        level: args.level,
+        insns_max: args.logged_insns,
+        logs: args.other.logs.as_deref(),
+    };
     for (i, entry) in object.programs.iter().enumerate().skip(request.skip) {
         let full = format!("{name}:{}", entry.name);
         if args.filter.as_ref().is_some_and(|filter| !full.contains(filter.as_str())) {
@@ -122,10 +129,9 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
         answer(&Event::Start(i, entry.name.clone()))?;
         let row = match (&entry.program, known) {
             (Ok(program), Some((known, kernel))) => {
-                let logging = Logging { level: args.level, logs: args.other.logs.as_deref() };
                 Row::compare_with(known, program, &judge.host, kernel, logging)
             }
-            (Ok(program), None) => Row::compare(&name, program, args.level),
+            (Ok(program), None) => Row::compare(&name, program, logging),
             (Err(_), Some((known, _))) if !known.is_judged() => {
                 Row::without(&name, &entry.name, Class::NotJudged, known.message.clone())
             }

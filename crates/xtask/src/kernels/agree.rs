@@ -5,7 +5,7 @@
 //! modelled. The rules of a release between two tested ones are both tried, and must agree.
 
 use super::folder::{ANSWERS, answered};
-use crate::answers;
+use crate::answers::{self, LOGGED_INSNS_MAX};
 use crate::kernel_diff::{
     Class, Entry, OTHER_INSNS, OTHER_STATES, Pool, Row, read_baseline, shape, worse_than,
     write_baseline,
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         } else if args.write {
             write_baseline(&baseline, &rows)?;
         } else if baseline.exists() {
-            worse.extend(worse_than(&baseline, &rows)?.iter().map(|w| format!("{release}: {w}")));
+            worse.extend(worse_than(&baseline, &rows, LOGGED_INSNS_MAX)?.iter().map(|w| format!("{release}: {w}")));
         }
         if let Some(dir) = &args.csv {
             fs::create_dir_all(dir)?;

@@ -10,6 +10,7 @@ use super::surface;
 use crate::answers;
 use crate::objects;
 use crate::outcome::Ended;
+use rayon::prelude::*;
 use skep::{Kernel, Session, Verdict, VerifyOptions};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -40,8 +41,10 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let files = objects::find(&folders.map(|folder| crate::root().join(folder)))?;
     let mut lines = Vec::new();
     // The others are not built in: of them only rules were tested (`kernels agree`).
-    for release in agree::releases_with(surface::END) {
-        let held = hold(&release, &files)?;
+    let releases = agree::releases_with(surface::END);
+    let hold = |release: &String| hold(release, &files).map_err(|why| why.to_string());
+    let all = releases.par_iter().map(hold).collect::<Result<Vec<Held>, String>>()?;
+    for (release, held) in releases.iter().zip(all) {
         let wrong = held.differing.len();
         lines.push(format!("{release}{JUDGED}{},not known,{}", held.judged, held.not_known));
         println!("{release}: {} judged, {wrong} differ, {} not known", held.judged, held.not_known);
