@@ -11,6 +11,7 @@ use skep_report::Style;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -65,21 +66,33 @@ fn mended(object: &Path) -> BTreeSet<String> {
 
 #[test]
 fn each_help_is_followed_by_a_program_or_says_why_by_none() {
-    let mut followed = BTreeSet::new();
-    for object in objects("tests/refusals") {
-        followed.extend(told(&object, Some("--btf=none")).iter().filter_map(chosen));
-    }
     let is_host = fs::read_to_string("/proc/sys/kernel/osrelease")
         .is_ok_and(|release| release.starts_with("6.18.44"));
-    for object in objects("tests/refusals/kernel").iter().filter(|_| is_host) {
-        followed.extend(told(object, None).iter().filter_map(chosen));
-    }
-    for object in objects("tests/cli/story") {
-        let twins = mended(&object);
-        let refused = told(&object, Some("--btf=none"));
-        let with_twin = |it: &&Value| it["prog"].as_str().is_some_and(|prog| twins.contains(prog));
-        followed.extend(refused.iter().filter(with_twin).filter_map(chosen));
-    }
+    let refusals = || {
+        let mut found = Vec::new();
+        for object in objects("tests/refusals") {
+            found.extend(told(&object, Some("--btf=none")).iter().filter_map(chosen));
+        }
+        for object in objects("tests/refusals/kernel").iter().filter(|_| is_host) {
+            found.extend(told(object, None).iter().filter_map(chosen));
+        }
+        found
+    };
+    let stories = || {
+        let mut found = Vec::new();
+        for object in objects("tests/cli/story") {
+            let twins = mended(&object);
+            let refused = told(&object, Some("--btf=none"));
+            let with_twin =
+                |it: &&Value| it["prog"].as_str().is_some_and(|prog| twins.contains(prog));
+            found.extend(refused.iter().filter(with_twin).filter_map(chosen));
+        }
+        found
+    };
+    let followed: BTreeSet<_> = thread::scope(|scope| {
+        let both = [scope.spawn(refusals), scope.spawn(stories)];
+        both.map(|part| part.join().unwrap()).concat().into_iter().collect()
+    });
     let (mut lacking, mut stale) = (Vec::new(), Vec::new());
     for section in catalogue::sections() {
         for (words, _) in &section.special_help {

@@ -28,6 +28,9 @@ pub struct Deduction {
     pub signed_products: bool,
     /// Known bits of products.
     pub products: Products,
+    /// The bounds of a low half that is not negative are those of a whole that is a sign-extended
+    /// half.
+    pub signed_halves: bool,
     /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
     /// the latter were narrower.
     pub halves_replace: bool,
@@ -47,6 +50,7 @@ impl Deduction {
         both_overflow: true,
         signed_products: true,
         products: Products::Joined,
+        signed_halves: true,
         halves_replace: true,
         halves_and_wholes: true,
         bits_reach_halves: true,

@@ -232,6 +232,7 @@ mod tests {
         both_overflow: false,
         signed_products: false,
         products: Products::Sums,
+        signed_halves: true,
         halves_replace: true,
         halves_and_wholes: true,
         bits_reach_halves: true,

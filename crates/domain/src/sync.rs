@@ -135,7 +135,8 @@ impl<const W: u32, const H: u32> Views<W, H> {
         self.half_from_wide();
         self.half.narrow_each_by_other();
         self.wide.narrow_each_by_other();
-        self.wide_from_half();
+        self.wide_ends_from_half();
+        self.wide_from_signed_half();
     }
 
     /// [`Views::deduce`] by the rules of another kernel.
@@ -149,7 +150,10 @@ impl<const W: u32, const H: u32> Views<W, H> {
             return;
         }
         let before = self.wide;
-        self.wide_from_half();
+        self.wide_ends_from_half();
+        if how.signed_halves {
+            self.wide_from_signed_half();
+        }
         if !how.halves_replace {
             self.wide.narrow_s(before.smin, before.smax);
             self.wide.narrow_u(before.umin, before.umax);
@@ -188,7 +192,7 @@ impl<const W: u32, const H: u32> Views<W, H> {
     /// The smallest value has at least the smallest low bits of the half, the largest at most the
     /// largest.
     #[inline]
-    fn wide_from_half(&mut self) {
+    fn wide_ends_from_half(&mut self) {
         let (wide, half) = (&mut self.wide, self.half);
         let upper = !Bounds::<H>::UMAX;
         wide.narrow_u((wide.umin & upper) | half.umin, (wide.umax & upper) | half.umax);
@@ -196,8 +200,13 @@ impl<const W: u32, const H: u32> Views<W, H> {
             (wide.smin & upper as i64) | half.umin as i64,
             (wide.smax & upper as i64) | half.umax as i64,
         );
-        // A sign-extended half that is not negative: the upper half cannot be all ones. The kernel
-        // replaces the bounds of the whole here, even if they were narrower.
+    }
+
+    /// A sign-extended half that is not negative: the upper half cannot be all ones. The kernel
+    /// replaces the bounds of the whole here, even if they were narrower.
+    #[inline]
+    fn wide_from_signed_half(&mut self) {
+        let (wide, half) = (&mut self.wide, self.half);
         if half.smin >= 0 && wide.smin >= Bounds::<H>::SMIN && wide.smax <= Bounds::<H>::SMAX {
             let (min, max) = (half.smin, half.smax);
             *wide = Bounds { smin: min, smax: max, umin: min as u64, umax: max as u64 };

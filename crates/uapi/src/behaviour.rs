@@ -833,6 +833,14 @@ behaviours! {
     rcu_tags_needed "--------+......................" Says("no vmlinux btf rcu tag support for kfunc bpf_rcu_read_lock"),
         "witnesses/apart.bpf.o" "locks"
         "RCU sections need a kernel whose BTF tags the pointers that RCU protects."
+    half_extensions_set_bits "----------.++++++++++++++++++++" Accepted, "witnesses/early.bpf.o" "half_extended"
+        "Sign-extending the lower half of a number sets its bits, too (else: bits that were known stay)."
+    half_bounds_number "----------.+.++++++++++++++++++" Accepted, "witnesses/early.bpf.o" "half_bounds_number"
+        "A small number whose lower half is not negative has the bounds of that half."
+    stack_addresses_skipped "+++++++++..++++++++++++++++++++" Accepted, "witnesses/early.bpf.o" "half_of_callees_frame"
+        "Where the address of the stack came from is not looked for (else: functions that make a number of it are refused)."
+    packets_loaded_unsigned "**********.++++++++++++++++++++" Refused, "witnesses/early.bpf.o" "packet_loaded_signed"
+        "The address of a packet may not be loaded from the context with its sign."
     acquires_may_fail "--------.++++++++++++++++++++++" Accepted, "witnesses/apart.bpf.o" "acquired_or_null"
         "`bpf_task_acquire` and `bpf_cgroup_acquire` may return NULL."
 }

@@ -144,6 +144,8 @@ pub const WORDS: &[Word] = &[
         "bpf_rcu_read_unlock is missing"),
     row("++++...........", "result-out-of-range",
         "{when} the register R{regno} has {bits} should have been in {allowed}"),
+    row("...+...........", "callback-leaves-registers what=static subprog",
+        "BUG regs 400"),
     row("++++++.........", "beyond-stack",
         "invalid {told} stack R{regno} off={min_off} size={size}"),
     row("++++...........", "variable-offset-beyond-stack",

@@ -42,6 +42,7 @@ fn deduction(rules: &Behaviours) -> Deduction {
             rules if rules.products_summed => Products::Sums,
             _ => Products::Halves,
         },
+        signed_halves: rules.half_bounds_number,
         halves_replace: !rules.halves_narrow,
         halves_and_wholes: rules.halves_and_wholes,
         bits_reach_halves: rules.bits_reach_halves,
@@ -211,9 +212,13 @@ pub(crate) fn sign_extend(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
 
 /// Sign-extends `size` bytes (1, 2) to 32 bits.
 pub(super) fn sign_extend_half(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
+    let (bits, is_known) = (scalar.var_off, scalar.is_const());
     match rules.ranges_wrap {
         true => scalar.sign_extend_half_wrapped(8 * size),
         false => scalar.coerce_subreg_to_size_sx(size),
+    }
+    if !rules.half_extensions_set_bits && !is_known {
+        scalar.var_off = bits;
     }
 }
 

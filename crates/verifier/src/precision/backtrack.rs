@@ -56,7 +56,10 @@ impl Env<'_> {
         }
         self.walk.bt.sync_linked(entry);
         let goes_on = match insn.class() {
-            BPF_ALU | BPF_ALU64 => backtrack_alu(&mut self.walk.bt, insn),
+            BPF_ALU | BPF_ALU64 => {
+                let rules = self.facts.rules();
+                backtrack_alu(&mut self.walk.bt, insn, rules.stack_addresses_skipped)
+            }
             BPF_LDX => backtrack_load(&mut self.walk.bt, insn.dst, entry),
             BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => {
                 backtrack_load(&mut self.walk.bt, insn.dst, entry)
@@ -256,14 +259,14 @@ fn check_left_over(bt: &BacktrackState, what: Word) -> Result<(), BacktrackError
     Ok(())
 }
 
-fn backtrack_alu(bt: &mut BacktrackState, insn: Insn) -> bool {
+fn backtrack_alu(bt: &mut BacktrackState, insn: Insn, skips_frame: bool) -> bool {
     if !bt.has_reg(insn.dst) || matches!(insn.op(), BPF_END | BPF_NEG) {
         return false;
     }
     if insn.op() == BPF_MOV {
         bt.clear_reg(insn.dst);
     }
-    if insn.is_src_reg() && insn.src != 10 {
+    if insn.is_src_reg() && (insn.src != 10 || !skips_frame) {
         bt.set_reg(insn.src);
     }
     true

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn templates_match_what_they_print() {
-        let matches = |template, line| super::matches(&pieces(template), line);
+        let matches = |template, line| matches(&pieces(template), line);
         assert!(matches("R{regno} !read_ok", "  r1 = r2   //~ reject: R2 !read_ok"));
         assert!(!matches("R{regno} !read_ok", "R2 is ok"));
         assert!(!matches("b {x} a", "a b"));

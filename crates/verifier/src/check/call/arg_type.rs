@@ -117,7 +117,10 @@ pub(crate) fn check_reg_type(
         return Err(Stop::Bug("argument type without register types".to_string()));
     };
     let is_memory = is_memory(arg.base);
-    if is_key && !env.facts.rules().any_memory_as_key {
+    let is_number = arg.flags.contains(F::MEM_FIXED_SIZE | F::MEM_WRITE);
+    if is_key && !env.facts.rules().any_memory_as_key
+        || is_number && !env.facts.rules().written_numbers_seen
+    {
         types = &MEM[..5];
     } else if is_memory && env.facts.rules().syscall_ctx_is_memory {
         types = MEM_OR_CTX;

@@ -132,7 +132,7 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
         env.facts.prog.prog_type == ProgType::Kprobe && env.facts.rules().probes_change_registers;
     let access = match at.is_write() && !changes_registers {
         true => layout.store(range),
-        false => layout.load(range, at.is_ldsx),
+        false => layout.load(range, at.is_ldsx && env.facts.rules().packets_loaded_unsigned),
     };
     let Some(access) = access else { return Ok(None) };
     let fields = env.facts.config.profile.ctx_fields;
