@@ -111,7 +111,8 @@ fn a_memory_limit_is_kept_or_is_an_error() {
     let log = |limit: &str| {
         let mut command = skep();
         command.args(["stat", "-v", "--log-level=2", "--log-fixed", "--btf=none", "--mem-limit"]);
-        let output = command.args([limit, "tests/programs/stress_backtrack.bpf.o"]).output().unwrap();
+        let output =
+            command.args([limit, "tests/programs/stress_backtrack.bpf.o"]).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let (code, errors) = log(&least(&log("1M").1));

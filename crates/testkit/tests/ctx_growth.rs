@@ -124,7 +124,8 @@ fn jumps_over_accesses_reach_as_far_as_the_kernel_says() {
     // The programs are long.
     let kinds = Mutex::new(kinds().into_iter());
     let next = || kinds.lock().unwrap().next();
-    let some = || std::iter::from_fn(next).map(|(kind, fields)| reaches(kind, fields)).sum::<usize>();
+    let some =
+        || std::iter::from_fn(next).map(|(kind, fields)| reaches(kind, fields)).sum::<usize>();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let compared: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();

@@ -17,6 +17,8 @@ const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDe
 const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
 /// Arguments of the traced function.
 const ARGUMENTS: [HelperId; 2] = [HelperId::GetFuncArg, HelperId::GetFuncArgCnt];
+/// What a hook returns.
+const RESULTS: [HelperId; 2] = [HelperId::GetRetval, HelperId::SetRetval];
 /// Options of sockets.
 const OPTIONS: [HelperId; 2] = [HelperId::Setsockopt, HelperId::Getsockopt];
 /// The LSM hooks whose programs of cgroups may read and set them. Every hook was asked.
@@ -102,6 +104,9 @@ impl HelperRow {
             && ARGUMENTS.contains(&id);
         let creates = key.prog_type == ProgType::CgroupSock
             && [0, AttachType::CgroupInetSockCreate.number()].contains(&key.attach_type);
+        let is_socket_hook =
+            matches!(key.prog_type, ProgType::CgroupSock | ProgType::CgroupSockAddr);
+        let without_results = is_socket_hook && !rules.results_at_socket_hooks;
         match self.helper(id) {
             NotAllowedInProbe(proto)
                 if id == HelperId::DPath && takes_d_path(key.target, rules) =>
@@ -112,6 +117,7 @@ impl HelperRow {
             CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
                 May(&PROTOS[id.index()])
             }
+            May(_) if without_results && RESULTS.contains(&id) => CannotUse,
             May(_) if without_options && OPTIONS.contains(&id) => CannotUse,
             May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
             May(proto) if of_storage && SK_STORAGE.contains(&id) => NotAllowedInProbe(proto),

@@ -7,8 +7,7 @@ use super::scalar_insn::{remember_moved_pointer, step_alu};
 use super::scalar_rules;
 use super::{ptr_arith, ptr_mask};
 use crate::check::alu_rules::{
-    BPF_ALU_STRING, assign_scalar_id, divides_by_zero, is_made_anew, linked_sum, note_large_sum,
-    shifts_too_far,
+    BPF_ALU_STRING, assign_scalar_id, divides_by_zero, is_made_anew, linked_sum, shifts_too_far,
 };
 use crate::env::Env;
 use crate::passes::reserved::{check_fields_on, is_with_negative_offset};
@@ -77,7 +76,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
         scalar_rules::byte_order(rules, order, insn.imm as u32, &mut dst.val);
     }
-    *dst = dst.unlinked();
+    *dst = dst.without_id(rules);
     Ok(())
 }
 
@@ -152,7 +151,7 @@ fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
         assign_scalar_id(&mut env.store, &mut src);
         env.set_reg(insn.src, src);
     }
-    env.set_reg(insn.dst, if unchanged { src } else { src.unlinked() });
+    env.set_reg(insn.dst, if unchanged { src } else { src.without_id(env.facts.rules()) });
 }
 
 fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
@@ -241,6 +240,8 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let linked = linked_constant(env, insn, src);
     let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
     let rules = env.facts.rules();
+    let adds_again =
+        op == AluOp::Add && wide && src.is_const() && env.reg(insn.dst).id & BPF_ADD_CONST != 0;
     let computes = scalar_rules::computes(rules, op, &src.val, wide);
     let mut dst = env.reg_mut(insn.dst);
     if made_anew {
@@ -259,7 +260,8 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
             dst.id |= if wide { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
             dst.off = off;
         }
-        None => *dst = dst.unlinked(),
+        None if adds_again || made_anew => *dst = dst.unlinked(),
+        None => *dst = dst.without_id(rules),
     }
     Ok(())
 }
@@ -284,9 +286,7 @@ fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     if !may || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }
-    let sum = linked_sum(env.facts.rules(), insn, &dst, src);
-    note_large_sum(env, sum);
-    sum
+    linked_sum(env.facts.rules(), insn, &dst, src)
 }
 
 /// A mask computed from a sign bit: the current path continues with all ones, a new branch with

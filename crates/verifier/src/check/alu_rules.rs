@@ -1,12 +1,11 @@
 //! Rules of ALU insns that are not about values: linked registers, invalid operands.
 
-use crate::env::{Env, Store};
+use crate::env::Store;
 use crate::state::reg::{BPF_ADD_CONST, Reg};
 use skep_domain::AluOp;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::Behaviours;
-use skep_uapi::limits::BPF_MAX_VAR_OFF;
 
 /// Names of the operators in messages, by operation bits.
 pub(crate) const BPF_ALU_STRING: [&str; 16] = [
@@ -78,12 +77,4 @@ pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
         _ => return false,
     };
     s.is_const() && bits.is_const()
-}
-
-/// Records a large constant in a link. Kernels that drop the link, but not the constant, reject
-/// adding such a scalar to a pointer.
-#[inline]
-pub(crate) fn note_large_sum(env: &mut Env<'_>, sum: Option<i32>) {
-    let is_large = |off: i32| i64::from(off).abs() >= BPF_MAX_VAR_OFF;
-    env.learned.large_sums |= env.facts.rules().forgotten_sums_checked && sum.is_some_and(is_large);
 }

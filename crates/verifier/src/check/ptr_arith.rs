@@ -46,9 +46,6 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         }
         return Ok(());
     }
-    if env.learned.large_sums && !known {
-        return unsupported("a number added to a pointer after a sum above 2^29, on this kernel");
-    }
     check_base_allows(insn, ptr, off)?;
     // Its constant is the distance from a linked scalar, which is checked where pointers have one.
     let distance = if env.facts.rules().offsets_are_bounds { 0 } else { off.off };

@@ -9,9 +9,7 @@
 //!    alone.
 
 use super::scalar_rules;
-use crate::check::alu_rules::{
-    divides_by_zero, is_made_anew, linked_sum, note_large_sum, shifts_too_far,
-};
+use crate::check::alu_rules::{divides_by_zero, is_made_anew, linked_sum, shifts_too_far};
 use crate::env::{Env, Form, Store, Walk};
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_fields_on;
@@ -219,6 +217,9 @@ fn compute_alu(
     let arena = &env.store.arena;
     let (d, s) = (arena.view(dst.val, &mut dst_room), arena.view(src.val, &mut src_room));
     let rules = env.facts.rules();
+    if d.off != 0 && rules.dropped_links_leave_constants {
+        return None;
+    }
     if rules.masks_are_forked && skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
         return None;
     }
@@ -242,7 +243,6 @@ fn compute_alu(
     let linked = if may_link { linked_sum(rules, insn, d, s) } else { None };
     sum.off = linked.unwrap_or(0);
     let is_same = sum == *d;
-    note_large_sum(env, linked);
     let val = if is_same { dst.val } else { env.store.arena.pack(&sum).val };
     Some(if linked.is_some() { [NONE, val, 0, 0] } else { [val, NONE, 0, 0] })
 }
@@ -295,7 +295,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     let keeps = reg.val.umax <= u64::from(u32::MAX);
     let keeps = keeps && env.facts.rules().mov32_links;
     if !keeps {
-        reg = reg.unlinked();
+        reg = reg.without_id(env.facts.rules());
     }
     let before = reg;
     scalar_rules::zero_extend(env.facts.rules(), &mut reg.val);

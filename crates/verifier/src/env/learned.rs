@@ -48,9 +48,6 @@ pub(crate) struct Learned {
     pub(crate) kernel_hole: Option<KernelHole>,
     /// A kernel bug that may do so: the first one whose rule the walk used.
     pub(crate) doubt: Option<KernelHole>,
-    /// A scalar was linked with a difference larger than the offset of a pointer may be, on kernels
-    /// that check this later.
-    pub(crate) large_sums: bool,
     /// The walk reached a call of `bpf_throw`.
     pub(crate) seen_exception: bool,
     /// Insns that compute, and whether they did so with an arena pointer; for programs with an

@@ -106,6 +106,7 @@ impl Env<'_> {
         if calls_back && regs & !ARGS != 0 {
             return Err(unexpected("callback", regs));
         }
+        let skips_frame = self.facts.rules().stack_addresses_skipped;
         let bt = &mut self.walk.bt;
         if calls_back {
             // Backtracks out of the callback into the helper that called it: r1 to r5 are not
@@ -136,7 +137,7 @@ impl Env<'_> {
                 return Ok(false);
             }
             let (dst_stack, src_stack) = match entry.map(|e| e.access) {
-                Some(Access::StackPtr { dst, src }) => (dst, src),
+                Some(Access::StackPtr { dst, src }) if skips_frame => (dst, src),
                 _ => (false, false),
             };
             if !src_stack {

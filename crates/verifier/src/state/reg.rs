@@ -7,6 +7,7 @@
 
 use super::reg_type::{Base, RegType, TypeFlag};
 use skep_domain::Scalar;
+use skep_uapi::Behaviours;
 
 /// Flags in `Reg::id` of a scalar: it equals a linked scalar plus the constant in `off`; added in
 /// 64 bits, or in 32 bits to a scalar whose upper half is zero.
@@ -117,6 +118,13 @@ impl Reg {
     /// The same scalar without a link: drops the id, and the constant with it.
     pub(crate) fn unlinked(&self) -> Reg {
         Reg { id: 0, off: 0, ..*self }
+    }
+
+    /// [`Reg::unlinked`] where the kernel drops the id, but on some leaves the constant, which then
+    /// counts again in the next link.
+    pub(crate) fn without_id(&self, rules: &Behaviours) -> Reg {
+        let off = if rules.dropped_links_leave_constants { self.off } else { 0 };
+        Reg { id: 0, off, ..*self }
     }
 
     pub(crate) fn is_scalar(&self) -> bool {

@@ -136,13 +136,19 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             false => folder().join(format!("{release}{END}")),
         };
         let rows = rows(args, &release, &table, &files)?;
+        let crashed = rows.iter().filter(|row| row.class == Class::Bug);
+        worse.extend(crashed.map(|row| format!("{release}: {}", row.line())));
         let baseline = folder().join(format!("{release}{BASELINE_END}"));
         if args.answers {
             // No record of them.
         } else if args.write {
             write_baseline(&baseline, &rows)?;
         } else if baseline.exists() {
-            worse.extend(worse_than(&baseline, &rows, LOGGED_INSNS_MAX)?.iter().map(|w| format!("{release}: {w}")));
+            worse.extend(
+                worse_than(&baseline, &rows, LOGGED_INSNS_MAX)?
+                    .iter()
+                    .map(|w| format!("{release}: {w}")),
+            );
         }
         if let Some(dir) = &args.csv {
             fs::create_dir_all(dir)?;
@@ -173,6 +179,7 @@ fn rows(
     let mut worker_args = vec![
         "kernel-diff-worker".to_owned(),
         format!("--level={}", args.level),
+        format!("--logged-insns={LOGGED_INSNS_MAX}"),
         format!("--against={}", table.display()),
         format!("--kernel={}", facts.display()),
     ];

@@ -50,7 +50,6 @@ const WHYS: &[Why] = &[
         "loops and long joins: it is not known which saved states cover which others",
     ),
     Why(&[], "other states", "same insns; states are saved and freed at different points"),
-    Why(&[], "after a sum above", "the kernel keeps the constant of a sum after dropping its link"),
     Why(&[], "this kernel may not end", "it is not known how this kernel ends long walks"),
     Why(&[], "loops up to a range", "it is not known how this kernel ends such loops"),
     Why(&[], "a part of a pointer", "it is not known what this kernel takes the result for"),

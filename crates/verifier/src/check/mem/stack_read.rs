@@ -80,7 +80,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     if (at.size == spill_size || at.size < spill_size && narrow) && at.off % 8 == 0 {
         let mut reg = reg;
         if reg_width(&reg) > 8 * at.size as u32 {
-            reg = reg.unlinked();
+            reg = reg.without_id(env.facts.rules());
         }
         if at.is_ldsx && reg.id != 0 && env.goes_by(HoleKind::SignExtendedFill) {
             reg = reg.unlinked();
