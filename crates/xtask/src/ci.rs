@@ -22,8 +22,9 @@ enum Runs {
     Own(&'static [&'static str]),
 }
 
-/// The steps, cheapest first. `tidy` is not among them: a test checks the same.
-const STEPS: [Step; 31] = [
+/// The steps, cheapest first. `tidy` is not among them: a test checks the same. Nor is what has a
+/// job of its own (`.github/workflows/test.yml`): all platforms, and packages.
+const STEPS: [Step; 30] = [
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
@@ -48,10 +49,6 @@ const STEPS: [Step; 31] = [
     Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "packages", runs: Runs::Own(&["package"]) },
-    Step {
-        name: "what people install",
-        runs: Runs::Own(&["dist", "--quick", "--out=target/dist-quick"]),
-    },
     Step { name: "pages in a browser", runs: Runs::Own(&["html"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
@@ -74,11 +71,18 @@ const STEPS: [Step; 31] = [
         name: "loading as libbpf does",
         runs: Runs::Own(&["load-diff", "tests/programs", "tests/object"]),
     },
-    Step { name: "runs inside the walk", runs: Runs::Own(&["embed", "--count=300"]) },
-    Step { name: "real programs inside the walk", runs: Runs::Own(&["embed", "tests/programs"]) },
+    Step { name: "runs inside the walk", runs: Runs::Own(&["embed", "--count=300", "--jobs=2"]) },
+    Step { name: "real programs inside the walk", runs: Runs::Own(&["embed", "--jobs=2", "tests/programs"]) },
     Step {
         name: "mutants inside the walk",
-        runs: Runs::Own(&["embed", "--mutants=50", "--count=10", "--inputs=20", "tests/programs"]),
+        runs: Runs::Own(&[
+            "embed",
+            "--mutants=50",
+            "--count=10",
+            "--inputs=20",
+            "--jobs=2",
+            "tests/programs",
+        ]),
     },
     Step {
         name: "runs survive",

@@ -19,9 +19,10 @@ pub(crate) struct Args {
 
 /// Packages whose tests read the kernel's BTF.
 const PACKAGES: [&str; 3] = ["skep", "skep-cli", "skep-testkit"];
-/// Their test binaries that run programs, refuse system calls or ask bpf(2), and read no BTF or
-/// are skipped without bpf(2): they would take half of the time.
-const WITHOUT_BTF: [&str; 4] = ["captures", "ctx_growth", "jump_reach", "refusing_hosts"];
+/// Their test binaries that run or compile programs, refuse system calls or ask bpf(2), and read no
+/// BTF or are skipped without bpf(2): they would take half of the time.
+const WITHOUT_BTF: [&str; 5] =
+    ["captures", "ctx_growth", "jump_reach", "programs", "refusing_hosts"];
 
 /// Uses what `cargo test` of the whole workspace has compiled: other packages or flags would select
 /// other features of the dependencies and recompile everything.

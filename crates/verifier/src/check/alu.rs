@@ -240,8 +240,7 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let linked = linked_constant(env, insn, src);
     let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
     let rules = env.facts.rules();
-    let adds_again =
-        op == AluOp::Add && wide && src.is_const() && env.reg(insn.dst).id & BPF_ADD_CONST != 0;
+    let links_no_more = might_link(env, insn, src);
     let computes = scalar_rules::computes(rules, op, &src.val, wide);
     let mut dst = env.reg_mut(insn.dst);
     if made_anew {
@@ -260,10 +259,23 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
             dst.id |= if wide { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
             dst.off = off;
         }
-        None if adds_again || made_anew => *dst = dst.unlinked(),
+        None if links_no_more || made_anew => *dst = dst.unlinked(),
         None => *dst = dst.without_id(rules),
     }
     Ok(())
+}
+
+/// Whether dst is a linked scalar to which a constant is added: if the sum is not linked, the
+/// constant of an earlier one is dropped, too.
+fn might_link(env: &Env<'_>, insn: Insn, src: &Reg) -> bool {
+    let wide = insn.class() == BPF_ALU64;
+    let known = if wide { src.is_const() } else { src.val.is_subreg_const() };
+    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    let adds = match env.facts.rules().any_sums_linked {
+        true => matches!(insn.op(), BPF_ADD | BPF_SUB) && !same_reg,
+        false => insn.op() == BPF_ADD && wide,
+    };
+    adds && known && env.facts.bpf_capable && env.reg(insn.dst).id != 0
 }
 
 /// The constant difference between the result and the registers linked with dst; `None` if dst does
