@@ -135,8 +135,7 @@ impl<const W: u32, const H: u32> Views<W, H> {
         self.half_from_wide();
         self.half.narrow_each_by_other();
         self.wide.narrow_each_by_other();
-        self.wide_ends_from_half();
-        self.wide_from_signed_half();
+        self.wide_from_half();
     }
 
     /// [`Views::deduce`] by the rules of another kernel.
@@ -150,9 +149,9 @@ impl<const W: u32, const H: u32> Views<W, H> {
             return;
         }
         let before = self.wide;
-        self.wide_ends_from_half();
-        if how.signed_halves {
-            self.wide_from_signed_half();
+        match how.signed_halves {
+            true => self.wide_from_half(),
+            false => self.wide_ends_from_half(),
         }
         if !how.halves_replace {
             self.wide.narrow_s(before.smin, before.smax);
@@ -202,10 +201,11 @@ impl<const W: u32, const H: u32> Views<W, H> {
         );
     }
 
-    /// A sign-extended half that is not negative: the upper half cannot be all ones. The kernel
-    /// replaces the bounds of the whole here, even if they were narrower.
+    /// The same; then, of a sign-extended half that is not negative, the upper half cannot be all
+    /// ones. The kernel replaces the bounds of the whole here, even if they were narrower.
     #[inline]
-    fn wide_from_signed_half(&mut self) {
+    fn wide_from_half(&mut self) {
+        self.wide_ends_from_half();
         let (wide, half) = (&mut self.wide, self.half);
         if half.smin >= 0 && wide.smin >= Bounds::<H>::SMIN && wide.smax <= Bounds::<H>::SMAX {
             let (min, max) = (half.smin, half.smax);
