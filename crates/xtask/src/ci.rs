@@ -72,7 +72,10 @@ const STEPS: [Step; 30] = [
         runs: Runs::Own(&["load-diff", "tests/programs", "tests/object"]),
     },
     Step { name: "runs inside the walk", runs: Runs::Own(&["embed", "--count=300", "--jobs=2"]) },
-    Step { name: "real programs inside the walk", runs: Runs::Own(&["embed", "--jobs=2", "tests/programs"]) },
+    Step {
+        name: "real programs inside the walk",
+        runs: Runs::Own(&["embed", "--jobs=2", "tests/programs"]),
+    },
     Step {
         name: "mutants inside the walk",
         runs: Runs::Own(&[
