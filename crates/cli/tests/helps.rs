@@ -11,6 +11,7 @@ use skep_report::Style;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex};
 use std::thread;
 
 fn root() -> PathBuf {
@@ -38,6 +39,28 @@ fn told(object: &Path, btf: Option<&str>) -> Vec<Value> {
         Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
     skep_cli::run(args.into_iter().map(Into::into), &mut streams).unwrap();
     serde_json::from_slice(&out).unwrap_or_else(|e| panic!("{object}: {e}"))
+}
+
+/// An object, and what is said of it.
+type Told = (PathBuf, Vec<Value>);
+
+/// That of `tests/refusals` and `tests/cli/story`, without kernel BTF, for all tests.
+static TOLD: LazyLock<[Vec<Told>; 2]> = LazyLock::new(|| {
+    ["tests/refusals", "tests/cli/story"].map(|folder| all_told(folder, Some("--btf=none")))
+});
+
+/// That of a folder, found by several threads.
+fn all_told(folder: &str, btf: Option<&str>) -> Vec<Told> {
+    let objects = Mutex::new(objects(folder).into_iter());
+    let next = || objects.lock().unwrap().next();
+    let some = || -> Vec<Told> {
+        std::iter::from_fn(next).map(|path| (path.clone(), told(&path, btf))).collect()
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
 }
 
 /// The code and the words that chose the help of a refusal.
@@ -68,31 +91,18 @@ fn mended(object: &Path) -> BTreeSet<String> {
 fn each_help_is_followed_by_a_program_or_says_why_by_none() {
     let is_host = fs::read_to_string("/proc/sys/kernel/osrelease")
         .is_ok_and(|release| release.starts_with("6.18.44"));
-    let refusals = || {
-        let mut found = Vec::new();
-        for object in objects("tests/refusals") {
-            found.extend(told(&object, Some("--btf=none")).iter().filter_map(chosen));
-        }
-        for object in objects("tests/refusals/kernel").iter().filter(|_| is_host) {
-            found.extend(told(object, None).iter().filter_map(chosen));
-        }
-        found
-    };
-    let stories = || {
-        let mut found = Vec::new();
-        for object in objects("tests/cli/story") {
-            let twins = mended(&object);
-            let refused = told(&object, Some("--btf=none"));
-            let with_twin =
-                |it: &&Value| it["prog"].as_str().is_some_and(|prog| twins.contains(prog));
-            found.extend(refused.iter().filter(with_twin).filter_map(chosen));
-        }
-        found
-    };
-    let followed: BTreeSet<_> = thread::scope(|scope| {
-        let both = [scope.spawn(refusals), scope.spawn(stories)];
-        both.map(|part| part.join().unwrap()).concat().into_iter().collect()
-    });
+    let [refusals, stories] = &*TOLD;
+    let mut followed: BTreeSet<_> =
+        refusals.iter().flat_map(|(_, told)| told).filter_map(chosen).collect();
+    if is_host {
+        let told = all_told("tests/refusals/kernel", None);
+        followed.extend(told.iter().flat_map(|(_, told)| told).filter_map(chosen));
+    }
+    for (object, refused) in stories {
+        let twins = mended(object);
+        let with_twin = |it: &&Value| it["prog"].as_str().is_some_and(|prog| twins.contains(prog));
+        followed.extend(refused.iter().filter(with_twin).filter_map(chosen));
+    }
     let (mut lacking, mut stale) = (Vec::new(), Vec::new());
     for section in catalogue::sections() {
         for (words, _) in &section.special_help {
@@ -118,8 +128,8 @@ fn each_help_is_followed_by_a_program_or_says_why_by_none() {
 #[test]
 fn each_headline_is_explained() {
     let mut wrong = Vec::new();
-    for object in [objects("tests/refusals"), objects("tests/cli/story")].concat() {
-        for refusal in told(&object, Some("--btf=none")) {
+    for (_, told) in TOLD.iter().flatten() {
+        for refusal in told {
             let message = refusal["message"].as_str().unwrap();
             let code = refusal["code"].as_str().unwrap();
             // A mismatch of arguments has a code of its own, which is in a note.
