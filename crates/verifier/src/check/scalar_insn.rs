@@ -218,6 +218,7 @@ fn compute_alu(
     let (d, s) = (arena.view(dst.val, &mut dst_room), arena.view(src.val, &mut src_room));
     let rules = env.facts.rules();
     if d.off != 0 && rules.dropped_links_leave_constants {
+        // Whether the constant stays depends on the id, too, which is no part of the key.
         return None;
     }
     if rules.masks_are_forked && skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
