@@ -95,7 +95,7 @@ const SAFE_WITHOUT: [(&str, &str); 18] = [
     ("any_sums_linked", "what is known of the sum is true"),
     ("offsets_are_bounds", "the place is the same, counted otherwise"),
     ("packet_moves_deduced", "what is known of the offset is true"),
-    ("dropped_links_leave_constants", "only sums that nothing reads"),
+    ("dropped_links_leave_constants", "what is known of the next sum is true without them"),
     ("allocations_fit", "the helper gets all 64 bits, and returns NULL"),
     ("set_retval_checked", "any number may be returned to the embedder"),
     ("thrown_in_functions_is_result", "any number may be returned to the embedder"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What the first kernels of a series do, and later ones of the same series no longer.
+// What the first kernels of a series do, and later ones of the same series no longer do.
 #include "../../programs/include/skep_bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

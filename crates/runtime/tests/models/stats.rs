@@ -106,7 +106,7 @@ fn counts_are_read_whole() {
 }
 
 #[test]
-#[ignore = "takes over a minute"]
+#[ignore = "takes over a minute: for changes of the counts (cargo test -p skep-runtime --test models -- --ignored)"]
 fn counts_are_read_whole_with_four_preemptions() {
     model(4, || counts_are_whole(true));
 }

@@ -58,6 +58,14 @@ impl Env<'_> {
         self.learned.aux.get(at as usize).map_or(!0, |aux| aux.live_regs)
     }
 
+    /// The scalar without its id; on some kernels the constant of a sum stays.
+    fn without_id(&mut self, reg: PackedReg) -> PackedReg {
+        match self.facts.rules().dropped_links_leave_constants {
+            true => PackedReg { id: 0, ..reg },
+            false => self.store.unlinked(reg),
+        }
+    }
+
     /// Adds the live registers that share `id`; those that do not fit lose their id.
     pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut Linked) {
         let id = id & !BPF_ADD_CONST;
@@ -73,7 +81,7 @@ impl Env<'_> {
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at }, max, unlimited)
                 {
-                    let alone = self.store.unlinked(reg);
+                    let alone = self.without_id(reg);
                     self.walk.cur.frames[f].refine_name(at, alone);
                 }
             }
@@ -89,7 +97,7 @@ impl Env<'_> {
                         unlimited,
                     )
                 {
-                    let alone = self.store.unlinked(slot.spill);
+                    let alone = self.without_id(slot.spill);
                     self.walk.cur.frames[f].slot_mut(spi).spill = alone;
                 }
             }

@@ -243,7 +243,8 @@ impl Env<'_> {
 }
 
 /// Registers that should have been found already are still looked for: a callback ended in a tail
-/// call or a legacy packet load, and the way back did not enter it as it does at an `exit`.
+/// call or a legacy packet load, and the way back did not enter it as it does at an `exit`. Or the
+/// frame pointer is looked for, on kernels without `stack_addresses_skipped`.
 fn unexpected(what: Word, regs: u16) -> BacktrackError {
     BacktrackError::refuse(CallFault::CallbackRegs { what, regs })
 }

@@ -58,8 +58,8 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                     env.walk.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
-                // The slot keeps the constant offset but not the id; only the comparison of states
-                // in loops reads it.
+                // The slot keeps the constant offset but not the id; the comparison of states in
+                // loops reads it and, where dropped links leave constants, the fill.
                 name.id = 0;
             }
             save_register_state(env, frameno, spi, name, at.size);
