@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, short, default_value_t = 2)]
     level: u32,
     /// Longer walks are compared by verdict and counts only.
-    #[arg(long, default_value_t = LOGGED_INSNS_MAX)]
+    #[arg(long, default_value_t = LOGGED_INSNS_MAX, conflicts_with = "against")]
     logged_insns: u64,
     /// Only programs whose `object:program` contains this.
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! `cargo xtask tunings FILE...`: verifies every program under every combination of `Tuning`:
 //! verdict, counts and log must be the same. Also counts how often each fast path was taken.
 
+use crate::answers::LOGGED_INSNS_MAX;
 use crate::objects;
 use rayon::prelude::*;
 use skep::program::Program;
@@ -21,8 +22,8 @@ pub(crate) struct Args {
     #[arg(long, short, default_value_t = 2)]
     level: u32,
     /// Longer walks are not logged: only verdict and counts are compared.
-    #[arg(long, default_value_t = 100_000)]
-    logged_insns: u32,
+    #[arg(long, default_value_t = LOGGED_INSNS_MAX)]
+    logged_insns: u64,
     /// Stop after this many programs that differ.
     #[arg(long, default_value_t = 20)]
     max: usize,
@@ -100,7 +101,7 @@ fn of_file(file: &Path, host: &Host, args: &Args, tally: &Tally) -> Vec<String> 
 /// How one of the combinations differs from the default; `None` if none does.
 fn differs(program: &Program, session: &Session, args: &Args, tally: &Tally) -> Option<String> {
     let quick = verify(program, &config(session, Tuning::default(), LOG_STATS));
-    let logged = args.level != 0 && quick.stats.insns_processed <= args.logged_insns;
+    let logged = args.level != 0 && u64::from(quick.stats.insns_processed) <= args.logged_insns;
     let level = if logged { args.level | LOG_STATS } else { LOG_STATS };
     tally.count(&quick);
     tally.programs.fetch_add(1, Ordering::Relaxed);

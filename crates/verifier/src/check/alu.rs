@@ -240,7 +240,10 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let linked = linked_constant(env, insn, src);
     let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
     let rules = env.facts.rules();
-    let links_no_more = might_link(env, insn, src);
+    let leaves_constant = rules.dropped_links_leave_constants
+        && linked.is_none()
+        && !made_anew
+        && !might_link(env, insn, src);
     let computes = scalar_rules::computes(rules, op, &src.val, wide);
     let mut dst = env.reg_mut(insn.dst);
     if made_anew {
@@ -259,8 +262,8 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
             dst.id |= if wide { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
             dst.off = off;
         }
-        None if links_no_more || made_anew => *dst = dst.unlinked(),
-        None => *dst = dst.without_id(rules),
+        None if leaves_constant => dst.id = 0,
+        None => *dst = dst.unlinked(),
     }
     Ok(())
 }

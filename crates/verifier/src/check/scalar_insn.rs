@@ -268,11 +268,11 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         env.walk.cur.frame_mut().set_name(insn.dst, src);
         return true;
     }
-    // A copy of a linked sum starts a new group of linked registers.
     if !whole && src.id & BPF_ADD_CONST != 0 && env.facts.rules().dropped_links_leave_constants {
         // A copy that is not linked would keep the constant.
         return false;
     }
+    // A copy of a linked sum starts a new group of linked registers.
     let alone = if src.id & BPF_ADD_CONST != 0 { env.store.unlinked(src) } else { src };
     let (val, keeps) = if whole { (alone.val, true) } else { mov32(env, insn, alone) };
     scratch(&mut env.walk, insn);
