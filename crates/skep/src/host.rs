@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
-use crate::kernel::Calls;
+use crate::kernel::{Calls, Kernel};
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
@@ -104,13 +104,20 @@ impl Host {
         let has_symbols = symbols_file.exists();
         let symbols = symbols(move || Symbols::read_file(&symbols_file).unwrap_or_default());
         let list = dir.join("error_injection");
-        let btf = with_modules(dir, &text("modules").unwrap_or_default())?;
+        let vmlinux = read_btf(&dir.join("btf/vmlinux"))?;
+        let modules = text("modules").unwrap_or_default();
+        let btf = with_modules(dir, Arc::clone(&vmlinux), &modules)?;
         let ctx_fields = CtxFields::those(|field| has_field(&btf, field).unwrap_or(true));
         // As `uname -r` prints it, with a newline.
         let release = text("release").map(|release| release.trim().to_owned());
         let version: Option<Release> = release.as_ref().and_then(|release| release.parse().ok());
         let calls = release.as_ref().map(|release| Calls::of_release(release));
         let release = release.unwrap_or_default();
+        let (behaviours, neighbours) = match version {
+            // What its BTF tells counts, too.
+            Some(version) => Kernel::new(&release, Some(vmlinux), version).behaviours(),
+            None => (Behaviours::of_release(&release), Neighbours::of_release(&release)),
+        };
         Ok(Host {
             kernel_btf: Some(btf),
             error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
@@ -121,8 +128,8 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
             numa_nodes: numbers(&text("nodes").unwrap_or_default()),
-            behaviours: Behaviours::of_release(&release),
-            neighbours: Neighbours::of_release(&release).map(Arc::new),
+            behaviours,
+            neighbours: neighbours.map(Arc::new),
             ctx_fields,
             insns: Insns::of_release(&release),
             calls,
@@ -236,8 +243,7 @@ fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
 }
 
 /// The kernel's BTF followed by that of its modules.
-fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
-    let mut btf = read_btf(&dir.join("btf/vmlinux"))?;
+fn with_modules(dir: &Path, mut btf: Arc<Btf>, names: &str) -> Result<Arc<Btf>, Error> {
     for name in names.lines().filter(|name| !name.is_empty()) {
         let path = dir.join("btf").join(name);
         const STEP: &str = "reading a module's BTF";

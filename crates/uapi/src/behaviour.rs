@@ -834,7 +834,7 @@ behaviours! {
         "witnesses/apart.bpf.o" "locks"
         "RCU sections need a kernel whose BTF tags the pointers that RCU protects."
     half_extensions_set_bits "----------.++++++++++++++++++++" Accepted, "witnesses/early.bpf.o" "half_extended"
-        "Sign-extending the lower half of a number sets its bits, too (else: bits that were known stay)."
+        "Sign-extending the lower half of a number also updates its known bits (else: they stay as they were)."
     half_bounds_number "----------.+.++++++++++++++++++" Accepted, "witnesses/early.bpf.o" "half_bounds_number"
         "A small number whose lower half is not negative has the bounds of that half."
     stack_addresses_skipped "+++++++++..++++++++++++++++++++" Accepted, "witnesses/early.bpf.o" "half_of_callees_frame"

@@ -1,8 +1,8 @@
 //! The texts of rejections on other kernels that differ from those of 6.18.44.
 //!
 //! A row has the error's code, the kernels, and their text; `{name}` is an operand of the error,
-//! `{name+1}` that number plus one, `{name-1}` minus one. An empty text is a line that the kernel
-//! does not print. Spellings are parts of any text that a kernel writes differently. `cargo xtask`
+//! `{name+1}` that number plus one, `{name-1}` minus one, `{name:x}` in base 16. An empty text is a
+//! line that the kernel does not print. Spellings are parts of any text that a kernel writes differently. `cargo xtask`
 //! checks every row against the kernels' results (`tests/kernels/asked`).
 //!
 //! Source: the last messages of the tested kernels.
@@ -106,13 +106,14 @@ fn fill(template: &str, operand: impl Fn(&str) -> Option<String>) -> String {
     while let Some((before, after)) = rest.split_once('{') {
         text += before;
         let (name, behind) = after.split_once('}').unwrap_or((after, ""));
-        let (name, more) = match name.find(['+', '-']) {
+        let (name, how) = match name.find(['+', '-', ':']) {
             Some(at) => name.split_at(at),
             None => (name, "0"),
         };
         let said = operand(name).unwrap_or_default();
-        match (said.parse::<i64>(), more.parse::<i64>()) {
+        match (said.parse::<i64>(), how.parse::<i64>()) {
             (Ok(n), Ok(more)) => text += &(n + more).to_string(),
+            (Ok(n), Err(_)) if how == ":x" => text += &format!("{n:x}"),
             _ => text += &said,
         }
         rest = behind;
@@ -145,7 +146,7 @@ pub const WORDS: &[Word] = &[
     row("++++...........", "result-out-of-range",
         "{when} the register R{regno} has {bits} should have been in {allowed}"),
     row("...+...........", "callback-leaves-registers what=static subprog",
-        "BUG regs 400"),
+        "BUG regs {regs:x}"),
     row("++++++.........", "beyond-stack",
         "invalid {told} stack R{regno} off={min_off} size={size}"),
     row("++++...........", "variable-offset-beyond-stack",

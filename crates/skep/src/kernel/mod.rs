@@ -85,7 +85,7 @@ impl Kernel {
     }
 
     /// One that is described by a file, or running.
-    fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
+    pub(crate) fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
         let is_asked = btf.as_ref().is_some_and(|btf| fit::is_asked(release, btf));
         let source = if is_asked { Source::Asked } else { Source::File };
         let release = release.to_owned();
@@ -221,7 +221,7 @@ impl Kernel {
     }
 
     /// Its rules; for a kernel between two tested ones the later one's, and those of both.
-    fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
+    pub(crate) fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
         let mut behaviours = Behaviours::of_release(&self.release);
         let mut neighbours = Neighbours::of_release(&self.release);
         if neighbours.is_none() && self.answers.is_none() && self.source != Source::File {
@@ -314,8 +314,17 @@ mod tests {
                 btf.func(name, proto, FuncLinkage::Static);
             }
             let version = "6.14".parse().expect("a release");
-            let btf = Some(Arc::new(btf.build().expect("BTF")));
-            let host = Kernel::new("6.14.0-37-generic", btf, version).host();
+            let btf = btf.build().expect("BTF");
+            let folder = tempfile::tempdir().expect("a folder");
+            let write = |name: &str, bytes: &[u8]| {
+                std::fs::write(folder.path().join(name), bytes).expect("written");
+            };
+            std::fs::create_dir(folder.path().join("btf")).expect("created");
+            write("release", b"6.14.0-37-generic\n");
+            write("btf/vmlinux", &btf.to_bytes(skep_btf::Endian::Little));
+            let facts = Host::read_folder(folder.path()).expect("a folder of facts");
+            let host = Kernel::new("6.14.0-37-generic", Some(Arc::new(btf)), version).host();
+            assert_eq!(facts.behaviours, host.behaviours);
             let injects = host.error_injection.and_then(|functions| (functions.0)("getname"));
             (host.behaviours.no_exceptions, host.behaviours.results_overridden, injects)
         };
