@@ -7,13 +7,13 @@
 use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
-use crate::kernel::{Calls, Kernel};
+use crate::kernel::{Calls, build};
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
 use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
-use skep_uapi::{Behaviours, KernelProfile, Neighbours};
+use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, KernelProfile, Neighbour};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
 use std::io::Read;
@@ -67,9 +67,9 @@ pub struct Host {
     pub numa_nodes: Arc<[u32]>,
     /// The rules of its verifier; by default those of Linux 6.18.
     pub behaviours: Behaviours,
-    /// For a release between two tested kernels: both, where their rules differ. `behaviours` are
-    /// those of the later one.
-    pub neighbours: Option<Arc<Neighbours>>,
+    /// For a release between tested kernels: all whose rules it may have, with
+    /// `behaviours` last.
+    pub neighbours: Arc<[Neighbour]>,
     /// Its texts.
     pub words: Words,
     /// The context fields that it has, of those that not every kernel has.
@@ -113,11 +113,13 @@ impl Host {
         let version: Option<Release> = release.as_ref().and_then(|release| release.parse().ok());
         let calls = release.as_ref().map(|release| Calls::of_release(release));
         let release = release.unwrap_or_default();
-        let (behaviours, neighbours) = match version {
-            // What its BTF tells counts, too.
-            Some(version) => Kernel::new(&release, Some(vmlinux), version).behaviours(),
-            None => (Behaviours::of_release(&release), Neighbours::of_release(&release)),
-        };
+        let mut behaviours = Behaviours::of_release(&release);
+        let mut neighbours = Neighbour::of_release(&release);
+        let by_build = |rule: &'static Behaviour| Some((rule, build::holds(rule, &vmlinux)?));
+        for (rule, holds) in BEHAVIOURS.iter().filter_map(by_build) {
+            behaviours.set(rule.name, holds);
+            neighbours.iter_mut().for_each(|it| it.rules.set(rule.name, holds));
+        }
         Ok(Host {
             kernel_btf: Some(btf),
             error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
@@ -129,7 +131,7 @@ impl Host {
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
             numa_nodes: numbers(&text("nodes").unwrap_or_default()),
             behaviours,
-            neighbours: neighbours.map(Arc::new),
+            neighbours: neighbours.into(),
             ctx_fields,
             insns: Insns::of_release(&release),
             calls,
@@ -169,7 +171,7 @@ impl Host {
             absent_btf_kinds: Arc::default(),
             numa_nodes: numbers(&fs::read_to_string(NODES_PATH).unwrap_or_default()),
             behaviours: Behaviours::default(),
-            neighbours: None,
+            neighbours: Arc::default(),
             ctx_fields: CtxFields::all(),
             insns: Insns::all(),
             calls: None,

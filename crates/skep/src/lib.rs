@@ -80,7 +80,6 @@
 
 #![forbid(unsafe_code)]
 
-mod both;
 pub mod catalogue;
 pub mod diagnosis;
 mod error;
@@ -100,6 +99,7 @@ pub mod profile;
 pub mod runtime;
 mod session;
 mod stopwatch;
+mod under;
 mod verification;
 pub mod verifier;
 

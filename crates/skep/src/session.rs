@@ -173,14 +173,14 @@ impl Session {
         options: &VerifyOptions,
         verification: Verification,
     ) -> Verification {
-        let verification = match &self.host.neighbours {
-            Some(of) => self.under_both(program, options, verification, of),
-            None => verification,
+        let verification = match &*self.host.neighbours {
+            [] => verification,
+            of => self.under_all(program, options, verification, of),
         };
         let Some(kernel) = &self.kernel else { return verification };
         match kernel.verdict(program, &verification) {
-            Some(verdict) => Verification { verdict, both: None, ..verification },
-            None => Verification { both: None, ..verification },
+            Some(verdict) => Verification { verdict, under: None, ..verification },
+            None => Verification { under: None, ..verification },
         }
     }
 

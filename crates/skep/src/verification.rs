@@ -223,8 +223,8 @@ pub struct Verification {
     pub because: Option<String>,
     /// Wall time of the verification alone.
     pub duration: Duration,
-    /// The verdicts under the rules of both neighbours, until the kernel is known.
-    pub(crate) both: Option<Box<Both>>,
+    /// The verdicts under the rules of all neighbours, until the kernel is known.
+    pub(crate) under: Option<Box<Under>>,
 }
 
 impl Verification {
@@ -261,7 +261,7 @@ impl Verification {
             call_chain,
             because,
             duration,
-            both: None,
+            under: None,
         }
     }
 
@@ -277,7 +277,7 @@ impl Verification {
             call_chain: Vec::new(),
             because: None,
             duration,
-            both: None,
+            under: None,
         }
     }
 
@@ -319,41 +319,42 @@ impl Verification {
     }
 }
 
-/// The verdicts of a program under the rules of both neighbours.
+/// The verdicts of a program under the rules of all neighbours of its kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Both {
-    /// The earlier one first.
-    pub(crate) verdicts: [Verdict; 2],
-    pub(crate) names: [&'static str; 2],
+pub(crate) struct Under {
+    /// The earliest one first.
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) names: Vec<&'static str>,
     /// What the rule that decides says.
     pub(crate) rule: Option<&'static str>,
 }
 
-/// Which of two verdicts stands.
+/// Which of several verdicts stands.
 pub(crate) enum Settled {
-    Later,
-    Earlier,
+    As(usize),
     NotKnown(String),
 }
 
-impl Both {
-    /// Settles the verdicts, the earlier one first. If both reject, the reason is the later one's.
-    pub(crate) fn settle(&self, verdicts: [&Verdict; 2]) -> Settled {
-        let [one, other] = &self.names;
-        match verdicts.map(Verdict::is_accepted) {
-            [_, None] => Settled::Later,
-            [None, _] => Settled::Earlier,
-            [Some(earlier), Some(later)] if earlier == later => Settled::Later,
-            [Some(is_earlier), _] => {
-                let (accepts, refuses) = if is_earlier { (one, other) } else { (other, one) };
-                let rule = self
-                    .rule
-                    .map(|text| format!(": \"{}\"", text.trim_end_matches('.')))
-                    .unwrap_or_default();
-                let why = format!("not known: {refuses} refuses, {accepts} accepts{rule}");
-                Settled::NotKnown(why)
-            }
+impl Under {
+    /// Two that differ, the first of which accepts.
+    pub(crate) fn differing(verdicts: &[Verdict]) -> Option<[usize; 2]> {
+        let that = |wanted| verdicts.iter().position(|it| it.is_accepted() == Some(wanted));
+        Some([that(true)?, that(false)?])
+    }
+
+    /// Settles the verdicts, in the order of the names. If all reject, the reason is the last
+    /// one's.
+    pub(crate) fn settle(&self, verdicts: &[Verdict]) -> Settled {
+        if let Some(without) = verdicts.iter().rposition(|it| it.is_accepted().is_none()) {
+            return Settled::As(without);
         }
+        let Some([accepts, refuses]) = Under::differing(verdicts) else {
+            return Settled::As(verdicts.len().saturating_sub(1));
+        };
+        let [accepts, refuses] = [accepts, refuses].map(|at| self.names[at]);
+        let quoted = |text: &str| format!(": \"{}\"", text.trim_end_matches('.'));
+        let rule = self.rule.map(quoted).unwrap_or_default();
+        Settled::NotKnown(format!("not known: refused by {refuses}, accepted by {accepts}{rule}"))
     }
 }
 

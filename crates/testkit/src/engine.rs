@@ -115,8 +115,8 @@ pub fn verify_on(kernel: &Host, program: &Program, log_level: u32, privileges: P
     contained(|| Ours::from(skep_verifier::verify(program, &config)))
 }
 
-/// As [`verify_on`]; anything that the kernel does not support is rejected. Of a release between
-/// two of its series the rules of both are tried: where the verdicts differ, there is none.
+/// As [`verify_on`]; anything that the kernel does not support is rejected. Of a release that
+/// was not tested the rules of all its neighbours are tried: where verdicts differ, there is none.
 pub fn verify_for(host: &Host, kernel: &Kernel, program: &Program, log_level: u32) -> Ours {
     verify_for_within(host, kernel, program, log_level, None)
 }
@@ -136,19 +136,18 @@ pub fn verify_for_within(
         log_bytes_max: LOG_BYTES_MAX,
         ..Config::privileged(profile)
     });
-    let later = on_kernel(&config, kernel, program);
-    let Some(between) = &host.neighbours else { return later };
-    config.profile.behaviours = between.rules[0];
-    let earlier = on_kernel(&config, kernel, program);
-    match earlier.verdict.name() == later.verdict.name() {
-        true => later,
-        false => {
-            let [earlier, later_verdict] = [&earlier, &later].map(|it| it.verdict.name());
-            let [one, other] = between.names;
-            let why = format!("{earlier} by {one}, {later_verdict} by {other}");
-            Ours { verdict: OurVerdict::Unsupported(why), ..later }
+    let last = on_kernel(&config, kernel, program);
+    let Some((its, earlier)) = host.neighbours.split_last() else { return last };
+    for neighbour in earlier {
+        config.profile.behaviours = neighbour.rules;
+        let found = on_kernel(&config, kernel, program);
+        let [one, other] = [&found, &last].map(|it| it.verdict.name());
+        if one != other {
+            let why = format!("{one} by {}, {other} by {}", neighbour.name, its.name);
+            return Ours { verdict: OurVerdict::Unsupported(why), ..last };
         }
     }
+    last
 }
 
 fn on_kernel(config: &Config, kernel: &Kernel, program: &Program) -> Ours {

@@ -3,7 +3,7 @@
 //! A row is a rule, the tested kernels on which it holds, and its witness: a program of the corpus
 //! whose verdict shows it. `cargo xtask` checks every row against the kernels' results
 //! (`tests/kernels/asked`). For a release that was not tested, a value is known if the tested
-//! releases before and after it agree on it.
+//! releases before and after it agree on it, and no later kernel can have changed it.
 //!
 //! Source: the results of the kernels; the witness of each row, and its log.
 
@@ -12,7 +12,7 @@ mod to_run;
 
 pub use answer::{Judged, Shows, Witness};
 
-use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of, names};
+use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of};
 
 use Shows::{Accepted, Insns, Peak, Refused, Says};
 
@@ -37,11 +37,32 @@ impl Behaviour {
     }
 
     /// The same, on releases for which it is known: a tested kernel or another of its series, or
-    /// one between two that agree.
+    /// one between others that agree.
     pub fn known_on(&self, release: &str) -> Option<bool> {
         let standing = Standing::of(release);
-        let [here, there] = standing.columns().map(|at| holds(self.marks, at));
+        let [here, mut there] = standing.columns().map(|at| holds(self.marks, at));
+        if let Standing::Mended([_, last]) = standing {
+            there = self.holds_if_mended(last);
+        }
         (here == there && !standing.is_beyond()).then_some(here)
+    }
+
+    /// Whether it holds on a kernel with the rules of this column, and what was mended later: what
+    /// the newest kernel refuses, and what other series took over from later kernels.
+    fn holds_if_mended(&self, column: usize) -> bool {
+        let marks = self.marks;
+        let newest = holds(marks, COLUMNS.len() - 1);
+        let refuses_more = match self.shows {
+            Accepted => !newest,
+            Refused | Says(_) => newest,
+            Insns(_) | Peak(_) => false,
+        };
+        let was_mended = (1..COLUMNS.len()).any(|at| {
+            let [before, after] = [at - 1, at];
+            COLUMNS[before].is_followed_by(&COLUMNS[after])
+                && [before, after].map(|at| holds(marks, at)) == [!newest, newest]
+        });
+        if refuses_more || was_mended { newest } else { holds(marks, column) }
     }
 
     /// The tested kernels between which it began, or ceased, to hold after a release on which it
@@ -97,7 +118,7 @@ macro_rules! behaviours {
         ];
 
         impl Behaviours {
-            const fn of_column(column: usize) -> Behaviours {
+            pub(crate) const fn of_column(column: usize) -> Behaviours {
                 Behaviours { $($name: holds($marks, column),)* }
             }
 
@@ -132,34 +153,23 @@ impl Behaviours {
     }
 
     /// The rules of a release (`uname -r`): those of the tested kernel of its series; or of the
-    /// next tested kernel ([`Neighbours`] has those of the one before); or of the oldest or newest
-    /// one, for a release beyond it.
+    /// next tested kernel ([`Neighbour`](crate::Neighbour) has those of the one before); or of the
+    /// oldest or newest one, for a release beyond it.
     pub fn of_release(release: &str) -> Behaviours {
         let [_, after] = Standing::of(release).columns();
         Behaviours::of_column(after)
     }
 
+    /// The rules of a column, and what was mended later.
+    pub(crate) fn mended(column: usize) -> Behaviours {
+        let mut rules = Behaviours::of_column(column);
+        BEHAVIOURS.iter().for_each(|row| rules.set(row.name, row.holds_if_mended(column)));
+        rules
+    }
+
     /// The rules that hold for one and not for the other.
     pub fn differing(&self, other: &Behaviours) -> impl Iterator<Item = &'static Behaviour> {
         BEHAVIOURS.iter().filter(|row| self.get(row.name) != other.get(row.name))
-    }
-}
-
-/// The tested kernels before and after a release, whose rules differ: which of them the release
-/// has is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Neighbours {
-    /// Their names: `6.1` and `6.12`.
-    pub names: [&'static str; 2],
-    /// Their rules.
-    pub rules: [Behaviours; 2],
-}
-
-impl Neighbours {
-    /// Those of a release between two tested ones.
-    pub fn of_release(release: &str) -> Option<Neighbours> {
-        let Standing::Between(columns) = Standing::of(release) else { return None };
-        Some(Neighbours { names: names(columns), rules: columns.map(Behaviours::of_column) })
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A row has the error's code, the kernels, and their text; `{name}` is an operand of the error,
 //! `{name+1}` that number plus one, `{name-1}` minus one, `{name:x}` in base 16. An empty text is a
-//! line that the kernel does not print. Spellings are parts of any text that a kernel writes differently. `cargo xtask`
-//! checks every row against the kernels' results (`tests/kernels/asked`).
+//! line that the kernel does not print. Spellings are parts of any text that a kernel writes
+//! differently. `cargo xtask` checks every row against the kernels' results
+//! (`tests/kernels/asked`).
 //!
 //! Source: the last messages of the tested kernels.
 

@@ -76,8 +76,10 @@ impl Kernel {
         let others = match RulesOf::release(&self.release) {
             RulesOf::Itself => None,
             RulesOf::Series(name) => Some(format!("those of {name}, of the same series")),
-            RulesOf::Both([one, other]) => {
-                Some(format!("those of {one} and {other}, which must agree on a program"))
+            RulesOf::Several(names) => {
+                let (last, others) = names.split_last().unwrap_or((&"", &[]));
+                let others = others.join(", ");
+                Some(format!("those of {others} and {last}, which must agree on a program"))
             }
             RulesOf::Oldest(name) => Some(format!("those of {name}, the oldest tested kernel")),
             RulesOf::Newest(name) => Some(format!("those of {name}, the newest tested kernel")),
@@ -182,13 +184,13 @@ mod tests {
         assert_eq!(known("6.12"), (BEHAVIOURS.len(), None));
         let (some, others) = known("6.6");
         assert!(some > 0 && some < BEHAVIOURS.len(), "{some}");
-        assert!(others.is_some_and(|it| it.starts_with("those of 6.5 and 6.8")));
+        assert!(
+            others.is_some_and(|it| it.starts_with("those of 6.5, 6.8.0-31 and later kernels"))
+        );
         let promise = |name| Kernel::open(name).expect("a kernel").promise();
         assert!(promise("5.4").contains("rules not known, instead those of 5.10.0-30, the oldest"));
         assert!(promise("5.4").ends_with("what they accept is not known of this one"));
-        assert!(
-            promise("6.6")
-                .contains("rules known, otherwise those of 6.5 and 6.8.0-31, which must agree")
-        );
+        let others = "otherwise those of 6.5, 6.8.0-31 and later kernels, which must agree";
+        assert!(promise("6.6").contains(others), "{}", promise("6.6"));
     }
 }

@@ -63,14 +63,14 @@ impl Kernel {
     /// The verdict for this kernel, if it differs from that for the session's host: the kernel
     /// lacks something, or the rejection depends on something unknown.
     pub fn verdict(&self, program: &Program, verification: &Verification) -> Option<Verdict> {
-        let Some(both) = &verification.both else {
+        let Some(under) = &verification.under else {
             return self.verdict_for(program, &verification.verdict);
         };
-        let found = both.verdicts.each_ref().map(|it| self.verdict_for(program, it));
-        let [earlier, later] = [0, 1].map(|at| found[at].as_ref().unwrap_or(&both.verdicts[at]));
-        match both.settle([earlier, later]) {
-            Settled::Later => Some(later.clone()),
-            Settled::Earlier => Some(earlier.clone()),
+        let here = |verdict: &Verdict| self.verdict_for(program, verdict);
+        let found = under.verdicts.iter().map(|it| here(it).unwrap_or_else(|| it.clone()));
+        let found: Vec<Verdict> = found.collect();
+        match under.settle(&found) {
+            Settled::As(at) => found.into_iter().nth(at),
             Settled::NotKnown(why) => Some(Verdict::Unsupported(why)),
         }
     }

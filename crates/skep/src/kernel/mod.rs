@@ -3,8 +3,8 @@
 //!
 //! Verifier rules are those of 6.18 except for those in `uapi::Behaviours`. A program rejected
 //! because a feature is missing is rejected by that kernel; one that is accepted may still be
-//! rejected by it ([`Kernel::promise`]). A release between two tested kernels has a verdict if
-//! the rules of both give the same one.
+//! rejected by it ([`Kernel::promise`]). A release between tested kernels has a verdict if
+//! the rules of all give the same one.
 //!
 //! # Invariants
 //! 1. If the BTF is known, it determines which helpers and types exist; otherwise the table of
@@ -16,6 +16,7 @@ mod agreement;
 #[doc(hidden)]
 pub mod ask;
 mod asked;
+pub(crate) mod build;
 mod calls;
 mod fault;
 mod file;
@@ -42,7 +43,7 @@ use skep_uapi::ctx::CtxFields;
 use skep_uapi::helper::HelperId;
 use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
-use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbours};
+use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbour};
 use skep_verifier::ErrorInjection;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,7 +86,7 @@ impl Kernel {
     }
 
     /// One that is described by a file, or running.
-    pub(crate) fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
+    fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
         let is_asked = btf.as_ref().is_some_and(|btf| fit::is_asked(release, btf));
         let source = if is_asked { Source::Asked } else { Source::File };
         let release = release.to_owned();
@@ -195,7 +196,7 @@ impl Kernel {
             is_partial: true,
             absent_btf_kinds: absent.map(|(kind, _)| kind).collect(),
             behaviours,
-            neighbours: neighbours.map(Arc::new),
+            neighbours: neighbours.into(),
             ctx_fields: CtxFields::those(|field| {
                 self.knows(Item::Field(*field)).is_none_or(|(is_there, _)| is_there)
             }),
@@ -220,45 +221,38 @@ impl Kernel {
         Calls::of_release(&self.release).corrected(self.answers.clone())
     }
 
-    /// Its rules; for a kernel between two tested ones the later one's, and those of both.
-    pub(crate) fn behaviours(&self) -> (Behaviours, Option<Neighbours>) {
+    /// Its rules; for a kernel between tested ones the last one's, and those of all of them.
+    fn behaviours(&self) -> (Behaviours, Vec<Neighbour>) {
         let mut behaviours = Behaviours::of_release(&self.release);
-        let mut neighbours = Neighbours::of_release(&self.release);
-        if neighbours.is_none() && self.answers.is_none() && self.source != Source::File {
-            return (behaviours, None);
+        let mut neighbours = Neighbour::of_release(&self.release);
+        if neighbours.is_empty() && self.answers.is_none() && self.source != Source::File {
+            return (behaviours, neighbours);
         }
-        let of_both = neighbours.iter_mut().flat_map(|it| &mut it.rules);
-        for rules in of_both.chain([&mut behaviours]) {
+        let of_all = neighbours.iter_mut().map(|it| &mut it.rules);
+        for rules in of_all.chain([&mut behaviours]) {
             for row in BEHAVIOURS {
                 if let Some(holds) = self.holds(row) {
                     rules.set(row.name, holds);
                 }
             }
         }
-        let differ = |Neighbours { rules: [one, other], .. }: &Neighbours| one != other;
-        (behaviours, neighbours.filter(differ))
+        neighbours.dedup_by(|one, other| one.rules == other.rules);
+        match neighbours.len() {
+            1 => (behaviours, Vec::new()),
+            _ => (behaviours, neighbours),
+        }
     }
 
     /// The same for a rule that came with a helper: the kernel has both, or neither.
     fn holds_by_helper(&self, rule: &Behaviour) -> Option<bool> {
         let (_, helper) = WITH_HELPER.iter().find(|(name, _)| *name == rule.name)?;
-        let is_between = Neighbours::of_release(&self.release).is_some();
+        let is_between = !Neighbour::of_release(&self.release).is_empty();
         is_between.then(|| self.has(Item::Helper(*helper)))?
     }
 
-    /// The same for a rule that depends on how the kernel was built, as its BTF shows.
+    /// The same for a rule that depends on how the kernel was built.
     fn holds_by_build(&self, rule: &Behaviour) -> Option<bool> {
-        let btf = self.btf.as_ref().filter(|_| self.source == Source::File)?;
-        match rule.name {
-            "no_exceptions" => {
-                let state = btf.ty(btf.find_by_name_kind("unwind_state", Kind::Struct)?);
-                Some(!state.members().any(|member| member.name() == MEMBER_OF_ORC))
-            }
-            "results_overridden" => {
-                Some(btf.find_by_name_kind("bpf_override_return", Kind::Func).is_some())
-            }
-            _ => None,
-        }
+        build::holds(rule, self.btf.as_ref().filter(|_| self.source == Source::File)?)
     }
 
     /// Whether errors may be injected into some functions, if its BTF tells.
@@ -267,9 +261,6 @@ impl Kernel {
         Some(btf.find_by_name_kind(error_injection::LOOKUP, Kind::Func).is_some())
     }
 }
-
-/// A member of `struct unwind_state` on x86-64 if the ORC unwinder is built in: no other has it.
-const MEMBER_OF_ORC: &str = "full_regs";
 
 /// Rules about fields of map values that came in one release with the helpers for them.
 const WITH_HELPER: [(&str, HelperId); 2] =
@@ -290,8 +281,11 @@ mod tests {
     fn a_rule_that_came_with_a_helper_is_known_from_it() {
         let version = "5.16".parse().expect("a release");
         let kernel = Kernel { source: Source::Table, ..Kernel::new("5.16", None, version) };
-        let rules = kernel.host().neighbours.expect("between two").rules;
-        assert_eq!(rules.map(|it| (it.timer_fields, it.kptr_fields)), [(true, false); 2]);
+        let neighbours = kernel.host().neighbours;
+        assert_eq!(neighbours.len(), 3);
+        for Neighbour { name, rules } in neighbours.iter() {
+            assert_eq!((rules.timer_fields, rules.kptr_fields), (true, false), "{name}");
+        }
         for kernel in Kernel::all_asked() {
             for (name, helper) in WITH_HELPER {
                 let row = BEHAVIOURS.iter().find(|row| row.name == name).expect("a rule");

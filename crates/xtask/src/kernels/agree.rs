@@ -2,7 +2,7 @@
 //!
 //! A kernel's BTF is not committed: it is in the folder of answers. Programs are verified with the
 //! kernel's own rules as far as `uapi::BEHAVIOURS` contains them, so this measures what is not
-//! modelled. The rules of a release between two tested ones are both tried, and must agree.
+//! modelled. Of a release between tested ones the rules of all of these are tried, and must agree.
 
 use super::folder::{ANSWERS, answered};
 use crate::answers::{self, LOGGED_INSNS_MAX};

@@ -1,16 +1,15 @@
-//! The verdict for a release between two tested kernels: the one on which the rules of both agree.
+//! The verdict for a release between tested kernels: the one on which the rules of all agree.
 //!
 //! Where they do not agree, it is not known, and the rule that decides is looked for.
 //!
 //! # Invariants
-//! 1. A program is accepted, or rejected, only if it is so under the rules of both.
+//! 1. A program is accepted, or rejected, only if it is so under the rules of all.
 //! 2. The search changes what is said, never the verdict.
 
 use crate::session::{Session, contain_panic};
-use crate::verification::{Both, Settled, Verdict, Verification, VerifyOptions};
+use crate::verification::{Settled, Under, Verdict, Verification, VerifyOptions};
 use skep_program::Program;
-use skep_uapi::{Behaviour, Behaviours, Neighbours};
-use std::sync::Arc;
+use skep_uapi::{Behaviour, Behaviours, Neighbour};
 use std::time::Duration;
 
 /// What a search may cost: verifications, and insns processed by all of them.
@@ -22,40 +21,42 @@ const MEM_BYTES_MAX: u64 = 256 << 20;
 const PROGRAM_INSNS_MAX: u64 = 100_000;
 
 impl Session {
-    /// Verifies the program under the rules of the earlier neighbour too; `later` is its
-    /// verification under those of the later one.
-    pub(crate) fn under_both(
+    /// Verifies the program under the rules of the earlier neighbours too; `last` is its
+    /// verification under those of the last one.
+    pub(crate) fn under_all(
         &self,
         program: &Program,
         options: &VerifyOptions,
-        later: Verification,
-        of: &Arc<Neighbours>,
+        last: Verification,
+        neighbours: &[Neighbour],
     ) -> Verification {
         let options = VerifyOptions { log_level: 0, path_bytes_max: None, ..*options };
-        let [rules, _] = &of.rules;
-        let earlier = self.under(program, &options, rules);
-        let verdicts = [&earlier.verdict, &later.verdict];
-        let mut both = Both { verdicts: verdicts.map(Verdict::clone), names: of.names, rule: None };
-        let settled = both.settle(verdicts);
-        let verdict = match settled {
-            Settled::Later => later.verdict,
-            Settled::Earlier => earlier.verdict,
+        let earlier = neighbours.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        let mut insns_max = last.counts.insns_processed;
+        let mut verdicts = Vec::with_capacity(neighbours.len());
+        for neighbour in earlier {
+            let verification = self.under(program, &options, &neighbour.rules);
+            insns_max = insns_max.max(verification.counts.insns_processed);
+            verdicts.push(verification.verdict);
+        }
+        verdicts.push(last.verdict.clone());
+        let names = neighbours.iter().map(|it| it.name).collect();
+        let mut under = Under { verdicts, names, rule: None };
+        let verdict = match under.settle(&under.verdicts) {
+            Settled::As(at) => under.verdicts[at].clone(),
             Settled::NotKnown(_) => {
-                let [accepted, refused] = match verdicts.map(Verdict::is_accepted) {
-                    [Some(true), _] => [(&earlier, &of.rules[0]), (&later, &of.rules[1])],
-                    _ => [(&later, &of.rules[1]), (&earlier, &of.rules[0])],
-                };
-                let insns = accepted.0.counts.insns_processed.max(refused.0.counts.insns_processed);
-                let mut search = Search::new(self, program, options);
-                let rule = search.rule(insns, [refused.1, accepted.1]);
-                both.rule = rule.map(|rule| rule.text);
-                match both.settle(verdicts) {
+                if let Some(which) = Under::differing(&under.verdicts) {
+                    let [accepted, refused] = which.map(|at| &neighbours[at].rules);
+                    let mut search = Search::new(self, program, options);
+                    under.rule = search.rule(insns_max, [refused, accepted]).map(|rule| rule.text);
+                }
+                match under.settle(&under.verdicts) {
+                    Settled::As(at) => under.verdicts[at].clone(),
                     Settled::NotKnown(why) => Verdict::Unsupported(why),
-                    _ => later.verdict,
                 }
             }
         };
-        Verification { verdict, both: Some(Box::new(both)), ..later }
+        Verification { verdict, under: Some(Box::new(under)), ..last }
     }
 
     /// The rule that decides that a program is rejected under this host's rules, after that many
