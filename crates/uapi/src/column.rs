@@ -144,19 +144,21 @@ impl Build {
 
 /// The kernels, in the order of the rows' marks. Stable releases change rules: of most series there
 /// are an early and a late one.
-pub(crate) const COLUMNS: [Column; 31] = [
+pub(crate) const COLUMNS: [Column; 36] = [
     rules("5.10.0-30-", "5.10.0-30", [5, 10]).debian(218),
     whole("5.10.0-46-", "5.10", [5, 10]).debian(262),
     rules("5.13.0-52-", "5.13", [5, 13]).ubuntu(),
     rules("5.15.0-25-", "5.15.0-25", [5, 15]).ubuntu().patch(30).early(),
     whole("5.15.0-204-", "5.15", [5, 15]).ubuntu(),
     rules("5.19.0-50-", "5.19", [5, 19]).ubuntu(),
+    rules("6.1.0-1012-", "6.1.0-1012", [6, 1]).patch(25).early(),
     rules("6.1.0-47-", "6.1.0-47", [6, 1]).debian(170),
     whole("6.1.0-56-", "6.1", [6, 1]).debian(192),
     rules("6.2.0-39-", "6.2", [6, 2]).ubuntu(),
     texts("6.5.0-45-", "6.5", [6, 5]).ubuntu(),
     rules("6.8.0-31-", "6.8.0-31", [6, 8]).ubuntu().patch(1).early(),
     whole("6.8.0-151-", "6.8", [6, 8]).ubuntu(),
+    rules("6.11.0-17-", "6.11.0-17", [6, 11]).ubuntu().patch(11),
     rules("6.11.0-29-", "6.11", [6, 11]).ubuntu(),
     rules("6.12.43+", "6.12.43", [6, 12]),
     rules("6.12.90+", "6.12.90", [6, 12]),
@@ -164,13 +166,16 @@ pub(crate) const COLUMNS: [Column; 31] = [
     rules("6.14.0-37-", "6.14", [6, 14]).ubuntu(),
     whole("6.16.12+", "6.16", [6, 16]),
     whole("6.17.13+", "6.17", [6, 17]),
+    rules("6.17.0-42-", "6.17.0-42", [6, 17]).ubuntu(),
     rules("6.18.5+", "6.18.5", [6, 18]).early(),
     whole("6.18.15+", "6.18.15", [6, 18]),
     whole("6.18.44", "6.18.44", [6, 18]),
     rules("6.19.6+", "6.19.6", [6, 19]).early(),
     whole("6.19.14+", "6.19", [6, 19]),
-    rules("7.0.4+", "7.0.4", [7, 0]).early(),
+    rules("7.0.0-14-", "7.0.0-14", [7, 0]).ubuntu().patch(0).early(),
+    rules("7.0.4+", "7.0.4", [7, 0]),
     whole("7.0.13+", "7.0", [7, 0]),
+    rules("7.0.0-44-", "7.0.0-44", [7, 0]).ubuntu().patch(14),
     rules("7.1.3+", "7.1.3", [7, 1]).early(),
     whole("7.1.13+", "7.1", [7, 1]),
     rules("7.2.6+", "7.2.6", [7, 2]).early(),
@@ -179,7 +184,7 @@ pub(crate) const COLUMNS: [Column; 31] = [
 ];
 
 /// The column of 6.18.44, the reference for all other tables.
-pub(crate) const REFERENCE: usize = 21;
+pub(crate) const REFERENCE: usize = 24;
 
 /// How the tested kernels stand to a release, by their columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +231,7 @@ impl Standing {
             (Some(before), None) => Standing::Mended([before, last]),
             (None, Some(0)) => Standing::Series(0),
             (None, Some(after)) if COLUMNS[after].is_early => Standing::Series(after),
-            (None, Some(after)) if after > first => Standing::Between([first, after]),
+            (None, Some(after)) if COLUMNS[first].is_early => Standing::Between([first, after]),
             (None, Some(after)) => Standing::Between([older, after]),
             (None, None) if COLUMNS[first].is_early => Standing::Mended([first, last]),
             (None, None) => Standing::Mended([older, last]),

@@ -45,6 +45,20 @@ fn a_release_between_two_has_the_rules_of_neither() {
     assert_eq!(names("6.18.20"), ["6.18.15", "6.18.44"]);
 }
 
+/// Later kernels refuse what the newest one refuses; what it accepts they accept if updates did.
+#[test]
+fn later_builds_may_have_what_was_mended() {
+    let neighbours = Neighbour::of_release("6.16.20");
+    let with = |rule: &str| -> Vec<(&str, Option<bool>)> {
+        neighbours.iter().map(|it| (it.name, it.rules.get(rule))).collect()
+    };
+    let [later, tested] = ["later kernels", "6.16.12"];
+    assert_eq!(with("workqueues_in_place"), [(later, Some(true)), (tested, Some(false))]);
+    assert_eq!(with("timers_under_rcu"), [(later, Some(true)), (tested, Some(false))]);
+    assert_eq!(with("spilled_zeros_read"), [(later, Some(false)), (tested, Some(false))]);
+    assert_eq!(Behaviours::of_release("6.16.20"), Behaviours::of_release("6.16.12+deb13"));
+}
+
 #[test]
 fn rules_beyond_the_tested_kernels_are_not_known() {
     for release in ["5.4", "4.19.0-1", "7.4.1", "8.0"] {

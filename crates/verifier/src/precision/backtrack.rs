@@ -106,7 +106,7 @@ impl Env<'_> {
         if calls_back && regs & !ARGS != 0 {
             return Err(unexpected("callback", regs));
         }
-        let skips_frame = self.facts.rules().stack_addresses_skipped;
+        let skips_frame = self.facts.rules().stack_comparisons_skipped;
         let bt = &mut self.walk.bt;
         if calls_back {
             // Backtracks out of the callback into the helper that called it: r1 to r5 are not
@@ -244,7 +244,8 @@ impl Env<'_> {
 
 /// Registers that should have been found already are still looked for: a callback ended in a tail
 /// call or a legacy packet load, and the way back did not enter it as it does at an `exit`. Or the
-/// frame pointer is looked for, on kernels without `stack_addresses_skipped`.
+/// frame pointer is looked for, on kernels without `stack_addresses_skipped` or
+/// `stack_comparisons_skipped`.
 fn unexpected(what: Word, regs: u16) -> BacktrackError {
     BacktrackError::refuse(CallFault::CallbackRegs { what, regs })
 }

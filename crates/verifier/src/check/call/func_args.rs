@@ -271,7 +271,9 @@ fn typedef_name(btf: &Btf, id: TypeId) -> &str {
 /// Whether `t` is a pointer to the context, according to the name of its target.
 fn is_prog_ctx_type(facts: &Facts<'_>, btf: &Btf, t: Type<'_>) -> bool {
     let prog_type = facts.prog.prog_type;
-    if prog_type == ProgType::Kprobe && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
+    let rules = facts.rules();
+    let is_regs = || typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t";
+    if prog_type == ProgType::Kprobe && rules.regs_contexts_named && is_regs() {
         return true;
     }
     let to = btf.skip_modifiers(t.target_id());
@@ -279,8 +281,11 @@ fn is_prog_ctx_type(facts: &Facts<'_>, btf: &Btf, t: Type<'_>) -> bool {
         return false;
     }
     match (ctx_struct(prog_type), to.name()) {
-        (Some("__sk_buff"), "sk_buff") | (Some("xdp_md"), "xdp_buff") => true,
+        (Some("__sk_buff"), "sk_buff") | (Some("xdp_md"), "xdp_buff") => {
+            rules.kernel_contexts_named
+        }
         (Some("pt_regs"), "bpf_user_pt_regs_t") => true,
+        (Some("pt_regs"), "pt_regs") => rules.regs_contexts_named,
         (Some(ctx), name) => ctx == name,
         (None, _) => false,
     }
