@@ -126,7 +126,7 @@ fn a_rejection_is_traced_to_the_rule_that_decides() {
         let rule = session.deciding_rule(program, 0)?;
         Some((rule.name, rule.changed_after(session.kernel.as_ref()?.release(), false)))
     };
-    let since = Some(["6.8.0-151", "6.11.0-29"]);
+    let since = Some(["6.8.0-151", "6.11.0-17"]);
     assert_eq!(found("5.10"), Some(("narrow_fills_keep_ranges", since)));
     assert_eq!(found("6.1"), Some(("narrow_fills_keep_ranges", since)));
     assert_eq!(found("7.3"), None, "it is accepted");
