@@ -336,9 +336,9 @@ pub(crate) enum Settled {
 }
 
 impl Under {
-    /// Two that differ, the first of which accepts.
+    /// Two that differ, the first of which accepts; rather of tested kernels, which are last.
     pub(crate) fn differing(verdicts: &[Verdict]) -> Option<[usize; 2]> {
-        let that = |wanted| verdicts.iter().position(|it| it.is_accepted() == Some(wanted));
+        let that = |wanted| verdicts.iter().rposition(|it| it.is_accepted() == Some(wanted));
         Some([that(true)?, that(false)?])
     }
 

@@ -12,7 +12,7 @@ mod to_run;
 
 pub use answer::{Judged, Shows, Witness};
 
-use crate::column::{COLUMNS, Column, REFERENCE, Standing, column_of};
+use crate::column::{COLUMNS, Column, REFERENCE, Standing, UPDATES, column_of};
 
 use Shows::{Accepted, Insns, Peak, Refused, Says};
 
@@ -40,29 +40,31 @@ impl Behaviour {
     /// one between others that agree.
     pub fn known_on(&self, release: &str) -> Option<bool> {
         let standing = Standing::of(release);
-        let [here, mut there] = standing.columns().map(|at| holds(self.marks, at));
-        if let Standing::Mended([_, last]) = standing {
-            there = self.holds_if_mended(last);
-        }
-        (here == there && !standing.is_beyond()).then_some(here)
+        let [here, there] = standing.columns().map(|at| holds(self.marks, at));
+        let later = match standing {
+            Standing::Mended([_, last]) => self.holds_if_mended(last),
+            _ => there,
+        };
+        (here == there && there == later && !standing.is_beyond()).then_some(here)
     }
 
     /// Whether it holds on a kernel with the rules of this column, and what was mended later: what
-    /// the newest kernel refuses, and what other series took over from later kernels.
+    /// a later kernel refuses, and what updates of any series made as it is on the newest kernel.
     fn holds_if_mended(&self, column: usize) -> bool {
-        let marks = self.marks;
-        let newest = holds(marks, COLUMNS.len() - 1);
-        let refuses_more = match self.shows {
-            Accepted => !newest,
-            Refused | Says(_) => newest,
-            Insns(_) | Peak(_) => false,
+        let refuses = match self.shows {
+            Accepted => Some(false),
+            Refused | Says(_) => Some(true),
+            Insns(_) | Peak(_) => None,
         };
-        let was_mended = (1..COLUMNS.len()).any(|at| {
-            let [before, after] = [at - 1, at];
-            COLUMNS[before].is_followed_by(&COLUMNS[after])
-                && [before, after].map(|at| holds(marks, at)) == [!newest, newest]
-        });
-        if refuses_more || was_mended { newest } else { holds(marks, column) }
+        let here = holds(self.marks, column);
+        let mut later = (column + 1..COLUMNS.len()).map(|at| holds(self.marks, at));
+        if refuses == Some(!here) && later.any(|later| later != here) {
+            return !here;
+        }
+        let newest = holds(self.marks, COLUMNS.len() - 1);
+        let came = [!newest, newest];
+        let was_updated = UPDATES.iter().any(|it| it.map(|at| holds(self.marks, at)) == came);
+        if was_updated { newest } else { here }
     }
 
     /// The tested kernels between which it began, or ceased, to hold after a release on which it

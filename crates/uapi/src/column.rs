@@ -1,6 +1,7 @@
 //! The tested kernels, in order, and which of them stand for another release.
 
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
 /// A tested kernel.
 pub(crate) struct Column {
@@ -81,12 +82,13 @@ impl Column {
         self.release.trim_end_matches(['-', '+'])
     }
 
-    /// Whether the other one is a later build of the same series.
-    pub(crate) fn is_followed_by(&self, other: &Column) -> bool {
-        self.series == other.series
+    /// Whether the other one is a later build of the same series and distribution.
+    fn is_updated_by(&self, other: &Column) -> bool {
+        let is_later = self.build().compare(other.build()) == Some(Ordering::Less);
+        self.series == other.series && self.counted_by == other.counted_by && is_later
     }
 
-    /// Whether the first tested build of its series is one of many years' mends.
+    /// Whether it has so many updates that it has what was mended after the next series began.
     fn is_late(&self) -> bool {
         self.build().patch.is_some_and(|patch| patch >= LATE)
     }
@@ -96,6 +98,7 @@ impl Column {
         Build {
             patch: self.patch.or((patch != 0).then_some(patch)),
             count: self.counted_by.map(|by| (by, count)),
+            is_candidate: false,
         }
     }
 }
@@ -108,27 +111,31 @@ const LATE: u32 = 40;
 struct Build {
     patch: Option<u32>,
     count: Option<(Distribution, u32)>,
+    /// Whether its series was not yet released.
+    is_candidate: bool,
 }
 
 impl Build {
     fn of(release: &str) -> Build {
         let [_, _, patch, count] = numbers(release);
-        let dots = release.bytes().take_while(|it| it.is_ascii_digit() || *it == b'.');
         if patch != 0 {
-            return Build { patch: Some(patch), count: None };
+            return Build { patch: Some(patch), count: None, is_candidate: false };
         }
-        if count == 0 {
-            let names_patch = dots.filter(|it| *it == b'.').count() == 2;
-            return Build { patch: names_patch.then_some(0), count: None };
+        let is_upstream = release.bytes().all(|it| it.is_ascii_digit() || it == b'.');
+        if is_upstream {
+            let names_patch = release.bytes().filter(|it| *it == b'.').count() == 2;
+            let patch = names_patch.then_some(0);
+            return Build { patch, count: None, is_candidate: false };
         }
         // Flavours for clouds and devices, which Ubuntu counts from 1000, are counted on their own.
         let by = match release.rsplit('-').next() {
-            Some("amd64" | "arm64") => Some(Distribution::Debian),
+            Some("amd64" | "arm64") if count != 0 => Some(Distribution::Debian),
             Some("generic" | "lowlatency") if count < 1000 => Some(Distribution::Ubuntu),
             _ => None,
         };
-        let count = by.filter(|_| !release.contains("-rc")).map(|by| (by, count));
-        Build { patch: None, count }
+        let is_candidate = ["-rc", ".rc"].iter().any(|it| release.contains(it));
+        let count = by.filter(|_| !is_candidate).map(|by| (by, count));
+        Build { patch: None, count, is_candidate }
     }
 
     /// Its order, if it is known.
@@ -183,6 +190,13 @@ pub(crate) const COLUMNS: [Column; 36] = [
     whole("7.3.4+", "7.3", [7, 3]),
 ];
 
+/// Pairs of columns, the second of which is a later build of the same series and distribution.
+pub(crate) static UPDATES: LazyLock<Vec<[usize; 2]>> = LazyLock::new(|| {
+    let all = || 0..COLUMNS.len();
+    let pairs = all().flat_map(|one| all().map(move |other| [one, other]));
+    pairs.filter(|[one, other]| COLUMNS[*one].is_updated_by(&COLUMNS[*other])).collect()
+});
+
 /// The column of 6.18.44, the reference for all other tables.
 pub(crate) const REFERENCE: usize = 24;
 
@@ -229,11 +243,13 @@ impl Standing {
             (Some(before), Some(after)) if before == after => Standing::Series(before),
             (Some(before), Some(after)) => Standing::Between([before, after]),
             (Some(before), None) => Standing::Mended([before, last]),
-            (None, Some(0)) => Standing::Series(0),
+            (None, Some(0)) => Standing::Older,
             (None, Some(after)) if COLUMNS[after].is_early => Standing::Series(after),
             (None, Some(after)) if COLUMNS[first].is_early => Standing::Between([first, after]),
             (None, Some(after)) => Standing::Between([older, after]),
-            (None, None) if COLUMNS[first].is_early => Standing::Mended([first, last]),
+            (None, None) if COLUMNS[first].is_early && !its.is_candidate => {
+                Standing::Mended([first, last])
+            }
             (None, None) => Standing::Mended([older, last]),
         }
     }
@@ -359,7 +375,11 @@ mod tests {
 
     #[test]
     fn columns_are_in_order_and_the_last_of_most_series_is_whole() {
-        assert!(COLUMNS.is_sorted_by_key(|it| it.series));
+        assert!(COLUMNS.is_sorted_by(|one, other| {
+            let order = one.build().compare(other.build());
+            one.series < other.series
+                || one.series == other.series && order != Some(Ordering::Greater)
+        }));
         assert_eq!(COLUMNS[REFERENCE].release, "6.18.44");
         for it in &COLUMNS {
             assert_eq!(it.release.split('.').next(), it.name.split('.').next(), "{}", it.name);

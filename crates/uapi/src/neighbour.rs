@@ -30,7 +30,7 @@ impl Neighbour {
             let mended = Neighbour { name: LATER, rules: Behaviours::mended(last) };
             match before == last {
                 true => all[0] = mended,
-                false => all.insert(1, mended),
+                false => all.insert(0, mended),
             }
         }
         all.dedup_by(|one, other| one.rules == other.rules);
@@ -100,7 +100,7 @@ mod tests {
             ("6.12.10", several(&["6.11.0-17", "6.12.43"])),
             ("6.12.200", several(&["6.12.117", LATER])),
             ("6.12.0-55.el10", several(&["6.11.0-17", "6.12", LATER])),
-            ("5.10.0-29-amd64", RulesOf::Series("5.10.0-30")),
+            ("5.10.0-29-amd64", RulesOf::Oldest("5.10.0-30")),
             ("5.10.0-35-amd64", several(&["5.10.0-30", "5.10.0-46"])),
             ("5.10.240", several(&["5.10.0-30", "5.10.0-46"])),
             ("5.10.0-50-amd64", several(&["5.10.0-46", LATER])),
@@ -109,6 +109,12 @@ mod tests {
             ("5.15.167", several(&["5.15.0-25", "5.15.0-204", LATER])),
             ("6.1.112-1.amzn2023", several(&["6.1.0-1012", "6.1.0-47"])),
             ("6.1.0-1004-oem", several(&["6.1.0-1012", "6.1.0-56", LATER])),
+            ("6.1.0-0.deb11.21-amd64", several(&["6.1.0-1012", "6.1.0-56", LATER])),
+            ("5.14.0-503.el9.x86_64", several(&["5.13", "5.15.0-25", LATER])),
+            ("6.6.56+", several(&["6.5", "6.8.0-31", LATER])),
+            ("6.5.0-1009-aws", several(&["6.2", "6.5", LATER])),
+            ("7.0.0-rc3", several(&["6.19.6", "7.0.0-44", LATER])),
+            ("6.18.0-0.rc3.fc43", several(&["6.17", "6.18.44", LATER])),
             ("6.1.0-50-amd64", several(&["6.1.0-47", "6.1.0-56"])),
             ("6.3.0-31-generic", several(&["6.2", "6.5", LATER])),
             ("6.6.87", several(&["6.5", "6.8.0-31", LATER])),

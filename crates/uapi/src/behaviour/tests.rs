@@ -35,10 +35,10 @@ fn a_release_between_two_has_the_rules_of_neither() {
     let names = |release| -> Vec<&str> {
         Neighbour::of_release(release).iter().map(|it| it.name).collect()
     };
-    assert_eq!(names("5.12.19"), ["5.10.0-30", "later kernels", "5.13"]);
+    assert_eq!(names("5.12.19"), ["later kernels", "5.10.0-30", "5.13"]);
     let between = Neighbour::of_release("5.12.19");
     let kfuncs: Vec<bool> = between.iter().map(|it| it.rules.kfuncs).collect();
-    assert_eq!(kfuncs, [false, true, true], "no value of a third kernel");
+    assert_eq!(kfuncs, [true, false, true], "no value of a third kernel");
     let row = BEHAVIOURS.iter().find(|row| row.name == "kfuncs").expect("a row");
     assert_eq!(row.known_on("5.12"), None);
     assert!(!Behaviours::of_release("5.12").ranges_decide_jumps, "neither does so");
@@ -54,9 +54,55 @@ fn later_builds_may_have_what_was_mended() {
     };
     let [later, tested] = ["later kernels", "6.16.12"];
     assert_eq!(with("workqueues_in_place"), [(later, Some(true)), (tested, Some(false))]);
-    assert_eq!(with("timers_under_rcu"), [(later, Some(true)), (tested, Some(false))]);
+    assert_eq!(with("elements_know_maps"), [(later, Some(true)), (tested, Some(false))]);
     assert_eq!(with("spilled_zeros_read"), [(later, Some(false)), (tested, Some(false))]);
     assert_eq!(Behaviours::of_release("6.16.20"), Behaviours::of_release("6.16.12+deb13"));
+}
+
+#[test]
+fn what_is_known_of_a_release_holds_on_all_its_neighbours() {
+    let releases = [
+        "5.11.3",
+        "5.14.0-503.el9.x86_64",
+        "5.15.0-1028-aws",
+        "6.0",
+        "6.1.0-0.deb11.21-amd64",
+        "6.4.2",
+        "6.5.0-1009-aws",
+        "6.6",
+        "6.8.0-1010-azure",
+        "6.9",
+        "6.12.0-55.el10",
+        "6.13.4",
+        "6.15.4-200.fc42",
+        "6.17.0-50-generic",
+        "7.0.0-rc3",
+    ];
+    for release in releases {
+        let neighbours = Neighbour::of_release(release);
+        assert!(neighbours.len() > 1, "{release}");
+        for row in BEHAVIOURS {
+            let Some(known) = row.known_on(release) else { continue };
+            for it in &neighbours {
+                assert_eq!(
+                    it.rules.get(row.name),
+                    Some(known),
+                    "{release} {} {}",
+                    it.name,
+                    row.name
+                );
+            }
+        }
+    }
+}
+
+/// Packets move in tail calls from updates of 6.8 and 6.11 on, and up to 6.17.
+#[test]
+fn what_only_some_later_kernels_refuse_counts() {
+    let moved = |release| -> Vec<bool> {
+        Neighbour::of_release(release).iter().map(|it| it.rules.tail_calls_move_packets).collect()
+    };
+    assert_eq!(moved("6.6"), [true, false, false]);
 }
 
 #[test]

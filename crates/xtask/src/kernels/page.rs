@@ -113,8 +113,9 @@ const STABLE: &str = "
 Stable updates change verifier rules, too: 39 of them differ between 6.12.43 and 6.12.117. The witnesses of all rules were
 also loaded on early releases, and on some that are not built in: a kernel file of such a release is verified by its own rules, a
 file of a release between tested ones by those of the nearest, which must agree on a program. If it may be a later build than all
-that were tested of its series, so must \"later kernels\": the last tested build, which refuses in addition what the newest kernel
-refuses, and has what others were given in their updates. The releases without a name are ";
+that were tested of its series, so must a set of rules called \"later kernels\": those of the last tested build (of the next one if
+none of its series was tested), with what a later kernel refuses in addition and what updates changed in other series. The releases
+without a name are ";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let path = crate::root().join(PAGE);
