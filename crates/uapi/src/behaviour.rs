@@ -56,14 +56,12 @@ impl Behaviour {
             Refused | Says(_) => Some(true),
             Insns(_) | Peak(_) => None,
         };
-        let here = holds(self.marks, column);
-        let mut later = (column + 1..COLUMNS.len()).map(|at| holds(self.marks, at));
-        if refuses == Some(!here) && later.any(|later| later != here) {
+        let value = |at: usize| holds(self.marks, at);
+        let [here, newest] = [column, COLUMNS.len() - 1].map(value);
+        if refuses == Some(!here) && (column + 1..COLUMNS.len()).any(|at| value(at) != here) {
             return !here;
         }
-        let newest = holds(self.marks, COLUMNS.len() - 1);
-        let came = [!newest, newest];
-        let was_updated = UPDATES.iter().any(|it| it.map(|at| holds(self.marks, at)) == came);
+        let was_updated = UPDATES.iter().any(|it| it.map(value) == [!newest, newest]);
         if was_updated { newest } else { here }
     }
 
