@@ -13,7 +13,7 @@ use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
 use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
-use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, KernelProfile, Neighbour};
+use skep_uapi::{Behaviour, Behaviours, KernelProfile, Neighbour};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
 use std::io::Read;
@@ -67,8 +67,7 @@ pub struct Host {
     pub numa_nodes: Arc<[u32]>,
     /// The rules of its verifier; by default those of Linux 6.18.
     pub behaviours: Behaviours,
-    /// For a release between tested kernels: all whose rules it may have, with
-    /// `behaviours` last.
+    /// For a release between tested kernels: all whose rules it may have, with `behaviours` last.
     pub neighbours: Arc<[Neighbour]>,
     /// Its texts.
     pub words: Words,
@@ -113,13 +112,8 @@ impl Host {
         let version: Option<Release> = release.as_ref().and_then(|release| release.parse().ok());
         let calls = release.as_ref().map(|release| Calls::of_release(release));
         let release = release.unwrap_or_default();
-        let mut behaviours = Behaviours::of_release(&release);
-        let mut neighbours = Neighbour::of_release(&release);
-        let by_build = |rule: &'static Behaviour| Some((rule, build::holds(rule, &vmlinux)?));
-        for (rule, holds) in BEHAVIOURS.iter().filter_map(by_build) {
-            behaviours.set(rule.name, holds);
-            neighbours.iter_mut().for_each(|it| it.rules.set(rule.name, holds));
-        }
+        let by_build = |rule: &Behaviour| build::holds(rule, &vmlinux);
+        let (behaviours, neighbours) = build::rules(&release, by_build);
         Ok(Host {
             kernel_btf: Some(btf),
             error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),

@@ -42,19 +42,16 @@ impl Session {
         verdicts.push(last.verdict.clone());
         let names = neighbours.iter().map(|it| it.name).collect();
         let mut under = Under { verdicts, names, rule: None };
+        if let Settled::NotKnown(_) = under.settle(&under.verdicts)
+            && let Some(which) = Under::differing(&under.verdicts)
+        {
+            let [accepted, refused] = which.map(|at| &neighbours[at].rules);
+            let mut search = Search::new(self, program, options);
+            under.rule = search.rule(insns_max, [refused, accepted]).map(|rule| rule.text);
+        }
         let verdict = match under.settle(&under.verdicts) {
             Settled::As(at) => under.verdicts[at].clone(),
-            Settled::NotKnown(_) => {
-                if let Some(which) = Under::differing(&under.verdicts) {
-                    let [accepted, refused] = which.map(|at| &neighbours[at].rules);
-                    let mut search = Search::new(self, program, options);
-                    under.rule = search.rule(insns_max, [refused, accepted]).map(|rule| rule.text);
-                }
-                match under.settle(&under.verdicts) {
-                    Settled::As(at) => under.verdicts[at].clone(),
-                    Settled::NotKnown(why) => Verdict::Unsupported(why),
-                }
-            }
+            Settled::NotKnown(why) => Verdict::Unsupported(why),
         };
         Verification { verdict, under: Some(Box::new(under)), ..last }
     }

@@ -98,7 +98,7 @@ impl Column {
         Build {
             patch: self.patch.or((patch != 0).then_some(patch)),
             count: self.counted_by.map(|by| (by, count)),
-            is_candidate: false,
+            ..Build::default()
         }
     }
 }
@@ -107,7 +107,7 @@ impl Column {
 const LATE: u32 = 40;
 
 /// How late in its series a release is, as far as its name tells.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Build {
     patch: Option<u32>,
     count: Option<(Distribution, u32)>,
@@ -119,13 +119,13 @@ impl Build {
     fn of(release: &str) -> Build {
         let [_, _, patch, count] = numbers(release);
         if patch != 0 {
-            return Build { patch: Some(patch), count: None, is_candidate: false };
+            return Build { patch: Some(patch), ..Build::default() };
         }
         let is_upstream = release.bytes().all(|it| it.is_ascii_digit() || it == b'.');
         if is_upstream {
             let names_patch = release.bytes().filter(|it| *it == b'.').count() == 2;
             let patch = names_patch.then_some(0);
-            return Build { patch, count: None, is_candidate: false };
+            return Build { patch, ..Build::default() };
         }
         // Flavours for clouds and devices, which Ubuntu counts from 1000, are counted on their own.
         let by = match release.rsplit('-').next() {

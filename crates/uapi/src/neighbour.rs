@@ -18,21 +18,19 @@ impl Neighbour {
     /// was tested, or another build of its patch level, or is older or newer than all tested ones.
     pub fn of_release(release: &str) -> Vec<Neighbour> {
         let standing = Standing::of(release);
-        let mut all: Vec<Neighbour> = match standing {
-            Standing::Between(columns) | Standing::Mended(columns) => {
-                let rules = columns.map(Behaviours::of_column);
-                let pairs = names(columns).into_iter().zip(rules);
-                pairs.map(|(name, rules)| Neighbour { name, rules }).collect()
-            }
-            _ => Vec::new(),
+        let (Standing::Between(columns) | Standing::Mended(columns)) = standing else {
+            return Vec::new();
         };
-        if let Standing::Mended([before, last]) = standing {
-            let mended = Neighbour { name: LATER, rules: Behaviours::mended(last) };
-            match before == last {
-                true => all[0] = mended,
-                false => all.insert(0, mended),
-            }
+        let pairs = names(columns).into_iter().zip(columns.map(Behaviours::of_column));
+        let mut all: Vec<_> = pairs.map(|(name, rules)| Neighbour { name, rules }).collect();
+        if let Standing::Mended([_, last]) = standing {
+            all.insert(0, Neighbour { name: LATER, rules: Behaviours::mended(last) });
         }
+        Neighbour::distinct(all)
+    }
+
+    /// Without those that have the rules of the one before; none if all have the same.
+    pub fn distinct(mut all: Vec<Neighbour>) -> Vec<Neighbour> {
         all.dedup_by(|one, other| one.rules == other.rules);
         if all.len() == 1 { Vec::new() } else { all }
     }

@@ -43,7 +43,7 @@ use skep_uapi::ctx::CtxFields;
 use skep_uapi::helper::HelperId;
 use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
-use skep_uapi::{BEHAVIOURS, Behaviour, Behaviours, Neighbour};
+use skep_uapi::{Behaviour, Behaviours, Neighbour};
 use skep_verifier::ErrorInjection;
 use std::path::Path;
 use std::sync::Arc;
@@ -223,24 +223,10 @@ impl Kernel {
 
     /// Its rules; for a kernel between tested ones the last one's, and those of all of them.
     fn behaviours(&self) -> (Behaviours, Vec<Neighbour>) {
-        let mut behaviours = Behaviours::of_release(&self.release);
-        let mut neighbours = Neighbour::of_release(&self.release);
-        if neighbours.is_empty() && self.answers.is_none() && self.source != Source::File {
-            return (behaviours, neighbours);
+        if self.was_asked() && self.answers.is_none() {
+            return (Behaviours::of_release(&self.release), Vec::new());
         }
-        let of_all = neighbours.iter_mut().map(|it| &mut it.rules);
-        for rules in of_all.chain([&mut behaviours]) {
-            for row in BEHAVIOURS {
-                if let Some(holds) = self.holds(row) {
-                    rules.set(row.name, holds);
-                }
-            }
-        }
-        neighbours.dedup_by(|one, other| one.rules == other.rules);
-        match neighbours.len() {
-            1 => (behaviours, Vec::new()),
-            _ => (behaviours, neighbours),
-        }
+        build::rules(&self.release, |rule| self.holds(rule))
     }
 
     /// The same for a rule that came with a helper: the kernel has both, or neither.
@@ -276,6 +262,7 @@ fn of_release(release: &str) -> Result<Release, Error> {
 mod tests {
     use super::*;
     use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, MemberDef};
+    use skep_uapi::BEHAVIOURS;
 
     #[test]
     fn a_rule_that_came_with_a_helper_is_known_from_it() {
