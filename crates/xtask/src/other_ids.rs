@@ -5,6 +5,7 @@
 //! true ids, is not available there. A test that then fails has an id of this build hard-coded.
 
 use crate::outcome::{Ended, Outcome};
+use rayon::prelude::*;
 use skep_testkit::judge::Judge;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -45,16 +46,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), moved.root().to_bytes(skep::btf::Endian::NATIVE))?;
-    let mut failed = Vec::new();
-    for test in tests()?.iter().filter(|test| test.name.contains(&args.only)) {
-        println!("other-ids: {} {}", test.package, test.name);
+    let tests = tests()?;
+    // Several at a time: many have one test that takes much longer than their others.
+    let failed = tests.par_iter().filter(|test| test.name.contains(&args.only)).map(|test| {
+        let name = format!("{} {}", test.package, test.name);
         let mut command = entering(file.path().as_os_str());
         command.arg(&test.executable).arg("--quiet").current_dir(&test.folder);
-        command.env("CARGO_MANIFEST_DIR", &test.folder);
-        if !command.status()?.success() {
-            failed.push(format!("{} {}", test.package, test.name));
+        let done = command.env("CARGO_MANIFEST_DIR", &test.folder).output()?;
+        println!("other-ids: {name}");
+        if done.status.success() {
+            return Ok(None);
         }
-    }
+        print!("{}", String::from_utf8_lossy(&done.stdout));
+        eprint!("{}", String::from_utf8_lossy(&done.stderr));
+        Ok(Some(name))
+    });
+    let failed: Vec<Option<String>> = failed.collect::<std::io::Result<_>>()?;
+    let failed: Vec<String> = failed.into_iter().flatten().collect();
     for name in &failed {
         println!("other-ids: failed: {name}");
     }
