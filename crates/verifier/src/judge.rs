@@ -123,9 +123,6 @@ fn run(env: &mut Env<'_>) -> Check {
 }
 
 const STATES_FEW: u32 = 10_000;
-/// Insns of a walk without marks that stay, from which one with them may be a hundred times as
-/// long.
-const INSNS_MARKED: u32 = 5_000;
 
 /// Whether the kernel, which saves states at other places, may exceed its limit on this program.
 fn walks_too_far(env: &Env<'_>) -> bool {
@@ -137,9 +134,6 @@ fn walks_too_far(env: &Env<'_>) -> bool {
     let limit = env.store.stats.insns_limit;
     let near =
         !rules.precision_crosses_calls && env.store.stats.insns_processed > limit - limit / 8;
-    if !rules.marks_forgotten && env.store.stats.insns_processed > INSNS_MARKED {
-        return true;
-    }
     // If few states were saved, the difference cannot matter.
     long && env.store.stats.total_states > STATES_FEW
         && (near || !(rules.long_walks_alike && alike))

@@ -294,6 +294,9 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &Linked) -> 
     if linked.is_shared() {
         linked_jump::record(env, insn, linked);
     }
+    if env.store.current_marks.is_some() {
+        env.mark_linked(insn, linked);
+    }
     let goto = target(env, insn);
     env.push_stack(goto, env.walk.insn_idx, false)?;
 

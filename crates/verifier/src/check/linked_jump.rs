@@ -26,6 +26,9 @@ pub(super) fn follow(
     let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
     let before: SmallVec<[(LinkedReg, PackedReg); 8]> =
         places.map(|place| (place, env.walk.name_at(place))).collect();
+    if env.store.current_marks.is_some() {
+        env.mark_linked(insn, linked);
+    }
     learn(env, &operands, [names[0], names[1]], linked);
     let goto = target(env, insn);
     env.push_stack(goto, env.walk.insn_idx, false)?;
@@ -78,7 +81,7 @@ fn learn(env: &mut Env<'_>, operands: &[(LinkedReg, PackedReg)], vals: [u32; 2],
 
 impl Walk {
     /// The register or spilled register at `place`.
-    fn name_at(&self, place: LinkedReg) -> PackedReg {
+    pub(crate) fn name_at(&self, place: LinkedReg) -> PackedReg {
         let frame = &self.cur.frames[place.frameno as usize];
         if place.is_reg {
             return frame.name(place.at);

@@ -11,6 +11,7 @@ use crate::state::loop_entries::LoopEntries;
 use crate::state::reads::Reads;
 use crate::state::transfers::Transfers;
 use crate::stats::VerifierStats;
+use skep_uapi::Behaviours;
 
 /// Number of insns between two checks of the memory used: in between, each can add at most a state
 /// and a page of stack, less than a megabyte in total.
@@ -60,7 +61,7 @@ impl Store {
             loop_entries: (!config.profile.behaviours.loops_are_components).then(Default::default),
             concerns: Vec::new(),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
-            current_marks: config.profile.behaviours.current_state_marked.then(Default::default),
+            current_marks: current_marks(&config.profile.behaviours).map(Box::new),
             stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
             explored_states_size: 0,
             free_list_size: 0,
@@ -104,6 +105,11 @@ impl Store {
         self.id_gen += 1;
         self.id_gen
     }
+}
+
+fn current_marks(rules: &Behaviours) -> Option<CurrentMarks> {
+    let stay = !rules.marks_forgotten;
+    (stay || rules.current_state_marked).then(|| CurrentMarks::new(stay))
 }
 
 /// When memory use is checked for the first time: never if there is no limit.

@@ -11,6 +11,7 @@ use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Mismatch};
+use crate::state::history::LinkedReg;
 use crate::state::ids::CkptId;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
@@ -303,12 +304,42 @@ impl Env<'_> {
         self.store.stats.fast_paths.idmap_resets += 1;
         self.store.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.facts.config.tuning.idmap_reset == IdmapReset::Counter);
+        if self.store.current_marks.as_ref().is_some_and(|marks| marks.stay) {
+            return self.compare_marked(id, exact);
+        }
         let mut compare = self.comparison(id, exact);
         if compare.states_equal() {
             return Ok(());
         }
         let (hints, mismatch) = (compare.hints, compare.mismatch);
         self.store.ckpts.hot_mut(id).hints = hints;
+        Err(mismatch)
+    }
+
+    /// The same on kernels on which what is precise in the current state must be covered, too. A
+    /// constant that is not covered is only a place to compare first: it may be precise just here.
+    #[cold]
+    fn compare_marked(&mut self, id: CkptId, exact: Exactness) -> Result<(), Mismatch> {
+        let marks = self.store.ckpts.get(id).precise.clone();
+        if let Some(current) = &self.store.current_marks {
+            let precise = &mut self.store.ckpts.get_mut(id).precise;
+            precise.iter_mut().enumerate().for_each(|(at, it)| it.add(current.of(at)));
+        }
+        let mut compare = self.comparison(id, exact);
+        let is_covered = compare.states_equal();
+        let (hints, mut mismatch) = (compare.hints, compare.mismatch);
+        self.store.ckpts.get_mut(id).precise = marks;
+        if is_covered {
+            return Ok(());
+        }
+        let kept = &mut self.store.ckpts.hot_mut(id).hints;
+        kept.place = hints.place;
+        if mismatch == Mismatch::Constant {
+            let frameno = self.walk.cur.curframe() as u8;
+            let at = |(at, _)| LinkedReg { frameno, is_reg: true, at };
+            kept.place = hints.constant.map(at);
+            mismatch = Mismatch::Place;
+        }
         Err(mismatch)
     }
 
@@ -389,10 +420,10 @@ impl Env<'_> {
         self.walk.pace.insns_at_save = self.store.stats.insns_processed;
         let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.insn_idx = insn_idx;
+        let mut precise = SmallVec::from_elem(Marks::default(), state.frames.len());
         if let Some(marks) = &mut self.store.current_marks {
-            marks.forget();
+            marks.save(&mut precise);
         }
-        let precise = SmallVec::from_elem(Marks::default(), state.frames.len());
         let hot = Hot {
             insn_idx,
             branches: 1,

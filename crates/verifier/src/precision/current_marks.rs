@@ -4,16 +4,24 @@
 //! and results of arithmetic keep the mark, until a state is saved; and what is combined with a
 //! marked value becomes precise at once.
 //!
-//! Source: logs of those kernels, which print the mark (`invP`).
+//! On the first kernels of these series every register that is made precise is marked in the current
+//! state, too. The marks stay when a state is saved, which has them from the beginning, and a value
+//! that is precise in the current state must be covered like one that is precise in the saved state.
+//!
+//! Source: logs of those kernels, which print the mark (`invP`, `P`).
 
 use crate::check;
+use crate::check::linked_regs::Linked;
 use crate::env::Env;
 use crate::explore::next::Next;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::checkpoint::Marks;
+use crate::state::ids::CkptId;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use crate::state::stack::spi_of;
+use crate::state::values::SCALAR;
 use skep_insn::Insn;
 use skep_insn::code::*;
 
@@ -62,7 +70,7 @@ impl Env<'_> {
             fits.then(|| (base.frameno() as usize, spi_of(off)))
         };
         match insn.class() {
-            BPF_ALU | BPF_ALU64 if combines(insn) => {
+            BPF_ALU | BPF_ALU64 if combines(insn) && self.facts.rules().sources_precise => {
                 let scalars = self.reg(insn.dst).is_scalar() && self.reg(insn.src).is_scalar();
                 if scalars && is_marked(insn.dst) {
                     self.mark_chain_precision(insn.src)?;
@@ -125,13 +133,111 @@ impl Env<'_> {
             }
             BPF_STX | BPF_ST => {
                 if let Some((frame, spi)) = before.stored {
+                    // The store itself may have marked it.
+                    let stays = current.stay && insn.class() == BPF_STX;
+                    let is_marked =
+                        before.src || stays && current.of(now - 1).regs >> insn.src & 1 == 1;
                     let marks = current.at(frame);
-                    marks.stack = marks.stack & !(1 << spi) | u64::from(before.src) << spi;
+                    marks.stack = marks.stack & !(1 << spi) | u64::from(is_marked) << spi;
                 }
             }
             BPF_LD => current.set(frame, insn.dst, false),
             BPF_JMP if insn.op() == BPF_CALL => current.at(frame).regs &= !0x3f,
             _ => {}
+        }
+    }
+}
+
+/// Kernels whose marks stay when a state is saved.
+impl Env<'_> {
+    /// Marks a register of the current frame; whether it was marked before.
+    #[cold]
+    pub(super) fn mark_current(&mut self, regno: u8) -> bool {
+        let frame = self.walk.cur.curframe() as usize;
+        self.store.current_marks.as_deref_mut().filter(|it| it.stay).is_some_and(|marks| {
+            let was_marked = marks.of(frame).regs >> regno & 1 == 1;
+            marks.set(frame, regno, true);
+            was_marked
+        })
+    }
+
+    /// Where backtracking gives up before it has left the current state, all of that is precise.
+    #[cold]
+    pub(super) fn mark_current_scalars(&mut self) {
+        let Some(marks) = self.store.current_marks.as_deref_mut().filter(|it| it.stay) else {
+            return;
+        };
+        for (at, frame) in self.walk.cur.frames.iter().enumerate() {
+            let is_scalar = |reg: PackedReg| self.store.arena.is(reg, SCALAR);
+            let regs = (0..10).filter(|&r| is_scalar(frame.name(r)));
+            let slots = frame.slots().iter().enumerate();
+            let slots = slots.filter(|(_, slot)| slot.is_spilled() && is_scalar(slot.spill));
+            *marks.at(at) = Marks {
+                regs: regs.fold(0, |all, r| all | 1 << r),
+                stack: slots.fold(0, |all, (spi, _)| all | 1 << spi),
+            };
+        }
+    }
+
+    /// Propagates the marks of a checkpoint to the current state: each register and slot of the last
+    /// frame that is not marked there is followed on its own.
+    pub(super) fn propagate_one_by_one(&mut self, old: CkptId) -> Check<bool> {
+        let ckpt = self.store.ckpts.get(old);
+        let frame = ckpt.state.frames.len() - 1;
+        let (id, marks) = (ckpt.state.frames[frame], ckpt.precise[frame]);
+        let is_scalar = |reg: PackedReg| self.store.arena.is(reg, SCALAR);
+        let saved = self.store.arena.frame(id);
+        let regs: Vec<u8> = (0..10u8)
+            .filter(|&r| marks.regs >> r & 1 == 1 && is_scalar(saved.regs[usize::from(r)]))
+            .filter(|&r| is_scalar(self.walk.frame().name(r)))
+            .collect();
+        let slots: Vec<usize> = self
+            .store
+            .arena
+            .frame_slots(id)
+            .enumerate()
+            .filter(|(spi, slot)| marks.stack >> spi & 1 == 1 && slot.is_spilled())
+            .filter(|(_, slot)| is_scalar(slot.spill))
+            .map(|(spi, _)| spi)
+            .collect();
+        for regno in regs {
+            self.mark_chain_precision(regno)?;
+        }
+        for spi in slots {
+            let Some(current) = &mut self.store.current_marks else { break };
+            let marks = current.at(frame);
+            if marks.stack >> spi & 1 == 0 {
+                marks.stack |= 1 << spi;
+                self.walk.bt.reset();
+                self.walk.bt.frame = frame;
+                self.walk.bt.set_frame_slot(frame, spi);
+                self.mark_chain_precision_batch(None)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Before a jump that bounds registers together: those get the mark of the operand, too.
+    #[cold]
+    pub(crate) fn mark_linked(&mut self, insn: Insn, linked: &Linked) {
+        let Some(marks) = self.store.current_marks.as_deref_mut().filter(|it| it.stay) else {
+            return;
+        };
+        let frame = self.walk.cur.curframe() as usize;
+        for regno in [insn.src, insn.dst] {
+            let known = self.walk.frame().name(regno);
+            if known.id == 0 || regno == insn.src && !insn.is_src_reg() {
+                continue;
+            }
+            let is_marked = marks.of(frame).regs >> regno & 1 == 1;
+            for place in linked.iter().filter(|&place| self.walk.name_at(place).id == known.id) {
+                let marks = marks.at(usize::from(place.frameno));
+                let bit = u64::from(is_marked) << place.at;
+                match place.is_reg {
+                    true => marks.regs = marks.regs & !(1 << place.at) | bit as u16,
+                    false => marks.stack = marks.stack & !(1 << place.at) | bit,
+                }
+            }
         }
     }
 }

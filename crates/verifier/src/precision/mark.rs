@@ -8,6 +8,7 @@ use crate::log::note::{Marked, Note, Tracked};
 use crate::precision::backtrack_state::{BacktrackError, BacktrackState};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
+use crate::state::checkpoint::Marks;
 use crate::state::current_marks::Traced;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
@@ -64,7 +65,11 @@ impl Env<'_> {
             return Ok(());
         }
         self.store.stats.fast_paths.backtracks += 1;
-        if self.follows_chains() && self.walk.frame().chains.is_precise(regno) {
+        let is_precise = match self.follows_chains() {
+            true => self.walk.frame().chains.is_precise(regno),
+            false => self.mark_current(regno),
+        };
+        if is_precise {
             self.store.stats.fast_paths.backtracks_skipped += 1;
             return Ok(());
         }
@@ -83,13 +88,17 @@ impl Env<'_> {
     /// every step.
     fn follows_chains(&self) -> bool {
         let skips = self.facts.config.tuning.backtrack_skip == BacktrackSkip::On;
-        skips && self.store.current_marks.is_none() && !self.trace.log.traces_all()
+        skips
+            && self.store.current_marks.is_none()
+            && !self.trace.log.traces_all()
+            && self.facts.rules().first_rounds_walked_back
     }
 
     /// Whether to look for where the last backtracking began: kernels that forget what is precise
     /// in the current state go all the way again. Not with a log that prints every step.
     fn may_retrace(&self) -> bool {
-        self.store.current_marks.is_some() && !self.trace.log.traces_all()
+        let forgets = self.store.current_marks.as_ref().is_some_and(|marks| !marks.stay);
+        forgets && !self.trace.log.traces_all()
     }
 
     /// Marks the registers and slots in `self.walk.bt` as precise, starting from the current state
@@ -198,6 +207,15 @@ impl Env<'_> {
         if way.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
         }
+        let rules = self.facts.rules();
+        let history = match history {
+            _ if !rules.stretches_walked_back => since_first(way, history),
+            [one, next, ..] if !rules.first_rounds_walked_back => {
+                let both_first = [one, next].iter().all(|e| i64::from(e.insn_idx) == way.first_idx);
+                &history[usize::from(both_first)..]
+            }
+            _ => history,
+        };
         self.walk_stretch(way, history, at, origin)
     }
 
@@ -236,6 +254,9 @@ impl Env<'_> {
                 match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(BacktrackError::NotSupported) => {
+                        if here.is_none() {
+                            self.mark_current_scalars();
+                        }
                         let from = self.give_up_from(origin.parent, here);
                         self.mark_all_scalars_precise(from, origin.curframe)?;
                         self.walk.bt.reset();
@@ -269,6 +290,7 @@ impl Env<'_> {
     /// fails in the stretch of `here`.
     fn give_up_from(&self, origin: Option<CkptId>, here: Option<CkptId>) -> Option<CkptId> {
         match here {
+            Some(id) if !self.facts.rules().marks_forgotten => Some(id),
             Some(id) if !self.facts.rules().precision_crosses_calls => {
                 self.store.ckpts.get(id).state.meta.parent
             }
@@ -358,9 +380,15 @@ impl Env<'_> {
             marks.regs |= new_regs;
             marks.stack |= new_slots;
             changed |= new_regs != 0 || new_slots != 0;
+            let wanted = Marks { regs: self.walk.bt.regs[fr], stack: self.walk.bt.slots[fr] };
             self.walk.bt.regs[fr] = new_regs;
             self.walk.bt.slots[fr] = new_slots;
             if new_regs != 0 || new_slots != 0 {
+                if !self.facts.rules().marks_forgotten {
+                    // Those that were marked before may not have been followed: they came as copies.
+                    self.walk.bt.regs[fr] = marks.regs & wanted.regs;
+                    self.walk.bt.slots[fr] = marks.stack & wanted.stack;
+                }
                 self.tell_precise(id, fr as u32);
             }
             if log {
@@ -434,6 +462,9 @@ impl Env<'_> {
             Some(st) => st.frames.len() - 1,
             None => self.walk.cur.curframe() as usize,
         };
+        if to.is_none() && self.store.current_marks.as_ref().is_some_and(|marks| marks.stay) {
+            return self.propagate_one_by_one(old);
+        }
         let ckpt = self.store.ckpts.get(old);
         for fr in (0..ckpt.state.frames.len()).rev() {
             let frame_id = ckpt.state.frames[fr];
@@ -508,6 +539,20 @@ impl Facts<'_> {
         }
         Ok(true)
     }
+}
+
+/// The history from where the path last came by the first insn of a stretch.
+#[cold]
+fn since_first<'a>(s: &Stretch, history: &'a [JmpEntry]) -> &'a [JmpEntry] {
+    let mut idx = s.last_idx;
+    for (left, entry) in history.iter().enumerate().rev() {
+        let run = i64::from(entry.insn_idx)..=idx;
+        if run.contains(&s.first_idx) {
+            return &history[left + usize::from(*run.start() != s.first_idx)..];
+        }
+        idx = i64::from(entry.prev_idx as i32);
+    }
+    history
 }
 
 fn propagated(first: &mut bool, frame: usize, place: Marked) -> Note<'static> {

@@ -36,6 +36,13 @@ pub(crate) struct Marks {
     pub(crate) regs: u16,
 }
 
+impl Marks {
+    pub(crate) fn add(&mut self, other: Marks) {
+        self.stack |= other.stack;
+        self.regs |= other.regs;
+    }
+}
+
 /// Where earlier states compared with the checkpoint differed. Compared first, because the next one
 /// may differ in the same place.
 #[derive(Clone, Copy, Debug, Default)]

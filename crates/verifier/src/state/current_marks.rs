@@ -7,8 +7,10 @@ use skep_uapi::limits::MAX_CALL_FRAMES;
 use smallvec::SmallVec;
 
 /// The marks of the current state, and of the pending branches.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CurrentMarks {
+    /// Whether they stay when a state is saved, which has them, too.
+    pub(crate) stay: bool,
     now: Now,
     /// Those of the pending branches, in order.
     waiting: Vec<Now>,
@@ -35,8 +37,12 @@ pub(crate) struct Traced {
 }
 
 impl CurrentMarks {
+    pub(crate) fn new(stay: bool) -> CurrentMarks {
+        CurrentMarks { stay, now: Now::default(), waiting: Vec::new() }
+    }
+
     pub(crate) fn begin(&mut self) {
-        *self = CurrentMarks::default();
+        *self = CurrentMarks::new(self.stay);
     }
 
     /// When a branch is left for later.
@@ -69,9 +75,12 @@ impl CurrentMarks {
         self.now.frames.truncate(frames);
     }
 
-    /// When a state is saved.
-    pub(crate) fn forget(&mut self) {
-        self.now = Now::default();
+    /// When a state is saved, which gets these marks, by frame.
+    pub(crate) fn save(&mut self, precise: &mut [Marks]) {
+        match self.stay {
+            true => precise.iter_mut().enumerate().for_each(|(at, it)| *it = self.of(at)),
+            false => self.now = Now::default(),
+        }
     }
 
     /// Where the last backtracking began; from now on, it is here.

@@ -4,6 +4,7 @@
 
 use super::region::Span;
 use super::stack_range::check_stack_range_initialized;
+use super::stack_whole::FRAME_POINTER;
 use crate::HoleKind;
 use crate::check::alu_rules::assign_scalar_id;
 use crate::check::mem::access::{AccessType, MemAccess};
@@ -34,7 +35,8 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
         link_again(env, frameno, spi, at);
     }
     let slot = env.walk.slot(frameno, spi);
-    if fill(env, &slot, at)? {
+    let is_recorded = env.facts.rules().stack_pointers_followed || env.insn().src == FRAME_POINTER;
+    if fill(env, &slot, at)? && is_recorded {
         env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     }
     Ok(())

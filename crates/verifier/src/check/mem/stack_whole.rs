@@ -16,7 +16,7 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
-const FRAME_POINTER: u8 = 10;
+pub(super) const FRAME_POINTER: u8 = 10;
 
 /// The slot that the insn accesses as a whole, if `pointer` is the frame pointer and was a stack
 /// pointer at every visit.

@@ -6,6 +6,7 @@
 use crate::check::alu_rules::assign_scalar_id;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::stack_bounds::grow_stack_state;
+use crate::check::mem::stack_whole::FRAME_POINTER;
 use crate::env::{Env, InsnFlags, Walk};
 use crate::rejection::{Check, MemFault, Stop, errno, reject};
 use crate::state::arena::PackedReg;
@@ -38,6 +39,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     env.walk.mark_stack_slot_scratched(spi);
 
     let insn = env.insn();
+    let is_recorded = env.facts.rules().stack_pointers_followed || insn.dst == FRAME_POINTER;
     match (reg, at.value_regno) {
         (Some(mut reg), Some(regno))
             if starts_slot
@@ -46,6 +48,9 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                 && (whole || env.facts.rules().narrow_spills_kept)
                 && keeps_scalar(env.facts.rules(), &reg) =>
         {
+            if !is_recorded {
+                env.mark_chain_precision(regno)?;
+            }
             let fits = reg_width(&reg) <= 8 * at.size as u32;
             let mut name = env.walk.frame().name(regno);
             if fits {
@@ -85,7 +90,9 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         }
         _ => return write_data(env, frameno, spi, at, reg),
     }
-    env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
+    if is_recorded {
+        env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
+    }
     Ok(())
 }
 
