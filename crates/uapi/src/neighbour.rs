@@ -23,6 +23,14 @@ impl Neighbour {
         };
         let pairs = names(columns).into_iter().zip(columns.map(Behaviours::of_column));
         let mut all: Vec<_> = pairs.map(|(name, rules)| Neighbour { name, rules }).collect();
+        if let [early, late] = columns.map(Behaviours::of_column)
+            && late.marks_forgotten
+            && !early.marks_forgotten
+        {
+            // The rule came last of several that came together: a build may have only the others.
+            let rules = Behaviours { marks_forgotten: false, ..late };
+            all.insert(1, Neighbour { name: HALFWAY, rules });
+        }
         if let Standing::Mended([_, last]) = standing {
             all.insert(0, Neighbour { name: LATER, rules: Behaviours::mended(last) });
         }
@@ -36,6 +44,8 @@ impl Neighbour {
     }
 }
 
+/// Stands for kernels between two tested ones that have rules of both.
+const HALFWAY: &str = "kernels between them";
 /// Stands for the kernels after a tested one.
 const LATER: &str = "later kernels";
 
@@ -68,7 +78,7 @@ impl RulesOf {
                     true => RulesOf::Series(after.exact_name()),
                     false => {
                         let mut names: Vec<&'static str> = all.iter().map(|it| it.name).collect();
-                        names.sort_by_key(|name| *name == LATER);
+                        names.sort_by_key(|name| [*name == LATER, *name == HALFWAY]);
                         RulesOf::Several(names)
                     }
                 }
@@ -102,12 +112,12 @@ mod tests {
             ("5.10.0-35-amd64", several(&["5.10.0-30", "5.10.0-46"])),
             ("5.10.240", several(&["5.10.0-30", "5.10.0-46"])),
             ("5.10.0-50-amd64", several(&["5.10.0-46", LATER])),
-            ("5.15.0-100-generic", several(&["5.15.0-25", "5.15.0-204"])),
-            ("5.15.0-1028-aws", several(&["5.15.0-25", "5.15.0-204", LATER])),
-            ("5.15.167", several(&["5.15.0-25", "5.15.0-204", LATER])),
-            ("6.1.112-1.amzn2023", several(&["6.1.0-1012", "6.1.0-47"])),
-            ("6.1.0-1004-oem", several(&["6.1.0-1012", "6.1.0-56", LATER])),
-            ("6.1.0-0.deb11.21-amd64", several(&["6.1.0-1012", "6.1.0-56", LATER])),
+            ("5.15.0-100-generic", several(&["5.15.0-25", "5.15.0-204", HALFWAY])),
+            ("5.15.0-1028-aws", several(&["5.15.0-25", "5.15.0-204", HALFWAY, LATER])),
+            ("5.15.167", several(&["5.15.0-25", "5.15.0-204", HALFWAY, LATER])),
+            ("6.1.112-1.amzn2023", several(&["6.1.0-1012", "6.1.0-47", HALFWAY])),
+            ("6.1.0-1004-oem", several(&["6.1.0-1012", "6.1.0-56", HALFWAY, LATER])),
+            ("6.1.0-0.deb11.21-amd64", several(&["6.1.0-1012", "6.1.0-56", HALFWAY, LATER])),
             ("5.14.0-503.el9.x86_64", several(&["5.13", "5.15.0-25", LATER])),
             ("6.6.56+", several(&["6.5", "6.8.0-31", LATER])),
             ("6.5.0-1009-aws", several(&["6.2", "6.5", LATER])),

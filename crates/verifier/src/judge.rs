@@ -134,6 +134,9 @@ fn walks_too_far(env: &Env<'_>) -> bool {
     let limit = env.store.stats.insns_limit;
     let near =
         !rules.precision_crosses_calls && env.store.stats.insns_processed > limit - limit / 8;
+    if !rules.marks_forgotten && long {
+        return true;
+    }
     // If few states were saved, the difference cannot matter.
     long && env.store.stats.total_states > STATES_FEW
         && (near || !(rules.long_walks_alike && alike))

@@ -52,13 +52,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let name = format!("{} {}", test.package, test.name);
         let mut command = entering(file.path().as_os_str());
         command.arg(&test.executable).arg("--quiet").current_dir(&test.folder);
-        let done = command.env("CARGO_MANIFEST_DIR", &test.folder).output()?;
         println!("other-ids: {name}");
+        let done = command.env("CARGO_MANIFEST_DIR", &test.folder).output()?;
         if done.status.success() {
             return Ok(None);
         }
-        print!("{}", String::from_utf8_lossy(&done.stdout));
-        eprint!("{}", String::from_utf8_lossy(&done.stderr));
+        let [out, err] = [&done.stdout, &done.stderr].map(|said| String::from_utf8_lossy(said));
+        print!("other-ids: {name} failed:\n{out}{err}");
         Ok(Some(name))
     });
     let failed: Vec<Option<String>> = failed.collect::<std::io::Result<_>>()?;

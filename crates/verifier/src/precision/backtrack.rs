@@ -286,7 +286,7 @@ fn backtrack_load(bt: &mut BacktrackState, reg: u8, entry: Option<&JmpEntry>) ->
 }
 
 /// The register into which an atomic insn loads.
-fn fetched(insn: Insn) -> Option<u8> {
+pub(super) fn fetched(insn: Insn) -> Option<u8> {
     match insn.imm {
         BPF_CMPXCHG => Some(0),
         imm if imm & BPF_FETCH != 0 => Some(insn.src),

@@ -1,15 +1,16 @@
 //! Values in the current state that are precise, on kernels that mark them there, too.
 //!
-//! Up to 6.1 a register that is loaded from zeros on the stack is marked as precise. Copies, spills
+//! Up to 6.5 a register that is loaded from zeros on the stack is marked as precise. Copies, spills
 //! and results of arithmetic keep the mark, until a state is saved; and what is combined with a
 //! marked value becomes precise at once.
 //!
-//! On the first kernels of these series every register that is made precise is marked in the current
+//! On 5.13, 5.19 and the first builds of 5.15 and 6.1 every register that is made precise is marked in the current
 //! state, too. The marks stay when a state is saved, which has them from the beginning, and a value
 //! that is precise in the current state must be covered like one that is precise in the saved state.
 //!
 //! Source: logs of those kernels, which print the mark (`invP`, `P`).
 
+use super::backtrack::fetched;
 use crate::check;
 use crate::check::linked_regs::Linked;
 use crate::env::Env;
@@ -34,6 +35,8 @@ struct Before {
     data: bool,
     /// The slot that it stores to.
     stored: Option<(usize, usize)>,
+    /// Whether its second operand is known.
+    known: bool,
 }
 
 impl Env<'_> {
@@ -59,14 +62,14 @@ impl Env<'_> {
         let frame = self.walk.cur.curframe() as usize;
         let marks = current.of(frame);
         let is_marked = |reg: u8| marks.regs >> reg & 1 == 1;
-        let mut before = Before { src: is_marked(insn.src), ..Before::default() };
+        let known = !insn.is_src_reg() || self.reg(insn.src).val.is_const();
+        let mut before = Before { src: is_marked(insn.src), known, ..Before::default() };
         let place = |env: &Self, reg: u8| {
             let base = env.reg(reg);
             let is_stack = base.ty.is(Base::Stack) && base.val.is_const();
             let off = base.off.wrapping_add(base.val.var_off.value as i32);
             let off = off.wrapping_add(i32::from(insn.off));
-            let is_whole = |bytes: i32| off % 8 == 0 && (-512..0).contains(&off) && bytes >= 4;
-            let fits = is_stack && is_whole(insn.size_bytes() as i32);
+            let fits = is_stack && off % 8 == 0 && (-512..0).contains(&off);
             fits.then(|| (base.frameno() as usize, spi_of(off)))
         };
         match insn.class() {
@@ -104,6 +107,7 @@ impl Env<'_> {
         let now = self.walk.cur.frames.len();
         let result = self.reg(insn.dst);
         let is_unknown = result.val == Reg::unknown().val;
+        let is_scalar = result.is_scalar();
         let Some(current) = &mut self.store.current_marks else { return };
         let (frame, was) = (now - 1, frames - 1);
         if now > frames {
@@ -120,11 +124,15 @@ impl Env<'_> {
         }
         match insn.class() {
             BPF_ALU | BPF_ALU64 => {
-                let keeps = matches!(insn.op(), BPF_ADD | BPF_SUB | BPF_AND) || !is_unknown;
+                let keeps = match insn.op() {
+                    BPF_ADD | BPF_SUB | BPF_AND => true,
+                    BPF_MUL | BPF_OR | BPF_XOR if before.known => true,
+                    _ => !is_unknown,
+                };
                 let is_marked = match insn.op() {
                     BPF_MOV => insn.is_src_reg() && before.src,
                     BPF_DIV | BPF_MOD | BPF_NEG | BPF_END => false,
-                    _ => keeps && current.of(frame).regs >> insn.dst & 1 == 1,
+                    _ => keeps && is_scalar && current.of(frame).regs >> insn.dst & 1 == 1,
                 };
                 current.set(frame, insn.dst, is_marked);
             }
@@ -139,6 +147,11 @@ impl Env<'_> {
                         before.src || stays && current.of(now - 1).regs >> insn.src & 1 == 1;
                     let marks = current.at(frame);
                     marks.stack = marks.stack & !(1 << spi) | u64::from(is_marked) << spi;
+                }
+                if insn.mode() == BPF_ATOMIC
+                    && let Some(reg) = fetched(insn)
+                {
+                    current.set(frame, reg, false);
                 }
             }
             BPF_LD => current.set(frame, insn.dst, false),
@@ -177,6 +190,21 @@ impl Env<'_> {
                 stack: slots.fold(0, |all, (spi, _)| all | 1 << spi),
             };
         }
+    }
+
+    /// The tracked registers and slots that hold scalars in a frame of a checkpoint.
+    #[cold]
+    pub(super) fn tracked_scalars(&self, id: CkptId, frame: usize) -> (u16, u64) {
+        let (bt, arena) = (&self.walk.bt, &self.store.arena);
+        let frame_id = self.store.ckpts.get(id).state.frames[frame];
+        let regs = arena.frame(frame_id).regs;
+        let is_reg = |r: &usize| bt.regs[frame] >> r & 1 == 1 && arena.is(regs[*r], SCALAR);
+        let slots = arena.frame_slots(frame_id).enumerate();
+        let slots = slots.filter(|(spi, slot)| {
+            bt.slots[frame] >> spi & 1 == 1 && slot.is_spilled() && arena.is(slot.spill, SCALAR)
+        });
+        let regs = (0..10).filter(is_reg).fold(0, |all, r| all | 1 << r);
+        (regs, slots.fold(0, |all, (spi, _)| all | 1 << spi))
     }
 
     /// Propagates the marks of a checkpoint to the current state: each register and slot of the last

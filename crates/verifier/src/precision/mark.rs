@@ -4,11 +4,11 @@
 
 use super::backtrack::{ALWAYS, concerns};
 use crate::env::{Env, Facts, Walk};
+use crate::insn_aux::InsnFlags;
 use crate::log::note::{Marked, Note, Tracked};
 use crate::precision::backtrack_state::{BacktrackError, BacktrackState};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
-use crate::state::checkpoint::Marks;
 use crate::state::current_marks::Traced;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
@@ -210,9 +210,14 @@ impl Env<'_> {
         let rules = self.facts.rules();
         let history = match history {
             _ if !rules.stretches_walked_back => since_first(way, history),
-            [one, next, ..] if !rules.first_rounds_walked_back => {
-                let both_first = [one, next].iter().all(|e| i64::from(e.insn_idx) == way.first_idx);
-                &history[usize::from(both_first)..]
+            [one, later @ ..] if !rules.first_rounds_walked_back => {
+                let is_first = |entry: &JmpEntry| i64::from(entry.insn_idx) == way.first_idx;
+                let is_jump = |entry: &JmpEntry| {
+                    self.learned.aux[entry.insn_idx as usize].has(InsnFlags::JMP_POINT)
+                };
+                let next = later.iter().position(is_jump);
+                let again = next.filter(|&at| is_first(one) && is_first(&later[at]));
+                again.map_or(history, |at| &later[at..])
             }
             _ => history,
         };
@@ -380,17 +385,15 @@ impl Env<'_> {
             marks.regs |= new_regs;
             marks.stack |= new_slots;
             changed |= new_regs != 0 || new_slots != 0;
-            let wanted = Marks { regs: self.walk.bt.regs[fr], stack: self.walk.bt.slots[fr] };
-            self.walk.bt.regs[fr] = new_regs;
-            self.walk.bt.slots[fr] = new_slots;
             if new_regs != 0 || new_slots != 0 {
+                self.tell_precise(id, fr as u32);
                 if !self.facts.rules().marks_forgotten {
                     // Those that were marked before may not have been followed: they came as copies.
-                    self.walk.bt.regs[fr] = marks.regs & wanted.regs;
-                    self.walk.bt.slots[fr] = marks.stack & wanted.stack;
+                    (new_regs, new_slots) = self.tracked_scalars(id, fr);
                 }
-                self.tell_precise(id, fr as u32);
             }
+            self.walk.bt.regs[fr] = new_regs;
+            self.walk.bt.slots[fr] = new_slots;
             if log {
                 let tracked = Tracked { regs: new_regs, slots: new_slots };
                 self.trace.note(Note::BacktracksInto { frame: fr, tracked });

@@ -14,6 +14,7 @@ use crate::rejection::{Check, MemFault, reject};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
+use skep_insn::code::BPF_STX;
 use std::ops::Range;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
@@ -35,7 +36,9 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
         link_again(env, frameno, spi, at);
     }
     let slot = env.walk.slot(frameno, spi);
-    let is_recorded = env.facts.rules().stack_pointers_followed || env.insn().src == FRAME_POINTER;
+    let insn = env.insn();
+    let pointer = if insn.class() == BPF_STX { insn.dst } else { insn.src };
+    let is_recorded = env.facts.rules().stack_pointers_followed || pointer == FRAME_POINTER;
     if fill(env, &slot, at)? && is_recorded {
         env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     }
