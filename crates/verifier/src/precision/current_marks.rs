@@ -4,9 +4,10 @@
 //! and results of arithmetic keep the mark, until a state is saved; and what is combined with a
 //! marked value becomes precise at once.
 //!
-//! On 5.13, 5.19 and the first builds of 5.15 and 6.1 every register that is made precise is marked in the current
-//! state, too. The marks stay when a state is saved, which has them from the beginning, and a value
-//! that is precise in the current state must be covered like one that is precise in the saved state.
+//! On 5.13, 5.19 and the first builds of 5.15 and 6.1 every register that is made precise is marked
+//! in the current state, too. The marks stay when a state is saved, which has them from the
+//! beginning, and a value that is precise in the current state must be covered like one that is
+//! precise in the saved state.
 //!
 //! Source: logs of those kernels, which print the mark (`invP`, `P`).
 
@@ -207,8 +208,8 @@ impl Env<'_> {
         (regs, slots.fold(0, |all, (spi, _)| all | 1 << spi))
     }
 
-    /// Propagates the marks of a checkpoint to the current state: each register and slot of the last
-    /// frame that is not marked there is followed on its own.
+    /// Propagates the marks of a checkpoint to the current state: each register and slot of the
+    /// last frame that is not marked there is followed on its own.
     pub(super) fn propagate_one_by_one(&mut self, old: CkptId) -> Check<bool> {
         let ckpt = self.store.ckpts.get(old);
         let frame = ckpt.state.frames.len() - 1;

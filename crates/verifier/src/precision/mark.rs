@@ -388,7 +388,8 @@ impl Env<'_> {
             if new_regs != 0 || new_slots != 0 {
                 self.tell_precise(id, fr as u32);
                 if !self.facts.rules().marks_forgotten {
-                    // Those that were marked before may not have been followed: they came as copies.
+                    // Those that were marked before may not have been followed: they came as
+                    // copies.
                     (new_regs, new_slots) = self.tracked_scalars(id, fr);
                 }
             }
