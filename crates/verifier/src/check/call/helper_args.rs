@@ -90,11 +90,10 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
 
 /// How the helper accesses memory that is passed to it, as far as the kernel knows.
 fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
-    let of_raw_tracepoint = facts.prog.prog_type == ProgType::RawTracepoint;
     let unknown = match func {
         HelperId::FibLookup => !facts.rules().fib_lookup_writes,
         HelperId::SysctlGetName => !facts.rules().sysctl_names_seen,
-        HelperId::GetStack => of_raw_tracepoint && !facts.rules().helper_outputs_seen,
+        HelperId::GetStack => stack_is_input(facts, func),
         HelperId::ReadBranchRecords | HelperId::Snprintf | HelperId::SnprintfBtf => {
             !facts.rules().helper_outputs_seen
         }
@@ -104,6 +103,12 @@ fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown && !number;
     let mistaken = func == HelperId::XdpStoreBytes && !facts.rules().xdp_stores_read;
     if writes || mistaken { AccessType::Write } else { AccessType::Read }
+}
+
+/// Whether the buffer for the stack is declared as if it were read, as it once was for raw tracepoints.
+fn stack_is_input(facts: &Facts<'_>, func: HelperId) -> bool {
+    let of_raw_tracepoint = facts.prog.prog_type == ProgType::RawTracepoint;
+    func == HelperId::GetStack && of_raw_tracepoint && !facts.rules().helper_outputs_seen
 }
 
 fn makes_syncookie(func: HelperId) -> bool {
@@ -209,7 +214,8 @@ fn note_map(meta: &mut CallMeta, reg: &Reg) -> Check {
 fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
     let is_number = ty.flags.contains(TypeFlag::MEM_FIXED_SIZE);
     let reads = (meta.func == HelperId::DPath && env.facts.rules().path_buffers_read)
-        || (is_number && !env.facts.rules().written_numbers_seen);
+        || (is_number && !env.facts.rules().written_numbers_seen)
+        || stack_is_input(env.facts, meta.func);
     meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads;
     if !is_number {
         return Ok(());
