@@ -105,7 +105,8 @@ fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType
     if writes || mistaken { AccessType::Write } else { AccessType::Read }
 }
 
-/// Whether the buffer for the stack is declared as if it were read, as it once was for raw tracepoints.
+/// Whether the buffer for the stack is declared as if it were read, as it once was for raw
+/// tracepoints.
 fn stack_is_input(facts: &Facts<'_>, func: HelperId) -> bool {
     let of_raw_tracepoint = facts.prog.prog_type == ProgType::RawTracepoint;
     func == HelperId::GetStack && of_raw_tracepoint && !facts.rules().helper_outputs_seen
