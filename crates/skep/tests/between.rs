@@ -76,6 +76,18 @@ fn a_kernel_between_others_has_a_verdict_if_the_rules_of_all_give_it() {
 }
 
 #[test]
+fn a_kernel_between_two_may_have_rules_of_both() {
+    let mut session = Session::for_kernel(Kernel::open("5.15").expect("a kernel"));
+    session.host.neighbours = Neighbour::of_release("5.15.0-100-generic").into();
+    let object = "../../tests/programs/bench/mandel.bpf.o";
+    let object = Path::new(env!("CARGO_MANIFEST_DIR")).join(object);
+    let [program] = &programs(&session, &object)[..] else { panic!("one program") };
+    let Verdict::Unsupported(why) = verdict(&session, program) else { panic!("a verdict") };
+    let said = "not known: refused by kernels between them, accepted by 5.15.0-204";
+    assert!(why.starts_with(said), "{why}");
+}
+
+#[test]
 fn what_attaches_by_btf_has_no_verdict_without_it() {
     let mut seen = 0;
     for kernel in Kernel::all() {
