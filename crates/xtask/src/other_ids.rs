@@ -48,7 +48,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     std::fs::write(file.path(), moved.root().to_bytes(skep::btf::Endian::NATIVE))?;
     let tests = tests()?;
     // Several at a time: many have one test that takes much longer than their others.
-    let failed = tests.par_iter().filter(|test| test.name.contains(&args.only)).map(|test| {
+    let chosen = tests.par_iter().filter(|test| test.name.contains(&args.only));
+    let failed = chosen.map(|test| {
         let name = format!("{} {}", test.package, test.name);
         let mut command = entering(file.path().as_os_str());
         command.arg(&test.executable).arg("--quiet").current_dir(&test.folder);
@@ -61,8 +62,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         print!("other-ids: {name} failed:\n{out}{err}");
         Ok(Some(name))
     });
-    let failed: Vec<Option<String>> = failed.collect::<std::io::Result<_>>()?;
-    let failed: Vec<String> = failed.into_iter().flatten().collect();
+    let failed: Vec<String> =
+        failed.filter_map(Result::transpose).collect::<std::io::Result<_>>()?;
     for name in &failed {
         println!("other-ids: failed: {name}");
     }

@@ -300,13 +300,18 @@ impl Env<'_> {
     }
 
     /// Why the checkpoint does not cover the current state, if it does not.
+    #[inline(always)] // As for `Compare::is_apart`.
     fn compare(&mut self, id: CkptId, exact: Exactness) -> Result<(), Mismatch> {
+        match &self.store.current_marks {
+            Some(marks) if marks.stay => self.compare_marked(id, exact),
+            _ => self.compare_as_saved(id, exact),
+        }
+    }
+
+    fn compare_as_saved(&mut self, id: CkptId, exact: Exactness) -> Result<(), Mismatch> {
         self.store.stats.fast_paths.idmap_resets += 1;
         self.store.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.facts.config.tuning.idmap_reset == IdmapReset::Counter);
-        if self.store.current_marks.as_ref().is_some_and(|marks| marks.stay) {
-            return self.compare_marked(id, exact);
-        }
         let mut compare = self.comparison(id, exact);
         if compare.states_equal() {
             return Ok(());
@@ -321,26 +326,21 @@ impl Env<'_> {
     #[cold]
     fn compare_marked(&mut self, id: CkptId, exact: Exactness) -> Result<(), Mismatch> {
         let marks = self.store.ckpts.get(id).precise.clone();
+        let constant = self.store.ckpts.hot(id).hints.constant;
         if let Some(current) = &self.store.current_marks {
             let precise = &mut self.store.ckpts.get_mut(id).precise;
             precise.iter_mut().enumerate().for_each(|(at, it)| it.add(current.of(at)));
         }
-        let mut compare = self.comparison(id, exact);
-        let is_covered = compare.states_equal();
-        let (hints, mut mismatch) = (compare.hints, compare.mismatch);
+        let compared = self.compare_as_saved(id, exact);
         self.store.ckpts.get_mut(id).precise = marks;
-        if is_covered {
-            return Ok(());
+        if compared != Err(Mismatch::Constant) {
+            return compared;
         }
-        let kept = &mut self.store.ckpts.hot_mut(id).hints;
-        kept.place = hints.place;
-        if mismatch == Mismatch::Constant {
-            let frameno = self.walk.cur.curframe() as u8;
-            let at = |(at, _)| LinkedReg { frameno, is_reg: true, at };
-            kept.place = hints.constant.map(at);
-            mismatch = Mismatch::Place;
-        }
-        Err(mismatch)
+        let frameno = self.walk.cur.curframe() as u8;
+        let hints = &mut self.store.ckpts.hot_mut(id).hints;
+        hints.place = hints.constant.map(|(at, _)| LinkedReg { frameno, is_reg: true, at });
+        hints.constant = constant;
+        Err(Mismatch::Place)
     }
 
     /// Compares a checkpoint with the current state, using the hints of earlier comparisons.

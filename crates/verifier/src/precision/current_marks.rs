@@ -12,6 +12,7 @@
 //! Source: logs of those kernels, which print the mark (`invP`, `P`).
 
 use super::backtrack::fetched;
+use super::backtrack_state::bits;
 use crate::check;
 use crate::check::linked_regs::Linked;
 use crate::env::Env;
@@ -193,46 +194,37 @@ impl Env<'_> {
         }
     }
 
-    /// The tracked registers and slots that hold scalars in a frame of a checkpoint.
+    /// Those of the registers and slots that hold scalars in a frame of a checkpoint.
     #[cold]
-    pub(super) fn tracked_scalars(&self, id: CkptId, frame: usize) -> (u16, u64) {
-        let (bt, arena) = (&self.walk.bt, &self.store.arena);
+    pub(super) fn scalars_of(&self, id: CkptId, frame: usize, among: Marks) -> Marks {
+        let arena = &self.store.arena;
         let frame_id = self.store.ckpts.get(id).state.frames[frame];
-        let regs = arena.frame(frame_id).regs;
-        let is_reg = |r: &usize| bt.regs[frame] >> r & 1 == 1 && arena.is(regs[*r], SCALAR);
-        let slots = arena.frame_slots(frame_id).enumerate();
-        let slots = slots.filter(|(spi, slot)| {
-            bt.slots[frame] >> spi & 1 == 1 && slot.is_spilled() && arena.is(slot.spill, SCALAR)
-        });
-        let regs = (0..10).filter(is_reg).fold(0, |all, r| all | 1 << r);
-        (regs, slots.fold(0, |all, (spi, _)| all | 1 << spi))
+        let saved = arena.frame(frame_id).regs;
+        let is_scalar = |r: &u32| arena.is(saved[*r as usize], SCALAR);
+        let is_number = |spi: &u32| {
+            let slot = arena.frame_slot(frame_id, *spi as usize);
+            slot.is_some_and(|slot| slot.is_spilled() && arena.is(slot.spill, SCALAR))
+        };
+        let regs = bits(among.regs.into()).filter(is_scalar);
+        let slots = bits(among.stack).filter(is_number);
+        Marks {
+            regs: regs.fold(0, |all, r| all | 1 << r),
+            stack: slots.fold(0, |all, spi| all | 1 << spi),
+        }
     }
 
     /// Propagates the marks of a checkpoint to the current state: each register and slot of the
     /// last frame that is not marked there is followed on its own.
     pub(super) fn propagate_one_by_one(&mut self, old: CkptId) -> Check<bool> {
-        let ckpt = self.store.ckpts.get(old);
-        let frame = ckpt.state.frames.len() - 1;
-        let (id, marks) = (ckpt.state.frames[frame], ckpt.precise[frame]);
-        let is_scalar = |reg: PackedReg| self.store.arena.is(reg, SCALAR);
-        let saved = self.store.arena.frame(id);
-        let regs: Vec<u8> = (0..10u8)
-            .filter(|&r| marks.regs >> r & 1 == 1 && is_scalar(saved.regs[usize::from(r)]))
-            .filter(|&r| is_scalar(self.walk.frame().name(r)))
-            .collect();
-        let slots: Vec<usize> = self
-            .store
-            .arena
-            .frame_slots(id)
-            .enumerate()
-            .filter(|(spi, slot)| marks.stack >> spi & 1 == 1 && slot.is_spilled())
-            .filter(|(_, slot)| is_scalar(slot.spill))
-            .map(|(spi, _)| spi)
-            .collect();
-        for regno in regs {
-            self.mark_chain_precision(regno)?;
+        let marks = &self.store.ckpts.get(old).precise;
+        let frame = marks.len() - 1;
+        let marked = self.scalars_of(old, frame, marks[frame]);
+        for regno in bits(marked.regs.into()).map(|r| r as u8) {
+            if self.store.arena.is(self.walk.frame().name(regno), SCALAR) {
+                self.mark_chain_precision(regno)?;
+            }
         }
-        for spi in slots {
+        for spi in bits(marked.stack).map(|spi| spi as usize) {
             let Some(current) = &mut self.store.current_marks else { break };
             let marks = current.at(frame);
             if marks.stack >> spi & 1 == 0 {

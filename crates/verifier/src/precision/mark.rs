@@ -9,6 +9,7 @@ use crate::log::note::{Marked, Note, Tracked};
 use crate::precision::backtrack_state::{BacktrackError, BacktrackState};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::chains::Chains;
+use crate::state::checkpoint::Marks;
 use crate::state::current_marks::Traced;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
@@ -207,21 +208,26 @@ impl Env<'_> {
         if way.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
         }
-        let rules = self.facts.rules();
-        let history = match history {
-            _ if !rules.stretches_walked_back => since_first(way, history),
-            [one, later @ ..] if !rules.first_rounds_walked_back => {
-                let is_first = |entry: &JmpEntry| i64::from(entry.insn_idx) == way.first_idx;
-                let is_jump = |entry: &JmpEntry| {
-                    self.learned.aux[entry.insn_idx as usize].has(InsnFlags::JMP_POINT)
-                };
-                let next = later.iter().position(is_jump);
-                let again = next.filter(|&at| is_first(one) && is_first(&later[at]));
-                again.map_or(history, |at| &later[at..])
-            }
-            _ => history,
+        let history = match self.facts.rules().first_rounds_walked_back {
+            true => history,
+            false => self.history_walked(way, history),
         };
         self.walk_stretch(way, history, at, origin)
+    }
+
+    /// The part of a stretch's history that kernels go back over which lose rounds of loops.
+    #[cold]
+    fn history_walked<'a>(&self, way: &Stretch, history: &'a [JmpEntry]) -> &'a [JmpEntry] {
+        if !self.facts.rules().stretches_walked_back {
+            return since_first(way, history);
+        }
+        let is_first = |entry: &JmpEntry| i64::from(entry.insn_idx) == way.first_idx;
+        let is_jump =
+            |entry: &JmpEntry| self.learned.aux[entry.insn_idx as usize].has(InsnFlags::JMP_POINT);
+        let Some((one, later)) = history.split_first() else { return history };
+        let next = later.iter().position(is_jump);
+        let again = next.filter(|&at| is_first(one) && is_first(&later[at]));
+        again.map_or(history, |at| &later[at..])
     }
 
     fn log_stretch(&mut self, s: &Stretch) {
@@ -390,7 +396,9 @@ impl Env<'_> {
                 if !self.facts.rules().marks_forgotten {
                     // Those that were marked before may not have been followed: they came as
                     // copies.
-                    (new_regs, new_slots) = self.tracked_scalars(id, fr);
+                    let bt = &self.walk.bt;
+                    let tracked = Marks { regs: bt.regs[fr], stack: bt.slots[fr] };
+                    Marks { regs: new_regs, stack: new_slots } = self.scalars_of(id, fr, tracked);
                 }
             }
             self.walk.bt.regs[fr] = new_regs;
@@ -546,7 +554,6 @@ impl Facts<'_> {
 }
 
 /// The history from where the path last came by the first insn of a stretch.
-#[cold]
 fn since_first<'a>(s: &Stretch, history: &'a [JmpEntry]) -> &'a [JmpEntry] {
     let mut idx = s.last_idx;
     for (left, entry) in history.iter().enumerate().rev() {
