@@ -2,7 +2,7 @@
 //! special fields that do not go together. Loaders then do without it.
 //!
 //! Kernel: the checks of BPF_BTF_LOAD, 6.18: every character was tried in every place;
-//! `crates/kernel/tests/names.rs` repeats this.
+//! `crates/kernel/tests/it/names.rs` repeats this.
 
 use crate::{Btf, Error, Kind, Type, TypeId};
 

@@ -1,7 +1,7 @@
 //! Which types BPF_BTF_LOAD takes: the shape of each kind, what may refer to what, and no type
 //! within itself. libbpf passes no BTF of an object that the kernel does not take.
 //!
-//! Source: `Documentation/bpf/btf.rst`. Kernel: 6.18; `crates/kernel/tests/btf_types.rs` changes
+//! Source: `Documentation/bpf/btf.rst`. Kernel: 6.18; `crates/kernel/tests/it/btf_types.rs` changes
 //! every word of a type of every kind.
 
 use crate::layout::DEPTH_MAX;

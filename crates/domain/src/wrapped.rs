@@ -4,7 +4,7 @@
 //! one range that covers both pieces and what lies between them, or less; but they also have ranges
 //! that no bounds can represent.
 //!
-//! Source: what Linux 7.2.12 and 7.3.4 print of registers (`tests/wrapped_vectors.txt`).
+//! Source: what Linux 7.2.12 and 7.3.4 print of registers (`tests/it/wrapped_vectors.txt`).
 
 use crate::arc::Arc;
 use crate::bounds::Bounds;

@@ -6,7 +6,7 @@
 //!
 //! Deliberately absent: `nospec` and other insns that only the verifier inserts.
 //!
-//! Tests: `tests/kernel_notation.rs`.
+//! Tests: `tests/it/kernel_notation.rs`.
 
 use crate::code::*;
 use crate::table::{Form, Opcode};

@@ -2,7 +2,7 @@
 //! and flags: `map_extra`, BTF, inner maps, capacities.
 //!
 //! Kernel: `map_create` and the `map_alloc` of each type, 6.18. Every type was tested with every
-//! attribute varied; `crates/kernel/tests/map_create.rs` repeats this. Not modelled: memory
+//! attribute varied; `crates/kernel/tests/it/map_create.rs` repeats this. Not modelled: memory
 //! exhaustion, NUMA nodes, struct_ops maps, which follow their struct.
 
 use crate::{Amount, MapFlags, MapRefusal, MapRule, MapShape, MapType, map_rule};

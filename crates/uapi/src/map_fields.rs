@@ -2,7 +2,7 @@
 //! and the types of its key.
 //!
 //! Kernel: `map_check_btf`, 6.18: every pair was tried with a value that has the field and what it
-//! needs beside it; `crates/kernel/tests/map_fields.rs` repeats this. BPF_MAP_CREATE rejects the
+//! needs beside it; `crates/kernel/tests/it/map_fields.rs` repeats this. BPF_MAP_CREATE rejects the
 //! BTF of other maps, not its absence: loaders then create the map without BTF.
 
 use crate::{MapFlags, MapType as M};

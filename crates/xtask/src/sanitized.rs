@@ -57,7 +57,7 @@ const THREADS: [(&str, &[&str]); 4] = [
     ("skep-runtime", &["--lib", "--test=threads", "--test=soundness", "--test=prog_array"]),
     // ThreadSanitizer takes memory of its own.
     ("skep-runtime", &["--test=many_threads", "--", "--skip=programs_take_no_memory"]),
-    ("skep-testkit", &["--test=user_ringbuf", "--test=stopped"]),
+    ("skep-testkit", &["--test=it", "--", "user_ringbuf::", "stopped::"]),
 ];
 
 /// cargo of the nightly toolchain. Not `CARGO`, which is the stable toolchain's.

@@ -23,7 +23,7 @@
 //! 1. The printed text of an insn with a form and clean reserved fields parses back to that insn,
 //!    except for the kind of an `ld_imm64` and the module of a kfunc, which are not in the text.
 //!
-//! Tests: `tests/notation_round_trip.rs`, `tests/notation.rs`.
+//! Tests: `tests/it/notation_round_trip.rs`, `tests/it/notation.rs`.
 
 mod assembly;
 mod assign;

@@ -39,22 +39,34 @@ const fn tests(name: &'static str, package: &'static str, target: &'static str) 
 
 const FINDERS: [Row; 20] = [
     Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
-    Row { only: "domain", ..tests("tnum tests", "skep-domain", "tnum") },
-    Row { only: "domain", ..tests("vectors of the kernel", "skep-domain", "kernel") },
-    Row { only: "domain", ..tests("enumeration", "skep-domain", "enumerate") },
+    Row { only: "domain", args: &["tnum::"], ..tests("tnum tests", "skep-domain", "it") },
+    Row {
+        only: "domain",
+        args: &["kernel::"],
+        ..tests("vectors of the kernel", "skep-domain", "it")
+    },
+    Row { only: "domain", args: &["enumerate::"], ..tests("enumeration", "skep-domain", "it") },
     Row { only: "btf", ..tests("unit tests of BTF", "skep-btf", "lib") },
     tests("unit tests of the loader", "skep-object", "lib"),
-    tests("hostile objects", "skep-object", "hostile"),
-    tests("objects that are refused", "skep-object", "refused"),
-    tests("objects as they are loaded", "skep-object", "as_loaded"),
+    Row { args: &["hostile::"], ..tests("hostile objects", "skep-object", "it") },
+    Row { args: &["refused::"], ..tests("objects that are refused", "skep-object", "it") },
+    Row { args: &["as_loaded::"], ..tests("objects as they are loaded", "skep-object", "it") },
     Row { only: "verifier", ..tests("unit tests of the verifier", "skep-verifier", "lib") },
     Row { only: "verifier", ..tests("rewritten programs", "skep-verifier", "xlated") },
     Row { args: &["[ours"], ..tests("suites", "skep-testkit", "suites") },
     tests("programs that run", "skep-testkit", "exec"),
-    tests("objects that run", "skep-testkit", "objects"),
-    tests("traced programs", "skep-testkit", "traced"),
-    Row { only: "verifier", ..tests("holes of the kernel", "skep-testkit", "kernel_holes") },
-    Row { only: "verifier", ..tests("jumps out of reach", "skep-testkit", "jump_reach") },
+    Row { args: &["objects::"], ..tests("objects that run", "skep-testkit", "it") },
+    Row { args: &["traced::"], ..tests("traced programs", "skep-testkit", "it") },
+    Row {
+        only: "verifier",
+        args: &["kernel_holes::"],
+        ..tests("holes of the kernel", "skep-testkit", "it")
+    },
+    Row {
+        only: "verifier",
+        args: &["jump_reach::"],
+        ..tests("jumps out of reach", "skep-testkit", "it")
+    },
     Row {
         args: &["kernel-diff", "--quiet", "--baseline=tests/baseline.csv", "tests/programs/kfuncs"],
         ..tests("programs in C", "xtask", "bin")

@@ -109,19 +109,10 @@ impl Tree {
             "-pskep-verifier",
             "-pskep-testkit",
             "--lib",
-            "--test=kernel",
-            "--test=tnum",
-            "--test=enumerate",
-            "--test=hostile",
-            "--test=refused",
-            "--test=as_loaded",
+            "--test=it",
             "--test=xlated",
             "--test=suites",
-            "--test=jump_reach",
-            "--test=kernel_holes",
             "--test=exec",
-            "--test=objects",
-            "--test=traced",
         ])?;
         binaries.extend(self.cargo(&["build", "-pxtask", "--bin=xtask"])?);
         Ok(binaries)

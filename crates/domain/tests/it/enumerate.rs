@@ -3,9 +3,7 @@
 //! Every abstract value that known bits and ranges can describe meets every other in every
 //! operation; no concrete result may be lost. At 6 and 3 bits the pairs are sampled.
 
-mod concrete;
-
-use concrete::{ALU, JMP, concrete_alu, concrete_jmp, low, signed};
+use crate::concrete::{ALU, JMP, concrete_alu, concrete_jmp, low, signed};
 use std::collections::BTreeSet;
 
 use skep_domain::{JmpOp, ScalarAt, Tnum, alu, is_branch_taken, neg, refine_branches};

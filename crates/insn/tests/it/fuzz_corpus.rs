@@ -1,10 +1,10 @@
 //! The inputs that fuzzing kept, through the same bodies as the fuzz targets: no panic.
 
-#[path = "../../../fuzz/bodies/asm_parse.rs"]
+#[path = "../../../../fuzz/bodies/asm_parse.rs"]
 mod asm_parse;
-#[path = "../../../fuzz/bodies/insn_decode.rs"]
+#[path = "../../../../fuzz/bodies/insn_decode.rs"]
 mod insn_decode;
-#[path = "../../../fuzz/bodies/replay.rs"]
+#[path = "../../../../fuzz/bodies/replay.rs"]
 mod replay;
 
 #[test]

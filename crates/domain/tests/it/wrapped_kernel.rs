@@ -1,9 +1,7 @@
 //! Equality with kernels whose ranges wrap: short programs, insn by insn, as `wrapped_vectors.txt`
 //! has them.
 
-mod notation;
-
-use notation::{number, scalar};
+use crate::notation::{number, scalar};
 use skep_domain::{
     AluOp, ByteOrder, Division, JmpOp, Scalar, Wrapped, alu_wrapped, byte_order_wrapped,
     divide_wrapped, fork_sign_mask, is_taken_wrapped, neg_wrapped, refine_wrapped,

@@ -1,10 +1,10 @@
 //! The inputs that fuzzing kept, through the same bodies as the fuzz targets: no panic.
 
-#[path = "../../../fuzz/bodies/btf_ext_parse.rs"]
+#[path = "../../../../fuzz/bodies/btf_ext_parse.rs"]
 mod btf_ext_parse;
-#[path = "../../../fuzz/bodies/btf_parse.rs"]
+#[path = "../../../../fuzz/bodies/btf_parse.rs"]
 mod btf_parse;
-#[path = "../../../fuzz/bodies/replay.rs"]
+#[path = "../../../../fuzz/bodies/replay.rs"]
 mod replay;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Runs the bodies of the fuzz targets on the inputs that fuzzing kept: no panic.
 
-#[path = "../../../fuzz/bodies/replay.rs"]
+#[path = "../../../../fuzz/bodies/replay.rs"]
 mod replay;
-#[path = "../../../fuzz/bodies/suite_parse.rs"]
+#[path = "../../../../fuzz/bodies/suite_parse.rs"]
 mod suite_parse;
 
 #[test]

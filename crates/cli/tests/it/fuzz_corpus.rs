@@ -1,8 +1,8 @@
 //! The inputs that fuzzing kept, through the same bodies as the fuzz targets: no panic.
 
-#[path = "../../../fuzz/bodies/cli_args.rs"]
+#[path = "../../../../fuzz/bodies/cli_args.rs"]
 mod cli_args;
-#[path = "../../../fuzz/bodies/replay.rs"]
+#[path = "../../../../fuzz/bodies/replay.rs"]
 mod replay;
 
 #[test]

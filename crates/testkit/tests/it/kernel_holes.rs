@@ -12,11 +12,11 @@ use skep_testkit::judge::Judge;
 use skep_testkit::{engine, objects, suite};
 
 const UNSAFE: [&str; 2] = [
-    include_str!("../../../tests/verifier/kernel_holes.md"),
-    include_str!("../../../tests/verifier/kernel_findings.md"),
+    include_str!("../../../../tests/verifier/kernel_holes.md"),
+    include_str!("../../../../tests/verifier/kernel_findings.md"),
 ];
-const SAFE: &str = include_str!("../../../tests/verifier/kernel_holes_safe.md");
-const DROPPED: &str = include_str!("../../../tests/verifier/kernel_holes_dropped.md");
+const SAFE: &str = include_str!("../../../../tests/verifier/kernel_holes_safe.md");
+const DROPPED: &str = include_str!("../../../../tests/verifier/kernel_holes_dropped.md");
 const FREED: &str = include_str!("freed.md");
 const OUTSIDE: &str = include_str!("outside.md");
 

@@ -4,9 +4,7 @@
 //! Each scalar is widened from one concrete value and narrowed by branches that this value takes,
 //! so that bounds of all kinds meet; seeds are fixed.
 
-mod concrete;
-
-use concrete::{ALU, JMP, concrete_alu, concrete_jmp};
+use crate::concrete::{ALU, JMP, concrete_alu, concrete_jmp};
 use proptest::prelude::*;
 use skep_domain::{
     AluOp, ByteOrder, Division, JmpOp, Scalar, Tnum, add_wrapped_unsynced, alu, alu_wrapped,

@@ -4,9 +4,7 @@
 //! `kernel_vectors.txt` says in its header how it was recorded. A file named by
 //! `SKEP_DOMAIN_VECTORS` is judged instead.
 
-mod notation;
-
-use notation::scalar;
+use crate::notation::scalar;
 use skep_domain::{
     AluOp, ByteOrder::*, JmpOp, Scalar, alu, byte_order, fork_sign_mask, is_branch_taken, neg,
     refine_branches, refine_same,

@@ -15,9 +15,9 @@ use skep_testkit::suite;
 use std::collections::BTreeSet;
 
 /// The test of objects, which compares with the kernel.
-const OBJECTS: &str = "tests/objects.rs";
+const OBJECTS: &str = "tests/it/objects.rs";
 /// The test of programs that the kernel only runs when they are attached.
-const TRACED: &str = "tests/traced.rs";
+const TRACED: &str = "tests/it/traced.rs";
 
 /// What no case exercises, with the reason. A row that a case covers must be removed.
 const GAPS: [(&str, &str); 25] = [
@@ -71,7 +71,7 @@ fn parts(program: &Program) -> impl Iterator<Item = String> {
 
 /// The supported map types, from the document that the runtime's tests check.
 fn supported_maps() -> impl Iterator<Item = String> {
-    let document = include_str!("../../../docs/runtime.md");
+    let document = include_str!("../../../../docs/runtime.md");
     let (_, maps) = document.split_once("## Maps").expect("a section");
     let (maps, _) = maps.split_once("Missing").expect("what is missing");
     maps.split('`').skip(1).step_by(2).map(|name| format!("map {name}"))

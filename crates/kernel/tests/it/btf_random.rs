@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
-#[path = "../../testkit/src/rng.rs"]
+#[path = "../../../testkit/src/rng.rs"]
 #[allow(dead_code, unreachable_pub, reason = "not all of it is used here")]
 mod rng;
 

@@ -1,8 +1,8 @@
 //! The inputs that fuzzing kept, through the same bodies as the fuzz targets: no panic.
 
-#[path = "../../../fuzz/bodies/object_open.rs"]
+#[path = "../../../../fuzz/bodies/object_open.rs"]
 mod object_open;
-#[path = "../../../fuzz/bodies/replay.rs"]
+#[path = "../../../../fuzz/bodies/replay.rs"]
 mod replay;
 
 #[test]
