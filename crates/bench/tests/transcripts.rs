@@ -1,6 +1,6 @@
 //! What `skep-bench` prints, in `tests/cli/bench/*.md`.
 
-#[path = "../../cli/tests/it/transcript/mod.rs"]
+#[path = "../../cli/tests/transcript/mod.rs"]
 mod transcript;
 
 #[test]

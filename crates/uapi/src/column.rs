@@ -9,23 +9,15 @@ pub(crate) struct Column {
     pub(crate) release: &'static str,
     pub(crate) name: &'static str,
     series: [u32; 2],
-    asked: Asked,
+    /// Whether it was asked about its texts, too. If not, they are those of the last kernel of its
+    /// series, or of the kernel after it.
+    has_texts: bool,
     /// Whose builds its release counts, if it does not give the patch level.
     counted_by: Option<Distribution>,
     /// The patch level of such a build, where it is known.
     patch: Option<u32>,
     /// Whether it is among the first of its series.
     is_early: bool,
-}
-
-/// What a tested kernel was asked about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
-    /// Its texts are those of the last kernel of its series, or of the kernel after it.
-    Rules,
-    /// Its helpers are those of the last kernel of its series, or of both kernels around it.
-    RulesAndTexts,
-    Everything,
 }
 
 /// A distribution that counts builds of one patch level: `5.10.0-46-amd64`. Only its own builds can
@@ -39,25 +31,13 @@ enum Distribution {
 /// The numbers that a release begins with.
 type Numbers = [u32; 4];
 
-const fn asked(
-    asked: Asked,
-    release: &'static str,
-    name: &'static str,
-    series: [u32; 2],
-) -> Column {
-    Column { release, name, series, asked, counted_by: None, patch: None, is_early: false }
-}
-
 const fn whole(release: &'static str, name: &'static str, series: [u32; 2]) -> Column {
-    asked(Asked::Everything, release, name, series)
-}
-
-const fn texts(release: &'static str, name: &'static str, series: [u32; 2]) -> Column {
-    asked(Asked::RulesAndTexts, release, name, series)
+    let has_texts = true;
+    Column { release, name, series, has_texts, counted_by: None, patch: None, is_early: false }
 }
 
 const fn rules(release: &'static str, name: &'static str, series: [u32; 2]) -> Column {
-    asked(Asked::Rules, release, name, series)
+    Column { has_texts: false, ..whole(release, name, series) }
 }
 
 impl Column {
@@ -162,7 +142,7 @@ pub(crate) const COLUMNS: [Column; 36] = [
     rules("6.1.0-47-", "6.1.0-47", [6, 1]).debian(170),
     whole("6.1.0-56-", "6.1", [6, 1]).debian(192),
     rules("6.2.0-39-", "6.2", [6, 2]).ubuntu(),
-    texts("6.5.0-45-", "6.5", [6, 5]).ubuntu(),
+    whole("6.5.0-45-", "6.5", [6, 5]).ubuntu(),
     rules("6.8.0-31-", "6.8.0-31", [6, 8]).ubuntu().patch(1).early(),
     whole("6.8.0-151-", "6.8", [6, 8]).ubuntu(),
     rules("6.11.0-17-", "6.11.0-17", [6, 11]).ubuntu().patch(11),
@@ -304,21 +284,15 @@ pub(crate) fn column_of(release: &str) -> usize {
     before
 }
 
-/// The kernels asked at least so much that stand for a column: one before and one after it, or
-/// twice the same. The last of its series stands for all of them.
-fn around(at: usize, least: Asked) -> [usize; 2] {
+/// The kernel asked for its texts that stands for a column: the last of its series, or the first
+/// after it.
+fn with_texts(at: usize) -> usize {
     let series = COLUMNS[at].series;
-    let is_asked = |it: &Column| it.asked >= least;
-    if is_asked(&COLUMNS[at]) {
-        return [at; 2];
+    if COLUMNS[at].has_texts {
+        return at;
     }
-    if let Some(same) = COLUMNS.iter().rposition(|it| is_asked(it) && it.series == series) {
-        return [same; 2];
-    }
-    let before = COLUMNS[..at].iter().rposition(is_asked);
-    let after = COLUMNS[at..].iter().position(is_asked).map(|it| at + it);
-    let one = before.or(after).unwrap_or(REFERENCE);
-    [one, after.unwrap_or(one)]
+    let last = COLUMNS.iter().rposition(|it| it.has_texts && it.series == series);
+    last.or_else(|| (at..COLUMNS.len()).find(|&it| COLUMNS[it].has_texts)).unwrap_or(REFERENCE)
 }
 
 /// Number of kernels asked for their texts before a column: the place of its mark in tables that
@@ -326,24 +300,21 @@ fn around(at: usize, least: Asked) -> [usize; 2] {
 pub(crate) const fn texts_before(at: usize) -> usize {
     let (mut count, mut column) = (0, 0);
     while column < at {
-        count += (COLUMNS[column].asked as u8 >= Asked::RulesAndTexts as u8) as usize;
+        count += COLUMNS[column].has_texts as usize;
         column += 1;
     }
     count
 }
 
-/// The place of the release's mark in tables that have only the kernels asked for their texts. Of
-/// two such kernels around another one, the later has more of its texts.
+/// The place of the release's mark in tables that have only the kernels asked for their texts.
 pub(crate) fn texts_of(release: &str) -> usize {
-    texts_before(around(column_of(release), Asked::RulesAndTexts)[1])
+    texts_before(with_texts(column_of(release)))
 }
 
-/// The prefixes of the releases, asked about everything, before and after this one: the same one
-/// twice if it was asked itself or only one is on that side.
+/// The prefixes of the tested releases before and after this one: the same one twice if it was
+/// tested itself or only one is on that side.
 pub fn asked_around(release: &str) -> [&'static str; 2] {
-    let [before, after] = Standing::of(release).columns();
-    [around(before, Asked::Everything)[0], around(after, Asked::Everything)[1]]
-        .map(|at| COLUMNS[at].release)
+    Standing::of(release).columns().map(|at| COLUMNS[at].release)
 }
 
 fn numbers(release: &str) -> Numbers {
@@ -351,8 +322,18 @@ fn numbers(release: &str) -> Numbers {
     std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
-/// The prefix of the release, asked about everything, whose texts and helpers are used for
-/// `release`.
+/// The prefixes of the tested releases whose mends this one may have, too, as it may be a later
+/// build than all that were tested of its series.
+pub fn asked_later(release: &str) -> &'static [&'static str] {
+    static RELEASES: LazyLock<Vec<&str>> =
+        LazyLock::new(|| COLUMNS.iter().map(|it| it.release).collect());
+    match Standing::of(release) {
+        Standing::Mended([_, last]) => &RELEASES[last + 1..],
+        _ => &[],
+    }
+}
+
+/// The prefix of the tested release whose refused calls are used for `release`.
 pub fn nearest_asked(release: &str) -> &'static str {
     asked_around(release)[0]
 }
@@ -364,11 +345,15 @@ mod tests {
     #[test]
     fn texts_and_calls_are_those_of_kernels_that_were_asked_for_them() {
         let around = |name| asked_around(name);
-        assert_eq!(around("6.3.0-31-generic"), ["6.1.0-56-", "6.8.0-151-"]);
-        assert_eq!(around("6.5.0-45-generic"), ["6.1.0-56-", "6.8.0-151-"]);
-        assert_eq!(around("6.12.43+deb12-amd64"), ["6.12.117+"; 2]);
-        assert_eq!(around("5.4"), ["5.10.0-46-"; 2]);
+        assert_eq!(around("6.3.0-31-generic"), ["6.2.0-39-", "6.5.0-45-"]);
+        assert_eq!(around("6.5.0-45-generic"), ["6.5.0-45-"; 2]);
+        assert_eq!(around("6.12.43+deb12-amd64"), ["6.12.43+"; 2]);
+        assert_eq!(around("5.4"), ["5.10.0-30-"; 2]);
         assert_eq!(around("8.1.2"), ["7.3.4+"; 2]);
+        let first_later = |name| asked_later(name).first().copied();
+        assert_eq!(first_later("6.6.100"), Some("6.8.0-151-"));
+        assert_eq!(first_later("6.18.50"), Some("6.19.6+"));
+        assert_eq!(["6.1.180", "6.12.43", "8.1.2", "5.4"].map(first_later), [None; 4]);
         assert_eq!(["5.10.0-30-amd64", "6.5.0-27", "6.18.44"].map(texts_of), [0, 3, 9]);
         assert_eq!(texts_before(COLUMNS.len()), 15);
     }

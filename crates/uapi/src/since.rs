@@ -9,6 +9,7 @@
 //! commit messages. Tests: `cargo xtask` checks the tables against the kernels' results
 //! (`tests/kernels/asked/*.surface.csv`).
 
+use crate::column::asked_around;
 use crate::helper::HelperId;
 use crate::{AttachType, MapType, ProgType};
 use std::fmt;
@@ -167,12 +168,15 @@ const INSNS: [InsnRow; 10] = [
     }),
 ];
 
-/// Insns that a kernel received in a stable update: its exact release, and their name. Tested.
-pub const BACKPORTED: [(&str, &str); 1] = [("6.1.0-56-cloud-amd64", "gotol")];
+/// Insns that a tested kernel received in a stable update: the prefix of its release, their name.
+const BACKPORTED: [(&str, &str); 3] =
+    [("6.1.0-47-", "gotol"), ("6.1.0-56-", "gotol"), ("6.5.0-45-", "gotol")];
 
-/// Whether a release received these insns in a stable update.
+/// Whether a release received these insns in a stable update: of one between two tested kernels,
+/// whether both did.
 pub fn is_backported(release: &str, name: &str) -> bool {
-    BACKPORTED.contains(&(release, name))
+    let received = |tested: &str| BACKPORTED.contains(&(tested, name));
+    asked_around(release).into_iter().all(received)
 }
 
 const fn feature(name: &'static str, major: u8, minor: u8) -> InsnFeature {

@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let tests = tests()?;
     // Several at a time: many have one test that takes much longer than their others.
     let chosen = tests.par_iter().filter(|test| test.name.contains(&args.only));
+    if chosen.clone().count() == 0 {
+        return Err(format!("no test binary has {:?} in its name", args.only).into());
+    }
     let failed = chosen.map(|test| {
         let name = format!("{} {}", test.package, test.name);
         let mut command = entering(file.path().as_os_str());

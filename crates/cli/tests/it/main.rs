@@ -22,7 +22,3 @@ mod run;
 mod suite;
 #[cfg(feature = "run")]
 mod tour;
-#[cfg(feature = "run")]
-mod transcript;
-#[cfg(feature = "run")]
-mod transcripts;

@@ -2,7 +2,7 @@
 
 use super::ask::Answers;
 use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
-use skep_uapi::{ProgType, asked_around, not_yet};
+use skep_uapi::{ProgType, asked_around, asked_later, not_yet};
 use skep_verifier::RefusedCalls;
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct Calls {
     /// The tested kernels before and after it.
     around: [&'static str; 2],
+    /// Later ones, whose mends it may have.
+    later: &'static [&'static str],
     /// Results of probing it.
     answers: Option<Arc<Answers>>,
 }
@@ -18,7 +20,7 @@ pub struct Calls {
 impl Calls {
     /// Those of a release.
     pub fn of_release(release: &str) -> Calls {
-        Calls { around: asked_around(release), answers: None }
+        Calls { around: asked_around(release), later: asked_later(release), answers: None }
     }
 
     pub(super) fn corrected(self, answers: Option<Arc<Answers>>) -> Calls {
@@ -32,17 +34,20 @@ impl Calls {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             _ => false,
         };
-        same_answers && self.around == other.around
+        same_answers && self.around == other.around && self.later == other.later
     }
 
     /// Whether the kernel refuses the call. Of one between two tested kernels: whether one of them
-    /// does.
+    /// does, or one whose mends it may have.
     pub(super) fn refuse(&self, hook: &HookKey<'_>, id: HelperId, may_sleep: bool) -> bool {
         // Kernels were asked with programs that may not sleep.
         if may_sleep && default_proto(id).flags.contains(ProtoFlags::MIGHT_SLEEP) {
             return false;
         }
-        self.answered(hook, id).unwrap_or_else(|| self.refused_around(hook, id).contains(&true))
+        self.answered(hook, id).unwrap_or_else(|| {
+            self.refused_around(hook, id).contains(&true)
+                || self.later.iter().any(|kernel| refuses(kernel, hook, id))
+        })
     }
 
     /// What the kernel itself answered.
@@ -54,8 +59,7 @@ impl Calls {
 
     /// What the tested kernels before and after it refuse.
     pub(super) fn refused_around(&self, hook: &HookKey<'_>, id: HelperId) -> [bool; 2] {
-        let hooks = asked_for(hook);
-        self.around.map(|kernel| hooks.iter().any(|hook| not_yet(kernel, hook, id)))
+        self.around.map(|kernel| refuses(kernel, hook, id))
     }
 
     /// For the verifier.
@@ -64,6 +68,11 @@ impl Calls {
             self.refuse(hook, id, may_sleep)
         }))
     }
+}
+
+/// Whether a tested kernel refuses the call.
+fn refuses(kernel: &str, hook: &HookKey<'_>, id: HelperId) -> bool {
+    asked_for(hook).iter().any(|hook| not_yet(kernel, hook, id))
 }
 
 /// The hooks that were asked in place of this one. Members of struct_ops were not asked: what

@@ -206,14 +206,10 @@ impl Kernel {
         let hook = HookKey { prog_type, attach_type, target: "" };
         let calls = self.calls();
         let is_refused = calls.refuse(&hook, id, may_sleep);
-        // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
-        // too; what only the other one refuses is not known.
-        let [before, after] = calls.refused_around(&hook, id);
+        // Of a kernel between two that were asked: what both refuse it refuses, too.
         let is_sure = match calls.answered(&hook, id) {
             Some(_) => true,
-            None => {
-                self.source != Source::File && if self.version > REFERENCE { before } else { after }
-            }
+            None => self.source != Source::File && calls.refused_around(&hook, id) == [true; 2],
         };
         let is_member = prog_type == ProgType::StructOps;
         let when = if self.version > REFERENCE { "any more" } else { "yet" };

@@ -69,6 +69,9 @@ bitflags::bitflags! {
         const NETFILTER = 1 << 11;
         /// kprobe.
         const KPROBE = 1 << 12;
+        /// Those for which kfuncs for tasks and objects were registered first, and xdp: kfuncs for
+        /// packets are not for tracing.
+        const FIRST = 1 << 1 | 1 << 2 | 1 << 4;
         /// For most: xdp, sched_cls, struct_ops, tracing, syscall, cgroup.
         const GENERIC = 0b111_1110;
     }
@@ -161,7 +164,8 @@ impl Kfunc {
         self.name.starts_with("bpf_kfunc_call_")
     }
 
-    /// Whether programs of this type might call it before 6.12.
+    /// Whether programs of this type might call it before kfuncs of [`KfuncHooks::GENERIC`] were
+    /// registered for them.
     fn allowed_early(&self, prog_type: ProgType) -> bool {
         if self.hooks.contains(KfuncHooks::COMMON) {
             return true;
@@ -171,6 +175,7 @@ impl Kfunc {
             ProgType::CgroupSkb | ProgType::CgroupSockAddr => {
                 !self.hooks.contains(KfuncHooks::SYSCALL)
             }
+            ProgType::Xdp => false,
             ProgType::Tracing | ProgType::Lsm => true,
             other => !KfuncHooks::of(other).contains(KfuncHooks::CGROUP),
         }
@@ -192,11 +197,20 @@ impl Kfunc {
         if rules.struct_ops_kfuncs_only && !self.is_early_test(hook.prog_type) {
             return hook.prog_type == ProgType::StructOps;
         }
-        if !rules.kfuncs_in_syscalls && !self.allowed_early(hook.prog_type) {
+        let all_may = match hook.prog_type {
+            ProgType::Syscall => rules.kfuncs_in_syscalls,
+            ProgType::Xdp => rules.kfuncs_in_xdp || !self.hooks.contains(KfuncHooks::FIRST),
+            _ => rules.kfuncs_in_cgroups,
+        };
+        if !all_may && !self.allowed_early(hook.prog_type) {
             return false;
         }
         let traces = matches!(hook.prog_type, ProgType::Tracing | ProgType::Lsm);
         if traces && !rules.skb_dynptrs_traced && self.name == "bpf_dynptr_from_skb" {
+            return false;
+        }
+        let schedules = hook.prog_type == ProgType::StructOps;
+        if !schedules && !rules.scx_selects_anywhere && self.name == "scx_bpf_select_cpu_dfl" {
             return false;
         }
         let raw_tp = hook.prog_type == ProgType::RawTracepoint;

@@ -113,8 +113,10 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         if !r0.is_scalar() {
             reject!(EACCES, FlowFault::CallbackResult { regno: Regno(0) });
         }
-        env.note_read(0);
-        env.mark_chain_precision(0)?;
+        if env.facts.rules().callback_results_precise {
+            env.note_read(0);
+            env.mark_chain_precision(0)?;
+        }
         let range = callee.callback_ret_range;
         if !is_within(range, &r0, false) {
             return refuse_scalar(&r0, 0, range, "At callback return");

@@ -4,7 +4,7 @@
 //! narrower load needs a mask, or a shift and a mask); additional insns if the context register is
 //! overwritten; additional insns for sign extension; for a store of a register; for a store of an
 //! immediate. `X`: not known, or refused. Generated from the lengths of programs with each access
-//! on Linux 6.18.44; `cargo test -p skep-testkit ctx_growth` compares them again.
+//! on Linux 6.18.44; `cargo test -p skep-testkit --test it ctx_growth` compares them again.
 
 use crate::fixup::ctx_growth_row::{Row, X, row};
 

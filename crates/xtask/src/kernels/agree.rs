@@ -15,6 +15,7 @@ use crate::outcome::Ended;
 use crate::packed;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use skep::Kernel;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -101,6 +102,13 @@ pub(super) fn short(release: &str) -> &str {
 /// The releases with a table, oldest first.
 pub(super) fn releases() -> Vec<String> {
     releases_with(END).into_iter().filter(|name| !name.ends_with(BASELINE)).collect()
+}
+
+/// Those of [`releases_with`] that are built in, with a name.
+pub(super) fn named_with(end: &str) -> Vec<String> {
+    let mut releases = releases_with(end);
+    releases.retain(|release| Kernel::all().iter().any(|it| it.release() == release));
+    releases
 }
 
 /// The releases with a file whose name is the release plus `end`.

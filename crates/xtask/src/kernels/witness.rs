@@ -76,7 +76,7 @@ fn is_said(template: &str, message: &str) -> bool {
 #[test]
 fn other_kernels_say_what_the_table_of_words_says() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
-    for release in agree::releases_with(surface::END) {
+    for release in agree::named_with(surface::END) {
         let table = answers::read(&agree::folder().join(format!("{release}{}", agree::END)))?;
         for row in WORDS.iter().chain(SPELLINGS).filter(|row| row.is_said_on(&release)) {
             if !table.values().any(|answer| is_said(row.text, &answer.message)) {

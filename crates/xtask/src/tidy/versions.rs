@@ -9,13 +9,14 @@ use std::collections::BTreeSet;
 /// Where the rule applies, outside of tests.
 const VERIFIER: &str = "crates/verifier/src/";
 /// Names by which a release gets into code.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "Release",
     "column_of",
     "of_column",
     "of_release",
     "nearest_asked",
     "asked_around",
+    "asked_later",
     "known_on",
     "holds_on",
     "is_shown_on",

@@ -1,6 +1,8 @@
 //! What `skep` prints, in `tests/cli/*.md`.
 
+mod transcript;
+
 #[test]
 fn transcripts_hold() {
-    crate::transcript::hold(skep_cli::run, "tests/cli", 3);
+    transcript::hold(skep_cli::run, "tests/cli", 3);
 }
