@@ -47,18 +47,22 @@ pub struct Insn {
 
 impl Insn {
     /// Class bits: `BPF_LD` to `BPF_ALU64`.
+    #[inline]
     pub fn class(self) -> u8 {
         self.code & CLASS_MASK
     }
     /// Operation bits of an ALU or jump insn.
+    #[inline]
     pub fn op(self) -> u8 {
         self.code & OP_MASK
     }
     /// Whether the source operand is a register (`BPF_X`).
+    #[inline]
     pub fn is_src_reg(self) -> bool {
         self.code & BPF_X != 0
     }
     /// Mode bits of a load or store.
+    #[inline]
     pub fn mode(self) -> u8 {
         self.code & MODE_MASK
     }
@@ -67,6 +71,7 @@ impl Insn {
         self.code & SIZE_MASK
     }
     /// Bytes that a load or store touches: 1, 2, 4 or 8.
+    #[inline]
     pub fn size_bytes(self) -> u32 {
         match self.size() {
             BPF_B => 1,
