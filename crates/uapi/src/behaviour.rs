@@ -159,7 +159,7 @@ behaviours! {
         "Syscall programs may call the kfuncs for tasks, cgroups, CPU masks and objects."
     kfuncs_in_cgroups "---------......+++++++++++++++++++++" Accepted, "witnesses/repeated.bpf.o" "task_in_cgroup"
         "Cgroup programs may call the kfuncs for tasks, cgroups, CPU masks and objects."
-    scx_selects_anywhere "------------------.++++++++++++*++++" Accepted, "witnesses/repeated.bpf.o" "selects_outside"
+    scx_selects_anywhere "------------------.+++++*++++++*++++" Accepted, "witnesses/repeated.bpf.o" "selects_outside"
         "Programs of all types that may call kfuncs of sched_ext may call `scx_bpf_select_cpu_dfl`."
     kfuncs_in_xdp "---------..+++++++++++++++++++++++++" Accepted, "witnesses/repeated.bpf.o" "task_in_xdp"
         "XDP programs may call the kfuncs for tasks, cgroups and objects."
