@@ -175,7 +175,7 @@ impl Kfunc {
             ProgType::CgroupSkb | ProgType::CgroupSockAddr => {
                 !self.hooks.contains(KfuncHooks::SYSCALL)
             }
-            ProgType::Xdp => false,
+            ProgType::Xdp => !self.hooks.contains(KfuncHooks::FIRST),
             ProgType::Tracing | ProgType::Lsm => true,
             other => !KfuncHooks::of(other).contains(KfuncHooks::CGROUP),
         }
@@ -199,7 +199,7 @@ impl Kfunc {
         }
         let all_may = match hook.prog_type {
             ProgType::Syscall => rules.kfuncs_in_syscalls,
-            ProgType::Xdp => rules.kfuncs_in_xdp || !self.hooks.contains(KfuncHooks::FIRST),
+            ProgType::Xdp => rules.kfuncs_in_xdp,
             _ => rules.kfuncs_in_cgroups,
         };
         if !all_may && !self.allowed_early(hook.prog_type) {

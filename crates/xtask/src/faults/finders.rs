@@ -37,36 +37,29 @@ const fn tests(name: &'static str, package: &'static str, target: &'static str) 
     Row { name, package, target, args: &[], judges: Judges::Status, only: "", start: LIMITED }
 }
 
+/// One module of the binary in which a package has its tests that share a process.
+const fn module(name: &'static str, package: &'static str, args: &'static [&'static str]) -> Row {
+    Row { args, ..tests(name, package, "it") }
+}
+
 const FINDERS: [Row; 20] = [
     Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
-    Row { only: "domain", args: &["tnum::"], ..tests("tnum tests", "skep-domain", "it") },
-    Row {
-        only: "domain",
-        args: &["kernel::"],
-        ..tests("vectors of the kernel", "skep-domain", "it")
-    },
-    Row { only: "domain", args: &["enumerate::"], ..tests("enumeration", "skep-domain", "it") },
+    Row { only: "domain", ..module("tnum tests", "skep-domain", &["tnum::"]) },
+    Row { only: "domain", ..module("vectors of the kernel", "skep-domain", &["kernel::"]) },
+    Row { only: "domain", ..module("enumeration", "skep-domain", &["enumerate::"]) },
     Row { only: "btf", ..tests("unit tests of BTF", "skep-btf", "lib") },
     tests("unit tests of the loader", "skep-object", "lib"),
-    Row { args: &["hostile::"], ..tests("hostile objects", "skep-object", "it") },
-    Row { args: &["refused::"], ..tests("objects that are refused", "skep-object", "it") },
-    Row { args: &["as_loaded::"], ..tests("objects as they are loaded", "skep-object", "it") },
+    module("hostile objects", "skep-object", &["hostile::"]),
+    module("objects that are refused", "skep-object", &["refused::"]),
+    module("objects as they are loaded", "skep-object", &["as_loaded::"]),
     Row { only: "verifier", ..tests("unit tests of the verifier", "skep-verifier", "lib") },
     Row { only: "verifier", ..tests("rewritten programs", "skep-verifier", "xlated") },
     Row { args: &["[ours"], ..tests("suites", "skep-testkit", "suites") },
     tests("programs that run", "skep-testkit", "exec"),
-    Row { args: &["objects::"], ..tests("objects that run", "skep-testkit", "it") },
-    Row { args: &["traced::"], ..tests("traced programs", "skep-testkit", "it") },
-    Row {
-        only: "verifier",
-        args: &["kernel_holes::"],
-        ..tests("holes of the kernel", "skep-testkit", "it")
-    },
-    Row {
-        only: "verifier",
-        args: &["jump_reach::"],
-        ..tests("jumps out of reach", "skep-testkit", "it")
-    },
+    module("objects that run", "skep-testkit", &["objects::"]),
+    module("traced programs", "skep-testkit", &["traced::"]),
+    Row { only: "verifier", ..module("holes of the kernel", "skep-testkit", &["kernel_holes::"]) },
+    Row { only: "verifier", ..module("jumps out of reach", "skep-testkit", &["jump_reach::"]) },
     Row {
         args: &["kernel-diff", "--quiet", "--baseline=tests/baseline.csv", "tests/programs/kfuncs"],
         ..tests("programs in C", "xtask", "bin")

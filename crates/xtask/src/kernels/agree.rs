@@ -106,8 +106,8 @@ pub(super) fn releases() -> Vec<String> {
 
 /// Those of [`releases_with`] that are built in, with a name.
 pub(super) fn named_with(end: &str) -> Vec<String> {
-    let mut releases = releases_with(end);
-    releases.retain(|release| Kernel::all().iter().any(|it| it.release() == release));
+    let (mut releases, named) = (releases_with(end), Kernel::all());
+    releases.retain(|release| named.iter().any(|it| it.release() == release));
     releases
 }
 
