@@ -3,10 +3,9 @@
 //! A step that cannot run on this machine is neither passed nor failed: the last line names it.
 
 use crate::outcome::{Ended, Outcome};
-use clap::Parser;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
-use std::process::Command;
+use std::io::{Read, Seek};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A step: its name, and the command that it runs.
@@ -18,19 +17,17 @@ struct Step {
 enum Runs {
     /// cargo with these arguments, and optionally an environment variable.
     Cargo(&'static [&'static str], Option<(&'static str, &'static str)>),
-    /// An xtask command, in this process; it reports whether it was skipped.
+    /// An xtask command.
     Own(&'static [&'static str]),
 }
 
-/// The steps, cheapest first. `tidy` is not among them: a test checks the same. Nor is what has a
-/// job of its own (`.github/workflows/test.yml`): all platforms, and packages.
-const STEPS: [Step; 30] = [
+/// Steps that call cargo, cheapest first. cargo runs one at a time in a target directory, and its
+/// last crates use one core: beside them runs what needs no cargo.
+///
+/// `tidy` is in neither lane: a test checks the same. Nor is what has a job of its own
+/// (`.github/workflows/test.yml`): all platforms, and packages.
+const WITH_CARGO: [Step; 8] = [
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
-    Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
-    Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
-    Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
-    Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
-    Step { name: "public API", runs: Runs::Own(&["api", "--check"]) },
     Step {
         name: "clippy",
         runs: Runs::Cargo(
@@ -49,10 +46,19 @@ const STEPS: [Step; 30] = [
     Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "packages", runs: Runs::Own(&["package"]) },
+    Step { name: "tests on other BTF ids", runs: Runs::Own(&["other-ids"]) },
+];
+
+/// Steps that need no cargo, cheapest first.
+const WITHOUT_CARGO: [Step; 22] = [
+    Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
+    Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
+    Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
+    Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
+    Step { name: "public API", runs: Runs::Own(&["api", "--check"]) },
     Step { name: "pages in a browser", runs: Runs::Own(&["html"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
-    Step { name: "tests on other BTF ids", runs: Runs::Own(&["other-ids"]) },
     Step {
         name: "agreement with the kernel",
         runs: Runs::Own(&[
@@ -142,32 +148,36 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     // Paths in the steps are relative to the repository.
     std::env::set_current_dir(crate::root())?;
-    let mut ended = Vec::new();
-    for step in STEPS {
-        println!("ci: {}: {}", step.name, step.runs.line());
-        let (started, cpu) = (Instant::now(), cpu_seconds());
-        let how = step.runs.run().unwrap_or_else(|why| {
-            println!("ci: {}: {why}", step.name);
-            Ended::Failed
-        });
-        let (wall, cpu) = (started.elapsed().as_secs(), cpu_seconds() - cpu);
-        println!("ci: {}: took {wall} s, {cpu} s of CPU time", step.name);
-        ended.push((step.name, how));
-        if matches!(ended.last(), Some((_, Ended::Failed))) && !args.keep_going {
-            break;
+    let ended = Mutex::new(Vec::new());
+    let stops = |how: &Ended| *how == Ended::Failed && !args.keep_going;
+    std::thread::scope(|scope| {
+        for lane in [&WITH_CARGO[..], &WITHOUT_CARGO[..]] {
+            let ended = &ended;
+            scope.spawn(move || {
+                for step in lane {
+                    if lock(ended).iter().any(|(_, how)| stops(how)) {
+                        break;
+                    }
+                    println!("ci: {}: {}", step.name, step.runs.line());
+                    let started = Instant::now();
+                    let (how, said) =
+                        step.runs.run().unwrap_or_else(|why| (Ended::Failed, why.to_string()));
+                    let seconds = started.elapsed().as_secs();
+                    // With the lock held, so that the lines of two steps do not mix.
+                    let mut ended = lock(ended);
+                    println!("ci: {}: took {seconds} s\n{}", step.name, said.trim_end());
+                    ended.push((step.name, how));
+                }
+            });
         }
-    }
+    });
+    let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("{}", last_line(&ended));
     Ok((!ended.iter().any(|(_, how)| *how == Ended::Failed)).into())
 }
 
-/// CPU time used by this process and by the processes that it has waited for.
-fn cpu_seconds() -> i64 {
-    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
-        .into_iter()
-        .filter_map(|who| getrusage(who).ok())
-        .map(|usage| (usage.user_time() + usage.system_time()).num_seconds())
-        .sum()
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Runs {
@@ -178,20 +188,40 @@ impl Runs {
         }
     }
 
-    fn run(&self) -> Outcome {
-        match self {
+    /// How it ended, and what it said.
+    fn run(&self) -> std::io::Result<(Ended, String)> {
+        let mut command = match self {
             Runs::Cargo(arguments, environment) => {
-                let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-                let mut command = Command::new(cargo);
-                Ok(command.args(*arguments).envs(*environment).status()?.success().into())
+                let mut cargo =
+                    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+                cargo.args(*arguments).envs(*environment);
+                cargo
             }
             Runs::Own(arguments) => {
-                let arguments = std::iter::once(&"xtask").chain(*arguments);
-                let command = crate::Args::try_parse_from(arguments)?.command;
-                // A panic fails the step, not the whole run.
-                skep::contain_panic(|| crate::run(command))?
+                let mut own = Command::new(std::env::current_exe()?);
+                own.args(*arguments);
+                own
             }
-        }
+        };
+        // One file for both streams keeps their order.
+        let mut file = tempfile::tempfile()?;
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
+        let status = command.status()?;
+        file.rewind()?;
+        let mut said = Vec::new();
+        file.read_to_end(&mut said)?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        Ok((how_it_ended(status.success(), &said), said))
+    }
+}
+
+/// How a command of xtask ended: one that was skipped says why on its last line.
+fn how_it_ended(success: bool, said: &str) -> Ended {
+    let why = said.lines().last().and_then(|line| line.strip_prefix(crate::SKIPPED));
+    match (success, why) {
+        (false, _) => Ended::Failed,
+        (true, Some(why)) => Ended::Skipped(why.to_owned()),
+        (true, None) => Ended::Passed,
     }
 }
 
@@ -218,6 +248,18 @@ fn last_line(ended: &[(&str, Ended)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn a_step_that_was_skipped_says_so_on_its_last_line() {
+        assert_eq!(
+            how_it_ended(true, "a\nskipped: no kernel\n"),
+            Ended::Skipped("no kernel".into())
+        );
+        assert_eq!(how_it_ended(true, "skipped: one of two\nb\n"), Ended::Passed);
+        assert_eq!(how_it_ended(false, "skipped: no kernel\n"), Ended::Failed);
+        assert_eq!(how_it_ended(true, ""), Ended::Passed);
+    }
 
     #[test]
     fn what_was_skipped_is_not_said_to_have_passed() {
@@ -236,7 +278,7 @@ mod tests {
 
     #[test]
     fn every_step_of_our_own_is_a_command() {
-        for step in STEPS {
+        for step in WITH_CARGO.iter().chain(&WITHOUT_CARGO) {
             if let Runs::Own(arguments) = step.runs {
                 let arguments = std::iter::once(&"xtask").chain(arguments);
                 assert!(crate::Args::try_parse_from(arguments).is_ok(), "{}", step.name);

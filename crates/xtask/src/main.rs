@@ -144,11 +144,14 @@ fn root() -> PathBuf {
     root.canonicalize().unwrap_or(root)
 }
 
+/// How the last line of a command that was skipped begins.
+const SKIPPED: &str = "skipped: ";
+
 fn main() -> ExitCode {
     match run(Args::parse().command) {
         Ok(Ended::Passed) => ExitCode::SUCCESS,
         Ok(Ended::Skipped(why)) => {
-            println!("skipped: {why}");
+            println!("{SKIPPED}{why}");
             ExitCode::SUCCESS
         }
         Ok(Ended::Failed) => ExitCode::from(1),
