@@ -45,6 +45,12 @@ pub struct Instance {
     fuel: Option<u64>,
 }
 
+/// The machine code of a program with its addresses, for profilers and debuggers. `skep` does not
+/// export this: what has an address can jump to it, or keep it after the code is freed.
+pub fn placed_code(instance: &Instance) -> Option<&MachineCode> {
+    instance.image.code.as_ref()
+}
+
 impl Instance {
     pub(crate) fn new(shared: Arc<Shared>, image: Arc<ProgImage>, fuel: Option<u64>) -> Instance {
         Instance { shared, image, fuel }
@@ -74,13 +80,7 @@ impl Instance {
 
     /// Its machine code; `None` if it is interpreted.
     pub fn machine_code(&self) -> Option<CodeView<'_>> {
-        self.placed_code().map(CodeView::new)
-    }
-
-    /// The same with its addresses, for this repository's tools.
-    #[doc(hidden)]
-    pub fn placed_code(&self) -> Option<&MachineCode> {
-        self.image.code.as_ref()
+        placed_code(self).map(CodeView::new)
     }
 
     /// Its run statistics, for the time they were on.

@@ -6,6 +6,7 @@ use skep_insn::asm::assemble;
 use skep_jit::{PokeMode, Tuning};
 use skep_program::{FuncInfo, MapDef, Program};
 use skep_runtime::map::UpdateFlags;
+use skep_runtime::placed_code;
 use skep_runtime::poke::{Batch, EditError, Error as PokeError};
 use skep_runtime::{ClockError, ErrorKind, HostClock, StatsOptions};
 use skep_runtime::{ClockSource, Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
@@ -224,7 +225,7 @@ fn flags_that_are_stale_or_gone_change_nothing() {
     let mut loaded = loaded(&[PLAIN, PLAIN], &options);
     // SAFETY: the runtime keeps the counters alive.
     let switches = |code: &MachineCode| unsafe { code.stats_switches() };
-    let entry = |at: usize| switches(loaded.all[at].placed_code().unwrap()).0.unwrap();
+    let entry = |at: usize| switches(placed_code(&loaded.all[at]).unwrap()).0.unwrap();
     let (first, second) = (entry(0), entry(1));
     let mut batch = Batch::new();
     batch.add(&first, true);

@@ -122,6 +122,10 @@ mod tests {
                 Some("Code"),
             ),
             ("use skep_other::Code; pub struct S; impl S { fn f(&self) -> Code {} }", None),
+            (
+                "use skep_other::Code; pub struct S; impl S { #[doc(hidden)] pub fn f() -> Code {} }",
+                Some("Code"),
+            ),
             ("pub fn f<T>(a: T) -> Vec<u8> {}", None),
         ] {
             let found = public(lib, other).breaches;
@@ -148,6 +152,8 @@ mod tests {
             ("pub unsafe fn f() -> *const u8 {}", None),
             ("pub fn f(addr: u64) {}", Some("address")),
             ("pub fn map_address() -> u64 {}", Some("address")),
+            ("pub fn map_address() -> Option<u64> {}", Some("address")),
+            ("pub struct S; impl S { #[doc(hidden)] pub fn addr() -> u64 {} }", Some("address")),
             ("pub fn local_addr() -> std::net::SocketAddr {}", None),
         ] {
             let found = public(item, "").breaches;

@@ -17,7 +17,7 @@ use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
 use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::poke::Batch;
-use skep_runtime::{Ctx, Instance, LoadOptions, Options, Runtime, StatsOptions};
+use skep_runtime::{Ctx, Instance, LoadOptions, Options, Runtime, StatsOptions, placed_code};
 use skep_uapi::{MapType, ProgType};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -125,7 +125,7 @@ impl Loaded {
         let targets = (1..SLOT_STATES).map(target).collect::<Result<_, Error>>()?;
         let raw = [false, true].map(|on| {
             let mut batch = Batch::new();
-            for code in callers.iter().filter_map(Instance::placed_code) {
+            for code in callers.iter().filter_map(placed_code) {
                 let (entry, calls) = stats_switches(code);
                 entry.iter().chain(&calls).for_each(|switch| batch.add(switch, on));
             }
@@ -137,7 +137,7 @@ impl Loaded {
 }
 
 fn calls_tail(caller: &Instance) -> bool {
-    caller.placed_code().is_some_and(|code| !code.tail_call_sites().is_empty())
+    placed_code(caller).is_some_and(|code| !code.tail_call_sites().is_empty())
 }
 
 /// State shared by the threads and the caller. A sequence number is odd during a change.

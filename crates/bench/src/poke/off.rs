@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use skep_cli::Error;
-use skep_runtime::Instance;
+use skep_runtime::{Instance, placed_code};
 use skep_text::BareCode;
 use std::cell::Cell;
 
@@ -107,7 +107,7 @@ fn filler(bytes: u64) -> Result<BareCode, Error> {
 
 /// Address of the program after the site.
 fn behind_site(instance: &Instance) -> Option<u64> {
-    Some(instance.placed_code()?.tail_entry().next_multiple_of(LINE))
+    Some(placed_code(instance)?.tail_entry().next_multiple_of(LINE))
 }
 
 /// Loads a program at an address, one line after the start of free space; elsewhere if that fails.

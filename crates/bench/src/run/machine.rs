@@ -16,7 +16,7 @@ use skep_interp::Hits;
 use skep_jit::coverage::{Coverage, Plan};
 use skep_jit::{Linkage, MapLink, RunEnv, Tuning};
 use skep_program::MapDef;
-use skep_runtime::Instance;
+use skep_runtime::{Instance, placed_code};
 use skep_text::MachineCode;
 use skep_uapi::MapType;
 use skep_verifier::{VerifiedProgram, Xlated};
@@ -178,7 +178,7 @@ fn placed<'a>(
 /// It is interpreted.
 pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, Error> {
     let instance = instance.clone();
-    let code = instance.placed_code().ok_or("interpreted")?;
+    let code = placed_code(&instance).ok_or("interpreted")?;
     // SAFETY: the program was verified; the runner keeps the instance and so the code (2).
     let entry = unsafe { code.entry() };
     Ok(runner(entry, data_of(kind), instance))

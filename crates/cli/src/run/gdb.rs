@@ -11,6 +11,7 @@
 #![allow(unsafe_code)]
 
 use skep::runtime::Instance;
+use skep_runtime::placed_code;
 use skep_text::elf_symbols::elf_symbols;
 use std::ptr::null_mut;
 use std::sync::Mutex;
@@ -63,7 +64,7 @@ impl Names {
     pub(super) fn tell<'a>(instances: impl Iterator<Item = &'a Instance>) -> Names {
         let mut names = Names::default();
         for instance in instances {
-            let Some(code) = instance.placed_code() else { continue };
+            let Some(code) = placed_code(instance) else { continue };
             let image = elf_symbols(code, instance.name());
             let entry = Entry {
                 next: null_mut(),

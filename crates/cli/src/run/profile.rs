@@ -9,6 +9,7 @@ use super::gdb::Names;
 use crate::Error;
 use crate::flags::run::RunFlags;
 use skep::runtime::Instance;
+use skep_runtime::placed_code;
 use skep_text::JitdumpMarker;
 use skep_text::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use std::fs::{self, File, OpenOptions};
@@ -32,7 +33,7 @@ pub(super) fn announce<'a>(
         let path = format!("/tmp/perf-{}.map", process::id());
         let lines: String = instances
             .clone()
-            .filter_map(|instance| Some(perf_map(instance.placed_code()?, instance.name())))
+            .filter_map(|instance| Some(perf_map(placed_code(instance)?, instance.name())))
             .collect();
         fs::write(&path, lines).map_err(|e| wrong(path.as_ref(), e))?;
     }
@@ -61,7 +62,7 @@ fn jitdump<'a>(
     file.write_all(&jitdump_header(moment))?;
     let mut index = 0;
     for instance in instances {
-        let Some(code) = instance.placed_code() else { continue };
+        let Some(code) = placed_code(instance) else { continue };
         file.write_all(&jitdump_records(code, instance.name(), moment, index))?;
         index += code.symbols().len() as u64;
     }

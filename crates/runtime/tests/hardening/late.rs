@@ -131,7 +131,7 @@ fn loads_and_frees() {
             let big = loaded.runtime.load(&program, &loaded.maps, &options).unwrap();
             let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
             assert_eq!(big.run(&mut ctx).unwrap().r0 / 2, value);
-            let code = big.placed_code().unwrap();
+            let code = placed_code(&big).unwrap();
             last = (code.address(), code.bytes().len());
         }
         last
@@ -167,7 +167,7 @@ fn code_is_not_replaced_while_runs_go_on() {
     let loaded = Loaded::new();
     let program = program("waits", WAITS);
     let waits = loaded.runtime.load(&program, &loaded.maps, &LoadOptions::default()).unwrap();
-    let place = || loaded.target(1).placed_code().unwrap().address();
+    let place = || placed_code(loaded.target(1)).unwrap().address();
     assert_eq!(place(), place());
     let (started, wait_started) = channel();
     let first = std::thread::spawn(move || {

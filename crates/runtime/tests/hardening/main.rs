@@ -16,7 +16,9 @@ use skep_program::{MapDef, Program};
 use skep_runtime::StatsOptions;
 use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::poke::{self, Batch, PokeMode};
-use skep_runtime::{Ctx, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{
+    Ctx, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime, placed_code,
+};
 use skep_text::BareCode;
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
@@ -205,7 +207,7 @@ fn storm_of(mode: PokeMode, rounds: u64) {
         runs: (0..rounds + 101).map(|_| AtomicU64::new(0)).collect(),
     };
     let (main, watch) = (&storm.loaded.main, Watch::start());
-    let sites = main.placed_code().unwrap().tail_call_sites().len();
+    let sites = placed_code(&main).unwrap().tail_call_sites().len();
     assert_eq!(sites, usize::from(patches));
     let _counted = main.enable_stats(every(3)).unwrap();
     // Programs that are counted from their first run on, and kept.
@@ -755,7 +757,7 @@ mod child {
     fn attacks_without_membarrier() {
         refuse(&[libc::SYS_membarrier]);
         let loaded = Loaded::with(PokeMode::Flag);
-        attack(loaded.main.placed_code().unwrap().address());
+        attack(placed_code(&loaded.main).unwrap().address());
         assert_eq!(loaded.run(), 7);
         no_memory_is_writable_and_executable();
     }
@@ -767,7 +769,7 @@ mod child {
     fn attacks_without_memfd() {
         refuse(&[libc::SYS_memfd_create]);
         let loaded = Loaded::with(PokeMode::Flag);
-        let at = loaded.main.placed_code().unwrap().address();
+        let at = placed_code(&loaded.main).unwrap().address();
         let attack_all = || {
             assert_eq!(loaded.run(), 7);
             match mseal_is_there() {

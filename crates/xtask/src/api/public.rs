@@ -275,12 +275,14 @@ impl<'a> Walk<'a> {
     fn block(&mut self, path: &str, block: &ItemImpl) {
         for member in &block.items {
             match member {
-                ImplItem::Fn(member)
-                    if matches!(member.vis, Visibility::Public(_))
-                        && !member.attrs.iter().any(is_hiding) =>
-                {
+                ImplItem::Fn(member) if matches!(member.vis, Visibility::Public(_)) => {
                     let name = member.sig.ident.to_string();
-                    self.function(&format!("{path}::{name}"), &member.sig, name.len());
+                    let path = format!("{path}::{name}");
+                    // What is hidden can still be called.
+                    match member.attrs.iter().any(is_hiding) {
+                        true => self.rules(&path, &member.sig),
+                        false => self.function(&path, &member.sig, name.len()),
+                    }
                 }
                 ImplItem::Const(member) if matches!(member.vis, Visibility::Public(_)) => {
                     let line = format!("{path}::{}: const {}", member.ident, text(&member.ty));
@@ -307,9 +309,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn function(&mut self, path: &str, signature: &syn::Signature, name: usize) {
+    fn rules(&mut self, path: &str, signature: &syn::Signature) {
         self.rule(path, rules::of_signature(signature));
         self.uses(path, rules::types_of_signature(signature));
+    }
+
+    fn function(&mut self, path: &str, signature: &syn::Signature, name: usize) {
+        self.rules(path, signature);
         let words = text(signature);
         let (before, after) = words.split_once("fn ").unwrap_or(("", &words));
         self.found.lines.push(format!("{path}{} {before}", &after[name..]).trim_end().to_owned());

@@ -100,6 +100,8 @@ fn says_address(name: &str) -> bool {
     name.split('_').any(|word| ["addr", "address", "base", "ptr", "pointer"].contains(&word))
 }
 
+/// Whether a type is a number of 64 bits, or has one among its parts: `Option<u64>`.
 fn is_number(ty: &Type) -> bool {
-    matches!(ty, Type::Path(path) if path.path.is_ident("u64") || path.path.is_ident("usize"))
+    let of_types = types_of_type(ty);
+    of_types.iter().any(|path| matches!(&path[..], [name] if name == "u64" || name == "usize"))
 }
