@@ -19,8 +19,6 @@ pub fn run_in_process(run: Run) -> ExitCode {
     }
     match std::panic::catch_unwind(|| in_streams(run)) {
         Ok(Ok(exit)) => ExitCode::from(exit.code()),
-        // Errors of writing to the error stream are ignored.
-        Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(Exit::Input.code()),
         Ok(Err(e)) => {
             let _ = writeln!(io::stderr(), "error: while writing: {}", skep::io_text(&e));
             ExitCode::from(Exit::Input.code())
@@ -38,7 +36,7 @@ fn in_streams(run: Run) -> io::Result<Exit> {
     // NO_COLOR, CLICOLOR_FORCE and whether this is a terminal.
     let coloured = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
     let mut out = BufWriter::new(WhileRead { to: stdout.lock(), is_read: true });
-    let mut err = io::stderr();
+    let mut err = WhileRead { to: io::stderr(), is_read: true };
     let mut streams = Streams {
         out: &mut out,
         err: &mut err,

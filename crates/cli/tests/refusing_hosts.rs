@@ -98,9 +98,17 @@ fn the_exit_status_is_the_verdicts_though_nobody_reads() {
         assert_eq!(check(files[0]), (Some(1), String::new()), "{format}");
         assert_eq!(check(files[1]), (Some(0), String::new()), "{format}");
     }
-    let (code, err) = unread(&["stat", "--btf=none", "-v", "no/such.o", files[0]]);
+    let stat = ["stat", "--btf=none", "-v", "no/such.o", files[0]];
+    let (code, err) = unread(&stat);
     assert_eq!(code, Some(2));
     assert_eq!(err, "error: no/such.o: while reading the file: no such file or directory\n");
+    // Nobody reads the errors, either, and there is more to be done after the first one.
+    let mut child = skep(&stat).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    let mut out = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("UTF-8");
+    assert_eq!(child.wait().expect("ends").code(), Some(2));
+    assert!(out.contains("no_null_check"), "{out}");
 }
 
 #[test]

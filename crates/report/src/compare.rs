@@ -1,5 +1,6 @@
 //! Two result sets side by side (`-C`): base, compared, difference, as veristat prints them.
 
+use crate::escape::printable;
 use crate::join::{JoinedRow, percent};
 use crate::json_text::{JsonForm, write_json_text};
 use crate::layout::{Column, write_layout};
@@ -53,7 +54,7 @@ pub fn write_compare_csv(
     let mut csv = csv::WriterBuilder::new().from_writer(out);
     csv.write_record(csv_header(emit))?;
     for row in rows {
-        csv.write_record(cells(row, emit))?;
+        csv.write_record(cells(row, emit).iter().map(|cell| printable(cell).into_owned()))?;
     }
     csv.flush()
 }
@@ -146,6 +147,17 @@ mod tests {
 
     fn row(prog: &str, verdict: RowVerdict, insns: i64) -> Row {
         Row::new("a.o", prog, verdict).with(Stat::TotalInsns, insns)
+    }
+
+    #[test]
+    fn csv_has_no_control_characters() {
+        let base = [row("p\u{1b}[2J\n", RowVerdict::Success, 1)];
+        let emit = EmitSpec::parse("prog,insns").unwrap();
+        let mut out = Vec::new();
+        write_compare_csv(&mut out, &join(&base, &base), &emit).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out.lines().count(), 2, "{out}");
+        assert!(!out.contains(|c: char| c.is_control() && c != '\n'), "{out:?}");
     }
 
     #[test]
