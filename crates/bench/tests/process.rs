@@ -37,6 +37,27 @@ fn bench_measures_in_turn_in_new_processes_and_at_once() {
     assert!(at_once.contains("seconds time elapsed"), "{at_once}");
 }
 
+/// What docs/tour.md prints is run if it takes no minutes, and is else at least a valid command.
+#[test]
+fn the_commands_of_the_tour_are_valid() {
+    let tour = include_str!("../../../docs/tour.md");
+    let mut seen = 0;
+    for line in tour.lines().filter_map(|line| line.strip_prefix("$ skep-bench ")) {
+        let words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let words = words.map(|word| match word {
+            "prog.bpf.o" => "tests/cli/tour/prog.bpf.o",
+            word => word,
+        });
+        let mut command = skep_bench();
+        command.args(words).args((!line.contains("--a ")).then_some("--help"));
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !output.stdout.is_empty(), "{line}: {errors}");
+        seen += 1;
+    }
+    assert!(seen > 3, "{seen}");
+}
+
 /// Ctrl-C ends a measurement after the program that it is at: what was measured is shown.
 #[test]
 fn an_interrupted_measurement_shows_what_it_has() {
