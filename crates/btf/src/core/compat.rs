@@ -7,8 +7,8 @@
 //! # Invariants
 //! 1. A matcher takes at most [`VISITS_MAX`] steps and recurses at most [`DEPTH_MAX`] deep.
 
+use super::relo_kind::ReloKind;
 use super::spec::{Accessor, Spec};
-use super::{ReloKind, kinds_fit};
 use crate::index::essential_name;
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Type, TypeId};
@@ -307,4 +307,9 @@ fn elements(l: Type<'_>, t: Type<'_>) -> (TypeId, TypeId) {
 
 fn names_fit(a: &str, b: &str) -> bool {
     essential_name(a) == essential_name(b)
+}
+
+/// Equal kinds; enums of both widths count as one kind.
+pub(super) fn kinds_fit(a: Kind, b: Kind) -> bool {
+    a == b || a.is_any_enum() && b.is_any_enum()
 }

@@ -1,8 +1,9 @@
 //! Why a relocation failed, in one line: what it asks for, and what the target has instead.
 
+use super::candidates::candidates;
 use super::compat::Matcher;
+use super::relo_kind::ReloKind;
 use super::spec::{Accessor, Spec};
-use super::{ReloKind, candidates};
 use crate::{Btf, CoreRelo, Type, TypeId};
 use std::fmt::Write;
 

@@ -4,23 +4,26 @@
 //! all types of that name in the target's BTF; the result (an offset, a size, a value) replaces
 //! what the compiler wrote into the insn.
 //!
-//! `spec` parses and resolves paths, `compat` decides which types match, `value` computes the
-//! result of a relocation, `patch` writes it, `explain` says why one failed.
+//! `spec` parses and resolves paths, `candidates` finds the types of that name, `compat` decides
+//! which of them match, `value` computes the result of a relocation, `patch` writes it, `explain`
+//! says why one failed.
 //!
 //! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), so that the
 //! insns are equal to those that it passes to the kernel. Departures: values of unsigned 32-bit
 //! enums are zero-extended; hostile types end in an error after `VISITS_MAX` steps.
 
+mod candidates;
 mod compat;
 mod explain;
 mod patch;
+mod relo_kind;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod value;
 
-use crate::index::essential_name;
-use crate::{Btf, CoreRelo, Error, Kind, Type, TypeId};
+use crate::{Btf, CoreRelo, Error, Type, TypeId};
+use candidates::candidates;
 use compat::Matcher;
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
@@ -28,76 +31,8 @@ use spec::Spec;
 use std::collections::hash_map::Entry;
 use value::Resolution;
 
-pub use patch::POISON_IMM;
-
-/// What a relocation asks for; the numbers are those of `enum bpf_core_relo_kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum ReloKind {
-    FieldByteOffset = 0,
-    FieldByteSize = 1,
-    FieldExists = 2,
-    FieldSigned = 3,
-    FieldLshiftU64 = 4,
-    FieldRshiftU64 = 5,
-    TypeIdLocal = 6,
-    TypeIdTarget = 7,
-    TypeExists = 8,
-    TypeSize = 9,
-    EnumvalExists = 10,
-    EnumvalValue = 11,
-    TypeMatches = 12,
-}
-
-/// Row `n` is kind `n`, with libbpf's word for it in messages.
-const KINDS: [(ReloKind, &str); 13] = [
-    (ReloKind::FieldByteOffset, "byte_off"),
-    (ReloKind::FieldByteSize, "byte_sz"),
-    (ReloKind::FieldExists, "field_exists"),
-    (ReloKind::FieldSigned, "signed"),
-    (ReloKind::FieldLshiftU64, "lshift_u64"),
-    (ReloKind::FieldRshiftU64, "rshift_u64"),
-    (ReloKind::TypeIdLocal, "local_type_id"),
-    (ReloKind::TypeIdTarget, "target_type_id"),
-    (ReloKind::TypeExists, "type_exists"),
-    (ReloKind::TypeSize, "type_size"),
-    (ReloKind::EnumvalExists, "enumval_exists"),
-    (ReloKind::EnumvalValue, "enumval_value"),
-    (ReloKind::TypeMatches, "type_matches"),
-];
-
-impl ReloKind {
-    /// The kind with this number, if there is one.
-    pub fn from_number(number: u32) -> Option<ReloKind> {
-        KINDS.get(number as usize).map(|row| row.0)
-    }
-    /// Short name: `byte_off`, `type_exists`.
-    pub fn name(self) -> &'static str {
-        KINDS[self as usize].1
-    }
-    fn is_field(self) -> bool {
-        (self as u8) <= ReloKind::FieldRshiftU64 as u8
-    }
-    fn is_enumval(self) -> bool {
-        matches!(self, ReloKind::EnumvalExists | ReloKind::EnumvalValue)
-    }
-}
-
-/// The outcome of a relocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CoreOutcome {
-    /// The insn was changed from the one value to the other.
-    Patched {
-        /// The value that the compiler should have written (not always checked).
-        from: u64,
-        /// What is there now.
-        to: u64,
-    },
-    /// Nothing in the target matches: the insn is now an invalid call, which is rejected if
-    /// reachable.
-    Poisoned,
-}
+pub use patch::{CoreOutcome, POISON_IMM};
+pub use relo_kind::ReloKind;
 
 /// Whether a type of the object matches one of the target as far as the declaration of an extern
 /// requires: kinds and shapes must agree, names and sizes need not.
@@ -199,37 +134,4 @@ impl<'a> Relocator<'a> {
             None => Resolution::of(local, None, kind),
         }
     }
-}
-
-/// Types of the same essential name and kind: those of the kernel if it has any, else of all
-/// modules.
-fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf, TypeId)>, Error> {
-    let t = local.btf.ty(local.root);
-    if t.name().is_empty() {
-        return Err(Error::new("cannot search for an anonymous type"));
-    }
-    let name = essential_name(t.name());
-    let mut found = Vec::new();
-    for (n, btf) in targets.iter().enumerate() {
-        found.extend(
-            btf.ids_named(name)
-                .filter(|&id| {
-                    let c = btf.ty(id);
-                    kinds_fit(t.kind(), c.kind()) && essential_name(c.name()) == name
-                })
-                .map(|id| (*btf, id)),
-        );
-        // Modules may follow the kernel in one BTF, too.
-        let kernel_end = btf.root().end_id();
-        if n == 0 && found.iter().any(|&(_, id)| id < kernel_end) {
-            found.retain(|&(_, id)| id < kernel_end);
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// Equal kinds; enums of both widths count as one kind.
-fn kinds_fit(a: Kind, b: Kind) -> bool {
-    a == b || a.is_any_enum() && b.is_any_enum()
 }

@@ -1,6 +1,5 @@
 //! Writes a resolved value into its insn, in the insn's encoding.
 
-use super::CoreOutcome;
 use super::value::{Resolution, Width};
 use crate::Error;
 use skep_insn::Insn;
@@ -9,6 +8,21 @@ use skep_insn::code::*;
 /// Immediate of the call that a poisoned insn becomes: no helper has this number (`0xbad2310`,
 /// "bad relo").
 pub const POISON_IMM: i32 = 195_896_080;
+
+/// The outcome of a relocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreOutcome {
+    /// The insn was changed from the one value to the other.
+    Patched {
+        /// The value that the compiler should have written (not always checked).
+        from: u64,
+        /// What is there now.
+        to: u64,
+    },
+    /// Nothing in the target matches: the insn is now an invalid call, which is rejected if
+    /// reachable.
+    Poisoned,
+}
 
 /// Writes `resolution` into `insns[idx]` (and the slot after it for `ld_imm64`).
 pub(super) fn apply(

@@ -2,7 +2,7 @@
 //!
 //! `0:1:2` is: element 0 of an array of the root, its member 1, of that member or element 2.
 
-use super::ReloKind;
+use super::relo_kind::ReloKind;
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Member, Type, TypeId};
 

@@ -460,14 +460,6 @@ fn hostile_relocations_are_errors() {
     assert!(type_try(ReloKind::TypeIdLocal, foo).on(&mut imm64(0)[..1], &[]).is_err());
 }
 
-#[test]
-fn row_n_is_kind_n() {
-    for (n, row) in KINDS.iter().enumerate() {
-        assert_eq!(row.0 as usize, n);
-    }
-    assert_eq!(ReloKind::from_number(13), None);
-}
-
 /// The explanation of a failed relocation.
 fn why(mut t: Try, target: &Btf) -> String {
     let access_str_off = t.local.string(t.access);

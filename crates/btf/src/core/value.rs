@@ -1,6 +1,6 @@
 //! The value of a relocation, for the object's type and for the target's.
 
-use super::ReloKind;
+use super::relo_kind::ReloKind;
 use super::spec::Spec;
 use crate::{Endian, Error, Kind, Type, TypeId};
 use std::fmt;
