@@ -4,8 +4,9 @@
 //! 1. Every label that is used is bound before `finish`.
 //! 2. A site's bytes are only written by the site's method.
 
-use super::encode::{Form, Mem, Operands, Rm, Width};
-use super::{Cc, X86, forms};
+use super::form::Form;
+use super::operands::{Cc, Mem, Operands, Rm, Width, X86};
+use super::{encode, forms};
 use crate::PokeMode;
 use crate::regs::SCRATCH;
 use crate::sites::{RetargetSite, SwitchSite};
@@ -78,10 +79,6 @@ impl Asm {
         Asm { reach, hints, poke, ..Asm::default() }
     }
 
-    pub(crate) fn byte(&mut self, byte: u8) {
-        self.code.push(byte);
-    }
-
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.code.extend_from_slice(bytes);
     }
@@ -103,6 +100,12 @@ impl Asm {
     /// Offset of a label that is bound.
     pub(crate) fn offset(&self, label: Label) -> u32 {
         self.labels[label.0 as usize]
+    }
+
+    /// Writes one insn.
+    pub(crate) fn insn(&mut self, form: &Form, operands: Operands) {
+        encode::insn(&mut self.code, form, operands);
+        self.end_of_insn();
     }
 
     /// `form reg, rm`.
@@ -259,7 +262,7 @@ impl Asm {
     }
 
     /// Called after each insn.
-    pub(super) fn end_of_insn(&mut self) {
+    fn end_of_insn(&mut self) {
         if let Some((_, end @ None)) = &mut self.first {
             *end = Some(self.code.len() as u32);
         }

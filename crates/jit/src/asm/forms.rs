@@ -3,7 +3,8 @@
 //! Source: AMD64 Architecture Programmer's Manual volume 3.
 //! Tests: every row with every kind of operand is decoded by an independent disassembler.
 
-use super::encode::{Form, Imm, Map, Operand, Shape};
+use super::form::{Form, Imm, Map, Operand, Shape};
+use super::operands::Cc;
 use Imm::{I8, I16, I32, I64, None as No};
 use Map::{Of, Of38, One, Vex3a, Vex38};
 use Operand::{Byte, Implied, RmByte, Width, Word};
@@ -116,22 +117,22 @@ forms! {
 }
 
 /// `jcc rel32`; the condition is in the opcode.
-pub(crate) const fn jcc(cc: super::Cc) -> Form {
+pub(crate) const fn jcc(cc: Cc) -> Form {
     Form { opcode: 0x80 | cc.0, map: Of, mnemonic: "jcc", ..JMP }
 }
 
 /// `cmovcc reg, rm`.
-pub(crate) const fn cmov(cc: super::Cc) -> Form {
+pub(crate) const fn cmov(cc: Cc) -> Form {
     Form { opcode: 0x40 | cc.0, mnemonic: "cmov", ..IMUL_RM }
 }
 
 /// `setcc rm8`.
-pub(crate) const fn setcc(cc: super::Cc) -> Form {
+pub(crate) const fn setcc(cc: Cc) -> Form {
     let shape = Digit(0);
     Form { opcode: 0x90 | cc.0, shape, operand: Byte, mnemonic: "set", ..MOVZX8 }
 }
 
 /// `jcc rel8`.
-pub(crate) const fn jcc8(cc: super::Cc) -> Form {
+pub(crate) const fn jcc8(cc: Cc) -> Form {
     Form { opcode: 0x70 | cc.0, mnemonic: "jcc", ..JMP8 }
 }

@@ -1,7 +1,8 @@
 //! Every form with every kind of operand, as decoded by an independent disassembler.
 
-use super::encode::{Form, Imm, Map, Mem, Operand, Operands, Rm, Shape, Width};
-use super::{Asm, Cc, Hints, X86, forms};
+use super::form::{Form, Imm, Map, Operand, Shape};
+use super::operands::{Cc, Mem, Operands, Rm, Width, X86};
+use super::{Asm, Hints, forms};
 use crate::PokeMode;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
@@ -186,7 +187,7 @@ fn every_condition_is_what_it_says() {
 fn sites_have_their_alignment_and_bytes() {
     for lead in 0..9 {
         let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
-        (0..lead).for_each(|_| asm.byte(0x90));
+        (0..lead).for_each(|_| asm.bytes(&[0x90]));
         let end = asm.label();
         let switch = asm.switch_site(end);
         let retarget = asm.retarget_site(end);
@@ -213,7 +214,7 @@ fn a_switch_that_is_on_at_first_is_a_jump() {
     let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
     let end = asm.label();
     let switch = asm.switch_site_on(end);
-    asm.byte(0x90);
+    asm.bytes(&[0x90]);
     asm.bind(end);
     let code = asm.finish().expect("no short jumps").code;
     assert_eq!((code[switch.off() as usize], switch.flag()), (crate::SwitchSite::ON, None));
@@ -320,7 +321,7 @@ fn a_switch_that_is_a_flag_loads_and_branches() {
 fn padding_does_nothing() {
     for lead in 1..33 {
         let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
-        (0..lead).for_each(|_| asm.byte(0x90));
+        (0..lead).for_each(|_| asm.bytes(&[0x90]));
         asm.align(32, 31);
         let code = asm.finish().expect("no short jumps").code;
         assert_eq!(code.len() % 32, 0);
