@@ -15,11 +15,13 @@
 mod build;
 mod carve;
 mod cilium;
+mod tools;
 
 use crate::outcome::Ended;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use tools::{Result, output, run_quietly};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -33,8 +35,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SRC")]
     cilium: Option<PathBuf>,
 }
-
-type Result<T = ()> = std::result::Result<T, String>;
 
 /// Debian packages: compiler, sources, headers, ready-made objects.
 const PACKAGES: [&str; 7] = [
@@ -96,24 +96,6 @@ fn install() -> Result {
             .args(PACKAGES)
             .env("DEBIAN_FRONTEND", "noninteractive"),
     )
-}
-
-/// Runs a command; the first line of its output that contains "error", or else the last line,
-/// becomes the error.
-fn run_quietly(command: &mut Command) -> Result {
-    output(command).map(drop)
-}
-
-fn output(command: &mut Command) -> Result<Vec<u8>> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let done = command.stdin(Stdio::null()).output().map_err(|e| format!("{program}: {e}"))?;
-    if done.status.success() {
-        return Ok(done.stdout);
-    }
-    let text = String::from_utf8_lossy(&done.stderr).into_owned();
-    let error = text.lines().find(|l| l.contains("error: "));
-    let line = error.or_else(|| text.lines().last()).unwrap_or("no message");
-    Err(format!("{program}: {}: {line}", done.status))
 }
 
 fn unpack(src: &Path) -> Result {

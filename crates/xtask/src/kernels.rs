@@ -24,6 +24,7 @@ mod folder;
 mod guest;
 mod initrd;
 mod licence;
+mod machine;
 mod mutants;
 mod page;
 mod page_fields;
@@ -39,8 +40,6 @@ mod witness;
 pub(crate) use agree::{Agreement, agreements};
 pub(crate) use mutants::{Figure, figures};
 pub(crate) use reasons::why;
-
-use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -74,29 +73,6 @@ enum Command {
     Shipped(shipped::Args),
     /// Count how far skep agrees with those tables; fail if it agrees less than before.
     Agree(agree::Args),
-}
-
-/// The kernel, and the parts of its guest.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Machine {
-    /// Folder of unpacked packages, one per release; the packages stay there too.
-    #[arg(long, value_name = "DIR")]
-    cache: PathBuf,
-    /// Release, as in the package's name: `6.12.117+deb12-cloud-amd64`.
-    #[arg(long, value_name = "RELEASE")]
-    kernel: String,
-    /// Folder of answers: `RELEASE/facts` is from `ask`, and what a command finds goes beside it.
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-    /// The guest's init; built for x86_64-unknown-linux-musl.
-    #[arg(long, value_name = "FILE")]
-    guest: Option<PathBuf>,
-    /// Module files to load, with their BTF, after all others.
-    #[arg(long, value_name = "FILE")]
-    module: Vec<PathBuf>,
-    /// Memory of the guest, MiB.
-    #[arg(long, default_value_t = 1280)]
-    memory_mib: u32,
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {

@@ -38,6 +38,7 @@ mod pcap;
 mod prove;
 mod random;
 mod refusals;
+mod root;
 mod sanitized;
 mod targets;
 mod tidy;
@@ -46,8 +47,8 @@ mod tunings;
 mod workflows;
 
 use clap::{Parser, Subcommand};
-use outcome::{Ended, Outcome};
-use std::path::{Path, PathBuf};
+use outcome::{Ended, Outcome, SKIPPED};
+use root::root;
 use std::process::ExitCode;
 
 /// Repository checks, kernel comparison, corpus, CI.
@@ -137,15 +138,6 @@ enum Command {
     #[command(hide = true)]
     MutateWorker(mutate::WorkerArgs),
 }
-
-/// The root of the repository.
-fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().unwrap_or(root)
-}
-
-/// How the last line of a command that was skipped begins.
-const SKIPPED: &str = "skipped: ";
 
 fn main() -> ExitCode {
     match run(Args::parse().command) {

@@ -14,6 +14,9 @@ pub(crate) enum Ended {
     Skipped(String),
 }
 
+/// How the last line of a command that was skipped begins.
+pub(crate) const SKIPPED: &str = "skipped: ";
+
 /// How a command ended, or the error that stopped it.
 pub(crate) type Outcome = Result<Ended, Box<dyn std::error::Error>>;
 

@@ -1,6 +1,6 @@
 //! Builds the selftests' BPF programs with the flags of their makefile.
 
-use super::{Result, output, run_quietly};
+use super::tools::{Result, output, run_quietly};
 use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Extracts BPF ELF images from binaries that embed them (libbpf skeletons).
 
-use super::{Result, output};
+use super::tools::{Result, output};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

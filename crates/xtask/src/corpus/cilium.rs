@@ -4,7 +4,7 @@
 //! agreement.
 
 use super::build::CLANG;
-use super::{Result, run_quietly};
+use super::tools::{Result, run_quietly};
 use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -25,6 +25,9 @@ pub(super) const AREAS: [(&str, &str); 10] = [
 /// Folder of the rows.
 const FOLDER: &str = "tests/faults";
 
+/// The module in each crate of the copy that says whether a fault is active.
+const MODULE: &str = "fault";
+
 /// Placeholder in a row's `to` for the condition that the fault is active.
 const PLACEHOLDER: &str = "FAULT";
 
@@ -100,7 +103,7 @@ impl Edit {
     /// The text of the copy at the place of the edit.
     fn branch(&self, number: u32) -> String {
         let Edit { from, to, .. } = self;
-        let asks = format!("crate::fault::is({number})");
+        let asks = format!("crate::{MODULE}::is({number})");
         if to.contains(PLACEHOLDER) {
             return to.replace(PLACEHOLDER, &asks);
         }

@@ -7,7 +7,8 @@
 
 use super::folder::{ANSWERS, config, folder, host};
 use super::guest::Guest;
-use super::{Machine, probe};
+use super::machine::Machine;
+use super::probe;
 use crate::answers::{self, Row};
 use crate::objects;
 use crate::outcome::Ended;

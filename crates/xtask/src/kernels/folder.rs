@@ -1,6 +1,7 @@
 //! The folder of a kernel's answers and facts.
 
-use super::{Machine, initrd};
+use super::initrd;
+use super::machine::Machine;
 use skep::{Host, Kernel};
 use std::error::Error;
 use std::fs;

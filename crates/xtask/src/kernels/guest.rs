@@ -1,6 +1,7 @@
 //! A booted guest: a qemu process, and the connection to our init in it.
 
-use super::{Machine, initrd};
+use super::initrd;
+use super::machine::Machine;
 use skep::btf::Btf;
 use skep_kernel::wire::{Load, LoadResult, Reply, Request};
 use std::error::Error;

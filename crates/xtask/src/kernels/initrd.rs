@@ -1,6 +1,6 @@
 //! The guest's initial file system: our init, and the modules to load, in order.
 
-use super::Machine;
+use super::machine::Machine;
 use std::error::Error;
 use std::fs;
 use std::io::Write;

@@ -6,7 +6,8 @@
 use super::fields::{EXIT, Row, ZERO, caller, difference};
 use super::folder::{folder, kernel};
 use super::guest::Guest;
-use super::{Machine, agree, probe};
+use super::machine::Machine;
+use super::{agree, probe};
 use crate::outcome::Ended;
 use skep::btf::{Btf, Kind};
 use skep::insn::Insn;

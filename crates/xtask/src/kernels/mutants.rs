@@ -2,9 +2,10 @@
 //!
 //! The same programs as in `cargo xtask mutate`; if one kills the guest, it is booted again.
 
+use super::agree;
 use super::folder::{folder, kernel};
 use super::guest::Guest;
-use super::{Machine, agree};
+use super::machine::Machine;
 use crate::mutate::{Judgement, OnKernel};
 use crate::objects;
 use crate::outcome::Ended;

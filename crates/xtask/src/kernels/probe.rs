@@ -1,9 +1,9 @@
 //! `cargo xtask kernels probe`: asks a kernel like `skep kernel probe`, and compares the result
 //! with the built-in kernel of the same release, if any. Also the small questions of `ask`.
 
-use super::Machine;
 use super::folder::{config, folder};
 use super::guest::Guest;
+use super::machine::Machine;
 use crate::outcome::Ended;
 use skep::Kernel;
 use skep::btf::LATER_KINDS;

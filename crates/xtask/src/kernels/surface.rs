@@ -6,7 +6,8 @@
 
 use super::folder::{folder, host};
 use super::guest::Guest;
-use super::{Machine, agree, probe};
+use super::machine::Machine;
+use super::{agree, probe};
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::kernel::Item;
