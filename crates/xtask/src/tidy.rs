@@ -10,6 +10,7 @@ mod imports;
 mod layers;
 mod manifests;
 mod modules;
+mod outside_tests;
 mod ratchet;
 mod rejects;
 mod sizes;

@@ -1,8 +1,8 @@
 //! Crates depend only on lower rows, and keep the promises of ARCHITECTURE.md's *never* lines as
 //! far as a text search can tell.
 
-use super::imports::{code_of, lines_that_name};
-use super::tree::{Breaches, File, lines_before_tests};
+use super::imports::{Source, code_of};
+use super::tree::{Breaches, File};
 
 /// Crate and row. A crate may only depend on crates with smaller rows.
 const ROWS: [(&str, u8); 19] = [
@@ -150,12 +150,13 @@ pub(super) fn dependencies(manifest: &File) -> Vec<String> {
 }
 
 fn never(file: &File, name: &str, breaches: &mut Breaches) {
+    let source = Source::of(&file.text);
     for (_, word, why) in NEVER.iter().filter(|(of, ..)| *of == name) {
-        for number in lines_that_name(&file.text, word) {
+        for number in source.lines_that_name(word) {
             breaches.push(format!("{}:{number}: {word}: {why}", file.path));
         }
     }
-    for (number, line) in lines_before_tests(&file.text) {
+    for (number, line) in &source.lines {
         let code = code_of(line);
         let prints = ["println!", "print!(", "eprint!(", "dbg!("].iter().any(|p| code.contains(p));
         if prints && !PRINTERS.contains(&name) {

@@ -2,7 +2,8 @@
 //! tidy --shrink` writes them.
 
 use super::crates::dependencies;
-use super::tree::{Breaches, File, lines_before_tests};
+use super::outside_tests::lines_outside_tests;
+use super::tree::{Breaches, File};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -98,11 +99,11 @@ fn unsafe_table(files: &[File]) -> String {
     for file in files.iter().filter(|file| file.is_rust()) {
         let path = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
         let Some((name, _)) = path else { continue };
-        let code: String = lines_before_tests(&file.text).flat_map(|(_, l)| [l, "\n"]).collect();
         let row = rows.entry(name).or_default();
-        if !code.contains("unsafe") {
+        if !file.text.contains("unsafe") {
             continue;
         }
+        let code: String = lines_outside_tests(&file.text).flat_map(|(_, l)| [l, "\n"]).collect();
         let mut found = Found::default();
         found.search(code.parse().unwrap_or_default());
         row[0] += usize::from(found.places > 0);

@@ -1,7 +1,7 @@
 //! The imports of a source: `use` trees expanded to full paths. A rule about a path would otherwise
 //! miss `use std::{fs}`, and `collections::HashMap` after `use std::collections`.
 
-use super::tree::lines_before_tests;
+use super::outside_tests::lines_outside_tests;
 
 /// One leaf of a `use` tree.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,21 +33,36 @@ impl Import {
     }
 }
 
-/// The lines of a source that refer to `path`, directly or through imports.
-pub(super) fn lines_that_name(text: &str, path: &str) -> Vec<usize> {
-    let imports = imports(text);
-    let inner: Vec<String> = imports.iter().filter_map(|import| import.inner_name(path)).collect();
-    let mut lines: Vec<usize> =
-        imports.iter().filter(|import| import.brings(path)).map(|import| import.line).collect();
-    for (number, line) in lines_before_tests(text) {
-        let code = code_of(line);
-        if code.contains(path) || inner.iter().any(|name| has_path(code, name)) {
-            lines.push(number);
-        }
+/// A source outside of its tests.
+pub(super) struct Source<'a> {
+    pub(super) imports: Vec<Import>,
+    /// Numbers and texts of its lines.
+    pub(super) lines: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(text: &'a str) -> Source<'a> {
+        let lines: Vec<_> = lines_outside_tests(text).collect();
+        Source { imports: split(&lines).0, lines }
     }
-    lines.sort_unstable();
-    lines.dedup();
-    lines
+
+    /// The lines that refer to `path`, directly or through imports.
+    pub(super) fn lines_that_name(&self, path: &str) -> Vec<usize> {
+        let imports = &self.imports;
+        let inner: Vec<String> =
+            imports.iter().filter_map(|import| import.inner_name(path)).collect();
+        let mut lines: Vec<usize> =
+            imports.iter().filter(|import| import.brings(path)).map(|import| import.line).collect();
+        for (number, line) in &self.lines {
+            let code = code_of(line);
+            if code.contains(path) || inner.iter().any(|name| has_path(code, name)) {
+                lines.push(*number);
+            }
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
 }
 
 /// The line without its comment.
@@ -61,16 +76,11 @@ fn has_path(code: &str, path: &str) -> bool {
     code.match_indices(path).any(|(at, _)| !code[..at].ends_with(in_word))
 }
 
-/// All imports before the tests.
-pub(super) fn imports(text: &str) -> Vec<Import> {
-    split(text).0
-}
-
-/// All imports before the tests, and the code of all other lines.
-pub(super) fn split(text: &str) -> (Vec<Import>, Vec<(usize, &str)>) {
+/// All imports among lines, and the code of all other lines.
+pub(super) fn split<'a>(lines: &[(usize, &'a str)]) -> (Vec<Import>, Vec<(usize, &'a str)>) {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     let mut open: Option<(usize, String)> = None;
-    for (number, line) in lines_before_tests(text) {
+    for &(number, line) in lines {
         let code = code_of(line).trim();
         let (begun, mut statement) = match open.take() {
             Some(open) => open,
@@ -154,7 +164,7 @@ mod tests {
     fn trees_are_taken_apart() {
         let text = "use a;\npub(crate) use b::{\n    self, // first\n    c::{d, e as f},\n};\n\
                     use ::g::*;\nlet used = 1;\n#[cfg(test)]\nuse h;\n";
-        let found = imports(text);
+        let found = Source::of(text).imports;
         let found: Vec<_> = found.iter().map(|i| (i.line, &*i.path, &*i.name)).collect();
         let wanted = [
             (1, "a", "a"),
@@ -178,7 +188,7 @@ mod tests {
             "let f = std::fs::read(p);",
             "use std as s;\nlet f = s::fs::read(p);",
         ] {
-            assert_eq!(lines_that_name(text, "std::fs").len(), 1, "{text}");
+            assert_eq!(Source::of(text).lines_that_name("std::fs").len(), 1, "{text}");
         }
         let map = "std::collections::HashMap";
         for text in [
@@ -186,7 +196,7 @@ mod tests {
             "use std::collections;\nlet m = collections::HashMap::new();",
             "use std::collections::*;",
         ] {
-            assert_eq!(lines_that_name(text, map).len(), 1, "{text}");
+            assert_eq!(Source::of(text).lines_that_name(map).len(), 1, "{text}");
         }
         for text in [
             "use std::collections::BTreeMap;",
@@ -196,8 +206,8 @@ mod tests {
             "use std::collections;\nlet m = collections::BTreeMap::new();",
         ] {
             let none: [usize; 0] = [];
-            assert_eq!(lines_that_name(text, map), none, "{text}");
-            assert_eq!(lines_that_name(text, "std::fs"), none, "{text}");
+            assert_eq!(Source::of(text).lines_that_name(map), none, "{text}");
+            assert_eq!(Source::of(text).lines_that_name("std::fs"), none, "{text}");
         }
     }
 }

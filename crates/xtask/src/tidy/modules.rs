@@ -5,6 +5,7 @@
 //! somewhere else.
 
 use super::imports::{Import, split};
+use super::outside_tests::lines_outside_tests;
 use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,7 +101,8 @@ impl<'a> Modules<'a> {
             if has_library && file == "main.rs" {
                 continue;
             }
-            let (imports, code) = split(text);
+            let lines: Vec<_> = lines_outside_tests(text).collect();
+            let (imports, code) = split(&lines);
             all.push(Module { file: file.to_owned(), path: path_of(file), imports, code });
         }
         let by_path = (0..).zip(&all).map(|(at, module)| (module.path.clone(), at)).collect();

@@ -47,11 +47,6 @@ fn relative(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
-/// The numbers (from 1) and texts of the lines of a source before its tests at the end.
-pub(super) fn lines_before_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    (1..).zip(text.lines()).take_while(|(_, line)| *line != "#[cfg(test)]")
-}
-
 /// Whether a path in a document exists.
 pub(super) fn exists(root: &Path, from: &str, path: &str) -> bool {
     let beside = Path::new(from).parent().map(PathBuf::from).unwrap_or_default();

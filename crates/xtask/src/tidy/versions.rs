@@ -2,7 +2,7 @@
 //! with a witness, and never for a kernel's release. Distribution kernels carry backports, so a
 //! version proves nothing.
 
-use super::imports::{code_of, lines_that_name};
+use super::imports::{Source, code_of};
 use super::tree::{Breaches, File};
 use std::collections::BTreeSet;
 
@@ -32,24 +32,14 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
         file.path.starts_with(VERIFIER) && file.is_rust() && !file.path.ends_with("/tests.rs")
     };
     for file in files.iter().filter(is_walk) {
-        let mut lines: BTreeSet<usize> = lines_that_name(&file.text, SINCE).into_iter().collect();
-        lines.extend(untested(&file.text).filter(|(_, line)| asks(line)).map(|(number, _)| number));
+        let source = Source::of(&file.text);
+        let mut lines: BTreeSet<usize> = source.lines_that_name(SINCE).into_iter().collect();
+        lines.extend(source.lines.iter().filter(|(_, line)| asks(line)).map(|(number, _)| number));
         breaches.extend(lines.iter().map(|number| {
             let instead = "a rule is a row of uapi::Behaviours, with a witness";
             format!("{}:{number}: the verifier does not ask for a release; {instead}", file.path)
         }));
     }
-}
-
-/// The lines outside of tests: a module of tests may be declared at the beginning of a file.
-fn untested(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_module = |line: &str| line.starts_with("mod ") && line.ends_with('{');
-    let mut before = "";
-    (1..).zip(text.lines()).take_while(move |(_, line)| {
-        let is_tests = before == "#[cfg(test)]" && is_module(line);
-        before = line;
-        !is_tests
-    })
 }
 
 fn asks(line: &str) -> bool {
