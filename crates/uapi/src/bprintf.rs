@@ -70,6 +70,22 @@ pub enum ConversionKind {
     },
 }
 
+/// What the formats of a kernel may have that those of others may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    /// `%c`.
+    pub chars: bool,
+    /// What follows `%p` counts. Otherwise one character of punctuation is skipped, even `%`.
+    pub after_pointers: bool,
+    /// Bytes beyond ASCII, as in UTF-8.
+    pub beyond_ascii: bool,
+}
+
+impl Formats {
+    /// Those of Linux 6.18.44.
+    pub const V6_18: Formats = Formats { chars: true, after_pointers: true, beyond_ascii: true };
+}
+
 /// Largest field width, to which the kernel clamps.
 const WIDTH_MAX: u32 = (1 << 23) - 1;
 
@@ -89,14 +105,17 @@ fn is_alphanumeric(byte: u8) -> bool {
 }
 
 /// The pieces of a format without its terminator; `None` if programs may not use it.
-pub fn pieces(format: &[u8]) -> Option<Vec<Piece<'_>>> {
+pub fn pieces(format: &[u8], formats: Formats) -> Option<Vec<Piece<'_>>> {
     let mut found = Vec::new();
     let mut rest = format;
     while let Some(&first) = rest.first() {
         if first != b'%' {
             let len = rest.iter().position(|byte| *byte == b'%').unwrap_or(rest.len());
             let (text, after) = rest.split_at(len);
-            let plain = |byte: &u8| !byte.is_ascii_control() || is_space(*byte);
+            let plain = |byte: &u8| match byte.is_ascii() {
+                true => !byte.is_ascii_control() || is_space(*byte),
+                false => formats.beyond_ascii,
+            };
             if !text.iter().all(plain) {
                 return None;
             }
@@ -106,7 +125,15 @@ pub fn pieces(format: &[u8]) -> Option<Vec<Piece<'_>>> {
             found.push(Piece::Text(&rest[..1]));
             rest = after;
         } else {
-            let (conversion, after) = conversion(&rest[1..])?;
+            let (conversion, mut after) = conversion(&rest[1..])?;
+            let whole = &rest[..rest.len() - after.len()];
+            match conversion.kind {
+                ConversionKind::Char if !formats.chars => return None,
+                ConversionKind::Pointer if !formats.after_pointers && whole.ends_with(b"p") => {
+                    after = after.get(1..).unwrap_or_default();
+                }
+                _ => {}
+            }
             found.push(Piece::Argument(conversion));
             rest = after;
         }
@@ -222,13 +249,32 @@ mod tests {
             b"%", b"%5", b"%l", b"%ll", b"%llld", b"%lc", b"%ls", b"%hd", b"%f", b"%#x", b"%.3d",
             b"%sb", b"%s\x80", b"%pz", b"%pi5", b"%pk", b"%pksa", b"\x01", b"\x7f", b"%*d",
         ];
-        assert!(taken.iter().all(|format| pieces(format).is_some()));
-        assert!(refused.iter().all(|format| pieces(format).is_none()));
+        assert!(taken.iter().all(|format| pieces(format, Formats::V6_18).is_some()));
+        assert!(refused.iter().all(|format| pieces(format, Formats::V6_18).is_none()));
+    }
+
+    #[test]
+    fn formats_of_other_kernels() {
+        let formats = Formats { chars: false, after_pointers: false, beyond_ascii: false };
+        for (format, takes) in [
+            (&b"%c"[..], None),
+            (b"a\x80", None),
+            (b"%d\xc3", None),
+            (b"%p%d", Some(1)),
+            (b"%p%", Some(1)),
+            (b"%p%%", None),
+            (b"%p", Some(1)),
+            (b"%p %d", Some(2)),
+            (b"%px%d", Some(2)),
+        ] {
+            let found = pieces(format, formats).map(|found| arguments(&found));
+            assert_eq!(found, takes, "{}", format.escape_ascii());
+        }
     }
 
     #[test]
     fn pieces_say_what_the_format_says() {
-        let found = pieces(b"a%-5lxb%%%pI6z").expect("a format");
+        let found = pieces(b"a%-5lxb%%%pI6z", Formats::V6_18).expect("a format");
         assert_eq!(arguments(&found), 2);
         let [Piece::Text(b"a"), Piece::Argument(hex), Piece::Text(b"b"), Piece::Text(b"%"), ip] =
             found[..]

@@ -8,7 +8,7 @@
 
 use super::probe;
 use crate::Errno;
-use skep_uapi::bprintf::{Conversion, ConversionKind, Piece, arguments, pieces};
+use skep_uapi::bprintf::{Conversion, ConversionKind, Formats, Piece, arguments, pieces};
 
 /// `MAX_BPRINTF_BIN_ARGS`: total size of the arguments of a format, strings included.
 const ARGUMENT_BYTES: usize = 512;
@@ -77,7 +77,7 @@ impl Arguments {
 /// The formatted text, truncated to a buffer of `size` bytes.
 pub(super) fn format(format: &[u8], args: &[u64], size: usize) -> Result<Text, Errno> {
     let format = format.split(|byte| *byte == 0).next().unwrap_or_default();
-    let pieces = pieces(format).ok_or(Errno::EINVAL)?;
+    let pieces = pieces(format, Formats::V6_18).ok_or(Errno::EINVAL)?;
     if arguments(&pieces) > args.len() {
         return Err(Errno::EINVAL);
     }

@@ -8,7 +8,8 @@ use crate::env::Env;
 use crate::rejection::{CallFault, Check, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use skep_program::MapDef;
-use skep_uapi::{MapType, bprintf};
+use skep_uapi::MapType;
+use skep_uapi::bprintf::{self, Formats};
 
 /// Checks a pointer to a NUL-terminated constant string.
 pub(crate) fn check_const_str(env: &Env<'_>, regno: u8) -> Check {
@@ -60,7 +61,13 @@ pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
     let Some(text) = const_str(def, &fmt) else {
         return Err(Stop::Bug("format string without end".to_string()));
     };
-    if !is_valid_format(&text, data_len / 8) {
+    let rules = env.facts.rules();
+    let formats = Formats {
+        chars: rules.chars_printed,
+        after_pointers: rules.after_pointers_seen,
+        beyond_ascii: rules.any_text_printed,
+    };
+    if !is_valid_format(&text, formats, data_len / 8) {
         reject!(EINVAL, CallFault::FormatString);
     }
     Ok(())
@@ -68,6 +75,6 @@ pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
 
 /// Whether there are enough arguments, and only conversions that programs may use. That there are
 /// too many is an error of the call.
-fn is_valid_format(fmt: &[u8], args: u64) -> bool {
-    bprintf::pieces(fmt).is_some_and(|pieces| bprintf::arguments(&pieces) as u64 <= args)
+fn is_valid_format(fmt: &[u8], formats: Formats, args: u64) -> bool {
+    bprintf::pieces(fmt, formats).is_some_and(|pieces| bprintf::arguments(&pieces) as u64 <= args)
 }

@@ -67,7 +67,10 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
     let range = CtxRange { off, size: at.size as u32 };
     let fields = env.facts.config.profile.ctx_fields;
     let access = pointer.layout().load(range, at.is_ldsx);
-    let may_load = access.is_some_and(|it| !fields.lack(pointer.name(), it.field, range.size));
+    let is_in_port =
+        access.is_some_and(|it| it.field.name == "dst_port" && range.off > it.field.off);
+    let may_load = access.is_some_and(|it| !fields.lack(pointer.name(), it.field, range.size))
+        && (!is_in_port || env.facts.rules().ports_loaded_in_bytes);
     if !may_load && !pointer.lacks_conversion(range) {
         let (regno, size) = (at.regno, at.size);
         reject!(EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });
