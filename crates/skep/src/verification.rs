@@ -10,8 +10,8 @@ use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
 use skep_verifier::{
-    CallFault, ChainFrame, Config, FastPaths, MemBytes, Outcome, Privileges, RejectKind, Rejection,
-    Tuning, VerdictOf, VerifiedProgram,
+    CallFault, ChainFrame, Config, FastPaths, MemBytes, Operand, OperandValue, Outcome, Privileges,
+    RejectKind, Rejection, Tuning, VerdictOf, VerifiedProgram,
 };
 use std::time::Duration;
 
@@ -119,6 +119,9 @@ pub struct Refusal {
     pub kind: String,
     /// Registers named in the message, in order.
     pub registers: Vec<u8>,
+    /// What the message is about, by name: `off`, `size`, `ty`. First those of the error, then
+    /// those of what led to it; none if the loader rejects it.
+    pub operands: Vec<Operand>,
     /// Errno of the load, positive.
     pub errno: i32,
     /// The verifier's message, or what cannot be loaded.
@@ -132,6 +135,32 @@ impl Refusal {
     /// is known about the kernel.
     pub fn of_load(error: &skep_object::Error) -> Option<Refusal> {
         Some(Refusal::at_load(error.class()?, error.to_string()))
+    }
+
+    /// The first operand of this name, if it is a number.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.operands.iter().filter(|operand| operand.name == name).find_map(|it| match it.value {
+            OperandValue::Number(number) => Some(number),
+            OperandValue::Text(_) => None,
+        })
+    }
+
+    /// The first operand of this name, if it is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.operands.iter().filter(|operand| operand.name == name).find_map(|it| match &it.value {
+            OperandValue::Text(text) => Some(&**text),
+            OperandValue::Number(_) => None,
+        })
+    }
+
+    /// The type of the register that the error is about, in the kernel's words.
+    pub(crate) fn reg_type(&self) -> Option<&str> {
+        self.text("got").or_else(|| self.text("ty"))
+    }
+
+    /// An operand that is not negative.
+    pub(crate) fn unsigned(&self, name: &str) -> Option<u64> {
+        self.number(name).and_then(|number| number.try_into().ok())
     }
 
     /// The message; if the kernel writes none, why it rejects the program, or the title of the
@@ -150,6 +179,7 @@ impl Refusal {
             load: Some(class),
             kind: load_code(class),
             registers: Vec::new(),
+            operands: Vec::new(),
             errno: EINVAL,
             message: format!("load error: {what}"),
         }
@@ -175,6 +205,7 @@ impl Refusal {
         Refusal {
             kind: code_of(&rejection).to_owned(),
             registers: rejection.regnos().iter().map(|regno| regno.0).collect(),
+            operands: rejection.operands(),
             load: None,
             insn_idx,
             errno: rejection.errno,
@@ -371,6 +402,7 @@ mod tests {
                 load: None,
                 kind: kind.to_owned(),
                 registers: Vec::new(),
+                operands: Vec::new(),
                 errno: 22,
                 message: message.to_owned(),
             };

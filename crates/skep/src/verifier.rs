@@ -2,7 +2,7 @@
 
 pub use skep_verifier::{
     BacktrackSkip, ChainFrame, Config, ErrorInjection, FastPaths, HoleKind, IdmapReset, InsnFacts,
-    KernelHole, KernelSymbols, MemBytes, NotSupported, OwnHelper, Privileges, RefusedCalls,
-    RefusesCall, StateAlloc, SubprogFacts, TUNING_KEYS, TakesErrors, Tuning, TuningKey,
-    UnknownTuning, VerdictOf, VerifiedProgram, Xlated,
+    KernelHole, KernelSymbols, MemBytes, NotSupported, Operand, OperandValue, OwnHelper,
+    Privileges, RefusedCalls, RefusesCall, StateAlloc, SubprogFacts, TUNING_KEYS, TakesErrors,
+    Tuning, TuningKey, UnknownTuning, VerdictOf, VerifiedProgram, Xlated,
 };

@@ -45,8 +45,8 @@ pub use judge::{Outcome, Verdict, VerdictOf};
 pub use kernel_hole::{HoleKind, KernelHole};
 pub use rejection::{
     Acquired, AttachFault, Because, CallChain, CallFault, ChainFrame, FlowFault, FuncFault,
-    InsnFault, KfuncFault, KindRow, KnownRange, MemFault, Name, OtherRule, PrototypeFault, Regno,
-    RejectKind, Rejection, Unreleased, Word,
+    InsnFault, KfuncFault, KindRow, KnownRange, MemFault, Name, Operand, OperandValue, OtherRule,
+    PrototypeFault, Regno, RejectKind, Rejection, Unreleased, Word,
 };
 pub use state::reg_type::{Base, RegType};
 pub use stats::{FastPaths, MemBytes, VerifierStats};

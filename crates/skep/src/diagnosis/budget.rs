@@ -49,7 +49,7 @@ pub(crate) fn spending(
         }
         "infinite-loop" => round::notes(path?, program, &describe),
         "call-stack-too-deep" => (chain::of_path(path?, program), None),
-        "recursive-call" => (Vec::new(), chain::recursive(program, &refusal.message)),
+        "recursive-call" => (Vec::new(), chain::recursive(program, refusal)),
         "calls-too-deep" => (chain::notes(chain, program, &describe), None),
         "stack-too-large-for-tail-call" => (chain::notes(chain, program, &describe), None),
         "combined-stack-too-large" | "function-stack-too-large" => {

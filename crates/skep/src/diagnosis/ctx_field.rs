@@ -15,7 +15,7 @@ const SHOWN: usize = 4;
 
 /// What is known of the field at a refused offset.
 pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
-    let at = accessed(&refusal.message)?;
+    let at = accessed(refusal)?;
     if let Some(text) = beyond_arguments(at, program).or_else(|| part_of_argument(at, program)) {
         return Some(Note { text, at: None });
     }
@@ -79,11 +79,10 @@ fn of_other_types(of: &str, program: &Program) -> Option<String> {
     })
 }
 
-/// `invalid bpf_context access off=20 size=4`.
-fn accessed(message: &str) -> Option<CtxRange> {
-    let (_, rest) = message.split_once("invalid bpf_context access off=")?;
-    let (off, size) = rest.trim_end().split_once(" size=")?;
-    Some(CtxRange { off: off.parse().ok()?, size: size.parse().ok()? })
+/// The place in the context that is accessed.
+fn accessed(refusal: &Refusal) -> Option<CtxRange> {
+    let of = |name: &str| refusal.number(name).filter(|_| refusal.kind == "no-such-context-field");
+    Some(CtxRange { off: of("off")?.try_into().ok()?, size: of("size")?.try_into().ok()? })
 }
 
 /// That the line names a field of the context, and accesses another place of it: the pointer has

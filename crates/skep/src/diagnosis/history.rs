@@ -52,9 +52,8 @@ pub(crate) struct History<'p> {
     /// The global function being verified on its own.
     global: Option<String>,
     last_branch: Option<u32>,
-    /// The mismatch, if the message only says that there is one.
-    because: Option<&'p str>,
-    message: &'p str,
+    /// The rejection, if it is known.
+    refusal: Option<&'p Refusal>,
 }
 
 impl<'p> History<'p> {
@@ -186,15 +185,9 @@ impl<'p> History<'p> {
         self
     }
 
-    /// With the mismatch, if the message only says that there is one.
-    pub(crate) fn because(mut self, because: Option<&'p str>) -> History<'p> {
-        self.because = because;
-        self
-    }
-
-    /// With the message, which may know more of a packet pointer than the last change of it does.
-    pub(crate) fn of_message(mut self, message: &'p str) -> History<'p> {
-        self.message = message;
+    /// With the rejection, which may know more of a packet pointer than the last change of it does.
+    pub(crate) fn of_refusal(mut self, refusal: &'p Refusal) -> History<'p> {
+        self.refusal = Some(refusal);
         self
     }
 
@@ -222,7 +215,7 @@ impl<'p> History<'p> {
     ) -> Option<usize> {
         let idx = refusal.insn_idx.filter(|&idx| notes::is_end_line(program, idx))?;
         let is_exit = program.insns.get(idx)?.op() == BPF_EXIT;
-        let regno = named_register(refusal, self.because).filter(|_| !is_exit)?;
+        let regno = named_register(refusal).filter(|_| !is_exit)?;
         let origin = self.known.get(&(self.frame, regno))?.origin? as usize;
         let tells = program.source_place(origin).is_some() && !notes::is_end_line(program, origin);
         tells.then_some(origin)
@@ -246,7 +239,7 @@ impl<'p> History<'p> {
     ) -> Vec<Note> {
         let insn = shown.and_then(|idx| program.insns.get(idx));
         let mut regs = refusal.registers.clone();
-        regs.extend(named_register(refusal, self.because).filter(|_| regs.is_empty()));
+        regs.extend(named_register(refusal).filter(|_| regs.is_empty()));
         // What would have been stored does not matter if the address is at fault.
         let is_of_address =
             |insn: &&Insn| insn.class() == BPF_STX && regs.first() == Some(&insn.dst);
@@ -290,7 +283,7 @@ impl<'p> History<'p> {
             let known = self.known.get(&(self.frame, *regno));
             known.is_some_and(|known| known.now.value.starts_with("map_ptr"))
         };
-        let is_of_type = refusal.message.contains(notes::OF_MAP_TYPE);
+        let is_of_type = notes::OF_MAP_TYPE.contains(&refusal.kind.as_str());
         (is_of_type || refusal.kind == notes::NO_PROG_ARRAY).then(|| (1..=2).find(is_map))?
     }
 
@@ -322,8 +315,9 @@ impl<'p> History<'p> {
         describe: &impl Fn(usize) -> Described,
     ) -> Note {
         let Register { regno, value, .. } = fact;
-        let message = if verb == "is" { self.message } else { "" };
-        let value = compared_since(value, *regno, message);
+        let refusal = self.refusal.filter(|_| verb == "is");
+        let range = refusal.and_then(|refusal| packet_range(*regno, refusal));
+        let value = compared_since(value, range);
         let says = format!("R{regno} {verb} {value}, since");
         match (since, &self.global) {
             (Some(idx), _) => notes::since(&says, idx as usize, describe),
@@ -396,14 +390,14 @@ impl History<'_> {
 
 /// A comparison of one packet pointer with the end extends the range of all others derived from it,
 /// which is not reported as a change of those: the message has the range.
-fn compared_since<'t>(value: &'t str, regno: u8, message: &str) -> Cow<'t, str> {
+fn compared_since<'t>(value: &'t str, range: Option<u64>) -> Cow<'t, str> {
     let known = value.strip_prefix("pkt(").and_then(|fields| {
         let (before, rest) = fields.split_once("r=")?;
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         Some((before, rest.split_at_checked(digits)?))
     });
     let Some((before, (known, after))) = known else { return Cow::Borrowed(value) };
-    match packet_range(regno, message) {
+    match range {
         Some(range) if known.parse().is_ok_and(|known: u64| known < range) => {
             Cow::Owned(format!("pkt({before}r={range}{after}"))
         }
@@ -411,19 +405,16 @@ fn compared_since<'t>(value: &'t str, regno: u8, message: &str) -> Cow<'t, str> 
     }
 }
 
-/// The range of a register in a message such as `..., R2(id=0,off=1,r=8)`.
-pub(crate) fn packet_range(regno: u8, message: &str) -> Option<u64> {
-    let (_, fields) = message.split_once(&format!("R{regno}("))?;
-    let (_, range) = fields.split_once("r=")?;
-    range.split([',', ')']).next()?.parse().ok()
+/// How many bytes of the packet a register may access, if a rejection is about that.
+pub(crate) fn packet_range(regno: u8, refusal: &Refusal) -> Option<u64> {
+    let is_it = refusal.kind == "beyond-packet" && refusal.registers.first() == Some(&regno);
+    refusal.unsigned("mem_size").filter(|_| is_it)
 }
 
 /// Whether a rejection treats a register as a number that was last known as a pointer.
 fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
     let is_named = refusal.registers.first() == Some(&reg);
-    let says_number =
-        ["mem access 'scalar'", "type=scalar "].iter().any(|words| refusal.message.contains(words));
-    is_named && says_number && !is_number(now)
+    is_named && refusal.reg_type() == Some("scalar") && !is_number(now)
 }
 
 /// Whether a pointer that might have been NULL is known not to be.
@@ -466,23 +457,18 @@ fn is_sum(insn: &Insn) -> bool {
     insn.class() == BPF_ALU64 && insn.op() == BPF_ADD
 }
 
-/// The register of the argument that a message refers to, such as `arg#0`.
-fn argument(message: &str) -> Option<u8> {
-    // Arguments of helpers are numbered like registers, those of functions from 0.
-    const NUMBERED: [(&str, u8); 4] =
-        [("arg#", 1), ("arg #", 1), ("trusted arg", 1), ("helper arg", 0)];
-    let found = NUMBERED.iter().find_map(|(words, first)| {
-        let (_, rest) = message.split_once(words)?;
-        Some(rest.get(..1)?.parse::<u8>().ok()? + first)
-    });
-    let named = || message.strip_prefix('R')?.split(' ').next()?.parse().ok();
-    found.or_else(named).filter(|regno| (1..=5).contains(regno))
+/// The register of the argument that a rejection is about.
+fn argument(refusal: &Refusal) -> Option<u8> {
+    // Arguments of functions are numbered from 0. With an offset, `i` is a byte.
+    let i = || refusal.number("i").filter(|_| refusal.number("off").is_none());
+    let nth = refusal.number("nth").or_else(i).map(|nth| nth + 1);
+    let regno = nth.or_else(|| refusal.number("regno"))?;
+    u8::try_from(regno).ok().filter(|regno| (1..=5).contains(regno))
 }
 
 /// The register that a refusal is about first.
-pub(crate) fn named_register(refusal: &Refusal, because: Option<&str>) -> Option<u8> {
-    let told = because.unwrap_or(&refusal.message);
-    refusal.registers.first().copied().or_else(|| argument(told))
+pub(crate) fn named_register(refusal: &Refusal) -> Option<u8> {
+    refusal.registers.first().copied().or_else(|| argument(refusal))
 }
 
 /// Whether the insn itself may have set the register's value.

@@ -49,7 +49,7 @@ pub(crate) fn name_of(
     let dataflow = Dataflow::of(found.path.as_ref()?, program);
     let id = match thing {
         "pointer" => {
-            let regno = named_register(refusal, found.because.as_deref())?;
+            let regno = named_register(refusal)?;
             *dataflow.regs.get(&(dataflow.frame, regno))?
         }
         "number" => bounds::number(refusal, &dataflow, program)?,

@@ -103,8 +103,7 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
 
 /// The program types that may call a helper that this one may not.
 pub(crate) fn callers_of_helper(refusal: &Refusal) -> Option<Note> {
-    let (_, helper) = refusal.message.split_once("program of this type cannot use helper ")?;
-    let helper = helper.split('#').next()?;
+    let helper = refusal.text("name").filter(|_| refusal.kind == "helper-not-for-program-type")?;
     let id = HelperId::from_name(helper)?;
     let may = |ty: &ProgType| {
         let key = HookKey { prog_type: *ty, attach_type: 0, target: "" };
@@ -123,9 +122,7 @@ const TYPES_SHOWN: usize = 8;
 /// Whether a rejection is about what a callback returns, for which the program type does not
 /// matter.
 fn is_of_callback(refusal: &Refusal) -> bool {
-    ["At callback return", "At async callback return"]
-        .iter()
-        .any(|words| refusal.message.starts_with(words))
+    matches!(refusal.text("when"), Some("At callback return" | "At async callback return"))
 }
 
 /// The insn of the line that has the program's name, below that of its section.
@@ -200,21 +197,19 @@ pub(crate) fn never_returns(
 
 /// The name of the map type of which a message has the number.
 pub(crate) fn map_type(refusal: &Refusal) -> Option<Note> {
-    let (_, rest) = refusal.message.split_once(OF_MAP_TYPE)?;
-    let number = rest.split(' ').next()?.parse().ok()?;
+    let is_of_type = OF_MAP_TYPE.contains(&refusal.kind.as_str());
+    let number = refusal.number("ty").filter(|_| is_of_type)?.try_into().ok()?;
     let name = MapType::from_number(number)?;
-    let accepted = accepted_maps(rest).unwrap_or_default();
+    let accepted = refusal.text("name").and_then(accepted_maps).unwrap_or_default();
     Some(Note { text: format!("map_type {number} is {name}{accepted}"), at: None })
 }
 
 /// More would not help.
 const MAP_TYPES_SHOWN: usize = 4;
 
-/// The types that the helper in a message accepts, if they are few.
-fn accepted_maps(message: &str) -> Option<String> {
-    let (_, helper) = message.split_once("into func ")?;
-    let helper = helper.split('#').next()?;
-    let id = HelperId::from_name(helper)?;
+/// The types that a helper accepts, if they are few.
+fn accepted_maps(helper: &str) -> Option<String> {
+    let id = HelperId::from_name(helper.split('#').next()?)?;
     let hook = HookKey { prog_type: ProgType::Unspec, attach_type: 0, target: "" };
     let accepts = |ty: &MapType| map_func_compatible(*ty, id, &hook, &Behaviours::newest());
     let types: Vec<_> = MapType::all().filter(accepts).map(MapType::name).collect();
@@ -222,8 +217,8 @@ fn accepted_maps(message: &str) -> Option<String> {
     is_few.then(|| format!("; {helper} accepts {}", types.join(", ")))
 }
 
-/// The words of a message before the number of a map type that a function does not accept.
-pub(crate) const OF_MAP_TYPE: &str = "cannot pass map_type ";
+/// Rejections of a map of a type that a function does not accept.
+pub(crate) const OF_MAP_TYPE: [&str; 2] = ["map-not-for-helper", "sockmap-update-not-here"];
 
 /// The type of a map that is passed to a tail call.
 pub(crate) fn tail_call_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
@@ -257,7 +252,8 @@ fn named_map<'p>(note: &Note, program: &'p Program) -> Option<(String, &'p MapDe
 
 /// That the values of a map are maps, if one is passed that may be NULL.
 pub(crate) fn inner_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
-    let is_null = refusal.message.contains("type=map_value_or_null expected=map_ptr");
+    let is_null = refusal.text("got") == Some("map_value_or_null")
+        && refusal.text("expected") == Some("map_ptr");
     let is_value = |note: &&Note| is_null && note.text.contains("map_value_or_null(");
     let (name, map) = notes.iter().filter(is_value).find_map(|note| named_map(note, program))?;
     let of_maps = [MapType::ArrayOfMaps, MapType::HashOfMaps].contains(&map.map_type);
@@ -443,13 +439,13 @@ pub(crate) fn is_end_line(program: &Program, idx: usize) -> bool {
     program.source_place(idx).is_some_and(|spot| spot.text.trim() == "}")
 }
 
-/// What may be returned, from a message that ends in `should have been in [0, 1]`.
-pub(crate) fn allowed_range(message: &str) -> Option<String> {
-    let (_, range) = message.split_once("should have been in [")?;
-    let (range, _) = range.split_once(']')?;
-    Some(match range.split_once(", ") {
-        Some((low, high)) if low == high => format!("`{low}`"),
-        _ => format!("a value in `[{range}]`"),
+/// What may be returned.
+pub(crate) fn allowed_range(refusal: &Refusal) -> Option<String> {
+    let of = |name: &str| refusal.number(name).filter(|_| refusal.kind == "result-out-of-range");
+    let (min, max) = (of("min")?, of("max")?);
+    Some(match min == max {
+        true => format!("`{min}`"),
+        false => format!("a value in `[{min}, {max}]`"),
     })
 }
 

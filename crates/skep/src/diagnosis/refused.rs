@@ -160,7 +160,7 @@ impl Subject<'_> {
         match thing {
             "acquired" => names::of_call(self.program, found.acquired_by?, &describe),
             "release" => Held::at(refusal, found, self.program, &describe)?.released_by(),
-            "range" => notes::allowed_range(&refusal.message),
+            "range" => notes::allowed_range(refusal),
             "section" => notes::sleepable_section(self.program),
             "end" => names::end_of(
                 &self
@@ -203,10 +203,7 @@ impl Subject<'_> {
         let held = Held::at(refusal, verification, program, &describe);
         let missed = held.as_ref().and_then(|it| it.missed(refusal, path, program, &describe));
         let checks = missing_check::notes(refusal, path, program, &describe);
-        let history = History::of(path, program)
-            .shortened(checks.len() > 1)
-            .of_message(&refusal.message)
-            .because(because);
+        let history = History::of(path, program).shortened(checks.len() > 1).of_refusal(refusal);
         let result = history.set_by(0, program).and_then(|(made, is_constant)| {
             notes::result_made(refusal, made, is_constant, path, program)
         });

@@ -47,6 +47,7 @@ impl Lack {
             load: None,
             kind: NOT_ON_THIS_KERNEL.to_owned(),
             registers: Vec::new(),
+            operands: Vec::new(),
             errno: EINVAL,
             message: self.to_string(),
         })

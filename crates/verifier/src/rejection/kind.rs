@@ -15,7 +15,7 @@ use super::func::FuncFault;
 use super::insn::InsnFault;
 use super::kfunc::KfuncFault;
 use super::mem::MemFault;
-use super::row::{KindRow, Regno};
+use super::row::{KindRow, Operand, Regno};
 use super::variant::OtherRule;
 use skep_uapi::words::Words;
 use std::fmt;
@@ -48,6 +48,11 @@ macro_rules! tables {
                     })*
                 };
                 text_there.unwrap_or(text)
+            }
+
+            /// Its operands, in the order of the table.
+            pub fn operands(&self) -> Vec<Operand> {
+                match self { $(Self::$table(kind) => kind.operands(),)* }
             }
 
             /// The registers that the error is about.
@@ -96,6 +101,7 @@ impl From<OtherRule> for RejectKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rejection::row::OperandValue;
     use crate::state::reg_type::RegType;
 
     #[test]
@@ -115,5 +121,8 @@ mod tests {
         let kind = RejectKind::from(MemFault::NotMemory { regno: Regno(3), ty });
         assert_eq!(kind.to_string(), "R3 invalid mem access 'scalar'");
         assert_eq!((kind.code(), kind.regnos()), ("not-a-pointer-to-memory", vec![Regno(3)]));
+        let regno = Operand { name: "regno", value: OperandValue::Number(3) };
+        let ty = Operand { name: "ty", value: OperandValue::Text("scalar".into()) };
+        assert_eq!(kind.operands(), [regno, ty]);
     }
 }

@@ -20,7 +20,8 @@ pub use kfunc::KfuncFault;
 pub use kind::RejectKind;
 pub use mem::MemFault;
 pub use row::{
-    Acquired, CallChain, ChainFrame, KindRow, KnownRange, Name, Regno, Unreleased, Word,
+    Acquired, CallChain, ChainFrame, KindRow, KnownRange, Name, Operand, OperandValue, Regno,
+    Unreleased, Word,
 };
 pub use variant::{OtherRule, PrototypeFault};
 
@@ -63,6 +64,13 @@ impl Rejection {
     pub fn regnos(&self) -> Vec<Regno> {
         let kinds = std::iter::once(&self.kind).chain(&self.led_to);
         kinds.flat_map(RejectKind::regnos).collect()
+    }
+
+    /// The operands of the error, of those that it caused, and of the underlying reason.
+    pub fn operands(&self) -> Vec<Operand> {
+        let kinds = std::iter::once(&self.kind).chain(&self.led_to);
+        let because = self.because.iter().map(|because| &because.kind);
+        kinds.chain(because).flat_map(RejectKind::operands).collect()
     }
 
     /// The unreleased references, if they are the reason.

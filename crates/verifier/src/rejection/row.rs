@@ -32,25 +32,66 @@ pub struct KindRow {
     pub text: &'static str,
 }
 
-/// Properties of an operand.
-pub(super) trait Operand {
+/// An operand of an error, such as the offset of an access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Its name in the table of kinds: `off`, `size`, `regno`, `ty`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: OperandValue,
+}
+
+/// The value of an [`Operand`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperandValue {
+    /// A number; that of a register, too.
+    Number(i64),
+    /// A name, a type, a set of values: as the kernel prints it.
+    Text(Box<str>),
+}
+
+/// What can be an operand of an error.
+pub(super) trait AsOperand {
     /// The register that it names.
     fn regno(&self) -> Option<Regno> {
         None
     }
+
+    /// Appends it, or what it consists of.
+    fn push(&self, name: &'static str, to: &mut Vec<Operand>);
 }
 
-impl Operand for Regno {
+impl AsOperand for Regno {
     fn regno(&self) -> Option<Regno> {
         Some(*self)
     }
+
+    fn push(&self, name: &'static str, to: &mut Vec<Operand>) {
+        self.0.push(name, to);
+    }
 }
 
-macro_rules! operands {
-    ($($ty:ty),* $(,)?) => { $(impl Operand for $ty {})* };
+macro_rules! numbers {
+    ($($ty:ty),* $(,)?) => { $(impl AsOperand for $ty {
+        fn push(&self, name: &'static str, to: &mut Vec<Operand>) {
+            let value = match i64::try_from(*self) {
+                Ok(number) => OperandValue::Number(number),
+                Err(_) => OperandValue::Text(self.to_string().into()),
+            };
+            to.push(Operand { name, value });
+        }
+    })* };
 }
-operands!(u8, u16, u32, u64, usize, i32, i64, Name, Word, Tnum, RegType, WalkError, ProgType);
-operands!(Unreleased, KnownRange, CallChain);
+numbers!(u8, u16, u32, u64, usize, i32, i64);
+
+macro_rules! texts {
+    ($($ty:ty),* $(,)?) => { $(impl AsOperand for $ty {
+        fn push(&self, name: &'static str, to: &mut Vec<Operand>) {
+            to.push(Operand { name, value: OperandValue::Text(self.to_string().into()) });
+        }
+    })* };
+}
+texts!(Name, Word, Tnum, RegType, WalkError, ProgType, Unreleased, KnownRange, CallChain);
 
 /// Defines a table of kinds: `Variant { operand: type } "code" "text";`.
 macro_rules! kinds {
@@ -78,12 +119,26 @@ macro_rules! kinds {
             /// The registers that the error is about.
             pub fn regnos(&self) -> Vec<$crate::rejection::row::Regno> {
                 #[allow(unused_imports)]
-                use $crate::rejection::row::Operand as _;
+                use $crate::rejection::row::AsOperand as _;
                 match self {
                     $(Self::$kind $({ $($operand),* })? => {
                         [None, $($($operand.regno()),*)?].into_iter().flatten().collect()
                     })*
                 }
+            }
+
+            /// Its operands, in the order of the table.
+            pub fn operands(&self) -> Vec<$crate::rejection::row::Operand> {
+                #[allow(unused_imports)]
+                use $crate::rejection::row::AsOperand as _;
+                #[allow(unused_mut)] // Kinds without operands.
+                let mut all = Vec::new();
+                match self {
+                    $(Self::$kind $({ $($operand),* })? => {
+                        $($($operand.push(stringify!($operand), &mut all);)*)?
+                    })*
+                }
+                all
             }
         }
 

@@ -1,6 +1,6 @@
 //! Operands that are one of several errors with a text of their own, for kinds that share a code.
 
-use super::row::{Name, Operand, Regno, Word};
+use super::row::{AsOperand, Name, Operand, Regno, Word};
 
 /// Defines such an operand: `Variant { operand: type } "text";`.
 macro_rules! variants {
@@ -15,12 +15,20 @@ macro_rules! variants {
             $(#[doc = concat!("`", $text, "`")] $variant $({ $($operand: $ty),* })?,)*
         }
 
-        impl Operand for $variants {
+        impl AsOperand for $variants {
             fn regno(&self) -> Option<Regno> {
                 match self {
                     $(Self::$variant $({ $($operand),* })? => {
                         let regnos: &[Option<Regno>] = &[$($($operand.regno()),*)?];
                         regnos.iter().copied().flatten().next()
+                    })*
+                }
+            }
+
+            fn push(&self, _name: &'static str, _to: &mut Vec<Operand>) {
+                match self {
+                    $(Self::$variant $({ $($operand),* })? => {
+                        $($($operand.push(stringify!($operand), _to);)*)?
                     })*
                 }
             }

@@ -5,7 +5,7 @@ use crate::diagnosis::notes::{Described, since};
 use crate::insn_text::function_name;
 use crate::program::Program;
 use crate::verifier::ChainFrame;
-use crate::{Step, WalkedPath};
+use crate::{Refusal, Step, WalkedPath};
 
 /// A chain with its stacks.
 pub(super) fn notes(
@@ -39,9 +39,8 @@ pub(super) fn largest(chain: &[ChainFrame]) -> Option<usize> {
 }
 
 /// The call that closes a cycle of calls, which is rejected before the walk.
-pub(super) fn recursive(program: &Program, message: &str) -> Option<usize> {
-    let names = message.trim_end().strip_prefix("recursive call from ")?.strip_suffix("()")?;
-    let (from, to) = names.split_once("() to ")?;
+pub(super) fn recursive(program: &Program, refusal: &Refusal) -> Option<usize> {
+    let (from, to) = (refusal.text("from")?, refusal.text("to")?);
     let starts: Vec<usize> = program.function_starts().collect();
     let is_call = |idx: &usize| {
         let insn = &program.insns[*idx];

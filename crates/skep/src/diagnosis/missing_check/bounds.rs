@@ -57,17 +57,17 @@ pub(super) fn notes(
     let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
     let length = dataflow.length(refusal, insn);
     let Some(number) = dataflow.number_in(id).or(length) else {
-        let ends = ends_at(&refusal.message).or_else(|| below_frame(&refusal.message));
+        let ends = ends_at(refusal).or_else(|| below_frame(refusal));
         return ends.into_iter().collect();
     };
     let mut notes = Vec::new();
     if length == Some(number) {
         notes.extend(dataflow.is_now("the length is", number, describe));
-        notes.extend(ends_at(&refusal.message));
+        notes.extend(ends_at(refusal));
     } else if number != id {
         notes.extend(dataflow.is_now("the offset is", number, describe));
         let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
-        let bytes = field(&refusal.message, " size=").filter(|&bytes| calls && bytes > 1);
+        let bytes = refusal.unsigned("size").filter(|&bytes| calls && bytes > 1);
         notes.extend(bytes.map(|bytes| Note {
             text: format!("the call accesses {bytes} bytes from there on"),
             at: None,
@@ -102,8 +102,8 @@ pub(super) fn notes(
     let compared = divided.or(compared);
     let is_compared = compared.as_ref().is_some_and(|it| it.text.starts_with("it was compared at"));
     let accesses = insn.is_some_and(|insn| matches!(insn.class(), BPF_LDX | BPF_ST | BPF_STX));
-    let is_largest = is_compared && accesses && refusal.message.contains("max value is outside");
-    let ends = ends_at(&refusal.message).filter(|_| is_largest);
+    let is_largest = is_compared && accesses && refusal.kind == "highest-offset-outside";
+    let ends = ends_at(refusal).filter(|_| is_largest);
     notes.extend(
         ends.map(|note| Note { text: format!("at the largest offset, {}", note.text), at: None }),
     );
@@ -111,18 +111,22 @@ pub(super) fn notes(
     notes
 }
 
-/// Where an access at a constant offset ends, and the memory: `invalid access to map value,
-/// value_size=8 off=8 size=4`.
-fn ends_at(message: &str) -> Option<Note> {
-    let size = field(message, "_size=")?;
-    let end = field(message, " off=")?.checked_add(field(message, " size=")?)?;
+/// Where an access at a constant offset ends, and the memory.
+fn ends_at(refusal: &Refusal) -> Option<Note> {
+    let size = refusal.unsigned("mem_size").or_else(|| refusal.unsigned("value_size"))?;
+    let end = refusal.unsigned("off")?.checked_add(refusal.unsigned("size")?)?;
     let text = format!("the access ends at byte {end}, the memory has {size}");
     (end > size).then_some(Note { text, at: None })
 }
 
-/// That a variable does not fit on the stack: `invalid write to stack R3 off=-600 size=600`.
-fn below_frame(message: &str) -> Option<Note> {
-    let begins = message.contains(" stack ").then(|| field(message, " off=-"))??;
+/// That a variable does not fit on the stack.
+fn below_frame(refusal: &Refusal) -> Option<Note> {
+    let off = match refusal.kind.as_str() {
+        "beyond-stack" => refusal.number("min_off")?,
+        "variable-offset-beyond-stack" => refusal.number("off")?,
+        _ => return None,
+    };
+    let begins = u64::try_from(-off).ok()?;
     let text = format!(
         "the stack of a function has {STACK_BYTES} bytes; the variable begins {begins} bytes below \
          its top"
@@ -176,7 +180,7 @@ fn is_open(told: &str) -> bool {
 impl Dataflow<'_> {
     /// The variable length of a call that accesses too much memory: the argument after the memory.
     fn length(&self, refusal: &Refusal, insn: Option<Insn>) -> Option<Id> {
-        let bytes = field(&refusal.message, " size=")?;
+        let bytes = refusal.unsigned("size")?;
         let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
         let memory = refusal.registers.first().filter(|_| calls)?;
         let id = *self.regs.get(&(self.frame, memory + 1))?;

@@ -20,7 +20,7 @@ pub(super) fn note(
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    let at = place(&refusal.message)?;
+    let at = place(refusal)?;
     let made = dataflow.passed.iter().rev().find_map(|&(id, idx)| {
         let is_there = dataflow.stack_offset(id) == Some(at);
         let name = callee(program, idx, describe).filter(|_| is_there)?;
@@ -31,21 +31,8 @@ pub(super) fn note(
     Some(since(&format!("the bytes from fp{at} on are those of {what}, made by"), idx, describe))
 }
 
-/// The first byte that nothing wrote: `invalid read from stack R3 off -24+8 size 24`.
-fn place(message: &str) -> Option<i64> {
-    let (_, rest) = message.split_once(" off ")?;
-    let (from, more) = rest.split_once(' ')?.0.split_once('+')?;
-    from.parse::<i64>().ok()?.checked_add(more.parse().ok()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn where_a_read_begins_to_fail() {
-        assert_eq!(place("invalid read from stack R3 off -24+8 size 24"), Some(-16));
-        assert_eq!(place("invalid read from stack off -8+0 size 8"), Some(-8));
-        assert_eq!(place("invalid read from stack"), None);
-    }
+/// The first byte that nothing wrote.
+fn place(refusal: &Refusal) -> Option<i64> {
+    let from = refusal.number("min_off").or_else(|| refusal.number("off"))?;
+    from.checked_add(refusal.number("i")?)
 }

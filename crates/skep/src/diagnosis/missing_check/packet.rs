@@ -119,11 +119,10 @@ fn note(
     Some(since(&says, check.insn_idx, describe))
 }
 
-/// How many bytes are known to be in the packet, and how many the access needs, if that is more:
-/// `invalid access to packet, off=14 size=20, R1(id=0,off=14,r=14)`.
+/// How many bytes are known to be in the packet, and how many the access needs, if that is more.
 fn too_short(regno: u8, refusal: &Refusal) -> Option<(u64, u64)> {
-    let range = packet_range(regno, &refusal.message).filter(|&range| range > 0)?;
-    let needed = field(&refusal.message, "off=")?.checked_add(field(&refusal.message, "size=")?)?;
+    let range = packet_range(regno, refusal).filter(|&range| range > 0)?;
+    let needed = refusal.unsigned("off")?.checked_add(refusal.unsigned("size")?)?;
     (needed > range).then_some((range, needed))
 }
 

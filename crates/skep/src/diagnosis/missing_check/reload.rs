@@ -20,12 +20,11 @@ pub(super) fn note(
     dataflow: &Dataflow<'_>,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    if refusal.message.contains("_or_null") {
+    if refusal.reg_type()?.contains("_or_null") {
         return checked_before(refusal, dataflow, program, describe);
     }
-    let says_number = ["mem access 'scalar'", "type=scalar "];
-    says_number.iter().find(|words| refusal.message.contains(*words))?;
-    let regno = named_register(refusal, None)?;
+    refusal.reg_type().filter(|&ty| ty == "scalar")?;
+    let regno = named_register(refusal)?;
     let id = *dataflow.regs.get(&(dataflow.frame, regno))?;
     let computed = dataflow.ancestors_by(id, |made, _| made.made != Origin::Loaded);
     let is_pointer = |id: Id| dataflow.values[id].told.filter(|told| !is_number_text(told));
@@ -60,7 +59,7 @@ fn checked_before(
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
-    let regno = named_register(refusal, None)?;
+    let regno = named_register(refusal)?;
     let id = *dataflow.regs.get(&(dataflow.frame, regno))?;
     let place = dataflow.values[id].read_from?;
     let is_of_null = |idx: usize| {
