@@ -1,8 +1,6 @@
 //! `Errno`: the error of a map operation or a helper.
-//!
-//! Kernel: include/uapi/asm-generic/errno-base.h, errno.h, and the internal ENOTSUPP that bpf(2)
-//! returns.
 
+use skep_uapi::errno;
 use std::fmt;
 
 /// A positive errno.
@@ -10,15 +8,15 @@ use std::fmt;
 pub struct Errno(i32);
 
 macro_rules! errnos {
-    ($($name:ident = $number:literal,)*) => {
+    ($($name:ident,)*) => {
         #[expect(missing_docs, reason = "named as in the kernel's headers")]
         impl Errno {
-            $(pub const $name: Errno = Errno($number);)*
+            $(pub const $name: Errno = Errno(errno::$name);)*
 
             /// The symbolic name, empty for a number without one here.
             pub fn name(self) -> &'static str {
                 match self.0 {
-                    $($number => stringify!($name),)*
+                    $(errno::$name => stringify!($name),)*
                     _ => "",
                 }
             }
@@ -27,27 +25,27 @@ macro_rules! errnos {
 }
 
 errnos! {
-    EPERM = 1,
-    ENOENT = 2,
-    E2BIG = 7,
-    EBADF = 9,
-    EAGAIN = 11,
-    ENOMEM = 12,
-    EACCES = 13,
-    EFAULT = 14,
-    EBUSY = 16,
-    EEXIST = 17,
-    ENODEV = 19,
-    EINVAL = 22,
-    ENOSPC = 28,
-    ERANGE = 34,
-    EDEADLK = 35,
-    EPROTO = 71,
-    EOPNOTSUPP = 95,
-    EAFNOSUPPORT = 97,
-    ETIMEDOUT = 110,
-    EALREADY = 114,
-    ENOTSUPP = 524,
+    EPERM,
+    ENOENT,
+    E2BIG,
+    EBADF,
+    EAGAIN,
+    ENOMEM,
+    EACCES,
+    EFAULT,
+    EBUSY,
+    EEXIST,
+    ENODEV,
+    EINVAL,
+    ENOSPC,
+    ERANGE,
+    EDEADLK,
+    EPROTO,
+    EOPNOTSUPP,
+    EAFNOSUPPORT,
+    ETIMEDOUT,
+    EALREADY,
+    ENOTSUPP,
 }
 
 impl Errno {

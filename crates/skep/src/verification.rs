@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::path::WalkedPath;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
-use skep_uapi::KernelProfile;
+use skep_uapi::{KernelProfile, errno};
 use skep_verifier::{
     CallFault, ChainFrame, Config, FastPaths, MemBytes, Operand, OperandValue, Outcome, Privileges,
     RejectKind, Rejection, Tuning, VerdictOf, VerifiedProgram,
@@ -128,8 +128,6 @@ pub struct Refusal {
     pub message: String,
 }
 
-pub(crate) const EINVAL: i32 = 22;
-
 impl Refusal {
     /// Why a program of an object cannot be loaded; `None` if the file is malformed, or too little
     /// is known about the kernel.
@@ -180,7 +178,7 @@ impl Refusal {
             kind: load_code(class),
             registers: Vec::new(),
             operands: Vec::new(),
-            errno: EINVAL,
+            errno: errno::EINVAL,
             message: format!("load error: {what}"),
         }
     }
@@ -403,7 +401,7 @@ mod tests {
                 kind: kind.to_owned(),
                 registers: Vec::new(),
                 operands: Vec::new(),
-                errno: 22,
+                errno: errno::EINVAL,
                 message: message.to_owned(),
             };
             refusal.said(because)

@@ -13,6 +13,7 @@ mod behaviour;
 pub mod bprintf;
 mod column;
 pub mod ctx;
+pub mod errno;
 mod flags;
 pub mod helper;
 pub mod kfunc;

@@ -26,12 +26,13 @@ use crate::passes::reserved::{check_encodings, check_insn_first, check_store_fir
 use crate::passes::stack_use::{Calls, StackUse};
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
-use crate::rejection::{CallFault, Check, FlowFault, Stop, errno, reject, unsupported};
+use crate::rejection::{CallFault, Check, FlowFault, Stop, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use rustc_hash::FxHashMap;
 use skep_btf::{FieldKind, SpecialField, Type, TypeId};
 use skep_insn::code::BPF_ALU64;
 use skep_program::Program;
+use skep_uapi::errno;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use skep_uapi::{Behaviours, ProgFlags};
 

@@ -4,13 +4,13 @@ use super::item::{INSN_REFUSED, field_needed, helper_call_after, insn_needed, re
 use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
-use crate::verification::{EINVAL, Refusal, Settled, Verdict, Verification};
+use crate::verification::{Refusal, Settled, Verdict, Verification};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{AttachType, ProgType, attaches_to_btf, since};
+use skep_uapi::{AttachType, ProgType, attaches_to_btf, errno, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -48,7 +48,7 @@ impl Lack {
             kind: NOT_ON_THIS_KERNEL.to_owned(),
             registers: Vec::new(),
             operands: Vec::new(),
-            errno: EINVAL,
+            errno: errno::EINVAL,
             message: self.to_string(),
         })
     }

@@ -5,11 +5,10 @@ use super::text::{Entry, Output, dumped, map_lines, run_line};
 use crate::suite::{Case, bytes};
 use skep::program::Program;
 use skep::uapi::ctx::ctx_struct;
+use skep::uapi::errno::ENOTSUPP;
 use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::run::Loaded;
 
-/// `ENOTSUPP`, which is not defined outside of the kernel: the type has no test run.
-const ENOTSUPP: i32 = 524;
 /// `sizeof(struct __sk_buff)`.
 const SKB_BYTES: usize = 192;
 
@@ -22,6 +21,7 @@ pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), Strin
             Input::Packet(packet) => RunInput { data: packet, ..RunInput::default() },
         };
         match loaded.run(&run) {
+            // The type has no test run.
             Err(errno) if errno.errno == ENOTSUPP => {}
             Err(errno) => return Err(errno.to_string()),
             Ok(_) => return Err("the kernel runs it; remove `unjudged`".to_owned()),

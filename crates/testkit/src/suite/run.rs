@@ -5,12 +5,10 @@ use super::check::Evidence;
 use super::options::Loader;
 use crate::engine::{self, OurVerdict};
 use skep::program::Program;
+use skep::uapi::errno::MAX_ERRNO;
 use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, NotJudged, judge};
 use skep_verifier::Privileges;
-
-/// Largest errno.
-const MAX_ERRNO: i32 = 4095;
 
 /// The host kernel's result; an error if it does not judge the case.
 pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {

@@ -7,9 +7,10 @@ use super::attach_target::{check_trampoline_name, check_trampoline_target};
 use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Facts;
-use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
+use crate::rejection::{AttachFault, Check, Stop, reject, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
+use skep_uapi::errno;
 use skep_uapi::{
     AttachType, BTF_MAX_TYPE, Behaviours, ProgFlags, ProgType, attach_types, attaches_to_btf,
     is_for_unprivileged, needs_perfmon, takes_any_attach,

@@ -21,6 +21,7 @@ use crate::state::reg_type::Base;
 use skep_btf::{Kind, TypeId};
 use skep_domain::Tnum;
 use skep_program::AttachTarget;
+use skep_uapi::errno::MAX_ERRNO;
 use skep_uapi::{AttachType, ProgType, RetvalRule, retval_rule};
 
 /// Walks an exit insn.
@@ -331,7 +332,6 @@ fn returned_struct(facts: &Facts<'_>) -> Check<Option<u32>> {
 
 /// The return values allowed for an LSM program; `None` for any.
 pub(super) fn lsm_range(facts: &Facts<'_>) -> Option<ResultRange> {
-    const MAX_ERRNO: i32 = 4095;
     let proto = attach_proto(facts)?;
     if facts.prog.attach_type() == Some(AttachType::LsmCgroup) {
         let min = i32::from(proto.target_id() == TypeId(0));

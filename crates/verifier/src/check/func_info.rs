@@ -4,10 +4,11 @@
 
 use crate::env::Facts;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
-use crate::rejection::{Check, FuncFault, Stop, errno, reject};
+use crate::rejection::{Check, FuncFault, Stop, reject};
 use skep_btf::{Btf, Kind, TypeId};
 use skep_program::FuncInfo;
 use skep_uapi::Behaviours;
+use skep_uapi::errno;
 
 /// Whether order and types are checked before subprogs are found: exception callbacks, which are
 /// subprogs, are found by them.

@@ -7,11 +7,12 @@ use super::replaced::loaded_type;
 use crate::KernelSymbols;
 use crate::env::MapView;
 use crate::passes::PassReject;
-use crate::rejection::{AttachFault, InsnFault, OtherRule, RejectKind, errno};
+use crate::rejection::{AttachFault, InsnFault, OtherRule, RejectKind};
 use skep_btf::{FieldKind, Kind, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::{MapDef, Program};
+use skep_uapi::errno;
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_USED_MAPS};
 use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
 

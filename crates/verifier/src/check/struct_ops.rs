@@ -5,9 +5,10 @@
 //! SMC, which are not supported yet.
 
 use crate::env::Facts;
-use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
+use crate::rejection::{AttachFault, Check, Stop, reject, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
+use skep_uapi::errno;
 use skep_uapi::is_gpl_compatible;
 use skep_uapi::{Behaviours, ProgFlags};
 

@@ -8,7 +8,7 @@ use crate::env::{Env, InsnFlags, Store};
 use crate::kernel_hole::HoleKind;
 use crate::log::note::Note;
 use crate::passes::call_facts::is_may_goto;
-use crate::rejection::{Check, FlowFault, Stop, errno};
+use crate::rejection::{Check, FlowFault, Stop};
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, Hot, Marks, Mismatch};
 use crate::state::history::LinkedReg;
@@ -19,6 +19,7 @@ use crate::state::values::{is_constant, named_constant};
 use crate::state::verifier_state::OwnHistory;
 use crate::trace::telling::ApartRun;
 use crate::tuning::IdmapReset;
+use skep_uapi::errno;
 use smallvec::SmallVec;
 
 /// A checkpoint is saved at every visit once the history since the last one is this long.

@@ -7,7 +7,7 @@ use crate::check::scalar_insn::step_alu;
 use crate::env::{Env, Found, InsnFlags, Walk};
 use crate::explore::next::Next;
 use crate::log::note::Note;
-use crate::rejection::{Check, FlowFault, Stop, errno, reject};
+use crate::rejection::{Check, FlowFault, Stop, reject};
 use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
@@ -15,6 +15,7 @@ use crate::state::verifier_state::{StateMeta, VerifierState};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgFlags;
+use skep_uapi::errno;
 
 /// Whether the insn may read or write memory, according to its class.
 #[inline]

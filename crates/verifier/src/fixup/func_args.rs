@@ -14,14 +14,12 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::AttachType;
+use skep_uapi::errno;
 use skep_uapi::helper::HelperId;
 
 /// Helpers whose calls are replaced before a program runs.
 pub const INLINED_HELPERS: [HelperId; 3] =
     [HelperId::GetFuncArg, HelperId::GetFuncRet, HelperId::GetFuncArgCnt];
-
-const EINVAL: i32 = 22;
-const EOPNOTSUPP: i32 = 95;
 
 /// Rewrites the insn at `idx` if it calls one of these helpers.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
@@ -49,14 +47,14 @@ fn give_arg(count: u32, out: &mut Emit) {
     out.push(alu_reg(BPF_ALU64, BPF_ADD, 2, 1));
     copy_word(2, 0, 3, out);
     out.push(goto(1));
-    out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, -EINVAL));
+    out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, -errno::EINVAL));
 }
 
 /// `*r2 = ctx[count]`, if the context has a result.
 fn give_ret(program: &Program, count: u32, out: &mut Emit) {
     use AttachType::{ModifyReturn, TraceFexit};
     if !matches!(program.attach_type(), Some(TraceFexit | ModifyReturn)) {
-        return out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, -EOPNOTSUPP));
+        return out.push(alu_imm(BPF_ALU64, BPF_MOV, 0, -errno::EOPNOTSUPP));
     }
     out.touch_ctx(8 * (count + 1));
     copy_word(1, 8 * count as i16, 2, out);

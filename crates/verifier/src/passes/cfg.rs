@@ -12,15 +12,16 @@
 //!
 //! Kernel: `check_cfg`, `visit_insn`, `visit_func_call_insn`, `push_insn`, 6.18.
 
+use super::PassReject;
 use super::call_facts::{CallFacts, Callees, callee_start};
 use super::call_facts::{is_may_goto, is_pseudo_func};
 use super::postorder::is_plain;
 use super::subprogs::{Subprogs, jump_offset};
-use super::{PassReject, errno};
 use crate::insn_aux::InsnFlags;
 use crate::rejection::{FlowFault, InsnFault};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::errno;
 
 /// Marks of an insn, one bit each in [`Cfg::marks`]; [`InsnFlags`] documents them.
 pub(crate) mod mark {

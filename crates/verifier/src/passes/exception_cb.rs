@@ -3,13 +3,11 @@
 //!
 //! Kernel: `bpf_find_exception_callback_insn_off` (6.18).
 
-use super::{PassReject, errno};
+use super::PassReject;
 use crate::rejection::FuncFault;
 use skep_btf::{FuncLinkage, Kind, TypeId};
 use skep_program::Program;
-
-/// The greatest errno that `bpf(2)` can return.
-const MAX_ERRNO: i32 = 4095;
+use skep_uapi::errno;
 
 /// First insn of the exception callback, if the program declares one.
 pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassReject> {
@@ -36,7 +34,7 @@ pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassRejec
             // The kernel takes the offset for an errno and prints nothing; if it is larger than any
             // errno, the caller of bpf(2) gets a meaningless number.
             let errno = start.wrapping_neg() as i32;
-            let errno = if (1..=MAX_ERRNO).contains(&errno) { errno } else { errno::EINVAL };
+            let errno = if (1..=errno::MAX_ERRNO).contains(&errno) { errno } else { errno::EINVAL };
             let refusal = PassReject::at(0, errno, FuncFault::ExceptionCbNegative);
             Err(PassReject { open_line: true, ..refusal })
         }

@@ -31,24 +31,6 @@ pub(crate) mod worklist;
 use crate::rejection::RejectKind;
 use skep_insn::InsnIdx;
 
-/// The `errno` values that the passes return, positive.
-pub(crate) mod errno {
-    /// Not permitted.
-    pub(crate) const EPERM: i32 = 1;
-    /// Not found.
-    pub(crate) const ENOENT: i32 = 2;
-    /// Too large.
-    pub(crate) const E2BIG: i32 = 7;
-    /// Access that is never allowed.
-    pub(crate) const EACCES: i32 = 13;
-    /// Exists already.
-    pub(crate) const EEXIST: i32 = 17;
-    /// Malformed program.
-    pub(crate) const EINVAL: i32 = 22;
-    /// A call into a module without the descriptor of its BTF.
-    pub(crate) const EPROTO: i32 = 71;
-}
-
 /// A program refused by a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassReject {

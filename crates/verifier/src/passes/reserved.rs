@@ -6,10 +6,11 @@
 //! Kernel: `resolve_pseudo_ldimm64` (first), `do_check_insn`, `check_alu_op`, `check_cond_jmp_op`,
 //! `check_ld_imm`, `check_ld_abs`, `check_atomic` (second), 6.18.
 
-use super::{PassReject, errno};
+use super::PassReject;
 use crate::rejection::{InsnFault, Regno};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::errno;
 use skep_uapi::limits::MAX_BPF_REG;
 use skep_uapi::{Fields, Insns};
 

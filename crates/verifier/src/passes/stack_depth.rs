@@ -13,12 +13,13 @@
 //! chain; here a subprog that is entered again under the same conditions is not searched again,
 //! because a few hundred insns could otherwise take years.
 
+use super::PassReject;
 use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use super::subprogs::Subprogs;
-use super::{PassReject, errno};
 use crate::rejection::{CallChain, ChainFrame, FlowFault, FuncFault, OtherRule};
 use rustc_hash::FxHashSet;
 use skep_insn::Insn;
+use skep_uapi::errno;
 use skep_uapi::limits::{MAX_BPF_STACK_BYTES, MAX_CALL_FRAMES, MAX_TAIL_CALL_STACK_BYTES};
 
 /// If private stacks are allowed, subprogs that use at least this much get one.

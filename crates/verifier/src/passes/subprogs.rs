@@ -10,18 +10,16 @@
 //!
 //! Kernel: `add_subprog_and_kfunc`, `check_subprogs`, 6.18.
 
-use super::call_facts::{callee_start, is_helper_call, is_kfunc_call};
-use super::call_facts::{is_pseudo_call, is_pseudo_func};
-use super::{PassReject, errno};
+use super::PassReject;
+use super::call_facts::is_tail_call;
+use super::call_facts::{callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use crate::rejection::FlowFault;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::Insns;
+use skep_uapi::errno;
 use skep_uapi::limits::BPF_MAX_SUBPROGS;
 use std::fmt::Write;
-
-/// Number of the helper `bpf_tail_call`.
-const BPF_FUNC_TAIL_CALL: i32 = 12;
 
 /// Properties of a subprog that follow from its insns alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -227,7 +225,7 @@ const JMP_JA: u8 = BPF_JMP | BPF_JA;
 const JMP32_JA: u8 = BPF_JMP32 | BPF_JA;
 
 fn note_flags(insn: &Insn, flags: &mut SubprogFlags) {
-    if is_helper_call(insn) && insn.imm == BPF_FUNC_TAIL_CALL {
+    if is_tail_call(insn) {
         flags.has_tail_call = true;
     }
     if insn.class() == BPF_LD && matches!(insn.mode(), BPF_ABS | BPF_IND) {
@@ -253,6 +251,7 @@ pub(crate) fn jump_offset(insn: &Insn) -> i64 {
 mod tests {
     use super::super::program_fixture::*;
     use super::*;
+    use skep_uapi::helper::HelperId;
 
     fn find(insns: &[Insn]) -> Result<Subprogs, PassReject> {
         let mut starts = StartSet::new(insns.len());
@@ -296,7 +295,7 @@ mod tests {
         let subprogs = find(&[call(1), exit(), ld_abs, exit()]).unwrap();
         let expected = "LD_ABS is not allowed in subprogs without BTF";
         assert_eq!(message(check_abnormal_return(&subprogs)), expected);
-        let subprogs = find(&[ld_abs, helper(12), exit()]).unwrap();
+        let subprogs = find(&[ld_abs, helper(HelperId::TailCall as i32), exit()]).unwrap();
         assert_eq!(message(check_abnormal_return(&subprogs)), "accepted");
     }
 }

@@ -1,7 +1,8 @@
 //! The registers and slots being tracked back, and how the log prints them.
 
-use crate::rejection::{CallFault, Stop, errno};
+use crate::rejection::{CallFault, Stop};
 use crate::state::history::JmpEntry;
+use skep_uapi::errno;
 use std::fmt;
 
 /// The tracked registers and slots, by frame.

@@ -215,7 +215,7 @@ impl Stop {
 /// Ends the walk with an error, which is logged on its own line.
 macro_rules! reject {
     ($errno:ident, $kind:expr) => {
-        return Err(crate::rejection::Stop::refuse(crate::rejection::errno::$errno, $kind))
+        return Err(crate::rejection::Stop::refuse(skep_uapi::errno::$errno, $kind))
     };
 }
 pub(crate) use reject;
@@ -226,22 +226,4 @@ pub(crate) type Check<T = ()> = Result<T, Stop>;
 /// `not supported yet: what`.
 pub(crate) fn unsupported<T>(what: impl Into<String>) -> Check<T> {
     Err(Stop::Unsupported(what.into()))
-}
-
-#[allow(missing_docs)]
-pub(crate) mod errno {
-    pub(crate) const EPERM: i32 = 1;
-    pub(crate) const ENOENT: i32 = 2;
-    pub(crate) const E2BIG: i32 = 7;
-    pub(crate) const ENOMEM: i32 = 12;
-    pub(crate) const EACCES: i32 = 13;
-    pub(crate) const EBADF: i32 = 9;
-    pub(crate) const EFAULT: i32 = 14;
-    pub(crate) const EBUSY: i32 = 16;
-    pub(crate) const EINVAL: i32 = 22;
-    pub(crate) const ERANGE: i32 = 34;
-    pub(crate) const EPROTO: i32 = 71;
-    pub(crate) const ENOTSUPP: i32 = 524;
-    pub(crate) const EEXIST: i32 = 17;
-    pub(crate) const EOPNOTSUPP: i32 = 95;
 }

@@ -15,9 +15,10 @@ use crate::check::mem::packet::{check_buffer_access, check_packet_access};
 use crate::check::mem::region::{Span, check_mem_region_access};
 use crate::check::mem::stack_range::{RawRange, check_stack_range_initialized};
 use crate::env::{Env, Facts, Found};
-use crate::rejection::{CallFault, Check, MemFault, Regno, Stop, errno, reject};
+use crate::rejection::{CallFault, Check, MemFault, Regno, Stop, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_uapi::errno;
 use skep_uapi::limits::BPF_MAX_VAR_SIZ;
 
 /// Memory behind a pointer argument.

@@ -6,10 +6,11 @@ use super::meta::{CallMeta, MapArg};
 use crate::check::mem::kptr::{kptr_pointee, map_kptr_match_type};
 use crate::check::mem::map_value::map_def;
 use crate::env::Env;
-use crate::rejection::{CallFault, Check, Regno, Stop, errno, reject};
+use crate::rejection::{CallFault, Check, Regno, Stop, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{FieldKind, SpecialField};
+use skep_uapi::errno;
 
 /// Checks a pointer to the timer of a map value.
 pub(crate) fn process_timer(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {

@@ -5,11 +5,11 @@
 use crate::check::mem::map_value::{AccessSource, check_map_access, map_def};
 use crate::check::mem::region::Span;
 use crate::env::Env;
-use crate::rejection::{CallFault, Check, Regno, Stop, errno, reject};
+use crate::rejection::{CallFault, Check, Regno, Stop, reject};
 use crate::state::reg::Reg;
 use skep_program::MapDef;
-use skep_uapi::MapType;
 use skep_uapi::bprintf::{self, Formats};
+use skep_uapi::{MapType, errno};
 
 /// Checks a pointer to a NUL-terminated constant string.
 pub(crate) fn check_const_str(env: &Env<'_>, regno: u8) -> Check {

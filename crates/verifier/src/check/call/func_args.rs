@@ -4,10 +4,11 @@
 
 use crate::check::call::sub_arg::SubArg;
 use crate::env::{Env, Facts};
-use crate::rejection::{Check, FuncFault, OtherRule, Stop, errno, reject};
+use crate::rejection::{Check, FuncFault, OtherRule, Stop, reject};
 use crate::state::reg_type::TypeFlag as F;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ctx::ctx_struct;
+use skep_uapi::errno;
 use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
 use skep_uapi::{AttachType, ProgType};
 

@@ -10,11 +10,12 @@ use crate::HoleKind;
 use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
 use crate::rejection::{
-    CallFault, Check, FuncFault, Refused, Regno, RejectKind, Stop, errno, reject, unsupported,
+    CallFault, Check, FuncFault, Refused, Regno, RejectKind, Stop, reject, unsupported,
 };
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag as F};
 use skep_btf::TypeId;
+use skep_uapi::errno;
 use skep_uapi::helper::ArgBase;
 
 /// Whether a call matches the callee's prototype.

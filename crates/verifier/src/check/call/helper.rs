@@ -20,6 +20,7 @@ use crate::state::frame::{Frame, RetRange};
 use crate::state::refs::AWAKE;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
+use skep_uapi::errno::MAX_ERRNO;
 use skep_uapi::helper::{HelperId, HelperProto, HelperUse, func_id_name};
 use skep_uapi::is_gpl_compatible;
 use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
@@ -238,7 +239,8 @@ fn check_get_func_ip(facts: &Facts<'_>) -> Check {
 }
 
 /// Results that a cgroup program may give to a system call.
-const ERRORS: ResultRange = ResultRange { range: RetRange { min: -4095, max: 0 }, is_32bit: true };
+const ERRORS: ResultRange =
+    ResultRange { range: RetRange { min: -MAX_ERRNO, max: 0 }, is_32bit: true };
 
 fn check_set_retval(env: &mut Env<'_>) -> Check {
     let lsm_cgroup = env.facts.prog.prog_type == ProgType::Lsm

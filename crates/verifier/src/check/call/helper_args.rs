@@ -12,10 +12,11 @@ use crate::check::mem::access::MemAccess;
 use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
 use crate::env::{Env, Facts};
-use crate::rejection::{CallFault, Check, OtherRule, Regno, Stop, errno, reject, unsupported};
+use crate::rejection::{CallFault, Check, OtherRule, Regno, Stop, reject, unsupported};
 use crate::state::reference::RefKind;
 use crate::state::reg::{Extra, Reg};
 use skep_uapi::ProgType;
+use skep_uapi::errno;
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
 use skep_uapi::{TypeFlag, may_pass_packet};
 

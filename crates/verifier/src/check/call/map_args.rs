@@ -8,10 +8,11 @@ use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::access::AccessType;
 use crate::env::{CallMap, Env, Facts, Found};
-use crate::rejection::{CallFault, Check, Stop, errno, reject};
+use crate::rejection::{CallFault, Check, Stop, reject};
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_program::{AttachTarget, MapDef};
+use skep_uapi::errno;
 use skep_uapi::helper::{ArgBase, ArgType, HelperId, HookKey, ProtoFlags};
 use skep_uapi::{Behaviours, MapFlags, MapType, TypeFlag, map_func_compatible};
 

@@ -10,6 +10,7 @@ use crate::rejection::{CallFault, Check, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_btf::{FieldKind, Kind, TypeId};
+use skep_uapi::errno::MAX_ERRNO;
 use skep_uapi::helper::{HelperId, RetBase};
 use skep_uapi::{AttachType, MapType, ProgType, TypeFlag};
 
@@ -145,7 +146,6 @@ fn kernel_object(facts: &Facts<'_>, meta: &CallMeta) -> Check<Reg> {
 
 /// Bounds known for some results.
 fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
-    const MAX_ERRNO: i64 = 4095;
     if meta.proto.ret.base != RetBase::Integer {
         return Ok(());
     }
@@ -158,14 +158,14 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
         | HelperId::ProbeReadUserStr => {
             r0.val.smax = meta.msize_max as i64;
             r0.val.s32_max = meta.msize_max as i32;
-            r0.val.smin = -MAX_ERRNO;
-            r0.val.s32_min = -MAX_ERRNO as i32;
+            r0.val.smin = i64::from(-MAX_ERRNO);
+            r0.val.s32_min = -MAX_ERRNO;
         }
         HelperId::GetRetval
             if env.facts.rules().set_retval_checked && returns_errors(env.facts) =>
         {
-            (r0.val.smin, r0.val.smax) = (-MAX_ERRNO, 0);
-            (r0.val.s32_min, r0.val.s32_max) = (-MAX_ERRNO as i32, 0);
+            (r0.val.smin, r0.val.smax) = (i64::from(-MAX_ERRNO), 0);
+            (r0.val.s32_min, r0.val.s32_max) = (-MAX_ERRNO, 0);
         }
         HelperId::GetSmpProcessorId if env.facts.rules().cpu_ids_bounded => {
             let last = env.facts.config.nr_cpu_ids.saturating_sub(1);

@@ -3,15 +3,16 @@
 //! Kernel: `fetch_kfunc_arg_meta`, `add_kfunc_call`, `special_kfunc_list` (6.18).
 
 use crate::KernelSymbols;
+use crate::passes::PassReject;
 use crate::passes::call_facts::{CallFacts, is_kfunc_call};
 use crate::passes::prototypes::prototype_fault;
-use crate::passes::{PassReject, errno};
 use crate::rejection::KfuncFault;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_insn::Insn;
 use skep_program::Program;
 use skep_uapi::Behaviours;
+use skep_uapi::errno;
 use skep_uapi::helper::HookKey;
 use skep_uapi::is_gpl_compatible;
 use skep_uapi::kfunc::{Kfunc, KfuncFlags};

@@ -28,11 +28,9 @@ use crate::state::reg::Reg;
 use callee::{Callee, Special};
 use meta::Meta;
 use skep_insn::InsnNames;
+use skep_uapi::errno::MAX_ERRNO;
 use skep_uapi::kfunc::KfuncFlags;
 use std::num::NonZeroU32;
-
-/// Largest errno.
-const MAX_ERRNO: i32 = 4095;
 
 /// Walks a call of a kfunc.
 pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {

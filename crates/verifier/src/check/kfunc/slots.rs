@@ -10,12 +10,10 @@ use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
 use crate::env::{Env, Walk};
 use crate::log::note::Note;
-use crate::rejection::{Check, KfuncFault, Stop, Word, errno};
+use crate::rejection::{Check, KfuncFault, Stop, Word};
 use crate::state::reg::Reg;
 use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
-
-/// Kernel: `ERANGE`.
-const ERANGE: i32 = 34;
+use skep_uapi::errno;
 
 /// The `nr` slots of an object, the first at `spi`, the others at lower indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +36,7 @@ impl NoSlots {
     /// The refusal, if no other message applies.
     pub(crate) fn stop(self) -> Stop {
         match self {
-            NoSlots::OutOfRange => Stop::refuse_silently(ERANGE, KfuncFault::SlotOutside),
+            NoSlots::OutOfRange => Stop::refuse_silently(errno::ERANGE, KfuncFault::SlotOutside),
             NoSlots::Misplaced(kind) => Stop::refuse_silently(errno::EINVAL, kind),
         }
     }

@@ -6,9 +6,10 @@
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
 use crate::env::Facts;
 use crate::env::writable::{Field, find_fields};
-use crate::rejection::{Check, MemFault, Stop, errno, reject, unsupported};
+use crate::rejection::{Check, MemFault, Stop, reject, unsupported};
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
+use skep_uapi::errno;
 
 /// Checks a store of `size` bytes at `off` of a kernel struct.
 pub(super) fn check_store(facts: &Facts<'_>, btf: &Btf, id: TypeId, off: i32, size: i32) -> Check {

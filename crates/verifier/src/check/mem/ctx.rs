@@ -8,12 +8,13 @@ use crate::callees::attach_number;
 use crate::check::exit::{ResultRange, lsm_range};
 use crate::check::mem::access::{CtxLoad, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, Facts};
-use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
+use crate::rejection::{Check, MemFault, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
 use skep_uapi::ProgType;
 use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, ctx_struct, needs_cap_bpf};
+use skep_uapi::errno;
 
 impl CtxLoad {
     pub(super) fn of(ty: RegType) -> CtxLoad {

@@ -9,11 +9,12 @@ use crate::HoleKind;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::{Env, Facts};
 use crate::log::note::Note;
-use crate::rejection::{Check, MemFault, Regno, errno, reject, unsupported};
+use crate::rejection::{Check, MemFault, Regno, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, FieldKind, SpecialField, TypeId, Walk};
 use skep_insn::code::*;
+use skep_uapi::errno;
 
 /// Kernel types whose objects stay valid until the end of an RCU section. Kernel:
 /// `rcu_protected_types`.

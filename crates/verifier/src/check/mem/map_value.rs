@@ -7,10 +7,11 @@ use super::region::{Span, check_mem_region_access};
 use crate::check::mem::access::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, Facts, MapView};
 use crate::passes::const_regs::ConstMaps;
-use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
+use crate::rejection::{Check, MemFault, Regno, Stop, reject};
 use crate::state::reg::Reg;
 use skep_btf::{FieldKind, SpecialField};
 use skep_program::MapDef;
+use skep_uapi::errno;
 use skep_uapi::{MapFlags, MapType};
 
 /// Who accesses the value.

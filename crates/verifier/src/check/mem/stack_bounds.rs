@@ -3,8 +3,9 @@
 use super::region::Span;
 use crate::check::mem::access::AccessType;
 use crate::env::Env;
-use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
+use crate::rejection::{Check, MemFault, Regno, Stop, reject};
 use skep_insn::code::BPF_JMP;
+use skep_uapi::errno;
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
 
 /// Checks that the span is within the stack for every variable offset, and grows the frame to

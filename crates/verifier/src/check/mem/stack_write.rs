@@ -8,7 +8,7 @@ use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::stack_bounds::grow_stack_state;
 use crate::check::mem::stack_whole::FRAME_POINTER;
 use crate::env::{Env, InsnFlags, Walk};
-use crate::rejection::{Check, MemFault, Stop, errno, reject};
+use crate::rejection::{Check, MemFault, Stop, reject};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
@@ -16,6 +16,7 @@ use crate::state::reg_type::{Base, RegType};
 use crate::state::stack::{Slot, SlotType, spi_of};
 use skep_insn::code::*;
 use skep_uapi::Behaviours;
+use skep_uapi::errno;
 use skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
