@@ -13,6 +13,7 @@ use crate::op::{
 use crate::{Error, Linkage};
 use skep_insn::code::*;
 use skep_insn::{Insn, Opcode};
+use skep_uapi::helper::HelperId;
 use skep_verifier::{OwnHelper, Xlated};
 
 /// The ops of a whole program; second slots of `ld_imm64` are `Nop`s.
@@ -188,7 +189,9 @@ impl Lower<'_> {
         match (self.insn.src, self.insn.imm) {
             // The index known to the verifier is not used: the kernel's verifier, and therefore
             // ours, loses the precision of values that atomics fetch from the stack.
-            (0, BPF_FUNC_TAIL_CALL) => Ok(Op::TailCall { map, index: None }),
+            (0, helper) if helper == HelperId::TailCall as i32 => {
+                Ok(Op::TailCall { map, index: None })
+            }
             (0, helper) if helper == OwnHelper::Throw as i32 => Ok(Op::Throw),
             (0, helper) => Ok(Op::Call { helper, map }),
             (BPF_PSEUDO_CALL, off) => Ok(Op::CallSub { target: relative(self.at, i64::from(off)) }),
@@ -258,9 +261,6 @@ impl Lower<'_> {
         Ok(Op::Atomic { op, width, addr, reg: Reg(self.insn.src) })
     }
 }
-
-/// Number of `bpf_tail_call`.
-const BPF_FUNC_TAIL_CALL: i32 = 12;
 
 /// The count of a shift by an immediate is taken modulo the width.
 fn masked(by: Src, width: Width) -> Src {

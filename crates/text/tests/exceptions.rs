@@ -3,17 +3,17 @@
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use skep_jit::{CpuFeatures, Linkage, Passes, Prologue, RunEnv, Tuning};
 use skep_text::{MachineCode, compile};
+use skep_uapi::helper::HelperId;
 use skep_verifier::{OwnHelper, Xlated};
 use std::cell::Cell;
 
-const BPF_TAIL_CALL: u32 = 12;
 /// A helper of these tests: calls its second argument.
 const CALL_BACK: u32 = 1000;
 
 fn xlated(text: &str) -> Xlated {
     let helper = |name: &str| match name {
         "throw" => Some(OwnHelper::Throw as i32 as u32),
-        "bpf_tail_call" => Some(BPF_TAIL_CALL),
+        "bpf_tail_call" => Some(HelperId::TailCall.number()),
         "call_back" => Some(CALL_BACK),
         _ => None,
     };

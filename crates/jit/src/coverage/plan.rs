@@ -17,11 +17,9 @@
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::helper::HelperId;
 use skep_verifier::{OwnHelper, Xlated};
 use std::cmp::Reverse;
-
-/// Number of `bpf_tail_call`.
-const TAIL_CALL: i32 = 12;
 
 /// The kind of an edge, and its insn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -151,7 +149,9 @@ fn next(at: usize, insn: &Insn, len: usize, exits: Exits) -> Next {
         BPF_CALL if calls(insn, OwnHelper::Throw as i32) => {
             Next { leaves: true, ..Next::default() }
         }
-        BPF_CALL => Next { leaves: fuel || throws || calls(insn, TAIL_CALL), ..falls },
+        BPF_CALL => {
+            Next { leaves: fuel || throws || calls(insn, HelperId::TailCall as i32), ..falls }
+        }
         BPF_JA => Next { falls: false, jumps_to, leaves },
         // Both outcomes have the same target, so they need not be distinguished.
         _ if insn.off == 0 => falls,

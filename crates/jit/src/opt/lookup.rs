@@ -6,11 +6,12 @@
 
 use crate::Linkage;
 use crate::op::{Addr, Op, Reg, Space, Src};
+use skep_uapi::helper::HelperId;
 
 /// Number of `bpf_map_lookup_elem`.
-pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = 1;
+pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = HelperId::MapLookupElem as i32;
 /// Number of `bpf_map_update_elem`.
-pub(crate) const BPF_FUNC_MAP_UPDATE_ELEM: i32 = 2;
+pub(crate) const BPF_FUNC_MAP_UPDATE_ELEM: i32 = HelperId::MapUpdateElem as i32;
 
 /// Whether something changed.
 pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {

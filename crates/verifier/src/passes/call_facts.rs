@@ -59,7 +59,7 @@ pub(crate) fn is_helper_call(insn: &Insn) -> bool {
 
 /// Whether `insn` calls `bpf_tail_call`.
 pub(crate) fn is_tail_call(insn: &Insn) -> bool {
-    is_helper_call(insn) && insn.imm == HelperId::TailCall.number() as i32
+    is_helper_call(insn) && insn.imm == HelperId::TailCall as i32
 }
 
 /// Whether `insn` calls a subprog. Kernel: `bpf_pseudo_call`.

@@ -349,6 +349,7 @@ impl<'a, C: Callees> Search<'a, C> {
 mod tests {
     use super::super::program_fixture::*;
     use super::*;
+    use skep_uapi::helper::HelperId;
 
     fn check(insns: &[Insn], loops_allowed: bool) -> Result<Cfg, PassReject> {
         let loops = if loops_allowed { Loops::Allowed } else { Loops::Refused };
@@ -407,10 +408,11 @@ mod tests {
 
     #[test]
     fn callees_pass_their_effects_up() {
-        let insns = [call(2), call(3), exit(), call(1), exit(), helper(12), exit()];
+        let insns =
+            [call(2), call(3), exit(), call(1), exit(), helper(HelperId::TailCall as i32), exit()];
         let cfg = check(&insns, true).unwrap();
         assert_eq!(cfg.changes_pkt_data, [true, true, true]);
-        let insns = [helper(12), call(1), exit(), mov(0, 0), exit()];
+        let insns = [helper(HelperId::TailCall as i32), call(1), exit(), mov(0, 0), exit()];
         assert_eq!(check(&insns, true).unwrap().changes_pkt_data, [true, false]);
     }
 

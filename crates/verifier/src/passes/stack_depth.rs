@@ -338,6 +338,7 @@ impl<C: Callees> Check<'_, C> {
 mod tests {
     use super::super::program_fixture::*;
     use super::*;
+    use skep_uapi::helper::HelperId;
 
     const SHARED: StackRules = StackRules {
         jit_requested: true,
@@ -348,7 +349,7 @@ mod tests {
         later_callbacks_measured: true,
     };
     const PRIVATE: StackRules = StackRules { private_stack: true, ..SHARED };
-    const TAIL_CALL: i32 = 12;
+    const TAIL_CALL: i32 = HelperId::TailCall as i32;
 
     /// Subprogs of these depths, each calling the next; the last one may tail call.
     fn chain(depths: &[u16], tail_call: bool, rules: StackRules) -> String {

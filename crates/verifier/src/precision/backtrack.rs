@@ -4,7 +4,7 @@
 
 use crate::env::{Env, InsnFlags};
 use crate::log::note::{Note, Tracked};
-use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
+use crate::passes::call_facts::{is_kfunc_call, is_pseudo_call, is_tail_call};
 use crate::precision::backtrack_state::{BacktrackError, BacktrackState};
 use crate::rejection::{CallFault, Word};
 use crate::state::history::{Access, JmpEntry};
@@ -15,7 +15,6 @@ use skep_insn::code::*;
 const ARGS: u16 = 0x3e;
 /// Where the kernel sets bits of the registers of a frame that is not there.
 const WRITES_OUTSIDE: &str = "going back over a packet load that ends a function, after which the kernel writes outside its tables";
-const BPF_FUNC_TAIL_CALL: i32 = 12;
 
 /// Bit in [`concerns`]: the insn always matters.
 pub(crate) const ALWAYS: u16 = 1 << 15;
@@ -124,10 +123,7 @@ impl Env<'_> {
             if bt.regs[bt.frame] & ARGS != 0 {
                 return Err(unexpected("backtracking call", bt.regs[bt.frame]));
             }
-            if is_helper_call(&insn)
-                && insn.imm == BPF_FUNC_TAIL_CALL
-                && subseq_idx - i64::from(idx) != 1
-            {
+            if is_tail_call(&insn) && subseq_idx - i64::from(idx) != 1 {
                 bt.enter_subprog()?;
             }
         } else if insn.op() == BPF_EXIT {

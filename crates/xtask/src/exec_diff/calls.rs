@@ -6,14 +6,12 @@ use skep::btf::{BtfBuilder, FuncLinkage, IntEncoding};
 use skep::insn::code::*;
 use skep::insn::{Insn, InsnIdx};
 use skep::program::{FuncInfo, Program};
+use skep::uapi::helper::HelperId;
 use std::sync::Arc;
 
 /// Stack slots for the context in the main function, and for the number of a `bpf_loop`.
 pub(super) const CTX_SLOT: i16 = -56;
 const LOOP_SLOT: i16 = -64;
-
-const TAIL_CALL: i32 = 12;
-const BPF_LOOP: i32 = 181;
 
 /// The program with BTF for its functions, which callbacks and tail calls in functions need.
 pub(super) fn with_btf(program: Program, starts: &[usize]) -> Program {
@@ -95,7 +93,7 @@ impl Gen {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (3, FP), (0, 0));
         self.push(BPF_ALU64 | BPF_ADD, (3, 0), (0, i32::from(LOOP_SLOT)));
         self.push(BPF_ALU64 | BPF_MOV, (4, 0), (0, 0));
-        self.push(BPF_JMP | BPF_CALL, (0, 0), (0, BPF_LOOP));
+        self.push(BPF_JMP | BPF_CALL, (0, 0), (0, HelperId::Loop as i32));
         let reg = self.rng.pick(&[7, 8]);
         self.push(BPF_LDX | BPF_MEM | BPF_DW, (reg, FP), (LOOP_SLOT, 0));
         self.numbers_again();
@@ -162,7 +160,7 @@ impl Gen {
         let [first, second] = Insn::ld_imm64(2, BPF_PSEUDO_MAP_FD, PROG_ARRAY as u64);
         self.push_insn(first);
         self.push_insn(second);
-        self.push(BPF_JMP | BPF_CALL, (0, 0), (0, TAIL_CALL));
+        self.push(BPF_JMP | BPF_CALL, (0, 0), (0, HelperId::TailCall as i32));
     }
 
     /// Makes the frame larger.

@@ -5,6 +5,7 @@ use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::{MapDef, MapSlot, SlotTarget};
 use skep::uapi::MapType;
+use skep::uapi::helper::HelperId;
 
 /// Name, type, entries. Values have 8 bytes, except for program maps and the global variables.
 const MAPS: [(&str, MapType, u32); 7] = [
@@ -27,12 +28,12 @@ const GLOBALS_BYTES: u32 = 64;
 const KEY: i16 = -40;
 const VALUE: i16 = -48;
 
-const LOOKUP: i32 = 1;
-const UPDATE: i32 = 2;
-const DELETE: i32 = 3;
-const PUSH: i32 = 87;
-const POP: i32 = 88;
-const PEEK: i32 = 89;
+const LOOKUP: i32 = HelperId::MapLookupElem as i32;
+const UPDATE: i32 = HelperId::MapUpdateElem as i32;
+const DELETE: i32 = HelperId::MapDeleteElem as i32;
+const PUSH: i32 = HelperId::MapPushElem as i32;
+const POP: i32 = HelperId::MapPopElem as i32;
+const PEEK: i32 = HelperId::MapPeekElem as i32;
 
 /// The maps of every program that uses maps. Slots of programs that do not exist stay empty.
 pub(super) fn defs() -> Vec<MapDef> {

@@ -4,16 +4,17 @@
 use super::builder::{CTX, FP, Gen, WORDS};
 use super::calls::CTX_SLOT;
 use skep::insn::code::*;
+use skep::uapi::helper::HelperId;
 
 /// Offsets of fields that can be stored.
 const STORED: [i16; 8] = [8, 12, 32, 44, 48, 56, 64, 72];
 /// Offsets of fields that have the same value here and in the kernel.
 const LOADED: [i16; 10] = [0, 8, 12, 16, 20, 32, 44, 52, 60, 72];
 
-const SKB_STORE_BYTES: i32 = 9;
-const SKB_LOAD_BYTES: i32 = 26;
-const CSUM_DIFF: i32 = 28;
-const L3_CSUM_REPLACE: i32 = 10;
+const SKB_STORE_BYTES: i32 = HelperId::SkbStoreBytes as i32;
+const SKB_LOAD_BYTES: i32 = HelperId::SkbLoadBytes as i32;
+const CSUM_DIFF: i32 = HelperId::CsumDiff as i32;
+const L3_CSUM_REPLACE: i32 = HelperId::L3CsumReplace as i32;
 
 /// Stack slot for the data of helpers: that of map values.
 const BYTES: i16 = -48;
