@@ -30,7 +30,6 @@ const OPEN_FACTOR: u64 = 4;
 const INSN_BYTES: u64 = 100;
 /// Waiting results may take up to this fraction of the limit, and a log up to half of that.
 const WAITING_PART: u64 = 8;
-const PAGE_BYTES: u64 = 4_096;
 
 /// What a command keeps of each program, besides a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,9 +242,10 @@ pub fn over_limit(verification: &Verification) -> String {
 
 /// Resident memory of this process; 0 if /proc is not available.
 fn resident_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * PAGE_BYTES
+    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
 }
 
 #[cfg(test)]

@@ -25,5 +25,5 @@ pub use answer::Answer;
 pub use mem::{Bytes, Mem};
 #[doc(hidden)]
 pub use region::guard_regions;
-pub use region::{ALIGN, AtomicWords, Budget, NoMemory, Region, Share};
+pub use region::{ALIGN, AtomicWords, Budget, NoMemory, PAGE_BYTES, Region, Share};
 pub use unaligned::{load, store};

@@ -24,6 +24,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, A
 /// Alignment of a region: a pair of cache lines.
 pub const ALIGN: usize = 128;
 
+/// The smallest page of x86-64, the host of machine code. The page of the kernels whose rules are
+/// modelled is another fact, `skep_uapi::limits::PAGE_SIZE_BYTES`.
+pub const PAGE_BYTES: usize = 4096;
+
 /// No memory, or none left of the budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoMemory(String);

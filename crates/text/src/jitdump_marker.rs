@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use skep_mem::PAGE_BYTES;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -13,7 +14,7 @@ pub struct JitdumpMarker {
 }
 
 /// `perf` looks for any executable mapping of the file.
-const MARKER_BYTES: usize = 4096;
+const MARKER_BYTES: usize = PAGE_BYTES;
 
 impl JitdumpMarker {
     /// Maps the start of the file.

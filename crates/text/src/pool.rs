@@ -21,6 +21,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create
 use rustix::io::{Errno, write};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap};
 use rustix::mm::{mmap_anonymous, mprotect, mremap, mremap_fixed, munmap};
+use skep_mem::PAGE_BYTES;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -30,7 +31,6 @@ use std::ptr;
 const REGION_BYTES: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
 /// The reach of a `rel32`, minus the length of the code itself.
 const REACH: u64 = (1 << 31) - (1 << 20);
-const PAGE: usize = 4096;
 
 /// Addresses for pools.
 #[derive(Debug)]
@@ -210,7 +210,7 @@ fn claim(at: *mut c_void, len: usize) -> Result<(), Errno> {
 
 /// Whether the host provides memory for patched code.
 pub(crate) fn memfd_is_refused() -> Option<Errno> {
-    let file = match memory_file(PAGE) {
+    let file = match memory_file(PAGE_BYTES) {
         Ok(file) => file,
         Err(errno) => return Some(errno),
     };
@@ -337,13 +337,14 @@ mod tests {
     #[test]
     fn a_region_ends() {
         let mut region = Region::new().expect("addresses");
-        region.len = 2 * PAGE;
-        let pools = [true, false].map(|file| Pool::new(&mut region, PAGE, file).expect("room"));
-        assert_eq!(pools[0].executable as usize + PAGE, pools[1].executable as usize);
+        region.len = 2 * PAGE_BYTES;
+        let pools =
+            [true, false].map(|file| Pool::new(&mut region, PAGE_BYTES, file).expect("room"));
+        assert_eq!(pools[0].executable as usize + PAGE_BYTES, pools[1].executable as usize);
         for file in [true, false] {
-            assert_eq!(Pool::new(&mut region, PAGE, file).err(), Some(Errno::NOMEM));
+            assert_eq!(Pool::new(&mut region, PAGE_BYTES, file).err(), Some(Errno::NOMEM));
         }
-        let most = usize::MAX & !(PAGE - 1);
+        let most = usize::MAX & !(PAGE_BYTES - 1);
         assert_eq!(Pool::new(&mut region, most, true).err(), Some(Errno::INVAL));
         assert!(region.reach().contains(&(pools[0].executable as u64)));
     }

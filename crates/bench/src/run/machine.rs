@@ -15,6 +15,7 @@ use skep_cli::Error;
 use skep_interp::Hits;
 use skep_jit::coverage::{Coverage, Plan};
 use skep_jit::{Linkage, MapLink, RunEnv, Tuning};
+use skep_mem::PAGE_BYTES;
 use skep_program::MapDef;
 use skep_runtime::{Instance, placed_code};
 use skep_text::MachineCode;
@@ -37,9 +38,8 @@ struct Ctx {
 
 type Entry = unsafe extern "C" fn(*mut u8, *mut RunEnv) -> u64;
 
-/// Size of a page; addresses with the same offset in a page may conflict in the caches.
-const PAGE: usize = 4096;
 /// Distance from the stack of the call to the data, within a page: more than the call's frame.
+/// Addresses with the same offset in a page may conflict in the caches.
 const AWAY: usize = 512;
 /// Maximum number of CPUs, as the library counts them.
 const CPUS_MAX: u32 = skep_runtime::THREADS_MAX as u32;
@@ -47,8 +47,8 @@ const CPUS_MAX: u32 = skep_runtime::THREADS_MAX as u32;
 /// A place for the data at a constant distance from the stack, modulo the page size: otherwise the
 /// same program may take twice the time.
 fn place(bytes: &[u8], stack: usize) -> (Vec<u8>, usize) {
-    let mut room = vec![0; bytes.len() + PAGE];
-    let wanted = stack.wrapping_add(AWAY).wrapping_sub(room.as_ptr() as usize) % PAGE;
+    let mut room = vec![0; bytes.len() + PAGE_BYTES];
+    let wanted = stack.wrapping_add(AWAY).wrapping_sub(room.as_ptr() as usize) % PAGE_BYTES;
     room[wanted..wanted + bytes.len()].copy_from_slice(bytes);
     (room, wanted)
 }
