@@ -7,11 +7,12 @@ use crate::interleave::{Rounds, interleave};
 use crate::verification::{Counts, counts, verify};
 use skep_kernel::judge::{self, Answer, Prepared, as_loaded};
 use skep_program::Program;
+use skep_uapi::LogLevel;
 use skep_verifier::Config;
 use std::time::Instant;
 
 /// Statistics only.
-const LOG_STATS: u32 = 4;
+const LOG_STATS: u32 = LogLevel::STATS.bits();
 
 /// Results of one program.
 #[derive(Debug, Clone)]

@@ -17,7 +17,8 @@ use crate::{Endian, Error, SpecialField, TypeId};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
-const MAGIC: u16 = 0xeb9f;
+/// The first two bytes of BTF, in its byte order.
+pub const BTF_MAGIC: u16 = 0xeb9f;
 const HEADER_BYTES: usize = 24;
 /// Longest chain of modifiers and typedefs that is followed. The kernel resolves at most 32 deep.
 pub(crate) const CHAIN_MAX: usize = 64;
@@ -139,7 +140,7 @@ impl std::fmt::Debug for Btf {
 pub(crate) fn encode(endian: Endian, words: &[u32], text: &[u8]) -> Vec<u8> {
     let types_len = (words.len() * 4) as u32;
     let mut out = Vec::with_capacity(HEADER_BYTES + words.len() * 4 + text.len());
-    endian.put_u16(&mut out, MAGIC);
+    endian.put_u16(&mut out, BTF_MAGIC);
     out.extend_from_slice(&[1, 0]);
     for field in [HEADER_BYTES as u32, 0, types_len, types_len, text.len() as u32] {
         endian.put_u32(&mut out, field);
@@ -154,7 +155,7 @@ pub(crate) fn encode(endian: Endian, words: &[u32], text: &[u8]) -> Vec<u8> {
 /// The byte order whose magic number `bytes` starts with.
 pub(crate) fn sniff_endian(bytes: &[u8]) -> Result<Endian, Error> {
     for endian in [Endian::Little, Endian::Big] {
-        if u16_at(bytes, 0, endian) == Some(MAGIC) {
+        if u16_at(bytes, 0, endian) == Some(BTF_MAGIC) {
             return Ok(endian);
         }
     }

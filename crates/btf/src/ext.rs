@@ -211,7 +211,7 @@ mod tests {
     /// One func, one line, one relocation for section name 7; lines have a word nobody knows yet.
     fn sample(endian: Endian) -> Vec<u8> {
         let mut out = Vec::new();
-        endian.put_u16(&mut out, 0xeb9f);
+        endian.put_u16(&mut out, crate::BTF_MAGIC);
         out.extend([1, 0]);
         let header = [32, 0, 20, 20, 32, 52, 28];
         let funcs = [8, 7, 1, 0, 3];

@@ -33,7 +33,7 @@ mod ty;
 mod type_rules;
 
 pub use access::{PtrTag, Walk, WalkError, WalkRules};
-pub use btf::{Btf, header_refused_by_kernel};
+pub use btf::{BTF_MAGIC, Btf, header_refused_by_kernel};
 pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;
 pub use error::Error;

@@ -19,6 +19,6 @@ pub use fault::{Fault, FaultKind};
 pub use flat_memory::FlatMemory;
 pub use hits::Hits;
 pub use host::{AtomicAccess, AtomicOp, Host, Linked, MapLink, Stack, Vm};
-pub use machine::{Exit, Limits, call, run};
+pub use machine::{CALLBACK_DEPTH_MAX, Exit, Limits, call, run};
 #[doc(hidden)]
 pub use watch::{At, Watch, watched};

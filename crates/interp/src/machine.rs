@@ -15,14 +15,14 @@ use crate::watch::{self, At, Watcher};
 use crate::{Fault, Host, Linked, Vm};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::helper::HelperId;
 use skep_uapi::limits::MAX_TAIL_CALL_CNT;
 use skep_verifier::OwnHelper;
 use std::sync::Arc;
 
-/// The helper `bpf_tail_call`.
-const TAIL_CALL: i32 = 12;
-/// Maximum nesting of callbacks, so that bare insns cannot overflow the native stack.
-const CALLBACK_DEPTH_MAX: u32 = 32;
+/// Maximum nesting of callbacks, so that they cannot overflow the native stack. The verifier allows
+/// fewer, but insns may be bare, and a callback may tail call a program with callbacks of its own.
+pub const CALLBACK_DEPTH_MAX: u32 = 32;
 /// Maximum number of frames of one run, for bare insns that recurse.
 const FRAMES_MAX: usize = 1024;
 
@@ -347,7 +347,7 @@ impl Vm<'_> {
         let [_, r1, r2, r3, r4, r5, ..] = running.regs;
         let args = [r1, r2, r3, r4, r5];
         match insn.src {
-            0 if insn.imm == TAIL_CALL => return self.tail_call(running),
+            0 if insn.imm == HelperId::TailCall as i32 => return self.tail_call(running),
             0 if insn.imm == OwnHelper::Throw as i32 => return self.throw(running),
             0 => {
                 let host = self.host;

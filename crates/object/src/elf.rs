@@ -56,7 +56,7 @@ const RELOCATED: [&str; 5] = [
     ".rel?.struct_ops",
     ".rel?.struct_ops.link",
 ];
-const EM_BPF: u16 = 247;
+pub(crate) const EM_BPF: u16 = 247;
 /// `e_machine` of objects from LLVM versions before BPF had a number.
 const EM_NONE: u16 = 0;
 const SHF_EXECINSTR: u64 = 4;

@@ -3,6 +3,8 @@
 //!
 //! Deliberately absent: decompression. Only uncompressed images are found.
 
+use crate::elf::EM_BPF;
+use crate::sections::NOBITS;
 use std::ops::Range;
 
 const MAGIC: &[u8] = b"\x7fELF";
@@ -10,9 +12,7 @@ const MAGIC: &[u8] = b"\x7fELF";
 const HEADER_BYTES: usize = 64;
 /// Size of an ELF64 section header.
 const SECTION_BYTES: usize = 64;
-const EM_BPF: u16 = 247;
 const ET_REL: u16 = 1;
-const SHT_NOBITS: u32 = 8;
 
 /// The BPF objects in `bytes`, in order: start and end of each. They do not overlap.
 ///
@@ -61,7 +61,7 @@ fn image_bytes(bytes: &[u8], headers_left: &mut usize) -> Option<usize> {
     *headers_left = headers_left.checked_sub(count)?;
     for n in 0..count {
         let section = table + n * SECTION_BYTES;
-        if fields.u32(section + 4)? == SHT_NOBITS {
+        if fields.u32(section + 4)? == NOBITS {
             continue;
         }
         let (offset, size) = (fields.u64(section + 24)?, fields.u64(section + 32)?);

@@ -52,7 +52,8 @@ const DATA_BYTES_MAX: u64 = i32::MAX as u64;
 pub(crate) const PROGBITS: u32 = 1;
 /// `SHT_SYMTAB`.
 pub(crate) const SYMTAB: u32 = 2;
-const NOBITS: u32 = 8;
+/// `SHT_NOBITS`.
+pub(crate) const NOBITS: u32 = 8;
 
 /// The kind of a section: by its name, or by its type and then its name.
 pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {

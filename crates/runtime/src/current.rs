@@ -11,6 +11,7 @@
 use crate::ctx::Ctx;
 use crate::run;
 use crate::shared::Shared;
+use skep_interp::CALLBACK_DEPTH_MAX;
 use skep_jit::RunEnv;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -109,10 +110,6 @@ impl<'a> Current<'a> {
         false
     }
 }
-
-/// Maximum number of callbacks in each other. The verifier allows less, but a callback may tail
-/// call a program that makes such calls in turn.
-const CALLBACK_DEPTH_MAX: u32 = 32;
 
 /// A range of the thread's stack that only contains frames of compiled functions.
 pub(crate) struct Frames {

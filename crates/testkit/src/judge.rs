@@ -5,7 +5,7 @@
 //! are skipped, never compared with the expected values.
 
 use crate::suite::{self, Case};
-use skep::btf::{Btf, BtfBuilder};
+use skep::btf::{BTF_MAGIC, Btf, BtfBuilder};
 use skep::uapi::KernelProfile;
 use skep::{Host, KernelBtf};
 use skep_kernel::reference::{self, Absent};
@@ -70,7 +70,7 @@ impl Judge {
 
 /// The BTF of a module with empty structs; its strings follow those of the kernel.
 fn twins(first_str: u32) -> Vec<u8> {
-    const MAGIC: u32 = 1 << 16 | 0xeb9f;
+    const MAGIC: u32 = 1 << 16 | BTF_MAGIC as u32;
     const HEADER_BYTES: u32 = 24;
     const STRUCT: u32 = 4 << 24;
     let mut text = vec![0];

@@ -1,6 +1,7 @@
 //! The stack memory that helpers and kfuncs read and write, for the liveness pass before the walk.
 
 use crate::callees::Callable;
+use crate::check::kfunc::dynptr::BPF_DYNPTR_NR_SLOTS;
 use crate::env::MapView;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
 use crate::passes::stack_use::touches::Callback;
@@ -10,12 +11,10 @@ use skep_insn::Insn;
 use skep_uapi::TypeFlag;
 use skep_uapi::helper::{ArgBase, ArgType, HelperId, HelperProto, HelperUse, default_proto};
 use skep_uapi::kfunc::KfuncFlags;
-use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
+use skep_uapi::limits::{BPF_REG_SIZE_BYTES, MAX_BPF_FUNC_REG_ARGS, MAX_BPF_STACK_BYTES};
 
 /// Size of a dynptr.
-const DYNPTR_BYTES: u32 = 16;
-/// Larger memory cannot be on a stack.
-const STACK_BYTES: i64 = 512;
+const DYNPTR_BYTES: u32 = BPF_DYNPTR_NR_SLOTS as u32 * BPF_REG_SIZE_BYTES;
 
 /// The callees and the maps of a program.
 pub(crate) struct StackTouches<'a> {
@@ -30,7 +29,7 @@ fn helper_id(insn: &Insn) -> Option<HelperId> {
 /// A known size that fits on a stack.
 fn size(known: Known) -> Option<u32> {
     match known {
-        Known::Number(n) if (0..=STACK_BYTES).contains(&n) => Some(n as u32),
+        Known::Number(n) if (0..=i64::from(MAX_BPF_STACK_BYTES)).contains(&n) => Some(n as u32),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ mod parts;
 mod tools;
 
 use crate::outcome::{Ended, Outcome};
+use crate::targets::MUSL;
 use parts::{Entry, Parts};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use tools::{Result, TARGET, answer, is_there};
+use tools::{Result, answer, is_there};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -42,7 +43,7 @@ const STAT: [&str; 6] =
     ["stat", "--btf=none", "--emit=file,prog,verdict,insns", "-o", "csv", OBJECT];
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    if let Some(why) = crate::targets::is_missing(TARGET) {
+    if let Some(why) = crate::targets::is_missing(MUSL) {
         return Ok(Ended::Skipped(why));
     }
     std::env::set_current_dir(crate::root())?;
@@ -95,14 +96,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn built(quick: bool) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--release", "--locked", "--quiet", "-p", "skep-cli", "--target", TARGET]);
+    build.args(["build", "--release", "--locked", "--quiet", "-p", "skep-cli", "--target", MUSL]);
     // Function names are kept, so that crash reports from users name them.
     build.args(["--config", "profile.release.strip=\"debuginfo\""]);
     if quick {
         build.args(QUICK.iter().flat_map(|setting| ["--config", setting]));
     }
     match build.status()?.success() {
-        true => Ok(crate::targets::target_dir().join(TARGET).join("release/skep")),
+        true => Ok(crate::targets::target_dir().join(MUSL).join("release/skep")),
         false => Err("the binary does not build".into()),
     }
 }

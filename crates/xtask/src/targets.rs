@@ -37,6 +37,8 @@ const LIBRARY: &[&str] = &["-pskep", "--no-default-features", "--example=wasm"];
 const WITHOUT_RUNTIME: &[&str] =
     &["-pskep", "-pskep-cli", "--no-default-features", "--all-targets"];
 
+/// Target of static binaries.
+pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
 const ARM: &str = "aarch64-unknown-linux-gnu";
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -50,11 +52,7 @@ const CHECKS: [Check; 5] = [
     Check { targets: &[WASM], quick: false, packages: LIBRARY },
     Check { targets: &[ARM], quick: false, packages: EVERYTHING },
     Check {
-        targets: &[
-            "aarch64-unknown-linux-musl",
-            "x86_64-unknown-linux-musl",
-            "x86_64-pc-windows-gnu",
-        ],
+        targets: &["aarch64-unknown-linux-musl", MUSL, "x86_64-pc-windows-gnu"],
         quick: false,
         packages: CLI,
     },

@@ -5,6 +5,7 @@ use crate::answers::LOGGED_INSNS_MAX;
 use crate::objects;
 use rayon::prelude::*;
 use skep::program::Program;
+use skep::uapi::LogLevel;
 use skep::{Host, Session, VerifyOptions};
 use skep_report::Grid;
 use skep_verifier::{Config, Outcome, Tuning, Verdict};
@@ -31,7 +32,7 @@ pub(crate) struct Args {
 
 /// Stack of the threads, bytes.
 const STACK_BYTES: usize = 64 << 20;
-const LOG_STATS: u32 = 4;
+const LOG_STATS: u32 = LogLevel::STATS.bits();
 
 /// Totals.
 #[derive(Default)]

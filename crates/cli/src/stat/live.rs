@@ -15,14 +15,14 @@ use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::streams::Streams;
 use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
-use skep::uapi::ProgFlags;
+use skep::uapi::{LogLevel, ProgFlags};
 use skep::{Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{MatrixKernel, Row, RowVerdict, Stat, Tally, printable};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-const LOG_STATS: u32 = 4;
+const LOG_STATS: u32 = LogLevel::STATS.bits();
 const MIB: u64 = 1 << 20;
 const LOG_BYTES_DEFAULT: usize = 16 << 20;
 /// Approximate size of a row with its texts; rows are kept until all can be sorted.

@@ -1,6 +1,7 @@
 //! Objects with very many of something: time and memory grow with the file, not with its square.
 
 use rustix::time::{ClockId, clock_gettime};
+use skep_btf::BTF_MAGIC;
 use skep_object::{Loader, Object, OpenOptions};
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ fn exception_callbacks_that_do_not_exist() {
     // `f` is a function with the tag.
     let strings = b"\0f\0exception_callback:x\0";
     let types = [0, 13 << 24, 0, 1, 12 << 24 | 1, 1, 3, 17 << 24, 2, u32::MAX];
-    let header = [0x0001_eb9f, 24, 0, 40, 40, strings.len() as u32];
+    let header = [1 << 16 | u32::from(BTF_MAGIC), 24, 0, 40, 40, strings.len() as u32];
     let btf = [&header[..], &types].concat().into_iter().flat_map(u32::to_le_bytes);
     let btf: Vec<u8> = btf.chain(*strings).collect();
     let symbols: Vec<_> = (0..SYMBOLS as u64).map(|n| (1, 2, 16 * n, 16)).collect();

@@ -7,7 +7,7 @@ mod lent;
 mod packet;
 
 pub use lent::Lent;
-pub(crate) use packet::{ETH_HLEN, Headers, Packet, PacketKind, skb};
+pub(crate) use packet::{AF_INET, AF_INET6, ETH_HLEN, Headers, Packet, PacketKind, skb};
 
 use crate::Error;
 use crate::run::{Effects, Env};

@@ -71,8 +71,8 @@ pub(crate) mod skb {
     pub(crate) const TSTAMP_TYPE: usize = 180;
 }
 
-const AF_INET: u32 = 2;
-const AF_INET6: u32 = 10;
+pub(crate) const AF_INET: u8 = 2;
+pub(crate) const AF_INET6: u8 = 10;
 /// The kernel's loopback device, on which test runs happen.
 const LOOPBACK_IFINDEX: u32 = 1;
 
@@ -220,7 +220,7 @@ impl Packet {
         };
         let address = |at: usize| bytes.get(ETH_HLEN + at..).and_then(|rest| rest.get(..len));
         let (Some(source), Some(target)) = (address(from), address(from + len)) else { return };
-        self.set_skb(skb::FAMILY, family);
+        self.set_skb(skb::FAMILY, family.into());
         self.region.write_part(SKB_MIRROR + local, source);
         self.region.write_part(SKB_MIRROR + remote, target);
     }

@@ -11,6 +11,7 @@
 //! Kernel: `bpf_dynptr_from_mem` and siblings (6.18).
 
 use super::held::{hold, let_go};
+use super::packet::{INVALIDATE_HASH, STORE_FLAGS};
 use super::{packet, ring};
 use crate::Errno;
 use crate::ctx::{Packet, PacketKind};
@@ -22,9 +23,6 @@ const SIZE_MAX: u64 = (1 << 24) - 1;
 const READ_ONLY: u32 = 1 << 31;
 /// It refers to the run's packet.
 const PACKET: u32 = 1 << 30;
-/// Flags of a write to a packet: `BPF_F_RECOMPUTE_CSUM`, `BPF_F_INVALIDATE_HASH`.
-const STORE_FLAGS: u64 = 3;
-const INVALIDATE_HASH: u64 = 2;
 const SIZE_MASK: u32 = (1 << 24) - 1;
 
 /// A dynptr of a program, or one that a helper creates for the memory passed to it.

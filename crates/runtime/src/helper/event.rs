@@ -4,12 +4,11 @@
 //! Kernel: kernel/trace/bpf_trace.c, 6.18, by behaviour; compared as far as its test runs can call
 //! them.
 
+use crate::map::perf_event_array::INDEX_MASK;
 use crate::run::Call;
 use crate::{Errno, current};
 use skep_mem::cpu;
 
-/// `BPF_F_INDEX_MASK`, `BPF_F_CURRENT_CPU`.
-const INDEX_MASK: u64 = 0xffff_ffff;
 /// `sizeof(struct bpf_perf_event_value)`.
 const EVENT_VALUE_BYTES: u32 = 24;
 /// Number of signals.

@@ -5,9 +5,7 @@
 
 use crate::Errno;
 use crate::run::Call;
-
-/// `BPF_MAX_LOOPS`.
-const NUMBERS_MAX: i64 = 1 << 23;
+use skep_uapi::limits::BPF_MAX_LOOPS;
 
 fn set(call: &Call, last: i32, end: i32) {
     let words = u64::from(last as u32) | u64::from(end as u32) << 32;
@@ -21,7 +19,7 @@ pub(super) fn new(call: &Call) -> u64 {
     if start > end {
         return Errno::EINVAL.as_int();
     }
-    if i64::from(end) - i64::from(start) > NUMBERS_MAX {
+    if i64::from(end) - i64::from(start) > i64::from(BPF_MAX_LOOPS) {
         return Errno::E2BIG.as_int();
     }
     set(call, start.wrapping_sub(1), end);

@@ -2,12 +2,11 @@
 
 use super::dynptr::Dynptr;
 use super::entry::Callbacks;
+use super::ring::WAKEUP_FLAGS;
 use crate::Errno;
 use crate::run::Call;
+use skep_uapi::limits::BPF_MAX_LOOPS;
 use std::sync::atomic::AtomicU64;
-
-/// `BPF_MAX_LOOPS`.
-const LOOPS_MAX: u64 = 1 << 23;
 
 /// `long bpf_loop(nr_loops, callback, ctx, flags)`: returns the number of calls.
 pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
@@ -16,7 +15,7 @@ pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     if flags != 0 {
         return Errno::EINVAL.as_ret();
     }
-    if count > LOOPS_MAX {
+    if count > u64::from(BPF_MAX_LOOPS) {
         return Errno::E2BIG.as_ret();
     }
     for i in 0..count {
@@ -42,8 +41,6 @@ pub(super) fn for_each_map_elem(call: &Call, callbacks: &mut dyn Callbacks) -> u
 
 /// `BPF_MAX_USER_RINGBUF_SAMPLES`.
 const SAMPLES_MAX: u64 = 128 * 1024;
-/// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.
-const WAKEUP_FLAGS: u64 = 3;
 
 /// `long bpf_user_ringbuf_drain(map, callback, ctx, flags)`: returns the number of samples; each is
 /// passed as a dynptr.

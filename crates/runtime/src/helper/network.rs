@@ -5,7 +5,7 @@
 //! loopback device.
 
 use super::packet::with_packet;
-use crate::ctx::{ETH_HLEN, PacketKind};
+use crate::ctx::{AF_INET, AF_INET6, ETH_HLEN, PacketKind};
 use crate::run::Call;
 use crate::{Errno, current};
 
@@ -52,8 +52,6 @@ const FIB_IFINDEX: usize = 8;
 const FIB_FLAGS: u64 = 63;
 /// `BPF_FIB_LKUP_RET_FWD_DISABLED`.
 const FORWARDING_DISABLED: u64 = 5;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
 
 /// `long bpf_fib_lookup(ctx, params, plen, flags)`: no interface forwards.
 pub(super) fn fib_lookup(call: &Call) -> u64 {

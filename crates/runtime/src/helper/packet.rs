@@ -9,10 +9,10 @@ use crate::run::{Call, ret};
 
 /// The largest offset that the kernel accepts.
 const OFFSET_MAX: u32 = i32::MAX as u32;
-/// Flags of `bpf_skb_store_bytes`: `BPF_F_RECOMPUTE_CSUM`, `BPF_F_INVALIDATE_HASH`.
-const STORE_FLAGS: u64 = 3;
+/// Flags of a write to a packet: `BPF_F_RECOMPUTE_CSUM`, `BPF_F_INVALIDATE_HASH`.
+pub(super) const STORE_FLAGS: u64 = 3;
 /// `BPF_F_INVALIDATE_HASH`.
-const INVALIDATE_HASH: u64 = 2;
+pub(super) const INVALIDATE_HASH: u64 = 2;
 
 /// Passes the run's packet to `work`.
 pub(super) fn with_packet<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> Result<T, Errno> {

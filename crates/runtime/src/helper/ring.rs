@@ -2,14 +2,13 @@
 
 use super::held::{hold, let_go};
 use crate::ctx::Ctx;
+use crate::map::perf_event_array::INDEX_MASK;
 use crate::map::ringbuf::commit_record;
 use crate::run::{Call, ret};
 use crate::{Errno, current};
 
 /// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.
-const WAKEUP_FLAGS: u64 = 3;
-/// `BPF_F_INDEX_MASK`.
-const INDEX_MASK: u64 = 0xffff_ffff;
+pub(super) const WAKEUP_FLAGS: u64 = 3;
 /// `BPF_F_CTXLEN_MASK`: number of packet bytes to append to the data.
 const CTXLEN_MASK: u64 = 0xf_ffff << 32;
 

@@ -9,8 +9,8 @@ use crate::ctx::{ETH_HLEN, Packet, skb};
 use crate::run::{Call, ret};
 
 /// `ETH_P_IP`, `ETH_P_IPV6`.
-const ETH_P_IP: u16 = 0x0800;
-const ETH_P_IPV6: u16 = 0x86dd;
+pub(super) const ETH_P_IP: u16 = 0x0800;
+pub(super) const ETH_P_IPV6: u16 = 0x86dd;
 /// `ETH_P_8021Q`, `ETH_P_8021AD`: VLAN tags.
 const ETH_P_8021Q: u16 = 0x8100;
 const ETH_P_8021AD: u16 = 0x88a8;

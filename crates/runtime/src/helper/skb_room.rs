@@ -4,6 +4,7 @@
 
 use super::packet::with_packet;
 use super::skb::{LEN_MAX, mac_header};
+use super::skb_marks::{ETH_P_IP, ETH_P_IPV6};
 use crate::Errno;
 use crate::ctx::{ETH_HLEN, Headers, Packet, skb};
 use crate::run::{Call, ret};
@@ -34,8 +35,6 @@ const KNOWN: u64 = SHRINKING | ENCAP_L3 | ENCAP_L4 | ENCAP_L2_ETH | ENCAP_L2;
 
 /// Maximum amount by which a packet grows or shrinks.
 const ROOM_MAX: u32 = 0xfff;
-const ETH_P_IP: u16 = 0x0800;
-const ETH_P_IPV6: u16 = 0x86dd;
 const IPV4_HLEN: usize = 20;
 const IPV6_HLEN: usize = 40;
 

@@ -29,7 +29,7 @@ mod lpm_trie;
 mod map_in_map;
 mod percpu_array;
 mod percpu_values;
-mod perf_event_array;
+pub(crate) mod perf_event_array;
 pub(crate) mod prog_array;
 pub(crate) mod prog_owner;
 pub(crate) mod prog_registry;

@@ -15,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Size of a buffer; further samples are lost.
 const BUFFER_BYTES: usize = 1 << 22;
-/// `BPF_F_CURRENT_CPU` and the bits of the index.
-const INDEX_MASK: u64 = 0xffff_ffff;
+/// `BPF_F_INDEX_MASK`: the bits of the index, and all of them for `BPF_F_CURRENT_CPU`.
+pub(crate) const INDEX_MASK: u64 = 0xffff_ffff;
 
 /// A sample that a program wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]

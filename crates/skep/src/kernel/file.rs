@@ -24,7 +24,7 @@ use crate::host::read_bounded;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use skep_btf::{Btf, Endian};
+use skep_btf::{BTF_MAGIC, Btf, Endian};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -193,13 +193,15 @@ fn agreed<'a>(told: Option<&'a str>, release: Option<&'a str>) -> Result<Option<
 
 /// Other formats of kernels, and how to get BTF from them.
 fn refuse_others(bytes: &[u8]) -> Result<(), Fault> {
+    let magic = bytes.first_chunk().map(|bytes| u16::from_le_bytes(*bytes));
+    // Either byte order.
+    let is_btf = magic.is_some_and(|magic| [magic, magic.swap_bytes()].contains(&BTF_MAGIC));
     let is_image = bytes.get(0x202..0x206) == Some(b"HdrS");
     let what = match bytes {
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "packages",
         [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => "packed files",
         _ if is_image => "compressed images",
-        // Either byte order.
-        [0x9f, 0xeb, ..] | [0xeb, 0x9f, ..] => return Ok(()),
+        _ if is_btf => return Ok(()),
         _ => return Err(Fault::NoKernelAtAll),
     };
     Err(Fault::NotToBeRead { what })

@@ -31,6 +31,6 @@ mod text;
 pub use bare::{on_interp, on_jit};
 pub use input::{Input, inputs};
 pub use native::Native;
-pub use on_kernel::{on_kernel, unjudged_by_kernel};
+pub use on_kernel::{SKB_BYTES, on_kernel, unjudged_by_kernel};
 pub use on_runtime::{Way, on_runtime};
 pub use text::hex;

@@ -9,7 +9,9 @@
 #![allow(unsafe_code)]
 
 use skep::program::Program;
-use skep::uapi::ProgType;
+use skep::uapi::helper::HelperId;
+use skep::uapi::limits::BPF_MAX_LOOPS;
+use skep::uapi::{ProgType, errno};
 use skep_jit::{Linkage, RunEnv, Tuning};
 use skep_text::{MachineCode, compile};
 use skep_verifier::VerifiedProgram;
@@ -21,9 +23,6 @@ pub struct Native {
     code: MachineCode,
     ctx_bytes: usize,
 }
-
-/// The helper `bpf_loop`.
-const BPF_LOOP: i32 = 181;
 
 impl Native {
     /// Compiles a program; `None` if it has maps or takes packets.
@@ -38,7 +37,7 @@ impl Native {
         }
         let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
         let mut linkage = Linkage::default();
-        linkage.helpers.insert(BPF_LOOP, bpf_loop as *const () as u64);
+        linkage.helpers.insert(HelperId::Loop as i32, bpf_loop as *const () as u64);
         let code = compile(xlated, &linkage, tuning).map_err(|e| e.to_string())?;
         Ok(Some(Native { code, ctx_bytes: xlated.ctx_bytes() as usize }))
     }
@@ -68,17 +67,16 @@ thread_local! {
 type Callback = extern "C" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
 
 extern "C" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _: u64) -> u64 {
-    const ROUNDS_MAX: u64 = 1 << 23;
     let rounds = rounds & 0xffff_ffff;
     if flags != 0 {
-        return -22i64 as u64;
+        return i64::from(-errno::EINVAL) as u64;
     }
     // A callback that no path walked has been removed; then there are no iterations.
     if callback == 0 {
         return 0;
     }
-    if rounds > ROUNDS_MAX {
-        return -7i64 as u64;
+    if rounds > u64::from(BPF_MAX_LOOPS) {
+        return i64::from(-errno::E2BIG) as u64;
     }
     // SAFETY: the verifier only allows the address of a function here, and machine code converts it
     // to one with this signature.

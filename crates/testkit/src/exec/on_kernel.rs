@@ -10,7 +10,7 @@ use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::run::Loaded;
 
 /// `sizeof(struct __sk_buff)`.
-const SKB_BYTES: usize = 192;
+pub const SKB_BYTES: usize = 192;
 
 /// Checks that the host kernel loads a case's programs but has no test run for them.
 pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), String> {

@@ -12,6 +12,7 @@ use skep::{Host, KernelBtf};
 use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::judge::{Answer, as_loaded, judge};
 use skep_kernel::run::Loaded;
+use skep_testkit::exec::SKB_BYTES;
 use skep_testkit::judge::Judge;
 use skep_testkit::objects;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,6 @@ const NO_PACKET: [u8; 60] = [0; 60];
 
 /// Offsets of fields in `struct __sk_buff` that the kernel accepts for a test run.
 const SKB_FIELDS: [(&str, usize); 2] = [("mark", 8), ("priority", 32)];
-const SKB_BYTES: usize = 192;
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {

@@ -16,7 +16,7 @@ use skep_insn::code::*;
 use skep_uapi::may_access_skb;
 
 /// The register that must hold the context.
-const CTX_REG: u8 = 6;
+pub(crate) const CTX_REG: u8 = 6;
 
 /// On kernels where a callback may have no such load.
 fn check_no_callback(env: &Env<'_>) -> Check {

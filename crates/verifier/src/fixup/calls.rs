@@ -14,9 +14,9 @@ use skep_btf::{FieldKind, TypeId, special_fields};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::MapIdx;
+use skep_uapi::limits::BPF_MAX_LOOPS;
 
-/// `BPF_MAX_LOOPS`.
-const LOOPS_MAX: i32 = 1 << 23;
+const LOOPS_MAX: i32 = BPF_MAX_LOOPS as i32;
 
 /// Rewrites the insn at `idx` if it is a call of a helper, or a cast of address spaces.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {

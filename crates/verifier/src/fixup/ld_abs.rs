@@ -5,11 +5,9 @@
 use super::build::{alu_imm, alu_reg, call_helper, exit, jump_imm};
 use super::emit::Emit;
 use super::source::{Rewritten, Source};
+use crate::check::ld_abs::CTX_REG;
 use crate::xlated::OwnHelper;
 use skep_insn::code::*;
-
-/// The register that holds the context for these insns.
-const CTX_REG: u8 = 6;
 
 /// Rewrites the insn at `idx` if it is a legacy packet load.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {

@@ -8,11 +8,12 @@ pub(crate) mod reg_text;
 pub(crate) mod source_line;
 pub(crate) mod state_line;
 
+use skep_uapi::LogLevel;
 use std::fmt;
 
-pub(crate) const LEVEL1: u32 = 1;
-pub(crate) const LEVEL2: u32 = 2;
-pub(crate) const LEVEL_STATS: u32 = 4;
+pub(crate) const LEVEL1: u32 = LogLevel::LEVEL1.bits();
+pub(crate) const LEVEL2: u32 = LogLevel::LEVEL2.bits();
+pub(crate) const LEVEL_STATS: u32 = LogLevel::STATS.bits();
 
 /// The log of one verification.
 pub(crate) struct Log {

@@ -18,9 +18,11 @@
 //! `remove_fastcall_spills_fills` on the stack depth (no insn is rewritten here).
 
 use super::call_facts::Callees;
+use super::live_regs::CALLER_SAVED;
 use super::subprogs::Subprogs;
 use skep_insn::code::*;
 use skep_insn::{Insn, Reg};
+use skep_uapi::limits::BPF_REG_SIZE_BYTES;
 
 /// The patterns of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,10 +44,8 @@ struct SubprogFastcall {
     keep_stack: bool,
 }
 
-/// Caller-saved registers.
-const CALLER_SAVED: u16 = 0b11_1111;
 /// Size of a stack slot.
-const BPF_REG_SIZE: i16 = 8;
+const BPF_REG_SIZE: i16 = BPF_REG_SIZE_BYTES as i16;
 const R10: Reg = 10;
 
 /// Finds the patterns.

@@ -17,7 +17,7 @@ use std::fmt::Write;
 pub(crate) type RegMask = u16;
 
 /// `r0` to `r5`, which are caller-saved.
-const CALLER_SAVED: RegMask = 0b11_1111;
+pub(super) const CALLER_SAVED: RegMask = 0b11_1111;
 /// `r0` to `r9`, the registers that the log shows.
 const SHOWN_REGS: std::ops::Range<Reg> = 0..10;
 

@@ -27,6 +27,7 @@ use crate::state::stack::spi_of;
 use crate::state::values::SCALAR;
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
 /// What an insn finds before it is walked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +72,8 @@ impl Env<'_> {
             let is_stack = base.ty.is(Base::Stack) && base.val.is_const();
             let off = base.off.wrapping_add(base.val.var_off.value as i32);
             let off = off.wrapping_add(i32::from(insn.off));
-            let fits = is_stack && off % 8 == 0 && (-512..0).contains(&off);
+            let fits =
+                is_stack && off % 8 == 0 && (-(MAX_BPF_STACK_BYTES as i32)..0).contains(&off);
             fits.then(|| (base.frameno() as usize, spi_of(off)))
         };
         match insn.class() {

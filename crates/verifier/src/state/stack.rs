@@ -9,6 +9,7 @@
 //! Kernel: `struct bpf_stack_state`, `enum bpf_stack_slot_type` (6.18).
 
 use super::arena::PackedReg;
+use skep_uapi::limits::BPF_REG_SIZE_BYTES;
 
 /// What one byte of the stack holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,7 +54,7 @@ pub(crate) struct Slot {
 }
 
 /// Bytes of a slot.
-pub(crate) const BPF_REG_SIZE: i32 = 8;
+pub(crate) const BPF_REG_SIZE: i32 = BPF_REG_SIZE_BYTES as i32;
 
 /// Slot index of a stack offset (negative, relative to the frame pointer).
 pub(crate) fn spi_of(off: i32) -> usize {

@@ -2,7 +2,8 @@
 //! `.deb` is installed system-wide.
 
 use super::licences;
-use super::tools::{Result, TARGET, answer};
+use super::tools::{Result, answer};
+use crate::targets::MUSL;
 use clap::CommandFactory;
 use std::fs;
 use std::path::Path;
@@ -63,7 +64,7 @@ impl Parts {
             pages,
             completions: completions.collect::<Result<_>>()?,
             documents: DOCUMENTS.iter().map(document).collect::<Result<_>>()?,
-            licences: licences::of("skep-cli", TARGET)?,
+            licences: licences::of("skep-cli", MUSL)?,
         })
     }
 

@@ -5,9 +5,6 @@ use std::process::Command;
 
 pub(super) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Target for static binaries.
-pub(super) const TARGET: &str = "x86_64-unknown-linux-musl";
-
 pub(super) fn is_there(tool: &str) -> bool {
     Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
 }

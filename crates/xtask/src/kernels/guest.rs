@@ -2,6 +2,7 @@
 
 use super::initrd;
 use super::machine::Machine;
+use crate::targets::MUSL;
 use skep::btf::Btf;
 use skep_kernel::wire::{Load, LoadResult, Reply, Request};
 use std::error::Error;
@@ -110,7 +111,6 @@ impl Drop for Guest {
     }
 }
 
-const TARGET: &str = "x86_64-unknown-linux-musl";
 const BUILD: &str =
     "build it: cargo build --release --target x86_64-unknown-linux-musl -p skep-guest";
 
@@ -118,7 +118,7 @@ const BUILD: &str =
 fn built() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
-    target.join(TARGET).join("release/skep-guest")
+    target.join(MUSL).join("release/skep-guest")
 }
 
 /// Emulation is twice as fast without AVX and fast string instructions.

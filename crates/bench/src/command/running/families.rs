@@ -13,8 +13,8 @@ use serde::Serialize;
 use skep_cli::Error;
 
 /// Engines, by index.
-const NATIVE: usize = 0;
-const SKEP: usize = 1;
+pub(super) const NATIVE: usize = 0;
+pub(super) const SKEP: usize = 1;
 const VECTORS: usize = 2;
 
 /// One program.

@@ -2,6 +2,7 @@
 
 use super::answer::Answer;
 use super::cells::{grid, interval, mean, ns, ratio};
+use super::families::{NATIVE, SKEP};
 use crate::Ratio;
 use crate::command::figures;
 use crate::run::compute::Computed;
@@ -15,10 +16,6 @@ use skep_cli::Streams;
 use skep_report::Grid;
 use std::collections::BTreeMap;
 use std::io;
-
-/// Engines of the first table, by index.
-const NATIVE: usize = 0;
-const SKEP: usize = 1;
 
 pub(super) fn print(answer: &Answer, streams: &mut Streams<'_>) -> io::Result<()> {
     let mut parts = Vec::new();

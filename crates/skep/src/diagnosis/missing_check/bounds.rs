@@ -9,6 +9,7 @@ use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
+use crate::uapi::limits::MAX_BPF_STACK_BYTES;
 
 /// Rejections that a bound in the right place would avoid.
 pub(super) const CODES: [&str; 18] = [
@@ -41,7 +42,7 @@ const WITHOUT_MAXIMUM: [&str; 4] = [
 ];
 
 /// The stack of a function.
-const STACK_BYTES: u64 = 512;
+const STACK_BYTES: u64 = MAX_BPF_STACK_BYTES as u64;
 
 /// An offset further away is that of no variable.
 const VARIABLE_BYTES: u64 = 1 << 16;

@@ -340,12 +340,13 @@ fn validate_ctx_type(facts: &Facts<'_>, btf: &Btf, i: u32, t: Type<'_>) -> Check
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_btf::BTF_MAGIC;
 
     /// BTF with one `INT u64` of 8 bytes and this data word: encoding, bit offset, bits.
     fn u64_with(data: u32) -> Btf {
         let strings = b"\0u64\0";
         let types = [1, (Kind::Int as u32) << 24, 8, data];
-        let header = [1 << 16 | 0xeb9f, 24, 0, 16, 16, strings.len() as u32];
+        let header = [1 << 16 | u32::from(BTF_MAGIC), 24, 0, 16, 16, strings.len() as u32];
         let words = header.into_iter().chain(types).flat_map(u32::to_ne_bytes);
         let bytes: Vec<u8> = words.chain(strings.iter().copied()).collect();
         Btf::parse(&bytes).expect("a type")

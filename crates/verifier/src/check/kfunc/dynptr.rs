@@ -23,7 +23,7 @@ use crate::state::stack::{BPF_REG_SIZE, SlotType};
 use smallvec::SmallVec;
 
 /// Number of slots of a dynptr.
-const BPF_DYNPTR_NR_SLOTS: usize = 2;
+pub(crate) const BPF_DYNPTR_NR_SLOTS: usize = 2;
 
 /// Type flags for the kinds of dynptrs.
 const KINDS: [(TypeFlag, DynptrKind); 5] = [

@@ -10,10 +10,8 @@ use crate::env::Env;
 use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::TypeFlag;
+use skep_uapi::ctx::FLOW_KEYS_BYTES;
 use skep_uapi::may_write_packet;
-
-/// `sizeof(struct bpf_flow_keys)`.
-const FLOW_KEYS_BYTES: i64 = 56;
 
 pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
@@ -58,7 +56,7 @@ pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Ch
 
 /// Checks a range of `struct bpf_flow_keys`.
 pub(crate) fn check_flow_keys_access(off: i32, size: i32) -> Check {
-    if size < 0 || off < 0 || i64::from(off) + i64::from(size) > FLOW_KEYS_BYTES {
+    if size < 0 || off < 0 || i64::from(off) + i64::from(size) > i64::from(FLOW_KEYS_BYTES) {
         reject!(EACCES, MemFault::BeyondFlowKeys { off, size });
     }
     Ok(())

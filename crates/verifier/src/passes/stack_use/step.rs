@@ -4,11 +4,12 @@ use super::value::{Value, anywhere};
 use crate::passes::call_facts::callee_start;
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::limits::MAX_BPF_STACK_BYTES;
 use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// Lowest stack offset.
-pub(super) const STACK_MIN: i32 = -512;
+pub(super) const STACK_MIN: i32 = -(MAX_BPF_STACK_BYTES as i32);
 
 /// Contents of the registers and of the function's own slots before an insn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
