@@ -118,10 +118,5 @@ mod tests {
         let none = "the kernel here has no BTF";
         let said = lines(Ok(()), Err(none.to_owned()));
         assert_eq!(said, [format!("cases with kernel types: {none}")]);
-        // On this machine: everything is available, or reported as missing.
-        let here = Judge::here();
-        let said = here.skips().join("\n");
-        assert_eq!(here.answers.is_err(), said.contains("cases [kernel]: "), "{said}");
-        assert_eq!(here.btf().is_none(), said.contains("cases with kernel types: "), "{said}");
     }
 }
