@@ -47,7 +47,7 @@ impl VerifyOptions {
             log_level: self.log_level,
             nr_cpu_ids: crate::host::possible_cpus(),
             tuning: self.tuning,
-            mem_bytes_max: self.mem_bytes_max.unwrap_or(u64::MAX),
+            mem_bytes_max: self.mem_bytes_max,
             log_bytes_max: self.log_bytes_max.unwrap_or(LOG_BYTES_MAX),
             ..Config::privileged(KernelProfile::v6_18())
         }

@@ -80,8 +80,9 @@ pub struct Config {
     /// log.
     pub log_bytes_max: usize,
     /// Maximum number of bytes that verification may use; beyond that it ends without a verdict
-    /// ([`Verdict::OutOfMemory`](crate::Verdict::OutOfMemory)). Checked every few hundred insns.
-    pub mem_bytes_max: u64,
+    /// ([`Verdict::OutOfMemory`](crate::Verdict::OutOfMemory)). Checked every few hundred insns;
+    /// `None` for no limit.
+    pub mem_bytes_max: Option<u64>,
     /// Selects older algorithms, for measurements; never changes the result.
     pub tuning: Tuning,
 }
@@ -98,7 +99,7 @@ impl Config {
             refused_calls: None,
             error_injection: None,
             log_bytes_max: 1 << 30,
-            mem_bytes_max: u64::MAX,
+            mem_bytes_max: None,
             tuning: Tuning::default(),
         }
     }

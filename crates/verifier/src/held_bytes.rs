@@ -41,7 +41,7 @@ impl Env<'_> {
 impl Held<'_> {
     fn check(&self) -> Check {
         let max = self.facts.config.mem_bytes_max;
-        match max != u64::MAX && self.peak().total() > max {
+        match max.is_some_and(|max| self.peak().total() > max) {
             true => Err(Stop::OutOfMemory),
             false => Ok(()),
         }

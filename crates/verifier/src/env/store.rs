@@ -114,5 +114,5 @@ fn current_marks(rules: &Behaviours) -> Option<CurrentMarks> {
 
 /// When memory use is checked for the first time: never if there is no limit.
 fn first_memory_check(config: &Config) -> u32 {
-    if config.mem_bytes_max == u64::MAX { u32::MAX } else { CHECK_INSNS }
+    if config.mem_bytes_max.is_none() { u32::MAX } else { CHECK_INSNS }
 }
