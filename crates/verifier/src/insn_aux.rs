@@ -67,8 +67,10 @@ pub(crate) enum Found {
     CallMap(CallMap),
     /// Whether a call of `bpf_loop` can be inlined.
     LoopInline(LoopInline),
-    /// The type of the object that a call creates, `u32::MAX` if it differs between paths.
+    /// The type of the object that a call creates.
     LocalType(u32),
+    /// The same, but another path creates an object of another type.
+    MixedLocalType,
     /// What an addition or subtraction needs against speculation.
     Mask(Mask),
 }
@@ -87,15 +89,13 @@ impl InsnAux {
     pub(crate) fn call_map(&self) -> CallMap {
         if let Found::CallMap(map) = self.found { map } else { CallMap::Unknown }
     }
-    /// The type of the object that a call creates.
-    pub(crate) fn local_type(&self) -> Option<u32> {
-        if let Found::LocalType(id) = self.found { Some(id) } else { None }
-    }
-
     /// Records that a visit of a call created an object of type `id`.
     pub(crate) fn make_local_type(&mut self, id: u32) {
-        let same = self.local_type().is_none_or(|other| other == id);
-        self.found = Found::LocalType(if same { id } else { u32::MAX });
+        self.found = match self.found {
+            Found::MixedLocalType => Found::MixedLocalType,
+            Found::LocalType(other) if other != id => Found::MixedLocalType,
+            _ => Found::LocalType(id),
+        };
     }
 
     pub(crate) fn loop_inline(&self) -> LoopInline {

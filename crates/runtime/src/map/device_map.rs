@@ -13,8 +13,8 @@ use skep_uapi::{MapShape, MapType};
 
 pub(super) struct DeviceMap {
     entries: Hash,
-    /// Keys are indices below this; 0 for a hash, whose keys are arbitrary.
-    count: u32,
+    /// Keys are indices below this; `None` for a hash, whose keys are arbitrary.
+    indices: Option<u32>,
 }
 
 impl DeviceMap {
@@ -25,12 +25,12 @@ impl DeviceMap {
     ) -> Result<DeviceMap, Error> {
         let layout = ValueLayout::plain(shape.value_size as usize);
         let entries = Hash::new(MapType::Hash, shape, layout, resources)?;
-        let count = if map_type == MapType::DevmapHash { 0 } else { shape.max_entries };
-        Ok(DeviceMap { entries, count })
+        let indices = (map_type != MapType::DevmapHash).then_some(shape.max_entries);
+        Ok(DeviceMap { entries, indices })
     }
 
     fn is_outside(&self, key: &[u8]) -> bool {
-        self.count > 0 && index(key) >= self.count
+        self.indices.is_some_and(|count| index(key) >= count)
     }
 }
 
@@ -47,14 +47,14 @@ impl MapKind for DeviceMap {
         if self.is_outside(key) {
             return Err(Errno::E2BIG);
         }
-        if self.count > 0 && flags == BPF_NOEXIST {
+        if self.indices.is_some() && flags == BPF_NOEXIST {
             return Err(Errno::EEXIST);
         }
-        if self.count > 0 && index(value) == 0 {
+        if self.indices.is_some() && index(value) == 0 {
             let _ = self.entries.delete(key);
             return Ok(());
         }
-        let flags = if self.count > 0 { 0 } else { flags };
+        let flags = if self.indices.is_some() { 0 } else { flags };
         self.entries.update(key, value, flags)
     }
 
@@ -63,15 +63,15 @@ impl MapKind for DeviceMap {
             return Err(Errno::EINVAL);
         }
         match self.entries.delete(key) {
-            Err(Errno::ENOENT) if self.count > 0 => Ok(()),
+            Err(Errno::ENOENT) if self.indices.is_some() => Ok(()),
             result => result,
         }
     }
 
     fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
-        match self.count {
-            0 => self.entries.next_key(key, next),
-            count => next_index(key, count, next),
+        match self.indices {
+            Some(count) => next_index(key, count, next),
+            None => self.entries.next_key(key, next),
         }
     }
 

@@ -78,10 +78,14 @@ const OWNING_WORDS: u32 = 64;
 /// A call that creates an object. The runtime needs its size instead of its type, and which of its
 /// words own other objects: r2 is the bit mask of pointers, r3 that of list heads and tree roots.
 fn make_object(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
-    let made = source.walked.aux.get(idx).and_then(|aux| aux.local_type());
+    let found = source.walked.aux.get(idx).map(|aux| aux.found);
     let btf = source.program.and_then(|program| program.btf.as_ref());
-    let (Some(id), Some(btf)) = (made, btf) else { return Ok(false) };
     let unknown = || NotSupported::new("an object of more than one type");
+    let (id, btf) = match (found, btf) {
+        (Some(Found::LocalType(id)), Some(btf)) => (id, btf),
+        (Some(Found::MixedLocalType), Some(_)) => return Err(unknown()),
+        _ => return Ok(false),
+    };
     let size = btf.get(TypeId(id)).and_then(|ty| ty.stated_size()).ok_or_else(unknown)?;
     let (mut pointers, mut heads) = (0u64, 0u64);
     for field in special_fields(btf, TypeId(id)).unwrap_or_default() {
