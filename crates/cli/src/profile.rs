@@ -1,6 +1,6 @@
 //! `skep profile`: where the verification of a program spends its insns and states.
 
-mod account;
+mod aggregate;
 mod flow;
 
 use crate::Error;
@@ -12,7 +12,7 @@ use crate::judge_files::{Plan, base_name, exit_of_load, not_loaded};
 use crate::kernels;
 use crate::memory_gate::over_limit;
 use crate::streams::Streams;
-use account::account;
+use aggregate::aggregate;
 use skep::object::Object;
 use skep::program::Program;
 use skep::{Session, Verdict, Verification, VerifyOptions};
@@ -52,7 +52,12 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
                     streams.failure(&format!("{here}: {why}"), how_bad)?;
                     exit.raise(how_bad);
                 }
-                profiles.push(told(&file, program, &verification, account(program, &profile)));
+                profiles.push(with_verdict(
+                    &file,
+                    program,
+                    &verification,
+                    aggregate(program, &profile),
+                ));
             }
             Err(e) => {
                 streams.failure(&format!("{here}: {}", not_loaded(e)), exit_of_load(e))?;
@@ -132,11 +137,12 @@ fn no_verdict(verification: &Verification) -> Option<(String, Exit)> {
     }
 }
 
-fn told(
+/// The profile with the name of its program and the verdict on it.
+fn with_verdict(
     file: &str,
     program: &Program,
     verification: &Verification,
-    account: ProgProfile,
+    profile: ProgProfile,
 ) -> ProgProfile {
     let (verdict, reason) = match &verification.verdict {
         Verdict::Accepted(_) => ("success", None),
@@ -149,6 +155,6 @@ fn told(
         prog: program.name.clone(),
         verdict: verdict.to_owned(),
         reason,
-        ..account
+        ..profile
     }
 }

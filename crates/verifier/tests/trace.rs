@@ -9,9 +9,9 @@ use skep_verifier::{Config, Outcome, Verdict, verify};
 
 /// Records events in a short form.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct Recorder(Vec<String>);
 
-impl Listener for Told {
+impl Listener for Recorder {
     fn tell(&mut self, event: Event<'_>) {
         self.0.push(match event {
             Event::Function { subprog } => format!("function {subprog}"),
@@ -53,7 +53,7 @@ fn program(text: &str) -> Program {
 }
 
 fn traced(text: &str) -> (Outcome, Vec<String>) {
-    let mut told = Told::default();
+    let mut told = Recorder::default();
     let config = Config::privileged(KernelProfile::v6_18());
     let outcome = verify_traced(&program(text), &config, &mut told);
     (outcome, told.0)
@@ -220,7 +220,7 @@ fn listening_changes_nothing() {
             let mut config = Config::privileged(KernelProfile::v6_18());
             (config.log_level, config.log_bytes_max) = (log_level, 1 << 20);
             let alone = verify(&program(text), &config);
-            let heard = verify_traced(&program(text), &config, &mut Told::default());
+            let heard = verify_traced(&program(text), &config, &mut Recorder::default());
             assert_eq!(heard.log, alone.log, "{text}");
             let counts = |o: &Outcome| (o.stats.insns_processed, o.stats.total_states);
             assert_eq!(counts(&heard), counts(&alone), "{text}");

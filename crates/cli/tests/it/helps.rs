@@ -1,5 +1,5 @@
-//! Each conditional help of the catalogue has a program that is told it, and a twin that does what
-//! it says and is accepted: `refused` and `mended` of `tests/refusals`, or a program of
+//! Each conditional help of the catalogue has a program whose refusal shows it, and a twin that
+//! follows it and is accepted: `refused` and `mended` of `tests/refusals`, or a program of
 //! `tests/cli/story` and the one of the same name in `tests/cli/story/mended`. The others have a
 //! reason in the catalogue (`No twin:`).
 
@@ -28,8 +28,8 @@ fn objects(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What `skep check -o json` says of an object.
-fn told(object: &Path, btf: Option<&str>) -> Vec<Value> {
+/// The refusals that `skep check -o json` reports for an object.
+fn refusals_of(object: &Path, btf: Option<&str>) -> Vec<Value> {
     let mut args = vec!["skep", "check", "-q", "-o", "json"];
     args.extend(btf);
     let object = object.to_string_lossy().into_owned();
@@ -41,20 +41,20 @@ fn told(object: &Path, btf: Option<&str>) -> Vec<Value> {
     serde_json::from_slice(&out).unwrap_or_else(|e| panic!("{object}: {e}"))
 }
 
-/// An object, and what is said of it.
-type Told = (PathBuf, Vec<Value>);
+/// An object, and the refusals of its programs.
+type Refusals = (PathBuf, Vec<Value>);
 
-/// That of `tests/refusals` and `tests/cli/story`, without kernel BTF, for all tests.
-static TOLD: LazyLock<[Vec<Told>; 2]> = LazyLock::new(|| {
-    ["tests/refusals", "tests/cli/story"].map(|folder| all_told(folder, Some("--btf=none")))
+/// Those of `tests/refusals` and `tests/cli/story`, without kernel BTF, for all tests.
+static REFUSALS: LazyLock<[Vec<Refusals>; 2]> = LazyLock::new(|| {
+    ["tests/refusals", "tests/cli/story"].map(|folder| refusals_in(folder, Some("--btf=none")))
 });
 
-/// That of a folder, found by several threads.
-fn all_told(folder: &str, btf: Option<&str>) -> Vec<Told> {
+/// Those of a folder, found by several threads.
+fn refusals_in(folder: &str, btf: Option<&str>) -> Vec<Refusals> {
     let objects = Mutex::new(objects(folder).into_iter());
     let next = || objects.lock().unwrap().next();
-    let some = || -> Vec<Told> {
-        std::iter::from_fn(next).map(|path| (path.clone(), told(&path, btf))).collect()
+    let some = || -> Vec<Refusals> {
+        std::iter::from_fn(next).map(|path| (path.clone(), refusals_of(&path, btf))).collect()
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -81,7 +81,7 @@ fn mended(object: &Path) -> BTreeSet<String> {
     if !path.exists() {
         return BTreeSet::new();
     }
-    assert_eq!(told(&path, Some("--btf=none")), [Value::Null; 0], "{}", path.display());
+    assert_eq!(refusals_of(&path, Some("--btf=none")), [Value::Null; 0], "{}", path.display());
     let session = Session::default();
     let object = session.open(&path, &session.read(&path).unwrap()).unwrap();
     object.programs.iter().map(|entry| entry.name.clone()).collect()
@@ -91,11 +91,11 @@ fn mended(object: &Path) -> BTreeSet<String> {
 fn each_help_is_followed_by_a_program_or_says_why_by_none() {
     let is_host = fs::read_to_string("/proc/sys/kernel/osrelease")
         .is_ok_and(|release| release.starts_with("6.18.44"));
-    let [refusals, stories] = &*TOLD;
+    let [refusals, stories] = &*REFUSALS;
     let mut followed: BTreeSet<_> =
         refusals.iter().flat_map(|(_, told)| told).filter_map(chosen).collect();
     if is_host {
-        let told = all_told("tests/refusals/kernel", None);
+        let told = refusals_in("tests/refusals/kernel", None);
         followed.extend(told.iter().flat_map(|(_, told)| told).filter_map(chosen));
     }
     for (object, refused) in stories {
@@ -128,7 +128,7 @@ fn each_help_is_followed_by_a_program_or_says_why_by_none() {
 #[test]
 fn each_headline_is_explained() {
     let mut wrong = Vec::new();
-    for (_, told) in TOLD.iter().flatten() {
+    for (_, told) in REFUSALS.iter().flatten() {
         for refusal in told {
             let message = refusal["message"].as_str().unwrap();
             let code = refusal["code"].as_str().unwrap();

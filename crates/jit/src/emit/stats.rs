@@ -125,12 +125,12 @@ impl Emit<'_> {
         let (Some(stubs), Some(link)) = (self.stubs.take(), self.stats_link()) else { return };
         self.asm.align(16, 15);
         self.stats_enter(&stubs, link);
-        let (account, out) = (self.asm.label(), self.asm.label());
-        self.stats_return(&stubs, link, account);
+        let (add_time, out) = (self.asm.label(), self.asm.label());
+        self.stats_return(&stubs, link, add_time);
         if !stubs.tail_calls.is_empty() {
-            self.stats_leave(&stubs, link, account, out);
+            self.stats_leave(&stubs, link, add_time, out);
         }
-        self.stats_account(account, link);
+        self.stats_add_time(add_time, link);
     }
 
     fn stats_enter(&mut self, stubs: &Stubs, link: StatsLink) {
@@ -185,12 +185,12 @@ impl Emit<'_> {
     }
 
     /// The return address of a counted run.
-    fn stats_return(&mut self, stubs: &Stubs, link: StatsLink, account: Label) {
+    fn stats_return(&mut self, stubs: &Stubs, link: StatsLink, add_time: Label) {
         let closed = self.asm.label();
         self.asm.bind(stubs.ret);
         self.asm.mi(&forms::CMP_I8, Width::W64, Mem::base(X86::RSP, WORD), 0);
         self.asm.jcc(Cc::E, closed);
-        // r0 is saved where `account` preserves it; twice, for the alignment.
+        // r0 is saved where `add_time` preserves it; twice, for the alignment.
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         match link.clock {
@@ -198,7 +198,7 @@ impl Emit<'_> {
             clock => self.call_address(clock),
         }
         self.take_record(2 * WORD);
-        self.asm.call(account);
+        self.asm.call(add_time);
         self.asm.r(&forms::POP, Width::W64, X86::RAX);
         self.asm.r(&forms::POP, Width::W64, X86::RAX);
         self.asm.bind(closed);
@@ -235,7 +235,7 @@ impl Emit<'_> {
     }
 
     /// The stubs of tail calls: each calls their common part.
-    fn stats_leave(&mut self, stubs: &Stubs, link: StatsLink, account: Label, out: Label) {
+    fn stats_leave(&mut self, stubs: &Stubs, link: StatsLink, add_time: Label, out: Label) {
         let common = self.asm.label();
         for (stub, back) in &stubs.tail_calls {
             self.asm.bind(*stub);
@@ -260,7 +260,7 @@ impl Emit<'_> {
         let record = record + 2 * WORD;
         self.take_record(record);
         self.asm.mi(&forms::MOV_MI, Width::W64, Mem::base(X86::RSP, record + WORD), 0);
-        self.asm.call(account);
+        self.asm.call(add_time);
         self.asm.r(&forms::POP, Width::W64, X86::RDI);
         self.asm.r(&forms::POP, Width::W64, target);
         self.asm.bind(out);
@@ -278,10 +278,10 @@ impl Emit<'_> {
 
     /// Adds a time to its slot. Called with `rsp` at a multiple of 16. No call-clobbered register
     /// is live.
-    fn stats_account(&mut self, account: Label, link: StatsLink) {
+    fn stats_add_time(&mut self, add_time: Label, link: StatsLink) {
         let (jumped, estimate) = (self.asm.label(), self.asm.label());
         let elsewhere = self.asm.label();
-        self.asm.bind(account);
+        self.asm.bind(add_time);
         self.asm.rr(&forms::MOV_RM, Width::W64, FREE, ELAPSED);
         self.asm.ri(&forms::SHR_I8, Width::W64, FREE, i64::from(JUMP_BITS));
         self.asm.jcc(Cc::NE, jumped);

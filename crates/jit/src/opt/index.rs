@@ -14,7 +14,7 @@ mod kept;
 use crate::flow::Flow;
 use crate::op::{Op, Reg, RegSet};
 use form::{Form, factor, made, rewritten};
-use kept::Made;
+use kept::Def;
 
 /// Maximum distance to the users of an address, in ops, and their maximum number.
 const WINDOW: usize = 32;
@@ -26,7 +26,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
         let Some(reads) = reads(ops, flow, at, reg, made) else {
-            kept::run(ops, flow, &Made { at, reg, form: made });
+            kept::run(ops, flow, &Def { at, reg, form: made });
             continue;
         };
         let Some(last) = reads.last().copied() else { continue };

@@ -30,9 +30,9 @@ pub(super) struct Log {
     file: File,
 }
 
-/// What it says.
+/// The contents of a log.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Events {
     pub(super) counts: BTreeMap<String, u64>,
     pub(super) findings: Vec<(usize, String)>,
     /// The last program that began.
@@ -72,34 +72,36 @@ impl Log {
     }
 
     /// Everything since its creation.
-    pub(super) fn read(&self) -> Told {
-        let (mut text, mut told) = (String::new(), Told::default());
+    pub(super) fn read(&self) -> Events {
+        let (mut text, mut events) = (String::new(), Events::default());
         let mut file = &self.file;
         if file.rewind().and_then(|()| file.read_to_string(&mut text)).is_err() {
-            return told;
+            return events;
         }
         for line in text.lines().filter(|line| line.is_char_boundary(1)) {
             let (kind, text) = line.split_at(1);
             match kind {
                 "@" => {
-                    told.last = text.parse().ok();
-                    told.panic.clear();
+                    events.last = text.parse().ok();
+                    events.panic.clear();
                 }
-                "." => told.doing = text.to_owned(),
-                "#" => *told.counts.entry(text.to_owned()).or_default() += 1,
-                "*" if told.panic.is_empty() => told.panic = text.to_owned(),
+                "." => events.doing = text.to_owned(),
+                "#" => *events.counts.entry(text.to_owned()).or_default() += 1,
+                "*" if events.panic.is_empty() => events.panic = text.to_owned(),
                 "*" => {}
                 _ => {
-                    let at = told.last.unwrap_or_default();
+                    let at = events.last.unwrap_or_default();
                     // One for each program.
-                    if told.findings.last().is_none_or(|(last, _)| *last != at) {
-                        let panicked = text.contains("panic").then_some(&*told.panic);
-                        told.findings.push((at, format!("{text}{}", panicked.unwrap_or_default())));
+                    if events.findings.last().is_none_or(|(last, _)| *last != at) {
+                        let panicked = text.contains("panic").then_some(&*events.panic);
+                        events
+                            .findings
+                            .push((at, format!("{text}{}", panicked.unwrap_or_default())));
                     }
                 }
             }
         }
-        told
+        events
     }
 }
 

@@ -19,15 +19,16 @@ use std::ops::Range;
 /// Maximum distance to the use of a sum, in ops.
 const WINDOW: usize = 32;
 
-/// A sum, and the op that makes it.
+/// The definition of a sum.
 #[derive(Clone, Copy)]
-pub(super) struct Made {
+pub(super) struct Def {
+    /// The op that computes it.
     pub(super) at: usize,
     pub(super) reg: Reg,
     pub(super) form: Form,
 }
 
-impl Made {
+impl Def {
     /// Registers that must not change.
     fn parts(&self) -> RegSet {
         self.form.parts(self.reg)
@@ -43,38 +44,38 @@ struct Use {
 }
 
 /// Makes the sum part of the address that it was made for, if there is one.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow, made: &Made) {
-    if factor(&ops[made.at]).is_some() {
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow, def: &Def) {
+    if factor(&ops[def.at]).is_some() {
         return;
     }
-    let Some(only) = only_use(ops, flow, made) else { return };
+    let Some(only) = only_use(ops, flow, def) else { return };
     match only.clobber {
-        None => exchange(ops, flow, made, only.at),
+        None => exchange(ops, flow, def, only.at),
         Some(clobber) => {
-            if !move_up(ops, flow, made, only.at) {
-                rename(ops, flow, made, clobber..only.at);
+            if !move_up(ops, flow, def, only.at) {
+                rename(ops, flow, def, clobber..only.at);
             }
         }
     }
 }
 
-fn only_use(ops: &[Op], flow: &Flow, made: &Made) -> Option<Use> {
+fn only_use(ops: &[Op], flow: &Flow, def: &Def) -> Option<Use> {
     let mut clobber = None;
-    for (next, op) in ops.iter().enumerate().skip(made.at + 1).take(WINDOW) {
+    for (next, op) in ops.iter().enumerate().skip(def.at + 1).take(WINDOW) {
         // A division uses registers of its own (`emit::div`).
         let stops = op.is_end() || op.is_call() || matches!(op, Op::Div { .. });
         if flow.is_target[next] || op.target().is_some() || stops {
             return None;
         }
-        if op.uses().has(made.reg) {
+        if op.uses().has(def.reg) {
             let is_access = matches!(op, Op::Load { .. } | Op::Store { .. } | Op::AluStore { .. });
-            let ends = op.defs().has(made.reg) || flow.is_dead_after(next, made.reg);
+            let ends = op.defs().has(def.reg) || flow.is_dead_after(next, def.reg);
             return (is_access && ends).then_some(Use { at: next, clobber });
         }
-        if op.defs().has(made.reg) {
+        if op.defs().has(def.reg) {
             return None;
         }
-        if op.defs().meets(made.parts()) && clobber.is_none() {
+        if op.defs().meets(def.parts()) && clobber.is_none() {
             clobber = Some(next);
         }
     }
@@ -82,25 +83,24 @@ fn only_use(ops: &[Op], flow: &Flow, made: &Made) -> Option<Use> {
 }
 
 /// Moves a load to where its address is computed; returns whether it could.
-fn move_up(ops: &mut [Op], flow: &mut Flow, made: &Made, load: usize) -> bool {
-    let Some(moved @ Op::Load { dst, addr, .. }) = rewritten(&ops[load], made.reg, made.form)
-    else {
+fn move_up(ops: &mut [Op], flow: &mut Flow, def: &Def, load: usize) -> bool {
+    let Some(moved @ Op::Load { dst, addr, .. }) = rewritten(&ops[load], def.reg, def.form) else {
         return false;
     };
     // What the load itself adds to the sum has its value only there.
-    let others = ops[load].addr().map_or(RegSet::NONE, Addr::uses).minus(RegSet::of(&[made.reg]));
+    let others = ops[load].addr().map_or(RegSet::NONE, Addr::uses).minus(RegSet::of(&[def.reg]));
     let stays = |op: &Op| {
         let shares = addr.space == Space::Shared && op.is_shared_access();
         let touched = op.uses().or(op.defs());
         touched.has(dst) || op.defs().meets(others) || shares || !is_quiet(op)
     };
-    if ops[made.at + 1..load].iter().any(stays) {
+    if ops[def.at + 1..load].iter().any(stays) {
         return false;
     }
-    ops[made.at] = moved;
+    ops[def.at] = moved;
     ops[load] = Op::Nop;
-    for live in &mut flow.live_out[made.at..load] {
-        *live = live.minus(RegSet::of(&[made.reg])).with(dst);
+    for live in &mut flow.live_out[def.at..load] {
+        *live = live.minus(RegSet::of(&[def.reg])).with(dst);
     }
     true
 }
@@ -114,9 +114,9 @@ fn is_quiet(op: &Op) -> bool {
 
 /// Computes the value that overwrites an operand at the start of `range` in another register, until
 /// the access at its end.
-fn rename(ops: &mut [Op], flow: &mut Flow, made: &Made, range: Range<usize>) {
+fn rename(ops: &mut [Op], flow: &mut Flow, def: &Def, range: Range<usize>) {
     let Range { start: clobber, end: last } = range;
-    let parts = made.parts();
+    let parts = def.parts();
     let Some(part) = parts.iter().find(|part| ops[clobber].defs().has(*part)) else { return };
     let again = |op: &Op| op.defs().meets(parts);
     let ends = flow.is_dead_after(last, part) && !ops[last].defs().has(part);
@@ -124,9 +124,9 @@ fn rename(ops: &mut [Op], flow: &mut Flow, made: &Made, range: Range<usize>) {
     if !ends || adds || ops[clobber + 1..last].iter().any(again) {
         return;
     }
-    let Some(to) = free(ops, flow, made, last) else { return };
+    let Some(to) = free(ops, flow, def, last) else { return };
     let Some(first) = redirected(ops[clobber], part, to) else { return };
-    let Some(mut access) = rewritten(&ops[last], made.reg, made.form) else { return };
+    let Some(mut access) = rewritten(&ops[last], def.reg, def.form) else { return };
     if let Op::Store { src: Src::Reg(src), .. } | Op::AluStore { src: Src::Reg(src), .. } =
         &mut access
         && *src == part
@@ -135,40 +135,40 @@ fn rename(ops: &mut [Op], flow: &mut Flow, made: &Made, range: Range<usize>) {
     }
     let between = ops[clobber + 1..last].iter().map(|op| renamed(*op, part, to));
     let Some(between) = between.collect::<Option<Vec<Op>>>() else { return };
-    ops[made.at] = Op::Nop;
+    ops[def.at] = Op::Nop;
     ops[clobber] = first;
     ops[clobber + 1..last].copy_from_slice(&between);
     ops[last] = access;
-    for live in &mut flow.live_out[made.at..last] {
-        *live = live.minus(RegSet::of(&[made.reg])).or(parts);
+    for live in &mut flow.live_out[def.at..last] {
+        *live = live.minus(RegSet::of(&[def.reg])).or(parts);
     }
     flow.live_out[clobber..last].iter_mut().for_each(|live| *live = live.with(to));
 }
 
 /// A register for a value between the sum and the access at `last`.
-fn free(ops: &[Op], flow: &Flow, made: &Made, last: usize) -> Option<Reg> {
-    let parts = made.parts();
-    if !parts.has(made.reg) {
-        return Some(made.reg);
+fn free(ops: &[Op], flow: &Flow, def: &Def, last: usize) -> Option<Reg> {
+    let parts = def.parts();
+    if !parts.has(def.reg) {
+        return Some(def.reg);
     }
-    let touched = ops[made.at..=last].iter().flat_map(|op| [op.uses(), op.defs()]);
-    let live = flow.live_out[made.at..last].iter().copied();
+    let touched = ops[def.at..=last].iter().flat_map(|op| [op.uses(), op.defs()]);
+    let live = flow.live_out[def.at..last].iter().copied();
     let taken = touched.chain(live).fold(parts, RegSet::or);
-    let held = flow.held_at(made.at).fold(RegSet::NONE, |held, one| held.with(one.reg));
+    let held = flow.held_at(def.at).fold(RegSet::NONE, |held, one| held.with(one.reg));
     CLOBBERED.minus(taken).minus(held).iter().find(|free| *free != SPARE_R9)
 }
 
 /// `r = base + a * i; load [r + b * j]`, where `b` is known before `a`: with the two exchanged, the
 /// load waits for one addition less.
-fn exchange(ops: &mut [Op], flow: &mut Flow, made: &Made, last: usize) {
-    let Form::Sum(sum @ Addr { index: Some(late), .. }) = made.form else { return };
+fn exchange(ops: &mut [Op], flow: &mut Flow, def: &Def, last: usize) {
+    let Form::Sum(sum @ Addr { index: Some(late), .. }) = def.form else { return };
     let Some(addr) = ops[last].addr() else { return };
     let Some(early) = addr.index else { return };
     let Some(disp) = addr.disp.checked_add(sum.disp) else { return };
     let named = [sum.base, late.0, early.0].contains(&Reg::FP);
-    let redefined = ops[made.at + 1..last].iter().any(|op| op.defs().has(early.0));
-    let is_base = addr.base == made.reg && early.0 != made.reg && late.0 != made.reg;
-    if named || redefined || !is_base || !is_loaded_since(ops, flow, made.at, [late.0, early.0]) {
+    let redefined = ops[def.at + 1..last].iter().any(|op| op.defs().has(early.0));
+    let is_base = addr.base == def.reg && early.0 != def.reg && late.0 != def.reg;
+    if named || redefined || !is_base || !is_loaded_since(ops, flow, def.at, [late.0, early.0]) {
         return;
     }
     let exchanged = Addr { index: Some(late), disp, ..addr };
@@ -179,8 +179,8 @@ fn exchange(ops: &mut [Op], flow: &mut Flow, made: &Made, last: usize) {
         _ => return,
     }
     let addr = Addr::sum(sum.base, Some(early), 0);
-    ops[made.at] = Op::Lea { width: Width::W64, dst: made.reg, addr };
-    flow.live_out[made.at..last].iter_mut().for_each(|live| *live = live.with(late.0));
+    ops[def.at] = Op::Lea { width: Width::W64, dst: def.reg, addr };
+    flow.live_out[def.at..last].iter_mut().for_each(|live| *live = live.with(late.0));
 }
 
 /// Whether `late` is loaded after `early` is written, in the block of `at`.

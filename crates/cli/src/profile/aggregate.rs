@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// The contents of a profile, with the program's names. Each list is sorted by cost, highest first.
-pub(super) fn account(program: &Program, profile: &Profile) -> ProgProfile {
+pub(super) fn aggregate(program: &Program, profile: &Profile) -> ProgProfile {
     let names = Names::of(program, profile);
     let mut total = Spent::default();
     let mut lines: HashMap<&ProfiledLine, Spent> = HashMap::new();
