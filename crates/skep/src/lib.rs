@@ -77,6 +77,11 @@
 //! - `runtime` (default): running programs; on Linux only. Without it the library opens, verifies
 //!   and explains.
 //! - `metrics`: statistics as OpenMetrics text, and an HTTP server on loopback for Prometheus.
+//!
+//! # Stability
+//!
+//! The crate follows SemVer, except for the modules that are other crates under shorter names:
+//! [`btf`], [`insn`], [`object`], [`program`] and [`uapi`] may change in any release.
 
 #![forbid(unsafe_code)]
 
