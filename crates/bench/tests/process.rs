@@ -97,7 +97,7 @@ fn bench_run_measures_programs_on_what_is_here() {
     assert_eq!(own["maps"][0]["name"], "nothing");
     let given = bench(&["tests/programs/xdp_count.bpf.o", "--no-kernel"]);
     assert!(given.contains("| xdp_reflect ") && !given.contains("kernel"), "{given}");
-    // Another engine is a process; one that gives no answer is said to run nothing.
+    // Another engine is a process; one that does not answer is reported as running nothing.
     let peer = bench(&["--only=compute", "--program=empty", "--peer=none:v3=true"]);
     let has_clang = peer.contains("Native code and bytecode:");
     let why = if has_clang { "it has died" } else { "no clang here" };
@@ -130,7 +130,7 @@ fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
     assert!(controls.len() == 5 && controls.iter().all(|row| row["has_failed"] == true));
 }
 
-/// A host that denies threads is an error; one that denies sleeping is none.
+/// A host that denies threads is an error; one that denies sleeping is not.
 #[test]
 fn bench_poke_ends_where_threads_or_sleeping_are_denied() {
     const CLONES: &[libc::c_long] = &[libc::SYS_clone, libc::SYS_clone3];

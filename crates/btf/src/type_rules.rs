@@ -27,7 +27,7 @@ fn ensure(holds: bool, text: &str) -> Check {
     if holds { Ok(()) } else { Err(Error::new(text)) }
 }
 
-/// What can be said of a type without any other.
+/// What can be checked of a type by itself.
 fn shape(ty: Type<'_>) -> Check {
     use Kind::*;
     let kind = ty.kind();
@@ -56,12 +56,12 @@ fn shape(ty: Type<'_>) -> Check {
                 let offsets = ty.members().map(|member| member.bit_offset);
                 ensure(offsets.is_sorted(), "its members are not in order")
             }),
-        Enum | Enum64 => ensure(matches!(size, 1 | 2 | 4 | 8), "its size is none of an enum"),
+        Enum | Enum64 => ensure(matches!(size, 1 | 2 | 4 | 8), "its size is not that of an enum"),
         Fwd => ensure(ty.word(2) == 0, "it refers to a type"),
         Func => ensure(ty.vlen() <= 1, "its linkage is neither static nor global"),
         Var => ensure(ty.var_linkage() <= 1, "its linkage is neither static nor global"),
         Datasec => datasec(ty, size),
-        Float => ensure(matches!(size, 2 | 4 | 8 | 12 | 16), "its size is none of a float"),
+        Float => ensure(matches!(size, 2 | 4 | 8 | 12 | 16), "its size is not that of a float"),
         DeclTag => ensure(ty.word(3) as i32 >= -1, "its component is negative"),
         _ => Ok(()),
     }

@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     prog: String,
     insns: u64,
     pub(crate) diagnostic: Option<Diagnostic>,
-    /// What it says of tests without a line of their own.
+    /// Its remarks on tests that have no line of their own.
     joined: Vec<Joined>,
     /// A line for the error stream.
     trouble: Option<String>,

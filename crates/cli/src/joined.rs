@@ -24,8 +24,8 @@ pub(crate) struct Joined {
     pub(crate) after: SourceSpot,
     /// The next line of the function that has code.
     before: SourceSpot,
-    /// Which of the jumps it is that were joined to that line, and their number: 0 if it is no
-    /// jump.
+    /// Its position among the jumps that were joined to that line, and their number; 0 if it is
+    /// not a jump.
     nth: usize,
     of: usize,
 }

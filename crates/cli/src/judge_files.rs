@@ -93,7 +93,7 @@ pub struct Unopened {
     pub object: String,
     /// Why, in one line that names the file.
     pub line: String,
-    /// The loader's reason, if it is that.
+    /// The loader's reason, if that is why.
     pub error: Option<LoadError>,
 }
 

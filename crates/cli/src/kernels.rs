@@ -19,8 +19,8 @@ pub(crate) const RUNS_AS: &str = "only verification follows that kernel; executi
 ///
 /// # Errors
 ///
-/// One line: there is no such kernel, a file is not one, or two files are of one release, by which
-/// results are told apart.
+/// One line: there is no such kernel, a file is not one, or two files are of the same
+/// release, which is what distinguishes results.
 pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, Error> {
     let mut kernels: Vec<Arc<Kernel>> = Vec::new();
     for (i, name) in names.iter().enumerate() {
@@ -85,7 +85,7 @@ pub(crate) fn sessions(names: &[String], loader: LoaderFlag) -> Result<Vec<Sessi
     Ok(named(names)?.into_iter().map(of).collect())
 }
 
-/// What is said of a kernel wherever there are results for it.
+/// How a kernel is described wherever results for it are shown.
 pub(crate) fn described(kernel: &Kernel) -> MatrixKernel {
     MatrixKernel {
         name: kernel.name().to_owned(),

@@ -107,7 +107,7 @@ struct Refused {
 const REFUSED_MAX: usize = 8;
 
 impl Worst {
-    /// Of so many combinations.
+    /// For this number of combinations.
     pub(crate) fn of(combinations: usize) -> Worst {
         Worst { combinations, programs: BTreeMap::new() }
     }

@@ -400,14 +400,14 @@ pub(crate) enum Op {
         test: Test,
         to: u32,
     },
-    /// `dst = src` if the test holds; it compares registers, and r10 is none of them.
+    /// `dst = src` if the test holds; it compares registers other than r10.
     Select {
         test: Test,
         width: Width,
         dst: Reg,
         src: Reg,
     },
-    /// `dst = 1` if the test holds, else 0; r10 is none of its registers.
+    /// `dst = 1` if the test holds, else 0; its registers do not include r10.
     Set {
         test: Test,
         dst: Reg,

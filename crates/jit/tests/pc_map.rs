@@ -22,7 +22,7 @@ fn every_byte_leads_back_to_an_insn() {
             let code = compile(xlated, &linkage, &Tuning::default(), 0..0).unwrap();
             let map = &code.info.pc_map;
             assert_eq!(map.len(), xlated.insns().len());
-            // In the order of their code: blocks may stand in another than their insns.
+            // In the order of the code, which may differ from that of the insns: blocks are moved.
             let mut places: Vec<_> = (0..map.len())
                 .map(|insn| (map.code_of(insn).unwrap(), insn))
                 .filter(|((from, to), _)| from != to)

@@ -33,7 +33,7 @@ pub const PAGE_BYTES: usize = 4096;
 pub struct NoMemory(String);
 
 impl NoMemory {
-    /// For an allocation of so many bytes.
+    /// For an allocation of this many bytes.
     pub fn of(bytes: usize) -> NoMemory {
         NoMemory(format!("ENOMEM ({bytes} bytes requested)"))
     }
@@ -55,7 +55,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of this many bytes.
     pub fn new(bytes_max: usize) -> Arc<Budget> {
         Arc::new(Budget { used: AtomicUsize::new(0), bytes_max })
     }
@@ -90,7 +90,7 @@ impl Share {
         Share { budget: budget.clone(), bytes: 0 }
     }
 
-    /// Takes so many more bytes; false if the budget has fewer.
+    /// Takes this many more bytes; false if the budget has fewer.
     pub fn grow(&mut self, bytes: usize) -> bool {
         let taken = self.budget.take(bytes).is_ok();
         self.bytes += if taken { bytes } else { 0 };

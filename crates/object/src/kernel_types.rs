@@ -1,5 +1,5 @@
-//! What the kernel's types say of pointers in the object's: a `__kptr` to one of the kernel's
-//! structs needs a destructor, a `__uptr` leads to a struct that is the object's own.
+//! What the kernel's types require of pointers in the object's types: a `__kptr` to one of the
+//! kernel's structs needs a destructor, a `__uptr` leads to a struct that is the object's own.
 //!
 //! Behaviour: 6.18, asked by `cargo xtask load-diff` with each kind of pointer to structs of the
 //! kernel and of the object, of several sizes (`tests/object/kptr_*.bpf.c`, `uptr_*.bpf.c`).
@@ -60,7 +60,7 @@ impl<'a> KernelTypes<'a> {
         let target = field.target.filter(|_| field.kind == FieldKind::KptrRef)?;
         let (target, kernel) = (btf.ty(target), self.btf?);
         let known = self.destroyed.get_or_init(|| destroyed(kernel));
-        // If there are none of these names, they do not tell.
+        // If none of these names exist, nothing can be concluded from them.
         let name = target.name();
         let lacks = !known.is_empty() && !known.contains(&name) && self.has(target);
         lacks.then(|| format!("the kernel has no destructor for struct {name}"))

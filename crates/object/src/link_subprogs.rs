@@ -125,8 +125,8 @@ impl<'i, 'a> Linker<'i, 'a> {
         Ok(Frame { code, start, next_call: 0 })
     }
 
-    /// In libbpf, what is not known of the program is not told of its subprogs, and what is must
-    /// be known of each of them.
+    /// In libbpf, info that the program lacks is not passed on for its subprogs, and info that it
+    /// has must exist for each of them.
     fn append_info(&self, linked: &mut Linked, function: usize, start: usize) -> Result<()> {
         let image = self.relocator.image;
         let Some(function) = image.functions.list.get(function) else { return Ok(()) };
@@ -139,7 +139,7 @@ impl<'i, 'a> Linker<'i, 'a> {
         let tells = |what, of_program: bool, of_function: bool| match () {
             () if start == 0 || !strict => Ok(of_function),
             () if of_program && !of_function => {
-                let text = format!("function {}: .BTF.ext has no {what} of it", function.name);
+                let text = format!("function {}: .BTF.ext has no {what} for it", function.name);
                 Err(Error::load(LoadClass::Open, text))
             }
             () => Ok(of_program),

@@ -276,7 +276,7 @@ impl One<'_, '_> {
         Ok(())
     }
 
-    /// Checks that the insn is not said to have the address of a function.
+    /// Checks that the insn is not marked as loading the address of a function.
     fn is_plain(&self, out: &Relocated) -> Result<()> {
         if out.insns[self.slot].src != BPF_PSEUDO_FUNC || self.image.options.as_in_file {
             return Ok(());

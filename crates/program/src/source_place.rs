@@ -70,7 +70,7 @@ impl Program {
     }
 
     /// The source line of an insn; `None` without line info. An insn that belongs to several lines
-    /// has line 0: then it is that of the last insn before it with a line.
+    /// has line 0 and is given the line of the last insn before it that has one.
     pub fn source_place(&self, idx: usize) -> Option<SourcePlace> {
         let (lines, btf) = self.source_lines();
         let after = lines.partition_point(|row| row.insn_off.index() <= idx);

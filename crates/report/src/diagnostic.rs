@@ -138,7 +138,7 @@ impl Diagnostic {
         self.advice.as_ref().map_or(first, |advice| &advice.title)
     }
 
-    /// The message where the headline is another, and who said it.
+    /// The message, if it is not the headline, and its origin.
     pub(crate) fn said(&self) -> Option<(&'static str, &str)> {
         let first = self.message.lines().next().unwrap_or_default();
         if self.title() == first {

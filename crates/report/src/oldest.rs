@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// What is said of a program, or of all.
+/// The result for one program, or for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oldest {
     /// The column of the oldest kernel.

@@ -203,7 +203,7 @@ error[not-a-pointer-to-memory]: no_null_check: This is no pointer
         assert!(text.contains("at insn 6: r1 = *(u64 *)(r0 +0)"), "{text}");
     }
 
-    /// The headline is the catalogue's; whoever else said something is named.
+    /// The headline is the catalogue's; the origin of any other message is named.
     #[test]
     fn who_said_it() {
         let text = |rule: &str, message: &str| {

@@ -61,7 +61,7 @@ impl Counting {
         Ok(Counting { hits: Arc::new(hits), plan: Some(Arc::new(plan)) })
     }
 
-    /// What machine code is told.
+    /// What machine code needs to know.
     pub(crate) fn link(&self) -> Result<Option<skep_jit::coverage::Coverage>, Error> {
         let Some(plan) = self.plan.clone() else { return Ok(None) };
         let stride = i32::try_from(self.hits.stride_bytes()).map_err(|_| no_memory())?;

@@ -78,7 +78,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// What to do about a refusal of which `told` is known: its message, its notes. `names` knows
+    /// What to do about a refusal; `told` is its message and notes. `names` knows
     /// what the source calls a thing: the `pointer` or `number` that is refused, what was
     /// `acquired`, the functions that `release` it, the allowed `range`, the `section` that would
     /// help, the address that the refused line has `accessed`, the call that ends what is held.

@@ -4,7 +4,7 @@
 //! [`Session::diagnose`] makes it from a verification, [`Session::diagnose_load`] from a load
 //! error. Nothing here knows how it is shown.
 //!
-//! Reading order: `refused` (what is said of a refusal, in order), `notes`, `history` (the values
+//! Reading order: `refused` (the parts of a diagnosis, in order), `notes`, `history` (the values
 //! of registers), `missing_check` (the comparison that was meant), `held`, `budget`; `dataflow` is
 //! what they know of a path.
 

@@ -45,7 +45,7 @@ pub struct WalkedPath {
 }
 
 impl WalkedPath {
-    /// A path that keeps about so many bytes, those at its end.
+    /// A path that keeps about this many bytes, those at its end.
     pub(crate) fn new(bytes_max: usize) -> WalkedPath {
         WalkedPath { bytes_max, ..WalkedPath::default() }
     }

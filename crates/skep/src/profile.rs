@@ -138,7 +138,7 @@ impl Profile {
 }
 
 impl Listener for Profile {
-    // What is told for most insns stands here; the rest would make each call slower.
+    // Only the events of most insns are handled here; the others would slow down each call.
     fn tell(&mut self, event: Event<'_>) {
         match event {
             Event::Insn { insn_idx, frame } => {

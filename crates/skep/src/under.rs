@@ -4,7 +4,7 @@
 //!
 //! # Invariants
 //! 1. A program is accepted, or rejected, only if it is so under the rules of all.
-//! 2. The search changes what is said, never the verdict.
+//! 2. The search changes the explanation, never the verdict.
 
 use crate::session::{Session, contain_panic};
 use crate::verification::{Settled, Under, Verdict, Verification, VerifyOptions};

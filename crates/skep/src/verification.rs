@@ -391,7 +391,7 @@ impl Under {
 mod tests {
     use super::*;
 
-    /// `bpf(2)` says no more than `EINVAL` of some programs, whose log is empty.
+    /// For some programs `bpf(2)` only returns `EINVAL`, with an empty log.
     #[test]
     fn no_reason_is_empty() {
         let told = |kind: &str, message: &str, because| {

@@ -1,4 +1,4 @@
-//! A profile tells of every insn and every state, and changes nothing of the verification.
+//! A profile accounts for every insn and every state, and does not affect verification.
 
 use rustix::time::{ClockId, clock_gettime};
 use skep::profile::{Apart, CostAt, Profile};

@@ -78,7 +78,7 @@ impl Edits {
         self.edits.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no edits.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }

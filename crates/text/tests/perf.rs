@@ -1,5 +1,4 @@
-//! What profilers are told: functions do not overlap, and records parse as their specification
-//! says.
+//! What profilers see: functions do not overlap, and records follow their specification.
 
 use object::{Object, ObjectSection, ObjectSymbol};
 use skep_jit::{Linkage, Tuning};

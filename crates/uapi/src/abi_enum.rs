@@ -59,7 +59,7 @@ macro_rules! abi_enum {
         const _: () = {
             let mut at = 0;
             while at < $Type::COUNT {
-                assert!($Type::ROWS[at].0.index() == at, "rows stand in the order of the ABI");
+                assert!($Type::ROWS[at].0.index() == at, "rows are in the order of the ABI");
                 at += 1;
             }
         };

@@ -121,7 +121,7 @@ impl Behaviours {
         Behaviours::of_column(after)
     }
 
-    /// The rules of a column, and what was mended later.
+    /// The rules of a column, and later fixes.
     pub(crate) fn mended(column: usize) -> Behaviours {
         let mut rules = Behaviours::of_column(column);
         BEHAVIOURS.iter().for_each(|row| rules.set(row.name, row.holds_if_mended(column)));

@@ -16,15 +16,15 @@ pub enum Piece<'a> {
 /// How an argument is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// `-`: spaces stand behind it.
+    /// `-`: padded with spaces on the right.
     pub left: bool,
-    /// `0`: zeros fill it up.
+    /// `0`: padded with zeros.
     pub zero: bool,
     /// `+`: non-negative numbers are printed with a sign.
     pub plus: bool,
     /// A space: non-negative numbers are printed with a space in place of the sign.
     pub space: bool,
-    /// At least so many bytes.
+    /// Minimum number of bytes.
     pub width: Option<u32>,
     /// What it is printed as.
     pub kind: ConversionKind,

@@ -1,4 +1,4 @@
-//! The tested kernels, in order, and which of them stand for another release.
+//! The tested kernels, in order, and which of them represent another release.
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;
@@ -68,7 +68,7 @@ impl Column {
         self.series == other.series && self.counted_by == other.counted_by && is_later
     }
 
-    /// Whether it has so many updates that it has what was mended after the next series began.
+    /// Whether it has so many updates that it has fixes from after the next series began.
     fn is_late(&self) -> bool {
         self.build().patch.is_some_and(|patch| patch >= LATE)
     }
@@ -189,7 +189,7 @@ pub(crate) enum Standing {
     Series(usize),
     /// It lies between two, and has nothing that the second one lacks.
     Between([usize; 2]),
-    /// The same, but what was mended in kernels after the second one may be mended in it, too.
+    /// The same, but it may have fixes from kernels after the second one.
     Mended([usize; 2]),
     /// It is older than the oldest.
     Older,
@@ -256,8 +256,8 @@ fn first_of(at: usize) -> usize {
     COLUMNS.iter().position(is_its_series).unwrap_or(at)
 }
 
-/// The column that stands for what builds after this one have at least: late builds of a series
-/// have what was mended after the next one began, so it is the first of a series, and an early one.
+/// The column that represents the least that builds after this one have: late builds of a series
+/// have fixes from after the next one began, so it is the first of a series, and an early one.
 fn at_least(mut at: usize) -> usize {
     loop {
         at = first_of(at);
@@ -284,7 +284,7 @@ pub(crate) fn column_of(release: &str) -> usize {
     before
 }
 
-/// The kernel asked for its texts that stands for a column: the last of its series, or the first
+/// The kernel whose texts are used for a column: the last of its series, or the first
 /// after it.
 fn with_texts(at: usize) -> usize {
     let series = COLUMNS[at].series;

@@ -102,7 +102,7 @@ const _: () = {
     let mut at = 0;
     while at < MapType::COUNT {
         let row = &ROWS[at];
-        assert!(row.map_type.index() == at, "rows stand in the order of the ABI");
+        assert!(row.map_type.index() == at, "rows are in the order of the ABI");
         assert!(row.kernel_struct.is_empty() == (at == Unspec.index()));
         at += 1;
     }

@@ -65,7 +65,7 @@ impl Held<'_> {
         }
     }
 
-    /// The part of it that is in use.
+    /// The part of that memory that is in use.
     pub(crate) fn in_use(&self) -> MemBytes {
         let [frames, stack] = self.store.arena.bytes_in_use();
         MemBytes {

@@ -14,8 +14,8 @@ use skep_uapi::KernelProfile;
 use std::sync::Arc;
 
 impl Doubt {
-    /// The doubt about a program whose walk has been completed: it went by an unsound rule, or by
-    /// rules of another kernel than the reference.
+    /// The doubt about a program whose walk has been completed: it relied on an unsound rule, or on
+    /// the rules of another kernel than the reference.
     pub(crate) fn of(config: &Config, hole: Option<KernelHole>) -> Option<Doubt> {
         let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..config.tuning };
         let config = Config { log_level: 0, tuning, ..config.clone() };

@@ -171,7 +171,7 @@ impl Xlated {
     }
 }
 
-/// Whether `insn` is a jump to a relative target (calls and `exit` are none).
+/// Whether `insn` is a jump to a relative target (calls and `exit` are not).
 pub(crate) fn is_jump(insn: Insn) -> bool {
     matches!(insn.class(), BPF_JMP | BPF_JMP32) && !matches!(insn.op(), BPF_CALL | BPF_EXIT)
 }

@@ -46,9 +46,9 @@ const PACKAGES: [&str; 7] = [
     "libbpf-tools",
     "bpftool",
 ];
-/// The source that [`PACKAGES`] install.
+/// The source archive that [`PACKAGES`] install.
 const SOURCE: &str = "/usr/src/linux-source-6.12.tar.xz";
-/// The parts of it that are unpacked.
+/// The parts of the archive that are unpacked.
 const UNPACKED: [&str; 7] = [
     "tools/testing/selftests/bpf",
     "tools/lib/bpf",

@@ -131,7 +131,7 @@ const MUTANTS: &str = "
 
 Programs mutated or generated at random from a seed, loaded into each kernel in a virtual machine
 (`cargo xtask kernels mutants --record`; `tests/kernels/mutants.csv`). Each seed gives other programs. A run's figures are
-those of the last time that it was asked for: what an earlier run of the same seed found and was mended is not listed.
+those of the last time that it was asked for: findings of earlier runs of the same seed that were fixed since are not listed.
 
 | kernel | seed | programs | judged | same verdict | false accepts | false rejects |
 |---|--:|--:|--:|--:|--:|--:|

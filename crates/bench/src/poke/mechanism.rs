@@ -102,7 +102,7 @@ impl Mechanism {
         self != Mechanism::CommitNowait
     }
 
-    /// Whether so many sites are changed in acceptable time.
+    /// Whether this many sites are changed in acceptable time.
     pub fn takes(self, sites: u32) -> bool {
         self != Mechanism::BarrierPerSite || sites <= BARRIERS_MAX
     }
@@ -168,7 +168,7 @@ impl Switched {
 fn batches(sites: &Sites, one_each: bool) -> Result<Vec<Vec<Batch>>, Error> {
     let states = sites.mask(0).max(sites.mask(1)) + 1;
     let all: Option<Vec<Site>> = (0..sites.len() as u32).map(|n| sites.site(n)).collect();
-    let all = all.ok_or("a site is none")?;
+    let all = all.ok_or("a site is missing")?;
     let to = |state: u32| {
         let from = (state + states - 1) % states;
         let mut made = vec![Batch::new()];

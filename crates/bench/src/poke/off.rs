@@ -43,7 +43,7 @@ pub struct Off {
     pub flag: Option<Ratio>,
 }
 
-/// Measures the cost of disabled sites in the compute programs, at so many places.
+/// Measures the cost of disabled sites in the compute programs, at this many places.
 ///
 /// # Errors
 ///

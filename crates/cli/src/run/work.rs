@@ -67,7 +67,7 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
             };
             look_on(&mut watch, is_done)?;
             let mut all = match handles.is_empty() {
-                // The one that there is.
+                // This thread is the only one.
                 true => Worker { ctx: None, ..worker }.work(),
                 false => Tally::default(),
             };

@@ -30,7 +30,7 @@ fn job(dir: &Path, settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
     (output.status.code(), said, std::fs::read_to_string(summary).expect("a summary"))
 }
 
-/// A checkout with one object, and a baseline in which it costs so many insns.
+/// A checkout with one object, and a baseline in which it costs `insns`.
 fn checkout(insns: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(dir.path().join("build")).expect("a folder");

@@ -120,7 +120,7 @@ fn without_btf_what_attaches_to_functions_is_not_asked() {
     assert_no_other_answer(all, answers);
 }
 
-/// The running kernel's BTF is not that of any kernel that it is said to be.
+/// The running kernel's BTF is not that of the kernel whose name it is given.
 #[test]
 fn btf_gets_no_credit_for_a_name() {
     const BTF: &str = "/sys/kernel/btf/vmlinux";
@@ -136,7 +136,7 @@ fn btf_gets_no_credit_for_a_name() {
     let (_, shown) = skep(&["kernel", "show", &path]);
     assert!(!shown.contains("agreed") && !shown.contains("determined on"), "{shown}");
     assert!(!shown.contains("rules known    all"), "{shown}");
-    // Results are told apart by the release: a second file of it is not left out silently.
+    // Results are distinguished by release: a second file of one is not dropped silently.
     let twin = folder.path().join("twin.kernel");
     std::fs::copy(&file, &twin).expect("a copy");
     let both = format!("{path},{}", twin.to_string_lossy());

@@ -1,4 +1,4 @@
-//! `skep stat` prints for the shipped programs what the kernel said of them.
+//! `skep stat` prints for the shipped programs what the kernel said about them.
 //!
 //! `tests/programs/kernel-6.18.csv` was recorded from Linux 6.18.44 through `bpf(2)`, each program
 //! loaded alone by libbpf with the statistics of its verifier log.

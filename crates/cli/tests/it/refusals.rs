@@ -66,7 +66,7 @@ fn rows_without_a_program_say_why() {
 }
 
 /// Each is 12 lines at most, its headline is the catalogue's title and not the kernel's message,
-/// which has a line of its own, and nothing stands there twice.
+/// which has a line of its own, and nothing is printed twice.
 #[test]
 fn what_is_printed_is_short_and_said_once() {
     let root = programs().join("../..");

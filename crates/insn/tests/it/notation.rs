@@ -1,4 +1,4 @@
-//! The notation of test suites: what each form reads as, and what is said of text that is none.
+//! The notation of test suites: what each form means, and the errors for invalid text.
 
 use skep_insn::asm::{Assembly, SymbolRef, assemble};
 use skep_insn::{Insn, InsnIdx};

@@ -104,7 +104,7 @@ fn entry(ops: &[Op], jumps: Jumps, body: Range<usize>) -> Option<usize> {
     }
 }
 
-/// The unroll factor that divides the trip count, for at most so many ops.
+/// The unroll factor that divides the trip count, with at most `most` ops.
 fn even(trips: Trips, count: u32, most: u32) -> Option<u32> {
     // The test, the increment and the copy are emitted only once.
     let light = count.saturating_sub(2 + u32::from(trips.copy.is_some())).max(1);

@@ -72,7 +72,7 @@ fn refer(b: &mut BtfBuilder, way: usize, to: TypeId, int: TypeId) -> TypeId {
     }
 }
 
-/// What the kernel and `refused_by_kernel` say of bytes that are read here.
+/// The answers of the kernel and of `refused_by_kernel` to bytes that parse here.
 fn differs(bytes: &[u8]) -> Option<String> {
     let btf = Btf::parse(bytes).ok()?;
     let (theirs, ours) = (btf_load(bytes).map(drop), refused_by_kernel(&btf));

@@ -31,7 +31,7 @@ const FIELDS: [(FieldKind, bool); 12] = [
 struct Value {
     builder: BtfBuilder,
     int: TypeId,
-    /// Bytes that a key of so many bytes has.
+    /// The type of the bytes that make up a key.
     byte: TypeId,
     id: TypeId,
 }

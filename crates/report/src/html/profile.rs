@@ -114,7 +114,7 @@ fn flow(profile: &ProgProfile) -> Block {
     }
 }
 
-/// All lines, as they stand in the source.
+/// All lines, in source order.
 fn source(profile: &ProgProfile) -> Block {
     let mut lines: Vec<_> = profile.lines.iter().collect();
     lines.sort_by_key(|row| file_and_line(&row.line.place));

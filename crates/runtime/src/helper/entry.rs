@@ -187,7 +187,7 @@ pub(crate) fn direct_lookup(map: &Map) -> u64 {
 }
 
 /// The two entry points of a helper. Helpers that look at the run's frames, or call functions that
-/// do, are told where these end.
+/// do, are passed the address where these end.
 macro_rules! entry {
     (plain $f:path) => {{
         unsafe extern "C" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {

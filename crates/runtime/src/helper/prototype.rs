@@ -1,6 +1,6 @@
 //! Prototypes of kfuncs: what our functions take, compared with what the verifier assumed.
 //!
-//! The verifier goes by the prototype in the kernel's BTF, which may be any file. A function that
+//! The verifier relies on the prototype in the kernel's BTF, which may be any file. A function that
 //! is called by its name although its prototype differs would take a number for an address, or
 //! write an iterator that is larger than the one on the program's stack.
 //!

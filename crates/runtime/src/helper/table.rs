@@ -190,8 +190,8 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     UserRingbufDrain: calling iterate::user_ringbuf_drain,
 ];
 
-/// Every kfunc that there is, by name, with its prototype: the verifier goes by the one in the
-/// kernel's BTF, which is whatever file the user names.
+/// Every kfunc that is implemented, by name, with its prototype: the verifier relies on the one in
+/// the kernel's BTF, which is whatever file the user names.
 #[rustfmt::skip]
 pub(crate) static KFUNCS: &[Kfunc] = kfuncs![
     bpf_copy_from_user_dynptr "int (*bpf_dynptr, int, int, *__ign)": plain dynptr_copy::probe_read_user,

@@ -104,7 +104,7 @@ impl Template {
     /// Whether a map made by the definition of `its` is as the template.
     pub(super) fn allows(&self, its: &Template) -> bool {
         let (ours, theirs) = (&self.shape, &its.shape);
-        // The verifier knows of a constant key of these that there is a value.
+        // For these, the verifier knows that a constant key has a value.
         let entries = match self.map_type {
             MapType::Array if !ours.flags.contains(skep_uapi::MapFlags::INNER_MAP) => {
                 ours.max_entries == theirs.max_entries

@@ -1,4 +1,4 @@
-//! What the catalogue says of a code.
+//! What the catalogue says about a code.
 
 use super::note::Note;
 use crate::catalogue;

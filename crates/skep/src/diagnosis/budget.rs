@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// Maximum number of branches named.
 const BRANCHES_MAX: usize = 3;
-/// Lines with fewer of the branches than one in so many are not named.
+/// Lines with less than one in this many of the branches are not named.
 const LEAST_SHARE: usize = 20;
 
 /// Notes for a rejection because of a limit.

@@ -157,7 +157,7 @@ fn is_of_target(refusal: &Refusal) -> bool {
     is_of_target && refusal.insn_idx == Some(0)
 }
 
-/// Why an insn is not reached: what stands before it does not go on there.
+/// Why an insn is not reached: the insn before it does not continue there.
 pub(crate) fn not_reached(
     refusal: &Refusal,
     program: &Program,
@@ -418,9 +418,8 @@ pub(crate) fn constant_without_line(
 ) -> Option<Note> {
     let is_of_result = OF_RESULT.contains(&refusal.kind.as_str());
     let shown = program.source_place(shown).filter(|_| is_of_result)?;
-    let text = format!(
-        "the compiler recorded no line for the constant {value}: look for the `return` of it"
-    );
+    let text =
+        format!("the compiler recorded no line for the constant {value}: look for its `return`");
     (!shown.text.contains("return")).then_some(Note { text, at: None })
 }
 

@@ -1,4 +1,4 @@
-//! A refusal by the verifier: what is said of it, and in which order.
+//! The diagnosis of a refusal by the verifier: its parts, and their order.
 
 use super::advice::Advice;
 use super::held::{Held, Missed};

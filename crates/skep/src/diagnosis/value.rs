@@ -46,7 +46,7 @@ pub enum Severity {
 }
 
 impl Diagnosis {
-    /// What the catalogue says of a code, such as that of a program without a verdict.
+    /// What the catalogue says about a code, such as that of a program without a verdict.
     pub fn of_code(severity: Severity, code: &str, message: &str) -> Diagnosis {
         Diagnosis::advised(severity, code, message, Advice::of(code, message, &[], |_| None))
     }

@@ -25,7 +25,7 @@ pub(super) enum Fault {
         told: String,
     },
     NoRelease,
-    /// The text that states the release is none, as this says.
+    /// The text that should state the release does not, for this reason.
     Release(&'static str),
 
     // Of its BTF.

@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(told("6.1", &hook), None);
     }
 
-    /// `unknown func bpf_get_cgroup_classid#17`, said 5.10, 6.1 and 6.12 of `tcp_congestion_ops`.
+    /// 5.10, 6.1 and 6.12 answer `unknown func bpf_get_cgroup_classid#17` for `tcp_congestion_ops`.
     #[test]
     fn members_of_struct_ops_call_what_tracing_programs_may() {
         let member = Program { prog_type: ProgType::StructOps, ..program(&[(0x85, 0, 17)]) };

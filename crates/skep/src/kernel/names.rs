@@ -1,9 +1,9 @@
-//! What is said of a name that is neither that of a kernel nor a file.
+//! The message for a name that is neither a kernel nor a file.
 
 use super::asked::{ASKED, FROM_TABLE};
 use skep_uapi::since::Release;
 
-/// Kernels of distributions have backports: no name stands for one of them.
+/// Distribution kernels have backports, so none of them is known by name.
 const NOT_BUILT_IN: &str = "no such file or kernel; kernels of distributions are not built in: skep \
                             kernel probe (on such a machine) or skep kernel import (its package) \
                             makes a file of one, see docs/kernels.md, 'Kernels of other \

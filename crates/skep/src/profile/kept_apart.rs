@@ -87,12 +87,12 @@ struct Explained {
     slots: u64,
 }
 
-/// What was told of the states before an insn. The first reason stands in it: most insns have one.
+/// The reasons found before an insn. The first is stored inline: most insns have only one.
 #[derive(Debug, Clone, Default)]
 struct Before {
     first: Option<Found>,
     others: Vec<Found>,
-    /// In the frame told of last.
+    /// In the frame of the last event.
     explained: Explained,
 }
 

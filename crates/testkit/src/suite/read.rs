@@ -99,7 +99,7 @@ impl Reader {
 
     fn options(&mut self, text: &str) -> Result<(), String> {
         if self.case_heading == Some(self.headings) {
-            return Err("options stand before the `bpf` block".to_owned());
+            return Err("options must come before the `bpf` block".to_owned());
         }
         let new: toml::Table = text.parse().map_err(|e: toml::de::Error| e.message().to_owned())?;
         let Some(level) = self.levels.last_mut() else {

@@ -43,7 +43,7 @@ flags = [\"sleepable\"]
 ```
 ";
 
-/// A kfunc that receives the context as memory accesses as much of it as it was told.
+/// A kfunc that receives the context as memory accesses as many bytes as its size argument says.
 #[test]
 fn a_context_is_as_long_as_callees_take_it_for() {
     for program in programs(CALLEE_WRITES) {

@@ -77,7 +77,7 @@ impl Store {
         self.loop_entries.iter_mut().for_each(|it| it.begin());
     }
 
-    /// The current path, of so many frames, waits as a branch.
+    /// The current path, which has this many frames, waits as a branch.
     #[inline(always)] // A call per branch is measurable.
     pub(crate) fn path_waits(&mut self, frames: usize) {
         self.reads.iter_mut().for_each(|it| it.wait(frames));

@@ -1,7 +1,7 @@
-//! What only readers of the kernel's log are told, as data: the code that knows it says what
-//! happened, and the text is made here.
+//! Notes: what only readers of the kernel's log see, as data. Checks record what happened, and the
+//! text is produced here.
 //!
-//! Insns, states and refusals are events of the trace; notes stand between their lines.
+//! Insns, states and refusals are events of the trace; notes are printed between their lines.
 
 use crate::explore::scc_visits::CallChain;
 use crate::passes::final_depth::stack_depth_text;

@@ -48,7 +48,7 @@ impl Env<'_> {
     pub(crate) fn check_insn_marking(&mut self) -> Check<Next> {
         let (insn, frames) = (self.insn(), self.walk.cur.frames.len());
         if usize::from(insn.dst.max(insn.src)) >= self.walk.frame().names().len() {
-            // Refused, for a register that there is not.
+            // Refused: there is no such register.
             return check::do_check_insn(self);
         }
         let before = self.before_marking(insn)?;

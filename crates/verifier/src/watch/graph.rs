@@ -126,7 +126,7 @@ pub struct Cut {
     pub to: u32,
     /// Its state as it was saved.
     pub state: Arc<State>,
-    /// The parts of it that mattered, by frame.
+    /// The parts of the state that mattered, by frame.
     pub matters: Vec<Matters>,
     /// All values were within those of the checkpoint, whether or not they mattered.
     pub within: bool,

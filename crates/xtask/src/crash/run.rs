@@ -20,7 +20,7 @@ use std::time::Duration;
 const WALK_MAX: u32 = 100_000;
 /// Fuel of a run.
 const FUEL: u64 = 20_000;
-/// After so many seconds, a run is interrupted; after twice as many, the child is aborted.
+/// After this many seconds a run is interrupted; after twice as many, the child is aborted.
 const SECONDS_MAX: u64 = 8;
 /// Larger keys and values are not changed.
 const CHANGED_MAX: usize = 1 << 16;

@@ -88,7 +88,9 @@ impl Parts {
         let copyright = |name: &&(&str, Vec<u8>)| ["NOTICE", "LICENSE-MIT"].contains(&name.0);
         let texts = self.documents.iter().filter(copyright).map(|(_, text)| &text[..]);
         let mut text: Vec<u8> = texts.collect::<Vec<_>>().join(&b'\n');
-        text.extend(b"\nThe Apache License stands in /usr/share/doc/skep/LICENSE-APACHE.\n\n");
+        text.extend(
+            b"\nThe text of the Apache License is in /usr/share/doc/skep/LICENSE-APACHE.\n\n",
+        );
         text.extend(self.licences.as_bytes());
         files.push(Entry::new(document("copyright"), text));
         let page = |(name, text): &(String, Vec<u8>)| {

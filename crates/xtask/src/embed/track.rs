@@ -181,7 +181,7 @@ impl Tracker {
 
     /// Enters a function that is verified on its own, at the matching one of these nodes.
     fn enter(&mut self, starts: &[u32], entered: Entered, now: &Now<'_>, o: u32) {
-        let mut why = "nothing of it was walked".to_owned();
+        let mut why = "none of it was walked".to_owned();
         for &start in starts {
             self.levels.push(Level { node: start, places: Vec::new(), entered });
             let fits = self.push_place(now, 0).and_then(|()| self.apply(start, now, false));

@@ -155,8 +155,8 @@ pub(super) fn edited(text: &str, faults: &[(&Fault, &Edit)]) -> Result<String, S
         let (Some(at), None) = (places.next(), places.next()) else {
             let count = text.matches(from.as_str()).count();
             return Err(format!(
-                "{name}: its text is {count} times in crates/{file}; give its row in {FOLDER} the \
-                 text that stands there now"
+                "{name}: its text occurs {count} times in crates/{file}; update its row in {FOLDER} to \
+                 the current text"
             ));
         };
         edits.push((at, at + from.len(), (fault, edit)));

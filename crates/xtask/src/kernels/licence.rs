@@ -107,8 +107,8 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// What the kernel says of a program under another licence, if its verifier looked at it;
-    /// whether skep names the licence when the kernel does not, or the other way round, is kept.
+    /// The kernel's answer for a program under another licence, if its verifier ran; records where
+    /// only one of skep and the kernel blames the licence.
     fn judge(&mut self, plain: &Program) -> Result<Option<Judged>, Box<dyn Error>> {
         let program = Program {
             license: OTHER.to_owned(),

@@ -75,13 +75,13 @@ enum Origin {
     Elf(PathBuf, Vec<u8>),
 }
 
-/// Kinds of generated programs; of 100 batches of these, so many are of each.
+/// Kinds of generated programs, each with its percentage of these batches.
 const KINDS: [(u64, &str); 6] =
     [(10, "random"), (5, "tracing"), (15, "uses"), (20, "graph"), (15, "hard"), (35, "features")];
-/// Mutants of the programs of `tests/verifier` and `tests/refusals`; of 100 batches that are not of
-/// generated programs, so many are of these.
+/// Mutants of the programs of `tests/verifier` and `tests/refusals`: percentage of the batches that
+/// are not of generated programs.
 const SUITES: (u64, &str) = (20, "suites");
-/// Of 100 generated programs, so many are loaded with CAP_BPF alone, whatever is done to them.
+/// Percentage of generated programs that are loaded with CAP_BPF alone, however they are changed.
 const CAP_BPF: u64 = 10;
 /// Percentage of batches from objects that mutate the object's bytes.
 const ELF: u64 = 4;

@@ -12,7 +12,7 @@ pub(super) struct Ratchet {
     pub(super) file: &'static str,
     /// Its first lines.
     pub(super) head: &'static str,
-    /// What is said of a name with a smaller number.
+    /// The message for a name with a smaller number.
     pub(super) fewer: &'static str,
 }
 

@@ -42,7 +42,7 @@ fn limits(files: &[File], breaches: &mut Breaches) {
     for file in files.iter().filter(|file| file.is_rust() && file.path != LIMITS) {
         for (number, line) in (1..).zip(file.text.lines()) {
             if constant(line).is_some_and(|name| names.contains(&name)) {
-                breaches.push(format!("{}:{number}: this limit stands in {LIMITS}", file.path));
+                breaches.push(format!("{}:{number}: this limit is defined in {LIMITS}", file.path));
             }
         }
     }
@@ -86,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_stands_once() {
+    fn a_limit_is_defined_once() {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         let table = file(LIMITS, "pub const MAX_FRAMES: usize = 8;\n");
         let other = file("crates/jit/src/a.rs", "pub(crate) const MAX_FRAMES: u32 = 8;\n");
         let mut found = Breaches::new();
         limits(&[table, other], &mut found);
-        assert_eq!(found, [format!("crates/jit/src/a.rs:1: this limit stands in {LIMITS}")]);
+        assert_eq!(found, [format!("crates/jit/src/a.rs:1: this limit is defined in {LIMITS}")]);
     }
 
     #[test]

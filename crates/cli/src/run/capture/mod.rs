@@ -130,7 +130,7 @@ impl Capture {
         }
     }
 
-    /// Packets so far, with those that cannot be run; a broken record, the last one read, is none.
+    /// Packets so far, including those that cannot be run, but not a broken record at the end.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

@@ -22,7 +22,7 @@ pub(super) struct Source {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Got {
     All,
-    /// Only so many, then the capture ends.
+    /// Only this many, then the capture ends.
     Only(u64),
 }
 

@@ -17,7 +17,7 @@ use std::ops::{Range, RangeInclusive};
 /// Minimum number of call paths to be mentioned.
 const CALL_PATHS_MIN: u64 = 4;
 
-/// A loop with less than one in so many insns is not named.
+/// A loop with less than one in this many insns is not named.
 const LEAST_SHARE: u64 = 5;
 
 /// Cost of each insn, including the functions it calls.
@@ -136,7 +136,7 @@ impl Costs {
 }
 
 /// Loops: from the target of a back edge to its jump. A jump backward to what does not lead to it
-/// again, such as a common end, is none.
+/// again, such as a common end, is not a back edge.
 fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
     let insns = &program.insns;
     // Insns seen by a depth-first search, and those on its current path.

@@ -46,7 +46,7 @@ fn instead_of_pointer(
     (relation == Relation::Difference).then(|| since(says, last.insn_idx, describe))
 }
 
-/// What a note says of a comparison that is too short.
+/// Part of the note about a comparison that is too short.
 const TOO_SHORT: &str = " bytes, but only ";
 
 /// How the note about such an offset begins.

@@ -118,7 +118,7 @@ pub fn questions(btf: Option<&Arc<Btf>>) -> Vec<Question> {
     all
 }
 
-/// The insns that a probe's name stands for.
+/// The insns that a probe's name refers to.
 pub fn insns_named(name: &str) -> Vec<InsnFeature> {
     let fields = |insn: &Insn| Fields { code: insn.code, off: insn.off, imm: insn.imm };
     let of_name = INSNS.iter().filter(|(of, _)| *of == name);

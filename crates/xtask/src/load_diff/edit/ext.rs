@@ -86,7 +86,7 @@ pub(super) fn repeat(it: &mut Edited<'_>) -> Option<String> {
     it.bytes.get_mut(at + kept..at + part.record_bytes)?.copy_from_slice(&record);
     let mut what = String::new();
     if index == 2 && it.rng.below(2) == 0 {
-        // What is asked of the type.
+        // The kind of relocation.
         what = it.change(at + 12, 4, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])?;
     }
     Some(format!("{index}_{from}_to_{to}_{kept}_{what}"))

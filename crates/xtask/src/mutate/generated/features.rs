@@ -78,9 +78,9 @@ const SAME_KIND: usize = 2;
 /// The program, where it has an exception callback of its own; and that.
 const MAIN_CATCHING: &str = "main_catching";
 const CAUGHT: &str = "gcaught_0";
-/// Of 100 features, so many are chosen whether or not they make sense.
+/// Percentage of features that are chosen whether or not they make sense.
 const ANY: u64 = 2;
-/// Of 100 features, so many are any use of r7.
+/// Percentage of features that are any use of r7.
 const USE: u64 = 4;
 /// How much likelier a feature is where it needs what holds there.
 const FITTING: u64 = 6;

@@ -162,7 +162,7 @@ impl Maker<'_> {
         self.emit(BPF_LDX | BPF_MEM | code, (dst, 2), (off, 0));
     }
 
-    /// Continues only if so many bytes follow the packet pointer in r2: returns how many.
+    /// Continues only if enough bytes follow the packet pointer in r2; returns how many.
     fn reach(&mut self) -> i32 {
         let len = self.rng.below(40) as i32;
         self.mov(4, 2);
