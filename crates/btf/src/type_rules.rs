@@ -282,7 +282,7 @@ impl<'a> Resolver<'a> {
             let is_whole = |kind: Kind| kind.is_composite() || kind == Kind::Array;
             let of_pointers = of_pointers || within(|kind| kind == Kind::Ptr);
             if of.kind() == Kind::Func {
-                // Whether it is valid is not asked behind a pointer.
+                // Its validity is not checked through a pointer.
                 let known = of.id() <= at || self.states[of.id().index()] == State::Done;
                 ensure(known || !of_pointers, "it points to a function that comes later")?;
                 self.states[of.id().index()] = State::Done;

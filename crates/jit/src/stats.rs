@@ -6,9 +6,9 @@
 //!
 //! ```text
 //!   stub: slot.run_cnt += 1
-//!         run_cnt * GOLDEN mod 2^32 <= control.rate ?        no: do the insn, go on behind it
+//!         run_cnt * GOLDEN mod 2^32 <= control.rate ?        no: do the insn, continue after it
 //!         push slot, weight of the rate, clock               the record of the run
-//!         call (do the insn, go on behind it)
+//!         call (do the insn, continue after it)
 //!   ret:  slot.ticks += clock - record.clock, or for more than one run what [`BANK_BITS`] says
 //!         return
 //! ```

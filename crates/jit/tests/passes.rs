@@ -45,7 +45,7 @@ fn disassembly(bytes: &[u8]) -> String {
 /// Programs on memory that others see. The first of each pair is the whole program; the second what
 /// it does to that memory, in order: bytes of an access and where it is.
 const SHARED: [(&str, &[(usize, u64)]); 12] = [
-    // A check is on the value that was loaded: nothing is loaded again behind it.
+    // A check is on the value that was loaded: nothing is loaded again after it.
     (
         "r0 = 0\n\
          r2 = *(u64 *)(r1 +8)\n\

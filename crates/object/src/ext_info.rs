@@ -51,7 +51,7 @@ impl<T: Copy> Records<T> {
     }
 
     /// The records that libbpf finds for a range of slots, in the order of the file: from the first
-    /// in the range to the last, with those between them, before the first that is behind it.
+    /// in the range to the last, with those between them, before the first that is beyond it.
     pub(crate) fn of(&self, slots: &Range<usize>, offset: fn(&T) -> u32) -> &[T] {
         let (start, end) = range(&self.sorted, slots, offset);
         if self.listed.is_empty() {

@@ -61,7 +61,7 @@ impl Functions {
                 continue;
             }
             let of = symbols.get(section.index).map_or(&[][..], |s| s);
-            // What is behind the last whole insn belongs to no function.
+            // Bytes after the last whole insn belong to no function.
             let whole = section.data.len() / INSN_BYTES * INSN_BYTES;
             let data = if typed_only { &section.data[..whole] } else { section.data };
             let insns = decode_all(data, elf.endian)

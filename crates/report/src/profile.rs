@@ -101,7 +101,7 @@ pub struct FlowBlock {
     pub walked: u64,
     /// Paths that ended there, because a kept state covers them.
     pub covered: u64,
-    /// Where it goes on: behind the last, and where that jumps to.
+    /// Where it continues: after the last, and where that jumps to.
     pub next: Vec<String>,
 }
 

@@ -201,7 +201,7 @@ fn a_switch_that_is_an_insn_jumps_to_the_jump_in_front_of_it() {
     assert_eq!((hop.mnemonic(), hop.near_branch64()), (Mnemonic::Jmp, at as u64 - 5));
     let front = decode(&on, at - 5);
     assert_eq!((front.mnemonic(), front.len()), (Mnemonic::Jmp, 5));
-    // The stub has the insn once more, and goes on behind it.
+    // The stub has a copy of the insn, and continues after it.
     let mut insns = Decoder::with_ip(64, &on, 0, DecoderOptions::NONE);
     insns.set_position(front.near_branch64() as usize).unwrap();
     insns.set_ip(front.near_branch64());

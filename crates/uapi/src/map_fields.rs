@@ -46,7 +46,7 @@ pub enum KeyForm {
     Int32,
     /// An int of 64 bits.
     Int64,
-    /// A struct of an int of 64 bits and, behind it, one of 32.
+    /// A struct of an int of 64 bits followed by one of 32.
     Ids,
     /// Any other struct.
     Struct,

@@ -91,7 +91,7 @@ pub fn is_denied(func: &str, rules: &Behaviours) -> bool {
     DENIED.contains(&func) && (rules.read_locks_denied || func != "__rcu_read_lock")
 }
 
-/// Functions that nothing runs behind.
+/// Functions that do not return.
 pub fn never_returns(func: &str) -> bool {
     NORETURN.contains(&func)
 }

@@ -83,7 +83,7 @@ pub enum HoleKind {
     NullForMemory,
     /// A load-acquire into its own address register reads the kernel's context.
     AcquiredContext,
-    /// What a function does behind a tail call is assumed to be done, even if the call leaves it.
+    /// What a function does after a tail call is assumed to be done, even if the call leaves it.
     LeftByTailCall,
     /// An object is stored where one for each CPU is expected.
     PlainForPercpu,

@@ -151,7 +151,7 @@ impl Crash<'_> {
         (0..BATCH).map(mutant).collect()
     }
 
-    /// Runs the programs of a batch; after a crash, those behind it in another child.
+    /// Runs the programs of a batch; after a crash, the remaining ones in another child.
     fn batch(&mut self, number: u64, programs: &[Named]) {
         let range = match self.args.at {
             Some(at) => at..(at + 1).min(programs.len()),

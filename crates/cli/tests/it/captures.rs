@@ -108,7 +108,7 @@ impl Order {
     }
 }
 
-/// Seconds, what is behind them, and the packet, of a capture in this machine's order.
+/// Seconds, their fraction, and the packet, of a capture in this machine's order.
 fn written(path: &Path) -> (u32, Vec<(u32, u32, Vec<u8>)>) {
     let bytes = fs::read(path).unwrap();
     let field = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());

@@ -1,4 +1,4 @@
-//! Runs the transcripts of a folder, `*.md`: commands behind `$ ` in `console` blocks, and what
+//! Runs the transcripts of a folder, `*.md`: commands after `$ ` in `console` blocks, and what
 //! they print (both streams as they come), then `[exit N]` if the code is not 0.
 //!
 //! `BLESS=1` rewrites the outputs. Commands run in the repository's root, in this process.

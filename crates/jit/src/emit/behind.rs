@@ -1,4 +1,4 @@
-//! What the emitter keeps until it emits what is behind a function, or behind all of them.
+//! What the emitter keeps until it emits the code that follows a function, or all of them.
 
 use crate::asm::Label;
 use crate::coverage::Place;

@@ -297,8 +297,8 @@ fn undefined_symbol(bytes: &[u8]) -> usize {
     symbols.find(|at| bytes[at + 4] == 0x10 && bytes[at + 6..at + 8] == [0, 0]).unwrap()
 }
 
-/// Loaded by libbpf 1.5: bytes behind the last whole insn; the same relocation twice. BTF with
-/// bytes behind its strings is not taken by the kernel, and libbpf goes on without.
+/// Loaded by libbpf 1.5: bytes after the last whole insn; the same relocation twice. BTF with
+/// bytes after its strings is not taken by the kernel, and libbpf goes on without it.
 #[test]
 fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
     let good = read("programs/map_kinds.bpf.o");

@@ -151,7 +151,7 @@ fn of_a_failed_relocation_it_is_said_what_the_kernel_has() {
     assert_eq!(said("reads_another_type"), [(0, &*other)]);
     let unknown = format!("{asked} skep_no_such.value: the kernel has no struct skep_no_such");
     assert_eq!(said("reads_an_unknown_struct"), [(0, &*unknown)]);
-    // Asked whether it exists, the answer is no; the read behind it is dead.
+    // Asked whether it exists, the answer is no; the read after it is dead.
     assert_eq!(said("asks_before").len(), 1);
 }
 

@@ -14,7 +14,7 @@ pub(super) const ETH_P_IPV6: u16 = 0x86dd;
 /// `ETH_P_8021Q`, `ETH_P_8021AD`: VLAN tags.
 const ETH_P_8021Q: u16 = 0x8100;
 const ETH_P_8021AD: u16 = 0x88a8;
-/// `VLAN_MAX_DEPTH`: of so many tags in a row, the last is not looked behind.
+/// `VLAN_MAX_DEPTH`: parsing stops at the last of this many tags in a row.
 const VLAN_MAX_DEPTH: usize = 8;
 /// Difference in length between an IPv6 and an IPv4 header.
 const HEADERS_DIFFER: usize = 20;
@@ -88,7 +88,7 @@ fn mark_v6(header: &mut [u8; 2]) -> bool {
     true
 }
 
-/// The protocol behind the VLAN tags in the packet: the first of them ends where the link layer's
+/// The protocol after the VLAN tags in the packet: the first of them ends where the link layer's
 /// header does, if that is known.
 fn protocol_in_tags(packet: &Packet) -> Option<u16> {
     let mut found = protocol(packet);

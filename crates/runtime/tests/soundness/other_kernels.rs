@@ -11,7 +11,7 @@ use skep_uapi::{Behaviours, KernelProfile, MapType, ProgFlags, ProgType};
 use skep_verifier::{Config, HoleKind, Verdict, VerifiedProgram, verify};
 use std::sync::Arc;
 
-/// A callback whose second round writes a megabyte behind the value. 6.1 walks one round.
+/// A callback whose second round writes a megabyte beyond the value. 6.1 walks one round.
 const ROUNDS: &str = "
     *(u64 *)(r10 - 8) = 0
     r1 = 1000

@@ -105,7 +105,7 @@ fn as_other(of: &str, at: CtxRange, place: &SourcePlace) -> Option<String> {
     })
 }
 
-/// That a line accesses an element behind the last one of a field.
+/// That a line accesses an element beyond the last one of a field.
 fn beyond_elements(
     of: &str,
     at: CtxRange,

@@ -248,7 +248,7 @@ pub(super) fn refused_address(
     }
 }
 
-/// The first call of a helper at or behind an insn, in the order of the program.
+/// The first call of a helper at or after an insn, in the order of the program.
 pub(super) fn helper_call_after(program: &Program, idx: usize) -> Option<usize> {
     (idx..program.insns.len()).find(|&at| program.insns[at].is_helper_call())
 }

@@ -51,7 +51,7 @@ pub(crate) struct Unfinished {
 }
 
 /// Whether the insn is executed as it is: on behalf of a privileged program, with a constant in
-/// the insn, or behind a barrier.
+/// the insn, or after a barrier.
 #[inline(always)]
 fn needs_no_mask(env: &Env<'_>, insn: Insn) -> bool {
     env.facts.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)

@@ -1,6 +1,6 @@
 //! The litmus programs: what each thread does in a round, and which outcomes are forbidden.
 //!
-//! Registers in a round: r6 is the shared memory (x is its first word, y is 128 bytes behind), r7
+//! Registers in a round: r6 is the shared memory (x is its first word, y is 128 bytes after it), r7
 //! is where the thread records what it saw, r8 is the round number from 1, which never repeats, r9
 //! is the sum that the thread returns. r0 to r4 are free.
 

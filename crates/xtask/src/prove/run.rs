@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The value behind references.
+    /// The value that references lead to.
     pub(super) fn value(&self, mut value: Value) -> Result<Value> {
         while let Value::Ref(place) = value {
             value = self.read(&place)?;

@@ -163,7 +163,7 @@ fn print(measured: &Measured, streams: &mut Streams<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The layout of `perf stat`, with each figure per iteration behind it.
+/// The layout of `perf stat`, each figure followed by that per iteration.
 fn perf_stat(measured: &Measured, side: &Totalled, streams: &mut Streams<'_>) -> io::Result<()> {
     let (totals, out) = (&side.totals, &mut streams.out);
     let name = skep_report::printable(&measured.program);

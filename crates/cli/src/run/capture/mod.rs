@@ -196,7 +196,7 @@ impl Capture {
                 break;
             }
             let number = self.count + 1;
-            // Whether there is a packet behind a broken record is not known.
+            // Whether a packet follows a broken record is not known.
             self.count += u64::from(!self.is_over);
             let what = format!("{}: packet {number}, at offset {offset}: {what}", self.name);
             chunk.bad.push((number, what));

@@ -8,8 +8,8 @@
 //! # Invariants
 //! 1. All programs have the same maps and the same BTF, so that the kernel gets these once for many
 //!    programs.
-//! 2. A program's own exception callback comes first behind the program, where no function that is
-//!    removed can change its number.
+//! 2. A program's own exception callback comes directly after the program, where the removal of a
+//!    function cannot change its number.
 
 use super::uses;
 use serde::Deserialize;
