@@ -202,9 +202,9 @@ pub fn header_refused_by_kernel(bytes: &[u8]) -> Option<Error> {
         () if unknown.iter().any(|byte| *byte != 0) => {
             refuse(HEADER_BYTES, "unknown fields are set")
         }
-        () if type_off != 0 => refuse(8, "the types do not begin behind the header"),
-        () if str_off != type_len => refuse(16, "the strings do not begin behind the types"),
-        () if end != bytes.len() => refuse(20, "bytes are left behind the strings"),
+        () if type_off != 0 => refuse(8, "the types do not follow the header"),
+        () if str_off != type_len => refuse(16, "the strings do not follow the types"),
+        () if end != bytes.len() => refuse(20, "bytes are left after the strings"),
         () => None,
     }
 }

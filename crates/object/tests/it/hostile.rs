@@ -318,7 +318,7 @@ fn what_belongs_to_no_function_or_is_said_twice_does_not_matter() {
     let mut long = good.clone();
     long[section_header(&good, ".BTF") + SIZE] += 1;
     let note = opened(&long).note.map(|note| note.to_string()).unwrap_or_default();
-    assert!(note.ends_with("bytes are left behind the strings"), "{note}");
+    assert!(note.ends_with("bytes are left after the strings"), "{note}");
 }
 
 /// libbpf 1.8: "missing BPF prog type, check ELF section name '.text'".
