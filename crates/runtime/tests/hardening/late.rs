@@ -167,7 +167,7 @@ fn code_is_not_replaced_while_runs_go_on() {
     let loaded = Loaded::new();
     let program = program("waits", WAITS);
     let waits = loaded.runtime.load(&program, &loaded.maps, &LoadOptions::default()).unwrap();
-    let place = || placed_code(loaded.target(1)).unwrap().address();
+    let place = || placed_code(&loaded.target(1)).unwrap().address();
     assert_eq!(place(), place());
     let (started, wait_started) = channel();
     let first = std::thread::spawn(move || {
