@@ -117,6 +117,8 @@ pub struct Refusal {
     pub load: Option<LoadClass>,
     /// Stable name of the kind of fault, such as `leaked-reference` or `load_error_map`.
     pub kind: String,
+    /// The kinds of fault that this one led to, innermost first: the message has a line for each.
+    pub led_to: Vec<String>,
     /// Registers named in the message, in order.
     pub registers: Vec<u8>,
     /// What the message is about, by name: `off`, `size`, `ty`. First those of the error, then
@@ -176,6 +178,7 @@ impl Refusal {
             insn_idx: None,
             load: Some(class),
             kind: load_code(class),
+            led_to: Vec::new(),
             registers: Vec::new(),
             operands: Vec::new(),
             errno: errno::EINVAL,
@@ -202,6 +205,7 @@ impl Refusal {
         }
         Refusal {
             kind: code_of(&rejection).to_owned(),
+            led_to: rejection.led_to.iter().map(|kind| kind.code().to_owned()).collect(),
             registers: rejection.regnos().iter().map(|regno| regno.0).collect(),
             operands: rejection.operands(),
             load: None,
@@ -399,6 +403,7 @@ mod tests {
                 insn_idx: None,
                 load: None,
                 kind: kind.to_owned(),
+                led_to: Vec::new(),
                 registers: Vec::new(),
                 operands: Vec::new(),
                 errno: errno::EINVAL,

@@ -46,6 +46,7 @@ impl Lack {
             insn_idx: self.insn_idx,
             load: None,
             kind: NOT_ON_THIS_KERNEL.to_owned(),
+            led_to: Vec::new(),
             registers: Vec::new(),
             operands: Vec::new(),
             errno: errno::EINVAL,

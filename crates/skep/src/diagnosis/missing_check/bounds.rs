@@ -103,7 +103,9 @@ pub(super) fn notes(
     let compared = divided.or(compared);
     let is_compared = compared.as_ref().is_some_and(|it| it.text.starts_with("it was compared at"));
     let accesses = insn.is_some_and(|insn| matches!(insn.class(), BPF_LDX | BPF_ST | BPF_STX));
-    let is_largest = is_compared && accesses && refusal.kind == "highest-offset-outside";
+    let is_largest = is_compared
+        && accesses
+        && refusal.led_to.iter().any(|kind| kind == "highest-offset-outside");
     let ends = ends_at(refusal).filter(|_| is_largest);
     notes.extend(
         ends.map(|note| Note { text: format!("at the largest offset, {}", note.text), at: None }),
