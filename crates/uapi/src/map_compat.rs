@@ -94,7 +94,8 @@ pub fn map_func_compatible(
         Id::MapUpdateElem => bit & SOCK_MAPS != 0 && may_update_sockmap(hook, rules),
         Id::MapDeleteElem => {
             let sock_ops = hook.prog_type == ProgType::SockOps;
-            bit & SOCK_MAPS != 0 && (sock_ops || may_update_sockmap(hook, rules))
+            let may = sock_ops || !rules.sockmap_deletes_checked || may_update_sockmap(hook, rules);
+            bit & SOCK_MAPS != 0 && may
         }
         _ => false,
     }

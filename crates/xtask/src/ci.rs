@@ -4,6 +4,7 @@
 
 use crate::outcome::{Ended, Outcome};
 use std::io::{Read, Seek};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -26,7 +27,7 @@ enum Runs {
 ///
 /// `tidy` is in neither lane: a test checks the same. Nor is what has a job of its own
 /// (`.github/workflows/test.yml`): all platforms, and packages.
-const WITH_CARGO: [Step; 8] = [
+const WITH_CARGO: [Step; 9] = [
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
         name: "clippy",
@@ -47,10 +48,11 @@ const WITH_CARGO: [Step; 8] = [
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "packages", runs: Runs::Own(&["package"]) },
     Step { name: "tests on other BTF ids", runs: Runs::Own(&["other-ids"]) },
+    Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },
 ];
 
 /// Steps that need no cargo, cheapest first.
-const WITHOUT_CARGO: [Step; 22] = [
+const WITHOUT_CARGO: [Step; 21] = [
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
     Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
@@ -135,7 +137,6 @@ const WITHOUT_CARGO: [Step; 22] = [
         name: "settings of the engine",
         runs: Runs::Own(&["tunings", "--logged-insns=20000", "tests/programs"]),
     },
-    Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },
 ];
 
 #[derive(clap::Args)]
@@ -149,10 +150,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Paths in the steps are relative to the repository.
     std::env::set_current_dir(crate::root())?;
     let ended = Mutex::new(Vec::new());
+    // Now: the file may be replaced while a step compiles.
+    let xtask = std::env::current_exe()?;
     let stops = |how: &Ended| *how == Ended::Failed && !args.keep_going;
     std::thread::scope(|scope| {
         for lane in [&WITH_CARGO[..], &WITHOUT_CARGO[..]] {
-            let ended = &ended;
+            let (ended, xtask) = (&ended, &xtask);
             scope.spawn(move || {
                 for step in lane {
                     if lock(ended).iter().any(|(_, how)| stops(how)) {
@@ -161,7 +164,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     println!("ci: {}: {}", step.name, step.runs.line());
                     let started = Instant::now();
                     let (how, said) =
-                        step.runs.run().unwrap_or_else(|why| (Ended::Failed, why.to_string()));
+                        step.runs.run(xtask).unwrap_or_else(|why| (Ended::Failed, why.to_string()));
                     let seconds = started.elapsed().as_secs();
                     // With the lock held, so that the lines of two steps do not mix.
                     let mut ended = lock(ended);
@@ -189,7 +192,7 @@ impl Runs {
     }
 
     /// How it ended, and what it said.
-    fn run(&self) -> std::io::Result<(Ended, String)> {
+    fn run(&self, xtask: &Path) -> std::io::Result<(Ended, String)> {
         let mut command = match self {
             Runs::Cargo(arguments, environment) => {
                 let mut cargo =
@@ -198,7 +201,7 @@ impl Runs {
                 cargo
             }
             Runs::Own(arguments) => {
-                let mut own = Command::new(std::env::current_exe()?);
+                let mut own = Command::new(xtask);
                 own.args(*arguments);
                 own
             }

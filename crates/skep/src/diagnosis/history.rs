@@ -459,10 +459,9 @@ fn is_sum(insn: &Insn) -> bool {
 
 /// The register of the argument that a rejection is about.
 fn argument(refusal: &Refusal) -> Option<u8> {
-    // Arguments of functions are numbered from 0. With an offset, `i` is a byte.
-    let i = || refusal.number("i").filter(|_| refusal.number("off").is_none());
-    let nth = refusal.number("nth").or_else(i).map(|nth| nth + 1);
-    let regno = nth.or_else(|| refusal.number("regno"))?;
+    // Arguments of functions are numbered from 0. `i` of what has a register is a byte.
+    let nth = |name: &str| refusal.number(name).map(|nth| nth + 1);
+    let regno = nth("nth").or_else(|| refusal.number("regno")).or_else(|| nth("i"))?;
     u8::try_from(regno).ok().filter(|regno| (1..=5).contains(regno))
 }
 

@@ -208,8 +208,9 @@ pub(crate) fn map_type(refusal: &Refusal) -> Option<Note> {
 const MAP_TYPES_SHOWN: usize = 4;
 
 /// The types that a helper accepts, if they are few.
-fn accepted_maps(helper: &str) -> Option<String> {
-    let id = HelperId::from_name(helper.split('#').next()?)?;
+fn accepted_maps(name: &str) -> Option<String> {
+    let helper = name.split('#').next()?;
+    let id = HelperId::from_name(helper)?;
     let hook = HookKey { prog_type: ProgType::Unspec, attach_type: 0, target: "" };
     let accepts = |ty: &MapType| map_func_compatible(*ty, id, &hook, &Behaviours::newest());
     let types: Vec<_> = MapType::all().filter(accepts).map(MapType::name).collect();

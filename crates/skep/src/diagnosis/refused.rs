@@ -11,6 +11,7 @@ use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
 use crate::{Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_program::{Program, SourcePlace};
+use skep_uapi::Behaviours;
 
 /// Bytes of the path that are kept if the program has to be verified again to get it.
 const PATH_BYTES: usize = 16 << 20;
@@ -76,7 +77,10 @@ impl Subject<'_> {
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
         notes.extend(notes::btf_not_loaded(refusal, self.program));
-        notes.extend(notes::callers_of_helper(refusal));
+        // The table is that of 6.18.
+        if self.session.host.behaviours == Behaviours::reference() {
+            notes.extend(notes::callers_of_helper(refusal));
+        }
         notes.extend(notes::map_type(refusal));
         notes.extend(notes::unsuited_map(refusal, self.program));
         notes.extend(rule::note(self.session, self.program, verification));

@@ -17,6 +17,18 @@ const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDe
 const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
 /// Arguments of the traced function.
 const ARGUMENTS: [HelperId; 2] = [HelperId::GetFuncArg, HelperId::GetFuncArgCnt];
+/// Types of programs that may not read the coarse clock on 6.18.
+const WITHOUT_COARSE_TIME: [ProgType; 9] = [
+    ProgType::CgroupDevice,
+    ProgType::CgroupSockopt,
+    ProgType::Kprobe,
+    ProgType::Lsm,
+    ProgType::PerfEvent,
+    ProgType::RawTracepoint,
+    ProgType::RawTracepointWritable,
+    ProgType::Tracepoint,
+    ProgType::Tracing,
+];
 /// What a hook returns.
 const RESULTS: [HelperId; 2] = [HelperId::GetRetval, HelperId::SetRetval];
 /// Options of sockets.
@@ -104,6 +116,8 @@ impl HelperRow {
             && ARGUMENTS.contains(&id);
         let creates = key.prog_type == ProgType::CgroupSock
             && [0, AttachType::CgroupInetSockCreate.number()].contains(&key.attach_type);
+        let coarse =
+            id == HelperId::KtimeGetCoarseNs && WITHOUT_COARSE_TIME.contains(&key.prog_type);
         let is_socket_hook =
             matches!(key.prog_type, ProgType::CgroupSock | ProgType::CgroupSockAddr);
         let without_results = is_socket_hook && !rules.results_at_socket_hooks;
@@ -113,6 +127,7 @@ impl HelperRow {
             {
                 May(proto)
             }
+            CannotUse if coarse && rules.coarse_time_everywhere => May(&PROTOS[id.index()]),
             CannotUse if counts && rules.raw_tp_arguments => May(&PROTOS[id.index()]),
             CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
                 May(&PROTOS[id.index()])

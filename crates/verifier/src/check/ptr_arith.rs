@@ -46,7 +46,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         }
         return Ok(());
     }
-    check_base_allows(insn, ptr, off)?;
+    check_base_allows(env.facts.rules(), insn, ptr, off)?;
     // Its constant is the distance from a linked scalar, which is checked where pointers have one.
     let distance = if env.facts.rules().offsets_are_bounds { 0 } else { off.off };
     check_sane_offset(&off.val, distance, ptr.ty)?;
@@ -87,7 +87,7 @@ fn taken_over(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> Reg {
     sum
 }
 
-fn check_base_allows(insn: Insn, ptr: &Reg, off: &Reg) -> Check {
+fn check_base_allows(rules: &Behaviours, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
     let known = off.val.is_const();
     let allowed = match ptr.ty.base {
         Base::Ctx
@@ -102,7 +102,7 @@ fn check_base_allows(insn: Insn, ptr: &Reg, off: &Reg) -> Check {
         | Base::Buf
         | Base::Func
         | Base::ConstDynptr => true,
-        Base::FlowKeys if known => true,
+        Base::FlowKeys if known || !rules.flow_keys_moved_by_constants => true,
         Base::FlowKeys | Base::ConstMapPtr => known && off.val.smin == 0 && insn.op() == BPF_ADD,
         _ => false,
     };

@@ -161,7 +161,14 @@ impl Apt {
         similar.retain(|name| name.ends_with("-cloud-amd64") || name.ends_with("-generic"));
         similar.sort();
         similar.dedup();
-        Err(format!("no package of {release}; there are: {}", similar.join(", ")).into())
+        let (there_are, not_asked) = (
+            similar.join(", "),
+            match Path::new(UBUNTU_KEY).exists() {
+                true => String::new(),
+                false => format!("; Ubuntu's archive was not asked, as there is no {UBUNTU_KEY}"),
+            },
+        );
+        Err(format!("no package of {release}; there are: {there_are}{not_asked}").into())
     }
 
     fn run(&self, tool: &str, args: &[&str], dir: &Path) -> Result<String, Box<dyn Error>> {

@@ -43,7 +43,7 @@ pub(crate) fn check_helper_mem_access(
     match reg.ty.base {
         Base::Packet | Base::PacketMeta => check_packet_access(env, span),
         Base::MapKey => {
-            if write {
+            if write && env.facts.rules().keys_left_by_helpers {
                 reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
             let key_size = map_def(env.facts, &reg)?.key_size;

@@ -4,6 +4,7 @@
 
 use super::btf_ctx;
 use super::region::{Span, check_mem_region_access, check_ptr_off_reg};
+use super::sock::may_load_part;
 use crate::callees::attach_number;
 use crate::check::exit::{ResultRange, lsm_range};
 use crate::check::mem::access::{CtxLoad, MemAccess, check_no_leak, mark_loaded_unknown};
@@ -139,6 +140,7 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
     let fields = env.facts.config.profile.ctx_fields;
     if ctx_ends_before(env.facts, off + at.size)
         || fields.lack(ctx_struct(prog_type), access.field, range.size)
+        || !may_load_part(env.facts.rules(), access.field, range)
     {
         return Ok(None);
     }

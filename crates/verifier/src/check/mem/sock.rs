@@ -10,7 +10,8 @@ use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_insn::code::{BPF_LDX, BPF_MEMSX};
-use skep_uapi::ctx::{CtxRange, SockPointer};
+use skep_uapi::Behaviours;
+use skep_uapi::ctx::{CtxField, CtxRange, SockPointer};
 
 /// Refuses the program if a load that was walked cannot be converted.
 ///
@@ -54,6 +55,11 @@ fn sock_pointer(base: Base) -> Option<SockPointer> {
     }
 }
 
+/// Whether a socket's port may be accessed like this; any other field may.
+pub(super) fn may_load_part(rules: &Behaviours, field: &CtxField, range: CtxRange) -> bool {
+    field.name != "dst_port" || range.off == field.off || rules.ports_loaded_in_bytes
+}
+
 pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
         reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
@@ -67,10 +73,10 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
     let range = CtxRange { off, size: at.size as u32 };
     let fields = env.facts.config.profile.ctx_fields;
     let access = pointer.layout().load(range, at.is_ldsx);
-    let is_in_port =
-        access.is_some_and(|it| it.field.name == "dst_port" && range.off > it.field.off);
-    let may_load = access.is_some_and(|it| !fields.lack(pointer.name(), it.field, range.size))
-        && (!is_in_port || env.facts.rules().ports_loaded_in_bytes);
+    let rules = env.facts.rules();
+    let may_load = access.is_some_and(|it| {
+        !fields.lack(pointer.name(), it.field, range.size) && may_load_part(rules, it.field, range)
+    });
     if !may_load && !pointer.lacks_conversion(range) {
         let (regno, size) = (at.regno, at.size);
         reject!(EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });
