@@ -151,8 +151,7 @@ behaviours! {
         "A call of kernel function 0 is only refused where a path reaches it."
     kfuncs_of_modules "*+*..***+***+****+*++**++*++*++*+*++" Insns(2), "witnesses/between.bpf.o" "calls_module"
         "Kernel functions of modules may be called (else: they are no functions)."
-    struct_ops_kfuncs_only "..++++.............................."
-        Says("calling kernel function cgroup_rstat_updated is not allowed"),
+    struct_ops_kfuncs_only "..++++.............................." Says("calling kernel function cgroup_rstat_updated is not allowed"),
         "witnesses/between.bpf.o" "traced_calls"
         "Only struct_ops programs may call kfuncs, except for those of tests."
     kfuncs_in_syscalls "-----------..+++++++++++++++++++++++" Accepted, "witnesses/stricter.bpf.o" "used_in_rcu"
@@ -297,12 +296,10 @@ behaviours! {
         "Global functions that may sleep may not be called where nothing may."
     options_when_created ".........................+++++++++++" Accepted, "witnesses/options.bpf.o" "set_when_created"
         "Programs at the creation of a socket may read and set its options."
-    offsets_checked_before_trust "---------------....................+"
-        Says("dereference of modified untrusted_ptr_ ptr R1 off=40 disallowed"),
+    offsets_checked_before_trust "---------------....................+" Says("dereference of modified untrusted_ptr_ ptr R1 off=40 disallowed"),
         "witnesses/said.bpf.o" "path_inside_untrusted"
         "Whether an object passed to a kfunc begins there is checked before whether it is trusted."
-    constant_sizes_checked_first "----------.........................+"
-        Says("R4 must be a known constant"),
+    constant_sizes_checked_first "----------.........................+" Says("R4 must be a known constant"),
         "witnesses/said.bpf.o" "slice_of_any_size"
         "Whether a size is constant is checked before whether it fits."
     locks_need_ids "--+++++++..........................." Refused, "witnesses/stricter.bpf.o" "own_lock_released"
@@ -313,8 +310,7 @@ behaviours! {
         "Dispatch slots may only be counted and cancelled in the dispatch operation."
     kfuncs_in_raw_tp "-.------.-.................+++++++++" Accepted, "witnesses/objects.bpf.o" "makes_mask"
         "Raw tracepoint programs may call the kfuncs for tasks, cgroups and CPU masks."
-    no_kfuncs_at_tracepoints "**+++++++++++++.....----------------"
-        Says("calling kernel function cgroup_rstat_updated is not allowed"),
+    no_kfuncs_at_tracepoints "**+++++++++++++.....----------------" Says("calling kernel function cgroup_rstat_updated is not allowed"),
         "witnesses/callers.bpf.o" "tracepoint_calls"
         "Tracepoint and perf event programs may not call kfuncs."
     kfuncs_in_sock_ops "---------..........+++++++++++++++++" Accepted, "witnesses/callers.bpf.o" "sock_ops_calls"
@@ -439,8 +435,7 @@ behaviours! {
         "A mask made from a sign bit is explored once as all ones and once as zero."
     tail_calls_move_packets "............+.++++++++.............." Refused, "witnesses/moved.bpf.o" "packet_after_tail_call"
         "A tail call invalidates packet pointers, also where it fails."
-    overwriting_ends_dynptrs ".........+++++++++++++++++++++++++++"
-        Says("cannot overwrite referenced dynptr"),
+    overwriting_ends_dynptrs ".........+++++++++++++++++++++++++++" Says("cannot overwrite referenced dynptr"),
         "witnesses/apart.bpf.o" "dynptr_stored_over"
         "A store to a dynptr ends it (else: it only changes the bytes)."
     overwriting_ends_slices "-----.....++++++++++++++++++++++++++" Refused, "witnesses/moved.bpf.o" "data_after_overwrite"
@@ -538,8 +533,7 @@ behaviours! {
         "Only per-CPU objects may be stored where a per-CPU object is expected."
     acquires_whole_objects "-----------......................+++" Refused, "witnesses/ended.bpf.o" "acquired_inside"
         "bpf_refcount_acquire takes no pointer to the middle of an object."
-    borrowing_outlived "-----------...................-...+."
-        Says("verifier bug: allocated object must have a referenced id"),
+    borrowing_outlived "-----------...................-...+." Says("verifier bug: allocated object must have a referenced id"),
         "witnesses/ended.bpf.o" "node_read_after_lock"
         "The protection that a spin lock gives ends before what was borrowed under it is taken back."
     synced_keep_ids "................++.....+++++++++++++" Accepted, "witnesses/repeated.bpf.o" "sum_compared_with_itself"
@@ -622,8 +616,7 @@ behaviours! {
         "Probes may change the registers of the probed function."
     tracepoints_sleep "................................++++" Accepted, "witnesses/sleeping.bpf.o" "raw_enter"
         "Tracepoint programs may be sleepable (if they name a tracepoint: one of system calls)."
-    struct_ops_awake "++++++****.........................."
-        Says("Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
+    struct_ops_awake "++++++****.........................." Says("Only fentry/fexit/fmod_ret and lsm programs can be sleepable"),
         "witnesses/congestion.bpf.o" "sleeps"
         "struct_ops programs may not be sleepable."
     tracing_sleeps "++++++++++.........................." Accepted, "witnesses/sleeping.bpf.o" "btf_switch"
@@ -641,8 +634,7 @@ behaviours! {
         "Part of a spilled scalar stays linked with it, even if sign-extended."
     frames_of_sixteen ".............+++++++++++++++++++++++" Accepted, "witnesses/walks.bpf.o" "frames"
         "Frames of JIT-compiled programs are rounded to 16 bytes, not to 32."
-    targets_checked_first "+++++++++++++++....................."
-        Says("inet_accept() is not modifiable"),
+    targets_checked_first "+++++++++++++++....................." Says("inet_accept() is not modifiable"),
         "witnesses/traced.bpf.o" "target_and_opcode"
         "The attach target is checked before any insn."
     constants_are_whole ".......++.++++++++++++++++++++++++++" Refused, "witnesses/insns.bpf.o" "into_constant"
