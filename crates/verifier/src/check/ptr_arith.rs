@@ -102,7 +102,8 @@ fn check_base_allows(rules: &Behaviours, insn: Insn, ptr: &Reg, off: &Reg) -> Ch
         | Base::Buf
         | Base::Func
         | Base::ConstDynptr => true,
-        Base::FlowKeys if known || !rules.flow_keys_moved_by_constants => true,
+        Base::FlowKeys if known => true,
+        Base::FlowKeys if !rules.flow_keys_moved_by_constants => true,
         Base::FlowKeys | Base::ConstMapPtr => known && off.val.smin == 0 && insn.op() == BPF_ADD,
         _ => false,
     };
