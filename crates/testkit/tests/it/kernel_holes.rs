@@ -82,7 +82,7 @@ fn what_later_kernels_refuse_is_a_hole_of_its_kind() {
 }
 
 /// Rules by which a later kernel refuses what 6.18.44 accepts, and why a run is safe without them.
-const SAFE_WITHOUT: [(&str, &str); 18] = [
+const SAFE_WITHOUT: [(&str, &str); 19] = [
     ("file_alloc_hook", "only where a program attaches"),
     ("probed_memory_apart", "a load is guarded if what it loads may be absent on one path"),
     ("five_registers_linked", "what is known of the sixth copy is true"),
@@ -101,6 +101,7 @@ const SAFE_WITHOUT: [(&str, &str); 18] = [
     ("thrown_in_functions_is_result", "any number may be returned to the embedder"),
     ("throws_leave_callers", "the run gives back what its callers hold"),
     ("moves_forget_end", "the branch that is removed is never taken"),
+    ("any_text_printed", "bytes of a format are printed as they are"),
 ];
 
 /// Whether the witness of a rule is accepted by 6.18.44, and refused by a later kernel.
