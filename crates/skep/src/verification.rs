@@ -70,7 +70,7 @@ pub struct NotAccepted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
     /// The kernel would reject it.
-    Rejected(Refusal),
+    Rejected(Box<Refusal>),
     /// No verdict: it needs something that is not modelled yet.
     Unsupported(String),
     /// No verdict: it needs more memory than [`VerifyOptions::mem_bytes_max`].
@@ -343,7 +343,7 @@ impl Verification {
     pub fn into_verified(self) -> Result<VerifiedProgram, NotAccepted> {
         let reason = match self.verdict {
             Verdict::Accepted(verified) => return Ok(*verified),
-            Verdict::Rejected(refusal) => Reason::Rejected(refusal),
+            Verdict::Rejected(refusal) => Reason::Rejected(Box::new(refusal)),
             Verdict::Unsupported(what) => Reason::Unsupported(what),
             Verdict::OutOfMemory => Reason::OutOfMemory,
             Verdict::Bug(what) => Reason::Bug(what),

@@ -207,7 +207,7 @@ fn storm_of(mode: PokeMode, rounds: u64) {
         runs: (0..rounds + 101).map(|_| AtomicU64::new(0)).collect(),
     };
     let (main, watch) = (&storm.loaded.main, Watch::start());
-    let sites = placed_code(&main).unwrap().tail_call_sites().len();
+    let sites = placed_code(main).unwrap().tail_call_sites().len();
     assert_eq!(sites, usize::from(patches));
     let _counted = main.enable_stats(every(3)).unwrap();
     // Programs that are counted from their first run on, and kept.
