@@ -127,12 +127,16 @@ pub fn pieces(format: &[u8], formats: Formats) -> Option<Vec<Piece<'_>>> {
         } else {
             let (conversion, mut after) = conversion(&rest[1..])?;
             let whole = &rest[..rest.len() - after.len()];
-            match conversion.kind {
-                ConversionKind::Char if !formats.chars => return None,
-                ConversionKind::Pointer if !formats.after_pointers && whole.ends_with(b"p") => {
-                    after = after.get(1..).unwrap_or_default();
-                }
-                _ => {}
+            if conversion.kind == ConversionKind::Char && !formats.chars
+                || !whole.is_ascii() && !formats.beyond_ascii
+            {
+                return None;
+            }
+            // Kernels that skip a byte beyond ASCII refuse it elsewhere.
+            let skipped = after.first().is_some_and(|byte| byte.is_ascii() || formats.beyond_ascii);
+            let is_bare = || whole.iter().filter(|byte| byte.is_ascii_alphabetic()).eq(b"p");
+            if !formats.after_pointers && skipped && is_bare() {
+                after = &after[1..];
             }
             found.push(Piece::Argument(conversion));
             rest = after;
@@ -266,6 +270,10 @@ mod tests {
             (b"%p", Some(1)),
             (b"%p %d", Some(2)),
             (b"%px%d", Some(2)),
+            (b"%pxp%d", Some(2)),
+            (b"%5p%d", Some(1)),
+            (b"%px\xe9", None),
+            (b"%p\xa1", None),
         ] {
             let found = pieces(format, formats).map(|found| arguments(&found));
             assert_eq!(found, takes, "{}", format.escape_ascii());
