@@ -42,7 +42,7 @@ impl Held<'_> {
     fn check(&self) -> Check {
         let max = self.facts.config.mem_bytes_max;
         match max.is_some_and(|max| self.peak().total() > max) {
-            true => Err(Stop::OutOfMemory),
+            true => Err(Stop::out_of_memory()),
             false => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use crate::check::mem::sock::convert_accesses;
 use crate::env::{Env, Setup};
 use crate::fixup;
 use crate::kernel_hole::Doubt;
-use crate::rejection::{Check, Rejection, Stop};
+use crate::rejection::{Check, Rejection, Stop, StopReason};
 use crate::stats::VerifierStats;
 use crate::verified_program::VerifiedProgram;
 use crate::watch::Recorder;
@@ -74,7 +74,7 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     let Setup { facts, walk, store, learned, trace } = setup;
     let mut env = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
     let walked = shape.and_then(|()| run(&mut env));
-    if let Err(Stop::Reject(refused)) = &walked {
+    if let Some(refused) = walked.as_ref().err().and_then(Stop::as_refused) {
         env.tell_refused(refused);
     }
     if facts.rules().evicted_states_stay {
@@ -90,7 +90,7 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     let Env { walk, store, learned, trace, .. } = env;
     let (log, recorder) = trace.finish();
     let stats = store.stats;
-    let verdict = match walked {
+    let verdict = match walked.map_err(Stop::into_reason) {
         Ok(()) if too_far => {
             Verdict::Unsupported("walks of so many insns, which this kernel may not end".to_owned())
         }
@@ -102,14 +102,14 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
             let verified = VerifiedProgram::new(program, depth, walked, doubt, nr_cpu_ids);
             Verdict::Accepted(Box::new(verified))
         }
-        Err(Stop::Reject(refused)) => {
+        Err(StopReason::Reject(refused)) => {
             let frameno = walk.cur.frames.len().saturating_sub(1) as u32;
             let words = facts.config.profile.words;
             Verdict::Rejected(refused.at(walk.insn_idx, frameno, words))
         }
-        Err(Stop::Unsupported(what)) => Verdict::Unsupported(what),
-        Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
-        Err(Stop::Bug(what)) => Verdict::Bug(what),
+        Err(StopReason::Unsupported(what)) => Verdict::Unsupported(what),
+        Err(StopReason::OutOfMemory) => Verdict::OutOfMemory,
+        Err(StopReason::Bug(what)) => Verdict::Bug(what),
     };
     (Outcome { verdict, stats, log }, recorder)
 }

@@ -124,7 +124,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         }
         let marked = env.learned.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK);
         if !marked && env.facts.rules().callbacks_converge {
-            return Err(Stop::Bug(format!("callsite {} calls no callback", callee.callsite)));
+            return Err(Stop::bug(format!("callsite {} calls no callback", callee.callsite)));
         }
     } else {
         let caller = env.walk.cur.frames.len() - 2;

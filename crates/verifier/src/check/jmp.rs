@@ -125,7 +125,7 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
         }
         // An operand lost its id because it did not fit into the list.
         let op = JmpOp::from_code(insn.op());
-        let Some(op) = op else { return Err(Stop::Bug("a jump without operator".to_string())) };
+        let Some(op) = op else { return Err(Stop::bug("a jump without operator")) };
         let o = read_operands(env, insn, op)?;
         return follow_both(env, insn, &o, &linked);
     }
@@ -262,6 +262,7 @@ fn is_pkt_ptr_branch_taken(o: &Operands) -> Option<bool> {
 }
 
 /// Only one outcome is possible; the other is walked speculatively where that matters.
+#[inline(always)] // The outcome of most jumps is known.
 fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) -> Check<Next> {
     if scalars[0] {
         env.mark_chain_precision(insn.dst)?;
@@ -278,6 +279,7 @@ fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) ->
     Ok(Next::Insn(next))
 }
 
+#[inline(never)]
 fn walk_mispredicted_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
     let frameno = env.walk.cur.curframe() as u8;
     let mut patch = Patch::default();

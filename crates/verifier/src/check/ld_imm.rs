@@ -30,7 +30,7 @@ pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
         BPF_PSEUDO_FUNC => function(env, insn)?,
         BPF_PSEUDO_MAP_FD => map_pointer(env, insn)?,
         BPF_PSEUDO_MAP_VALUE => map_value(env, insn, second)?,
-        kind => return Err(Stop::Bug(format!("ld_imm64 of kind {kind}, which names nothing"))),
+        kind => return Err(Stop::bug(format!("ld_imm64 of kind {kind}, which names nothing"))),
     };
     env.set_reg(insn.dst, loaded);
     env.walk.frame_mut().chains.make(insn.dst);
@@ -40,7 +40,7 @@ pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
 fn map_type(env: &Env<'_>, map: u32) -> Check<MapType> {
     match env.facts.maps.get(map as usize) {
         Some(view) => Ok(view.def.map_type),
-        None => Err(Stop::Bug(format!("no map {map}"))),
+        None => Err(Stop::bug(format!("no map {map}"))),
     }
 }
 
@@ -69,7 +69,7 @@ fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
 fn function(env: &Env<'_>, insn: Insn) -> Check<Reg> {
     let start = (i64::from(env.walk.insn_idx) + i64::from(insn.imm) + 1) as u32;
     let Some(subprogno) = env.facts.find_subprog(start) else {
-        return Err(Stop::Bug(format!("no function at {start}")));
+        return Err(Stop::bug(format!("no function at {start}")));
     };
     if env.facts.prog.func_info.is_empty() {
         reject!(EINVAL, InsnFault::FuncWithoutInfo);

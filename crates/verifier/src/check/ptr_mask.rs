@@ -16,7 +16,7 @@
 
 use crate::env::{Env, Facts, Found};
 use crate::insn_aux::{InsnFlags, Mask, Towards};
-use crate::rejection::{Check, InsnFault, Regno, Stop, reject};
+use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_insn::Insn;
@@ -221,13 +221,11 @@ fn masked_must_be_inside(env: &mut Env<'_>, regno: u8) -> Check {
     if !reg.ty.is(Base::MapValue) {
         return Ok(());
     }
-    match super::mem::check_map_access(env, regno, reg.off, 1) {
-        Err(Stop::Reject(refused)) => {
-            env.trace.refused(&refused);
-            reject!(EACCES, InsnFault::MapValueOutOfRange { regno: Regno(regno) })
-        }
-        result => result,
+    if let Err(stop) = super::mem::check_map_access(env, regno, reg.off, 1) {
+        env.trace.refused(&stop.into_refused()?);
+        reject!(EACCES, InsnFault::MapValueOutOfRange { regno: Regno(regno) });
     }
+    Ok(())
 }
 
 fn stack_position_must_be_inside(reg: &Reg, regno: Regno) -> Check {

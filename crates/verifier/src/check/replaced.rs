@@ -7,7 +7,7 @@
 
 use crate::env::{Env, Facts, Setup, Subprog, Trace};
 use crate::passes::call_facts::is_kfunc_call;
-use crate::rejection::{Check, FuncFault, Stop, reject, unsupported};
+use crate::rejection::{Check, FuncFault, reject, unsupported};
 use skep_btf::{FuncLinkage, Kind, Type, TypeId};
 use skep_program::{AttachTarget, Program, TargetFunction};
 use skep_uapi::helper::HookKey;
@@ -132,10 +132,8 @@ fn replaced_subprog(
     });
     match found {
         Ok(Some(found)) => Ok(found),
-        Ok(None) | Err(Stop::Reject(_)) => {
-            unsupported("replacing functions of a program that is refused")
-        }
-        Err(stop) => Err(stop),
+        Err(stop) if stop.as_refused().is_none() => Err(stop),
+        Ok(None) | Err(_) => unsupported("replacing functions of a program that is refused"),
     }
 }
 

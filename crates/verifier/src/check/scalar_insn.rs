@@ -30,7 +30,7 @@ const WITH_OFF: u32 = 9;
 const MAY_LINK: u32 = 1 << 25;
 
 /// The register or immediate that is the insn's second operand; `None` if the insn is malformed.
-#[inline]
+#[inline(always)] // Two calls for each insn.
 fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
     let form = match env.aux().form {
         Form::Unasked => ask_form(env, insn),
@@ -47,8 +47,13 @@ fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
     let value = if zero_extends { u64::from(imm as u32) } else { imm };
     Some(match constant_name(value) {
         Some(val) => PackedReg { val, id: 0 },
-        None => env.store.arena.pack(&Reg::constant(value)),
+        None => pack_constant(&mut env.store, value),
     })
+}
+
+#[inline(never)]
+fn pack_constant(store: &mut Store, value: u64) -> PackedReg {
+    store.arena.pack(&Reg::constant(value))
 }
 
 #[cold]

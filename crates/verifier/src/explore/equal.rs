@@ -21,6 +21,7 @@ use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{REFERS, SCALAR, is_constant};
 use crate::state::verifier_state::VerifierState;
 use skep_domain::Scalar;
+use skep_uapi::Behaviours;
 use smallvec::SmallVec;
 use std::num::NonZeroU32;
 
@@ -55,33 +56,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
     pub(crate) moves_by_variable: bool,
-    /// An equal register is covered regardless of earlier id pairs.
-    pub(crate) equals_cover: bool,
-    /// A pointer to an object covers only a pointer to the same object.
-    pub(crate) same_objects: bool,
-    /// A scalar that is not linked covers one that is, with anything: it has no id to be paired.
-    /// Else it covers none that is linked with a constant difference.
-    pub(crate) plain_covers_linked: bool,
-    /// Registers that are compared even if they are dead.
-    pub(crate) never_dead: u16,
-    /// The id of a sum is another than that of what it was made from.
-    pub(crate) sum_ids_are_own: bool,
-    /// A register that was never written covers any, also where a loop comes back.
-    pub(crate) unwritten_covers: bool,
-    /// Stack that is dead in the old state is not compared, however closely states must match.
-    pub(crate) dead_stack_ignored: bool,
-    /// A pointer's constant offset is part of its bounds.
-    pub(crate) offsets_are_bounds: bool,
-    /// Whether the RCU section of an iterator has ended is compared.
-    pub(crate) iterator_sections_compared: bool,
-    /// Packet pointers with the same id keep their distance.
-    pub(crate) packet_distances_compared: bool,
-    /// The halves of a slot are compared as separate scalars.
-    pub(crate) halves_compared: bool,
-    /// Data on the stack covers and is covered like an unknown number.
-    pub(crate) data_matches_numbers: bool,
-    /// Where a loop comes back, a number on the stack may be stored in another way.
-    pub(crate) loops_compare_numbers: bool,
+    /// What the kernel compares, and how.
+    pub(crate) rules: &'a Behaviours,
     /// Where earlier comparisons with the old state failed; updated if this one fails.
     pub(crate) hints: Hints,
     /// Why the comparison failed, if it did.
@@ -113,7 +89,7 @@ impl Compare<'_> {
                 self.arena.meta(old.state.frames[f]).callsite
             });
             let marks = old.precise[i];
-            let mut live = (self.aux[at as usize].live_regs | self.never_dead) & 0x7ff;
+            let mut live = (self.aux[at as usize].live_regs | self.never_dead()) & 0x7ff;
             while live != 0 {
                 let r = live.trailing_zeros() as usize;
                 live &= live - 1;
@@ -128,7 +104,13 @@ impl Compare<'_> {
                 return false;
             }
         }
-        !self.packet_distances_compared || self.distances_are_kept()
+        !self.rules.packet_distances_compared || self.distances_are_kept()
+    }
+
+    /// Registers that are compared even if they are dead.
+    #[inline(always)]
+    fn never_dead(&self) -> u16 {
+        if self.rules.dead_registers_ignored { 0 } else { !0 }
     }
 
     /// Whether packet pointers of one id are all as far from the old ones: the states are equal
@@ -157,7 +139,7 @@ impl Compare<'_> {
             let at = frame_insn_idx(i, n, self.old.state.meta.insn_idx, |f| {
                 self.arena.meta(self.old.state.frames[f]).callsite
             });
-            let live = self.aux[at as usize].live_regs | self.never_dead;
+            let live = self.aux[at as usize].live_regs | self.never_dead();
             let regs = (0..11).filter(|r| live >> r & 1 == 1);
             let mut regs = regs.map(|r| (fold.regs[r], fcur.names()[r]));
             let slots = (0..fold.pages()).flat_map(|page| self.arena.page_slots(fold, page));
@@ -228,7 +210,7 @@ impl Compare<'_> {
             && self.idmap.check_ids(old.active_irq_id, cur.active_irq_id)
             && self.idmap.check_ids(old.active_lock_id, cur.active_lock_id)
             && old.active_lock_home == cur.active_lock_home
-            && (!self.same_objects || old.acquired == cur.acquired)
+            && (self.rules.objects_are_paired || old.acquired == cur.acquired)
             && old.acquired.iter().zip(cur.acquired.iter()).all(|(o, c)| {
                 self.idmap.check_ids(o.id, c.id)
                     && o.kind == c.kind
@@ -280,7 +262,7 @@ impl Compare<'_> {
             return true;
         }
         if o.ty != c.ty {
-            return self.unwritten_covers && o.ty.base == Base::NotInit;
+            return self.rules.unwritten_covers && o.ty.base == Base::NotInit;
         }
         match o.ty.base {
             Base::Scalar => self.scalar_safe(
@@ -300,7 +282,7 @@ impl Compare<'_> {
                     && self.idmap.check_ids(self.arena.id(old), self.arena.id(cur))
             }
             Base::Arena => true,
-            _ if self.same_objects => old == cur,
+            _ if !self.rules.objects_are_paired => old == cur,
             _ => self.regs_exact(old, cur),
         }
     }
@@ -308,12 +290,14 @@ impl Compare<'_> {
     fn scalar_safe(&mut self, old: ScalarReg<'_>, precise: bool, cur: ScalarReg<'_>) -> bool {
         let (ScalarReg { reg: o, id: oid }, ScalarReg { reg: c, id: cid }) = (old, cur);
         if self.moves_by_variable {
-            return o.off == c.off && o.val == c.val && self.sums_alike(oid, cid);
+            // Everything before the id, also what a pointer found to be NULL has left.
+            let same = o.off == c.off && o.extra == c.extra && o.val == c.val;
+            return same && self.sums_alike(oid, cid);
         }
         if !precise && !self.all_precise && self.exact == Exactness::Covered {
             return true;
         }
-        if oid == 0 && !self.plain_covers_linked {
+        if oid == 0 && !self.rules.plain_covers_linked {
             return cid & BPF_ADD_CONST == 0
                 && value_within(&o.val, &c.val)
                 && self.idmap.check_scalar_ids(0, cid);
@@ -328,7 +312,7 @@ impl Compare<'_> {
         {
             return false;
         }
-        if self.sum_ids_are_own {
+        if self.rules.sum_ids_are_own {
             return value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid);
         }
         // The flag is not part of the id: {X, X+1} does not match {Y, Z+1}.
@@ -357,7 +341,7 @@ impl Compare<'_> {
         if old.off == cur.off {
             return value_within(&old.val, &cur.val);
         }
-        self.offsets_are_bounds && value_within(&old.whole_offset(), &cur.whole_offset())
+        self.rules.offsets_are_bounds && value_within(&old.whole_offset(), &cur.whole_offset())
     }
 
     /// Whether the old pointer's packet range is not larger than the current one's.
@@ -419,7 +403,7 @@ impl Compare<'_> {
         }
         let must_be_alike = match self.exact {
             Exactness::Covered => false,
-            Exactness::RangeWithin => !self.loops_compare_numbers,
+            Exactness::RangeWithin => !self.rules.loops_compare_numbers,
             Exactness::Same => true,
         };
         if must_be_alike && c.is_none_or(|c| c.types != o.types) && !self.differs_where_dead(o, c) {
@@ -433,13 +417,14 @@ impl Compare<'_> {
     /// ignore those.
     fn differs_where_dead(&self, old: &Slot, cur: Option<&Slot>) -> bool {
         let cur = cur.map_or([SlotType::Invalid; 8], |cur| cur.types);
-        self.dead_stack_ignored && old.types.iter().zip(cur).all(|(&o, c)| o.is_nothing() || o == c)
+        self.rules.dead_stack_ignored
+            && old.types.iter().zip(cur).all(|(&o, c)| o.is_nothing() || o == c)
     }
 
     /// Whether a register covers an equal one regardless of ids.
     #[inline]
     fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
-        self.equals_cover || self.arena.has_no_id(reg) && !self.arena.is(reg, REFERS)
+        !self.rules.equal_ids_are_paired || self.arena.has_no_id(reg) && !self.arena.is(reg, REFERS)
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {
@@ -455,7 +440,7 @@ impl Compare<'_> {
         let covered = |(&o, &c): (&SlotType, &SlotType)| {
             o == c || (o == SlotType::Misc && c == SlotType::Zero) || ignored(o)
         };
-        if self.halves_compared
+        if self.rules.dead_forgotten_at_once
             && let (Some(o), Some(c)) = (self.low_scalar_of(old), self.low_scalar_of(cur))
         {
             return old.types[..4].iter().zip(&cur.types[..4]).all(covered)
@@ -482,7 +467,7 @@ impl Compare<'_> {
                     (
                         Extra::Iter { btf_id: a, active: x, .. },
                         Extra::Iter { btf_id: b, active: y, .. },
-                    ) if o.ty == c.ty || !self.iterator_sections_compared => a == b && x == y,
+                    ) if o.ty == c.ty || !self.rules.iterator_sections_compared => a == b && x == y,
                     _ => false,
                 };
                 same && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
@@ -516,7 +501,7 @@ impl Compare<'_> {
 
     /// Whether a load of the byte yields any number.
     fn may_hold_anything(&self, of: SlotType) -> bool {
-        self.data_matches_numbers
+        self.rules.data_matches_numbers
             && (of == SlotType::Misc || (of.is_nothing() && self.allow_uninit_stack))
     }
 }

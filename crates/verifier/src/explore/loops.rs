@@ -61,7 +61,7 @@ impl Env<'_> {
             if self.store.ckpts.get(id).state.meta.speculative {
                 return Ok(());
             }
-            return Err(Stop::Bug(format!("scc exit: no visit info for call chain {chain}")));
+            return Err(Stop::bug(format!("scc exit: no visit info for call chain {chain}")));
         };
         if visit.entry_state != Some(id) {
             return Ok(());
@@ -107,7 +107,8 @@ impl Env<'_> {
         state.own_history =
             Some(Box::new(OwnHistory(self.walk.cur.history.entries(state.stretch).into())));
         let Some(chain) = self.scc_callchain(&self.store.ckpts.get(equal_state).state) else {
-            return Err(Stop::Bug(format!("add backedge: no SCC at insn {insn_idx}")));
+            // A call of an iterator's `next` outside of any loop, reached again through a callback.
+            reject!(EFAULT, FlowFault::LoopOutside { insn_idx });
         };
         if self.trace.log.traces_all() {
             self.trace.note(Note::ComponentBackedge { chain: &chain });
@@ -115,7 +116,7 @@ impl Env<'_> {
         let reads =
             self.store.reads.as_ref().map(|reads| Box::new(reads.current(state.frames.len())));
         let Some(visit) = self.store.sccs.visits.get_mut(&chain) else {
-            return Err(Stop::Bug(format!("add backedge: no visit info for call chain {chain}")));
+            return Err(Stop::bug(format!("add backedge: no visit info for call chain {chain}")));
         };
         visit.backedges.push(Backedge { state, equal_state, reads });
         visit.num_backedges += 1;

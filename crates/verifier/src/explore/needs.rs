@@ -3,7 +3,7 @@
 //! Kernel: `clean_verifier_state` (6.18), and the mechanism described in `state::reads`.
 
 use super::equal::Exactness;
-use crate::env::Env;
+use crate::env::{Env, Store};
 use crate::state::arena::PackedReg;
 use crate::state::checkpoint::Hints;
 use crate::state::frame::{Frame, frame_insn_idx};
@@ -64,19 +64,19 @@ impl Env<'_> {
 
     /// Clears what the checkpoint does not need.
     fn forget_unneeded(&mut self, id: CkptId) {
-        let n = self.store.ckpts.get(id).state.frames.len();
-        let frames = self.store.ckpts.get(id).state.frames.clone();
-        let insn_idx = self.store.ckpts.get(id).state.meta.insn_idx;
-        let callsites: SmallVec<[i32; 8]> =
-            frames.iter().map(|&f| self.store.arena.meta(f).callsite).collect();
-        let instance = self.store.arena.meta(frames[n - 1]).instance;
+        let Env { store, learned, .. } = self;
+        let Store { arena, ckpts, reads, .. } = store;
+        let ckpt = ckpts.get_mut(id);
+        let n = ckpt.state.frames.len();
+        let insn_idx = ckpt.state.meta.insn_idx;
+        let instance = arena.meta(ckpt.state.frames[n - 1]).instance;
         for i in 0..n {
-            let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
-            let (live, alive) = match &self.store.reads {
+            let at = frame_insn_idx(i, n, insn_idx, |f| arena.meta(ckpt.state.frames[f]).callsite);
+            let (live, alive) = match reads {
                 Some(reads) => reads.needed(id, i),
                 None => {
-                    let alive = self.learned.live_stack.live_mask(instance, insn_idx, i);
-                    (self.learned.aux[at as usize].live_regs, alive)
+                    let alive = learned.live_stack.live_mask(instance, insn_idx, i);
+                    (learned.aux[at as usize].live_regs, alive)
                 }
             };
             let clean_regs = |regs: &mut [PackedReg; 11]| {
@@ -86,7 +86,8 @@ impl Env<'_> {
                     }
                 }
             };
-            let clean = self.store.arena.edit_frame(frames[i], clean_regs, !0, |first, slots| {
+            let frame = &mut ckpt.state.frames[i];
+            *frame = arena.edit_frame(*frame, clean_regs, !0, |first, slots| {
                 let mut changed = false;
                 for (spi, slot) in (first..).zip(slots) {
                     if alive >> spi & 1 == 0 && *slot != Slot::default() {
@@ -96,8 +97,7 @@ impl Env<'_> {
                 }
                 changed
             });
-            self.store.ckpts.get_mut(id).state.frames[i] = clean;
-            let marks = &mut self.store.ckpts.get_mut(id).precise[i];
+            let marks = &mut ckpt.precise[i];
             marks.regs &= live;
             marks.stack &= alive;
         }

@@ -37,8 +37,14 @@ enum Match {
 /// The state of a search at one insn.
 struct Search {
     insn_idx: u32,
+    /// States are saved at each visit of this insn.
+    forces_checkpoint: bool,
     force_new_state: bool,
     add_new_state: bool,
+    /// Whether incomplete marks matter even if states differ.
+    notes_incomplete: bool,
+    /// Checkpoints of the list that were looked at.
+    states_cnt: u32,
     /// Whether the marks of the finished checkpoint compared last are incomplete. Used at calls of
     /// callbacks.
     was_incomplete: bool,
@@ -51,16 +57,22 @@ impl Env<'_> {
 
     /// True if the current state is covered, so that the path ends here.
     pub(crate) fn is_state_visited(&mut self, insn_idx: u32) -> Check<bool> {
+        let aux = &self.learned.aux[insn_idx as usize];
+        let forces_checkpoint = aux.has(InsnFlags::FORCE_CHECKPOINT);
         let force_new_state = self.facts.test_state_freq
-            || self.learned.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
+            || forces_checkpoint
             || (self.walk.cur.history.len() > HISTORY_MAX
                 && self.facts.rules().long_histories_saved);
         let far = self.walk.pace.jmps - self.walk.pace.jmps_at_save >= 2
             && self.store.stats.insns_processed - self.walk.pace.insns_at_save >= 8;
         let mut search = Search {
             insn_idx,
+            forces_checkpoint,
             force_new_state,
             add_new_state: force_new_state || far,
+            notes_incomplete: self.store.sccs.num_backedges > 0
+                && aux.has(InsnFlags::CALLS_CALLBACK),
+            states_cnt: 0,
             was_incomplete: false,
         };
 
@@ -72,10 +84,10 @@ impl Env<'_> {
             true => self.clean_current(insn_idx),
             false => self.clean_live_states(bucket, insn_idx),
         }
-        let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
-        if hit {
+        if self.search_list(bucket, &mut search)? {
             return Ok(true);
         }
+        let states_cnt = search.states_cnt;
         self.store.stats.max_states_per_insn = self.store.stats.max_states_per_insn.max(states_cnt);
         let limit = self.facts.config.profile.states_unpriv_max;
         if (!self.facts.bpf_capable && states_cnt > limit) || !search.add_new_state {
@@ -98,8 +110,9 @@ impl Env<'_> {
         self.trace.tell_sweep();
     }
 
-    /// Compares with the newest checkpoint first, in the order of the kernel's list.
-    fn search_list(&mut self, bucket: usize, search: &mut Search) -> Check<(bool, u32)> {
+    /// Compares with the newest checkpoint first, in the order of the kernel's list; true if one
+    /// covers the current state.
+    fn search_list(&mut self, bucket: usize, search: &mut Search) -> Check<bool> {
         let mut run = ApartRun::default();
         let found = self.search_from(bucket, search, &mut run);
         self.tell_rest(search.insn_idx, &mut run);
@@ -113,74 +126,74 @@ impl Env<'_> {
         bucket: usize,
         search: &mut Search,
         run: &mut ApartRun,
-    ) -> Check<(bool, u32)> {
-        let (mut states_cnt, mut newer) = (0, None);
+    ) -> Check<bool> {
+        let mut newer = None;
         let mut next = self.store.explored[bucket].newest;
         while let Some(id) = next {
-            states_cnt += 1;
-            let hot = *self.store.ckpts.hot(id);
+            search.states_cnt += 1;
+            let hot = self.store.ckpts.hot(id);
             next = hot.older;
             if hot.insn_idx != search.insn_idx {
                 newer = Some(id);
                 continue;
             }
-            match self.compare_with(id, &hot, search)? {
-                Match::Hit { loops } => {
-                    self.store.ckpts.hot_mut(id).hit_cnt += 1;
-                    self.tell_covered(id, loops || hot.branches > 0);
-                    self.join_reads(id);
-                    if self.learned.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
-                        self.walk.push_jmp_history(Default::default(), Default::default());
+            let is_apart = self.is_apart(hot);
+            let mismatch = if is_apart && hot.branches == 0 && !search.notes_incomplete {
+                Mismatch::Constant
+            } else {
+                let hot = *hot;
+                match self.compare_with(id, &hot, is_apart, search)? {
+                    Match::Hit { loops } => {
+                        self.path_is_covered(id, loops, search.insn_idx)?;
+                        return Ok(true);
                     }
-                    self.propagate_precision(id, None)?;
-                    if loops && !self.ends_in_loop(id) {
-                        self.add_scc_backedge(id, search.insn_idx)?;
-                    }
-                    return Ok((true, states_cnt));
+                    Match::Miss(mismatch) => mismatch,
                 }
-                Match::Miss(mismatch) => {
-                    if self.trace.has_listener() {
-                        self.tell_apart(id, mismatch, run);
-                    }
-                    if self.count_miss(id, search) {
-                        self.store.unlink(bucket, newer, &hot);
-                        self.maybe_free(id);
-                    } else {
-                        newer = Some(id);
-                    }
-                }
+            };
+            if self.trace.has_listener() {
+                self.tell_apart(id, mismatch, run);
+            }
+            if self.store.ckpts.hot_mut(id).misses_too_often(search) {
+                self.store.evict(bucket, newer, id);
+                self.maybe_free(id);
+            } else {
+                newer = Some(id);
             }
         }
-        Ok((false, states_cnt))
+        Ok(false)
     }
 
-    /// True if the checkpoint has missed too often and must leave the list.
-    fn count_miss(&mut self, id: CkptId, search: &Search) -> bool {
-        let force = self.learned.aux[search.insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT);
+    /// The checkpoint covers the current state: its marks become the marks of the current path.
+    fn path_is_covered(&mut self, id: CkptId, loops: bool, insn_idx: u32) -> Check {
         let hot = self.store.ckpts.hot_mut(id);
-        if search.add_new_state {
-            hot.miss_cnt += 1;
+        hot.hit_cnt += 1;
+        let within = loops || hot.branches > 0;
+        self.tell_covered(id, within);
+        self.join_reads(id);
+        if self.learned.aux[insn_idx as usize].has(InsnFlags::JMP_POINT) {
+            self.walk.push_jmp_history(Default::default(), Default::default());
         }
-        let n = if force && hot.branches > 0 { 64 } else { 3 };
-        if hot.miss_cnt <= hot.hit_cnt * n + n {
-            return false;
+        self.propagate_precision(id, None)?;
+        if loops && !self.ends_in_loop(id) {
+            self.add_scc_backedge(id, insn_idx)?;
         }
-        hot.in_free_list = true;
-        self.store.free_list_size += 1;
-        self.store.explored_states_size -= 1;
-        true
+        Ok(())
     }
 
-    fn compare_with(&mut self, id: CkptId, hot: &Hot, search: &mut Search) -> Check<Match> {
+    fn compare_with(
+        &mut self,
+        id: CkptId,
+        hot: &Hot,
+        is_apart: bool,
+        search: &mut Search,
+    ) -> Check<Match> {
         if hot.branches > 0 {
-            return self.compare_with_unfinished(id, hot, search);
+            return self.compare_with_unfinished(id, hot, is_apart, search);
         }
-        if self.store.sccs.num_backedges > 0
-            && self.learned.aux[search.insn_idx as usize].has(InsnFlags::CALLS_CALLBACK)
-        {
+        if search.notes_incomplete {
             search.was_incomplete = self.incomplete_read_marks(id);
         }
-        if self.is_apart(hot) {
+        if is_apart {
             return Ok(Match::Miss(Mismatch::Constant));
         }
         let loops = self.incomplete_read_marks(id);
@@ -207,10 +220,10 @@ impl Env<'_> {
         &mut self,
         id: CkptId,
         hot: &Hot,
+        apart: bool,
         search: &mut Search,
     ) -> Check<Match> {
         let insn_idx = search.insn_idx;
-        let apart = self.is_apart(hot);
         let aux = self.learned.aux[insn_idx as usize];
         let in_loops = self.exactness_in_loops();
         let mut may_be_infinite = true;
@@ -348,7 +361,6 @@ impl Env<'_> {
     #[inline(always)]
     fn comparison(&mut self, id: CkptId, exact: Exactness) -> Compare<'_> {
         self.store.idmap.reset(self.store.id_gen);
-        let rules = self.facts.rules();
         Compare {
             arena: &self.store.arena,
             idmap: &mut self.store.idmap,
@@ -359,19 +371,7 @@ impl Env<'_> {
             all_precise: self.facts.all_precise,
             allow_uninit_stack: self.facts.allow_uninit_stack,
             moves_by_variable: self.learned.moves_by_variable,
-            equals_cover: !rules.equal_ids_are_paired,
-            same_objects: !rules.objects_are_paired,
-            plain_covers_linked: rules.plain_covers_linked,
-            never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
-            sum_ids_are_own: rules.sum_ids_are_own,
-            unwritten_covers: rules.unwritten_covers,
-            dead_stack_ignored: rules.dead_stack_ignored,
-            offsets_are_bounds: rules.offsets_are_bounds,
-            iterator_sections_compared: rules.iterator_sections_compared,
-            packet_distances_compared: rules.packet_distances_compared,
-            halves_compared: rules.dead_forgotten_at_once,
-            data_matches_numbers: rules.data_matches_numbers,
-            loops_compare_numbers: rules.loops_compare_numbers,
+            rules: self.facts.rules(),
             hints: self.store.ckpts.hot(id).hints,
             mismatch: Mismatch::State,
         }
@@ -503,12 +503,29 @@ impl Env<'_> {
 }
 
 impl Store {
-    /// Removes the checkpoint after `newer` from the list.
-    fn unlink(&mut self, bucket: usize, newer: Option<CkptId>, gone: &Hot) {
-        self.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
+    /// Moves checkpoint `id`, which comes after `newer`, from its list to the free list.
+    fn evict(&mut self, bucket: usize, newer: Option<CkptId>, id: CkptId) {
+        let hot = self.ckpts.hot_mut(id);
+        hot.in_free_list = true;
+        let (older, cleaned) = (hot.older, hot.cleaned);
+        self.free_list_size += 1;
+        self.explored_states_size -= 1;
+        self.explored[bucket].uncleaned -= u32::from(!cleaned);
         match newer {
-            Some(newer) => self.ckpts.hot_mut(newer).older = gone.older,
-            None => self.explored[bucket].newest = gone.older,
+            Some(newer) => self.ckpts.hot_mut(newer).older = older,
+            None => self.explored[bucket].newest = older,
         }
+    }
+}
+
+impl Hot {
+    /// Counts a miss; true if there are too many of them.
+    #[inline]
+    fn misses_too_often(&mut self, search: &Search) -> bool {
+        if search.add_new_state {
+            self.miss_cnt += 1;
+        }
+        let n = if search.forces_checkpoint && self.branches > 0 { 64 } else { 3 };
+        self.miss_cnt > self.hit_cnt * n + n
     }
 }

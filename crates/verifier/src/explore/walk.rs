@@ -204,7 +204,7 @@ impl Env<'_> {
             return Ok(true);
         }
         if flags.contains(InsnFlags::JMP_POINT) {
-            self.walk.push_jmp_history(Access::None, LinkedRegs::default());
+            self.walk.push_jump();
         }
         self.tell_insn(do_print_state);
         if !self.walk.cur.meta.speculative {
@@ -237,23 +237,32 @@ impl Env<'_> {
                 Ok(stop)
             }
             Ok(Next::PathEnd) => Ok(true),
-            Err(Stop::Reject(refused))
-                if self.walk.cur.meta.speculative
-                    && matches!(refused.errno, errno::EPERM | errno::EACCES | errno::EINVAL) =>
-            {
-                self.trace.refused(&refused);
-                if may_touch_stack {
-                    self.learned.live_stack.commit_writes();
-                }
-                let aux = self.aux_mut();
-                aux.flags |= InsnFlags::NOSPEC;
-                if matches!(aux.found, Found::Mask(_)) {
-                    aux.found = Found::Nothing;
-                }
+            Err(stop) if self.walk.cur.meta.speculative => {
+                self.end_speculation(stop, may_touch_stack)?;
                 Ok(true)
             }
             Err(stop) => Err(stop),
         }
+    }
+
+    /// A refused insn ends a speculative path, and the kernel puts a barrier there.
+    #[cold]
+    fn end_speculation(&mut self, stop: Stop, may_touch_stack: bool) -> Check {
+        let ends = [errno::EPERM, errno::EACCES, errno::EINVAL];
+        let refused = match stop.as_refused() {
+            Some(refused) if ends.contains(&refused.errno) => refused,
+            _ => return Err(stop),
+        };
+        self.trace.refused(refused);
+        if may_touch_stack {
+            self.learned.live_stack.commit_writes();
+        }
+        let aux = self.aux_mut();
+        aux.flags |= InsnFlags::NOSPEC;
+        if matches!(aux.found, Found::Mask(_)) {
+            aux.found = Found::Nothing;
+        }
+        Ok(())
     }
 
     /// Makes the recorded stack reads and writes effective for the functions on the current path.
@@ -282,6 +291,14 @@ impl Walk {
         }
         let regs = linked.iter().fold(0, |regs, l| regs | 1 << l.at);
         self.frame_mut().chains.join(regs);
+    }
+
+    /// Records that the path came to this insn from `prev_insn_idx`: nothing is recorded of it yet.
+    #[inline(always)]
+    fn push_jump(&mut self) {
+        let (insn_idx, prev_idx) = (self.insn_idx, self.prev_insn_idx);
+        self.cur.history.push(JmpEntry { insn_idx, prev_idx, ..JmpEntry::default() });
+        self.history_insn = Some(insn_idx);
     }
 
     /// Records that the path came from `prev_insn_idx`, or adds to the existing entry of this insn.

@@ -100,11 +100,11 @@ impl BacktrackError {
     /// What the kernel does next is not modelled.
     #[cold]
     pub(crate) fn not_supported_yet(what: &str) -> BacktrackError {
-        BacktrackError::Stop(Stop::Unsupported(what.to_owned()))
+        BacktrackError::Stop(Stop::unsupported(what))
     }
 
     pub(crate) fn bug(message: String) -> BacktrackError {
-        BacktrackError::Stop(Stop::Bug(format!("backtracking: {message}")))
+        BacktrackError::Stop(Stop::bug(format!("backtracking: {message}")))
     }
 }
 

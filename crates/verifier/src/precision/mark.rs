@@ -61,6 +61,7 @@ enum Walked {
 
 impl Env<'_> {
     /// Marks register `regno` of the current frame, and what it depends on, as precise.
+    #[inline(always)] // Mostly it is precise already.
     pub(crate) fn mark_chain_precision(&mut self, regno: u8) -> Check {
         if self.facts.all_precise {
             return Ok(());
@@ -74,10 +75,15 @@ impl Env<'_> {
             self.store.stats.fast_paths.backtracks_skipped += 1;
             return Ok(());
         }
+        self.mark_from(regno)
+    }
+
+    #[inline(never)]
+    fn mark_from(&mut self, regno: u8) -> Check {
         self.walk.bt.reset();
         self.walk.bt.frame = self.walk.cur.curframe() as usize;
         if !self.store.arena.is(self.walk.frame().name(regno), SCALAR) {
-            return Err(Stop::Bug(format!("backtracking misuse: r{regno} is no scalar")));
+            return Err(Stop::bug(format!("backtracking misuse: r{regno} is no scalar")));
         }
         self.walk.bt.set_reg(regno);
         self.mark_chain_precision_batch(None)?;
@@ -359,7 +365,7 @@ impl Env<'_> {
             return Ok(changed);
         }
         let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
-        Err(Stop::Bug(format!("backtracking: func entry reg_mask {regs:x} stack_mask {slots:x}")))
+        Err(Stop::bug(format!("backtracking: func entry reg_mask {regs:x} stack_mask {slots:x}")))
     }
 
     /// Marks the tracked registers and slots in a checkpoint; those already marked are no longer
@@ -547,7 +553,7 @@ impl Facts<'_> {
             None => at.idx - 1,
         };
         if !(0..self.insns.len() as i64).contains(&at.idx) {
-            return Err(Stop::Bug(format!("backtracking: idx {}", at.idx)));
+            return Err(Stop::bug(format!("backtracking: idx {}", at.idx)));
         }
         Ok(true)
     }

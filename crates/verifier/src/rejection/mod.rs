@@ -101,11 +101,15 @@ impl fmt::Display for Rejection {
     }
 }
 
+/// The walk stops. One pointer, because every step of the walk may return it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop(Box<StopReason>);
+
 /// Why the walk stops.
 #[derive(Clone, Debug)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// Refused.
-    Reject(Box<Refused>),
+    Reject(Refused),
     /// The program needs a rule that is not modelled.
     Unsupported(String),
     /// The walk exceeds the memory limit.
@@ -163,7 +167,52 @@ impl Refused {
 impl Stop {
     #[cold]
     fn new(errno: i32, kind: RejectKind, log_form: LogForm) -> Stop {
-        Stop::Reject(Box::new(Refused { errno, kind, led_to: Vec::new(), because: None, log_form }))
+        let refused = Refused { errno, kind, led_to: Vec::new(), because: None, log_form };
+        Stop(Box::new(StopReason::Reject(refused)))
+    }
+
+    /// The program needs a rule that is not modelled.
+    #[cold]
+    pub(crate) fn unsupported(what: impl Into<String>) -> Stop {
+        Stop(Box::new(StopReason::Unsupported(what.into())))
+    }
+
+    /// The walk exceeds the memory limit.
+    #[cold]
+    pub(crate) fn out_of_memory() -> Stop {
+        Stop(Box::new(StopReason::OutOfMemory))
+    }
+
+    /// An internal error.
+    #[cold]
+    pub(crate) fn bug(what: impl Into<String>) -> Stop {
+        Stop(Box::new(StopReason::Bug(what.into())))
+    }
+
+    pub(crate) fn into_reason(self) -> StopReason {
+        *self.0
+    }
+
+    /// The refusal; an error if the walk stops for another reason.
+    pub(crate) fn into_refused(self) -> Check<Refused> {
+        match *self.0 {
+            StopReason::Reject(refused) => Ok(refused),
+            reason => Err(Stop(Box::new(reason))),
+        }
+    }
+
+    pub(crate) fn as_refused(&self) -> Option<&Refused> {
+        match &*self.0 {
+            StopReason::Reject(refused) => Some(refused),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_refused_mut(&mut self) -> Option<&mut Refused> {
+        match &mut *self.0 {
+            StopReason::Reject(refused) => Some(refused),
+            _ => None,
+        }
     }
 
     /// A refusal; use through `reject!`.
@@ -187,7 +236,7 @@ impl Stop {
     /// The same refusal with an additional line: what the error led to.
     #[cold]
     pub(crate) fn led_to(mut self, kind: impl Into<RejectKind>) -> Stop {
-        if let Stop::Reject(refused) = &mut self {
+        if let Some(refused) = self.as_refused_mut() {
             refused.led_to.push(kind.into());
         }
         self
@@ -196,7 +245,7 @@ impl Stop {
     /// The same refusal with its reason.
     #[cold]
     pub(crate) fn because(mut self, kind: Option<RejectKind>) -> Stop {
-        if let Stop::Reject(refused) = &mut self {
+        if let Some(refused) = self.as_refused_mut() {
             refused.because = kind;
         }
         self
@@ -205,7 +254,7 @@ impl Stop {
     /// The same refusal with another `errno`.
     #[cold]
     pub(crate) fn with_errno(mut self, errno: i32) -> Stop {
-        if let Stop::Reject(refused) = &mut self {
+        if let Some(refused) = self.as_refused_mut() {
             refused.errno = errno;
         }
         self
@@ -225,5 +274,5 @@ pub(crate) type Check<T = ()> = Result<T, Stop>;
 
 /// `not supported yet: what`.
 pub(crate) fn unsupported<T>(what: impl Into<String>) -> Check<T> {
-    Err(Stop::Unsupported(what.into()))
+    Err(Stop::unsupported(what))
 }

@@ -289,9 +289,60 @@ impl Arena {
         same.then(|| self.pages[page].ids)
     }
 
-    /// Replaces the saved frame `id` by a changed copy. `edit_page` gets the slots of each page in
-    /// the mask, with the number of the first slot, and says whether it changed them.
+    /// Changes the saved frame `id`, or a copy of it if it is shared. `edit_page` gets the slots of
+    /// each page in the mask, with the number of the first slot, and says whether it changed them.
     pub(crate) fn edit_frame(
+        &mut self,
+        id: FrameId,
+        edit_regs: impl FnOnce(&mut [PackedReg; 11]),
+        mask: u8,
+        mut edit_page: impl FnMut(usize, &mut [Slot]) -> bool,
+    ) -> FrameId {
+        let frame = &mut self.frames[id.0 as usize];
+        if frame.refs > 1 {
+            return self.edit_copy(id, edit_regs, mask, edit_page);
+        }
+        edit_regs(&mut frame.regs);
+        let (stack, len) = (frame.stack, frame.slots_len as usize);
+        for p in (0..len.div_ceil(PAGE_SLOTS)).filter(|p| mask >> p & 1 == 1) {
+            let used = PAGE_SLOTS.min(len - p * PAGE_SLOTS);
+            let edit = |slots: &mut [Slot]| edit_page(p * PAGE_SLOTS, slots);
+            match len {
+                ..=PAGE_SLOTS => {
+                    self.frames[id.0 as usize].stack = self.edit_page(stack, used, edit)
+                }
+                _ => {
+                    let page = self.stacks[stack as usize][p];
+                    self.stacks[stack as usize][p] = self.edit_page(page, used, edit);
+                }
+            }
+        }
+        id
+    }
+
+    /// Changes a page to which the caller has a reference, or replaces it by a copy if it is shared.
+    fn edit_page(
+        &mut self,
+        id: PageId,
+        used: usize,
+        edit: impl FnOnce(&mut [Slot]) -> bool,
+    ) -> PageId {
+        let page = &mut self.pages[id];
+        if page.refs > 1 {
+            let mut slots = page.slots;
+            if !edit(&mut slots[..used]) {
+                return id;
+            }
+            page.refs -= 1;
+            return self.add_page(&slots[..used]);
+        }
+        if edit(&mut page.slots[..used]) {
+            (page.ids, page.is_blank) = contents(&self.values, &page.slots[..used]);
+        }
+        id
+    }
+
+    fn edit_copy(
         &mut self,
         id: FrameId,
         edit_regs: impl FnOnce(&mut [PackedReg; 11]),
@@ -353,13 +404,7 @@ impl Arena {
     }
 
     fn add_page(&mut self, slots: &[Slot]) -> PageId {
-        let ids_of = |name: PackedReg| match self.is(name, SCALAR) {
-            _ if self.id(name) == 0 && !self.is(name, REFERS) => PageIds::None,
-            true => PageIds::Scalars,
-            false => PageIds::Pointers,
-        };
-        let ids = slots.iter().map(|s| ids_of(s.spill)).max().unwrap_or(PageIds::None);
-        let is_blank = slots.iter().all(|slot| *slot == Slot::default());
+        let (ids, is_blank) = contents(&self.values, slots);
         let mut page = Page { slots: Default::default(), refs: 1, ids, is_blank };
         page.slots[..slots.len()].copy_from_slice(slots);
         match self.pages_free.pop() {
@@ -428,4 +473,15 @@ impl Arena {
             (pages * size_of::<Page>() + stacks * size_of::<Pages>()) as u64,
         ]
     }
+}
+
+/// Which ids the slots contain, and whether they are all empty.
+fn contents(values: &Values, slots: &[Slot]) -> (PageIds, bool) {
+    let ids_of = |name: PackedReg| match values.is(name, SCALAR) {
+        _ if values.id(name) == 0 && !values.is(name, REFERS) => PageIds::None,
+        true => PageIds::Scalars,
+        false => PageIds::Pointers,
+    };
+    let ids = slots.iter().map(|s| ids_of(s.spill)).max().unwrap_or(PageIds::None);
+    (ids, slots.iter().all(|slot| *slot == Slot::default()))
 }

@@ -184,7 +184,7 @@ impl<'a> Trace<'a> {
     /// The same, before lines are added to the refusal.
     #[cold]
     pub(crate) fn refused_first(&mut self, mut stop: Stop) -> Stop {
-        if let Stop::Reject(refused) = &mut stop {
+        if let Some(refused) = stop.as_refused_mut() {
             self.refused(refused);
             refused.log_form = LogForm::Nothing;
         }

@@ -114,7 +114,7 @@ pub(crate) fn check_reg_type(
     let reg = env.facts.as_used(env.reg(regno));
     let is_key = matches!(arg.base, ArgBase::MapKey | ArgBase::MapValue);
     let Some(mut types) = compatible_types(arg.base) else {
-        return Err(Stop::Bug("argument type without register types".to_string()));
+        return Err(Stop::bug("argument type without register types"));
     };
     let is_memory = is_memory(arg.base);
     let is_number = arg.flags.contains(F::MEM_FIXED_SIZE | F::MEM_WRITE);
@@ -212,7 +212,7 @@ pub(crate) fn check_is_btf_type(
     strict: bool,
 ) -> Check {
     let Extra::Btf { id, in_prog } = reg.extra else {
-        return Err(Stop::Bug("pointer to an object without type".to_string()));
+        return Err(Stop::bug("pointer to an object without type"));
     };
     if in_prog {
         return unsupported("objects of the program's own types as arguments");

@@ -100,10 +100,9 @@ fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
     }
     let flag_is_zero = env.reg(4).is_null();
     if flag_is_zero {
-        match env.mark_chain_precision(4) {
+        if let Err(stop) = env.mark_chain_precision(4) {
             // The kernel reports its bug and continues: whether the flags are zero has no error.
-            Err(Stop::Reject(refused)) => env.trace.refused(&refused),
-            marked => marked?,
+            env.trace.refused(&stop.into_refused()?);
         }
     }
     let same = known == LoopInline::Unknown || known == LoopInline::Fits(subprogno);
@@ -119,7 +118,7 @@ fn map_reg(base: Base, map: u32, uid: u32) -> Reg {
 /// `bpf_for_each_map_elem(map, callback(map, key, value, ctx), ctx, flags)`.
 pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let Some(arg) = meta.map else {
-        return Err(Stop::Bug("for_each_map_elem without map".to_string()));
+        return Err(Stop::bug("for_each_map_elem without map"));
     };
     if !env.facts.rules().any_map_iterated && env.aux().call_map() == CallMap::Poisoned {
         reject!(EINVAL, OtherRule::CallbackOfSeveralMaps);
@@ -201,7 +200,7 @@ pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Che
 pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let reg = env.reg(1);
     let Some(map) = reg.map() else {
-        return Err(Stop::Bug("timer in no map".to_string()));
+        return Err(Stop::bug("timer in no map"));
     };
     let callback = MapCallback { map, in_sleepable: false, any_result: false };
     push_map_callback(env, meta.subprogno, callback)

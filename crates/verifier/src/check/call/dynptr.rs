@@ -22,11 +22,10 @@ pub(crate) fn check_release(env: &mut Env<'_>, reg: &Reg, regno: u8) -> Check {
     }
     let held = match env.dynptr_at(reg) {
         Ok((_, _, ref_obj_id)) => ref_obj_id != 0,
-        Err(Stop::Reject(refused)) => {
-            env.trace.refused(&refused);
+        Err(stop) => {
+            env.trace.refused(&stop.into_refused()?);
             false
         }
-        Err(stop) => return Err(stop),
     };
     if !held {
         reject!(EINVAL, CallFault::UnacquiredDynptr { regno: Regno(regno) });
@@ -37,7 +36,7 @@ pub(crate) fn check_release(env: &mut Env<'_>, reg: &Reg, regno: u8) -> Check {
 /// The dynptr argument of `bpf_dynptr_data` and `bpf_dynptr_write`.
 pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
     let Some(regno) = super::meta::arg_register(meta.proto, ArgBase::Dynptr) else {
-        return Err(Stop::Bug("no dynptr argument".to_string()));
+        return Err(Stop::bug("no dynptr argument"));
     };
     let reg = env.reg(regno);
     let (kind, id, ref_obj_id) = env.dynptr_at(&reg)?;

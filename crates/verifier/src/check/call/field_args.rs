@@ -16,13 +16,13 @@ use skep_uapi::errno;
 pub(crate) fn process_timer(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let reg = env.reg(regno);
     let Some(map) = reg.map() else {
-        return Err(Stop::Bug("map value without map".to_string()));
+        return Err(Stop::bug("map value without map"));
     };
     if !reg.val.is_const() {
         reject!(EINVAL, CallFault::TimerVariable { regno: Regno(regno) });
     }
     let Some(view) = env.facts.maps.get(map as usize) else {
-        return Err(Stop::Bug("map value of no map".to_string()));
+        return Err(Stop::bug("map value of no map"));
     };
     let name = env.facts.map_name(map);
     if env.facts.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
@@ -75,7 +75,7 @@ pub(crate) fn process_kptr_dest(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -
 /// Checks that the pointer may be stored in the field.
 pub(crate) fn check_kptr_match(env: &mut Env<'_>, meta: &CallMeta, reg: &Reg, regno: u8) -> Check {
     let Some((field, _)) = &meta.kptr_field else {
-        return Err(Stop::Bug("bpf_kptr_xchg without field".to_string()));
+        return Err(Stop::bug("bpf_kptr_xchg without field"));
     };
     map_kptr_match_type(env, field, reg, regno).map_err(|stop| stop.with_errno(errno::EACCES))
 }

@@ -59,7 +59,7 @@ pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
     let fmt = env.reg(3);
     let def = map_def(env.facts, &fmt)?;
     let Some(text) = const_str(def, &fmt) else {
-        return Err(Stop::Bug("format string without end".to_string()));
+        return Err(Stop::bug("format string without end"));
     };
     let rules = env.facts.rules();
     let formats = Formats {

@@ -40,11 +40,11 @@ pub(crate) fn prepare_func_args(
             env.learned.subprogs[subprog as usize].args = Some(args.into());
             Ok(Ok(()))
         }
-        Err(Stop::Reject(refused)) => {
+        Err(stop) => {
+            let refused = stop.into_refused()?;
             env.trace.refused(&refused);
-            Ok(Err(refused))
+            Ok(Err(Box::new(refused)))
         }
-        Err(stop) => Err(stop),
     }
 }
 
@@ -58,11 +58,11 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
         Err(refused) => refused,
         Ok(()) => match check_args(env, subprog) {
             Ok(()) => return Ok(Contract::Kept),
-            Err(Stop::Reject(refused)) => {
+            Err(stop) => {
+                let refused = stop.into_refused()?;
                 env.trace.refused(&refused);
-                refused
+                Box::new(refused)
             }
-            Err(stop) => return Err(stop),
         },
     };
     env.learned.subprogs[subprog as usize].unreliable = true;

@@ -175,7 +175,7 @@ fn check_by_kind(
         }
         ArgBase::Func => {
             let Extra::Subprog(subprogno) = reg.extra else {
-                return Err(Stop::Bug("function pointer without function".to_string()));
+                return Err(Stop::bug("function pointer without function"));
             };
             meta.subprogno = subprogno;
             Ok(())
@@ -201,7 +201,7 @@ fn check_by_kind(
 /// Records the map to which later arguments and the result belong.
 fn note_map(meta: &mut CallMeta, reg: &Reg) -> Check {
     let Some(map) = reg.map() else {
-        return Err(Stop::Bug("map pointer without map".to_string()));
+        return Err(Stop::bug("map pointer without map"));
     };
     let arg = MapArg { map, uid: reg.map_uid() };
     if let Some(other) = meta.map.filter(|&m| m != arg) {

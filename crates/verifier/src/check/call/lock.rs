@@ -63,7 +63,7 @@ fn check_lock_field(facts: &Facts<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
         None => "local 'kptr'".to_string(),
         Some(map) => {
             let Some(view) = facts.maps.get(map as usize) else {
-                return Err(Stop::Bug("lock in no map".to_string()));
+                return Err(Stop::bug("lock in no map"));
             };
             let has_btf = view.def.btf_value_type_id != 0;
             let map = facts.map_name(map);

@@ -104,7 +104,7 @@ fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
         return unsupported("per-CPU objects that are neither variables nor in an RCU section");
     };
     let Some(btf) = env.facts.prog.kernel_btf.clone() else {
-        return Err(Stop::Bug("kernel type without the kernel's BTF".to_string()));
+        return Err(Stop::bug("kernel type without the kernel's BTF"));
     };
     let flags = meta.proto.ret.flags;
     let ty = btf.skip_modifiers(TypeId(id));

@@ -23,7 +23,7 @@ pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
     let target = (i64::from(env.walk.insn_idx) + i64::from(insn.imm) + 1) as u32;
     let Some(subprog) = env.facts.find_subprog(target) else {
-        return Err(Stop::Bug(format!("verifier bug: No program starts at insn {target}")));
+        return Err(Stop::bug(format!("verifier bug: No program starts at insn {target}")));
     };
     let contract = func_contract::check_subprog_call(env, subprog)?;
     if env.facts.subprogs[subprog as usize].is_global {

@@ -120,7 +120,7 @@ impl Env<'_> {
         }
         let releases = meta.callee.has(KfuncFlags::RELEASE);
         if releases && meta.ref_obj_id != 0 {
-            return Err(Stop::Bug("more than one argument that is released".into()));
+            return Err(Stop::bug("more than one argument that is released"));
         }
         meta.ref_obj_id = reg.ref_obj_id;
         if releases {
@@ -304,7 +304,7 @@ impl Env<'_> {
             Special::DynptrFromSkbMeta => TypeFlag::DYNPTR_TYPE_SKB_META,
             Special::DynptrClone if arg.flags.contains(TypeFlag::MEM_UNINIT) => {
                 let Some(parent) = meta.dynptr else {
-                    return Err(Stop::Bug("clone of no dynptr".into()));
+                    return Err(Stop::bug("clone of no dynptr"));
                 };
                 arg.clone_ref_obj_id = parent.ref_obj_id;
                 parent.kind.flag()

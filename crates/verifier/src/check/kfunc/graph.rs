@@ -129,7 +129,7 @@ impl Env<'_> {
     /// Makes the pointer non-owning: it is valid only while the lock is held.
     pub(super) fn ref_set_non_owning(&self, reg: &mut Reg) -> Check {
         if self.walk.cur.refs.active_locks == 0 {
-            return Err(Stop::Bug("non-owning reference without lock".into()));
+            return Err(Stop::bug("non-owning reference without lock"));
         }
         reg.ty = reg.ty.with(TypeFlag::NON_OWN_REF);
         if self.facts.fields_of(reg).iter().any(|f| f.kind == FieldKind::Refcount) {
@@ -184,12 +184,12 @@ impl Facts<'_> {
             reject!(EINVAL, KfuncFault::NoHead { name: node_name, off });
         }
         let Some(root) = meta.graph_root.clone() else {
-            return Err(Stop::Bug("node without root".into()));
+            return Err(Stop::bug("node without root"));
         };
         let held = root.target.map_or(0, |t| t.0);
         let want = root.node_offset.unwrap_or(0);
         let Extra::Btf { id, in_prog } = reg.extra else {
-            return Err(Stop::Bug("node in no object".into()));
+            return Err(Stop::bug("node in no object"));
         };
         let struct_name = |id: u32| {
             let btf = self.prog.btf.as_deref();

@@ -121,7 +121,7 @@ impl Env<'_> {
     pub(super) fn process_iter_next_call(&mut self, at: Slots) -> Check {
         let mut cur = self.spilled(at.frameno, at.spi);
         let Extra::Iter { btf_id, active, depth } = cur.extra else {
-            return Err(Stop::Bug("next of an iterator that is none".into()));
+            return Err(Stop::bug("next of an iterator that is none"));
         };
         if active == IterState::Active {
             let idx = self.walk.insn_idx;

@@ -145,7 +145,7 @@ impl Env<'_> {
         match meta.callee.special {
             Special::RbtreeAdd => {
                 let Some(root) = meta.graph_root.clone() else {
-                    return Err(Stop::Bug("rbtree_add without root".into()));
+                    return Err(Stop::bug("rbtree_add without root"));
                 };
                 callback::push_callback_call(self, meta.subprogno, |env, frame| {
                     for regno in 1..=2 {
@@ -163,7 +163,7 @@ impl Env<'_> {
                     _ => (3, true),
                 };
                 let Some(map) = self.reg(regno).map() else {
-                    return Err(Stop::Bug("work queue in no map".into()));
+                    return Err(Stop::bug("work queue in no map"));
                 };
                 callback::push_map_callback(
                     self,

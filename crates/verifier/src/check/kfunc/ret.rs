@@ -126,11 +126,11 @@ impl Env<'_> {
             Special::ObjNew | Special::PercpuObjNew => self.new_object(meta, constant)?,
             Special::RefcountAcquire => match meta.arg_type {
                 Some(arg) => btf_ptr(TypeFlag::MEM_ALLOC, arg.id, arg.in_prog),
-                None => return Err(Stop::Bug("refcount_acquire of nothing".into())),
+                None => return Err(Stop::bug("refcount_acquire of nothing")),
             },
             _ if name == "bpf_list_node" || name == "bpf_rb_node" => match &meta.graph_root {
                 Some(root) => graph_node(root),
-                None => return Err(Stop::Bug("node of no list or tree".into())),
+                None => return Err(Stop::bug("node of no list or tree")),
             },
             Special::CastToKernCtx => btf_ptr(TypeFlag::PTR_TRUSTED, meta.ret_btf_id, false),
             Special::RdonlyCast => self.rdonly_cast(meta, constant)?,
@@ -187,7 +187,7 @@ impl Env<'_> {
 
     fn slice(&mut self, meta: &Meta<'_>, size: u64) -> Check<Reg> {
         let Some(dynptr) = meta.dynptr else {
-            return Err(Stop::Bug("slice of no dynptr".into()));
+            return Err(Stop::bug("slice of no dynptr"));
         };
         let mut flags = dynptr.kind.flag();
         if meta.callee.special == Special::DynptrSlice {

@@ -78,10 +78,10 @@ impl Env<'_> {
                 Some(id) => (id, false),
                 None => return unsupported(format!("kernel without struct {name}")),
             },
-            _ => return Err(Stop::Bug("object without type".into())),
+            _ => return Err(Stop::bug("object without type")),
         };
         let btf = if in_prog { self.facts.prog.btf.clone() } else { Some(kernel.clone()) };
-        let Some(btf) = btf else { return Err(Stop::Bug("type without BTF".into())) };
+        let Some(btf) = btf else { return Err(Stop::bug("type without BTF")) };
         let got = btf.skip_modifiers(id);
         let releases = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
         let strict = releases || is_nocast_alias(got.name(), want.name());

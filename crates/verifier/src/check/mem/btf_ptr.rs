@@ -28,10 +28,10 @@ pub(super) enum Found {
 
 pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let Extra::Btf { id, in_prog } = reg.extra else {
-        return Err(Stop::Bug("BTF pointer without type".to_string()));
+        return Err(Stop::bug("BTF pointer without type"));
     };
     let btf = if in_prog { env.facts.prog.btf.clone() } else { env.facts.prog.kernel_btf.clone() };
-    let Some(btf) = btf else { return Err(Stop::Bug("BTF pointer without BTF".to_string())) };
+    let Some(btf) = btf else { return Err(Stop::bug("BTF pointer without BTF")) };
     let struct_id = TypeId(id);
     let object = Object { btf: &btf, id: struct_id, in_prog };
     check_pointer(env.facts, reg, at.regno, off, object)?;
@@ -84,7 +84,8 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
 /// Adds the line that some kernels print when the program type does not permit a store.
 #[cold]
 fn refused_store(stop: Stop, name: &str, at: MemAccess, off: i32) -> Stop {
-    if matches!(&stop, Stop::Reject(it) if it.kind == RejectKind::Mem(MemFault::ObjectReadOnly)) {
+    let read_only = RejectKind::Mem(MemFault::ObjectReadOnly);
+    if stop.as_refused().is_some_and(|refused| refused.kind == read_only) {
         return stop;
     }
     let (regno, name, size) = (Regno(at.regno), name.into(), at.size);

@@ -13,7 +13,7 @@ use skep_uapi::errno;
 
 /// Checks a store of `size` bytes at `off` of a kernel struct.
 pub(super) fn check_store(facts: &Facts<'_>, btf: &Btf, id: TypeId, off: i32, size: i32) -> Check {
-    let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
+    let Some(ty) = btf.get(id) else { return Err(Stop::bug(format!("no BTF type {}", id.0))) };
     match facts.prog.prog_type {
         ProgType::StructOps => {
             match attach_struct(facts).and_then(|(_, strct)| ops_named(strct.name())) {

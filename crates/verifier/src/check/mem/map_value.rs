@@ -66,7 +66,7 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
 pub(crate) fn map_def<'a>(facts: &Facts<'a>, reg: &Reg) -> Check<&'a MapDef> {
     match reg.map().and_then(|i| facts.maps.get(i as usize)) {
         Some(view) => Ok(view.def),
-        None => Err(Stop::Bug("map pointer without map".to_string())),
+        None => Err(Stop::bug("map pointer without map")),
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
         return refuse_negative(at.regno);
     }
     let Some(pointer) = sock_pointer(reg.ty.base) else {
-        return Err(Stop::Bug(format!("{} is no socket", reg.ty)));
+        return Err(Stop::bug(format!("{} is no socket", reg.ty)));
     };
     let range = CtxRange { off, size: at.size as u32 };
     let fields = env.facts.config.profile.ctx_fields;
