@@ -58,6 +58,8 @@ kinds! {
             "infinite loop detected at insn {insn_idx}";
         SccExit { chain: Name } "loop-without-visit"
             "verifier bug: scc exit: no visit info for call chain {chain}";
+        LoopOutside { insn_idx: u32 } "loop-not-found"
+            "verifier bug: add backedge: no SCC in verification path, insn_idx {insn_idx}";
 
         // References and return values.
         Leak { unreleased: Unreleased, what: Word } "leaked-reference"
