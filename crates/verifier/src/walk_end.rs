@@ -4,6 +4,7 @@
 
 use crate::check::replaced::loaded_type;
 use crate::env::{Env, InsnFlags, Learned, LoopInline};
+use crate::fixup;
 use crate::log::note::{DepthList, Note, Totals};
 use crate::passes::dead_func::{address_of_removed_end, removed_before_exception_cb};
 use crate::passes::final_depth::{StackRewrites, WalkedInsns, final_stack_depths};
@@ -12,6 +13,7 @@ use crate::rejection::{Check, unsupported};
 use skep_program::Program;
 use skep_uapi::ProgType;
 use skep_uapi::limits::MAX_CALL_FRAMES;
+use std::cell::OnceCell;
 
 impl Env<'_> {
     /// Checks the stack depth of all call chains, without the slots of removed patterns.
@@ -74,7 +76,10 @@ impl Env<'_> {
     fn stack_depths(&self) -> Vec<u16> {
         let depths: Vec<u16> = self.learned.subprogs.iter().map(|s| s.stack_depth as u16).collect();
         let (facts, learned) = (self.facts, &self.learned);
-        final_stack_depths(&facts.insns, &facts.layout, learned, learned.stack_rewrites, &depths)
+        let left = OnceCell::new();
+        let is_left = |idx: usize| left.get_or_init(|| fixup::insns_left(self))[idx];
+        let done = learned.stack_rewrites;
+        final_stack_depths(&facts.insns, &facts.layout, learned, is_left, done, &depths)
     }
 
     /// Prints the statistics at the end of the log.

@@ -111,7 +111,7 @@ fn sums(of: impl Iterator<Item = u32>) -> Vec<u32> {
 impl Lengths {
     fn of(env: &Env<'_>) -> Lengths {
         let len = env.facts.insns.len();
-        let left = left::insns(env);
+        let left = left::insns_left(env);
         let mut vague = vec![0; len];
         let mut added: [Vec<u32>; PASSES] = std::array::from_fn(|_| vec![0; len]);
         for idx in (0..len).filter(|&idx| left[idx] && left::was_walked(env, idx)) {

@@ -23,7 +23,7 @@ pub(super) fn was_walked(env: &Env<'_>, idx: usize) -> bool {
 }
 
 /// For each insn: whether it remains.
-pub(super) fn insns(env: &Env<'_>) -> Vec<bool> {
+pub(crate) fn insns_left(env: &Env<'_>) -> Vec<bool> {
     let len = env.facts.insns.len();
     if !env.facts.bpf_capable {
         return vec![true; len];

@@ -40,6 +40,7 @@ use crate::passes::final_depth::StackRewrites;
 use crate::rejection::{CallFault, Check, InsnFault, reject};
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
+pub(crate) use left::insns_left;
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 
