@@ -61,10 +61,21 @@ const CHECKS: [Check; 5] = [
 /// Objects that the verifier in WebAssembly is tested with.
 const OBJECTS: [&str; 4] = ["loops", "refused", "xdp_parse", "stress_parser"];
 
-/// Packages whose code differs between processors. Their tests run in qemu; they are compiled
-/// together, as one package alone would select other features of what all of them need.
-const ARM_PACKAGES: [&str; 5] =
-    ["-pskep-insn", "-pskep-domain", "-pskep-mem", "-pskep-runtime", "-pskep-testkit"];
+/// Packages whose tests run in qemu: those whose code differs between processors, and those that
+/// read files and verify. They are compiled together, as one package alone would select other
+/// features of what all of them need.
+const ARM_PACKAGES: [&str; 10] = [
+    "-pskep-insn",
+    "-pskep-domain",
+    "-pskep-mem",
+    "-pskep-btf",
+    "-pskep-uapi",
+    "-pskep-program",
+    "-pskep-object",
+    "-pskep-verifier",
+    "-pskep-runtime",
+    "-pskep-testkit",
+];
 /// The tests of their libraries, and the cases of `tests/exec` with the interpreter.
 const ARM_TESTS: [&[&str]; 2] = [&["--lib"], &["--test=exec", "--", "interp"]];
 /// Linker and emulator.
@@ -83,6 +94,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     steps.push(("verify in WebAssembly".to_owned(), Box::new(webassembly)));
     if !args.quick {
+        let tests = || Ok(cargo(&["test"]).args(WITHOUT_RUNTIME).status()?.success().into());
+        steps.push(("test without the runtime".to_owned(), Box::new(tests)));
         steps.push(("test on ARM in qemu".to_owned(), Box::new(arm_tests)));
     }
     let (mut failed, mut skipped) = (Vec::new(), Vec::new());
