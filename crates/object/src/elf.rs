@@ -32,6 +32,8 @@ const NAME_BYTES_PER_BYTE: usize = 8;
 const DATA_BYTES_PER_BYTE: usize = 8;
 const RELOCATION_BYTES: usize = 16;
 const SYMBOL_BYTES: u64 = 24;
+/// Size of a section header.
+const HEADER_BYTES: u16 = 64;
 /// Types of sections that are tables, and the size of an entry, of which libelf reads whole ones
 /// only.
 const TABLES: [(u32, u64); 12] = [
@@ -167,9 +169,11 @@ impl<'a> Elf<'a> {
         }
         let fail = |e: object::read::Error| Error::new(e).context("read ELF header");
         check_ident(bytes).context(|| "read ELF header".into())?;
-        let header = Header::parse(bytes).map_err(fail)?;
+        let mut header = *Header::parse(bytes).map_err(fail)?;
         let endian = header.endian().map_err(fail)?;
-        check_header(header, endian)?;
+        check_header(&header, endian)?;
+        // libelf does not look at it: a section header has the size of its class.
+        header.e_shentsize.set(endian, HEADER_BYTES);
         let mut elf = Elf {
             endian: match endian {
                 Endianness::Little => Endian::Little,
@@ -179,12 +183,12 @@ impl<'a> Elf<'a> {
             symbols: Vec::new(),
             by_name: FxHashMap::default(),
         };
-        elf.read_sections(header, endian, bytes)?;
-        elf.read_symbols(header, endian, bytes)?;
+        elf.read_sections(&header, endian, bytes)?;
+        elf.read_symbols(&header, endian, bytes)?;
         Ok(elf)
     }
 
-    fn read_sections(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
+    fn read_sections(&mut self, header: &Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
         let table = header.sections(e, bytes).map_err(|error| {
             let place = format!("section table, offset {:#x}", header.e_shoff(e));
             Error::new(error).context(place).context("read sections")
@@ -284,7 +288,7 @@ impl<'a> Elf<'a> {
         Ok(())
     }
 
-    fn read_symbols(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
+    fn read_symbols(&mut self, header: &Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
         let fail = |e: object::read::Error| Error::new(e).context("read symbols");
         let sections = header.sections(e, bytes).map_err(fail)?;
         check_symbol_tables(sections.iter(), e).context(|| "read symbols".into())?;

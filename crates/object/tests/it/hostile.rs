@@ -122,6 +122,23 @@ fn what_is_never_read_may_be_broken() {
     assert!(object.refused.is_none() && object.programs.iter().all(|it| it.program.is_ok()));
 }
 
+/// libbpf 1.5 and 1.7 open such files: libelf does not look at these fields.
+#[test]
+fn sizes_of_headers_are_those_of_the_class_whatever_the_file_says() {
+    let good = read("programs/loops.bpf.o");
+    for (at, what) in [(52, "e_ehsize"), (54, "e_phentsize"), (58, "e_shentsize")] {
+        for stated in [0, 1, 63, 65, 128, u16::MAX] {
+            let mut bytes = good.clone();
+            bytes[at..at + 2].copy_from_slice(&stated.to_le_bytes());
+            let object = Object::open(&bytes, &OpenOptions::default())
+                .unwrap_or_else(|error| panic!("{what} {stated}: {error}"));
+            assert!(
+                object.refused.is_none() && object.programs.iter().all(|it| it.program.is_ok())
+            );
+        }
+    }
+}
+
 /// Bytes of the symbol of a function or variable of `loops.bpf.o`.
 fn symbol_of(bytes: &[u8], section: u16, value: u64) -> usize {
     let header = section_header(bytes, ".symtab");

@@ -189,8 +189,7 @@ fn change_header(it: &mut Edited<'_>, header: usize) -> Option<String> {
     Some(format!("{name}_{at}_{}", it.change(header + at, size, &values)?))
 }
 
-/// The header of the file. The size of a section's header is not changed: libelf does not look at
-/// it.
+/// The header of the file.
 pub(super) fn file(it: &mut Edited<'_>) -> Option<String> {
     let (at, size) = it.rng.pick(&[
         (5, 1),
@@ -205,6 +204,7 @@ pub(super) fn file(it: &mut Edited<'_>) -> Option<String> {
         (52, 2),
         (54, 2),
         (56, 2),
+        (58, 2),
         (60, 2),
         (62, 2),
     ]);
