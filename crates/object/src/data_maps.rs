@@ -1,7 +1,7 @@
 //! Data sections as array maps with one entry.
 
 use crate::error::Result;
-use crate::externs::KCONFIG;
+use crate::externs::{KCONFIG, Kconfig};
 use crate::maps::{MapSource, Maps, Origin};
 use crate::sections::SectionKind;
 use skep_btf::{Btf, Kind, TypeId, VarLinkage};
@@ -40,15 +40,15 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
 }
 
 /// Adds the map of the `.kconfig` externs.
-pub(crate) fn push_kconfig(source: &MapSource<'_, '_>, maps: &mut Maps, contents: &[u8]) {
-    let mut def = data_map(source, KCONFIG, contents.len() as u32, true);
+pub(crate) fn push_kconfig(source: &MapSource<'_, '_>, maps: &mut Maps, kconfig: &Kconfig) {
+    let mut def = data_map(source, KCONFIG, kconfig.size_bytes, true);
     if let Some((btf, id)) = source.btf.and_then(|btf| Some((btf, datasec(btf, KCONFIG)?))) {
         def.btf_value_type_id = id.0;
         if is_mmapable(btf, id) {
             source.set_mmapable(&mut def);
         }
     }
-    def.contents = contents.to_vec();
+    def.contents.clone_from(&kconfig.contents);
     maps.push(def, Origin::Kconfig);
 }
 

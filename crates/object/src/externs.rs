@@ -4,7 +4,7 @@
 //! weak one is 0, and a call of it becomes a call of a helper that no kernel has.
 
 use crate::elf::{Binding, Elf, SymbolKind};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::kconfig;
 use crate::loader::LoadClass;
 use crate::options::OpenOptions;
@@ -52,8 +52,16 @@ pub(crate) enum Value {
 pub(crate) struct Externs {
     pub(crate) list: Vec<Extern>,
     by_symbol: FxHashMap<usize, usize>,
-    /// Contents of the `.kconfig` map.
-    pub(crate) kconfig: Vec<u8>,
+    pub(crate) kconfig: Kconfig,
+}
+
+/// The `.kconfig` map.
+#[derive(Default)]
+pub(crate) struct Kconfig {
+    /// Its contents; without the zeros after the last value if it is large.
+    pub(crate) contents: Vec<u8>,
+    /// Its size, bytes; 0 if there is none.
+    pub(crate) size_bytes: u32,
 }
 
 impl Externs {
@@ -89,6 +97,10 @@ impl Externs {
             let resolved = resolve(external, btf, options, &reader, &mut externs.kconfig);
             external.value = only_first(external, resolved, &mut addressed);
         }
+        let whole = externs.kconfig.size_bytes as usize;
+        if whole <= KCONFIG_BYTES_MAX {
+            externs.kconfig.contents.resize(whole, 0);
+        }
         externs
     }
 
@@ -105,13 +117,32 @@ impl Externs {
                 end = offset.saturating_add(*size);
             }
         }
-        let limited = usize::try_from(end).unwrap_or(0).min(KCONFIG_BYTES_MAX);
-        self.kconfig = vec![0; limited];
+        self.kconfig.size_bytes = end;
     }
 }
 
-/// Larger `.kconfig` sections are truncated: their externs do not resolve.
+/// The values of `.kconfig` lie in its first bytes, whatever size it declares.
 const KCONFIG_BYTES_MAX: usize = 1 << 20;
+
+impl Kconfig {
+    /// Writes the value of an extern.
+    fn put(&mut self, value: &[u8], offset: u32) -> Result<()> {
+        let Some(last) = value.iter().rposition(|byte| *byte != 0) else { return Ok(()) };
+        let start = offset as usize;
+        let end = start.saturating_add(last + 1);
+        if end > KCONFIG_BYTES_MAX {
+            // The kernel does not create a larger map.
+            if self.size_bytes > i32::MAX as u32 {
+                return Ok(());
+            }
+            let text = format!("section {KCONFIG}, offset {offset:#x}: a value this far into it");
+            return Err(Error::new(format!("not supported yet: {text}")));
+        }
+        self.contents.resize(self.contents.len().max(end), 0);
+        self.contents[start..end].copy_from_slice(&value[..=last]);
+        Ok(())
+    }
+}
 
 fn rank(external: &Extern) -> (u8, std::cmp::Reverse<u32>, u32) {
     match external.kind {
@@ -173,23 +204,21 @@ fn resolve(
     btf: Option<&Btf>,
     options: &OpenOptions,
     reader: &kconfig::Reader<'_>,
-    kconfig: &mut [u8],
+    kconfig: &mut Kconfig,
 ) -> Result<Value> {
     let name = &external.name;
     match (external.kind, btf) {
         (ExternKind::Kconfig { size, offset, .. }, Some(btf)) => {
-            let end = offset.saturating_add(size) as usize;
-            let room = kconfig
-                .get_mut(offset as usize..end)
-                .ok_or_else(|| Error::new(format!("extern {name}: .kconfig is too large")))?;
             let ty = btf.ty(external.btf_id).target_id();
-            let found = reader.read(name, external.weak, ty, room)?;
-            if !found && options.is_partial && options.kconfig.is_none() {
+            let found = reader.read(name, external.weak, ty, size)?;
+            if found.is_none() && options.is_partial && options.kconfig.is_none() {
                 return Err(Error::new(format!("extern {name}: needs the kernel's configuration")));
             }
-            if !found && !external.weak {
+            if found.is_none() && !external.weak {
                 return absent(format!("extern {name} (strong): not resolved"));
             }
+            let value = found.unwrap_or_default();
+            kconfig.put(&value, offset).context(|| format!("extern {name}"))?;
             Ok(Value::Kconfig(offset))
         }
         (ExternKind::Ksym, Some(btf)) => resolve_ksym(external, btf.ty(external.btf_id), options),

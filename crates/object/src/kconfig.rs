@@ -48,21 +48,27 @@ impl<'a> Reader<'a> {
         self.parsed.get_or_init(|| self.text.lines().filter_map(option).collect())
     }
 
-    /// Writes the value of an option into `room`; `false` if there is no such option. A `weak` one
-    /// of libbpf's own that it does not know is 0.
-    pub(crate) fn read(&self, name: &str, weak: bool, ty: TypeId, room: &mut [u8]) -> Result<bool> {
+    /// The value of an option as it lies in memory, of `size` bytes; those after it are 0. `None` if
+    /// there is no such option. A `weak` one of libbpf's own that it does not know is 0.
+    pub(crate) fn read(
+        &self,
+        name: &str,
+        weak: bool,
+        ty: TypeId,
+        size: u32,
+    ) -> Result<Option<Vec<u8>>> {
         let form = self.btf.and_then(|btf| form_of(btf, ty));
-        let form = match room.len() {
+        let form = match size {
             0 => Err(Error::load(LoadClass::Open, "its type has no size")),
             _ => form.ok_or_else(|| Error::load(LoadClass::Open, "type is not supported")),
         };
-        let found = form.and_then(|form| self.read_as(name, weak, form, room));
+        let found = form.and_then(|form| self.read_as(name, weak, form, size as usize));
         found.map_err(|error| {
             error.of_class(LoadClass::Extern).context(format!("extern (kcfg) '{name}'"))
         })
     }
 
-    fn read_as(&self, name: &str, weak: bool, form: Form, room: &mut [u8]) -> Result<bool> {
+    fn read_as(&self, name: &str, weak: bool, form: Form, size: usize) -> Result<Option<Vec<u8>>> {
         let virtual_value = match name {
             "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
             "LINUX_HAS_BPF_COOKIE" => Some(u64::from(self.has_bpf_cookie())),
@@ -75,12 +81,9 @@ impl<'a> Reader<'a> {
             if form == Form::Tristate {
                 return Err(Error::new(format!("value '{value}' does not fit its type")));
             }
-            self.put_number(value, form, room)?;
-            return Ok(true);
+            return self.number(value, form, size).map(Some);
         }
-        let Some(value) = self.values().get(name) else { return Ok(false) };
-        self.put_text(value, form, room)?;
-        Ok(true)
+        self.values().get(name).map(|value| self.bytes_of(value, form, size)).transpose()
     }
 
     /// `bpf_get_attach_cookie` was added in 5.15; a kernel without a version is assumed to be
@@ -94,17 +97,15 @@ impl<'a> Reader<'a> {
         self.values().is_empty() || self.values().get("CONFIG_KPROBES") == Some(&"y")
     }
 
-    fn put_text(&self, text: &str, form: Form, room: &mut [u8]) -> Result<()> {
+    fn bytes_of(&self, text: &str, form: Form, size: usize) -> Result<Vec<u8>> {
         let unfit = || Error::new(format!("value '{text}' does not fit its type"));
         if let Some(string) = text.strip_prefix('"') {
             if form != Form::CharArray {
                 return Err(unfit());
             }
             let string = string.strip_suffix('"').unwrap_or(string).as_bytes();
-            let Some(last) = room.len().checked_sub(1) else { return Err(unfit()) };
-            let kept = string.get(..last).unwrap_or(string);
-            room.get_mut(..kept.len()).ok_or_else(unfit)?.copy_from_slice(kept);
-            return Ok(());
+            let last = size.checked_sub(1).ok_or_else(unfit)?;
+            return Ok(string.get(..last).unwrap_or(string).to_vec());
         }
         let tristate = match text {
             "y" => Some(1),
@@ -113,40 +114,37 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         match (form, tristate) {
-            (Form::Char(_), Some(_)) => self.put_number(u64::from(text.as_bytes()[0]), form, room),
+            (Form::Char(_), Some(_)) => self.number(u64::from(text.as_bytes()[0]), form, size),
             (Form::Bool, Some(2)) => Err(unfit()),
-            (Form::Bool | Form::Tristate, Some(value)) => self.put_number(value, form, room),
+            (Form::Bool | Form::Tristate, Some(value)) => self.number(value, form, size),
             (_, Some(_)) => Err(unfit()),
             (_, None) => {
                 let value = parse_number(text).ok_or_else(unfit)?;
                 if !matches!(form, Form::Int(_) | Form::Char(_)) {
                     return Err(unfit());
                 }
-                self.put_number(value, form, room)
+                self.number(value, form, size)
             }
         }
     }
 
-    fn put_number(&self, value: u64, form: Form, room: &mut [u8]) -> Result<()> {
-        let bits = room.len() * 8;
+    fn number(&self, value: u64, form: Form, size: usize) -> Result<Vec<u8>> {
+        let bits = size * 8;
         let signed = matches!(form, Form::Int(true) | Form::Char(true));
-        if !matches!(room.len(), 1 | 2 | 4 | 8) || form == Form::CharArray {
+        if !matches!(size, 1 | 2 | 4 | 8) || form == Form::CharArray {
             return Err(Error::new("value does not fit its type"));
         }
         if bits < 64 {
             let limit = 1u64 << bits;
             let fits = if signed { value.wrapping_add(limit / 2) < limit } else { value < limit };
             if !fits {
-                let bytes = room.len();
-                return Err(Error::new(format!("value '{value}' does not fit in {bytes} bytes")));
+                return Err(Error::new(format!("value '{value}' does not fit in {size} bytes")));
             }
         }
-        let size = room.len();
-        match self.endian {
-            Endian::Little => room.copy_from_slice(&value.to_le_bytes()[..size]),
-            Endian::Big => room.copy_from_slice(&value.to_be_bytes()[8 - size..]),
-        }
-        Ok(())
+        Ok(match self.endian {
+            Endian::Little => value.to_le_bytes()[..size].to_vec(),
+            Endian::Big => value.to_be_bytes()[8 - size..].to_vec(),
+        })
     }
 }
 

@@ -163,7 +163,7 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         name,
     };
     let mut maps = read_maps(&source)?;
-    if !externs.kconfig.is_empty() {
+    if externs.kconfig.size_bytes != 0 {
         data_maps::push_kconfig(&source, &mut maps, &externs.kconfig);
     }
     let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;

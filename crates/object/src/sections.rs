@@ -45,8 +45,8 @@ pub(crate) const BTF_EXT: &str = ".BTF.ext";
 /// Size of the version.
 pub(crate) const VERSION_BYTES: usize = 4;
 const LICENSE_BYTES_MAX: usize = 63;
-/// Longest data section: the kernel's limit on a map value is near `i32::MAX`.
-const DATA_BYTES_MAX: u64 = i32::MAX as u64;
+/// Longest data section: the size of a map's value has 32 bits, and values end at a multiple of 8.
+const DATA_BYTES_MAX: u64 = (u32::MAX & !7) as u64;
 
 /// `SHT_PROGBITS`.
 pub(crate) const PROGBITS: u32 = 1;
@@ -83,7 +83,8 @@ pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
     }
 }
 
-/// Kinds of all sections, by index. An error if a data section is larger than any map value.
+/// Kinds of all sections, by index. An error if no map can have a data section as its
+/// value; what the kernel refuses is found later.
 pub(crate) fn classify(elf: &Elf<'_>) -> Result<Vec<SectionKind>> {
     let mut kinds: Vec<SectionKind> = elf.sections.iter().map(kind_of).collect();
     // Of several, libbpf takes the last; the others are of no map.

@@ -67,14 +67,14 @@ const VALUE_BYTES_MAX: u32 = 1 << 20;
 
 /// The bytes of a variable; zero if the file has none.
 fn bytes(map: &MapDef, offset: u32, size: u32) -> Option<Vec<u8>> {
-    let end = offset.checked_add(size).filter(|&end| end <= map.value_size)?;
+    offset.checked_add(size).filter(|&end| end <= map.value_size)?;
     if size > VALUE_BYTES_MAX {
         return None;
     }
-    if map.contents.is_empty() {
-        return Some(vec![0; size as usize]);
-    }
-    map.contents.get(offset as usize..end as usize).map(<[u8]>::to_vec)
+    let given = map.contents.get(offset as usize..).unwrap_or_default();
+    let mut bytes = given.get(..size as usize).unwrap_or(given).to_vec();
+    bytes.resize(size as usize, 0);
+    Some(bytes)
 }
 
 fn value(btf: &Btf, ty: TypeId, bytes: &[u8]) -> GlobalValue {

@@ -6,6 +6,7 @@ use crate::map::{Map, MapHandle, verified_as};
 use skep_btf::Btf;
 use skep_program::{MapDef, Program, SlotTarget};
 use skep_verifier::Xlated;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The maps of one object, which its programs share.
@@ -29,7 +30,11 @@ impl ObjectMaps {
         let maps = defs.iter().map(|def| {
             let map = create(def)?;
             if !def.contents.is_empty() {
-                let filled = map.fill(&[0; 4], &def.contents);
+                let mut value = Cow::Borrowed(&def.contents[..]);
+                if value.len() < map.value_len() {
+                    value.to_mut().resize(map.value_len(), 0);
+                }
+                let filled = map.fill(&[0; 4], &value);
                 filled.map_err(|errno| {
                     Error::input(format!("map '{}': {errno}", def.name)).because(errno)
                 })?;

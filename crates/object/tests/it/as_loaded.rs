@@ -77,6 +77,22 @@ fn objects_are_refused_for_the_reason_that_libbpf_has() {
     object.program("uses_it").unwrap();
 }
 
+/// libbpf 1.5 and 1.7 load the first, and cannot create the map of the second.
+#[test]
+fn of_a_large_configuration_only_the_values_take_memory() {
+    let kconfig = "CONFIG_LOCALVERSION=\"-skep\"\nCONFIG_CC_VERSION_TEXT=\"cc\"\n";
+    let options = OpenOptions { kconfig: Some(kconfig.into()), ..OpenOptions::default() };
+    let object = open_with("kconfig_large.bpf.o", &options);
+    object.program("prog").expect("a program");
+    let map = object.maps.iter().find(|map| map.name.ends_with(".kconfig")).expect("a map");
+    assert_eq!((map.value_size, &map.contents[..]), (1 << 30, &b"-skep"[..]));
+    assert_eq!((map.initial_byte(1), map.initial_byte(1 << 29)), (Some(b's'), Some(0)));
+    let refused = open_with("kconfig_too_large.bpf.o", &options).refused.expect("a refusal");
+    assert_eq!(refused.class(), Some(LoadClass::Map));
+    let why = "map .kconfig (array) cannot be created: value_size is 2147483648";
+    assert!(refused.to_string().starts_with(why), "{refused}");
+}
+
 #[test]
 fn programs_have_names_that_the_kernel_takes() {
     let object = open_with("names.bpf.o", &options());

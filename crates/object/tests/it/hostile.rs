@@ -431,9 +431,23 @@ fn four_gigabytes_of_bss_are_refused_before_they_are_allocated() {
         error_of(&bytes),
         "section .bss, offset 0x0: too large for a map (4294967296 bytes)"
     );
-    bytes[size..size + 8].copy_from_slice(&(1u64 << 30).to_le_bytes());
-    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    let mut with = |bss: u64| {
+        bytes[size..size + 8].copy_from_slice(&bss.to_le_bytes());
+        Object::open(&bytes, &OpenOptions::default()).unwrap()
+    };
+    let object = with(1 << 30);
     assert!(object.maps.iter().any(|map| map.value_size == 1 << 30 && map.contents.is_empty()));
+    // The kernel does not create the map.
+    for bss in [1u64 << 31, 0xffff_fff8] {
+        let refused = with(bss).refused.unwrap();
+        assert_eq!(refused.class(), Some(LoadClass::Map));
+        assert!(
+            refused
+                .to_string()
+                .contains(&format!(".bss (array) cannot be created: value_size is {bss}")),
+            "{refused}"
+        );
+    }
 }
 
 #[test]
