@@ -400,11 +400,12 @@ fn read_values(
         }
     }
     // libbpf finds what fills a slot by the name of its symbol: of several, the first.
-    let mut named: FxHashMap<String, MapIdx> = FxHashMap::default();
-    for &(_, index) in owners.iter().filter(|_| !section.relocations.is_empty()) {
-        named.entry(maps.defs[index].name.clone()).or_insert(MapIdx(index as u32));
+    let mut named: FxHashMap<&str, MapIdx> = FxHashMap::default();
+    for &(_, index) in &owners {
+        named.entry(&maps.defs[index].name).or_insert(MapIdx(index as u32));
     }
     owners.sort_unstable();
+    let (mut slots, mut refused) = (Vec::new(), None);
     for relocation in &section.relocations {
         let fail = |cause: String| Error::at(&section.name, relocation.offset, cause);
         let after = owners.partition_point(|(at, _)| *at <= relocation.offset);
@@ -425,7 +426,7 @@ fn read_values(
         };
         if def.map_type == MapType::HashOfMaps && def.key_size != SLOT_BYTES {
             let text = format!("map {}: its slots are filled, so key_size must be 4", def.name);
-            maps.refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
+            refused.get_or_insert_with(|| Error::load(LoadClass::Open, text));
         }
         let target = if def.map_type == MapType::ProgArray {
             let kind = symbol.section.and_then(|of| source.kinds.get(of));
@@ -442,7 +443,13 @@ fn read_values(
         };
         let slot = u32::try_from(offset / POINTER_BYTES);
         let slot = slot.map_err(|_| fail("slot out of range".into()))?;
-        maps.defs[index].slots.push(MapSlot { index: slot, target });
+        slots.push((index, MapSlot { index: slot, target }));
+    }
+    for (index, slot) in slots {
+        maps.defs[index].slots.push(slot);
+    }
+    if let Some(refused) = refused {
+        maps.refused.get_or_insert(refused);
     }
     Ok(())
 }
