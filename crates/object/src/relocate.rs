@@ -84,29 +84,28 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
     let bytes = |slot: usize| (slot * INSN_BYTES) as u64;
     let start = all.partition_point(|r| r.offset < bytes(function.range.start));
     let end = all.partition_point(|r| r.offset < bytes(function.range.end));
-    let (mut relocated, mut before) = (vec![false; out.insns.len()], None);
-    for relocation in all.get(start..end).unwrap_or(&[]) {
-        if !image.gives(function.section, relocation.offset, index) {
+    let mut relocated = vec![false; out.insns.len()];
+    let slot_of = |relocation: &Relocation| relocation.offset / INSN_BYTES as u64;
+    for of_insn in all.get(start..end).unwrap_or(&[]).chunk_by(|a, b| slot_of(a) == slot_of(b)) {
+        let offset = of_insn[0].offset;
+        if !image.gives(function.section, offset, index) {
             continue;
         }
-        let slot = (relocation.offset / INSN_BYTES as u64) as usize - function.range.start;
+        let slot = slot_of(&of_insn[0]) as usize - function.range.start;
         let place = || {
             let section = image.section(function.section);
-            format!("section {}, offset {:#x}", section.name, relocation.offset)
+            format!("section {}, offset {offset:#x}", section.name)
         };
         if out.unresolved.iter().any(|row| row.0 == slot && row.1 == Missing::Core) {
             let text = "not supported yet: another relocation of an insn without its field";
             return Err(Error::new(text)).context(place);
         }
-        let one = One { image, slot, relocation };
-        let again = before.filter(|_| relocated[slot] && !image.options.as_in_file);
-        before = Some(relocation.symbol);
-        let done = match again {
-            Some(symbol) => one.again(&out, symbol),
-            None => one.apply(&mut out),
+        let ones = of_insn.iter().map(|relocation| One { image, slot, relocation });
+        let done = match of_insn.len() > 1 && !image.options.as_in_file {
+            true => several(ones.collect(), &mut out),
+            false => ones.map(|one| one.apply(&mut out)).collect(),
         };
-        done.context(place)
-            .map_err(|error| error.placed(image.place(function.section, relocation.offset)))?;
+        done.context(place).map_err(|error| error.placed(image.place(function.section, offset)))?;
         relocated[slot] = true;
     }
     local_calls(image, function, &mut out, &relocated)?;
@@ -200,6 +199,52 @@ fn raw_descriptors(insns: &mut [Insn], relocated: &[bool]) {
     }
 }
 
+/// What a relocation refers to. libbpf applies those of one insn in this order, and those of one
+/// kind in the order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Map,
+    Data,
+    Extern,
+    Code,
+}
+
+/// Applies several relocations of one insn: what the last one sets is what matters. The address of
+/// data keeps what was set before it, the number of a descriptor, as an offset; and which of several
+/// functions libbpf finds depends on its search.
+///
+/// Behaviour: libbpf 1.5 and 1.7, asked with all pairs of a map, data, an extern, a kfunc, a function
+/// that is called and one whose address is taken.
+fn several(mut ones: Vec<One<'_, '_>>, out: &mut Relocated) -> Result<()> {
+    ones.sort_by_key(One::target);
+    let (Some(first), Some(last)) = (ones.first(), ones.last()) else { return Ok(()) };
+    let insn = out.insns[last.slot];
+    let loads = insn.is_ld_imm64();
+    if loads && first.target() != last.target() && last.target() == Target::Code {
+        let text = "the address of a function and something else are to be here";
+        return Err(Error::load(LoadClass::Open, text));
+    }
+    let image = last.image;
+    let same = ones.iter().all(|one| one.relocation.symbol == last.relocation.symbol);
+    let external = image.externs.of_symbol(last.relocation.symbol);
+    let value = external.map(|index| &image.externs.list[index].value);
+    let supported = match last.target() {
+        Target::Data => false,
+        _ if same => true,
+        Target::Code => ones.iter().all(|one| {
+            one.target() == Target::Code && one.callee(insn).ok() == last.callee(insn).ok()
+        }),
+        // Such an address leaves the source register alone.
+        Target::Extern if matches!(value, Some(Ok(Value::Address(_)))) => false,
+        // A map that is not created replaces the insn.
+        Target::Map | Target::Extern => loads && image.maps.defs.iter().all(|def| def.autocreate),
+    };
+    match supported {
+        true => last.apply(out),
+        false => Err(Error::new("not supported yet: several relocations of one insn")),
+    }
+}
+
 /// One relocation of a function.
 struct One<'i, 'a> {
     image: &'i Image<'a>,
@@ -236,14 +281,14 @@ impl One<'_, '_> {
             return Err(Error::new(format!("symbol {} is not defined", symbol.name)));
         };
         if is_call {
-            return self.call(out, symbol, section);
+            return self.call(out);
         }
         let kind = image.kinds.get(section);
         if kind != Some(&SectionKind::Code) {
             self.is_plain(out)?;
         }
         match kind {
-            Some(SectionKind::Code) => self.function_address(out, symbol, section),
+            Some(SectionKind::Code) => self.function_address(out),
             Some(SectionKind::BtfMaps | SectionKind::LegacyMaps | SectionKind::StructOps) => {
                 self.map(out, symbol, section)
             }
@@ -251,29 +296,30 @@ impl One<'_, '_> {
         }
     }
 
-    /// Checks an insn that has been relocated before. libbpf refuses that if one of both is the
-    /// address of a function. Else the same once more changes nothing, unless it is the address of
-    /// data, where the number of the first descriptor is added; of two, the order in which they are
-    /// sorted decides.
-    fn again(&self, out: &Relocated, symbol_before: usize) -> Result<()> {
+    fn target(&self) -> Target {
         let number = self.relocation.symbol;
-        let symbol = self.image.elf.symbols.get(number);
-        let kind = symbol.and_then(|it| self.image.kinds.get(it.section?));
-        let insn = out.insns[self.slot];
-        let of_code = kind == Some(&SectionKind::Code);
-        let is_same = number == symbol_before;
-        if insn.is_ld_imm64() && !is_same && (of_code || insn.src == BPF_PSEUDO_FUNC) {
-            let text = "the address of a function and something else are to be here";
-            return Err(Error::load(LoadClass::Open, text));
+        let section = self.image.elf.symbols.get(number).and_then(|symbol| symbol.section);
+        match section.and_then(|of| self.image.kinds.get(of)) {
+            _ if self.image.externs.of_symbol(number).is_some() => Target::Extern,
+            Some(SectionKind::Code) => Target::Code,
+            Some(SectionKind::BtfMaps | SectionKind::LegacyMaps | SectionKind::StructOps) => {
+                Target::Map
+            }
+            _ => Target::Data,
         }
-        let is_data = insn.is_ld_imm64()
-            && self.image.externs.of_symbol(number).is_none()
-            && !of_code
-            && kind != Some(&SectionKind::BtfMaps);
-        if !is_same || is_data {
-            return Err(Error::new("not supported yet: several relocations of one insn"));
-        }
-        Ok(())
+    }
+
+    /// The function that an insn of the file calls, or whose address it has.
+    fn callee(&self, insn: Insn) -> Result<usize> {
+        let symbol = self.image.elf.symbols.get(self.relocation.symbol);
+        let found = symbol.and_then(|symbol| Some((symbol, symbol.section?)));
+        let (symbol, section) = found.ok_or_else(|| Error::new("the symbol is not defined"))?;
+        let slot = match insn.code {
+            // -1 for the first insn of the symbol.
+            CALL => (symbol.value / INSN_BYTES as u64) as i64 + i64::from(insn.imm) + 1,
+            _ => symbol.referred(insn.imm) as i64 / INSN_BYTES as i64,
+        };
+        self.image.function_at(section, usize::try_from(slot).unwrap_or(usize::MAX))
     }
 
     /// Checks that the insn is not marked as loading the address of a function.
@@ -291,33 +337,22 @@ impl One<'_, '_> {
         rest.first_chunk_mut::<2>().ok_or_else(|| Error::new("ld_imm64 is truncated"))
     }
 
-    /// A call: `imm` contains the offset to the symbol, -1 for its first insn.
-    fn call(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
+    fn call(&self, out: &mut Relocated) -> Result<()> {
         let insn = out.insns[self.slot];
         if !links(Insn { src: BPF_PSEUDO_CALL, ..insn }) {
             return Ok(());
         }
-        let imm = out.insns[self.slot].imm;
-        let target = (symbol.value / INSN_BYTES as u64) as i64 + i64::from(imm) + 1;
-        let target = usize::try_from(target).unwrap_or(usize::MAX);
-        let callee = self.image.function_at(section, target)?;
+        let callee = self.callee(insn)?;
         out.insns[self.slot].src = BPF_PSEUDO_CALL;
         out.calls.push((self.slot, callee));
         Ok(())
     }
 
-    fn function_address(
-        &self,
-        out: &mut Relocated,
-        symbol: &Symbol<'_>,
-        section: usize,
-    ) -> Result<()> {
-        let slot = self.slot;
+    fn function_address(&self, out: &mut Relocated) -> Result<()> {
         let pair = self.pair(out)?;
-        let target = symbol.referred(pair[0].imm) as i64 / INSN_BYTES as i64;
+        let callee = self.callee(pair[0])?;
         pair[0].src = BPF_PSEUDO_FUNC;
-        let target = usize::try_from(target).unwrap_or(usize::MAX);
-        out.calls.push((slot, self.image.function_at(section, target)?));
+        out.calls.push((self.slot, callee));
         Ok(())
     }
 

@@ -314,6 +314,43 @@ fn undefined_symbol(bytes: &[u8]) -> usize {
     symbols.find(|at| bytes[at + 4] == 0x10 && bytes[at + 6..at + 8] == [0, 0]).unwrap()
 }
 
+/// Each was seen with libbpf 1.5 and 1.7, in both orders.
+#[test]
+fn of_several_relocations_of_an_insn_the_last_counts() {
+    let good = read("object/relocated_again.bpf.o");
+    let header = section_header(&good, ".reltc");
+    let u64_at = |at: usize| u64::from_le_bytes(good[at..at + 8].try_into().unwrap());
+    let table = u64_at(header + 24) as usize;
+    let place = |row: usize| u64_at(table + 16 * row);
+    // The relocation of `row` applies to the insn of `to`, and is listed first if `swapped`.
+    let moved = |row: usize, to: usize, swapped: bool| {
+        let mut bytes = good.clone();
+        bytes[table + 16 * row..][..8].copy_from_slice(&place(to).to_le_bytes());
+        if swapped {
+            let rows = [row, to].map(|row| good[table + 16 * row + 8..][..8].to_vec());
+            bytes[table + 16 * row + 8..][..8].copy_from_slice(&rows[1]);
+            bytes[table + 16 * to + 8..][..8].copy_from_slice(&rows[0]);
+        }
+        let options =
+            OpenOptions { kconfig: Some("CONFIG_HZ=250\n".into()), ..OpenOptions::default() };
+        let object = Object::open(&bytes, &options).unwrap();
+        let slot = place(to) as usize / 8;
+        let found = object.program("prog").map(|it| (it.insns[slot].src, it.insns[slot].imm));
+        found.map_err(|error| error.to_string())
+    };
+    let [first, second, data, option] = [0, 1, 2, 3];
+    let alone = |row: usize| moved(row, row, false).unwrap();
+    let kconfig = alone(option);
+    assert_eq!(moved(second, first, false).unwrap(), alone(second));
+    assert_eq!(moved(second, first, true).unwrap(), alone(first));
+    for swapped in [false, true] {
+        assert_eq!(moved(option, first, swapped).unwrap(), kconfig);
+        assert_eq!(moved(option, data, swapped).unwrap(), kconfig);
+        let error = moved(data, first, swapped).unwrap_err();
+        assert!(error.ends_with("not supported yet: several relocations of one insn"), "{error}");
+    }
+}
+
 /// Loaded by libbpf 1.5: bytes after the last whole insn; the same relocation twice. BTF with
 /// bytes after its strings is not taken by the kernel, and libbpf goes on without it.
 #[test]
