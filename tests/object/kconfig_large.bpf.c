@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A string of the configuration may have a gigabyte, most of which is never written. */
+/* A string of the configuration may have 16 MB, most of which is never written. */
 #include "include/skep_bpf.h"
 
-extern char CONFIG_LOCALVERSION[1 << 30] __attribute__((section(".kconfig")));
+extern char CONFIG_LOCALVERSION[1 << 24] __attribute__((section(".kconfig")));
 
 SEC("tc") int prog(struct __sk_buff *skb)
 {

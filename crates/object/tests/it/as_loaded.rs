@@ -85,8 +85,8 @@ fn of_a_large_configuration_only_the_values_take_memory() {
     let object = open_with("kconfig_large.bpf.o", &options);
     object.program("prog").expect("a program");
     let map = object.maps.iter().find(|map| map.name.ends_with(".kconfig")).expect("a map");
-    assert_eq!((map.value_size, &map.contents[..]), (1 << 30, &b"-skep"[..]));
-    assert_eq!((map.initial_byte(1), map.initial_byte(1 << 29)), (Some(b's'), Some(0)));
+    assert_eq!((map.value_size, &map.contents[..]), (1 << 24, &b"-skep"[..]));
+    assert_eq!((map.initial_byte(1), map.initial_byte(1 << 23)), (Some(b's'), Some(0)));
     let refused = open_with("kconfig_too_large.bpf.o", &options).refused.expect("a refusal");
     assert_eq!(refused.class(), Some(LoadClass::Map));
     let why = "map .kconfig (array) cannot be created: value_size is 2147483648";

@@ -18,7 +18,7 @@ const ATTEMPTS_MAX: usize = 20;
 type Edit = fn(&mut Edited<'_>) -> Option<String>;
 
 /// The classes of changes; one that is listed twice is twice as frequent.
-const EDITS: [(&str, Edit); 23] = [
+const EDITS: [(&str, Edit); 24] = [
     ("rename", tables::rename),
     ("program", tables::rename_program),
     ("program", tables::rename_program),
@@ -35,6 +35,7 @@ const EDITS: [(&str, Edit); 23] = [
     ("insn", tables::insn),
     ("bytes", tables::bytes),
     ("word", btf::word),
+    ("strings", btf::strings_cut),
     ("type", btf::ty),
     ("type", btf::ty),
     ("name", btf::name),

@@ -114,6 +114,27 @@ pub(super) fn word(it: &mut Edited<'_>) -> Option<String> {
     Some(format!("{name}_{index}_{}", it.change(at, 4, &values)?))
 }
 
+/// The strings: cut at their end, without the NUL at either end, of another length or place.
+pub(super) fn strings_cut(it: &mut Edited<'_>) -> Option<String> {
+    let header = it.named(BTF)?;
+    let (start, size) = it.range(header)?;
+    let (at, len) = strings(it)?;
+    let cut = 1 + it.rng.below(len.max(1) as u64);
+    let (what, at, width, value) = match it.rng.below(5) {
+        0 => ("first", at, 1, u64::from(b'x')),
+        1 => ("last", (at + len).checked_sub(1)?, 1, u64::from(b'x')),
+        2 => ("length", start + 20, 4, (len as u64).saturating_sub(cut)),
+        3 => ("offset", start + 16, 4, it.field(start + 16, 4)?.wrapping_add(cut)),
+        _ => {
+            // The section ends with them.
+            it.set(start + 20, 4, (len as u64).saturating_sub(cut));
+            ("cut", header + 32, 8, (size as u64).saturating_sub(cut))
+        }
+    };
+    it.set(at, width, value);
+    Some(format!("{what}_{cut}"))
+}
+
 /// Kind, flag, number of parts, size or reference of a type, or a word of its parts.
 pub(super) fn ty(it: &mut Edited<'_>) -> Option<String> {
     let types = types(it)?;

@@ -183,6 +183,8 @@ fn change_header(it: &mut Edited<'_>, header: usize) -> Option<String> {
         4 => [0, 1, 2, 3, 4, 5, 8, 9, 11, 18, 0x6fff_4c03],
         8 => [0, 1, 2, 3, 4, 6, 7, was ^ 4, was ^ 2, 0x800, 0x10],
         40 | 44 => [0, 1, sections, sections - 1, was + 1, was.saturating_sub(1), 2, 3, 4, 5, 6],
+        // More than a map can have, and than the file has unless the section has no bytes in it.
+        32 => [0, 1, 2, 3, 4, 7, was + 1, was + 8, was.saturating_sub(8), 1 << 20, 1 << 31],
         48 | 56 => [0, 1, 2, 3, 8, 16, 24, 1 << 32, 4096, 7, 12],
         _ => small,
     };
