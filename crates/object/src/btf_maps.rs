@@ -448,9 +448,7 @@ fn read_values(
     for (index, slot) in slots {
         maps.defs[index].slots.push(slot);
     }
-    if let Some(refused) = refused {
-        maps.refused.get_or_insert(refused);
-    }
+    maps.refused = maps.refused.take().or(refused);
     Ok(())
 }
 

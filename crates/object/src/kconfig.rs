@@ -48,8 +48,8 @@ impl<'a> Reader<'a> {
         self.parsed.get_or_init(|| self.text.lines().filter_map(option).collect())
     }
 
-    /// The value of an option as it lies in memory, of `size` bytes; those after it are 0. `None` if
-    /// there is no such option. A `weak` one of libbpf's own that it does not know is 0.
+    /// The value of an option as it lies in memory, of `size` bytes; those after it are 0. `None`
+    /// if there is no such option. A `weak` one of libbpf's own that it does not know is 0.
     pub(crate) fn read(
         &self,
         name: &str,

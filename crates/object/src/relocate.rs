@@ -210,11 +210,11 @@ enum Target {
 }
 
 /// Applies several relocations of one insn: what the last one sets is what matters. The address of
-/// data keeps what was set before it, the number of a descriptor, as an offset; and which of several
-/// functions libbpf finds depends on its search.
+/// data keeps what was set before it, the number of a descriptor, as an offset; and which of
+/// several functions libbpf finds depends on its search.
 ///
-/// Behaviour: libbpf 1.5 and 1.7, asked with all pairs of a map, data, an extern, a kfunc, a function
-/// that is called and one whose address is taken.
+/// Behaviour: libbpf 1.5 and 1.7, asked with all pairs of a map, data, an extern, a kfunc, a
+/// function that is called and one whose address is taken.
 fn several(mut ones: Vec<One<'_, '_>>, out: &mut Relocated) -> Result<()> {
     ones.sort_by_key(One::target);
     let (Some(first), Some(last)) = (ones.first(), ones.last()) else { return Ok(()) };

@@ -171,8 +171,8 @@ static ROWS: &[Row] = &[
     ("netfilter", E, P::Netfilter, Some(A::Netfilter), NO, NONE),
 ];
 
-/// Sections whose attach types are not modelled: libbpf 1.8 knows them, 1.5 does not. A target may
-/// follow each.
+/// Sections whose attach types are not modelled: libbpf 1.8 knows them, 1.7 `fsession` and
+/// `fsession.s`, 1.5 none. A target may follow each.
 const NOT_MODELLED: [&str; 8] = [
     "fsession",
     "fsession.s",

@@ -20,9 +20,9 @@ pub(crate) enum SectionKind {
     Bss,
     /// `.addr_space.1`: variables in the arena.
     Arena,
-    /// `.percpu`, `.percpu.*`: variables of each CPU; known to libbpf 1.8.
+    /// `.percpu`, `.percpu.*`: variables of each CPU; known to libbpf 1.8, not to 1.7.
     PerCpu,
-    /// `.jumptables`: where `gotox` goes; known to libbpf 1.8.
+    /// `.jumptables`: where `gotox` goes; known to libbpf 1.7, not to 1.5.
     JumpTables,
     /// `.struct_ops`, `.struct_ops.link`, with or without `?`.
     StructOps,
