@@ -15,6 +15,7 @@ use crate::bytes::{u16_at, u32_at};
 use crate::index::NameIndex;
 use crate::{Endian, Error, SpecialField, TypeId};
 use rustc_hash::FxHashMap;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 /// The first two bytes of BTF, in its byte order.
@@ -38,6 +39,8 @@ pub struct Btf {
     /// The original string section, if it is not UTF-8 (`text` then has `?` for each invalid byte).
     pub(crate) raw_text: Option<Box<[u8]>>,
     pub(crate) index: OnceLock<NameIndex>,
+    /// How many names were looked up before there was an index.
+    pub(crate) scans: AtomicU32,
     /// What [`Btf::struct_metas`] found.
     pub(crate) metas: OnceLock<FxHashMap<TypeId, Vec<SpecialField>>>,
     /// Decl tags, in id order, by the type to which they apply.

@@ -5,6 +5,7 @@
 use crate::btf::{CHAIN_MAX, Header, sniff_endian};
 use crate::shift::{Shift, shift};
 use crate::{Btf, Error, Kind, Type, TypeId};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 /// Set in the second word of a type whose cycle was cut: a bit that is not used.
@@ -53,7 +54,8 @@ pub(crate) fn parse(
     bytes: &[u8],
 ) -> Result<Btf, Error> {
     let btf = read(base, moved, bytes)?;
-    if let Some(ty) = btf.iter().find(|ty| is_endless(&btf, ty.id())) {
+    let of_chain = |ty: &Type<'_>| ty.kind().is_modifier_or_typedef();
+    if let Some(ty) = btf.iter().find(|ty| of_chain(ty) && is_endless(&btf, ty.id())) {
         let m = format!("{} is a cycle of modifiers", ty.kind().name());
         return Err(Error::new(m).context(format!("BTF type {}", ty.id())));
     }
@@ -94,7 +96,7 @@ fn read(base: Option<Arc<Btf>>, moved: Option<Shift>, bytes: &[u8]) -> Result<Bt
         None => (1, 0),
     };
     let (index, metas, tags) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-    let starts = Box::new([0]);
+    let (scans, starts) = (AtomicU32::new(0), Box::new([0]));
     let mut btf = Btf {
         base,
         module: None,
@@ -106,6 +108,7 @@ fn read(base: Option<Arc<Btf>>, moved: Option<Shift>, bytes: &[u8]) -> Result<Bt
         text,
         raw_text,
         index,
+        scans,
         metas,
         tags,
     };
