@@ -100,10 +100,10 @@ fn relocate(image: &Image<'_>, index: usize) -> Result<Relocated> {
             let text = "not supported yet: another relocation of an insn without its field";
             return Err(Error::new(text)).context(place);
         }
-        let ones = of_insn.iter().map(|relocation| One { image, slot, relocation });
+        let mut ones = of_insn.iter().map(|relocation| One { image, slot, relocation });
         let done = match of_insn.len() > 1 && !image.options.as_in_file {
             true => several(ones.collect(), &mut out),
-            false => ones.map(|one| one.apply(&mut out)).collect(),
+            false => ones.try_for_each(|one| one.apply(&mut out)),
         };
         done.context(place).map_err(|error| error.placed(image.place(function.section, offset)))?;
         relocated[slot] = true;

@@ -46,7 +46,7 @@ pub(crate) const BTF_EXT: &str = ".BTF.ext";
 pub(crate) const VERSION_BYTES: usize = 4;
 const LICENSE_BYTES_MAX: usize = 63;
 /// Longest data section: the size of a map's value has 32 bits, and values end at a multiple of 8.
-const DATA_BYTES_MAX: u64 = (u32::MAX & !7) as u64;
+const DATA_BYTES_MAX: u64 = 0xffff_fff8;
 
 /// `SHT_PROGBITS`.
 pub(crate) const PROGBITS: u32 = 1;
