@@ -3,6 +3,7 @@
 use super::to_run::HARMLESS;
 use super::*;
 use crate::Neighbour;
+use crate::column::COLUMNS;
 
 #[test]
 fn every_row_has_a_mark_for_each_kernel() {
