@@ -788,6 +788,8 @@ behaviours! {
         "Helpers may not write into the key that a callback is given."
     flow_keys_moved_by_constants "....+..++.++++++++++++++++++++++++++" Refused, "witnesses/holes.bpf.o" "moves_flow_keys"
         "Pointers to flow keys may only be moved by constants (else: also by variables, which are then ignored)."
+    parts_unlinked "+++++..+++++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "half_named_like_number"
+        "A part of a number that is spilled or loaded is no copy of the number."
     rcu_tags_needed "---------+.........................." Says("no vmlinux btf rcu tag support for kfunc bpf_rcu_read_lock"),
         "witnesses/apart.bpf.o" "locks"
         "RCU sections need a kernel whose BTF tags the pointers that RCU protects."

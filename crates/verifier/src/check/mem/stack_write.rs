@@ -63,7 +63,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                     name = env.store.arena.pack(&reg);
                     env.walk.cur.frame_mut().refine_name(regno, name);
                 }
-            } else {
+            } else if env.facts.rules().parts_unlinked {
                 // The slot keeps the constant offset but not the id; the comparison of states in
                 // loops reads it and, where dropped links leave constants, the fill.
                 name.id = 0;
