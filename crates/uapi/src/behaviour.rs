@@ -788,6 +788,8 @@ behaviours! {
         "Helpers may not write into the key that a callback is given."
     flow_keys_moved_by_constants "....+..++.++++++++++++++++++++++++++" Refused, "witnesses/holes.bpf.o" "moves_flow_keys"
         "Pointers to flow keys may only be moved by constants (else: also by variables, which are then ignored)."
+    called_callbacks_measured "***.+..+++++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "rings_itself"
+        "The callback of a timer adds to the stack of a function that calls it directly."
     parts_unlinked "+++++..+++++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "half_named_like_number"
         "A part of a number that is spilled or loaded is no copy of the number."
     rcu_tags_needed "---------+.........................." Says("no vmlinux btf rcu tag support for kfunc bpf_rcu_read_lock"),

@@ -46,6 +46,7 @@ impl Env<'_> {
             no_tail_calls_in_callbacks: self.facts.rules().no_tail_calls_in_callbacks,
             no_packet_loads_in_callbacks: self.facts.rules().no_packet_loads_in_callbacks,
             later_callbacks_measured: self.facts.rules().later_callbacks_measured,
+            called_callbacks_measured: self.facts.rules().called_callbacks_measured,
         };
         let facts = self.facts;
         let (insns, layout) = (&facts.insns, &facts.layout);

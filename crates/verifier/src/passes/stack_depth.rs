@@ -56,6 +56,8 @@ pub(crate) struct StackRules {
     pub(crate) no_packet_loads_in_callbacks: bool,
     /// Callbacks that run later are measured, too.
     pub(crate) later_callbacks_measured: bool,
+    /// Where such a callback is called directly, its stack adds to that of its caller.
+    pub(crate) called_callbacks_measured: bool,
 }
 
 /// The stack of a subprog.
@@ -87,6 +89,7 @@ pub(crate) fn check_max_stack_depth<C: Callees>(
         frames_max: rules.frames_max,
         no_tail_calls_in_callbacks: rules.no_tail_calls_in_callbacks,
         no_packet_loads_in_callbacks: rules.no_packet_loads_in_callbacks,
+        called_callbacks_measured: rules.called_callbacks_measured,
         tail_call_reachable: subprogs.flags.iter().map(|flags| flags.has_tail_call).collect(),
     };
     // Callbacks that run later use the stack of the context that they interrupt. They come first,
@@ -109,6 +112,7 @@ struct Check<'a, C> {
     frames_max: usize,
     no_tail_calls_in_callbacks: bool,
     no_packet_loads_in_callbacks: bool,
+    called_callbacks_measured: bool,
     tail_call_reachable: Vec<bool>,
 }
 
@@ -250,7 +254,7 @@ impl<C: Callees> Check<'_, C> {
             return Ok(Callee::None);
         };
         if self.stacks[callee].is_async_cb {
-            if !is_direct {
+            if !is_direct || !self.called_callbacks_measured {
                 return Ok(Callee::None);
             }
             if self.subprogs.flags[callee].is_exception_cb {
@@ -347,6 +351,7 @@ mod tests {
         no_tail_calls_in_callbacks: false,
         no_packet_loads_in_callbacks: false,
         later_callbacks_measured: true,
+        called_callbacks_measured: true,
     };
     const PRIVATE: StackRules = StackRules { private_stack: true, ..SHARED };
     const TAIL_CALL: i32 = HelperId::TailCall as i32;
@@ -407,6 +412,21 @@ mod tests {
             let expected = format!("combined stack size of {calls} calls is {bytes}. Too large");
             assert_eq!(got, expected);
         }
+    }
+
+    /// The callback of a timer, called directly.
+    #[test]
+    fn called_callbacks_add_up_if_they_are_measured() {
+        let insns = [call(1), exit(), mov(0, 0), exit()];
+        let subprogs = subprogs_of(&insns);
+        let stack = |is_async_cb| SubprogStack { depth: 320, is_async_cb, ..Default::default() };
+        let judged = |called_callbacks_measured| {
+            let rules = StackRules { called_callbacks_measured, ..SHARED };
+            let stacks = [stack(false), stack(true)];
+            message(check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, rules))
+        };
+        assert_eq!(judged(true), "combined stack size of 2 calls is 640. Too large");
+        assert_eq!(judged(false), "accepted");
     }
 
     #[test]
