@@ -790,6 +790,8 @@ behaviours! {
         "Pointers to flow keys may only be moved by constants (else: also by variables, which are then ignored)."
     called_callbacks_measured "***.+..+++++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "rings_itself"
         "The callback of a timer adds to the stack of a function that calls it directly."
+    plain_int_pointers_in_ctx ".....+++++++++++++++++++++++++++++++" Accepted, "witnesses/midway.bpf.o" "points_to_int"
+        "Arguments that point to numbers of the language's own types, not of named ones, may be read."
     parts_unlinked "+++++..+++++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "half_named_like_number"
         "A part of a number that is spilled or loaded is no copy of the number."
     rcu_tags_needed "---------+.........................." Says("no vmlinux btf rcu tag support for kfunc bpf_rcu_read_lock"),

@@ -14,7 +14,7 @@ use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::ctx::{IterArg, RawTpArg, iter_args, raw_tp_arg};
 use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
-use skep_uapi::{AttachType, ProgType};
+use skep_uapi::{AttachType, Behaviours, ProgType};
 
 /// The function whose arguments the context holds.
 struct Func<'a> {
@@ -151,7 +151,7 @@ fn pointer_arg(
     let rules = env.facts.rules();
     let is_number = match to.kind() {
         Kind::Void => rules.const_void_in_ctx || ptr.target().kind() == Kind::Void,
-        Kind::Int => rules.int_pointers_in_ctx || is_string(ptr),
+        Kind::Int => rules.int_pointers_in_ctx || is_readable_int(ptr, rules),
         kind => rules.other_pointers_in_ctx && !kind.is_composite(),
     };
     if is_number {
@@ -207,11 +207,12 @@ fn pointer_arg(
     Ok(Some(load))
 }
 
-/// Whether a pointer is one to bytes by their own type, constant or not.
-fn is_string(ptr: Type<'_>) -> bool {
+/// Whether a pointer is one to numbers by their own type, constant or not, that may be loaded.
+fn is_readable_int(ptr: Type<'_>, rules: &Behaviours) -> bool {
     let to = ptr.target();
     let to = if to.kind() == Kind::Const { to.target() } else { to };
-    to.kind() == Kind::Int && to.stated_size() == Some(1)
+    let is_byte = to.stated_size() == Some(1);
+    to.kind() == Kind::Int && (is_byte || rules.plain_int_pointers_in_ctx)
 }
 
 /// Special properties of argument `arg` of an iterator.
