@@ -718,7 +718,7 @@ behaviours! {
         "A context that is not rewritten may be accessed through a pointer moved by a constant."
     syscall_ctx_is_memory "---............................+++++" Accepted, "witnesses/newer.bpf.o" "somewhere_in_context"
         "The context of a syscall program is memory, also for helpers and at unknown offsets."
-    ctx_is_no_memory "--*****---------------..-......+++++" Refused, "witnesses/newer.bpf.o" "gives_context"
+    ctx_is_no_memory "--****----------------..-......+++++" Refused, "witnesses/newer.bpf.o" "gives_context"
         "Functions may not get the context of other programs as memory."
     dead_stack_ignored "----------+---------...........+++++" Insns(66), "witnesses/newer.bpf.o" "dead_store_in_rounds"
         "Stack that is dead in a saved state is not compared, in unfinished loops either."

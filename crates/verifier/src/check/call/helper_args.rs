@@ -102,8 +102,12 @@ fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType
     };
     let number = flags.contains(TypeFlag::MEM_FIXED_SIZE) && !facts.rules().written_numbers_seen;
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown && !number;
-    let mistaken = func == HelperId::XdpStoreBytes && !facts.rules().xdp_stores_read;
-    if writes || mistaken { AccessType::Write } else { AccessType::Read }
+    if writes || takes_store_for_load(facts, func) { AccessType::Write } else { AccessType::Read }
+}
+
+/// Whether the bytes that are stored to a packet are declared as if they were loaded from it.
+fn takes_store_for_load(facts: &Facts<'_>, func: HelperId) -> bool {
+    func == HelperId::XdpStoreBytes && !facts.rules().xdp_stores_read
 }
 
 /// Whether the buffer for the stack is declared as if it were read, as it once was for raw
@@ -218,7 +222,8 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
     let reads = (meta.func == HelperId::DPath && env.facts.rules().path_buffers_read)
         || (is_number && !env.facts.rules().written_numbers_seen)
         || stack_is_input(env.facts, meta.func);
-    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads;
+    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads
+        || takes_store_for_load(env.facts, meta.func);
     if !is_number {
         return Ok(());
     }
