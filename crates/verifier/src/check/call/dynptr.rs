@@ -8,6 +8,7 @@ use crate::env::Env;
 use crate::rejection::{CallFault, Check, Regno, Stop, reject};
 use crate::state::reg::{DynptrKind, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
+use crate::state::stack::SlotType;
 use skep_uapi::helper::{ArgBase, HelperId};
 
 /// A dynptr argument that the call initializes or uses.
@@ -42,9 +43,21 @@ pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Che
     let (kind, id, ref_obj_id) = env.dynptr_at(&reg)?;
     if meta.func == HelperId::DynptrData {
         meta.dynptr_id = id;
-        meta.ref_obj_id = ref_obj_id;
+        meta.ref_obj_id = match env.facts.rules().slices_of_own_dynptr {
+            true => ref_obj_id,
+            false => owner_at_top(env),
+        };
     } else if matches!(kind, DynptrKind::Skb | DynptrKind::SkbMeta) {
         meta.changes_data = true;
     }
     Ok(())
+}
+
+/// The reference of the dynptr at the top of the main function's stack, to which slices of any
+/// dynptr belong on some kernels.
+fn owner_at_top(env: &Env<'_>) -> u32 {
+    match env.walk.slot(0, 0).types[0] {
+        SlotType::Dynptr => env.spilled(0, 0).ref_obj_id,
+        _ => 0,
+    }
 }

@@ -88,6 +88,10 @@ impl Env<'_> {
             reject!(EINVAL, KfuncFault::NotDynptr { nth });
         }
         if flags.contains(TypeFlag::MEM_UNINIT) {
+            if !on_stack && !self.facts.rules().given_dynptrs_kept {
+                // The kernel looks for it on the stack, and finds nothing to change.
+                return Ok(());
+            }
             if !self.is_dynptr_reg_valid_uninit(&reg) {
                 reject!(EINVAL, KfuncFault::DynptrInUse);
             }
@@ -105,7 +109,7 @@ impl Env<'_> {
             let name = dynptr_str(wanted);
             reject!(EINVAL, KfuncFault::DynptrKind { name, nth });
         }
-        if on_stack {
+        if on_stack && self.facts.rules().dynptr_uses_read {
             let at = self.dynptr_slots(&reg).map_err(NoSlots::stop)?;
             self.mark_slots_read(at);
         }
@@ -124,7 +128,7 @@ impl Env<'_> {
         match self.dynptr_slots(reg) {
             Ok(at) => {
                 self.facts.rules().dynptrs_overwritten
-                    || self.walk.slots_at(at).all(|slot| slot.types[0] != SlotType::Dynptr)
+                    || self.walk.slots_at(at).all(|slot| !slot.types.contains(&SlotType::Dynptr))
             }
             Err(why) => matches!(why, NoSlots::OutOfRange),
         }

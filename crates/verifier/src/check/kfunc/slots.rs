@@ -60,10 +60,12 @@ impl Env<'_> {
             env.trace.note(Note::Overruled { fault: &kind });
             NoSlots::Misplaced(kind)
         };
-        if !reg.val.var_off.is_const() {
+        let is_known = reg.val.var_off.is_const();
+        if !is_known && self.facts.rules().dynptr_offsets_constant {
             return Err(misplaced(self, KfuncFault::SlotVariable { what }));
         }
-        let off = reg.off.wrapping_add(reg.val.var_off.value as i32);
+        let added = if is_known { reg.val.var_off.value as i32 } else { 0 };
+        let off = reg.off.wrapping_add(added);
         let spi = off.checked_neg().map_or(0, |n| n - 1) / BPF_REG_SIZE;
         if off % BPF_REG_SIZE != 0 || spi + 1 < nr as i32 {
             return Err(misplaced(self, KfuncFault::SlotOffset { what, off }));

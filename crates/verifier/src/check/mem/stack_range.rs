@@ -7,7 +7,7 @@ use super::stack_write::scrub;
 use crate::check::mem::access::AccessType;
 use crate::check::mem::stack_bounds::check_stack_bounds;
 use crate::env::Env;
-use crate::rejection::{Check, MemFault, Regno, reject, unsupported};
+use crate::rejection::{Check, MemFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
@@ -108,17 +108,13 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
 
 /// The store itself follows when all arguments are checked.
 fn check_no_dynptr(env: &Env<'_>, frameno: u32, bytes: Range<i32>) -> Check {
-    let rules = env.facts.rules();
+    if !env.facts.rules().dynptrs_guarded {
+        return Ok(());
+    }
     for off in bytes {
         let slot = env.walk.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
-            match (rules.dynptrs_guarded, rules.dynptrs_overwritten) {
-                (true, _) => reject!(EACCES, MemFault::WriteToDynptr { off }),
-                (false, true) => {}
-                (false, false) => {
-                    return unsupported("a helper's store to a dynptr, on this kernel");
-                }
-            }
+            reject!(EACCES, MemFault::WriteToDynptr { off });
         }
     }
     Ok(())

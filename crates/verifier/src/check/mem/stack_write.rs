@@ -193,7 +193,8 @@ pub(crate) fn fill_with_data(env: &mut Env<'_>, ptr: &Reg, size: i32) -> bool {
 /// The slot without its spilled register: its bytes become data.
 fn without_spill(mut slot: Slot) -> Slot {
     slot.spill = PackedReg::NOT_INIT;
-    if is_special(slot.types[7]) {
+    // A dynptr that a store does not end keeps its other bytes.
+    if is_special(slot.types[7]) && slot.types[7] != SlotType::Dynptr {
         slot.types.iter_mut().for_each(scrub);
     }
     slot
