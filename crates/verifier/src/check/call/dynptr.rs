@@ -43,10 +43,10 @@ pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Che
     let (kind, id, ref_obj_id) = env.dynptr_at(&reg)?;
     if meta.func == HelperId::DynptrData {
         meta.dynptr_id = id;
-        meta.ref_obj_id = match env.facts.rules().slices_of_own_dynptr {
-            true => ref_obj_id,
-            false => owner_at_top(env),
-        };
+        meta.ref_obj_id = ref_obj_id;
+        if !env.facts.rules().slices_of_own_dynptr {
+            meta.ref_obj_id = owner_at_top(env);
+        }
     } else if matches!(kind, DynptrKind::Skb | DynptrKind::SkbMeta) {
         meta.changes_data = true;
     }

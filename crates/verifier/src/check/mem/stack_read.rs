@@ -84,8 +84,9 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     let narrow = env.facts.rules().narrow_fills_keep_ranges;
     if (at.size == spill_size || at.size < spill_size && narrow) && at.off % 8 == 0 {
         let mut reg = reg;
-        if reg_width(&reg) > 8 * at.size as u32 && env.facts.rules().parts_unlinked {
-            reg = reg.without_id(env.facts.rules());
+        if reg_width(&reg) > 8 * at.size as u32 {
+            let rules = env.facts.rules();
+            reg = if rules.parts_unlinked { reg.without_id(rules) } else { reg };
         }
         if at.is_ldsx && reg.id != 0 && env.goes_by(HoleKind::SignExtendedFill) {
             reg = reg.unlinked();
