@@ -32,7 +32,11 @@ impl ObjectMaps {
             if !def.contents.is_empty() {
                 let mut value = Cow::Borrowed(&def.contents[..]);
                 if value.len() < map.value_len() {
-                    value.to_mut().resize(map.value_len(), 0);
+                    let (value, len) = (value.to_mut(), map.value_len());
+                    value.try_reserve_exact(len - value.len()).map_err(|_| {
+                        Error::input(format!("map '{}': no memory for {len} bytes", def.name))
+                    })?;
+                    value.resize(len, 0);
                 }
                 let filled = map.fill(&[0; 4], &value);
                 filled.map_err(|errno| {

@@ -690,6 +690,9 @@ behaviours! {
         "Accesses to buffers are checked by the offset of the insn alone, not by that of the pointer."
     exceptions_leave_loops "---------------...-.+*+++++*++*+++++" Refused, "witnesses/newer.bpf.o" "throws_in_loop"
         "An exception may not end a loop in which no state was saved."
+    nexts_need_a_loop "----------..........+++++..........." Refused,
+        "witnesses/turns.bpf.o" "next_without_loop"
+        "A path may not come back to an iterator's `next` outside of any loop."
     null_is_no_argument "-----------......................+++" Refused, "witnesses/newer.bpf.o" "null_for_nonnull"
         "NULL itself is not passed to functions that want no NULL."
     casts_branch ".................................+++" Insns(29), "witnesses/newer.bpf.o" "cast_and_check"

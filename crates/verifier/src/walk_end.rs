@@ -76,11 +76,9 @@ impl Env<'_> {
 
     fn stack_depths(&self) -> Vec<u16> {
         let depths: Vec<u16> = self.learned.subprogs.iter().map(|s| s.stack_depth as u16).collect();
-        let (facts, learned) = (self.facts, &self.learned);
-        let left = OnceCell::new();
-        let is_left = |idx: usize| left.get_or_init(|| fixup::insns_left(self))[idx];
-        let done = learned.stack_rewrites;
-        final_stack_depths(&facts.insns, &facts.layout, learned, is_left, done, &depths)
+        let (facts, done) = (self.facts, self.learned.stack_rewrites);
+        let ended = Ended { env: self, left: OnceCell::new() };
+        final_stack_depths(&facts.insns, &facts.layout, &ended, done, &depths)
     }
 
     /// Prints the statistics at the end of the log.
@@ -96,6 +94,28 @@ impl Env<'_> {
             self.trace.note(Note::StackDepths { depths: DepthList(&depths) });
         }
         self.trace.note(Note::Totals { totals: Totals(&self.store.stats) });
+    }
+}
+
+/// The program at the end of the walk.
+struct Ended<'a, 'b> {
+    env: &'a Env<'b>,
+    /// The insns that remain; few programs need to know.
+    left: OnceCell<Vec<bool>>,
+}
+
+impl WalkedInsns for Ended<'_, '_> {
+    fn was_seen(&self, idx: usize) -> bool {
+        self.env.learned.was_seen(idx)
+    }
+    fn loop_is_inlined(&self, idx: usize) -> bool {
+        self.env.learned.loop_is_inlined(idx)
+    }
+    fn saw_exception(&self) -> bool {
+        self.env.learned.saw_exception()
+    }
+    fn is_left(&self, idx: usize) -> bool {
+        self.left.get_or_init(|| fixup::insns_left(self.env))[idx]
     }
 }
 

@@ -102,14 +102,17 @@ impl Env<'_> {
 
     /// Records that the current state was pruned by `equal_state`, whose marks are incomplete.
     pub(crate) fn add_scc_backedge(&mut self, equal_state: CkptId, insn_idx: u32) -> Check {
+        let Some(chain) = self.scc_callchain(&self.store.ckpts.get(equal_state).state) else {
+            // A call of an iterator's `next` outside of any loop, reached again through a callback.
+            if self.facts.rules().nexts_need_a_loop {
+                reject!(EFAULT, FlowFault::LoopOutside { insn_idx });
+            }
+            return Ok(());
+        };
         let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.insn_idx = insn_idx;
         state.own_history =
             Some(Box::new(OwnHistory(self.walk.cur.history.entries(state.stretch).into())));
-        let Some(chain) = self.scc_callchain(&self.store.ckpts.get(equal_state).state) else {
-            // A call of an iterator's `next` outside of any loop, reached again through a callback.
-            reject!(EFAULT, FlowFault::LoopOutside { insn_idx });
-        };
         if self.trace.log.traces_all() {
             self.trace.note(Note::ComponentBackedge { chain: &chain });
         }

@@ -28,6 +28,10 @@ pub(crate) trait WalkedInsns {
     fn loop_is_inlined(&self, idx: usize) -> bool;
     /// Whether the walk reached a call of `bpf_throw`.
     fn saw_exception(&self) -> bool;
+    /// Whether this insn remains once jumps to the next insn have been removed.
+    fn is_left(&self, idx: usize) -> bool {
+        self.was_seen(idx)
+    }
 }
 
 /// How many insns the rewrites that take stack are done with: all of them in an accepted program.
@@ -48,13 +52,11 @@ impl StackRewrites {
 
 /// Depths of the subprogs that remain after the rewrites so far, in order.
 ///
-/// `depths` are those used by the check of call chains, one for each subprog; `is_left` tells the
-/// insns that remain once jumps to the next insn have been removed.
+/// `depths` are those used by the check of call chains, one for each subprog.
 pub(crate) fn final_stack_depths<W: WalkedInsns>(
     insns: &[Insn],
     subprogs: &Subprogs,
     walked: &W,
-    is_left: impl Fn(usize) -> bool,
     done: StackRewrites,
     depths: &[u16],
 ) -> Vec<u16> {
@@ -76,7 +78,7 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
         for idx in range.filter(jumps) {
             loops |= walked.loop_is_inlined(idx);
             // With distance 0, it is removed as a no-op, and perhaps those before it.
-            may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0 && is_left(idx);
+            may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0 && walked.is_left(idx);
         }
         depth += if loops && inlined { INLINED_LOOP_BYTES } else { 0 };
         depth += if may_gotos && counted { MAY_GOTO_BYTES } else { 0 };
@@ -131,7 +133,7 @@ mod tests {
     fn text(insns: &[Insn], depths: &[u16], walk: &Walk) -> String {
         let subprogs = subprogs_of(insns);
         let all = StackRewrites::all(insns.len());
-        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, |_| true, all, depths))
+        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, all, depths))
     }
 
     #[test]

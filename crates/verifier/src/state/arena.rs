@@ -320,7 +320,8 @@ impl Arena {
         id
     }
 
-    /// Changes a page to which the caller has a reference, or replaces it by a copy if it is shared.
+    /// Changes a page to which the caller has a reference, or replaces it by a copy if it is
+    /// shared.
     fn edit_page(
         &mut self,
         id: PageId,

@@ -99,11 +99,9 @@ fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
         return Ok(());
     }
     let flag_is_zero = env.reg(4).is_null();
-    if flag_is_zero {
-        if let Err(stop) = env.mark_chain_precision(4) {
-            // The kernel reports its bug and continues: whether the flags are zero has no error.
-            env.trace.refused(&stop.into_refused()?);
-        }
+    if flag_is_zero && let Err(stop) = env.mark_chain_precision(4) {
+        // The kernel reports its bug and continues: whether the flags are zero has no error.
+        env.trace.refused(&stop.into_refused()?);
     }
     let same = known == LoopInline::Unknown || known == LoopInline::Fits(subprogno);
     let fits = if flag_is_zero && same { LoopInline::Fits(subprogno) } else { LoopInline::Differs };

@@ -5,7 +5,7 @@
 use super::meta::CallMeta;
 use crate::check::kfunc::dynptr::DynptrArg;
 use crate::env::Env;
-use crate::rejection::{CallFault, Check, Regno, Stop, reject};
+use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
 use crate::state::stack::SlotType;
@@ -45,7 +45,7 @@ pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Che
         meta.dynptr_id = id;
         meta.ref_obj_id = ref_obj_id;
         if !env.facts.rules().slices_of_own_dynptr {
-            meta.ref_obj_id = owner_at_top(env);
+            meta.ref_obj_id = owner_at_top(env)?;
         }
     } else if matches!(kind, DynptrKind::Skb | DynptrKind::SkbMeta) {
         meta.changes_data = true;
@@ -54,10 +54,15 @@ pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Che
 }
 
 /// The reference of the dynptr at the top of the main function's stack, to which slices of any
-/// dynptr belong on some kernels.
-fn owner_at_top(env: &Env<'_>) -> u32 {
-    match env.walk.slot(0, 0).types[0] {
-        SlotType::Dynptr => env.spilled(0, 0).ref_obj_id,
-        _ => 0,
+/// dynptr belong on some kernels, or the id of the register spilled there. What was stored over it
+/// may have left its id.
+fn owner_at_top(env: &Env<'_>) -> Check<u32> {
+    let top = env.walk.slot(0, 0);
+    let is_untouched = top.types.iter().all(|&byte| byte == SlotType::Invalid);
+    match top.types[0] {
+        SlotType::Dynptr => Ok(env.spilled(0, 0).ref_obj_id),
+        _ if top.is_full_spill() => Ok(env.spilled(0, 0).id),
+        _ if is_untouched || env.walk.cur.refs.is_nothing() => Ok(0),
+        _ => unsupported("slices while something else is at the top of the stack, on this kernel"),
     }
 }

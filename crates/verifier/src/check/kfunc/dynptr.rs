@@ -16,7 +16,7 @@ use crate::HoleKind;
 use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::env::Env;
 use crate::log::reg_text::dynptr_str;
-use crate::rejection::{Check, KfuncFault, reject};
+use crate::rejection::{Check, KfuncFault, Stop, reject};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use crate::state::stack::{BPF_REG_SIZE, SlotType};
@@ -238,6 +238,9 @@ impl Env<'_> {
         }
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
+        if self.walk.cur.frames[frameno as usize].slot(spi).is_none() {
+            return Err(Stop::bug("half of a dynptr at the end of the stack"));
+        }
         let Reg { id, ref_obj_id, .. } = self.spilled(frameno, spi);
         let may_go =
             || self.facts.rules().clones_overwritten && self.holders_of(ref_obj_id).len() > 1;
