@@ -26,7 +26,6 @@ pub fn compile(
 ) -> Result<Compiled, Error> {
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
-    flow.find_live(&ops);
     let base = Base::new(linkage.coverage.as_ref(), tuning, &flow);
     let tuning = &match linkage.coverage {
         None => tuning.clone(),

@@ -29,6 +29,27 @@ pub(crate) struct Held {
     pub(crate) value: u64,
 }
 
+/// A basic block, for the analysis of liveness.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    start: usize,
+    end: usize,
+    /// Registers that it writes, and those that it reads before.
+    defs: RegSet,
+    uses: RegSet,
+    /// Where its last op jumps, and whether control may fall through.
+    target: Option<u32>,
+    falls: bool,
+}
+
+impl Block {
+    /// The registers that are live after it, given those before each block.
+    fn live_out(&self, live_in: &[RegSet]) -> RegSet {
+        let next = if self.falls { live_in[self.end] } else { RegSet::NONE };
+        self.target.map_or(next, |to| next.or(live_in[to as usize]))
+    }
+}
+
 /// The control flow of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
@@ -140,30 +161,52 @@ impl Flow {
         }
     }
 
-    /// Recomputes `live_out`.
+    /// Recomputes `live_out`: backward data-flow analysis over the blocks until a fixed point.
     pub(crate) fn find_live(&mut self, ops: &[Op]) {
         self.live_out.clear();
         self.live_out.resize(ops.len(), RegSet::NONE);
+        // By op; only the first ones of blocks are used.
         let mut live_in = vec![RegSet::NONE; ops.len() + 1];
         let sets: Vec<_> = ops.iter().map(|op| (op.defs(), op.uses())).collect();
+        let mut blocks = Vec::new();
         for func in &self.funcs {
-            let range = func.start as usize..func.end as usize;
-            // Backward data-flow analysis until a fixed point; loops need a second pass.
+            self.blocks(ops, &sets, func, &mut blocks);
+            // Loops need a second pass.
             let mut changed = true;
-            while changed {
-                changed = false;
-                for at in range.clone().rev() {
-                    let op = &ops[at];
-                    let next = if op.is_end() { RegSet::NONE } else { live_in[at + 1] };
-                    let out = op.target().map_or(next, |to| next.or(live_in[to as usize]));
-                    let (defs, uses) = sets[at];
-                    let before = out.minus(defs).or(uses);
-                    self.live_out[at] = out;
-                    if before != live_in[at] {
-                        live_in[at] = before;
-                        changed |= self.is_target[at];
+            while std::mem::take(&mut changed) {
+                for block in blocks.iter().rev() {
+                    let before = block.live_out(&live_in).minus(block.defs).or(block.uses);
+                    if before != live_in[block.start] {
+                        live_in[block.start] = before;
+                        changed |= self.is_target[block.start];
                     }
                 }
+            }
+            for block in &blocks {
+                let mut live = block.live_out(&live_in);
+                for at in (block.start..block.end).rev() {
+                    self.live_out[at] = live;
+                    let (defs, uses) = sets[at];
+                    live = live.minus(defs).or(uses);
+                }
+            }
+        }
+    }
+
+    /// The basic blocks of a function; `sets`: by op, what it writes and reads.
+    fn blocks(&self, ops: &[Op], sets: &[(RegSet, RegSet)], func: &Func, blocks: &mut Vec<Block>) {
+        blocks.clear();
+        let mut block = Block { start: func.start as usize, ..Block::default() };
+        for at in func.start as usize..func.end as usize {
+            let (op, (defs, uses)) = (&ops[at], sets[at]);
+            block.uses = block.uses.or(uses.minus(block.defs));
+            block.defs = block.defs.or(defs);
+            let target = op.target();
+            if target.is_some() || op.is_end() || self.is_target[at + 1] {
+                (block.end, block.target) = (at + 1, target);
+                block.falls = !op.is_end();
+                blocks.push(block);
+                block = Block { start: at + 1, ..Block::default() };
             }
         }
     }

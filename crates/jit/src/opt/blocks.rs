@@ -1,6 +1,6 @@
 //! One pass over each basic block, in which value-based passes rewrite op by op.
 
-use super::values::Values;
+use super::values::{Definition, Values};
 use super::{address, bytes, constants, copies, rotate};
 use crate::Linkage;
 use crate::flow::Flow;
@@ -23,6 +23,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, linkage: &Linkage, passes: Passes
             continue;
         }
         let mut op = meant;
+        let mut def = values.define(&meant);
         if let Some((rotated, shift)) =
             rotate::rewrite(&values, at, &op, flow).filter(|_| passes.rotate)
         {
@@ -32,6 +33,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, linkage: &Linkage, passes: Passes
                 // The register of that shift still has its old value.
                 if let Op::Shift { src, .. } = rotated {
                     values.forget(src);
+                    def = values.define(&meant);
                 }
             }
         } else if let Some((extended, shift)) =
@@ -40,22 +42,31 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, linkage: &Linkage, passes: Passes
             op = extended;
             ops[shift as usize] = Op::Nop;
         } else {
-            op = improved(&values, &op, passes);
+            op = improved(&values, &op, def, passes);
             if passes.constants {
                 op = constants::rewrite(&values, &op, linkage).unwrap_or(op);
             }
         }
-        changed |= op != meant;
-        ops[at] = op;
-        values.step(at as u32, &op, &meant);
+        if op != meant {
+            changed = true;
+            ops[at] = op;
+            // Otherwise, the op before it was rewritten says more about its result.
+            if matches!(op, Op::Mov { .. }) {
+                def = values.define(&op);
+            }
+        }
+        values.step(at as u32, &op, def);
     }
     changed
 }
 
-fn improved(values: &Values, op: &Op, passes: Passes) -> Op {
+fn improved(values: &Values, op: &Op, def: Option<Definition>, passes: Passes) -> Op {
     let mut op = *op;
-    let (made, sum) = values.preview(&op);
-    if let Some(load) = made.and_then(|made| bytes::rewrite(values, &op, &made))
+    let (bytes, sum) = match &def {
+        Some(Definition::New(def)) => (values.bytes_of(def), def.sum),
+        _ => (None, None),
+    };
+    if let Some(load) = bytes.and_then(|bytes| bytes::rewrite(values, &op, bytes))
         && passes.bytes
     {
         op = load;
@@ -63,7 +74,7 @@ fn improved(values: &Values, op: &Op, passes: Passes) -> Op {
     if passes.zext {
         op = copies::narrow(values, &op).unwrap_or(op);
     }
-    if passes.copies {
+    if passes.copies && values.has_copies() {
         op = copies::rewrite(values, &op).unwrap_or(op);
     }
     if passes.address {

@@ -13,9 +13,7 @@ pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = HelperId::MapLookupElem as i32;
 /// Number of `bpf_map_update_elem`.
 pub(crate) const BPF_FUNC_MAP_UPDATE_ELEM: i32 = HelperId::MapUpdateElem as i32;
 
-/// Whether something changed.
-pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
-    let mut changed = false;
+pub(super) fn run(ops: &mut [Op], linkage: &Linkage) {
     for op in ops {
         if let Op::Call { helper: BPF_FUNC_MAP_LOOKUP_ELEM, map: Some(map) } = *op
             && let Some(link) = linkage.maps.get(map as usize)
@@ -24,10 +22,8 @@ pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
             // `address` may find the location of the key.
             let key = Src::Mem(Addr::new(Reg::R2, 0, Space::Shared));
             *op = Op::ArrayLookup { map, key };
-            changed = true;
         }
     }
-    changed
 }
 
 /// The address of a value with a constant key; 0 if there is none.

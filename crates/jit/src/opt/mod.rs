@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. A pass changes ops inside one function, and preserves the state at every jump target.
-//! 2. `Flow::live_out` is correct when a pass starts; `run` recomputes it after each pass that
-//!    changed something.
+//! 2. `Flow::live_out` is correct when a pass that uses it starts; `run` recomputes it after each
+//!    pass that changed something.
 //! 3. Accesses to shared memory are preserved: see `op::Space`, and `accesses`, which checks it.
 
 pub(crate) mod accesses;
@@ -58,18 +58,18 @@ pub(crate) fn run(
 ) -> Result<(), Error> {
     let passes = tuning.passes;
     let plan = linkage.coverage.as_ref().map(|coverage| &*coverage.plan);
-    if passes.lookup && lookup::run(ops, linkage) {
-        flow.find_live(ops);
+    // The first passes do not use liveness.
+    if passes.lookup {
+        lookup::run(ops, linkage);
     }
     if passes.guards && guards::run(ops, flow) {
         flow.find_targets(ops);
-        flow.find_live(ops);
     }
     let meant = Before::new(ops, tuning.checked);
     if passes.branches && branches::run(ops, flow, plan) {
         flow.find_targets(ops);
-        flow.find_live(ops);
     }
+    flow.find_live(ops);
     // Twice, because passes create opportunities for each other, such as merged byte loads.
     // Value-based passes before demand, because only they know which bits are already 0.
     for _ in 0..2 {

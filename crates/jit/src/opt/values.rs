@@ -50,7 +50,8 @@ pub(super) struct Def {
     pub(super) constant: Option<u64>,
     pub(super) shifted: Option<Shifted>,
     pub(super) sum: Option<Sum>,
-    pub(super) bytes: Option<Bytes>,
+    /// If it consists of bytes from memory: which, as an index into `Values::bytes`.
+    bytes: Option<u32>,
 }
 
 impl Def {
@@ -59,39 +60,46 @@ impl Def {
     }
 }
 
+/// By register: the number of its value at the start of a block.
+const ENTRY: [Vn; Reg::COUNT] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
 /// The state before an op.
 pub(super) struct Values {
     defs: Vec<Def>,
+    /// Few values consist of bytes, so these are not part of their definitions.
+    bytes: Vec<Bytes>,
     regs: [Vn; Reg::COUNT],
     /// By register: the op that wrote it, and the number it had before, if that was in this block.
     written: [Option<(u32, Vn)>; Reg::COUNT],
     /// Registers read since they were written.
     read: RegSet,
+    /// Registers whose value was in another register when they were written.
+    copies: RegSet,
     /// Stores so far.
     pub(super) epoch: u32,
 }
 
 impl Values {
     pub(super) fn new() -> Values {
-        let mut values = Values {
-            defs: Vec::new(),
-            regs: [0; Reg::COUNT],
+        Values {
+            defs: ENTRY.map(|number| Def::unknown(number, 64)).to_vec(),
+            bytes: Vec::new(),
+            regs: ENTRY,
             written: [None; Reg::COUNT],
             read: RegSet::NONE,
+            copies: RegSet::NONE,
             epoch: 0,
-        };
-        values.start_block();
-        values
+        }
     }
 
     /// Forgets everything.
     pub(super) fn start_block(&mut self) {
-        self.defs.clear();
-        for reg in 0..Reg::COUNT {
-            self.regs[reg] = self.fresh(64);
-        }
+        self.defs.truncate(ENTRY.len());
+        self.bytes.clear();
+        self.regs = ENTRY;
         self.written = [None; Reg::COUNT];
         self.read = RegSet::NONE;
+        self.copies = RegSet::NONE;
     }
 
     fn fresh(&mut self, bits: u8) -> Vn {
@@ -119,8 +127,9 @@ impl Values {
 
     /// The register that has held the value longest, and still does.
     pub(super) fn holder(&self, number: Vn) -> Option<Reg> {
-        let all = (0..Reg::COUNT as u8).map(Reg);
-        all.filter(|reg| self.of(*reg) == number).min_by_key(|reg| self.since(*reg))
+        let all = (0..).map(Reg).zip(self.regs);
+        let holders = all.filter(|(_, held)| *held == number).map(|(reg, _)| reg);
+        holders.min_by_key(|reg| self.since(*reg))
     }
 
     /// The address of `number + disp`: from a register that holds the value, or one that differs
@@ -144,6 +153,7 @@ impl Values {
     pub(super) fn forget(&mut self, reg: Reg) {
         self.regs[usize::from(reg.0)] = self.fresh(64);
         self.written[usize::from(reg.0)] = None;
+        self.copies = self.copies.minus(RegSet::of(&[reg]));
     }
 
     /// A register with the same low 32 bits as the value.
@@ -153,7 +163,15 @@ impl Values {
 
     /// Another register with the same value as `reg`, that has held it longer.
     pub(super) fn holder_before(&self, reg: Reg) -> Option<Reg> {
+        if !self.copies.has(reg) {
+            return None;
+        }
         self.holder(self.of(reg)).filter(|other| self.since(*other) < self.since(reg))
+    }
+
+    /// Whether any register may have a value that another has held longer.
+    pub(super) fn has_copies(&self) -> bool {
+        self.copies != RegSet::NONE
     }
 
     /// The op that wrote `reg` in this block, and the register's previous value, if nothing has
@@ -162,18 +180,18 @@ impl Values {
         self.written[usize::from(reg.0)].filter(|_| !self.read.has(reg))
     }
 
-    /// The definition of the result of `op`: bytes from memory, a sum.
-    pub(super) fn preview(&self, op: &Op) -> (Option<Bytes>, Option<Sum>) {
-        match self.define(op) {
-            Some(Definition::New(def)) => (def.bytes, def.sum),
-            _ => (None, None),
-        }
+    /// The bytes that a value consists of.
+    pub(super) fn bytes_of(&self, def: &Def) -> Option<&Bytes> {
+        Some(&self.bytes[def.bytes? as usize])
     }
 
-    /// Records the effect of `op` at `at`. `meant` is the op before it was rewritten, which says
-    /// more about its result.
-    pub(super) fn step(&mut self, at: u32, op: &Op, meant: &Op) {
-        let def = self.define(if matches!(op, Op::Mov { .. }) { op } else { meant });
+    fn made_of(&mut self, bytes: Bytes) -> Option<u32> {
+        self.bytes.push(bytes);
+        Some(self.bytes.len() as u32 - 1)
+    }
+
+    /// Records the effect of `op` at `at`, whose result has that definition.
+    pub(super) fn step(&mut self, at: u32, op: &Op, def: Option<Definition>) {
         // The code at the target of a jump may read anything.
         let reads = if op.target().is_some() { RegSet::ALL } else { op.uses() };
         self.read = self.read.or(reads);
@@ -182,8 +200,12 @@ impl Values {
             self.epoch += 1;
         }
         for reg in op.defs().iter() {
+            self.copies = self.copies.minus(RegSet::of(&[reg]));
             let number = match def {
-                Some(Definition::Same(number)) => number,
+                Some(Definition::Same(number)) => {
+                    self.copies = self.copies.with(reg);
+                    number
+                }
                 Some(Definition::New(mut def)) => {
                     let number = self.defs.len() as Vn;
                     if def.low == Vn::MAX {
@@ -201,7 +223,8 @@ impl Values {
         }
     }
 
-    fn define(&self, op: &Op) -> Option<Definition> {
+    /// The definition of the result of `op`.
+    pub(super) fn define(&mut self, op: &Op) -> Option<Definition> {
         let unknown = Def::unknown(Vn::MAX, 64);
         Some(match *op {
             Op::Mov { width, src: Src::Reg(src), .. } => self.moved(width, src),
@@ -236,22 +259,21 @@ impl Values {
         })
     }
 
-    fn moved(&self, width: Width, src: Reg) -> Definition {
+    fn moved(&mut self, width: Width, src: Reg) -> Definition {
         let (number, def) = (self.of(src), *self.def_of(src));
         if width == Width::W64 || def.bits <= 32 {
             return Definition::Same(number);
         }
         let sum = self.sum_of(src, Width::W32).map(|sum| Sum { width: Width::W32, ..sum });
-        let bytes = def.bytes.map(|bytes| {
-            let mut offs = bytes.offs;
-            offs[4..].fill(None);
-            Bytes { offs, ..bytes }
+        let bytes = self.bytes_of(&def).copied().and_then(|mut bytes| {
+            bytes.offs[4..].fill(None);
+            self.made_of(bytes)
         });
         let constant = def.constant.map(|value| value & u64::from(u32::MAX));
         Definition::New(Def { low: def.low, bits: 32, constant, shifted: None, sum, bytes })
     }
 
-    fn loaded(&self, size: Size, big: bool, addr: Addr) -> Definition {
+    fn loaded(&mut self, size: Size, big: bool, addr: Addr) -> Definition {
         let bits = 8 * size.bytes() as u8;
         let mut def = Def::unknown(Vn::MAX, bits);
         let place = if addr.space == Space::Own { self.place(addr) } else { None };
@@ -261,7 +283,7 @@ impl Values {
                 let at = if big { size.bytes() - 1 - i } else { i };
                 offs[i as usize] = disp.checked_add(at as i32);
             }
-            def.bytes = Some(Bytes { base, epoch: self.epoch, offs });
+            def.bytes = self.made_of(Bytes { base, epoch: self.epoch, offs });
         }
         Definition::New(def)
     }
@@ -280,7 +302,7 @@ impl Values {
         }
     }
 
-    fn shifted(&self, shift: Shift, src: Reg, by: i32) -> Def {
+    fn shifted(&mut self, shift: Shift, src: Reg, by: i32) -> Def {
         let Shift { op, width } = shift;
         let def = *self.def_of(src);
         let wide = width == Width::W64;
@@ -300,8 +322,8 @@ impl Values {
         });
         // For a 32-bit sum, only the low half of the index matters: it may be any register with
         // that low half.
-        let bytes = def.bytes.filter(|_| by % 8 == 0 && op != ShiftOp::Sar && op != ShiftOp::Rol);
-        let bytes = bytes.map(|bytes| {
+        let moves = by % 8 == 0 && op != ShiftOp::Sar && op != ShiftOp::Rol;
+        let bytes = self.bytes_of(&def).copied().filter(|_| moves).and_then(|bytes| {
             let (mut offs, count) = ([None; 8], max as usize / 8);
             let by = by as usize / 8;
             for (i, off) in offs.iter_mut().enumerate().take(count) {
@@ -310,13 +332,13 @@ impl Values {
                     _ => bytes.offs.get(i + by).copied().flatten().filter(|_| i + by < count),
                 };
             }
-            Bytes { offs, ..bytes }
+            self.made_of(Bytes { offs, ..bytes })
         });
         let shifted = Some(Shifted { op, width, of, by });
         Def { low: Vn::MAX, bits, constant: None, shifted, sum, bytes }
     }
 
-    fn alu(&self, op: AluOp, width: Width, dst: Reg, src: Src) -> Def {
+    fn alu(&mut self, op: AluOp, width: Width, dst: Reg, src: Src) -> Def {
         let max = if width == Width::W64 { 64 } else { 32 };
         let a = self.def_of(dst);
         let b_bits = match src {
@@ -345,6 +367,7 @@ impl Values {
             Src::Reg(reg) if joins => self.joined(dst, reg, max as usize / 8),
             _ => None,
         };
+        let bytes = bytes.and_then(|bytes| self.made_of(bytes));
         Def { low: Vn::MAX, bits, constant: None, shifted: None, sum, bytes }
     }
 
@@ -371,7 +394,7 @@ impl Values {
     }
 
     fn joined(&self, dst: Reg, src: Reg, count: usize) -> Option<Bytes> {
-        let (a, b) = (self.def_of(dst).bytes?, self.def_of(src).bytes?);
+        let (a, b) = (self.bytes_of(self.def_of(dst))?, self.bytes_of(self.def_of(src))?);
         if a.base != b.base || a.epoch != b.epoch {
             return None;
         }
@@ -382,7 +405,7 @@ impl Values {
                 (a, b) => a.or(b),
             };
         }
-        Some(Bytes { offs, ..a })
+        Some(Bytes { offs, ..*a })
     }
 }
 
@@ -396,7 +419,8 @@ fn plus(sum: Sum, imm: i32) -> Option<Sum> {
 }
 
 /// The result of an op.
-enum Definition {
+#[derive(Clone, Copy)]
+pub(super) enum Definition {
     /// A value that has a number.
     Same(Vn),
     /// A new number; `low` is `Vn::MAX` if it is the number itself.
