@@ -219,7 +219,7 @@ impl Flow {
                 return None;
             }
             at -= 1;
-            if ops[at] != Op::Nop {
+            if !ops[at].is_nop() {
                 return Some(at);
             }
         }

@@ -552,6 +552,10 @@ impl Op {
         pure && !self.is_shared_access()
     }
 
+    pub(crate) fn is_nop(&self) -> bool {
+        matches!(self, Op::Nop)
+    }
+
     /// The jump target of the op.
     pub(crate) fn target(&self) -> Option<u32> {
         match *self {

@@ -79,6 +79,14 @@ impl Asm {
         Asm { reach, hints, poke, ..Asm::default() }
     }
 
+    /// Makes room for a program of so many ops.
+    pub(crate) fn reserve(&mut self, ops: usize) {
+        self.code.reserve(6 * ops);
+        self.labels.reserve(ops + ops / 4 + 16);
+        self.fixups.reserve(ops / 4 + 4);
+        self.jumps.reserve(ops / 4 + 4);
+    }
+
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.code.extend_from_slice(bytes);
     }

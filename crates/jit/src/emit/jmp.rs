@@ -80,7 +80,7 @@ impl Emit<'_> {
         self.spans.push((self.asm.here(), latch as u32));
         let heads = self.unit.heads;
         let mut next = latch + 1;
-        while self.unit.ops[next] == Op::Nop && !heads[next] {
+        while self.unit.ops[next].is_nop() && !heads[next] {
             next += 1;
         }
         // The jump that is likely to be taken is the conditional one.

@@ -214,6 +214,7 @@ impl<'a> Emit<'a> {
     /// Nothing emitted yet.
     fn new(unit: &'a Unit<'a>, entry_site: EntrySite, hints: Hints) -> Emit<'a> {
         let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
+        asm.reserve(unit.ops.len());
         let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
         let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
         Emit {
@@ -230,7 +231,7 @@ impl<'a> Emit<'a> {
             exits: Vec::new(),
             zero_divisors: Vec::new(),
             stubs: None,
-            spans: Vec::new(),
+            spans: Vec::with_capacity(unit.ops.len()),
             ends: Vec::new(),
             at: 0,
             func: 0,

@@ -37,7 +37,7 @@ impl Emit<'_> {
     /// Records that the last op of a block is not followed by the next op's code.
     fn ends_here(&mut self, range: Range<usize>) {
         let ops = &self.unit.ops[range.clone()];
-        let last = ops.iter().rposition(|op| *op != Op::Nop).unwrap_or_default();
+        let last = ops.iter().rposition(|op| !op.is_nop()).unwrap_or_default();
         let last = (range.start + last) as u32;
         self.ends.extend((last..range.end as u32).map(|op| (op, self.asm.here())));
     }

@@ -17,8 +17,9 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     }
     let sum = values.def_of(addr.base).sum.filter(|sum| sum.width == Width::W64)?;
     let sum = Sum { disp: sum.disp.checked_add(addr.disp)?, ..sum };
+    let before = *addr;
     *addr = Addr { space: addr.space, ..held(values, sum)? }.own_if_frame();
-    Some(better)
+    (*addr != before).then_some(better)
 }
 
 /// An address that differs from a sum by a constant, if the sum's parts are in registers.

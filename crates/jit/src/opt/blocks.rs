@@ -4,51 +4,106 @@ use super::values::{Definition, Values};
 use super::{address, bytes, constants, copies, rotate};
 use crate::Linkage;
 use crate::flow::Flow;
-use crate::op::Op;
+use crate::op::{Op, Reg};
 use crate::tuning::Passes;
+use std::ops::Range;
 
-/// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, linkage: &Linkage, passes: Passes) -> bool {
-    let mut values = Values::new();
-    let mut changed = false;
-    for at in 0..ops.len() {
-        // After a jump, a block may start that is not a jump target: on fall-through, known values
-        // are kept.
-        let starts = flow.is_target[at] || (at > 0 && ops[at - 1].is_end());
-        if starts {
-            values.start_block();
+/// The pass, which need not visit blocks again in which it found nothing to do.
+pub(super) struct Blocks<'a> {
+    linkage: &'a Linkage,
+    passes: Passes,
+    values: Values,
+    /// By first op: the end of a block that did not change when it was visited, otherwise 0.
+    ends: Vec<usize>,
+    /// The ops of those blocks.
+    unchanged: Vec<Op>,
+}
+
+impl Blocks<'_> {
+    pub(super) fn new<'a>(ops: &[Op], linkage: &'a Linkage, passes: Passes) -> Blocks<'a> {
+        let unchanged = ops.to_vec();
+        Blocks { linkage, passes, values: Values::new(), ends: vec![0; ops.len()], unchanged }
+    }
+
+    /// Whether something changed.
+    pub(super) fn run(&mut self, ops: &mut [Op], flow: &Flow) -> bool {
+        let (mut changed, mut start) = (false, 0);
+        while start < ops.len() {
+            let known = self.ends[start];
+            start = match known > 0 && self.is_same(ops, flow, start..known) {
+                true => known,
+                false => {
+                    let (end, outcome) = self.block(ops, flow, start);
+                    changed |= outcome == Outcome::Changed;
+                    self.ends[start] = 0;
+                    if outcome == Outcome::Unchanged {
+                        self.ends[start] = end;
+                        self.unchanged[start..end].copy_from_slice(&ops[start..end]);
+                    }
+                    end
+                }
+            };
         }
-        let meant = ops[at];
-        if meant == Op::Nop {
-            continue;
+        changed
+    }
+
+    /// Whether these ops are still a block, and what they were when it was visited.
+    fn is_same(&self, ops: &[Op], flow: &Flow, block: Range<usize>) -> bool {
+        let ends = flow.is_target[block.end] || ops[block.end - 1].is_end();
+        let entered = flow.is_target[block.start + 1..block.end].contains(&true);
+        ends && !entered && ops[block.clone()] == self.unchanged[block]
+    }
+
+    /// Visits the block that starts at an op; returns its end.
+    fn block(&mut self, ops: &mut [Op], flow: &Flow, start: usize) -> (usize, Outcome) {
+        let mut outcome = Outcome::Unchanged;
+        self.values.start_block();
+        for at in start..ops.len() {
+            if !ops[at].is_nop() {
+                outcome = outcome.max(self.op(ops, flow, at));
+            }
+            // A jump may end a block whose next op is not a jump target: on fall-through, known
+            // values are kept.
+            if flow.is_target[at + 1] || ops[at].is_end() {
+                return (at + 1, outcome);
+            }
         }
-        let mut op = meant;
-        let mut def = values.define(&meant);
-        if let Some((rotated, shift)) =
-            rotate::rewrite(&values, at, &op, flow).filter(|_| passes.rotate)
-        {
-            op = rotated;
+        (ops.len(), outcome)
+    }
+
+    fn op(&mut self, ops: &mut [Op], flow: &Flow, at: usize) -> Outcome {
+        let (values, passes) = (&mut self.values, self.passes);
+        let mut op = ops[at];
+        let mut def = values.define(&op);
+        let mut outcome = Outcome::Unchanged;
+        let is_dead = |reg: Reg| {
+            outcome = Outcome::Depends;
+            flow.is_dead_after(at, reg)
+        };
+        let rotated = if passes.rotate { rotate::rewrite(values, &op, is_dead) } else { None };
+        if let Some((rotation, shift)) = rotated {
             if let Some(shift) = shift {
                 ops[shift as usize] = Op::Nop;
                 // The register of that shift still has its old value.
-                if let Op::Shift { src, .. } = rotated {
+                if let Op::Shift { src, .. } = rotation {
                     values.forget(src);
-                    def = values.define(&meant);
+                    def = values.define(&op);
                 }
             }
+            op = rotation;
+            outcome = Outcome::Changed;
         } else if let Some((extended, shift)) =
-            copies::up_and_down(&values, &op).filter(|_| passes.zext)
+            copies::up_and_down(values, &op).filter(|_| passes.zext)
         {
             op = extended;
             ops[shift as usize] = Op::Nop;
-        } else {
-            op = improved(&values, &op, def, passes);
-            if passes.constants {
-                op = constants::rewrite(&values, &op, linkage).unwrap_or(op);
-            }
+            outcome = Outcome::Changed;
+        } else if improve(values, &mut op, def, passes)
+            | (passes.constants && changes(&mut op, |op| constants::rewrite(values, op, self.linkage)))
+        {
+            outcome = Outcome::Changed;
         }
-        if op != meant {
-            changed = true;
+        if outcome == Outcome::Changed {
             ops[at] = op;
             // Otherwise, the op before it was rewritten says more about its result.
             if matches!(op, Op::Mov { .. }) {
@@ -56,34 +111,46 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, linkage: &Linkage, passes: Passes
             }
         }
         values.step(at as u32, &op, def);
+        outcome
     }
-    changed
 }
 
-fn improved(values: &Values, op: &Op, def: Option<Definition>, passes: Passes) -> Op {
-    let mut op = *op;
+/// The outcome of a visit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// The next visit would find nothing either.
+    Unchanged,
+    /// Nothing changed, but that depends on which registers are live.
+    Depends,
+    Changed,
+}
+
+/// Replaces an op by a better one, if there is one.
+fn changes(op: &mut Op, better: impl FnOnce(&Op) -> Option<Op>) -> bool {
+    let better = better(op);
+    better.is_some_and(|better| {
+        *op = better;
+        true
+    })
+}
+
+fn improve(values: &Values, op: &mut Op, def: Option<Definition>, passes: Passes) -> bool {
     let (bytes, sum) = match &def {
-        Some(Definition::New(def)) => (values.bytes_of(def), def.sum),
+        Some(Definition::New(def)) => (values.bytes_of(def).filter(|_| passes.bytes), def.sum),
         _ => (None, None),
     };
-    if let Some(load) = bytes.and_then(|bytes| bytes::rewrite(values, &op, bytes))
-        && passes.bytes
-    {
-        op = load;
-    }
+    let mut changed = bytes.is_some_and(|of| changes(op, |op| bytes::rewrite(values, op, of)));
     if passes.zext {
-        op = copies::narrow(values, &op).unwrap_or(op);
+        changed |= changes(op, |op| copies::narrow(values, op));
     }
-    if passes.copies && values.has_copies() {
-        op = copies::rewrite(values, &op).unwrap_or(op);
+    if passes.copies {
+        changed |= changes(op, |op| copies::rewrite(values, op));
     }
     if passes.address {
-        op = address::rewrite(values, &op).unwrap_or(op);
+        changed |= changes(op, |op| address::rewrite(values, op));
     }
-    if let Some(lea) = sum.and_then(|sum| address::lea(values, &op, sum))
-        && passes.lea
-    {
-        op = lea;
+    if let Some(sum) = sum.filter(|_| passes.lea) {
+        changed |= changes(op, |op| address::lea(values, op, sum));
     }
-    op
+    changed
 }

@@ -41,7 +41,7 @@ fn followed(ops: &[Op], to: u32, plan: Option<&Plan>) -> u32 {
 
 /// The first op from `at` on that is not a no-op.
 fn skipped(ops: &[Op], at: usize) -> usize {
-    at + ops.iter().skip(at).take_while(|op| **op == Op::Nop).count()
+    at + ops.iter().skip(at).take_while(|op| op.is_nop()).count()
 }
 
 fn set_target(op: &mut Op, target: u32) {

@@ -6,6 +6,9 @@ use crate::op::{Addr, AluOp, DivOp, Op, Reg, ShiftOp, Size, Src};
 
 /// `op` with its operands read from the original registers.
 pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
+    if !op.uses().meets(values.copies()) {
+        return None;
+    }
     let mut better = *op;
     let first = |reg: Reg| values.holder_before(reg).unwrap_or(reg);
     let from = |addr: Addr| Addr { base: first(addr.base), ..addr }.own_if_frame();

@@ -48,6 +48,7 @@ use crate::flow::Flow;
 use crate::op::Op;
 use crate::{Error, Linkage, Passes, Tuning};
 use accesses::Before;
+use blocks::Blocks;
 
 /// Runs the enabled passes.
 pub(crate) fn run(
@@ -72,8 +73,9 @@ pub(crate) fn run(
     flow.find_live(ops);
     // Twice, because passes create opportunities for each other, such as merged byte loads.
     // Value-based passes before demand, because only they know which bits are already 0.
+    let mut blocks = Blocks::new(ops, linkage, passes);
     for _ in 0..2 {
-        values_and_dead(ops, flow, linkage, tuning);
+        values_and_dead(ops, flow, &mut blocks, passes);
     }
     meant.compare(ops, flow, linkage, "a pass before slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
@@ -87,7 +89,7 @@ pub(crate) fn run(
     // These two keep liveness up to date themselves.
     again |= passes.demand && demand::run(ops, flow);
     if again {
-        values_and_dead(ops, flow, linkage, tuning);
+        values_and_dead(ops, flow, &mut blocks, passes);
     }
     if passes.signs && signs::run(ops, flow) {
         flow.find_live(ops);
@@ -131,12 +133,12 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
     }
 }
 
-fn values_and_dead(ops: &mut [Op], flow: &mut Flow, linkage: &Linkage, tuning: &Tuning) {
-    if blocks::run(ops, flow, linkage, tuning.passes) {
+fn values_and_dead(ops: &mut [Op], flow: &mut Flow, blocks: &mut Blocks<'_>, passes: Passes) {
+    if blocks.run(ops, flow) {
         flow.find_targets(ops);
         flow.find_live(ops);
     }
-    if tuning.passes.dead && dead::run(ops, flow) {
+    if passes.dead && dead::run(ops, flow) {
         flow.find_live(ops);
     }
 }

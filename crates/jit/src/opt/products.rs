@@ -57,7 +57,7 @@ fn is_waited_for(ops: &[Op], at: usize, paths: &Paths) -> bool {
     let Some(round) = paths.innermost(at) else { return false };
     let blocks = || round.blocks.iter().map(|block| &paths.blocks[*block]);
     let work = |block: &Block| {
-        let count = ops[block.ops.clone()].iter().filter(|op| **op != Op::Nop).count();
+        let count = ops[block.ops.clone()].iter().filter(|op| !op.is_nop()).count();
         block.runs * count as f32
     };
     if blocks().map(work).sum::<f32>() > WORK_MAX * paths.blocks[round.head].runs {

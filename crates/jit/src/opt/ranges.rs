@@ -9,7 +9,7 @@ mod value;
 
 use crate::asm::Width;
 use crate::op::{AluOp, Cond, Op, Reg, Src, Test};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use value::{Bounds, Kind, Limit, State, Value, number};
 
@@ -24,10 +24,13 @@ const EXACT: u32 = 3;
 /// The range of an access, in bytes from r10.
 pub(super) type Reach = Range<i64>;
 
-/// A basic block.
+/// A basic block. Blocks are numbered in the order of their ops.
 #[derive(Default)]
 struct Block {
-    end: usize,
+    ops: Range<usize>,
+    /// Blocks to which its last op jumps, and which it falls through to.
+    jumps: Option<usize>,
+    falls: Option<usize>,
     /// Blocks that lead here.
     from: Vec<usize>,
     visits: u32,
@@ -41,14 +44,13 @@ struct Block {
 struct Counted {
     /// Not a constant.
     limit: Limit,
-    /// By register: the increment made by the only op in the loop that writes it.
-    steps: BTreeMap<u8, i64>,
-    /// Starts of its blocks.
+    /// Registers that only one op in the loop writes, an increment by that constant.
+    steps: Vec<(Reg, i64)>,
     blocks: Vec<usize>,
 }
 
-/// The range of each op of a function that accesses its frame; `None` if not all are known.
-pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<BTreeMap<usize, Reach>> {
+/// The ops of a function that access its frame, and the range of each; `None` if not all are known.
+pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<Vec<(usize, Reach)>> {
     if range.len() > OPS_MAX {
         return None;
     }
@@ -65,55 +67,49 @@ pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<BTreeMap<usize,
 
 struct Walk<'a> {
     ops: &'a [Op],
-    start: usize,
-    /// By first op.
-    blocks: BTreeMap<usize, Block>,
+    blocks: Vec<Block>,
 }
 
 impl Walk<'_> {
     fn new(ops: &[Op], range: Range<usize>) -> Walk<'_> {
-        let mut blocks = BTreeMap::from([(range.start, Block::default())]);
+        let mut starts = vec![range.start];
         for at in range.clone() {
-            if let Some(to) = ops[at].target() {
-                blocks.entry(to as usize).or_default();
-            }
-            if (ops[at].target().is_some() || ops[at].is_end()) && at + 1 < range.end {
-                blocks.entry(at + 1).or_default();
+            let target = ops[at].target();
+            starts.extend(target.map(|to| to as usize));
+            if (target.is_some() || ops[at].is_end()) && at + 1 < range.end {
+                starts.push(at + 1);
             }
         }
-        let starts: Vec<usize> = blocks.keys().copied().collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let mut blocks: Vec<Block> = Vec::with_capacity(starts.len());
+        blocks.resize_with(starts.len(), Block::default);
         for (number, start) in starts.iter().enumerate() {
             let end = starts.get(number + 1).copied().unwrap_or(range.end);
-            if let Some(block) = blocks.get_mut(start) {
-                block.end = end;
-            }
             let last = &ops[end - 1];
-            let next = (!last.is_end() && end < range.end).then_some(end);
-            for to in last.target().map(|to| to as usize).into_iter().chain(next) {
-                if let Some(to) = blocks.get_mut(&to) {
-                    to.from.push(*start);
-                }
+            let jumps = last.target().and_then(|to| starts.binary_search(&(to as usize)).ok());
+            let falls = (!last.is_end() && end < range.end).then_some(number + 1);
+            for to in jumps.into_iter().chain(falls) {
+                blocks[to].from.push(number);
             }
+            let block = &mut blocks[number];
+            (block.ops, block.jumps, block.falls) = (*start..end, jumps, falls);
         }
-        Walk { ops, start: range.start, blocks }
+        Walk { ops, blocks }
     }
 
     /// The counted loops.
     fn find_counted(&mut self) {
-        let heads: Vec<usize> = self.blocks.keys().copied().collect();
-        for head in heads {
-            let from = &self.blocks[&head].from;
+        for head in 0..self.blocks.len() {
+            let from = &self.blocks[head].from;
             let mut back = from.iter().copied().filter(|from| *from >= head);
             let (Some(latch), None) = (back.next(), back.next()) else { continue };
-            let Some(counted) = self.counted(head, latch) else { continue };
-            if let Some(block) = self.blocks.get_mut(&head) {
-                block.counted = Some(counted);
-            }
+            self.blocks[head].counted = self.counted(head, latch);
         }
     }
 
     fn counted(&self, head: usize, latch: usize) -> Option<Counted> {
-        let at = self.blocks.get(&latch)?.end - 1;
+        let at = self.blocks[latch].ops.end - 1;
         let Op::Br { test: Test { cond: Cond::Ne, a, b: Src::Imm(limit), .. }, to } = self.ops[at]
         else {
             return None;
@@ -121,21 +117,22 @@ impl Walk<'_> {
         // The blocks that reach the latch without the head.
         let mut blocks = vec![head];
         let mut left = vec![latch];
-        while let Some(start) = left.pop() {
+        while let Some(block) = left.pop() {
             if blocks.len() > LOOP_MAX {
                 return None;
             }
-            if !blocks.contains(&start) {
-                blocks.push(start);
-                left.extend(&self.blocks.get(&start)?.from);
+            if !blocks.contains(&block) {
+                blocks.push(block);
+                left.extend(&self.blocks[block].from);
             }
         }
-        let mut entries = self.blocks[&head].from.iter().filter(|from| blocks.contains(from));
-        if to as usize != head || entries.any(|from| *from != latch) || blocks.contains(&self.start)
-        {
+        let first = &self.blocks[head];
+        let mut entries = first.from.iter().filter(|from| blocks.contains(from));
+        let is_back = to as usize == first.ops.start;
+        if !is_back || entries.any(|from| *from != latch) || blocks.contains(&0) {
             return None;
         }
-        let ops = || blocks.iter().flat_map(|start| *start..self.blocks[start].end);
+        let ops = || blocks.iter().flat_map(|block| self.blocks[*block].ops.clone());
         // Other backward jumps inside the loop: the ops across them may be executed repeatedly.
         let jump = |at: usize| self.ops[at].target().map(|to| (to as usize, at));
         let inner: Vec<_> = ops().filter_map(jump).filter(|j| j.0 <= j.1 && j.1 != at).collect();
@@ -147,14 +144,14 @@ impl Walk<'_> {
                 defs[usize::from(reg.0)] = (at.max(last), count + 1);
             }
         }
-        let mut steps = BTreeMap::new();
+        let mut steps = Vec::new();
         for (reg, (def, _)) in (0u8..).zip(defs).filter(|(_, (_, count))| *count == 1) {
             let again = inner.iter().any(|(to, from)| (*to..=*from).contains(&def));
             if let Op::Alu { op: AluOp::Add, src: Src::Imm(by), .. } = self.ops[def]
                 && !again
                 && by != 0
             {
-                steps.insert(reg, i64::from(by));
+                steps.push((Reg(reg), i64::from(by)));
             }
         }
         let limit = Limit { reg: a, value: limit.into() };
@@ -163,16 +160,16 @@ impl Walk<'_> {
 
     /// All states, until a fixed point.
     fn grow(&mut self) -> Option<()> {
-        let mut left = std::collections::BTreeSet::from([self.start]);
-        self.blocks.get_mut(&self.start)?.state = Some(State::new());
-        let mut budget = ROUNDS_MAX * (self.blocks.values().map(|b| b.end).max()? - self.start);
-        while let Some(start) = left.pop_first() {
-            let block = self.blocks.get(&start)?;
-            budget = budget.checked_sub(block.end - start)?;
-            for (to, state) in self.ways(start, block.state.clone()?)? {
-                let is_back = to <= start;
-                let block = self.blocks.get_mut(&to)?;
-                let Some(state) = arriving(block, start, state) else { continue };
+        let mut left = BTreeSet::from([0]);
+        self.blocks[0].state = Some(State::new());
+        let mut budget = ROUNDS_MAX * self.blocks.iter().map(|block| block.ops.len()).sum::<usize>();
+        while let Some(number) = left.pop_first() {
+            budget = budget.checked_sub(self.blocks[number].ops.len())?;
+            for (to, mut state) in self.ways(number)?.into_iter().flatten() {
+                let block = &mut self.blocks[to];
+                if !arrives(block, number, &mut state) {
+                    continue;
+                }
                 let Some(before) = &block.state else {
                     block.state = Some(state.joined(&state));
                     left.insert(to);
@@ -180,7 +177,7 @@ impl Walk<'_> {
                 };
                 let mut joined = before.joined(&state);
                 if joined != *before {
-                    block.visits += u32::from(is_back);
+                    block.visits += u32::from(to <= number);
                     if block.visits > EXACT {
                         joined.widened(before);
                     }
@@ -194,32 +191,27 @@ impl Walk<'_> {
 
     /// Recomputes each state from those of its predecessors.
     fn shrink(&mut self) -> Option<()> {
-        let starts: Vec<usize> = self.blocks.keys().copied().collect();
-        let mut states = BTreeMap::from([(self.start, State::new())]);
-        for start in starts {
-            let Some(state) = self.blocks.get(&start)?.state.clone() else { continue };
-            for (to, state) in self.ways(start, state)? {
-                let Some(state) = arriving(self.blocks.get_mut(&to)?, start, state) else {
-                    continue;
-                };
-                let state = states.get(&to).map_or(state.joined(&state), |s| s.joined(&state));
-                states.insert(to, state);
+        let mut states = vec![None; self.blocks.len()];
+        states[0] = Some(State::new());
+        for number in 0..self.blocks.len() {
+            for (to, mut state) in self.ways(number)?.into_iter().flatten() {
+                if arrives(&mut self.blocks[to], number, &mut state) {
+                    states[to] = Some(states[to].as_ref().unwrap_or(&state).joined(&state));
+                }
             }
         }
-        for (start, block) in &mut self.blocks {
-            block.state = states.remove(start);
+        for (block, state) in self.blocks.iter_mut().zip(states) {
+            block.state = state;
         }
         Some(())
     }
 
     /// `Some` if each state includes those of all predecessors.
     fn holds(&mut self) -> Option<()> {
-        let starts: Vec<usize> = self.blocks.keys().copied().collect();
-        for start in starts {
-            let Some(state) = self.blocks.get(&start)?.state.clone() else { continue };
-            for (to, state) in self.ways(start, state)? {
-                let block = self.blocks.get_mut(&to)?;
-                if let Some(state) = arriving(block, start, state) {
+        for number in 0..self.blocks.len() {
+            for (to, mut state) in self.ways(number)?.into_iter().flatten() {
+                let block = &mut self.blocks[to];
+                if arrives(block, number, &mut state) {
                     let allowed = block.state.as_ref()?;
                     (allowed.joined(&state) == *allowed).then_some(())?;
                 }
@@ -228,16 +220,16 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn found(&self) -> Option<BTreeMap<usize, Reach>> {
-        let mut found = BTreeMap::new();
-        for (start, block) in &self.blocks {
+    fn found(&self) -> Option<Vec<(usize, Reach)>> {
+        let mut found = Vec::new();
+        for block in &self.blocks {
             let Some(mut state) = block.state.clone() else { continue };
-            for at in *start..block.end {
+            for at in block.ops.clone() {
                 let op = &self.ops[at];
                 if let Some((addr, bytes)) = op.addr().zip(bytes(op)) {
                     let place = state.place(addr)?;
                     if place.kind == Kind::Frame {
-                        found.insert(at, place.lo..place.hi.checked_add(bytes)?);
+                        found.push((at, place.lo..place.hi.checked_add(bytes)?));
                     }
                 }
                 state.step(op)?;
@@ -246,43 +238,35 @@ impl Walk<'_> {
         Some(found)
     }
 
-    /// The successors, each with the state on that edge.
-    fn ways(&self, start: usize, mut state: State) -> Option<Vec<(usize, State)>> {
-        let end = self.blocks.get(&start)?.end;
-        for op in &self.ops[start..end] {
+    /// The successors of a block, each with the state on that edge; none if it is not reached.
+    fn ways(&self, number: usize) -> Option<[Option<(usize, State)>; 2]> {
+        let block = &self.blocks[number];
+        let Some(mut state) = block.state.clone() else { return Some([None, None]) };
+        for op in &self.ops[block.ops.clone()] {
             state.step(op)?;
         }
-        let last = &self.ops[end - 1];
-        let mut ways = Vec::new();
-        match *last {
-            Op::Br { test, to } => {
-                let opposite = Test { cond: test.cond.negated(), ..test };
-                for (test, to) in [(test, to as usize), (opposite, end)] {
-                    let mut state = state.clone();
-                    if meets(&mut state, test) {
-                        ways.push((to, state));
-                    }
-                }
-            }
-            Op::Jmp { to } => ways.push((to as usize, state)),
-            _ if last.is_end() => {}
-            _ => ways.push((end, state)),
-        }
-        Some(ways)
+        let Op::Br { test, .. } = self.ops[block.ops.end - 1] else {
+            return Some([block.jumps.or(block.falls).map(|to| (to, state)), None]);
+        };
+        let opposite = Test { cond: test.cond.negated(), ..test };
+        let way = |to: Option<usize>, mut state: State, test| {
+            to.filter(|_| meets(&mut state, test)).map(|to| (to, state))
+        };
+        Some([way(block.jumps, state.clone(), test), way(block.falls, state, opposite)])
     }
 }
 
-/// At the head of a counted loop, the counter is within its bounds.
-fn arriving(block: &mut Block, from: usize, mut state: State) -> Option<State> {
-    let Some(counted) = &block.counted else { return Some(state) };
+/// Whether a block is entered from another in that state. At the head of a counted loop, the
+/// counter is within its bounds.
+fn arrives(block: &mut Block, from: usize, state: &mut State) -> bool {
+    let Some(counted) = &block.counted else { return true };
     if !counted.blocks.contains(&from) {
-        block.entry = Some(block.entry.as_ref().map_or(state.joined(&state), |e| e.joined(&state)));
-        return Some(state);
+        block.entry = Some(block.entry.as_ref().unwrap_or(state).joined(state));
+        return true;
     }
-    let Some(entry) = &block.entry else { return Some(state) };
+    let Some(entry) = &block.entry else { return true };
     for (reg, by) in &counted.steps {
-        let reg = Reg(*reg);
-        let (first, limit) = (entry.of(reg), state.at_limit(reg, counted.limit));
+        let (first, limit) = (entry.of(*reg), state.at_limit(*reg, counted.limit));
         let one = first.lo == first.hi && first.kind == Kind::Number;
         let Some(limit) = limit.filter(|_| one) else { continue };
         if first.lo < 0 || limit < 0 {
@@ -291,12 +275,13 @@ fn arriving(block: &mut Block, from: usize, mut state: State) -> Option<State> {
         let (steps, rest) = ((limit - first.lo) / by, (limit - first.lo) % by);
         if rest == 0 && steps > 0 {
             let last = limit - by;
-            if !state.confine(reg, Bounds { lo: first.lo.min(last), hi: first.lo.max(last) }) {
-                return None;
+            let bounds = Bounds { lo: first.lo.min(last), hi: first.lo.max(last) };
+            if !state.confine(*reg, bounds) {
+                return false;
             }
         }
     }
-    Some(state)
+    true
 }
 
 /// Bytes that an op itself accesses.
@@ -390,7 +375,8 @@ mod tests {
 
     fn reach(ops: &[Op]) -> Option<Reach> {
         let at = ops.iter().position(|op| *op == word()).expect("an access");
-        reaches(ops, 0..ops.len()).map(|found| found[&at].clone())
+        let found = reaches(ops, 0..ops.len())?;
+        found.into_iter().find(|(op, _)| *op == at).map(|(_, reach)| reach)
     }
 
     #[test]
@@ -449,7 +435,7 @@ mod tests {
         let fp = Op::Mov { width: Width::W64, dst: Reg::R2, src: Src::Reg(Reg::FP) };
         let call = Op::Call { helper: 1, map: None };
         let kept = Op::Mov { width: Width::W64, dst: Reg(6), src: Src::Reg(Reg::FP) };
-        assert_eq!(reaches(&[kept, call, Op::Exit], 0..3), Some(BTreeMap::new()));
+        assert_eq!(reaches(&[kept, call, Op::Exit], 0..3), Some(Vec::new()));
         assert_eq!(reaches(&[fp, call, Op::Exit], 0..3), None);
         let addr = Addr::new(Reg::R1, 0, Space::Shared);
         let src = Src::Reg(Reg::R2);

@@ -2,15 +2,14 @@
 
 use super::values::{Shifted, Values};
 use crate::asm::Width;
-use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, ShiftOp, Src};
 
 /// The rotation, and the op that is no longer needed: a shift in place that has no other use.
+/// `is_dead`: whether a register is dead after the op.
 pub(super) fn rewrite(
     values: &Values,
-    at: usize,
     op: &Op,
-    flow: &Flow,
+    is_dead: impl FnOnce(Reg) -> bool,
 ) -> Option<(Op, Option<u32>)> {
     let Op::Alu { op: AluOp::Or | AluOp::Xor | AluOp::Add, width, dst, src: Src::Reg(src) } = *op
     else {
@@ -34,7 +33,7 @@ pub(super) fn rewrite(
     if let Some((shift, _)) = in_place(dst) {
         return Some((rotate(dst), Some(shift)));
     }
-    let (shift, _) = in_place(src).filter(|_| flow.is_dead_after(at, src))?;
+    let (shift, _) = in_place(src).filter(|_| is_dead(src))?;
     Some((rotate(src), Some(shift)))
 }
 

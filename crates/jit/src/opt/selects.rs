@@ -42,7 +42,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
 
 /// The first op from `at` on that is not a no-op.
 fn skipped(ops: &[Op], at: usize) -> usize {
-    at + ops.iter().skip(at).take_while(|op| **op == Op::Nop).count()
+    at + ops.iter().skip(at).take_while(|op| op.is_nop()).count()
 }
 
 /// Whether a jump there passes over nothing but the op at `last`.

@@ -6,10 +6,11 @@
 //! 2. A slot is always accessed as a whole: no other access overlaps it.
 
 use crate::asm::Width;
-use crate::flow::{Flow, Func};
-use crate::op::{Addr, Op, Reg, RegSet, Size, Space, Src};
+use crate::flow::Flow;
+use crate::op::{Addr, Op, Reg, RegSet, Size, Src};
 use crate::regs::{SPARE_R9, SPARE_R12, SPARE_RBP};
 use crate::{Prologue, Tuning};
+use std::ops::Range;
 
 /// Saving and restoring a register costs about as much as this many accesses.
 const USES_MIN: u32 = 4;
@@ -39,19 +40,25 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning, counts: bool) ->
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
-        let mut regs = spare(&ops[range.clone()], flow, tuning);
-        regs.retain(|reg| *reg != SPARE_RBP || !counts);
-        if regs.is_empty() {
+        let (mut slots, others) = accesses(ops, flow, range.clone());
+        if !slots.iter().any(Slot::is_worth) {
             continue;
         }
-        let Some(mut slots) = slots(ops, func, flow) else { continue };
+        let mut regs = spare(&ops[range.clone()], flow, tuning);
+        regs.retain(|reg| *reg != SPARE_RBP || !counts);
+        if regs.is_empty() || (others && !has_apart(&mut slots, ops, range.clone())) {
+            continue;
+        }
         slots.retain(Slot::is_worth);
         slots.sort_by_key(|slot| std::cmp::Reverse(slot.uses));
-        for (slot, reg) in slots.iter().zip(regs) {
-            for op in &mut ops[range.clone()] {
-                *op = moved(*op, slot, reg);
+        slots.truncate(regs.len());
+        for op in &mut ops[range] {
+            let Some((size, addr, true)) = access(op) else { continue };
+            let here = |slot: &Slot| (slot.disp, slot.size) == (addr.disp, size);
+            if let Some(number) = slots.iter().position(here) {
+                *op = moved(*op, regs[number]);
+                changed = true;
             }
-            changed = true;
         }
     }
     changed
@@ -84,30 +91,35 @@ pub(super) fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     regs
 }
 
-/// The slots of a function; `None` if the stack's address escapes.
-fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
-    let range = func.start as usize..func.end as usize;
+/// The slots of a function that are accessed at fixed offsets, and whether r10 is used otherwise.
+fn accesses(ops: &[Op], flow: &Flow, range: Range<usize>) -> (Vec<Slot>, bool) {
     let mut slots: Vec<Slot> = Vec::new();
     let mut others = false;
-    for at in range.clone().filter(|at| ops[*at].uses().has(Reg::FP)) {
-        let Some((size, addr, plain)) = access(&ops[at]) else {
-            others = true;
-            continue;
-        };
-        let depth = flow.loop_depth[at].min(3);
-        note(&mut slots, size, addr.disp, plain, 1 << (3 * depth));
-    }
-    if others && slots.iter().any(Slot::is_worth) {
-        for (at, reach) in super::ranges::reaches(ops, range)? {
-            if access(&ops[at]).is_none() {
-                let met = |slot: &&mut Slot| {
-                    reach.start < i64::from(slot.end()) && i64::from(slot.disp) < reach.end
-                };
-                slots.iter_mut().filter(met).for_each(|slot| slot.mixed = true);
+    for at in range.filter(|at| ops[*at].uses().has(Reg::FP)) {
+        match access(&ops[at]) {
+            Some((size, addr, plain)) => {
+                let depth = flow.loop_depth[at].min(3);
+                note(&mut slots, size, addr.disp, plain, 1 << (3 * depth));
             }
+            None => others = true,
         }
     }
-    Some(slots)
+    (slots, others)
+}
+
+/// Marks the slots that accesses at other than fixed offsets may overlap. Returns whether all of
+/// those are known: otherwise the stack's address escapes.
+fn has_apart(slots: &mut [Slot], ops: &[Op], range: Range<usize>) -> bool {
+    let Some(reaches) = super::ranges::reaches(ops, range) else { return false };
+    for (at, reach) in reaches {
+        if access(&ops[at]).is_none() {
+            let met = |slot: &&mut Slot| {
+                reach.start < i64::from(slot.end()) && i64::from(slot.disp) < reach.end
+            };
+            slots.iter_mut().filter(met).for_each(|slot| slot.mixed = true);
+        }
+    }
+    true
 }
 
 /// Adds an access with that weight.
@@ -151,21 +163,16 @@ fn access(op: &Op) -> Option<(Size, Addr, bool)> {
     (addr.base == Reg::FP && addr.index.is_none()).then_some((size, addr, plain))
 }
 
-/// `op` with `reg` for the slot.
-fn moved(op: Op, slot: &Slot, reg: Reg) -> Op {
-    let here = |size: Size, addr: Addr| {
-        addr == Addr { disp: slot.disp, ..Addr::new(Reg::FP, 0, Space::Own) } && size == slot.size
-    };
-    let width = if slot.size == Size::B8 { Width::W64 } else { Width::W32 };
+/// The access `op` to a slot, with `reg` for the slot.
+fn moved(op: Op, reg: Reg) -> Op {
+    let width = |size| if size == Size::B8 { Width::W64 } else { Width::W32 };
     match op {
-        Op::Load { size, sign, dst, addr, .. } if here(size, addr) => match sign {
-            true => Op::MovSx { size, width: Width::W64, dst, src: reg },
-            false => Op::Mov { width, dst, src: Src::Reg(reg) },
-        },
-        Op::Store { size, addr, src, .. } if here(size, addr) => Op::Mov { width, dst: reg, src },
-        Op::ArrayLookup { map, key: Src::Mem(addr) } if here(Size::B4, addr) => {
-            Op::ArrayLookup { map, key: Src::Reg(reg) }
+        Op::Load { size, sign: true, dst, .. } => {
+            Op::MovSx { size, width: Width::W64, dst, src: reg }
         }
+        Op::Load { size, dst, .. } => Op::Mov { width: width(size), dst, src: Src::Reg(reg) },
+        Op::Store { size, src, .. } => Op::Mov { width: width(size), dst: reg, src },
+        Op::ArrayLookup { map, .. } => Op::ArrayLookup { map, key: Src::Reg(reg) },
         op => op,
     }
 }

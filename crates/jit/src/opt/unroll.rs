@@ -50,7 +50,7 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
             Op::Br { to, .. } => to as usize > latch,
             _ => !(op.is_end() || op.is_call() || matches!(op, Op::TailCall { .. })),
         };
-        let count = body.iter().filter(|op| **op != Op::Nop).count() as u32 + 1;
+        let count = body.iter().filter(|op| !op.is_nop()).count() as u32 + 1;
         let is_straight = !body.iter().any(|op| op.target().is_some());
         let most = if is_straight { STRAIGHT_MAX } else { OPS_MAX };
         let times = (most / count).min(TIMES_MAX);
@@ -96,7 +96,7 @@ fn jumps(ops: &[Op]) -> Vec<Jumps> {
 
 /// The end of the only way into a loop: its head, if that is by fall-through, or a jump to it.
 fn entry(ops: &[Op], jumps: Jumps, body: Range<usize>) -> Option<usize> {
-    let before = ops[..body.start].iter().rfind(|op| **op != Op::Nop);
+    let before = ops[..body.start].iter().rfind(|op| !op.is_nop());
     match jumps {
         Jumps { count: 1, .. } => Some(body.start),
         Jumps { count: 2, sum } if before.is_some_and(Op::is_end) => Some(sum - body.end),

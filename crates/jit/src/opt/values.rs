@@ -169,9 +169,9 @@ impl Values {
         self.holder(self.of(reg)).filter(|other| self.since(*other) < self.since(reg))
     }
 
-    /// Whether any register may have a value that another has held longer.
-    pub(super) fn has_copies(&self) -> bool {
-        self.copies != RegSet::NONE
+    /// Registers whose value another may have held longer.
+    pub(super) fn copies(&self) -> RegSet {
+        self.copies
     }
 
     /// The op that wrote `reg` in this block, and the register's previous value, if nothing has
