@@ -40,11 +40,14 @@ struct Block {
     /// Where its last op jumps, and whether control may fall through.
     target: Option<u32>,
     falls: bool,
+    /// Registers that are live after it, and whether they differ from those found before.
+    live_out: RegSet,
+    is_new: bool,
 }
 
 impl Block {
     /// The registers that are live after it, given those before each block.
-    fn live_out(&self, live_in: &[RegSet]) -> RegSet {
+    fn after(&self, live_in: &[RegSet]) -> RegSet {
         let next = if self.falls { live_in[self.end] } else { RegSet::NONE };
         self.target.map_or(next, |to| next.or(live_in[to as usize]))
     }
@@ -64,6 +67,9 @@ pub(crate) struct Flow {
     pub(crate) loop_depth: Vec<u8>,
     /// By op: registers that are live after it.
     pub(crate) live_out: Vec<RegSet>,
+    blocks: Vec<Block>,
+    /// By op, for first ops of blocks: registers that are live before it.
+    live_in: Vec<RegSet>,
     /// Constants in registers that nothing but a function's prologue writes (`opt::bases`).
     pub(crate) held: Vec<Held>,
 }
@@ -161,54 +167,107 @@ impl Flow {
         }
     }
 
-    /// Recomputes `live_out`: backward data-flow analysis over the blocks until a fixed point.
+    /// Recomputes `live_out`.
     pub(crate) fn find_live(&mut self, ops: &[Op]) {
-        self.live_out.clear();
+        self.find_live_blocks(ops);
         self.live_out.resize(ops.len(), RegSet::NONE);
-        // By op; only the first ones of blocks are used.
-        let mut live_in = vec![RegSet::NONE; ops.len() + 1];
-        let sets: Vec<_> = ops.iter().map(|op| (op.defs(), op.uses())).collect();
-        let mut blocks = Vec::new();
-        for func in &self.funcs {
-            self.blocks(ops, &sets, func, &mut blocks);
-            // Loops need a second pass.
-            let mut changed = true;
-            while std::mem::take(&mut changed) {
-                for block in blocks.iter().rev() {
-                    let before = block.live_out(&live_in).minus(block.defs).or(block.uses);
-                    if before != live_in[block.start] {
-                        live_in[block.start] = before;
-                        changed |= self.is_target[block.start];
-                    }
-                }
-            }
-            for block in &blocks {
-                let mut live = block.live_out(&live_in);
-                for at in (block.start..block.end).rev() {
-                    self.live_out[at] = live;
-                    let (defs, uses) = sets[at];
-                    live = live.minus(defs).or(uses);
-                }
-            }
+        for number in 0..self.blocks.len() {
+            self.find_live_in(ops, number);
         }
     }
 
-    /// The basic blocks of a function; `sets`: by op, what it writes and reads.
-    fn blocks(&self, ops: &[Op], sets: &[(RegSet, RegSet)], func: &Func, blocks: &mut Vec<Block>) {
-        blocks.clear();
-        let mut block = Block { start: func.start as usize, ..Block::default() };
-        for at in func.start as usize..func.end as usize {
-            let (op, (defs, uses)) = (&ops[at], sets[at]);
-            block.uses = block.uses.or(uses.minus(block.defs));
-            block.defs = block.defs.or(defs);
-            let target = op.target();
-            if target.is_some() || op.is_end() || self.is_target[at + 1] {
-                (block.end, block.target) = (at + 1, target);
-                block.falls = !op.is_end();
-                blocks.push(block);
-                block = Block { start: at + 1, ..Block::default() };
+    /// Recomputes which registers are live after each block.
+    pub(crate) fn find_live_blocks(&mut self, ops: &[Op]) {
+        self.blocks.clear();
+        for func in &self.funcs {
+            let mut block = Block { start: func.start as usize, ..Block::default() };
+            for at in func.start as usize..func.end as usize {
+                let op = &ops[at];
+                block.uses = block.uses.or(op.uses().minus(block.defs));
+                block.defs = block.defs.or(op.defs());
+                let target = op.target();
+                if target.is_some() || op.is_end() || self.is_target[at + 1] {
+                    (block.end, block.target, block.falls) = (at + 1, target, !op.is_end());
+                    self.blocks.push(block);
+                    block = Block { start: at + 1, ..Block::default() };
+                }
             }
         }
+        self.solve();
+    }
+
+    /// The fixed point of `Block::live_out`: backward data-flow analysis. Returns whether it has
+    /// changed.
+    fn solve(&mut self) -> bool {
+        self.live_in.clear();
+        self.live_in.resize(self.is_target.len(), RegSet::NONE);
+        let mut rest = &mut self.blocks[..];
+        let mut changed = false;
+        for func in self.funcs.iter().rev() {
+            // Those of the last function that is left.
+            let first = rest.partition_point(|block| block.start < func.start as usize);
+            let blocks;
+            (rest, blocks) = rest.split_at_mut(first);
+            // Loops need a second pass.
+            let mut again = true;
+            while std::mem::take(&mut again) {
+                for block in blocks.iter().rev() {
+                    let before = block.after(&self.live_in).minus(block.defs).or(block.uses);
+                    if before != self.live_in[block.start] {
+                        self.live_in[block.start] = before;
+                        again |= self.is_target[block.start];
+                    }
+                }
+            }
+            for block in blocks {
+                let after = block.after(&self.live_in);
+                block.is_new = after != std::mem::replace(&mut block.live_out, after);
+                changed |= block.is_new;
+            }
+        }
+        changed
+    }
+
+    /// Recomputes `live_out` inside a block.
+    fn find_live_in(&mut self, ops: &[Op], number: usize) {
+        let Block { start, end, live_out: mut live, .. } = self.blocks[number];
+        for (op, out) in ops[start..end].iter().zip(&mut self.live_out[start..end]).rev() {
+            *out = live;
+            live = live.minus(op.defs()).or(op.uses());
+        }
+    }
+
+    /// Removes the ops that are `dead`, given the registers that are live after them. For liveness
+    /// that is only known after blocks; returns whether something changed.
+    pub(crate) fn remove(&mut self, ops: &mut [Op], dead: impl Fn(&Op, RegSet) -> bool) -> bool {
+        let mut changed = false;
+        self.live_out.resize(ops.len(), RegSet::NONE);
+        // Backwards, so that ops that only feed dead ops are removed, too.
+        for block in &mut self.blocks {
+            let (mut defs, mut uses, mut live) = (RegSet::NONE, RegSet::NONE, block.live_out);
+            for at in (block.start..block.end).rev() {
+                self.live_out[at] = live;
+                let op = &mut ops[at];
+                if dead(op, live) {
+                    *op = Op::Nop;
+                    changed = true;
+                    continue;
+                }
+                let (written, read) = (op.defs(), op.uses());
+                live = live.minus(written).or(read);
+                uses = uses.minus(written).or(read);
+                defs = defs.or(written);
+            }
+            (block.defs, block.uses) = (defs, uses);
+        }
+        if changed && self.solve() {
+            for number in 0..self.blocks.len() {
+                if self.blocks[number].is_new {
+                    self.find_live_in(ops, number);
+                }
+            }
+        }
+        changed
     }
 
     /// The previous op, if no jump targets this one.

@@ -30,6 +30,7 @@ impl RegSet {
     pub(crate) const NONE: RegSet = RegSet(0);
     pub(crate) const ALL: RegSet = RegSet(u16::MAX);
 
+    #[inline]
     pub(crate) fn of(regs: &[Reg]) -> RegSet {
         RegSet(regs.iter().fold(0, |set, reg| set | 1 << reg.0))
     }

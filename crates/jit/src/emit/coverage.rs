@@ -32,7 +32,9 @@ impl Emit<'_> {
 
     /// Counts an edge, if it has a counter.
     pub(super) fn count(&mut self, place: Place) {
-        self.count_by(place, 1);
+        if self.unit.linkage.coverage.is_some() {
+            self.count_by(place, 1);
+        }
     }
 
     /// Counts an edge several times.

@@ -296,6 +296,9 @@ impl<'a> Emit<'a> {
 
     /// The loop that starts at an op and is unrolled.
     fn unrolled_at(&self, at: usize) -> Option<&'a Loop> {
+        if !self.unit.flow.is_target[at] {
+            return None;
+        }
         let number = self.unit.loops.binary_search_by_key(&at, |looped| looped.rounds.head).ok()?;
         Some(&self.unit.loops[number])
     }

@@ -2,11 +2,12 @@
 
 use super::values::Values;
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, DivOp, Op, Reg, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, DivOp, Op, Reg, RegSet, ShiftOp, Size, Src};
 
 /// `op` with its operands read from the original registers.
 pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
-    if !op.uses().meets(values.copies()) {
+    let copies = values.copies();
+    if copies == RegSet::NONE || !op.uses().meets(copies) {
         return None;
     }
     let mut better = *op;
@@ -45,6 +46,7 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
 }
 
 /// The simplified `op` if most bits of its operand are known to be 0.
+#[inline]
 pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
     let low_bits = |reg: Reg| values.def_of(reg).bits;
     let fits_low = |src: Src| match src {
@@ -85,6 +87,7 @@ pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
 
 /// `x <<= 32; x >>= 32`: an extension, and the first of the two, which is no longer needed; with a
 /// signed shift, a sign extension.
+#[inline]
 pub(super) fn up_and_down(values: &Values, op: &Op) -> Option<(Op, u32)> {
     let Op::Shift { op: down, width, dst, src, by: Src::Imm(by) } = *op else { return None };
     let bits = if width == Width::W64 { 64 } else { 32 };

@@ -134,11 +134,14 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
 }
 
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, blocks: &mut Blocks<'_>, passes: Passes) {
-    if blocks.run(ops, flow) {
+    let changed = blocks.run(ops, flow);
+    if changed {
         flow.find_targets(ops);
-        flow.find_live(ops);
+        flow.find_live_blocks(ops);
     }
-    if passes.dead && dead::run(ops, flow) {
+    if passes.dead {
+        dead::run(ops, flow);
+    } else if changed {
         flow.find_live(ops);
     }
 }
