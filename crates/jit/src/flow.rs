@@ -180,13 +180,14 @@ impl Flow {
     pub(crate) fn find_live_blocks(&mut self, ops: &[Op]) {
         self.blocks.clear();
         for func in &self.funcs {
-            let mut block = Block { start: func.start as usize, ..Block::default() };
-            for at in func.start as usize..func.end as usize {
-                let op = &ops[at];
+            let range = func.start as usize..func.end as usize;
+            let mut block = Block { start: range.start, ..Block::default() };
+            let enters = &self.is_target[range.start + 1..=range.end];
+            for ((at, op), enters) in range.clone().zip(&ops[range]).zip(enters) {
                 block.uses = block.uses.or(op.uses().minus(block.defs));
                 block.defs = block.defs.or(op.defs());
                 let target = op.target();
-                if target.is_some() || op.is_end() || self.is_target[at + 1] {
+                if *enters || target.is_some() || op.is_end() {
                     (block.end, block.target, block.falls) = (at + 1, target, !op.is_end());
                     self.blocks.push(block);
                     block = Block { start: at + 1, ..Block::default() };

@@ -101,6 +101,13 @@ impl Asm {
         Label(self.labels.len() as u32 - 1)
     }
 
+    /// Several labels.
+    pub(crate) fn labels(&mut self, count: usize) -> Vec<Label> {
+        let first = self.labels.len();
+        self.labels.resize(first + count, UNBOUND);
+        (first as u32..self.labels.len() as u32).map(Label).collect()
+    }
+
     pub(crate) fn bind(&mut self, label: Label) {
         self.labels[label.0 as usize] = self.here();
     }

@@ -215,7 +215,7 @@ impl<'a> Emit<'a> {
     fn new(unit: &'a Unit<'a>, entry_site: EntrySite, hints: Hints) -> Emit<'a> {
         let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
         asm.reserve(unit.ops.len());
-        let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
+        let labels = asm.labels(unit.ops.len() + 1);
         let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
         Emit {
             unit,

@@ -2,7 +2,7 @@
 
 use super::values::{Sum, Values};
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, Op, Reg, Src};
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, Src};
 
 /// `op` with a better address.
 pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
@@ -50,7 +50,9 @@ fn held(values: &Values, sum: Sum) -> Option<Addr> {
 /// An addition as `lea`, if that saves a move.
 pub(super) fn lea(values: &Values, op: &Op, sum: Sum) -> Option<Op> {
     let Op::Alu { op: AluOp::Add | AluOp::Sub, width, dst, src } = *op else { return None };
-    if sum.width != width {
+    // Without copies, a value in `dst` is in no other register.
+    let only = sum.base == Some(values.of(dst)) && values.copies() == RegSet::NONE;
+    if sum.width != width || only {
         return None;
     }
     let addr = held(values, sum)?;

@@ -32,6 +32,8 @@ struct Link {
     pair: Pair,
     /// When its operands were available.
     ready: [u32; 2],
+    /// The register and its operands.
+    regs: RegSet,
 }
 
 /// Two ops, where the second one combines the result of the first with one more operand.
@@ -48,6 +50,8 @@ struct Chains<'a> {
     /// By register: when its value is available.
     ready: [u32; Reg::COUNT],
     links: [Option<Link>; Reg::COUNT],
+    /// Registers that may have a link.
+    linked: RegSet,
 }
 
 /// Whether something changed.
@@ -71,7 +75,7 @@ fn block(ops: &mut [Op], range: std::ops::Range<usize>, flow: &Flow) -> bool {
     let mut changed = false;
     let ready =
         if flow.loop_depth[range.start] > 0 { carried(&ops[range.clone()]) } else { [0; 16] };
-    let mut chains = Chains { flow, ready, links: [None; Reg::COUNT] };
+    let mut chains = Chains { flow, ready, links: [None; Reg::COUNT], linked: RegSet::NONE };
     for at in range {
         changed |= chains.reorder(ops, at);
         chains.step(at, &ops[at]);
@@ -210,24 +214,23 @@ impl Chains<'_> {
         let made = pair(op);
         let done = done(op, &self.ready);
         let ready = made.map(|pair| pair.parts.map(|part| self.ready(part)));
-        if op.is_call() || matches!(op, Op::Atomic { .. } | Op::TailCall { .. }) {
-            self.links = [None; Reg::COUNT];
-        }
-        op.uses().iter().for_each(|reg| self.links[usize::from(reg.0)] = None);
-        if op.defs() != RegSet::NONE {
-            let lost = |link: &Link| {
-                let parts = link.pair.parts.iter().fold(RegSet::NONE, |set, s| set.or(s.uses()));
-                parts.with(link.pair.dst).meets(op.defs())
-            };
-            for link in self.links.iter_mut().filter(|link| link.as_ref().is_some_and(lost)) {
+        let (uses, defs) = (op.uses(), op.defs());
+        let all = op.is_call() || matches!(op, Op::Atomic { .. } | Op::TailCall { .. });
+        for reg in self.linked.iter() {
+            let link = &mut self.links[usize::from(reg.0)];
+            let is_lost = |link: &Link| all || uses.has(reg) || link.regs.meets(defs);
+            if link.as_ref().is_none_or(is_lost) {
                 *link = None;
+                self.linked = self.linked.minus(RegSet::of(&[reg]));
             }
         }
-        for reg in op.defs().iter() {
+        for reg in defs.iter() {
             self.ready[usize::from(reg.0)] = done;
         }
         if let (Some(pair), Some(ready)) = (made, ready) {
-            self.links[usize::from(pair.dst.0)] = Some(Link { at, pair, ready });
+            let regs = pair.parts.iter().fold(defs, |set, part| set.or(part.uses()));
+            self.links[usize::from(pair.dst.0)] = Some(Link { at, pair, ready, regs });
+            self.linked = self.linked.with(pair.dst);
         }
     }
 }

@@ -15,14 +15,15 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
     let mut needs = Needs([u64::MAX; Reg::COUNT]);
     for at in (0..ops.len()).rev() {
-        let op = ops[at];
+        let op = &mut ops[at];
         if op.target().is_some() || op.is_end() || flow.is_target[at + 1] {
             needs.start(flow.live_out[at]);
         }
-        let better = lighter(&op, &needs).unwrap_or(op);
-        changed |= better != op;
-        ops[at] = better;
-        needs.step(&better);
+        if let Some(better) = lighter(op, &needs) {
+            *op = better;
+            changed = true;
+        }
+        needs.step(op);
     }
     changed
 }

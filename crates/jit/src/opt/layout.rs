@@ -50,30 +50,42 @@ pub(crate) struct Layout {
 
 /// Blocks joined to chains by their most likely successors.
 struct Chains {
-    /// By block: its chain.
-    of: Vec<usize>,
-    blocks: Vec<Vec<usize>>,
+    /// By block: the next one of its chain.
+    next: Vec<Option<usize>>,
+    /// By first block of a chain: its last, and the other way round.
+    last: Vec<usize>,
+    first: Vec<usize>,
+    /// Blocks that are not the first of a chain.
+    joined: Vec<bool>,
 }
 
 impl Chains {
+    fn new(count: usize) -> Chains {
+        let each: Vec<usize> = (0..count).collect();
+        let (next, joined) = (vec![None; count], vec![false; count]);
+        Chains { next, last: each.clone(), first: each, joined }
+    }
+
     fn join(&mut self, from: usize, to: usize) {
-        let (first, second) = (self.of[from], self.of[to]);
-        let joins = first != second
-            && to != 0
-            && self.blocks[first].last() == Some(&from)
-            && self.blocks[second].first() == Some(&to);
-        if joins {
-            let moved = std::mem::take(&mut self.blocks[second]);
-            moved.iter().for_each(|block| self.of[*block] = first);
-            self.blocks[first].extend(moved);
+        let is_last = self.next[from].is_none();
+        let is_first = !self.joined[to];
+        if is_last && is_first && to != 0 && self.first[from] != to {
+            let (first, last) = (self.first[from], self.last[to]);
+            self.next[from] = Some(to);
+            self.joined[to] = true;
+            (self.last[first], self.first[last]) = (last, first);
         }
+    }
+
+    /// The blocks of a chain.
+    fn of(&self, first: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(first), |block| self.next[*block])
     }
 }
 
 fn order(paths: &Paths) -> Vec<usize> {
     let count = paths.blocks.len();
-    let mut chains =
-        Chains { of: (0..count).collect(), blocks: (0..count).map(|block| vec![block]).collect() };
+    let mut chains = Chains::new(count);
     let mut edges: Vec<(f32, usize, usize)> = Vec::new();
     for (from, block) in paths.blocks.iter().enumerate() {
         let over = skipped(paths, block);
@@ -85,11 +97,10 @@ fn order(paths: &Paths) -> Vec<usize> {
     for (_, from, to) in edges {
         chains.join(from, to);
     }
-    let mut chains = chains.blocks;
-    chains.retain(|chain| !chain.is_empty());
+    let mut firsts: Vec<usize> = (0..count).filter(|block| !chains.joined[*block]).collect();
     // Chains of a loop are adjacent, followed by its exits.
-    chains.sort_by_cached_key(|chain| (chain[0] != 0, place(paths, chain)));
-    chains.concat()
+    firsts.sort_by_cached_key(|first| (*first != 0, place(paths, chains.of(*first))));
+    firsts.into_iter().flat_map(|first| chains.of(first)).collect()
 }
 
 /// The target of a block's jump over another block that also goes there and is not rare: placed
@@ -102,10 +113,9 @@ fn skipped(paths: &Paths, block: &Block) -> Option<usize> {
 }
 
 /// The starts of the outermost loops around a chain, and its own.
-fn place(paths: &Paths, chain: &[usize]) -> [usize; 4] {
+fn place(paths: &Paths, chain: impl Iterator<Item = usize>) -> [usize; 4] {
     let depth = |block: usize| paths.blocks[block].loops.len();
-    let deepest =
-        chain.iter().copied().max_by_key(|block| (depth(*block), std::cmp::Reverse(*block)));
+    let deepest = chain.max_by_key(|block| (depth(*block), std::cmp::Reverse(*block)));
     let block = deepest.unwrap_or_default();
     let mut place = [block; 4];
     let loops = paths.blocks[block].loops.iter().rev().take(3);
