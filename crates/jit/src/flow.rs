@@ -170,14 +170,14 @@ impl Flow {
     /// Recomputes `live_out`.
     pub(crate) fn find_live(&mut self, ops: &[Op]) {
         self.find_live_blocks(ops);
-        self.live_out.resize(ops.len(), RegSet::NONE);
         for number in 0..self.blocks.len() {
             self.find_live_in(ops, number);
         }
     }
 
-    /// Recomputes which registers are live after each block.
+    /// Recomputes `live_out` of the last op of each block.
     pub(crate) fn find_live_blocks(&mut self, ops: &[Op]) {
+        self.live_out.resize(ops.len(), RegSet::NONE);
         self.blocks.clear();
         for func in &self.funcs {
             let range = func.start as usize..func.end as usize;
@@ -223,6 +223,7 @@ impl Flow {
             for block in blocks {
                 let after = block.after(&self.live_in);
                 block.is_new = after != std::mem::replace(&mut block.live_out, after);
+                self.live_out[block.end - 1] = after;
                 changed |= block.is_new;
             }
         }
@@ -238,11 +239,10 @@ impl Flow {
         }
     }
 
-    /// Removes the ops that are `dead`, given the registers that are live after them. For liveness
-    /// that is only known after blocks; returns whether something changed.
-    pub(crate) fn remove(&mut self, ops: &mut [Op], dead: impl Fn(&Op, RegSet) -> bool) -> bool {
+    /// Removes the ops that are `dead`, given the registers that are live after them. Recomputes
+    /// `live_out`, which need only be known after blocks.
+    pub(crate) fn remove(&mut self, ops: &mut [Op], dead: impl Fn(&Op, RegSet) -> bool) {
         let mut changed = false;
-        self.live_out.resize(ops.len(), RegSet::NONE);
         // Backwards, so that ops that only feed dead ops are removed, too.
         for block in &mut self.blocks {
             let (mut defs, mut uses, mut live) = (RegSet::NONE, RegSet::NONE, block.live_out);
@@ -268,7 +268,6 @@ impl Flow {
                 }
             }
         }
-        changed
     }
 
     /// The previous op, if no jump targets this one.
@@ -297,6 +296,21 @@ impl Flow {
             (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),
             _ => RegSet::NONE,
         }
+    }
+
+    /// Whether `reg` is not read after op `at`. For liveness that is only known after blocks.
+    pub(crate) fn dies_in_block(&self, ops: &[Op], at: usize, reg: Reg) -> bool {
+        let block = self.blocks.partition_point(|block| block.end <= at);
+        let Some(block) = self.blocks.get(block) else { return true };
+        for op in &ops[at + 1..block.end] {
+            if op.uses().has(reg) {
+                return false;
+            }
+            if op.defs().has(reg) {
+                return true;
+            }
+        }
+        !block.live_out.has(reg)
     }
 
     /// Whether `reg` is not read after op `at`.

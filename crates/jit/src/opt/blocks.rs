@@ -78,7 +78,7 @@ impl Blocks<'_> {
         let mut outcome = Outcome::Unchanged;
         let is_dead = |reg: Reg| {
             outcome = Outcome::Depends;
-            flow.is_dead_after(at, reg)
+            flow.dies_in_block(ops, at, reg)
         };
         let rotated = if passes.rotate { rotate::rewrite(values, &op, is_dead) } else { None };
         if let Some((rotation, shift)) = rotated {

@@ -4,8 +4,8 @@ use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Op, Src};
 
-/// Whether something changed. Keeps liveness up to date, of which only that after blocks is used.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow) -> bool {
+/// Recomputes liveness inside blocks.
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     flow.remove(ops, |op, live| match *op {
         Op::Nop => false,
         Op::Mov { width: Width::W64, dst, src } if src == Src::Reg(dst) => true,

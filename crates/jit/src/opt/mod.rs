@@ -50,7 +50,7 @@ use crate::{Error, Linkage, Passes, Tuning};
 use accesses::Before;
 use blocks::Blocks;
 
-/// Runs the enabled passes.
+/// Runs the enabled passes. Until `dead`, liveness is only known after blocks.
 pub(crate) fn run(
     ops: &mut [Op],
     flow: &mut Flow,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     if passes.branches && branches::run(ops, flow, plan) {
         flow.find_targets(ops);
     }
-    flow.find_live(ops);
+    flow.find_live_blocks(ops);
     // Twice, because passes create opportunities for each other, such as merged byte loads.
     // Value-based passes before demand, because only they know which bits are already 0.
     let mut blocks = Blocks::new(ops, linkage, passes);
@@ -84,7 +84,7 @@ pub(crate) fn run(
     let meant = Before::new(ops, tuning.checked);
     again |= passes.bases && bases::run(ops, flow, linkage, tuning);
     if again {
-        flow.find_live(ops);
+        flow.find_live_blocks(ops);
     }
     // These two keep liveness up to date themselves.
     again |= passes.demand && demand::run(ops, flow);
@@ -134,14 +134,12 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
 }
 
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, blocks: &mut Blocks<'_>, passes: Passes) {
-    let changed = blocks.run(ops, flow);
-    if changed {
+    if blocks.run(ops, flow) {
         flow.find_targets(ops);
         flow.find_live_blocks(ops);
     }
-    if passes.dead {
-        dead::run(ops, flow);
-    } else if changed {
-        flow.find_live(ops);
+    match passes.dead {
+        true => dead::run(ops, flow),
+        false => flow.find_live(ops),
     }
 }

@@ -112,12 +112,13 @@ impl State {
     /// The join of two states; registers stay related if they are related in both.
     pub(super) fn joined(&self, other: &State) -> State {
         let mut state = State::new();
+        let ids: [(u32, u32); Reg::COUNT] =
+            std::array::from_fn(|at| (self.regs[at].id, other.regs[at].id));
         for at in 0..Reg::COUNT {
             let (a, b) = (self.regs[at], other.regs[at]);
             let like = |before: &usize| {
                 let (c, d) = (self.regs[*before], other.regs[*before]);
-                let same = (c.id, d.id) == (a.id, b.id);
-                same && a.off.wrapping_sub(c.off) == b.off.wrapping_sub(d.off)
+                ids[*before] == ids[at] && a.off.wrapping_sub(c.off) == b.off.wrapping_sub(d.off)
             };
             let before = (0..at).find(like);
             let (id, off) = match before {
