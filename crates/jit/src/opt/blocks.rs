@@ -99,7 +99,8 @@ impl Blocks<'_> {
             ops[shift as usize] = Op::Nop;
             outcome = Outcome::Changed;
         } else if improve(values, &mut op, def, passes)
-            | (passes.constants && changes(&mut op, |op| constants::rewrite(values, op, self.linkage)))
+            | (passes.constants
+                && changes(&mut op, |op| constants::rewrite(values, op, self.linkage)))
         {
             outcome = Outcome::Changed;
         }

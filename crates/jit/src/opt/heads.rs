@@ -7,6 +7,9 @@ use crate::op::Op;
 /// By op: whether it is the target of a back-edge.
 pub(crate) fn heads(ops: &[Op], flow: &Flow) -> Vec<bool> {
     let mut walk = Walk { ops, state: vec![State::New; ops.len()], heads: vec![false; ops.len()] };
+    if !flow.is_jumped_back_to.contains(&true) {
+        return walk.heads;
+    }
     for func in &flow.funcs {
         walk.from(func.start as usize);
     }

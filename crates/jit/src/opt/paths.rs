@@ -44,7 +44,8 @@ impl Paths {
     /// `whole`: ranges of ops, in order, that must stay contiguous, such as unrolled loops. `None`
     /// for a function without loops, or one that is too long.
     pub(crate) fn new(ops: &[Op], func: Range<usize>, whole: &[Range<usize>]) -> Option<Paths> {
-        if func.len() > OPS_MAX {
+        let is_back = |at: usize| ops[at].target().is_some_and(|to| to as usize <= at);
+        if func.len() > OPS_MAX || !func.clone().any(is_back) {
             return None;
         }
         let mut paths = Paths { blocks: blocks(ops, func, whole), rounds: Vec::new() };

@@ -162,7 +162,8 @@ impl Walk<'_> {
     fn grow(&mut self) -> Option<()> {
         let mut left = BTreeSet::from([0]);
         self.blocks[0].state = Some(State::new());
-        let mut budget = ROUNDS_MAX * self.blocks.iter().map(|block| block.ops.len()).sum::<usize>();
+        let mut budget =
+            ROUNDS_MAX * self.blocks.iter().map(|block| block.ops.len()).sum::<usize>();
         while let Some(number) = left.pop_first() {
             budget = budget.checked_sub(self.blocks[number].ops.len())?;
             for (to, mut state) in self.ways(number)?.into_iter().flatten() {

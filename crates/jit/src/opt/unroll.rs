@@ -37,7 +37,7 @@ const TIMES_EVEN_MAX: u32 = 8;
 /// The loops to unroll, in order.
 pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     let mut loops = Vec::new();
-    let jumps = jumps(ops);
+    let mut known = None;
     for (latch, op) in ops.iter().enumerate() {
         let Op::Br { to, .. } = *op else { continue };
         let head = to as usize;
@@ -55,6 +55,7 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
         let most = if is_straight { STRAIGHT_MAX } else { OPS_MAX };
         let times = (most / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
+            let jumps = known.get_or_insert_with(|| jumps(ops));
             let entry = entry(ops, jumps[head], head..latch).filter(|_| passes.trips);
             let trips = entry.and_then(|entry| trips::find(ops, flow, head, latch, entry));
             let (times, trips) = trips
