@@ -31,7 +31,7 @@ pub(crate) struct Held {
 
 /// A basic block, for the analysis of liveness.
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+pub(crate) struct Block {
     start: usize,
     end: usize,
     /// Registers that it writes, and those that it reads before.
@@ -67,9 +67,9 @@ pub(crate) struct Flow {
     pub(crate) loop_depth: Vec<u8>,
     /// By op: registers that are live after it.
     pub(crate) live_out: Vec<RegSet>,
-    blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
     /// By op, for first ops of blocks: registers that are live before it.
-    live_in: Vec<RegSet>,
+    pub(crate) live_in: Vec<RegSet>,
     /// Constants in registers that nothing but a function's prologue writes (`opt::bases`).
     pub(crate) held: Vec<Held>,
 }
