@@ -70,7 +70,7 @@ pub(crate) fn run(
     if passes.branches && branches::run(ops, flow, plan) {
         flow.find_targets(ops);
     }
-    flow.find_live_blocks(ops);
+    find_live(ops, flow, passes);
     // Twice, because passes create opportunities for each other, such as merged byte loads.
     // Value-based passes before demand, because only they know which bits are already 0.
     let mut blocks = Blocks::new(ops, linkage, passes);
@@ -84,7 +84,7 @@ pub(crate) fn run(
     let meant = Before::new(ops, tuning.checked);
     again |= passes.bases && bases::run(ops, flow, linkage, tuning);
     if again {
-        flow.find_live_blocks(ops);
+        find_live(ops, flow, passes);
     }
     // These two keep liveness up to date themselves.
     again |= passes.demand && demand::run(ops, flow);
@@ -136,10 +136,17 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, blocks: &mut Blocks<'_>, passes: Passes) {
     if blocks.run(ops, flow) {
         flow.find_targets(ops);
-        flow.find_live_blocks(ops);
+        find_live(ops, flow, passes);
     }
+    if passes.dead {
+        dead::run(ops, flow);
+    }
+}
+
+/// Recomputes liveness; `dead` completes it.
+fn find_live(ops: &[Op], flow: &mut Flow, passes: Passes) {
     match passes.dead {
-        true => dead::run(ops, flow),
+        true => flow.find_live_blocks(ops),
         false => flow.find_live(ops),
     }
 }
