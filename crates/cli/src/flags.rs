@@ -41,6 +41,17 @@ pub struct Cli {
     pub command: Command,
 }
 
+impl Command {
+    /// Whether no progress is to be shown.
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Command::Stat(flags) => flags.quiet,
+            Command::Check(flags) => flags.quiet,
+            _ => false,
+        }
+    }
+}
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {

@@ -36,7 +36,7 @@ pub fn expand(args: &[OsString], any_file: bool) -> Inputs {
         match arg.as_encoded_bytes().strip_prefix(b"@") {
             Some(list) => {
                 let list = os_string(list);
-                match read_bytes(Path::new(&list)) {
+                match read_bytes(Path::new(&list), TEXT_BYTES_MAX) {
                     Ok(bytes) => {
                         paths_of(&bytes).for_each(|path| inputs.add(&path, any_file));
                     }
@@ -79,17 +79,22 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 ///
 /// It cannot be read, is too long for a list, or is not UTF-8.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
-    String::from_utf8(read_bytes(path)?).map_err(|_| {
+    read_text_of(path, TEXT_BYTES_MAX)
+}
+
+/// The same, of at most this many bytes.
+pub(crate) fn read_text_of(path: &Path, bytes_max: u64) -> std::io::Result<String> {
+    String::from_utf8(read_bytes(path, bytes_max)?).map_err(|_| {
         std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
     })
 }
 
 /// The same for arbitrary bytes.
-fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+fn read_bytes(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > TEXT_BYTES_MAX {
-        true => Err(std::io::Error::other(format!("more than {TEXT_BYTES_MAX} bytes"))),
+    fs::File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > bytes_max {
+        true => Err(std::io::Error::other(format!("more than {bytes_max} bytes"))),
         false => Ok(bytes),
     }
 }

@@ -78,6 +78,7 @@ pub fn run(
         Err(e) => return print_usage(&e, streams),
     };
     streams.style = cli.color.style(streams.style);
+    streams.progress &= !cli.command.is_quiet();
     match &cli.command {
         Command::Stat(flags) => stat::run(flags, streams),
         Command::Check(flags) if matrix::is_wanted(flags) => matrix::run(flags, streams),

@@ -57,7 +57,7 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         writeln!(streams.out, "running {count} test{}", if count == 1 { "" } else { "s" })?;
     }
     let jobs = flags.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
-    let done: Vec<Done<'_>> = match threads::pool(jobs) {
+    let done: Vec<Done<'_>> = match threads::pool(jobs.clamp(1, count.max(1))) {
         Some(pool) => pool.install(|| {
             wanted.par_iter().map(|(file, number)| Done::of(file, *number, flags)).collect()
         }),

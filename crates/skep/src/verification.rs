@@ -83,12 +83,13 @@ impl std::fmt::Display for NotAccepted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = &self.program;
         match &self.reason {
-            Reason::Rejected(why) => match why.insn_idx {
-                Some(insn) => {
-                    write!(f, "program '{name}': rejected at insn {insn}: {}", why.message)
+            Reason::Rejected(why) => {
+                let message = why.message.replace('\n', "; ");
+                match why.insn_idx {
+                    Some(insn) => write!(f, "program '{name}': rejected at insn {insn}: {message}"),
+                    None => write!(f, "program '{name}': rejected: {message}"),
                 }
-                None => write!(f, "program '{name}': rejected: {}", why.message),
-            },
+            }
             Reason::OutOfMemory => {
                 write!(f, "program '{name}': verification exceeds the memory limit")
             }

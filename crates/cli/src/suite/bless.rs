@@ -2,7 +2,7 @@
 //! including its comments, is unchanged.
 
 use super::case::Change;
-use super::file::{Number, is_markdown};
+use super::file::{FILE_BYTES_MAX, Number, is_markdown};
 use super::markdown;
 use crate::Error;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn write<'a>(
     changes: impl Iterator<Item = (usize, &'a [Change])>,
 ) -> Result<(), Error> {
     let io = |e| Error::caused(skep::Error::io(path, "writing", e));
-    let text = std::fs::read_to_string(path).map_err(io)?;
+    let text = crate::inputs::read_text_of(path, FILE_BYTES_MAX).map_err(io)?;
     let wrong = |what: &str| format!("{}: {what}", path.display());
     let is_markdown = is_markdown(path);
     let toml = match is_markdown {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 /// Maximum size of a file: far more than needed.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// A file.
 pub(super) struct TestFile {
@@ -127,13 +127,7 @@ impl TestFile {
     /// One line: the file cannot be read, or has an invalid key or value.
     pub(super) fn read(path: &Path) -> Result<TestFile, Error> {
         let io = |e| Error::caused(skep::Error::io(path, "reading the tests", e));
-        let len = std::fs::metadata(path).map_err(io)?.len();
-        if len > FILE_BYTES_MAX {
-            return Err(
-                format!("{}: too large for a file of tests ({len} bytes)", path.display()).into()
-            );
-        }
-        let text = std::fs::read_to_string(path).map_err(io)?;
+        let text = crate::inputs::read_text_of(path, FILE_BYTES_MAX).map_err(io)?;
         let text = match is_markdown(path) {
             true => markdown::toml_of(&text).map_err(|e| format!("{}: {e}", path.display()))?,
             false => text,

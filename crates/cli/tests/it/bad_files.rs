@@ -79,9 +79,12 @@ fn what_has_no_size_is_not_read() {
 
 #[test]
 fn lists_and_results_without_end_are_not_read_to_the_end() {
-    for args in
-        [&["stat", "@/dev/zero"][..], &["stat", "-R", "/dev/zero"], &["stat", "-f@/dev/zero", GOOD]]
-    {
+    for args in [
+        &["test", "/dev/zero"][..],
+        &["stat", "@/dev/zero"],
+        &["stat", "-R", "/dev/zero"],
+        &["stat", "-f@/dev/zero", GOOD],
+    ] {
         let ran = skep(args);
         assert!(ran.exit == 2 && ran.err.len() < 200, "{args:?}: {} {}", ran.exit, ran.err);
     }

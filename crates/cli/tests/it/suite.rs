@@ -54,6 +54,12 @@ fn blessing_writes_what_was_found_and_leaves_the_rest() {
 }
 
 #[test]
+fn there_are_no_more_threads_than_tests() {
+    let path = root().join("tests/programs/loops.test.toml");
+    assert_eq!(skep(&[&path, Path::new("--jobs=100000")]).0, Exit::Success);
+}
+
+#[test]
 fn blessing_markdown_leaves_its_text() {
     let folder = tempfile::tempdir().unwrap();
     let programs = root().join("tests/programs").canonicalize().unwrap();
