@@ -210,15 +210,15 @@ fn resolve(
     match (external.kind, btf) {
         (ExternKind::Kconfig { size, offset, .. }, Some(btf)) => {
             let ty = btf.ty(external.btf_id).target_id();
-            let found = reader.read(name, external.weak, ty, size)?;
-            if found.is_none() && options.is_partial && options.kconfig.is_none() {
+            let value = reader.read(name, external.weak, ty, size)?;
+            let found = value.is_some();
+            if !found && options.is_partial && options.kconfig.is_none() {
                 return Err(Error::new(format!("extern {name}: needs the kernel's configuration")));
             }
-            if found.is_none() && !external.weak {
+            if !found && !external.weak {
                 return absent(format!("extern {name} (strong): not resolved"));
             }
-            let value = found.unwrap_or_default();
-            kconfig.put(&value, offset).context(|| format!("extern {name}"))?;
+            kconfig.put(&value.unwrap_or_default(), offset).context(|| format!("extern {name}"))?;
             Ok(Value::Kconfig(offset))
         }
         (ExternKind::Ksym, Some(btf)) => resolve_ksym(external, btf.ty(external.btf_id), options),
