@@ -802,7 +802,7 @@ behaviours! {
     dynptr_offsets_constant "*****....+++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "dynptr_somewhere"
         "A dynptr is at a constant offset (else: what varies of its offset is ignored)."
     slices_of_own_dynptr "*****.++++++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "slice_of_submitted"
-        "A slice belongs to the dynptr that it is of (else: to that at the top of the main function's stack)."
+        "A slice belongs to the dynptr that it is of (else: to what is at the top of the main function's stack)."
     given_dynptrs_kept "******...+++++++++++++++++++++++++++" Refused, "witnesses/midway.bpf.o" "order_set"
         "The dynptr that a callback is given may not be made anew (else: nothing is made)."
     rcu_tags_needed "---------+.........................." Says("no vmlinux btf rcu tag support for kfunc bpf_rcu_read_lock"),

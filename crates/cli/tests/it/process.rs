@@ -21,6 +21,19 @@ fn exit_codes() {
     assert_eq!(code(&[]), Some(2));
 }
 
+/// To find the rule that decides, programs are verified under mixes of rules that no kernel has.
+#[test]
+fn mixes_of_rules_do_not_panic() {
+    let object = "tests/kernels/witnesses/midway.bpf.o";
+    let program = "named_in_part_and_read_beside";
+    let sources = "--source-root=tests/kernels/witnesses";
+    let args = ["check", "--kernel=6.17", sources, "-f", program, object];
+    let output = skep().args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains(program));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
 #[test]
 fn results_go_to_stdout_and_errors_to_stderr() {
     let output = skep().args(["stat", "-o", "csv", "no/such.o"]).output().unwrap();

@@ -171,7 +171,7 @@ impl Env<'_> {
         self.tell_covered(id, within);
         self.join_reads(id);
         if self.learned.aux[insn_idx as usize].has(InsnFlags::JMP_POINT) {
-            self.walk.push_jmp_history(Default::default(), Default::default());
+            self.walk.push_jump();
         }
         self.propagate_precision(id, None)?;
         if loops && !self.ends_in_loop(id) {

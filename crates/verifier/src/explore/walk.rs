@@ -295,7 +295,7 @@ impl Walk {
 
     /// Records that the path came to this insn from `prev_insn_idx`: nothing is recorded of it yet.
     #[inline(always)]
-    fn push_jump(&mut self) {
+    pub(super) fn push_jump(&mut self) {
         let (insn_idx, prev_idx) = (self.insn_idx, self.prev_insn_idx);
         self.cur.history.push(JmpEntry { insn_idx, prev_idx, ..JmpEntry::default() });
         self.history_insn = Some(insn_idx);

@@ -222,8 +222,8 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
     let reads = (meta.func == HelperId::DPath && env.facts.rules().path_buffers_read)
         || (is_number && !env.facts.rules().written_numbers_seen)
         || stack_is_input(env.facts, meta.func);
-    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads
-        || takes_store_for_load(env.facts, meta.func);
+    let only_writes = ty.flags.contains(TypeFlag::MEM_UNINIT) && !reads;
+    meta.raw_mode = only_writes || takes_store_for_load(env.facts, meta.func);
     if !is_number {
         return Ok(());
     }
