@@ -10,6 +10,7 @@
 
 use crate::field_kind::{FieldKind, FieldKind::*, ROWS, Row, SpecialField};
 use crate::layout::DEPTH_MAX;
+use crate::waited::made_once;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
 use rustc_hash::FxHashMap;
 
@@ -22,7 +23,7 @@ impl Btf {
     /// error. Computed once: all programs of an object share its BTF.
     pub fn struct_metas(&self) -> &FxHashMap<TypeId, Vec<SpecialField>> {
         let find = || struct_metas(self).unwrap_or_default().into_iter().collect();
-        self.metas.get_or_init(find)
+        made_once(&self.metas, find)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Types by name, and the decl tags of a type.
 
 use crate::index::NameIndex;
+use crate::waited::made_once;
 use crate::{Btf, Kind, Type, TypeId};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -56,7 +57,7 @@ impl Btf {
 
     fn index(&self) -> &NameIndex {
         let name_of = |n: usize| self.ty(TypeId(self.first_id + n as u32)).name();
-        self.index.get_or_init(|| NameIndex::build(self.len(), name_of))
+        made_once(&self.index, || NameIndex::build(self.len(), name_of))
     }
 
     /// Texts of the decl tags on a type (`component` none) or on its member or parameter.
@@ -69,7 +70,7 @@ impl Btf {
     }
 
     fn tags(&self) -> &FxHashMap<TypeId, Vec<TypeId>> {
-        self.tags.get_or_init(|| {
+        made_once(&self.tags, || {
             let mut tags = FxHashMap::<TypeId, Vec<TypeId>>::default();
             for tag in self.iter().filter(|t| t.kind() == Kind::DeclTag) {
                 tags.entry(tag.target_id()).or_default().push(tag.id());

@@ -31,6 +31,8 @@ mod renumber;
 mod shift;
 mod ty;
 mod type_rules;
+#[doc(hidden)]
+pub mod waited;
 
 pub use access::{PtrTag, Walk, WalkError, WalkRules};
 pub use btf::{BTF_MAGIC, Btf, header_refused_by_kernel};

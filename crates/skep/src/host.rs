@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
 use crate::kernel::{Calls, build};
+use skep_btf::waited::made_once;
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
 use skep_uapi::ctx::{CtxFields, LaterField};
@@ -317,7 +318,7 @@ type LazySymbols = Arc<dyn Fn() -> Arc<Symbols> + Send + Sync>;
 
 fn symbols(read: impl Fn() -> Symbols + Send + Sync + 'static) -> LazySymbols {
     let symbols: OnceLock<Arc<Symbols>> = OnceLock::new();
-    Arc::new(move || Arc::clone(symbols.get_or_init(|| Arc::new(read()))))
+    Arc::new(move || Arc::clone(made_once(&symbols, || Arc::new(read()))))
 }
 
 fn address_of(symbols: LazySymbols) -> SymbolAddress {
@@ -329,7 +330,7 @@ fn injection(list: PathBuf, symbols: LazySymbols, kconfig: Option<Arc<str>>) -> 
     ErrorInjection(Arc::new(move |name: &str| {
         let symbols = symbols();
         let read = || Functions::read(&list, &symbols, kconfig.as_deref());
-        functions.get_or_init(read).has(name, &symbols)
+        made_once(&functions, read).has(name, &symbols)
     }))
 }
 
