@@ -20,6 +20,17 @@ const MEM_BYTES_MAX: u64 = 256 << 20;
 /// A program that takes more is not searched.
 const PROGRAM_INSNS_MAX: u64 = 100_000;
 
+/// Parts of the kernel's messages, and a word of the rules on the same subject.
+const SUBJECTS: [(&str, &str); 1] = [("_or_null", "NULL")];
+
+/// Why a program is rejected.
+fn message_of(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Rejected(refusal) => &refusal.message,
+        _ => "",
+    }
+}
+
 impl Session {
     /// Verifies the program under the rules of the earlier neighbours too; `last` is its
     /// verification under those of the last one.
@@ -47,7 +58,9 @@ impl Session {
         {
             let [accepted, refused] = which.map(|at| &neighbours[at].rules);
             let mut search = Search::new(self, program, options);
-            under.rule = search.rule(insns_max, [refused, accepted]).map(|rule| rule.text);
+            let message = which.map(|at| message_of(&under.verdicts[at]))[1];
+            let rule = search.rule(insns_max, [refused, accepted], message);
+            under.rule = rule.map(|rule| rule.text);
         }
         let verdict = match under.settle(&under.verdicts) {
             Settled::As(at) => under.verdicts[at].clone(),
@@ -57,10 +70,15 @@ impl Session {
     }
 
     /// The rule that decides that a program is rejected under this host's rules, after that many
-    /// insns, while it is accepted under those of the newest tested kernel. `None` if it is not, or
-    /// no single rule decides, or the search would take too long.
+    /// insns and with this verdict, while it is accepted under those of the newest tested kernel.
+    /// `None` if it is not, or no single rule decides, or the search would take too long.
     #[doc(hidden)]
-    pub fn deciding_rule(&self, program: &Program, insns: u64) -> Option<&'static Behaviour> {
+    pub fn deciding_rule(
+        &self,
+        program: &Program,
+        insns: u64,
+        verdict: &Verdict,
+    ) -> Option<&'static Behaviour> {
         let (rules, newest) = (&self.host.behaviours, &Behaviours::newest());
         if rules == newest || insns > PROGRAM_INSNS_MAX {
             return None;
@@ -69,7 +87,7 @@ impl Session {
         let options = VerifyOptions { mem_bytes_max, ..VerifyOptions::default() };
         let mut search = Search::new(self, program, options);
         let accepts = search.accepts(newest)?;
-        accepts.then(|| search.rule(search.insns, [rules, newest]))?
+        accepts.then(|| search.rule(search.insns, [rules, newest], message_of(verdict)))?
     }
 
     /// Verifies the program under other rules.
@@ -114,11 +132,13 @@ impl<'a> Search<'a> {
         verification.verdict.is_accepted()
     }
 
-    /// The rule that decides between a set that rejects the program and one that accepts it.
+    /// The rule that decides between a set that rejects the program, with this message, and one
+    /// that accepts it.
     fn rule(
         &mut self,
         insns: u64,
         [refused, accepted]: [&Behaviours; 2],
+        message: &str,
     ) -> Option<&'static Behaviour> {
         if insns > PROGRAM_INSNS_MAX {
             return None;
@@ -127,10 +147,29 @@ impl<'a> Search<'a> {
         if let Some(rule) = self.between(&differing, [refused, accepted])
             && self.decides(rule, [refused, accepted])
         {
-            return Some(rule);
+            return self.of_subject(rule, &differing, accepted, message);
         }
         let alone = |rule: &&&Behaviour| self.accepts(&flipped(refused, rule)) == Some(true);
         differing.iter().find(alone).copied()
+    }
+
+    /// Where a program needs several rules, bisection finds the last of them in the table: rather
+    /// one about the subject of the message.
+    fn of_subject(
+        &mut self,
+        found: &'static Behaviour,
+        differing: &[&'static Behaviour],
+        accepted: &Behaviours,
+        message: &str,
+    ) -> Option<&'static Behaviour> {
+        let subject = SUBJECTS.iter().find(|(part, _)| message.contains(part));
+        let Some((_, subject)) = subject.filter(|(_, word)| !found.text.contains(word)) else {
+            return Some(found);
+        };
+        let is_about = |rule: &&&Behaviour| rule.text.contains(subject);
+        let is_needed = |rule: &&&Behaviour| self.accepts(&flipped(accepted, rule)) == Some(false);
+        let of_subject = differing.iter().filter(is_about).find(is_needed);
+        Some(of_subject.copied().unwrap_or(found))
     }
 
     /// Changes one rule after the other from the rejecting set to the accepting one, and finds,

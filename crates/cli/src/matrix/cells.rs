@@ -84,7 +84,7 @@ pub(super) fn cells<'k>(
                 let decides = DecidingRule::may_decide(verdict);
                 if let (true, Some(reason)) = (decides, &mut cell.reason) {
                     let insns = verification.counts.insns_processed;
-                    let find = || session.deciding_rule(program, insns);
+                    let find = || session.deciding_rule(program, insns, verdict);
                     let found = deciding.get_or_init(find).as_ref();
                     reason.decided_by = found.map(|found| decided_by(kernel, session, found));
                 }

@@ -56,7 +56,8 @@ pub(crate) fn note(
 ) -> Option<Note> {
     let kernel = session.kernel.as_ref();
     let kernel = kernel.filter(|_| DecidingRule::may_decide(&verification.verdict))?;
-    let rule = session.deciding_rule(program, verification.counts.insns_processed)?;
+    let insns = verification.counts.insns_processed;
+    let rule = session.deciding_rule(program, insns, &verification.verdict)?;
     let text = DecidingRule::on(kernel, session, rule).to_string();
     Some(Note { text, at: None })
 }
