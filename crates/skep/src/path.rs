@@ -2,7 +2,7 @@
 //! when.
 
 use skep_verifier::trace::{Event, Listener};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct WalkedPath {
     steps: VecDeque<Step>,
     /// Number of steps dropped at the front, so that positions stay valid.
     dropped: usize,
+    /// What the dropped steps said of registers last, by frame and number.
+    before: BTreeMap<(u32, u8), Register>,
     /// Pending branches: the number of steps at that time, and the insn that branches.
     waiting: Vec<(usize, u32)>,
     bytes: usize,
@@ -53,6 +55,11 @@ impl WalkedPath {
     /// The steps in order; the beginning of a long path may be missing.
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
         self.steps.iter()
+    }
+
+    /// What the missing beginning of a long path said of registers last.
+    pub(crate) fn before(&self) -> impl Iterator<Item = &Register> {
+        self.before.values()
     }
 
     /// The register facts in order.
@@ -85,10 +92,32 @@ impl WalkedPath {
         {
             self.bytes -= bytes(&first);
             self.dropped += 1;
+            self.note_dropped(first);
+        }
+    }
+
+    /// Keeps what a dropped step says of a register. Those of a function that has returned are not
+    /// those of the next one in its frame.
+    fn note_dropped(&mut self, step: Step) {
+        match step {
+            Step::Register(register) => {
+                self.before.insert((register.frame, register.regno), register);
+            }
+            Step::Insn { frame, .. } => {
+                while let Some(last) = self.before.last_entry()
+                    && last.key().0 > frame
+                {
+                    last.remove();
+                }
+            }
         }
     }
 
     fn truncate(&mut self, len: usize) {
+        // What is known of the dropped steps is from later ones, too.
+        if len < self.dropped {
+            self.before.clear();
+        }
         while self.dropped + self.steps.len() > len
             && let Some(last) = self.steps.pop_back()
         {
@@ -155,6 +184,32 @@ mod tests {
         assert_eq!(insns(&path), [0, 1, 5]);
         path.tell(Event::GoesOn { from: 0, to: 9, speculative: false });
         assert_eq!(insns(&path), [0]);
+    }
+
+    #[test]
+    fn of_the_beginning_of_a_long_path_the_last_values_are_kept() {
+        let mut path = WalkedPath::new(4 * size_of::<Step>());
+        let step = |frame| Step::Insn { insn_idx: 0, frame };
+        path.push(step(0));
+        for (frame, regno, value) in [(0, 6, "1"), (0, 6, "2"), (1, 1, "3")] {
+            let register = Register { by: None, frame, regno, value: value.into() };
+            path.push(Step::Register(register));
+        }
+        let before = |path: &WalkedPath| -> Vec<String> {
+            path.before().map(|it| it.value.clone().into()).collect()
+        };
+        path.push(step(1));
+        path.push(step(1));
+        path.push(step(1));
+        path.push(step(1));
+        assert_eq!(before(&path), ["2", "3"]);
+        for _ in 0..4 {
+            path.push(step(0));
+        }
+        path.push(step(0));
+        assert_eq!(before(&path), ["2"]);
+        path.truncate(0);
+        assert_eq!(before(&path), [""; 0]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Refused, in loops: a comparison of which the compiler makes another one, a counter in memory, and a way
- * out that is chosen before it is taken. mended/rounds.bpf.c does what the helps say. Built with the flags of tests/programs/build.sh. */
+/* Refused, in loops: a comparison of which the compiler makes another one, a counter in memory, a way out
+ * that is chosen before it is taken, and no end; and an access before the memory, and a store to a context
+ * that is only read. mended/rounds.bpf.c does what the helps say. Built with the flags of
+ * tests/programs/build.sh. */
 #include "../../programs/include/packet.h"
 
 /* The compiler compares lengths, once before the loop. */
@@ -74,6 +76,82 @@ int way_by_number(struct __sk_buff *skb)
 		if (way == 1)
 			break;
 	}
+	return 0;
+}
+
+/* Each round is compared, but the packet may be longer than comparisons count. */
+SEC("xdp")
+int to_the_end(struct xdp_md *ctx)
+{
+	u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	u32 sum = 0;
+
+#ifdef MENDED
+	int i = 0;
+
+	for (u8 *p = data; i < 1000 && p + 64 <= end; p += 64, i++)
+#else
+	for (u8 *p = data; p + 64 <= end; p += 64)
+#endif
+		sum += p[31];
+	return sum & 1 ? XDP_DROP : XDP_PASS;
+}
+
+u8 places[64];
+
+/* The index has an upper bound, and none below. */
+SEC("xdp")
+int below_start(struct xdp_md *ctx)
+{
+	long i = (long)(ctx->rx_queue_index & 255) - 10;
+
+#ifdef MENDED
+	if (i < 0 || i >= 64)
+#else
+	if (i >= 64)
+#endif
+		return XDP_PASS;
+	return places[i] ? XDP_DROP : XDP_PASS;
+}
+
+/* Counted from 1. */
+SEC("xdp")
+int before_first(struct xdp_md *ctx)
+{
+#ifdef MENDED
+	volatile u8 *first = places;
+#else
+	volatile u8 *first = places - 1;
+#endif
+
+	return *first ? XDP_DROP : XDP_PASS;
+}
+
+/* The text may have no end. */
+SEC("xdp")
+int text_without_end(struct xdp_md *ctx)
+{
+	u8 *text = places;
+	int length = 0;
+
+#ifdef MENDED
+	while (length < 64 && *text) {
+#else
+	while (*text) {
+#endif
+		text++;
+		length++;
+	}
+	return length & 1 ? XDP_DROP : XDP_PASS;
+}
+
+/* Registers are only read. */
+SEC("kprobe")
+int sets_register(struct pt_regs *ctx)
+{
+#ifndef MENDED
+	ctx->di = 3;
+#endif
 	return 0;
 }
 

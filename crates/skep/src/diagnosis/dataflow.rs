@@ -93,18 +93,25 @@ pub(crate) struct Dataflow<'p> {
     /// The first insn of the path, and what its function got in registers.
     pub(crate) given: (usize, Vec<(Id, u8)>),
     pub(crate) frame: u32,
+    /// How often the path came to its last insn.
+    pub(crate) rounds: usize,
 }
 
 impl<'p> Dataflow<'p> {
     /// For a program's path: the values before the last insn, which is the rejected one.
     pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Dataflow<'p> {
-        let insns = path.steps().filter_map(|step| match step {
-            Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
-            _ => None,
-        });
-        let mut insns = insns.peekable();
+        let insns = || {
+            path.steps().filter_map(|step| match step {
+                Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
+                _ => None,
+            })
+        };
+        let last = insns().next_back();
+        let rounds = insns().filter(|&insn| Some(insn) == last).count();
+        let mut insns = insns().peekable();
         let given = (insns.peek().map_or(0, |&(idx, _)| idx), Vec::new());
-        let mut dataflow = Dataflow { frame: path.frame(), given, ..Dataflow::default() };
+        let mut dataflow = Dataflow { frame: path.frame(), given, rounds, ..Dataflow::default() };
+        dataflow.go_on_after(path, program);
         for step in path.steps() {
             match step {
                 Step::Insn { .. } => {
@@ -123,6 +130,25 @@ impl<'p> Dataflow<'p> {
             }
         }
         dataflow
+    }
+
+    /// Registers as the missing beginning of a long path left them.
+    fn go_on_after(&mut self, path: &'p WalkedPath, program: &Program) {
+        for now in path.before() {
+            let id = self.reg(now.frame, now.regno);
+            let by = now
+                .by
+                .map(|by| by as usize)
+                .filter(|&by| program.insns.get(by).and_then(written_register) == Some(now.regno));
+            let value = &mut self.values[id];
+            value.told = Some(&now.value);
+            if let (Some(_), Origin::Given) = (by, value.made) {
+                (value.made, value.by) = (Origin::Computed, by);
+            }
+        }
+        if path.before().next().is_some() {
+            self.given.1.clear();
+        }
     }
 
     fn push(&mut self, made: Origin, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
@@ -335,6 +361,23 @@ impl<'p> Dataflow<'p> {
         found.sort_unstable_by(|a, b| b.cmp(a));
         found
     }
+
+    /// For each value, whether it or a value from which it was computed, as far as `follows`
+    /// allows, is one of `those`: in one pass, where [`Dataflow::ancestors`] of each would take
+    /// time that is quadratic in the length of the path.
+    pub(crate) fn derived(
+        &self,
+        those: impl Fn(Id) -> bool,
+        follows: impl Fn(&Value<'_>) -> bool,
+    ) -> Vec<bool> {
+        let mut derived: Vec<bool> = Vec::with_capacity(self.values.len());
+        for (id, value) in self.values.iter().enumerate() {
+            let by_operand = |&of: &Id| derived[of] && follows(&self.values[of]);
+            let is_derived = those(id) || value.of.iter().flatten().any(by_operand);
+            derived.push(is_derived);
+        }
+        derived
+    }
 }
 
 /// Position of the walk.
@@ -344,4 +387,28 @@ struct At {
     frame: u32,
     /// The next insn, and its frame.
     next: (usize, u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long chain of sums, with a branch of it that nothing follows.
+    #[test]
+    fn what_is_derived_is_that_which_has_ancestors_among_those() {
+        let mut dataflow = Dataflow::default();
+        let mut ids = vec![dataflow.push(Origin::Given, None, [None; 2])];
+        for by in 0..40 {
+            let of = [ids.last().copied(), ids.get(by / 3).copied()];
+            let made = if by % 7 == 3 { Origin::Loaded } else { Origin::Computed };
+            ids.push(dataflow.push(made, Some(by), of));
+        }
+        let follows = |value: &Value<'_>| value.made != Origin::Loaded;
+        for those in [vec![0], vec![5, 9], vec![40], vec![]] {
+            let derived = dataflow.derived(|id| those.contains(&id), follows);
+            let has =
+                |id: &Id| dataflow.ancestors(*id, follows).iter().any(|it| those.contains(it));
+            assert_eq!(derived, ids.iter().map(has).collect::<Vec<_>>(), "{those:?}");
+        }
+    }
 }

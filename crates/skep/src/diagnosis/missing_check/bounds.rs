@@ -58,10 +58,11 @@ pub(super) fn notes(
     let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
     let length = dataflow.length(refusal, insn);
     let Some(number) = dataflow.number_in(id).or(length) else {
-        let ends = ends_at(refusal).or_else(|| below_frame(refusal));
-        return ends.into_iter().collect();
+        let ends = begins_at("begins", refusal).or_else(|| ends_at(refusal));
+        return ends.or_else(|| below_frame(refusal)).into_iter().collect();
     };
     let mut notes = Vec::new();
+    let is_fixed = dataflow.values[number].told.is_some_and(is_constant);
     if length == Some(number) {
         notes.extend(dataflow.is_now("the length is", number, describe));
         notes.extend(ends_at(refusal));
@@ -73,10 +74,14 @@ pub(super) fn notes(
             text: format!("the call accesses {bytes} bytes from there on"),
             at: None,
         }));
+        notes.extend(begins_at(if is_fixed { "begins" } else { "may begin" }, refusal));
     }
     let family = dataflow.ancestors(number, is_number);
-    if dataflow.values[number].told.is_some_and(is_constant) {
-        // No comparison would help.
+    if is_fixed {
+        // No comparison would help, except of the rounds.
+        let leads =
+            |note: Note| Note { text: format!("the loop has led there: {}", note.text), ..note };
+        notes.extend(ends_at(refusal).filter(|_| dataflow.rounds > 1).map(leads));
         return notes;
     }
     let is_zero = matches!(refusal.kind.as_str(), "maybe-zero-size" | "stack-read-of-nothing");
@@ -90,13 +95,12 @@ pub(super) fn notes(
         others.iter().partition(|check| lacks_maximum && dataflow.is_of_sign(check, program));
     let compared = dataflow.compared(&family, &others, program, describe);
     let compared = compared.or_else(|| {
-        let leads = |id: Id| dataflow.ancestors(id, is_number).iter().any(|of| family.contains(of));
-        let check = signs.iter().rev().find(|check| check.operands().any(leads))?;
+        let leads = dataflow.derived(|id| has(&family, id), is_number);
+        let check = signs.iter().rev().find(|check| check.operands().any(|id| leads[id]))?;
         Some(since("it was only tested for being negative, at", check.insn_idx, describe))
     });
     let compared = compared.or_else(|| {
-        let check =
-            equal.iter().rev().find(|check| check.operands().any(|id| family.contains(&id)));
+        let check = equal.iter().rev().find(|check| check.operands().any(|id| has(&family, id)));
         Some(since("it was only compared with a single value, at", check?.insn_idx, describe))
     });
     let divided = dataflow.divided(&family, program, describe);
@@ -112,6 +116,15 @@ pub(super) fn notes(
     );
     notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
     notes
+}
+
+/// How far before the memory an access begins, or `may begin`.
+fn begins_at(begins: &str, refusal: &Refusal) -> Option<Note> {
+    refusal.unsigned("mem_size").or_else(|| refusal.unsigned("value_size"))?;
+    let before = refusal.number("off").filter(|&off| off < 0)?.unsigned_abs();
+    let bytes = if before == 1 { "byte" } else { "bytes" };
+    let text = format!("the access {begins} {before} {bytes} before the memory");
+    Some(Note { text, at: None })
 }
 
 /// Where an access at a constant offset ends, and the memory.
@@ -159,6 +172,11 @@ fn is_number(value: &Value<'_>) -> bool {
         Some(told) => is_number_text(told),
         None => !matches!(value.made, Origin::Frame | Origin::Given),
     }
+}
+
+/// Whether a value is of a family, which is sorted: the newest first.
+fn has(family: &[Id], id: Id) -> bool {
+    family.binary_search_by(|it| id.cmp(it)).is_ok()
 }
 
 fn is_constant(told: &str) -> bool {
@@ -231,11 +249,10 @@ impl Dataflow<'_> {
         program: &Program,
         describe: &impl Fn(usize) -> Described,
     ) -> Option<Note> {
-        let is_made = |id: &Id| self.values[*id].made != Origin::Constant;
         let are_numbers =
             |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
         let checks = || among.iter().rev().filter(are_numbers);
-        let is_of_family = |check: &&Check| check.operands().any(|id| family.contains(&id));
+        let is_of_family = |check: &&Check| check.operands().any(|id| has(family, id));
         let since_then = |id: Id| self.lessened_since(id, family, program);
         let before_lessened = |last: &Check| {
             let is_old = |by: Id| last.operands().all(|id| id < by);
@@ -245,8 +262,11 @@ impl Dataflow<'_> {
         let last = checks().find(is_of_family);
         if let Some(check) = last.map(|last| before_lessened(last).unwrap_or(last)) {
             let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
-            let other = check.operands().find(|id| !family.contains(id));
-            let is_open = |id: Id| is_made(&id) && is_unbounded(self.values[id].told);
+            let other = check.operands().find(|&id| !has(family, id));
+            let is_open = |id: Id| {
+                let value = &self.values[id];
+                value.made != Origin::Constant && is_unbounded(value.told)
+            };
             let says = match is_direct {
                 true if check.operands().any(|id| since_then(id).is_some()) => {
                     "something was subtracted from it after it was compared, at"
@@ -268,22 +288,38 @@ impl Dataflow<'_> {
             };
             return Some(since(says, check.insn_idx, describe));
         }
+        self.related(family, checks().copied(), program, describe)
+    }
+
+    /// The one of these checks that was made of a value with a common source, or of another read
+    /// of the same memory.
+    fn related(
+        &self,
+        family: &[Id],
+        mut checks: impl Iterator<Item = Check>,
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Option<Note> {
+        let is_made = |id: Id| self.values[id].made != Origin::Constant;
         let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
-        checks().find_map(|check| {
-            let operands = check.operands().filter(is_made);
-            let others: Vec<Id> =
-                operands.flat_map(|id| self.ancestors(id, is_number)).filter(is_made).collect();
-            let is_again = |id: &Id| {
-                self.values[*id].read_from.is_some_and(|place| places.contains(&place))
-                    && !family.contains(id)
-            };
-            let says = if others.iter().any(is_again) {
+        let is_again = |id: Id| {
+            is_made(id)
+                && self.values[id].read_from.is_some_and(|place| places.contains(&place))
+                && !has(family, id)
+        };
+        let again = self.derived(is_again, is_number);
+        let own = self.derived(|id| has(family, id), is_number);
+        let made = self.derived(|id| is_made(id) && has(family, id), is_number);
+        let sums = self.derived(|id| is_made(id) && self.is_sum_of(id, &own), is_number);
+        checks.find_map(|check| {
+            let any = |of: &[bool]| check.operands().any(|id| is_made(id) && of[id]);
+            let says = if any(&again) {
                 "it was read again after another read of the same memory was compared, at"
-            } else if !others.iter().any(|id| family.contains(id)) {
+            } else if !any(&made) {
                 return None;
-            } else if others.iter().any(|&id| self.is_sum_of(id, family)) {
+            } else if any(&sums) {
                 "a sum of it and another number was compared at"
-            } else if self.is_of_half(check, program) {
+            } else if self.is_of_half(&check, program) {
                 "another value, computed in 32 bits from the same source, was compared at"
             } else {
                 "another value, computed from the same source, was compared at"
@@ -351,17 +387,17 @@ impl Dataflow<'_> {
         is_equality && !is_part
     }
 
-    /// Whether a value is a number of the family plus another one that is not constant.
-    fn is_sum_of(&self, id: Id, family: &[Id]) -> bool {
+    /// Whether a value is one of its `own`, the numbers derived from the family, plus another one
+    /// that is not constant.
+    fn is_sum_of(&self, id: Id, own: &[bool]) -> bool {
         let value = &self.values[id];
         let [Some(of), Some(added)] = value.of else { return false };
-        let is_own = |id: Id| self.ancestors(id, is_number).iter().any(|it| family.contains(it));
         let is_other = |id: Id| {
             let other = &self.values[id];
             let is_fixed = other.made == Origin::Constant || other.told.is_some_and(is_constant);
-            is_number(other) && !is_fixed && !is_own(id)
+            is_number(other) && !is_fixed && !own[id]
         };
-        value.adds && (is_own(of) && is_other(added) || is_own(added) && is_other(of))
+        value.adds && (own[of] && is_other(added) || own[added] && is_other(of))
     }
 
     /// Whether a comparison is of the lower halves, or of a value that was extended from one: by
@@ -397,10 +433,8 @@ impl Dataflow<'_> {
             divides && self.values[*id].told.is_none_or(|told| is_unbounded(Some(told)))
         };
         let result = family.iter().copied().find(divides)?;
-        let is_compared = |id: &Id| {
-            *id >= result && self.checks.iter().any(|check| check.operands().any(|of| of == *id))
-        };
-        if family.iter().any(is_compared) {
+        let is_of_result = |id: Id| id >= result && has(family, id);
+        if self.checks.iter().any(|check| check.operands().any(is_of_result)) {
             return None;
         }
         let says = "a division or remainder has no bounds for the kernel, as that at";

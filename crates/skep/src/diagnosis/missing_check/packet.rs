@@ -52,6 +52,9 @@ const TOO_SHORT: &str = " bytes, but only ";
 /// How the note about such an offset begins.
 const TOO_FAR: &str = "its offset may be too large";
 
+/// The same, in a loop over the packet.
+const TOO_LONG: &str = "the loop has led beyond byte 65535 of the packet";
+
 /// Which comparison was meant, and why it does not count.
 fn note(
     refusal: &Refusal,
@@ -72,6 +75,14 @@ fn note(
         return Some(Note { text, at: None });
     };
     let told = dataflow.values[id].told.unwrap_or_default();
+    let compared = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
+    let compared = compared.and_then(|operand| dataflow.values[operand].told).unwrap_or_default();
+    let is_too_far = last_byte(refusal).max(furthest(compared)) > PACKET_OFF_MAX;
+    let is_constant = ![told, compared].iter().any(|told| told.contains("umax="));
+    if relation == Relation::Same && is_too_far && is_constant && dataflow.rounds > 1 {
+        let says = format!("{TOO_LONG}, where no comparison counts; there is one at");
+        return Some(since(&says, check.insn_idx, describe));
+    }
     let short = too_short(*regno, refusal).filter(|_| proves(check, area, dataflow, program));
     if let (Relation::Same, Some((range, needed))) = (relation, short) {
         let were = if range == 1 { "was" } else { "were" };
@@ -117,6 +128,12 @@ fn note(
         Relation::Same => format!("another pointer was compared with {end}, at"),
     };
     Some(since(&says, check.insn_idx, describe))
+}
+
+/// The number of bytes from the packet's start to the end of the access, if that is constant.
+fn last_byte(refusal: &Refusal) -> u64 {
+    let size = refusal.unsigned("size");
+    size.and_then(|size| refusal.unsigned("off")?.checked_add(size)).unwrap_or(0)
 }
 
 /// How many bytes are known to be in the packet, and how many the access needs, if that is more.
@@ -199,30 +216,29 @@ impl Dataflow<'_> {
         let is_end = |value: &Value<'_>| area.ends_at(value);
         let family = self.ancestors(id, is_packet);
         let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
+        let value = |id: Id| &self.values[id];
+        let again = |id: Id| value(id).read_from.is_some_and(|at| places.contains(&at));
+        let is_subtracted = |id: Id| {
+            let made = value(id).by.and_then(|by| program.insns.get(by));
+            let of = || value(id).of.into_iter().flatten();
+            made.is_some_and(|insn| insn.op() == BPF_SUB)
+                && of().any(|id| is_end(value(id)))
+                && of().any(|id| is_packet(value(id)))
+        };
+        let related = self.derived(|id| family.contains(&id), is_packet);
+        let again = self.derived(again, is_packet);
+        let differences = self.derived(is_subtracted, |_| true);
         let relation = |check: &Check| {
-            let value = |id: Id| &self.values[id];
             let op = program.insns.get(check.insn_idx).map(|insn| insn.op());
             if check.operands().any(|id| is_end(value(id))) {
                 let other = check.operands().find(|&id| is_packet(value(id)))?;
-                let others = self.ancestors(other, is_packet);
-                if others.iter().any(|id| family.contains(id)) {
+                if related[other] {
                     let is_equality = matches!(op, Some(BPF_JEQ | BPF_JNE));
                     return Some(if is_equality { Relation::Equality } else { Relation::Same });
                 }
-                let again = |id: &Id| value(*id).read_from.is_some_and(|at| places.contains(&at));
-                return others.iter().any(again).then_some(Relation::ReadAnew);
+                return again[other].then_some(Relation::ReadAnew);
             }
-            let is_difference = |id: Id| {
-                let is_subtracted = |id: &Id| {
-                    let made = value(*id).by.and_then(|by| program.insns.get(by));
-                    let of = || value(*id).of.into_iter().flatten();
-                    made.is_some_and(|insn| insn.op() == BPF_SUB)
-                        && of().any(|id| is_end(value(id)))
-                        && of().any(|id| is_packet(value(id)))
-                };
-                self.ancestors(id, |_| true).iter().any(is_subtracted)
-            };
-            check.operands().any(is_difference).then_some(Relation::Difference)
+            check.operands().any(|id| differences[id]).then_some(Relation::Difference)
         };
         self.checks.iter().rev().filter_map(|check| Some((check, relation(check)?))).collect()
     }
