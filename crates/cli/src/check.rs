@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::alike;
-use crate::choice::{read_filters, read_presets};
+use crate::choice::{read_names, read_presets};
 use crate::diagnostic::diagnostic;
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -230,7 +230,7 @@ pub(crate) fn plan_with(
     let path_bytes = gate.log_bytes(PATH_BYTES);
     Ok(Plan {
         session,
-        filters: read_filters(&flags.filter)?,
+        filters: read_names(&flags.filter)?,
         presets: read_presets(&flags.set_global_vars)?,
         options: VerifyOptions { path_bytes_max: Some(path_bytes), ..VerifyOptions::default() },
         prog_flags: ProgFlags::empty(),

@@ -35,6 +35,15 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, Error> {
     Ok(filters)
 }
 
+/// The same for commands that print no statistics: a filter on one would select nothing.
+pub(crate) fn read_names(texts: &[String]) -> Result<Filters, Error> {
+    let filters = read_filters(texts)?;
+    match filters.test_something() {
+        true => Err("--filter: only `skep stat` selects by statistics and verdict".into()),
+        false => Ok(filters),
+    }
+}
+
 /// Reads the assignments of `-G`, `@` lists included.
 pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Preset>, Error> {
     let sweep = read_sweep(texts, 1).map_err(|e| match e.to_string().contains("combinations") {

@@ -56,7 +56,7 @@ pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result
     streams.error(format!("neither a rejection code nor a kernel message: '{asked}'"))?;
     match catalogue::near_codes(asked).as_slice() {
         [] => streams.note("skep explain --list lists all codes")?,
-        near => streams.note(&format!("similar: {}", near.join(", ")))?,
+        near => streams.note(&catalogue::did_you_mean(near))?,
     }
     Ok(Exit::Input)
 }

@@ -212,7 +212,7 @@ pub struct StatFlags {
     /// Print an existing result file (CSV), filtered and sorted
     #[arg(short = 'R', long)]
     pub replay: bool,
-    /// Include only matching programs: FILE, FILE/PROG, STAT>NUMBER, !NOT, @LIST
+    /// Include only programs that match: FILE, FILE/PROG, STAT>NUMBER, verdict=failure, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
     /// Checkpoint verifier states more often (BPF_F_TEST_STATE_FREQ)

@@ -10,7 +10,7 @@ use crate::in_order::{Flow, Weigh, in_order};
 use crate::inputs::{Input, Inputs, expand, is_bpf_header};
 use crate::memory_gate::{Kept, MemoryGate, Size};
 use crate::streams::Streams;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 use skep::btf::Btf;
 use skep::diagnosis::Diagnosis;
@@ -23,7 +23,8 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// What to do with each file.
 pub struct Plan {
@@ -171,7 +172,7 @@ impl Plan {
     pub fn to_verify(flags: &InputFlags, filters: &[String]) -> Result<Plan, crate::Error> {
         Ok(Plan {
             session: Plan::session_of(flags)?,
-            filters: crate::choice::read_filters(filters)?,
+            filters: crate::choice::read_names(filters)?,
             presets: Vec::new(),
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
@@ -486,6 +487,7 @@ impl Batch {
         let files = &self.inputs.files;
         let mut tally = Tally { files_skipped: self.inputs.passed_over.len(), ..Tally::default() };
         let bar = progress_bar(streams, files.len());
+        let _later = LaterShown::of(&bar, streams, files.len());
         let judge = |index: usize| judge(&files[index]);
         let flow =
             Flow { jobs: plan.gate.threads(), waiting_bytes_max: plan.gate.waiting_bytes_max() };
@@ -512,9 +514,43 @@ impl Batch {
     }
 }
 
+/// How long a run on one file shows nothing.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// The time that a run on one file has taken, from the time on when someone may wonder.
+struct LaterShown {
+    /// Tells the thread that the run has ended, when dropped.
+    _run: Option<mpsc::Sender<()>>,
+}
+
+impl LaterShown {
+    fn of(bar: &ProgressBar, streams: &Streams<'_>, files: usize) -> LaterShown {
+        if !streams.progress || files != 1 {
+            return LaterShown { _run: None };
+        }
+        let (run, ended) = mpsc::channel();
+        let bar = bar.clone();
+        let show = move || {
+            if ended.recv_timeout(SILENT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(SILENT);
+            }
+        };
+        // Without a thread, nothing is shown.
+        let started = std::thread::Builder::new().spawn(show);
+        LaterShown { _run: started.ok().map(|_| run) }
+    }
+}
+
 fn progress_bar(streams: &Streams<'_>, files: usize) -> ProgressBar {
-    if !streams.progress || files < 2 {
+    if !streams.progress || files == 0 {
         return ProgressBar::hidden();
+    }
+    if files == 1 {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("verifying, {elapsed}");
+        style.into_iter().for_each(|style| bar.set_style(style));
+        return bar;
     }
     let bar = ProgressBar::new(files as u64);
     let style = ProgressStyle::with_template("{bar:32} {pos}/{len} files, {elapsed} (eta {eta})");

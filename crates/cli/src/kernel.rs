@@ -77,10 +77,25 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
 
 fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
     for kernel in Kernel::all() {
-        let (name, promise) = (kernel.name(), kernel.promise());
-        writeln!(streams.out, "{name:<5}  {:<26}  {promise}", kernel.release())?;
+        let (name, worth) = (kernel.name(), worth(&kernel));
+        writeln!(streams.out, "{name:<5}  {:<26}  {worth}", kernel.release())?;
     }
     Ok(Exit::Success)
+}
+
+/// What verdicts for a kernel are worth, so short that a line of the list has 80 columns.
+fn worth(kernel: &Kernel) -> String {
+    let (known, of) = (kernel.rules_known().0, BEHAVIOURS.len());
+    let Some(agreement) = kernel.agreement() else {
+        let tested = if kernel.is_tested() { "tested" } else { "not tested" };
+        return format!("{tested}: {known} of {of} rules known");
+    };
+    let share = 100.0 * f64::from(agreement.same) / f64::from(agreement.judged).max(1.0);
+    let wrong = match agreement.false_accepts {
+        0 => String::new(),
+        count => format!(", {count} too lenient"),
+    };
+    format!("tested: {share:.1} % of {} verdicts agree{wrong}", agreement.judged)
 }
 
 /// Maximum size of a file with an image.

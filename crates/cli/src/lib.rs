@@ -20,6 +20,7 @@ mod error;
 mod exit;
 mod explain;
 pub mod flags;
+mod folded;
 mod globals;
 mod html_file;
 mod in_order;

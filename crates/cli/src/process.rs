@@ -1,6 +1,7 @@
 //! Connects a command to the process: its streams, its panics, its exit code.
 
 use crate::exit::Exit;
+use crate::folded::Folded;
 use crate::streams::Streams;
 use skep_report::Style;
 use std::env::ArgsOs;
@@ -35,8 +36,10 @@ fn in_streams(run: Run) -> io::Result<Exit> {
     let stdout = io::stdout();
     // NO_COLOR, CLICOLOR_FORCE and whether this is a terminal.
     let coloured = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
-    let mut out = BufWriter::new(WhileRead { to: stdout.lock(), is_read: true });
-    let mut err = WhileRead { to: io::stderr(), is_read: true };
+    let out = WhileRead { to: stdout.lock(), is_read: true };
+    let mut out = BufWriter::new(Folded::new(out, columns(&stdout)));
+    let err = WhileRead { to: io::stderr(), is_read: true };
+    let mut err = Folded::new(err, columns(&io::stderr()));
     let mut streams = Streams {
         out: &mut out,
         err: &mut err,
@@ -45,7 +48,20 @@ fn in_streams(run: Run) -> io::Result<Exit> {
     };
     let exit = run(std::env::args_os(), &mut streams)?;
     out.flush()?;
+    err.flush()?;
     Ok(exit)
+}
+
+/// The width of a terminal.
+#[cfg(all(feature = "run", target_os = "linux"))]
+fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok().filter(|_| stream.is_terminal())?;
+    Some(usize::from(size.ws_col))
+}
+
+#[cfg(not(all(feature = "run", target_os = "linux")))]
+fn columns(_: &impl IsTerminal) -> Option<usize> {
+    None
 }
 
 /// Writes until the reader closes the pipe. A reader that leaves early (`head`) does not end the

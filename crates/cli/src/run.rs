@@ -38,13 +38,13 @@ use answer::{Answer, Ran};
 use capture_out::CaptureOut;
 use input::Kind;
 pub(crate) use input::hex;
+use map_json::Maps;
 use plan::{Failure, Loaded};
 pub(crate) use single::Single;
 use skep::runtime::Engine;
-use skep_report::{JsonForm, write_json_text};
+use skep_report::{JsonForm, counted, write_json_text};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use summary::counted;
 pub(crate) use summary::verdict_name;
 use work::locked;
 
@@ -218,6 +218,13 @@ fn execute(
     Ok(Ok((done, exit)))
 }
 
+/// Whether the results of a flag, if they go to standard output, are part of the JSON document
+/// there.
+fn is_in_document(flags: &RunFlags, flag: &str) -> bool {
+    let is_json = flags.output_format.json_form(flags.json, flags.pretty).is_some();
+    is_json && flag == "--dump-maps"
+}
+
 /// Trace lines and the summary; on standard error if the results are maps or packets.
 fn print(
     flags: &RunFlags,
@@ -230,7 +237,7 @@ fn print(
         Kind::Capture(capture) => Some(locked(capture).count()),
         Kind::One(_) => None,
     };
-    let is_taken = !outputs::on_stdout(flags).is_empty();
+    let is_taken = outputs::on_stdout(flags).iter().any(|flag| !is_in_document(flags, flag));
     let out: &mut dyn Write = if is_taken { streams.err } else { streams.out };
     if let Some(form) = flags.output_format.json_form(flags.json, flags.pretty) {
         let ran = Ran { packets, tally: &done.tally, is_interrupted: done.is_interrupted };
@@ -271,6 +278,9 @@ fn write_json(
     if stats::is_printed(flags) {
         answer.stats(flags, &loaded.runtime.programs());
     }
+    if flags.dump_maps.as_deref() == Some("-") {
+        answer.maps(loaded.maps.all().iter().flatten());
+    }
     write_json_text(out, &answer, form)?;
     writeln!(out)
 }
@@ -282,13 +292,15 @@ fn dump_maps(
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
     let Some(target) = &flags.dump_maps else { return Ok(Exit::Success) };
-    let maps = loaded.maps.all().iter().flatten();
+    let maps = || Maps::of(loaded.maps.all().iter().flatten());
     let Some(file) = file else {
-        map_json::write(&mut *streams.out, maps)?;
+        if !is_in_document(flags, "--dump-maps") {
+            maps().write(&mut *streams.out)?;
+        }
         return Ok(Exit::Success);
     };
     let cut = outputs::cut_off(&file);
-    if let Err(e) = cut.and_then(|()| map_json::write(BufWriter::new(file), maps)) {
+    if let Err(e) = cut.and_then(|()| maps().write(BufWriter::new(file))) {
         streams.error(skep::Error::io(target.as_ref(), "writing maps", e).to_string())?;
         return Ok(Exit::Input);
     }

@@ -190,7 +190,8 @@ fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>
             let other = || Error::new("indexing something that is not an array");
             let array = place.ty.array().ok_or_else(other)?;
             if *index >= array.nelems {
-                let text = format!("index {index} is out of range ({} elements)", array.nelems);
+                let elements = if array.nelems == 1 { "element" } else { "elements" };
+                let text = format!("index {index} is out of range ({} {elements})", array.nelems);
                 return Err(Error::new(text));
             }
             let elem_bytes = btf.size_of(array.elem)?;

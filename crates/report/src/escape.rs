@@ -3,6 +3,11 @@
 
 use std::borrow::Cow;
 
+/// `1 packet`, `2 packets`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// `text` with each control or unseen character escaped as `\u{..}`; not copied when there is none.
 ///
 /// ```

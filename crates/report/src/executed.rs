@@ -1,5 +1,6 @@
 //! On which source lines the executed insns were.
 
+use crate::escape::counted;
 use crate::layout::write_layout;
 use crate::profile::{ProfiledLine, percent, shortened, words_first};
 use serde::Serialize;
@@ -28,5 +29,5 @@ pub fn write_executed(out: &mut dyn Write, rows: &[ExecutedLine]) -> io::Result<
     });
     let columns = words_first(&["Line", "Source", "Insns", "%"], 2);
     write_layout(out, &columns, &cells.collect::<Vec<_>>())?;
-    writeln!(out, "{total} insns ran.")
+    writeln!(out, "{} ran.", counted(total, "insn"))
 }

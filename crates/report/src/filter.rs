@@ -90,6 +90,11 @@ impl Filters {
         self.allow.iter().any(|filter| !matches!(filter, Filter::Stat { .. }))
     }
 
+    /// Whether there are filters on statistics.
+    pub fn test_something(&self) -> bool {
+        self.allow.iter().chain(&self.deny).any(|filter| matches!(filter, Filter::Stat { .. }))
+    }
+
     /// Whether `file` may contain a wanted program (`prog` not known yet), or `prog` in it is
     /// wanted.
     pub fn wants(&self, file: &str, prog: Option<&str>) -> bool {

@@ -45,7 +45,7 @@ pub use compare::{write_compare_csv, write_compare_json, write_compare_table};
 pub use csv_rows::{CsvRows, read_csv, write_csv};
 pub use diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 pub use error::Error;
-pub use escape::printable;
+pub use escape::{counted, printable};
 pub use executed::{ExecutedLine, write_executed};
 pub use filter::{Filters, glob_matches};
 pub use flame::{Weight, write_flame_graph, write_folded};

@@ -1,6 +1,6 @@
 //! The cost of a verification and where it arises, as tables and as JSON.
 
-use crate::escape::printable;
+use crate::escape::{counted, printable};
 use crate::json_text::{JsonForm, write_json_text};
 use crate::layout::{Column, write_layout};
 use serde::Serialize;
@@ -141,6 +141,11 @@ pub struct ProgProfile {
     pub stacks: Vec<StackCost>,
 }
 
+/// `1 path was`, `2 paths were`.
+fn counted_were(count: u64, what: &str) -> String {
+    format!("{} {}", counted(count, what), if count == 1 { "was" } else { "were" })
+}
+
 /// Writes the tables of a program, each with at most `rows` rows.
 ///
 /// # Errors
@@ -149,11 +154,11 @@ pub struct ProgProfile {
 pub fn write_profile(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
     let Spent { insns, states, covered, apart } = profile.total;
     let (prog, file) = (printable(&profile.prog), printable(&profile.file));
-    writeln!(out, "{prog} ({file}): {}, {insns} insns, {states} states;", profile.verdict)?;
-    writeln!(
-        out,
-        "{covered} paths were pruned, {apart} comparisons with a saved state did not prune."
-    )?;
+    let (insns, states) = (counted(insns, "insn"), counted(states, "state"));
+    writeln!(out, "{prog} ({file}): {}, {insns}, {states};", profile.verdict)?;
+    let paths = format!("{} pruned", counted_were(covered, "path"));
+    let others = counted(apart, "comparison");
+    writeln!(out, "{paths}, {others} with a saved state did not prune.")?;
     if let Some(reason) = profile.reason.as_ref().and_then(|reason| reason.lines().next()) {
         writeln!(out, "Rejected: {}", printable(reason))?;
     }

@@ -3,7 +3,7 @@
 //! Source: bpftool-prog(8), EXAMPLES.
 
 use crate::json_text::{JsonForm, write_json_text};
-use crate::printable;
+use crate::{counted, printable};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
@@ -81,7 +81,7 @@ impl ProgRow {
         if self.run_time_ns > 0 {
             let _ = write!(line, " run_time_ns {} run_cnt {}", self.run_time_ns, self.run_cnt);
             if let Some(timed) = self.estimated_from {
-                let _ = write!(line, " (estimate: {timed} runs timed)");
+                let _ = write!(line, " (estimate: {} timed)", counted(timed, "run"));
             }
         }
         if self.recursion_misses > 0 {

@@ -207,6 +207,18 @@ pub fn codes_of_message(message: &str) -> Vec<&'static str> {
     found.into_iter().map(|(_, code)| code).collect()
 }
 
+/// The names that may have been meant, at least one.
+#[doc(hidden)]
+pub fn did_you_mean(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("did you mean {} or {last}?", others.join(", "))
+        }
+        _ => format!("did you mean {}?", names.concat()),
+    }
+}
+
 /// Codes spelled similarly to `word`, the nearest first.
 pub fn near_codes(word: &str) -> Vec<String> {
     /// More would not help.

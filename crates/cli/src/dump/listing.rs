@@ -6,7 +6,7 @@ use skep::btf::TypeId;
 use skep::insn_text::{insn_text, line_info, map_text};
 use skep::program::Program;
 use skep::uapi::ProgType;
-use skep_report::printable;
+use skep_report::{counted, printable};
 use std::io::{self, Write};
 
 /// The attach type, if the program type has several. 0 means both no attach type and that of
@@ -21,12 +21,12 @@ fn attach_text(program: &Program) -> String {
 pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
     writeln!(
         out,
-        "program {} (section \"{}\", type {}{}, {} insns)",
+        "program {} (section \"{}\", type {}{}, {})",
         printable(&program.name),
         printable(&program.section),
         program.prog_type.name(),
         attach_text(program),
-        program.insns.len()
+        counted(program.insns.len() as u64, "insn")
     )?;
     let mut second_half = false;
     for (idx, insn) in program.insns.iter().enumerate() {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Subcommands about kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
-    /// List the built-in kernels: names for --kernel
+    /// List the built-in kernels, names for --kernel (show NAME: what verdicts for one are worth)
     List {
         /// Output format.
         #[command(flatten)]

@@ -66,7 +66,7 @@ pub struct RunFlags {
     /// Set a global variable before loading: "name = value", or @FILE with one per line
     #[arg(short = 'G', long, value_name = "GLOBAL", help_heading = "Input")]
     pub set_global_vars: Vec<String>,
-    /// Print the result as JSON on one line
+    /// Print the result as JSON on one line (bpftool's -j)
     #[arg(short, long, help_heading = "Output")]
     pub json: bool,
     /// Print the result as indented JSON
@@ -78,7 +78,8 @@ pub struct RunFlags {
     /// Write the packets that the program passes, as modified (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,
-    /// Dump all maps afterwards as bpftool JSON, to stdout or to =FILE
+    /// Dump all maps afterwards as bpftool JSON: to stdout (with JSON output, as part of it), or
+    /// =FILE
     #[arg(
         long,
         value_name = "FILE",

@@ -2,6 +2,7 @@
 //! contexts and keys are hex digits that `--hex` accepts.
 
 use super::effects::Effects;
+use super::map_json::Maps;
 use super::stats::histogram_rows;
 use super::summary::verdict_name;
 use super::tally::{Run, Tally};
@@ -9,6 +10,7 @@ use crate::digits::{hex, is_zero};
 use crate::flags::run::RunFlags;
 use crate::prog::row;
 use serde::Serialize;
+use skep::runtime::map::MapHandle;
 use skep::runtime::{Instance, ProgInfo, Redirect, takes_packet};
 use skep::uapi::ProgType;
 use skep_report::{ExecutedLine, ProgRow};
@@ -43,6 +45,9 @@ pub(super) struct Answer<'a> {
     /// Their statistics, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     programs: Option<Vec<Program>>,
+    /// The maps after the runs, if they are to be dumped here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maps: Option<Maps<'a>>,
 }
 
 #[derive(Serialize)]
@@ -169,6 +174,7 @@ impl<'a> Answer<'a> {
             trace_lost: 0,
             profile: None,
             programs: None,
+            maps: None,
         }
     }
 
@@ -180,6 +186,11 @@ impl<'a> Answer<'a> {
     /// With what ran.
     pub(super) fn profile(&mut self, lines: Vec<ExecutedLine>) {
         self.profile = Some(lines);
+    }
+
+    /// With the contents of maps.
+    pub(super) fn maps(&mut self, maps: impl Iterator<Item = &'a MapHandle>) {
+        self.maps = Some(Maps::of(maps));
     }
 
     /// With the statistics of the programs that ran.

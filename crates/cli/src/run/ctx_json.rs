@@ -8,6 +8,7 @@ use crate::Error;
 use serde_json::{Map, Value};
 use skep::btf::{Btf, Kind, Member, Type, TypeId};
 use skep::program::Program;
+use skep_report::counted;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
@@ -139,7 +140,7 @@ fn scalar(value: &Value, size: usize) -> Result<Vec<u8>, Error> {
     let number = number(value).ok_or_else(|| format!("{value} is not an integer"))?;
     let bits = 8 * size.min(8) as u32;
     if number >> bits != 0 && number >> (bits - 1) != -1 {
-        return Err(format!("{value} does not fit in {size} bytes").into());
+        return Err(format!("{value} does not fit in {}", counted(size as u64, "byte")).into());
     }
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(size, 0);

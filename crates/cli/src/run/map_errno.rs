@@ -8,12 +8,15 @@ use skep::uapi::MapType;
 pub(super) fn meaning(map: &MapHandle, key: &[u8], value: &[u8], errno: Errno) -> String {
     let (map_type, shape) = (map.map().map_type(), map.map().shape());
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
-    let entries = shape.max_entries;
+    let noun = if shape.max_entries == 1 { "entry" } else { "entries" };
+    let entries = format!("{} {noun}", shape.max_entries);
     let what = match (errno, map_type) {
-        (Errno::E2BIG, _) if key.len() == 4 && number(key) >= entries && has_index(map_type) => {
-            format!("key {}: the map has {entries} entries, from 0 on", number(key))
+        (Errno::E2BIG, _)
+            if key.len() == 4 && number(key) >= shape.max_entries && has_index(map_type) =>
+        {
+            format!("key {}: the map has {entries}, from 0 on", number(key))
         }
-        (Errno::E2BIG | Errno::ENOSPC, _) => format!("the map is full: it has {entries} entries"),
+        (Errno::E2BIG | Errno::ENOSPC, _) => format!("the map is full: it has {entries}"),
         (Errno::EPERM, _) => "the map is read-only".to_owned(),
         (Errno::EBADF, MapType::ProgArray) => {
             format!("no program has id {}; give its name", number(value))

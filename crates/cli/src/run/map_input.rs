@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use skep::runtime::ObjectMaps;
 use skep::runtime::map::{MapHandle, UpdateFlags};
 use skep::uapi::MapType;
+use skep_report::counted;
 use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
@@ -339,7 +340,11 @@ impl Scalar {
                 let last = size.checked_sub(1).map_or(Some(&0), |last| bytes.get(last));
                 let sign_is_lost = number < 0 && last.is_some_and(|byte| *byte < 0x80);
                 if cut || sign_is_lost {
-                    return Err(format!("{number} does not fit in {size} bytes").into());
+                    return Err(format!(
+                        "{number} does not fit in {}",
+                        counted(size as u64, "byte")
+                    )
+                    .into());
                 }
                 bytes.resize(size, fill);
                 Ok(bytes)
@@ -535,7 +540,7 @@ mod tests {
             (
                 "full",
                 r#"[{"key":4,"value":1},{"key":9,"value":1}]"#,
-                "entry 1: E2BIG: the map is full: it has 1 entries",
+                "entry 1: E2BIG: the map is full: it has 1 entry",
             ),
             ("constant", r#"[{"key":0,"value":1}]"#, "EPERM: the map is read-only"),
             (

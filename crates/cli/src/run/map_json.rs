@@ -14,22 +14,32 @@ use skep::uapi::MapType;
 use std::cell::OnceCell;
 use std::io;
 
-/// Writes maps, each under its name, and the end of a line.
-///
-/// # Errors
-///
-/// Those of the writer.
-pub(super) fn write<'a>(
-    mut out: impl io::Write,
-    maps: impl Iterator<Item = &'a MapHandle>,
-) -> io::Result<()> {
-    let mut maps: Vec<&MapHandle> = maps.collect();
-    maps.sort_by_key(|map| map.map().name());
-    let mut json = serde_json::Serializer::pretty(&mut out);
-    let named = maps.into_iter().map(|map| (map.map().name(), Dump::new(map)));
-    json.collect_map(named)?;
-    out.write_all(b"\n")?;
-    out.flush()
+/// Maps, each under its name.
+pub(super) struct Maps<'a>(Vec<&'a MapHandle>);
+
+impl<'a> Maps<'a> {
+    pub(super) fn of(maps: impl Iterator<Item = &'a MapHandle>) -> Maps<'a> {
+        let mut maps: Vec<&MapHandle> = maps.collect();
+        maps.sort_by_key(|map| map.map().name());
+        Maps(maps)
+    }
+
+    /// Writes them, and the end of a line.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub(super) fn write(&self, mut out: impl io::Write) -> io::Result<()> {
+        self.serialize(&mut serde_json::Serializer::pretty(&mut out))?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+}
+
+impl Serialize for Maps<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|map| (map.map().name(), Dump::new(map))))
+    }
 }
 
 /// All entries of a map. Elements of a queue or stack are removed from it; ring buffers and perf

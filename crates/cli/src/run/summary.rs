@@ -5,7 +5,7 @@ use crate::digits::hex;
 use crate::flags::run::RunFlags;
 use skep::runtime::{Instance, Redirect, takes_packet};
 use skep::uapi::ProgType;
-use skep_report::printable;
+use skep_report::{counted, printable};
 use std::fmt::Write;
 
 /// `enum xdp_action`.
@@ -40,11 +40,6 @@ pub(crate) fn verdict_name(prog_type: ProgType, retval: u32) -> Option<&'static 
 fn verdict(prog_type: ProgType, retval: u32) -> String {
     let number = || format!("{} ({retval:#x})", retval as i32);
     verdict_name(prog_type, retval).map_or_else(number, str::to_owned)
-}
-
-/// `1 packet`, `2 packets`.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The packet after the run, if the verdict lets it through.

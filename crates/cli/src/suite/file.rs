@@ -187,7 +187,7 @@ impl TestFile {
         let Some(code) = codes.find(|code| !known(&code)) else { return Ok(()) };
         let near = match skep::catalogue::near_codes(code).as_slice() {
             [] => "`skep explain --list` has all".to_owned(),
-            near => format!("similar: {}", near.join(", ")),
+            near => skep::catalogue::did_you_mean(near),
         };
         Err(format!("test '{}': no rejection has the code '{code}'; {near}", test.name.get_ref())
             .into())

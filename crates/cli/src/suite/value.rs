@@ -6,6 +6,7 @@ use crate::digits::hex;
 use crate::run::Single;
 use skep::runtime::map::{MapHandle, UpdateFlags};
 use skep::uapi::MapType;
+use skep_report::counted;
 
 /// In place of a value whose key is absent.
 const ABSENT: &str = "absent";
@@ -100,7 +101,7 @@ fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, Error> {
         let bytes = bytes.map_err(|_| "expected two hex digits per byte".to_owned())?;
         return match bytes.len() == len {
             true => Ok(bytes),
-            false => Err(format!("{} bytes, expected {len}", bytes.len()).into()),
+            false => Err(format!("{}, expected {len}", counted(bytes.len() as u64, "byte")).into()),
         };
     }
     let value = number_of(number)?;
@@ -114,7 +115,7 @@ fn bytes_of(number: &Number, len: usize) -> Result<Vec<u8>, Error> {
     let sign = if number.to_string().trim().starts_with('-') { 0xff } else { 0 };
     match rest.iter().all(|byte| *byte == sign) {
         true => Ok(kept.to_vec()),
-        false => Err(format!("{number} does not fit {len} bytes").into()),
+        false => Err(format!("{number} does not fit in {}", counted(len as u64, "byte")).into()),
     }
 }
 

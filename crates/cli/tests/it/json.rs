@@ -140,6 +140,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("globals", "globals --btf none tests/programs/globals/budget.bpf.o -o json"),
     ("globals", "globals --btf none tests/programs/map_kinds.bpf.o -o json"),
     ("run", "run --btf none tests/programs/xdp_count.bpf.o xdp_count --profile --stats -o json"),
+    ("run", "run --btf none tests/programs/map_kinds.bpf.o use_queue --dump-maps -o json"),
+    ("run", "run --btf none tests/programs/xdp_count.bpf.o xdp_count --dump-maps --json"),
     ("run", "run --btf none tests/programs/loops.bpf.o loop_constant --interp --fuel 99 --json"),
     (
         "run",

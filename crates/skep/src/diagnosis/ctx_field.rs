@@ -197,7 +197,8 @@ fn parted(of: &str, at: CtxRange, layout: CtxLayout) -> Option<String> {
     };
     let field = layout.fields().iter().find(overlaps)?;
     let CtxField { name, unit, off, .. } = field;
+    let bytes = if *unit == 1 { "byte" } else { "bytes" };
     Some(format!(
-        "the access is not that of a whole field: `{name}` of struct {of} has {unit} bytes at {off}"
+        "the access is not that of a whole field: `{name}` of struct {of} has {unit} {bytes} at {off}"
     ))
 }

@@ -21,8 +21,7 @@ pub(crate) fn names(message: &str, btf: Option<&Btf>) -> Vec<String> {
 /// The note that names them.
 pub(crate) fn note(near: &[String]) -> Option<Note> {
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    let text = || format!("near to it: {}", near.join(", "));
-    (!near.is_empty()).then(|| Note { text: text(), at: None })
+    (!near.is_empty()).then(|| Note { text: crate::catalogue::did_you_mean(&near), at: None })
 }
 
 /// Known sections, with the target of the unknown one; for one that is a known name with more after
@@ -134,13 +133,16 @@ mod tests {
         let of_section = |name: &str| {
             said(&format!("libbpf cannot derive a program type from section name '{name}'"))
         };
-        assert_eq!(of_section("xpd"), Some("near to it: `xdp`".to_owned()));
-        assert_eq!(of_section("kprob/vfs_read"), Some("near to it: `kprobe/vfs_read`".to_owned()));
+        assert_eq!(of_section("xpd"), Some("did you mean `xdp`?".to_owned()));
+        assert_eq!(
+            of_section("kprob/vfs_read"),
+            Some("did you mean `kprobe/vfs_read`?".to_owned())
+        );
         assert_eq!(of_section("nothing_like_it"), None);
         let more = ["socket/tail", "socket_filter/types", "sk_lookup/", "xdp_mine", "xdp-root"];
         let known = ["socket", "socket", "sk_lookup", "xdp", "xdp"];
         for (more, known) in more.iter().zip(known) {
-            assert_eq!(of_section(more), Some(format!("near to it: `{known}`")));
+            assert_eq!(of_section(more), Some(format!("did you mean `{known}`?")));
         }
         assert_eq!(said("extern (func ksym) 'f': not found in kernel BTF"), None);
         let names = ["do_unlinkat", "do_unlink", "vfs_unlink", ""];

@@ -34,9 +34,12 @@ impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Agreement { judged, same, false_accepts } = self;
         let share = 100.0 * f64::from(*same) / f64::from(*judged).max(1.0);
-        let one = if *false_accepts == 1 { "was" } else { "were" };
-        write!(f, "{share:.1} % of {judged} verdicts agreed, ")?;
-        write!(f, "{false_accepts} accepted here {one} rejected there")
+        write!(f, "{share:.1} % of {judged} programs got the same verdict there, ")?;
+        match false_accepts {
+            0 => f.write_str("none accepted here was rejected"),
+            1 => f.write_str("1 accepted here was rejected"),
+            several => write!(f, "{several} accepted here were rejected"),
+        }
     }
 }
 
@@ -51,7 +54,7 @@ impl Kernel {
         match (self.source, self.answers()) {
             (Source::Asked, _) => format!("tested: {}; {}", self.rules_tested(), self.compared()),
             (Source::Table, _) => {
-                format!("from the table, not tested: {}; {}", self.rules_between(), self.risk())
+                format!("not tested: {}; {}", self.rules_between(), self.risk())
             }
             (Source::File, Some(answers)) => {
                 let (rules, of) = (answers.counts()[2], BEHAVIOURS.len());
@@ -79,7 +82,7 @@ impl Kernel {
             RulesOf::Several(names) => {
                 let (last, others) = names.split_last().unwrap_or((&"", &[]));
                 let others = others.join(", ");
-                Some(format!("those of {others} and {last}, which must agree on a program"))
+                Some(format!("those of {others} and {last}"))
             }
             RulesOf::Oldest(name) => Some(format!("those of {name}, the oldest tested kernel")),
             RulesOf::Newest(name) => Some(format!("those of {name}, the newest tested kernel")),
@@ -96,9 +99,14 @@ impl Kernel {
     /// What "accepted" leaves open.
     fn risk(&self) -> &'static str {
         match self.newer_rules() {
-            Some(_) => "what they accept is not known of this one",
+            Some(_) => "whether it accepts what they accept is not known",
             None => MAY_REJECT,
         }
+    }
+
+    /// Whether the verdict is that of several tested kernels, where they agree.
+    fn is_between(&self) -> bool {
+        matches!(RulesOf::release(&self.release), RulesOf::Several(_))
     }
 
     /// The oldest tested kernel, whose rules are used for an untested one before it.
@@ -129,15 +137,18 @@ impl Kernel {
         let of = BEHAVIOURS.len();
         match self.rules_known() {
             (_, None) => "rules as tested on this release".to_owned(),
-            (0, Some(whose)) => format!("rules not known, instead {whose}"),
+            (0, Some(whose)) => format!("rules not known, {whose}, are used"),
             (known, Some(whose)) if known == of => format!("rules are {whose}"),
+            (known, Some(whose)) if self.is_between() => {
+                format!("{known} of {of} rules known; verdicts are {whose}, where these agree")
+            }
             (known, Some(whose)) => format!("{known} of {of} rules known, otherwise {whose}"),
         }
     }
 }
 
 /// Of a kernel that was not compared.
-const MAY_REJECT: &str = "that kernel may reject what is accepted here";
+const MAY_REJECT: &str = "the kernel may reject what is accepted here";
 
 #[cfg(test)]
 mod tests {
@@ -152,7 +163,7 @@ mod tests {
             let version = release.parse().expect("a release");
             let kernel = Kernel::new(release, btf, version);
             assert_eq!((kernel.agreement(), kernel.name()), (None, release));
-            assert!(!kernel.promise().contains("agreed"), "{}", kernel.promise());
+            assert!(!kernel.promise().contains("same verdict"), "{}", kernel.promise());
         };
         let btf = fitting(211).build().map(Arc::new).expect("valid");
         for (_, release) in ASKED {
@@ -166,9 +177,9 @@ mod tests {
         for kernel in Kernel::all() {
             let (promise, agreement) = (kernel.promise(), kernel.agreement());
             assert!(agreement.is_none_or(|it| it.same <= it.judged), "{promise}");
-            assert_eq!(promise.starts_with("from the table, not tested: "), !kernel.is_tested());
+            assert_eq!(promise.starts_with("not tested: "), !kernel.is_tested());
             let is_counted = kernel.was_asked() && agreement.is_some();
-            let leaves = [" may reject ", " is not known of this one"];
+            let leaves = [" may reject ", " is not known"];
             assert_eq!(leaves.iter().any(|it| promise.contains(it)), !is_counted, "{promise}");
         }
         let old = Kernel::open("5.10").expect("asked").agreement().expect("compared");
@@ -188,9 +199,10 @@ mod tests {
             others.is_some_and(|it| it.starts_with("those of 6.5, 6.8.0-31 and later kernels"))
         );
         let promise = |name| Kernel::open(name).expect("a kernel").promise();
-        assert!(promise("5.4").contains("rules not known, instead those of 5.10.0-30, the oldest"));
-        assert!(promise("5.4").ends_with("what they accept is not known of this one"));
-        let others = "otherwise those of 6.5, 6.8.0-31 and later kernels, which must agree";
+        let used = "rules not known, those of 5.10.0-30, the oldest tested kernel, are used";
+        assert!(promise("5.4").contains(used), "{}", promise("5.4"));
+        assert!(promise("5.4").ends_with("whether it accepts what they accept is not known"));
+        let others = "verdicts are those of 6.5, 6.8.0-31 and later kernels, where these agree";
         assert!(promise("6.6").contains(others), "{}", promise("6.6"));
     }
 }

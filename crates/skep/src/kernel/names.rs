@@ -1,6 +1,7 @@
 //! The message for a name that is neither a kernel nor a file.
 
 use super::asked::{ASKED, FROM_TABLE};
+use crate::catalogue::did_you_mean;
 use skep_uapi::since::Release;
 
 /// Distribution kernels have backports, so none of them is known by name.
@@ -33,7 +34,7 @@ fn of_kernels(name: &str) -> String {
     let alike = |it: &&str| strsim::damerau_levenshtein(it, name) == 1;
     let meant: Vec<&str> = names().filter(alike).collect();
     if !meant.is_empty() && !is_version {
-        return format!("no such kernel; did you mean {}?", meant.join(" or "));
+        return format!("no such kernel; {}", did_you_mean(&meant));
     }
     // `6.8.0-31-generic` is not 6.8, nor is `rhel9` anything of Linux's.
     let is_plain = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     println!("{table}");
     if let Kernel::Counted(_) = kernel {
-        println!("of the kernel's, the load of a program that does nothing: {nothing_bytes}");
+        println!("\nof the kernel's, the load of a program that does nothing: {nothing_bytes}");
     }
     println!("\n{parts}");
     Ok(Ended::Passed)

@@ -23,7 +23,7 @@ pub struct ProgFlags {
     /// BPF object files
     #[arg(value_name = "OBJ", required = true)]
     pub files: Vec<PathBuf>,
-    /// Print JSON on one line
+    /// Print JSON on one line (bpftool's -j)
     #[arg(short, long)]
     pub json: bool,
     /// Print indented JSON

@@ -22,7 +22,8 @@ pub struct TestFlags {
     #[arg(short, long, value_name = "TEXT")]
     pub filter: Vec<String>,
     /// Number of tests to run in parallel; default: one per CPU
-    #[arg(short, long, value_name = "N")]
+    // `-j` is JSON in other commands, as in bpftool; here it is a hidden, older spelling.
+    #[arg(short_alias = 'j', long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Replace expected values in the files by actual ones; limits are kept
     #[arg(long, conflicts_with = "output_format")]

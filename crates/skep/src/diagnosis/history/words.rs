@@ -106,6 +106,10 @@ fn words(text: &str) -> Option<String> {
         Some(name) => (name, ", or NULL"),
         None => (value.name, ""),
     };
+    let bytes = |size: &str| {
+        let size = value.get(size)?;
+        Some(format!("{size} {}", if size == "1" { "byte" } else { "bytes" }))
+    };
     let what = match name {
         "pkt" => return Some(packet(&value)),
         "ctx" => "the context".to_owned(),
@@ -119,16 +123,16 @@ fn words(text: &str) -> Option<String> {
         "pkt_meta" => "a pointer to the packet's metadata".to_owned(),
         "map_value" => {
             let map = value.get("map").map_or(String::new(), |map| format!(" `{map}`"));
-            format!("a value ({} bytes) of map{map}", value.get("vs")?)
+            format!("a value ({}) of map{map}", bytes("vs")?)
         }
         "map_key" => "a key of the map".to_owned(),
         "map_ptr" => value.get("map").map_or("a map".to_owned(), |map| format!("map `{map}`")),
         "buf" | "rdonly_buf" | "tp_buffer" => "a buffer".to_owned(),
         "flow_keys" => "the flow keys".to_owned(),
         "sock" | "sock_common" | "tcp_sock" | "xdp_sock" => "a socket".to_owned(),
-        "mem" => format!("memory of {} bytes", value.get("sz")?),
-        "rdonly_mem" => format!("read-only memory of {} bytes", value.get("sz")?),
-        "ringbuf_mem" => format!("a ring buffer's record of {} bytes", value.get("sz")?),
+        "mem" => format!("memory of {}", bytes("sz")?),
+        "rdonly_mem" => format!("read-only memory of {}", bytes("sz")?),
+        "ringbuf_mem" => format!("a ring buffer's record of {}", bytes("sz")?),
         _ => return object(&value),
     };
     Some(format!("{what}{}{null}", moved(&value)))
