@@ -14,6 +14,8 @@
 //! 4. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
 //!    code tests before a conditional jump; `r11` and flags are clobbered.
 
+use crate::asm::Moved;
+
 /// An insn that can be turned into a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
@@ -52,6 +54,11 @@ impl SwitchSite {
     pub fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
         debug_assert_eq!(off % 2, 0);
         SwitchSite { off, made: SwitchForm::Insn(bytes) }
+    }
+
+    /// The same site at another offset.
+    pub(crate) fn moved(self, moved: &Moved) -> SwitchSite {
+        SwitchSite { off: moved.to(self.off), ..self }
     }
 
     /// A site that tests a flag.
@@ -100,6 +107,11 @@ impl RetargetSite {
     pub fn new(off: u32) -> RetargetSite {
         debug_assert_eq!((off + 1) % 4, 0);
         RetargetSite { off }
+    }
+
+    /// The same site at another offset.
+    pub(crate) fn moved(self, moved: &Moved) -> RetargetSite {
+        RetargetSite::new(moved.to(self.off))
     }
 
     /// Offset in the code of the displacement, a multiple of 4.

@@ -16,6 +16,13 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(u32);
 
+impl Label {
+    /// Labels are numbered in the order in which they are made.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
 const UNBOUND: u32 = u32::MAX;
 
 /// A displacement to be filled in when its label is bound.
@@ -41,17 +48,47 @@ pub(crate) struct Finished {
     pub(crate) code: Vec<u8>,
     /// Offsets of the labels, by number.
     pub(crate) labels: Vec<u32>,
+    pub(crate) spans: Vec<(u32, u32)>,
     pub(crate) calls: Vec<AbsCall>,
     /// Where to fill in the addresses of flags, by number of the flag.
     pub(crate) flags: Vec<u32>,
-    pub(crate) hints: Hints,
 }
 
-/// Results of one attempt for the next, which emits the same insns in the same order.
+/// Code whose length depends on its position, as it is in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    at: u32,
+    bytes: u32,
+    kind: PieceKind,
+    /// The number of labels bound before it, of spans and of fixups.
+    binds: u32,
+    spans: u32,
+    fixups: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PieceKind {
+    /// `jmp` or `jcc`.
+    Jump { cc: Option<Cc>, label: Label },
+    /// No-ops, as many as make the position `behind` bytes later a multiple of `align`, unless
+    /// these are more than `max`.
+    Pad { align: u32, behind: u32, max: u32 },
+}
+
+/// Where code is after [`Asm::relaxed`].
 #[derive(Debug, Default)]
-pub(crate) struct Hints {
-    labels: Vec<u32>,
-    jumps: Vec<u32>,
+pub(crate) struct Moved {
+    /// Offsets before, and how far the code from there on has moved.
+    by: Vec<(u32, i32)>,
+}
+
+impl Moved {
+    /// The offset of what was at `off`.
+    pub(crate) fn to(&self, off: u32) -> u32 {
+        let after = self.by.partition_point(|(from, _)| *from <= off);
+        let by = after.checked_sub(1).map_or(0, |at| self.by[at].1);
+        off.wrapping_add_signed(by)
+    }
 }
 
 /// Code being emitted.
@@ -60,31 +97,34 @@ pub(crate) struct Asm {
     code: Vec<u8>,
     labels: Vec<u32>,
     fixups: Vec<Fixup>,
-    /// Positions of jumps, in the order in which they are emitted.
-    jumps: Vec<u32>,
-    /// Results of the previous attempt; empty in the first.
-    hints: Hints,
+    /// Labels in the order in which they were bound.
+    binds: Vec<Label>,
+    pieces: Vec<Piece>,
+    /// Start of the code of ops, each time it is emitted: offset, op.
+    spans: Vec<(u32, u32)>,
     /// Addresses that a call can reach from any possible position of the code.
     reach: Range<u64>,
     calls: Vec<AbsCall>,
     flags: Vec<u32>,
     poke: PokeMode,
     /// The insn that may become a switch: its start, and its end once it is emitted.
-    first: Option<(u32, Option<u32>)>,
+    first: Option<(u32, Option<Label>)>,
 }
 
 impl Asm {
-    /// With the results of the previous attempt, forward jumps may be short.
-    pub(crate) fn new(reach: Range<u64>, hints: Hints, poke: PokeMode) -> Asm {
-        Asm { reach, hints, poke, ..Asm::default() }
+    /// Forward jumps are long: see [`Asm::relaxed`].
+    pub(crate) fn new(reach: Range<u64>, poke: PokeMode) -> Asm {
+        Asm { reach, poke, ..Asm::default() }
     }
 
     /// Makes room for a program of so many ops.
     pub(crate) fn reserve(&mut self, ops: usize) {
         self.code.reserve(6 * ops);
         self.labels.reserve(ops + ops / 4 + 16);
-        self.fixups.reserve(ops / 4 + 4);
-        self.jumps.reserve(ops / 4 + 4);
+        self.binds.reserve(ops + ops / 4 + 16);
+        self.spans.reserve(ops);
+        self.fixups.reserve(ops / 4 + 16);
+        self.pieces.reserve(ops / 4 + 16);
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
@@ -110,6 +150,12 @@ impl Asm {
 
     pub(crate) fn bind(&mut self, label: Label) {
         self.labels[label.0 as usize] = self.here();
+        self.binds.push(label);
+    }
+
+    /// Records that the code of an op starts here.
+    pub(crate) fn span(&mut self, op: usize) {
+        self.spans.push((self.here(), op as u32));
     }
 
     /// Offset of a label that is bound.
@@ -155,12 +201,12 @@ impl Asm {
 
     /// `jmp label`.
     pub(crate) fn jmp(&mut self, label: Label) {
-        self.jump(&forms::JMP8, &forms::JMP, label);
+        self.jump(None, label);
     }
 
     /// `jcc label`.
     pub(crate) fn jcc(&mut self, cc: Cc, label: Label) {
-        self.jump(&forms::jcc8(cc), &forms::jcc(cc), label);
+        self.jump(Some(cc), label);
     }
 
     /// `call label`.
@@ -201,24 +247,42 @@ impl Asm {
         self.fixups.push(Fixup { at: self.here() - bytes, label, short });
     }
 
-    fn jump(&mut self, short_form: &Form, long_form: &Form, label: Label) {
-        let short = self.is_near(label);
-        self.bare(if short { short_form } else { long_form });
+    /// Backwards, the distance is known.
+    fn jump(&mut self, cc: Option<Cc>, label: Label) {
+        let short = self.is_near_back(label);
+        self.piece(PieceKind::Jump { cc, label });
+        self.jump_of(cc, label, short);
+        self.end_of_piece();
+    }
+
+    /// Whether a short jump from here reaches a label before it.
+    fn is_near_back(&self, label: Label) -> bool {
+        let bound = self.offset(label);
+        bound != UNBOUND && i64::from(bound) - (i64::from(self.here()) + 2) >= -128
+    }
+
+    fn jump_of(&mut self, cc: Option<Cc>, label: Label, short: bool) {
+        let form = match (cc, short) {
+            (None, true) => forms::JMP8,
+            (None, false) => forms::JMP,
+            (Some(cc), true) => forms::jcc8(cc),
+            (Some(cc), false) => forms::jcc(cc),
+        };
+        self.bare(&form);
         self.fixup(label, short);
     }
 
-    /// Backwards the distance is known; forwards the previous attempt gives an upper bound, except
-    /// for the padding of loop heads.
-    fn is_near(&mut self, label: Label) -> bool {
-        let number = self.jumps.len();
-        self.jumps.push(self.here());
-        let bound = self.offset(label);
-        if bound != UNBOUND {
-            return i64::from(bound) - (i64::from(self.here()) + 2) >= -128;
+    fn piece(&mut self, kind: PieceKind) {
+        let (binds, spans) = (self.binds.len() as u32, self.spans.len() as u32);
+        let (at, fixups) = (self.here(), self.fixups.len() as u32);
+        self.pieces.push(Piece { at, bytes: 0, kind, binds, spans, fixups });
+    }
+
+    fn end_of_piece(&mut self) {
+        let here = self.here();
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.bytes = here - piece.at;
         }
-        let to = self.hints.labels.get(label.0 as usize);
-        let from = self.hints.jumps.get(number);
-        to.zip(from).is_some_and(|(to, from)| *to != UNBOUND && to.saturating_sub(*from) <= 96)
     }
 
     /// `test eax, imm32` while off, `jmp label` while on; initially off. Clobbers flags, and `r11`
@@ -253,9 +317,9 @@ impl Asm {
     /// The switch for the insn after [`Asm::front_of_insn_site`], and its end; `None` if it is not
     /// suitable: too short, position-dependent, or a jump target. Called when the program is
     /// complete.
-    pub(crate) fn insn_site(&self) -> Option<(SwitchSite, u32)> {
+    pub(crate) fn insn_site(&self) -> Option<(SwitchSite, Label)> {
         let (start, end) = self.first?;
-        let insn = start..end?;
+        let insn = start..self.offset(end?);
         let bytes = self.code.get(insn.start as usize..insn.end as usize)?.first_chunk::<2>()?;
         let is_relative = self.fixups.iter().any(|fixup| insn.contains(&fixup.at))
             || self.calls.iter().any(|call| insn.contains(&call.disp_off));
@@ -264,22 +328,22 @@ impl Asm {
             .iter()
             .any(|fixup| fixup.at > start && insn.contains(&self.offset(fixup.label)));
         let fits = !is_relative && !is_target && start % 2 == 0;
-        fits.then(|| (SwitchSite::of_insn(start, *bytes), insn.end))
+        fits.then_some((SwitchSite::of_insn(start, *bytes), end?))
     }
 
-    /// A copy of the insn that is a switch, and the position after it.
-    pub(crate) fn insn_elsewhere(&mut self, site: SwitchSite, end: u32) {
+    /// A copy of the insn that is a switch, and a jump to its end.
+    pub(crate) fn insn_elsewhere(&mut self, site: SwitchSite, end: Label) {
         let start = site.off() as usize;
-        self.code.extend_from_within(start..end as usize);
-        let behind = self.label();
-        self.labels[behind.0 as usize] = end;
-        self.jmp(behind);
+        self.code.extend_from_within(start..self.offset(end) as usize);
+        self.jmp(end);
     }
 
     /// Called after each insn.
     fn end_of_insn(&mut self) {
-        if let Some((_, end @ None)) = &mut self.first {
-            *end = Some(self.code.len() as u32);
+        if let Some((start, None)) = self.first {
+            let end = self.label();
+            self.bind(end);
+            self.first = Some((start, Some(end)));
         }
     }
 
@@ -296,10 +360,7 @@ impl Asm {
 
     /// `jmp label` whose displacement is aligned to 4 bytes, so that one store changes it.
     pub(crate) fn retarget_site(&mut self, label: Label) -> RetargetSite {
-        let pad = (3 - self.here() % 4) as usize;
-        if pad > 0 {
-            self.bytes(NOPS[pad - 1]);
-        }
+        self.align_behind(4, 1);
         let site = RetargetSite::new(self.here());
         self.bare(&forms::JMP);
         self.fixup(label, false);
@@ -308,16 +369,24 @@ impl Asm {
 
     /// Pads to a multiple of `align` with no-ops, if that takes at most `max` bytes.
     pub(crate) fn align(&mut self, align: u32, max: u32) {
-        let pad = self.here().next_multiple_of(align) - self.here();
-        if pad <= max {
-            self.pad(pad);
-        }
+        self.pad_to(align, 0, max);
     }
 
     /// Pads so that the position `bytes` later is a multiple of `align`.
     pub(crate) fn align_behind(&mut self, align: u32, bytes: u32) {
-        let behind = self.here() + bytes;
-        self.pad(behind.next_multiple_of(align) - behind);
+        self.pad_to(align, bytes, align);
+    }
+
+    fn pad_to(&mut self, align: u32, behind: u32, max: u32) {
+        self.piece(PieceKind::Pad { align, behind, max });
+        self.pad(self.padding(align, behind, max));
+        self.end_of_piece();
+    }
+
+    fn padding(&self, align: u32, behind: u32, max: u32) -> u32 {
+        let behind = self.here() + behind;
+        let pad = behind.next_multiple_of(align) - behind;
+        if pad <= max { pad } else { 0 }
     }
 
     fn pad(&mut self, mut pad: u32) {
@@ -329,8 +398,60 @@ impl Asm {
         }
     }
 
-    /// The code with all displacements filled in, and results for the next attempt. `None` if a
-    /// short jump does not reach: the attempt failed.
+    /// The complete program with short forward jumps where they seem to reach, and where its code
+    /// is: distances in the program as it is are upper bounds, except for the padding of loop heads.
+    pub(crate) fn relaxed(&self) -> (Asm, Moved) {
+        let mut out = Asm::default();
+        out.code.reserve(self.code.len() + 64);
+        out.labels.resize(self.labels.len(), UNBOUND);
+        out.spans.reserve(self.spans.len());
+        out.fixups.reserve(self.fixups.len());
+        let mut moved = Moved { by: Vec::with_capacity(self.pieces.len()) };
+        let (mut from, mut done) = (0, [0; 3]);
+        for piece in &self.pieces {
+            let until = [piece.binds, piece.spans, piece.fixups].map(|count| count as usize);
+            out.copy(self, from..piece.at as usize, done, until);
+            (from, done) = ((piece.at + piece.bytes) as usize, until);
+            match piece.kind {
+                PieceKind::Jump { cc, label } => {
+                    let to = self.offset(label);
+                    let short = match out.offset(label) {
+                        UNBOUND => to != UNBOUND && to.saturating_sub(piece.at) <= 96,
+                        _ => out.is_near_back(label),
+                    };
+                    out.jump_of(cc, label, short);
+                    done[2] += 1;
+                }
+                PieceKind::Pad { align, behind, max } => {
+                    out.pad(out.padding(align, behind, max));
+                }
+            }
+            moved.by.push((from as u32, out.here().wrapping_sub(from as u32) as i32));
+        }
+        let until = [self.binds.len(), self.spans.len(), self.fixups.len()];
+        out.copy(self, from..self.code.len(), done, until);
+        let call = |call: &AbsCall| AbsCall { disp_off: moved.to(call.disp_off), ..*call };
+        out.calls.extend(self.calls.iter().map(call));
+        out.flags.extend(self.flags.iter().map(|off| moved.to(*off)));
+        (out, moved)
+    }
+
+    /// Appends part of another program: code, and the labels, spans and fixups in it, from the
+    /// first numbers to the second.
+    fn copy(&mut self, other: &Asm, code: Range<usize>, from: [usize; 3], to: [usize; 3]) {
+        let by = self.here().wrapping_sub(code.start as u32);
+        self.code.extend_from_slice(&other.code[code]);
+        for label in &other.binds[from[0]..to[0]] {
+            let number = label.0 as usize;
+            self.labels[number] = other.labels[number].wrapping_add(by);
+        }
+        let spans = other.spans[from[1]..to[1]].iter();
+        self.spans.extend(spans.map(|(off, op)| (off.wrapping_add(by), *op)));
+        let fixups = other.fixups[from[2]..to[2]].iter();
+        self.fixups.extend(fixups.map(|fixup| Fixup { at: fixup.at.wrapping_add(by), ..*fixup }));
+    }
+
+    /// The code with all displacements filled in. `None` if a short jump does not reach.
     pub(crate) fn finish(mut self) -> Option<Finished> {
         for fixup in &self.fixups {
             let at = fixup.at as usize;
@@ -343,9 +464,8 @@ impl Asm {
                 self.code[at..at + 4].copy_from_slice(&disp.to_le_bytes());
             }
         }
-        let hints = Hints { labels: self.labels.clone(), jumps: self.jumps };
-        let (calls, flags) = (self.calls, self.flags);
-        Some(Finished { code: self.code, labels: self.labels, calls, flags, hints })
+        let (labels, spans, calls) = (self.labels, self.spans, self.calls);
+        Some(Finished { code: self.code, labels, spans, calls, flags: self.flags })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::form::{Form, Imm, Map, Operand, Shape};
 use super::operands::{Cc, Mem, Operands, Rm, Width, X86};
-use super::{Asm, Hints, forms};
+use super::{Asm, forms};
 use crate::PokeMode;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
@@ -32,7 +32,7 @@ fn mems() -> Vec<Mem> {
 
 /// Assembles one insn and decodes it; its length must equal the number of bytes emitted.
 fn decode(form: &Form, operands: Operands) -> Instruction {
-    let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
+    let mut asm = Asm::new(0..0, PokeMode::Patch);
     asm.insn(form, operands);
     let code = asm.finish().expect("no short jumps").code;
     let mut decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
@@ -186,7 +186,7 @@ fn every_condition_is_what_it_says() {
 #[test]
 fn sites_have_their_alignment_and_bytes() {
     for lead in 0..9 {
-        let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
+        let mut asm = Asm::new(0..0, PokeMode::Patch);
         (0..lead).for_each(|_| asm.bytes(&[0x90]));
         let end = asm.label();
         let switch = asm.switch_site(end);
@@ -211,7 +211,7 @@ fn sites_have_their_alignment_and_bytes() {
 
 #[test]
 fn a_switch_that_is_on_at_first_is_a_jump() {
-    let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
+    let mut asm = Asm::new(0..0, PokeMode::Patch);
     let end = asm.label();
     let switch = asm.switch_site_on(end);
     asm.bytes(&[0x90]);
@@ -229,7 +229,7 @@ fn a_switch_that_is_on_at_first_is_a_jump() {
 
 /// An insn as a switch, followed by a jump back to it.
 fn as_site(write: impl FnOnce(&mut Asm), jumps_back: bool) -> Option<(Vec<u8>, u32, u32)> {
-    let mut asm = Asm::new(0..u64::MAX, Hints::default(), PokeMode::Patch);
+    let mut asm = Asm::new(0..u64::MAX, PokeMode::Patch);
     let (stub, entry) = (asm.label(), asm.label());
     asm.front_of_insn_site(stub, 64);
     asm.bind(entry);
@@ -295,7 +295,7 @@ fn not_every_insn_can_be_a_switch() {
 
 #[test]
 fn a_switch_that_is_a_flag_loads_and_branches() {
-    let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Flag);
+    let mut asm = Asm::new(0..0, PokeMode::Flag);
     let end = asm.label();
     let switches = [asm.switch_site(end), asm.switch_site(end)];
     asm.bind(end);
@@ -320,7 +320,7 @@ fn a_switch_that_is_a_flag_loads_and_branches() {
 #[test]
 fn padding_does_nothing() {
     for lead in 1..33 {
-        let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
+        let mut asm = Asm::new(0..0, PokeMode::Patch);
         (0..lead).for_each(|_| asm.bytes(&[0x90]));
         asm.align(32, 31);
         let code = asm.finish().expect("no short jumps").code;

@@ -8,6 +8,6 @@ pub(crate) mod forms;
 mod forms_tests;
 mod operands;
 
-pub(crate) use buffer::{AbsCall, Asm, Hints, Label};
+pub(crate) use buffer::{AbsCall, Asm, Label, Moved};
 pub(crate) use form::Form;
 pub(crate) use operands::{Cc, Mem, Operands, Rm, Width, X86};

@@ -24,7 +24,7 @@ pub(super) struct Stubs {
     /// insn that is the site.
     pub(super) entry: (Label, Label),
     /// The insn that is the site, and its end.
-    pub(super) insn: Option<(SwitchSite, u32)>,
+    pub(super) insn: Option<(SwitchSite, Label)>,
     /// The return address of a counted run.
     pub(super) ret: Label,
     /// The stub of each tail call, and the jump after the site.

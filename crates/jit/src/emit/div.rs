@@ -22,7 +22,7 @@ impl Emit<'_> {
         for ZeroDivisor { label, at, op, width, to, done } in
             std::mem::take(&mut self.zero_divisors)
         {
-            self.spans.push((self.asm.here(), at as u32));
+            self.asm.span(at);
             self.asm.bind(label);
             self.div_by_zero(op, width, to);
             self.asm.jmp(done);

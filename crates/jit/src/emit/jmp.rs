@@ -77,7 +77,7 @@ impl Emit<'_> {
             self.one(at)?;
         }
         self.at = latch;
-        self.spans.push((self.asm.here(), latch as u32));
+        self.asm.span(latch);
         let heads = self.unit.heads;
         let mut next = latch + 1;
         while self.unit.ops[next].is_nop() && !heads[next] {

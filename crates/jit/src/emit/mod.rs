@@ -4,7 +4,6 @@
 //! # Invariants
 //! 1. An op's code only affects its operands, `r10`, `r11` and flags, and what its method
 //!    documents.
-//! 2. Both attempts at a program emit the same insns in the same order; only jumps get shorter.
 
 mod alu;
 mod atomic;
@@ -21,7 +20,7 @@ mod rounds;
 mod stats;
 mod thunk;
 
-use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
+use crate::asm::{AbsCall, Asm, Label, Mem, Moved, Rm, Width, X86, forms};
 use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
@@ -39,7 +38,7 @@ use std::ops::Range;
 const LOOP_ALIGN: u32 = 32;
 const LOOP_PAD_MAX: u32 = 16;
 
-/// State shared by all attempts at a program.
+/// What is emitted, and how.
 pub(crate) struct Unit<'a> {
     pub(crate) ops: &'a [Op],
     pub(crate) flow: &'a Flow,
@@ -90,28 +89,17 @@ enum EntrySite {
 
 /// Emits a program.
 pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
-    let with = |site| -> Result<Option<Emitted>, Error> {
-        let Some((first, hints)) = attempt(unit, site, Hints::default())? else {
-            return Ok(None);
-        };
-        // A second attempt, with short jumps where the first one shows that they reach.
-        Ok(Some(attempt(unit, site, hints)?.map_or(first, |(second, _)| second)))
-    };
-    let emitted = match with(EntrySite::FirstInsn)? {
+    let emitted = match with_site(unit, EntrySite::FirstInsn)? {
         Some(emitted) => Some(emitted),
-        None => with(EntrySite::InLine)?,
+        None => with_site(unit, EntrySite::InLine)?,
     };
     emitted.ok_or_else(|| Error::insn(0, "the program's machine code is too long"))
 }
 
-/// The program with such a site; `None` if a jump does not reach, or the site is not possible.
-fn attempt(
-    unit: &Unit<'_>,
-    entry_site: EntrySite,
-    hints: Hints,
-) -> Result<Option<(Emitted, Hints)>, Error> {
-    let mut emit = Emit::new(unit, entry_site, hints);
-    let mut out = Emitted { entry: emit.thunks(), ..Emitted::default() };
+/// The program with such a site; `None` if it is not possible.
+fn with_site(unit: &Unit<'_>, entry_site: EntrySite) -> Result<Option<Emitted>, Error> {
+    let mut emit = Emit::new(unit, entry_site);
+    emit.thunks();
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
         emit.asm.align(16, 15);
@@ -121,7 +109,6 @@ fn attempt(
         }
         emit.asm.bind(emit.labels[func.start as usize]);
         if number == 0 {
-            out.tail_entry = emit.asm.here();
             emit.stats_entry();
         }
         emit.flags = None;
@@ -136,25 +123,13 @@ fn attempt(
     emit.end_of(unit.flow.funcs.len() - 1);
     emit.asm.bind(emit.labels[unit.ops.len()]);
     emit.landing();
-    out.landing_end = emit.asm.here();
+    let landing_end = emit.asm.label();
+    emit.asm.bind(landing_end);
     if !emit.stats_first_insn() {
         return Ok(None);
     }
     emit.stats_stubs();
-    if emit.entry_is_body() {
-        out.entry = out.tail_entry;
-    }
-    let labels = emit.labels;
-    (out.spans, out.tail_calls) = (emit.spans, emit.tail_calls);
-    out.ends = emit.ends;
-    out.ends.sort_unstable();
-    out.stats = emit.stats_sites;
-    let Some(mut finished) = emit.asm.finish() else { return Ok(None) };
-    finished.labels.truncate(labels.len());
-    out.code = finished.code;
-    out.op_offs = finished.labels;
-    (out.calls, out.flags) = (finished.calls, finished.flags);
-    Ok(Some((out, finished.hints)))
+    Ok(emit.emitted(landing_end))
 }
 
 /// A source operand, as distinguished by the processor's forms.
@@ -174,7 +149,7 @@ struct ZeroDivisor {
     done: Label,
 }
 
-/// The state of an attempt.
+/// The state of the emitter.
 struct Emit<'a> {
     unit: &'a Unit<'a>,
     asm: Asm,
@@ -199,9 +174,7 @@ struct Emit<'a> {
     /// Stubs, to be emitted after the program.
     stubs: Option<Stubs>,
     /// See [`Emitted::ends`].
-    ends: Vec<(u32, u32)>,
-    /// See [`Emitted::spans`].
-    spans: Vec<(u32, u32)>,
+    ends: Vec<(u32, Label)>,
     /// The op being emitted.
     at: usize,
     /// The function being emitted.
@@ -212,8 +185,8 @@ struct Emit<'a> {
 
 impl<'a> Emit<'a> {
     /// Nothing emitted yet.
-    fn new(unit: &'a Unit<'a>, entry_site: EntrySite, hints: Hints) -> Emit<'a> {
-        let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
+    fn new(unit: &'a Unit<'a>, entry_site: EntrySite) -> Emit<'a> {
+        let mut asm = Asm::new(unit.reach.clone(), unit.tuning.poke);
         asm.reserve(unit.ops.len());
         let labels = asm.labels(unit.ops.len() + 1);
         let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
@@ -231,12 +204,51 @@ impl<'a> Emit<'a> {
             exits: Vec::new(),
             zero_divisors: Vec::new(),
             stubs: None,
-            spans: Vec::with_capacity(unit.ops.len()),
             ends: Vec::new(),
             at: 0,
             func: 0,
             flags: None,
         }
+    }
+
+    /// The code, with short jumps if they reach; `None` if no jumps do.
+    fn emitted(self, landing_end: Label) -> Option<Emitted> {
+        let is_entered = self.entry_is_body();
+        let (relaxed, moved) = self.asm.relaxed();
+        let (finished, moved) = match relaxed.finish() {
+            Some(finished) => (finished, moved),
+            None => (self.asm.finish()?, Moved::default()),
+        };
+        let off = |label: Label| finished.labels[label.number()];
+        let tail_entry = off(self.labels[0]);
+        let mut ends: Vec<_> = self.ends.iter().map(|(op, end)| (*op, off(*end))).collect();
+        ends.sort_unstable();
+        let tail_call = |site: TailCallSite| TailCallSite {
+            vacant: site.vacant.moved(&moved),
+            jump: site.jump.moved(&moved),
+            ..site
+        };
+        let stats = StatsSites {
+            entry: self.stats_sites.entry.map(|site| site.moved(&moved)),
+            tail_calls: self.stats_sites.tail_calls.iter().map(|site| site.moved(&moved)).collect(),
+        };
+        let landing_end = off(landing_end);
+        let mut op_offs = finished.labels;
+        op_offs.truncate(self.labels.len());
+        Some(Emitted {
+            code: finished.code,
+            // Thunks come first.
+            entry: if is_entered { tail_entry } else { 0 },
+            tail_entry,
+            landing_end,
+            op_offs,
+            ends,
+            spans: finished.spans,
+            tail_calls: self.tail_calls.into_iter().map(tail_call).collect(),
+            stats,
+            calls: finished.calls,
+            flags: finished.flags,
+        })
     }
 
     fn frame(&self) -> &'a Frame {
@@ -317,7 +329,7 @@ impl<'a> Emit<'a> {
 
     fn one(&mut self, at: usize) -> Result<(), Error> {
         self.at = at;
-        self.spans.push((self.asm.here(), at as u32));
+        self.asm.span(at);
         self.written(self.unit.ops[at])
     }
 

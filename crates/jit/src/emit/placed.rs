@@ -39,7 +39,9 @@ impl Emit<'_> {
         let ops = &self.unit.ops[range.clone()];
         let last = ops.iter().rposition(|op| !op.is_nop()).unwrap_or_default();
         let last = (range.start + last) as u32;
-        self.ends.extend((last..range.end as u32).map(|op| (op, self.asm.here())));
+        let end = self.asm.label();
+        self.asm.bind(end);
+        self.ends.extend((last..range.end as u32).map(|op| (op, end)));
     }
 
     /// Emits a block, and a jump if the block emitted next is not its successor.
@@ -55,7 +57,7 @@ impl Emit<'_> {
         match op {
             // Its jump target follows, so the former successor becomes the target.
             Op::Br { test, .. } if follows != Some(range.end) => {
-                self.spans.push((self.asm.here(), last as u32));
+                self.asm.span(last);
                 let test = Test { cond: test.cond.negated(), ..test };
                 self.written(Op::Br { test, to: next })
             }

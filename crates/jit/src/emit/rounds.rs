@@ -12,7 +12,7 @@ impl Emit<'_> {
     pub(super) fn unrolled(&mut self, looped: &Loop, entry: Label) -> Result<usize, Error> {
         let mut again = entry;
         if let Some(sum) = &looped.sum {
-            self.spans.push((self.asm.here(), looped.rounds.head as u32));
+            self.asm.span(looped.rounds.head);
             self.op(sum.started())?;
             self.align_loop();
             again = self.asm.label();
@@ -34,7 +34,7 @@ impl Emit<'_> {
                 for place in self.counted_in(looped) {
                     self.count_by(place, looped.rounds.times);
                 }
-                self.spans.push((self.asm.here(), looped.rounds.latch as u32));
+                self.asm.span(looped.rounds.latch);
                 let (front, op) = looped.in_round(looped.rounds.latch, Op::Br { test, to }, round);
                 self.test_and_jump(front, op, again)?;
             } else {
@@ -55,7 +55,7 @@ impl Emit<'_> {
     /// One op of a copy; jumps leave the loop.
     fn round_op(&mut self, looped: &Loop, at: usize, op: Op, round: u32) -> Result<(), Error> {
         self.at = at;
-        self.spans.push((self.asm.here(), at as u32));
+        self.asm.span(at);
         let (front, op) = looped.in_round(at, op, round);
         let Op::Br { to, .. } = op else { return self.written(op) };
         let repairs = looped.repairs(at, round, self.unit.flow.live_in(self.unit.ops, to as usize));
@@ -86,7 +86,7 @@ impl Emit<'_> {
     pub(super) fn loop_exits(&mut self) -> Result<(), Error> {
         for exit in std::mem::take(&mut self.exits) {
             self.at = exit.at;
-            self.spans.push((self.asm.here(), exit.at as u32));
+            self.asm.span(exit.at);
             self.asm.bind(exit.label);
             for (place, times) in exit.passed {
                 self.count_by(place, times);

@@ -36,12 +36,11 @@ impl Emit<'_> {
         !self.unit.tuning.fuel && !self.unit.flow.counts_tail_calls()
     }
 
-    /// Emits the thunks; returns the offset of the entry.
-    pub(super) fn thunks(&mut self) -> u32 {
-        let entry = self.asm.here();
+    /// Emits the thunks; the host's comes first.
+    pub(super) fn thunks(&mut self) {
         if self.entry_is_body() {
             self.asm.bind(self.stop);
-            return entry;
+            return;
         }
         let body = self.labels[0];
         if !self.unit.tuning.fuel {
@@ -51,7 +50,7 @@ impl Emit<'_> {
             self.asm.call(body);
             self.asm.r(&forms::POP, Width::W64, TAIL_CALL_CNT);
             self.asm.bare(&forms::RET);
-            return entry;
+            return;
         }
         let finish = self.asm.label();
         self.fuel_entry(X86::RSI, body);
@@ -68,7 +67,6 @@ impl Emit<'_> {
                 self.asm.jmp(finish);
             }
         }
-        entry
     }
 
     fn fuel_entry(&mut self, env: X86, body: Label) {
