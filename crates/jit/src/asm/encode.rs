@@ -9,8 +9,30 @@
 use super::form::{Form, Imm, Map, Operand, Shape};
 use super::operands::{Operands, Rm, Width};
 
+/// The longest insn of the processor has 15 bytes.
+const ROOM: usize = 16;
+
+/// One insn.
+struct Bytes {
+    all: [u8; ROOM],
+    len: usize,
+}
+
+impl Bytes {
+    fn push(&mut self, byte: u8) {
+        self.all[self.len % ROOM] = byte;
+        self.len += 1;
+    }
+
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.push(*byte));
+    }
+}
+
 /// Appends one insn.
-pub(super) fn insn(code: &mut Vec<u8>, form: &Form, operands: Operands) {
+pub(super) fn insn(out: &mut Vec<u8>, form: &Form, operands: Operands) {
+    let mut bytes = Bytes { all: [0; ROOM], len: 0 };
+    let code = &mut bytes;
     match form.map {
         Map::Vex38 | Map::Vex3a => vex(code, form, operands),
         _ => legacy(code, form, operands),
@@ -22,9 +44,13 @@ pub(super) fn insn(code: &mut Vec<u8>, form: &Form, operands: Operands) {
         Imm::I32 => code.extend_from_slice(&(operands.imm as i32).to_le_bytes()),
         Imm::I64 => code.extend_from_slice(&operands.imm.to_le_bytes()),
     }
+    // Copying a fixed number of bytes is faster.
+    let end = out.len() + bytes.len;
+    out.extend_from_slice(&bytes.all);
+    out.truncate(end);
 }
 
-fn legacy(code: &mut Vec<u8>, form: &Form, operands: Operands) {
+fn legacy(code: &mut Bytes, form: &Form, operands: Operands) {
     if form.prefix != 0 {
         code.push(form.prefix);
     }
@@ -68,7 +94,7 @@ fn legacy(code: &mut Vec<u8>, form: &Form, operands: Operands) {
     }
 }
 
-fn vex(code: &mut Vec<u8>, form: &Form, operands: Operands) {
+fn vex(code: &mut Bytes, form: &Form, operands: Operands) {
     let (x, b) = operands.rm.extensions();
     let r = operands.reg.0 >> 3;
     let (map, vvvv) = match form.map {
@@ -91,7 +117,7 @@ fn vex(code: &mut Vec<u8>, form: &Form, operands: Operands) {
     modrm(code, operands.reg.0, operands.rm);
 }
 
-fn modrm(code: &mut Vec<u8>, reg: u8, rm: Rm) {
+fn modrm(code: &mut Bytes, reg: u8, rm: Rm) {
     let reg = (reg & 7) << 3;
     let mem = match rm {
         Rm::Reg(rm) => return code.push(0xc0 | reg | rm.0 & 7),

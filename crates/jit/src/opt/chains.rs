@@ -57,18 +57,38 @@ struct Chains<'a> {
 /// Whether something changed.
 pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
-    let (mut start, mut pairs) = (0, 0);
+    let mut start = 0;
+    let mut made = Made::default();
     for end in 1..=ops.len() {
-        pairs += usize::from(pair(&ops[end - 1]).is_some());
         let last = &ops[end - 1];
+        if let Some(pair) = pair(last) {
+            made.note(&pair);
+        }
         if end == ops.len() || flow.is_target[end] || last.is_end() || last.target().is_some() {
-            if pairs > 1 {
+            if made.is_read {
                 changed |= block(ops, start..end, flow);
             }
-            (start, pairs) = (end, 0);
+            (start, made) = (end, Made::default());
         }
     }
     changed
+}
+
+/// The registers that a block's pairs have written.
+#[derive(Default)]
+struct Made {
+    /// By operation and width.
+    regs: [RegSet; 16],
+    /// Whether one of them is an operand of such a pair: otherwise there is no chain.
+    is_read: bool,
+}
+
+impl Made {
+    fn note(&mut self, pair: &Pair) {
+        let regs = &mut self.regs[2 * (pair.op as usize) + usize::from(pair.width == Width::W64)];
+        self.is_read |= pair.parts.iter().any(|part| part.uses().meets(*regs));
+        *regs = regs.with(pair.dst);
+    }
 }
 
 fn block(ops: &mut [Op], range: std::ops::Range<usize>, flow: &Flow) -> bool {

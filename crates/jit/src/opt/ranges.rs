@@ -58,8 +58,10 @@ pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<Vec<(usize, Rea
     walk.find_counted();
     walk.grow()?;
     // Ranges that were widened too far are narrowed again by two passes over all blocks.
-    for _ in 0..2 {
-        walk.shrink()?;
+    if walk.is_widened {
+        for _ in 0..2 {
+            walk.shrink()?;
+        }
     }
     walk.holds()?;
     walk.found()
@@ -68,6 +70,7 @@ pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<Vec<(usize, Rea
 struct Walk<'a> {
     ops: &'a [Op],
     blocks: Vec<Block>,
+    is_widened: bool,
 }
 
 impl Walk<'_> {
@@ -95,7 +98,7 @@ impl Walk<'_> {
             let block = &mut blocks[number];
             (block.ops, block.jumps, block.falls) = (*start..end, jumps, falls);
         }
-        Walk { ops, blocks }
+        Walk { ops, blocks, is_widened: false }
     }
 
     /// The counted loops.
@@ -181,6 +184,7 @@ impl Walk<'_> {
                     block.visits += u32::from(to <= number);
                     if block.visits > EXACT {
                         joined.widened(before);
+                        self.is_widened = true;
                     }
                     block.state = Some(joined);
                     left.insert(to);

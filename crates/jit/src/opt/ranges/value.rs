@@ -111,16 +111,20 @@ impl State {
 
     /// The join of two states; registers stay related if they are related in both.
     pub(super) fn joined(&self, other: &State) -> State {
-        let mut state = State::new();
-        let ids: [(u32, u32); Reg::COUNT] =
-            std::array::from_fn(|at| (self.regs[at].id, other.regs[at].id));
+        let mut state = State { regs: self.regs, next: FIRST };
+        let both = |(a, b): (&Value, &Value)| u64::from(a.id) << 32 | u64::from(b.id);
+        let mut ids = [0; Reg::COUNT];
+        for (id, pair) in ids.iter_mut().zip(self.regs.iter().zip(&other.regs)) {
+            *id = both(pair);
+        }
         for at in 0..Reg::COUNT {
             let (a, b) = (self.regs[at], other.regs[at]);
             let like = |before: &usize| {
                 let (c, d) = (self.regs[*before], other.regs[*before]);
-                ids[*before] == ids[at] && a.off.wrapping_sub(c.off) == b.off.wrapping_sub(d.off)
+                a.off.wrapping_sub(c.off) == b.off.wrapping_sub(d.off)
             };
-            let before = (0..at).find(like);
+            let mut same = (0..at).filter(|before| ids[*before] == ids[at]);
+            let before = same.find(like);
             let (id, off) = match before {
                 Some(before) => {
                     let by = a.off.wrapping_sub(self.regs[before].off);
