@@ -5,7 +5,7 @@ use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
 use crate::flow::{Flow, Func};
 use crate::frame::{Boundary, Frame};
-use crate::op::Op;
+use crate::ops::Ops;
 use crate::pc_map::PcMap;
 use crate::{CodeInfo, Compiled, Linkage, Prologue, Relocations, Symbol, Tuning, lower, opt};
 use skep_verifier::{SubprogFacts, Xlated};
@@ -24,7 +24,7 @@ pub fn compile(
     tuning: &Tuning,
     reach: Range<u64>,
 ) -> Result<Compiled, Error> {
-    let mut ops = lower::lower(xlated, linkage)?;
+    let mut ops = Ops::new(lower::lower(xlated, linkage)?);
     let mut flow = Flow::new(xlated, &ops)?;
     let base = Base::new(linkage.coverage.as_ref(), tuning, &flow);
     let tuning = &match linkage.coverage {
@@ -48,7 +48,7 @@ pub fn compile(
         true => flow.funcs.iter().map(|func| opt::layout::plan(&ops, func, &loops)).collect(),
         false => flow.funcs.iter().map(|_| None).collect::<Vec<_>>(),
     };
-    let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
+    let (ops, flow, frames) = (&ops, &flow, &frames[..]);
     let unit = Unit {
         ops,
         flow,
@@ -82,9 +82,8 @@ fn compiled(emitted: Emitted, xlated: &Xlated, prologue: Prologue, tuning: &Tuni
 }
 
 /// The frame of each function.
-fn frames(prologue: Prologue, fuel: bool, flow: &Flow, ops: &[Op], base: Base) -> Vec<Frame> {
-    let ops_of = |func: &Func| &ops[func.start as usize..func.end as usize];
-    let frame = |func: &Func| Frame::new(prologue, func, ops_of(func), base);
+fn frames(prologue: Prologue, fuel: bool, flow: &Flow, ops: &Ops, base: Base) -> Vec<Frame> {
+    let frame = |func: &Func| Frame::new(prologue, func, ops, base);
     let mut frames: Vec<Frame> = flow.funcs.iter().map(frame).collect();
     if let (Some(main), Some(_)) = (flow.funcs.first(), flow.exception_cb) {
         let counts_tail_calls = flow.counts_tail_calls();

@@ -6,6 +6,7 @@
 
 use crate::Error;
 use crate::op::{Op, Reg, RegSet};
+use crate::ops::{Effect, Ops};
 use skep_verifier::Xlated;
 
 /// One function.
@@ -168,7 +169,7 @@ impl Flow {
     }
 
     /// Recomputes `live_out`.
-    pub(crate) fn find_live(&mut self, ops: &[Op]) {
+    pub(crate) fn find_live(&mut self, ops: &Ops) {
         self.find_live_blocks(ops);
         for number in 0..self.blocks.len() {
             self.find_live_in(ops, number);
@@ -176,19 +177,20 @@ impl Flow {
     }
 
     /// Recomputes `live_out` of the last op of each block.
-    pub(crate) fn find_live_blocks(&mut self, ops: &[Op]) {
+    pub(crate) fn find_live_blocks(&mut self, ops: &Ops) {
         self.live_out.resize(ops.len(), RegSet::NONE);
         self.blocks.clear();
         for func in &self.funcs {
             let range = func.start as usize..func.end as usize;
             let mut block = Block { start: range.start, ..Block::default() };
             let enters = &self.is_target[range.start + 1..=range.end];
-            for ((at, op), enters) in range.clone().zip(&ops[range]).zip(enters) {
-                block.uses = block.uses.or(op.uses().minus(block.defs));
-                block.defs = block.defs.or(op.defs());
-                let target = op.target();
-                if *enters || target.is_some() || op.is_end() {
-                    (block.end, block.target, block.falls) = (at + 1, target, !op.is_end());
+            let effects = &ops.effects()[range.clone()];
+            for ((at, effect), enters) in range.zip(effects).zip(enters) {
+                block.uses = block.uses.or(effect.uses.minus(block.defs));
+                block.defs = block.defs.or(effect.defs);
+                if *enters || effect.jumps || effect.ends {
+                    block.target = if effect.jumps { ops[at].target() } else { None };
+                    (block.end, block.falls) = (at + 1, !effect.ends);
                     self.blocks.push(block);
                     block = Block { start: at + 1, ..Block::default() };
                 }
@@ -231,30 +233,30 @@ impl Flow {
     }
 
     /// Recomputes `live_out` inside a block.
-    fn find_live_in(&mut self, ops: &[Op], number: usize) {
+    fn find_live_in(&mut self, ops: &Ops, number: usize) {
         let Block { start, end, live_out: mut live, .. } = self.blocks[number];
-        for (op, out) in ops[start..end].iter().zip(&mut self.live_out[start..end]).rev() {
+        let effects = ops.effects()[start..end].iter();
+        for (effect, out) in effects.zip(&mut self.live_out[start..end]).rev() {
             *out = live;
-            live = live.minus(op.defs()).or(op.uses());
+            live = effect.before(live);
         }
     }
 
-    /// Removes the ops that are `dead`, given the registers that are live after them. Recomputes
-    /// `live_out`, which need only be known after blocks.
-    pub(crate) fn remove(&mut self, ops: &mut [Op], dead: impl Fn(&Op, RegSet) -> bool) {
+    /// Removes the ops that are `dead`, given the registers that they write and those that are live
+    /// after them. Recomputes `live_out`, which need only be known after blocks.
+    pub(crate) fn remove(&mut self, ops: &mut Ops, dead: impl Fn(&Op, RegSet, RegSet) -> bool) {
         let mut changed = false;
         // Backwards, so that ops that only feed dead ops are removed, too.
         for block in &mut self.blocks {
             let (mut defs, mut uses, mut live) = (RegSet::NONE, RegSet::NONE, block.live_out);
             for at in (block.start..block.end).rev() {
                 self.live_out[at] = live;
-                let op = &mut ops[at];
-                if dead(op, live) {
-                    *op = Op::Nop;
+                let Effect { defs: written, uses: read, .. } = ops.effect(at);
+                if dead(&ops[at], written, live) {
+                    ops.set(at, Op::Nop);
                     changed = true;
                     continue;
                 }
-                let (written, read) = (op.defs(), op.uses());
                 live = live.minus(written).or(read);
                 uses = uses.minus(written).or(read);
                 defs = defs.or(written);
@@ -291,22 +293,22 @@ impl Flow {
     }
 
     /// Registers that are live before op `at`.
-    pub(crate) fn live_in(&self, ops: &[Op], at: usize) -> RegSet {
-        match (ops.get(at), self.live_out.get(at)) {
-            (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),
+    pub(crate) fn live_in(&self, ops: &Ops, at: usize) -> RegSet {
+        match (ops.effects().get(at), self.live_out.get(at)) {
+            (Some(effect), Some(out)) => effect.before(*out),
             _ => RegSet::NONE,
         }
     }
 
     /// Whether `reg` is not read after op `at`. For liveness that is only known after blocks.
-    pub(crate) fn dies_in_block(&self, ops: &[Op], at: usize, reg: Reg) -> bool {
+    pub(crate) fn dies_in_block(&self, ops: &Ops, at: usize, reg: Reg) -> bool {
         let block = self.blocks.partition_point(|block| block.end <= at);
         let Some(block) = self.blocks.get(block) else { return true };
-        for op in &ops[at + 1..block.end] {
-            if op.uses().has(reg) {
+        for effect in &ops.effects()[at + 1..block.end] {
+            if effect.uses.has(reg) {
                 return false;
             }
-            if op.defs().has(reg) {
+            if effect.defs.has(reg) {
                 return true;
             }
         }

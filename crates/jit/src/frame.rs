@@ -41,6 +41,7 @@ use crate::asm::{Asm, Mem, Width, X86, forms};
 use crate::coverage::Base;
 use crate::flow::Func;
 use crate::op::{Op, Reg, RegSet};
+use crate::ops::Ops;
 use crate::regs::{CALLEE_SAVED, RUN_ENV, SPARE_R12, SPARE_RBP, x86};
 use crate::tuning::Prologue;
 use std::mem::offset_of;
@@ -80,17 +81,17 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// The frame of `func`, given its ops.
-    pub(crate) fn new(prologue: Prologue, func: &Func, ops: &[Op], base: Base) -> Frame {
+    pub(crate) fn new(prologue: Prologue, func: &Func, ops: &Ops, base: Base) -> Frame {
         let is_main = func.start == 0;
         let mut used = match base {
             Base::Register => RegSet::of(&[SPARE_RBP]),
             Base::Frame | Base::Nowhere => RegSet::NONE,
         };
-        let mut calls = false;
-        for op in ops {
-            used = used.or(op.uses()).or(op.defs());
-            calls |= op.is_call();
+        let range = func.start as usize..func.end as usize;
+        for effect in &ops.effects()[range.clone()] {
+            used = used.or(effect.touched());
         }
+        let calls = ops[range].iter().any(Op::is_call);
         let stack = match used.has(Reg::FP) {
             true => func.stack_bytes.next_multiple_of(8),
             false => 0,

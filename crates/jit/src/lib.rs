@@ -18,6 +18,7 @@ mod frame;
 mod linkage;
 mod lower;
 mod op;
+mod ops;
 mod opt;
 mod pc_map;
 mod regs;

@@ -25,6 +25,7 @@ use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::op::{Addr, DivOp, Loaded, Multiple, Op, Reg, Shift, Src};
+use crate::ops::Ops;
 use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
@@ -40,7 +41,7 @@ const LOOP_PAD_MAX: u32 = 16;
 
 /// What is emitted, and how.
 pub(crate) struct Unit<'a> {
-    pub(crate) ops: &'a [Op],
+    pub(crate) ops: &'a Ops,
     pub(crate) flow: &'a Flow,
     pub(crate) frames: &'a [Frame],
     pub(crate) linkage: &'a Linkage,

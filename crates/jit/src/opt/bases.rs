@@ -15,6 +15,7 @@ use super::slots;
 use crate::asm::Width;
 use crate::flow::{Flow, Held};
 use crate::op::{Addr, Op, Reg, Src};
+use crate::ops::Ops;
 use crate::regs::{SPARE_R9, SPARE_RBP};
 use crate::{Linkage, Tuning};
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ use std::ops::Range;
 const USES_MIN: u32 = 8;
 
 /// Whether something changed. With coverage counters, `rbp` is in use.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow, linkage: &Linkage, tuning: &Tuning) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow, linkage: &Linkage, tuning: &Tuning) -> bool {
     let counts = linkage.coverage.is_some();
     let mut held = Vec::new();
     for (number, func) in flow.funcs.iter().enumerate() {
@@ -35,11 +36,11 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow, linkage: &Linkage, tuning: &T
         }
         // That register is for the sums of unrolled loops.
         let free = |reg: &Reg| *reg != SPARE_R9 && (*reg != SPARE_RBP || !counts);
-        let regs = slots::spare(&ops[range.clone()], flow, tuning).into_iter().filter(free);
+        let regs = slots::spare(ops, range.clone(), flow, tuning).into_iter().filter(free);
         for ((value, _), reg) in uses.into_iter().zip(regs) {
             held.push(Held { func: number, reg, value });
             for at in range.clone().filter(|at| flow.loop_depth[*at] > 0) {
-                ops[at] = from_register(ops[at], reg, value);
+                ops.set(at, from_register(ops[at], reg, value));
             }
         }
     }

@@ -5,6 +5,7 @@ use super::{address, bytes, constants, copies, rotate};
 use crate::Linkage;
 use crate::flow::Flow;
 use crate::op::{Op, Reg};
+use crate::ops::Ops;
 use crate::tuning::Passes;
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ impl Blocks<'_> {
     }
 
     /// Whether something changed.
-    pub(super) fn run(&mut self, ops: &mut [Op], flow: &Flow) -> bool {
+    pub(super) fn run(&mut self, ops: &mut Ops, flow: &Flow) -> bool {
         let (mut changed, mut start) = (false, 0);
         while start < ops.len() {
             let known = self.ends[start];
@@ -55,7 +56,7 @@ impl Blocks<'_> {
     }
 
     /// Visits the block that starts at an op; returns its end.
-    fn block(&mut self, ops: &mut [Op], flow: &Flow, start: usize) -> (usize, Outcome) {
+    fn block(&mut self, ops: &mut Ops, flow: &Flow, start: usize) -> (usize, Outcome) {
         let mut outcome = Outcome::Unchanged;
         self.values.start_block();
         for at in start..ops.len() {
@@ -64,14 +65,14 @@ impl Blocks<'_> {
             }
             // A jump may end a block whose next op is not a jump target: on fall-through, known
             // values are kept.
-            if flow.is_target[at + 1] || ops[at].is_end() {
+            if flow.is_target[at + 1] || ops.effect(at).ends {
                 return (at + 1, outcome);
             }
         }
         (ops.len(), outcome)
     }
 
-    fn op(&mut self, ops: &mut [Op], flow: &Flow, at: usize) -> Outcome {
+    fn op(&mut self, ops: &mut Ops, flow: &Flow, at: usize) -> Outcome {
         let (values, passes) = (&mut self.values, self.passes);
         let mut op = ops[at];
         let mut def = values.define(&op);
@@ -83,7 +84,7 @@ impl Blocks<'_> {
         let rotated = if passes.rotate { rotate::rewrite(values, &op, is_dead) } else { None };
         if let Some((rotation, shift)) = rotated {
             if let Some(shift) = shift {
-                ops[shift as usize] = Op::Nop;
+                ops.set(shift as usize, Op::Nop);
                 // The register of that shift still has its old value.
                 if let Op::Shift { src, .. } = rotation {
                     values.forget(src);
@@ -96,7 +97,7 @@ impl Blocks<'_> {
             copies::up_and_down(values, &op).filter(|_| passes.zext)
         {
             op = extended;
-            ops[shift as usize] = Op::Nop;
+            ops.set(shift as usize, Op::Nop);
             outcome = Outcome::Changed;
         } else if improve(values, &mut op, def, passes)
             | (passes.constants
@@ -105,13 +106,13 @@ impl Blocks<'_> {
             outcome = Outcome::Changed;
         }
         if outcome == Outcome::Changed {
-            ops[at] = op;
+            ops.set(at, op);
             // Otherwise, the op before it was rewritten says more about its result.
             if matches!(op, Op::Mov { .. }) {
                 def = values.define(&op);
             }
         }
-        values.step(at as u32, &op, def);
+        values.step(at as u32, &op, ops.effect(at), def);
         outcome
     }
 }

@@ -4,20 +4,23 @@
 use crate::coverage::Plan;
 use crate::flow::Flow;
 use crate::op::Op;
+use crate::ops::Ops;
 
 /// Maximum number of jumps followed: a program may contain cycles of jumps.
 const HOPS_MAX: u32 = 8;
 
 /// Returns whether something changed; then the flow's targets are outdated. Coverage counts are
 /// preserved.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, plan: Option<&Plan>) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow, plan: Option<&Plan>) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         if let Some(to) = ops[at].target() {
             let last = followed(ops, to, plan);
             // A backward jump costs fuel: their number must not change.
             if last != to && (last > at as u32) == (to > at as u32) && last > to {
-                set_target(&mut ops[at], last);
+                let mut op = ops[at];
+                set_target(&mut op, last);
+                ops.set(at, op);
                 changed = true;
             }
         }
@@ -51,7 +54,7 @@ fn set_target(op: &mut Op, target: u32) {
 }
 
 /// `if c goto a; goto b`, where `a` is what follows, or `b` is backward.
-fn inverted(ops: &mut [Op], flow: &Flow, at: usize, plan: Option<&Plan>) -> bool {
+fn inverted(ops: &mut Ops, flow: &Flow, at: usize, plan: Option<&Plan>) -> bool {
     let Op::Br { test, to } = ops[at] else { return false };
     let next = skipped(ops, at + 1);
     let Some(Op::Jmp { to: other }) = ops.get(next).copied() else { return false };
@@ -64,13 +67,13 @@ fn inverted(ops: &mut [Op], flow: &Flow, at: usize, plan: Option<&Plan>) -> bool
     opposite.cond = test.cond.negated();
     let follows = to as usize > next && skipped(ops, next + 1) >= to as usize;
     if follows {
-        ops[at] = Op::Br { test: opposite, to: other };
-        ops[next] = Op::Nop;
+        ops.set(at, Op::Br { test: opposite, to: other });
+        ops.set(next, Op::Nop);
         return true;
     }
     if other as usize <= at && to as usize > at {
-        ops[at] = Op::Br { test: opposite, to: other };
-        ops[next] = Op::Jmp { to };
+        ops.set(at, Op::Br { test: opposite, to: other });
+        ops.set(next, Op::Jmp { to });
         return true;
     }
     false

@@ -9,6 +9,7 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Src};
+use crate::ops::{Effect, Ops};
 
 /// Latencies of operations that take longer than one cycle.
 const LOAD: u32 = 4;
@@ -55,16 +56,16 @@ struct Chains<'a> {
 }
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     let mut start = 0;
     let mut made = Made::default();
     for end in 1..=ops.len() {
-        let last = &ops[end - 1];
-        if let Some(pair) = pair(last) {
+        let last = ops.effect(end - 1);
+        if let Some(pair) = pair(&ops[end - 1]) {
             made.note(&pair);
         }
-        if end == ops.len() || flow.is_target[end] || last.is_end() || last.target().is_some() {
+        if end == ops.len() || flow.is_target[end] || last.ends || last.jumps {
             if made.is_read {
                 changed |= block(ops, start..end, flow);
             }
@@ -91,26 +92,29 @@ impl Made {
     }
 }
 
-fn block(ops: &mut [Op], range: std::ops::Range<usize>, flow: &Flow) -> bool {
+fn block(ops: &mut Ops, range: std::ops::Range<usize>, flow: &Flow) -> bool {
     let mut changed = false;
-    let ready =
-        if flow.loop_depth[range.start] > 0 { carried(&ops[range.clone()]) } else { [0; 16] };
+    let ready = if flow.loop_depth[range.start] > 0 {
+        carried(&ops[range.clone()], &ops.effects()[range.clone()])
+    } else {
+        [0; 16]
+    };
     let mut chains = Chains { flow, ready, links: [None; Reg::COUNT], linked: RegSet::NONE };
     for at in range {
         changed |= chains.reorder(ops, at);
-        chains.step(at, &ops[at]);
+        chains.step(at, &ops[at], ops.effect(at));
     }
     changed
 }
 
 /// When the loop-carried registers are available, if all others are available at 0.
-fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
+fn carried(ops: &[Op], effects: &[Effect]) -> [u32; Reg::COUNT] {
     let (mut ready, mut read, mut written) = ([0; Reg::COUNT], RegSet::NONE, RegSet::NONE);
-    for op in ops {
-        read = read.or(op.uses().minus(written));
-        written = written.or(op.defs());
-        let done = done(op, &ready);
-        op.defs().iter().for_each(|reg| ready[usize::from(reg.0)] = done);
+    for (op, effect) in ops.iter().zip(effects) {
+        read = read.or(effect.uses.minus(written));
+        written = written.or(effect.defs);
+        let done = done(op, *effect, &ready);
+        effect.defs.iter().for_each(|reg| ready[usize::from(reg.0)] = done);
     }
     for reg in (0..Reg::COUNT as u8).map(Reg) {
         if !read.has(reg) || !written.has(reg) {
@@ -121,8 +125,8 @@ fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
 }
 
 /// When the result of an op is available.
-fn done(op: &Op, ready: &[u32; Reg::COUNT]) -> u32 {
-    let since = op.uses().iter().map(|reg| ready[usize::from(reg.0)]).max().unwrap_or(0);
+fn done(op: &Op, effect: Effect, ready: &[u32; Reg::COUNT]) -> u32 {
+    let since = effect.uses.iter().map(|reg| ready[usize::from(reg.0)]).max().unwrap_or(0);
     since
         + match op {
             Op::Load { .. } => LOAD,
@@ -178,7 +182,7 @@ impl Chains<'_> {
 
     /// Combines the operands of the op at `at` and of the op that computed one of them, in another
     /// order.
-    fn reorder(&mut self, ops: &mut [Op], at: usize) -> bool {
+    fn reorder(&mut self, ops: &mut Ops, at: usize) -> bool {
         let Some(pair) = pair(&ops[at]) else { return false };
         let [a, b] = pair.parts;
         [(a, b), (b, a)].into_iter().any(|(made, other)| {
@@ -192,7 +196,7 @@ impl Chains<'_> {
         })
     }
 
-    fn reordered(&mut self, ops: &mut [Op], at: usize, chain: Chain) -> Option<()> {
+    fn reordered(&mut self, ops: &mut Ops, at: usize, chain: Chain) -> Option<()> {
         let Chain { link, pair, other } = chain;
         let late = usize::from(link.ready[1] > link.ready[0]);
         let (early_at, late_at) = (link.ready[1 - late], link.ready[late]);
@@ -224,17 +228,18 @@ impl Chains<'_> {
         for moved in self.links.iter_mut().flatten().filter(|moved| moved.at > link.at) {
             moved.at -= 1;
         }
-        (ops[at - 1], ops[at]) = (first, second);
-        self.step(at - 1, &first);
+        ops.set(at - 1, first);
+        ops.set(at, second);
+        self.step(at - 1, &first, ops.effect(at - 1));
         Some(())
     }
 
     /// Records the effect of an op.
-    fn step(&mut self, at: usize, op: &Op) {
+    fn step(&mut self, at: usize, op: &Op, effect: Effect) {
         let made = pair(op);
-        let done = done(op, &self.ready);
+        let done = done(op, effect, &self.ready);
         let ready = made.map(|pair| pair.parts.map(|part| self.ready(part)));
-        let (uses, defs) = (op.uses(), op.defs());
+        let Effect { uses, defs, .. } = effect;
         let all = op.is_call() || matches!(op, Op::Atomic { .. } | Op::TailCall { .. });
         for reg in self.linked.iter() {
             let link = &mut self.links[usize::from(reg.0)];

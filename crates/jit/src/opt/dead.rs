@@ -3,12 +3,13 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Op, Src};
+use crate::ops::Ops;
 
 /// Recomputes liveness inside blocks.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
-    flow.remove(ops, |op, live| match *op {
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow) {
+    flow.remove(ops, |op, defs, live| match *op {
         Op::Nop => false,
         Op::Mov { width: Width::W64, dst, src } if src == Src::Reg(dst) => true,
-        _ => !op.defs().meets(live) && op.is_pure(),
+        _ => !defs.meets(live) && op.is_pure(),
     })
 }

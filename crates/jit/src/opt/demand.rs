@@ -6,24 +6,25 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, RegSet, Shift, ShiftOp, Src};
+use crate::ops::{Effect, Ops};
 
 /// By register: the live bits.
 struct Needs([u64; Reg::COUNT]);
 
 /// Returns whether something changed; liveness did not, since a removed op reads what it writes.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     let mut needs = Needs([u64::MAX; Reg::COUNT]);
     for at in (0..ops.len()).rev() {
-        let op = &mut ops[at];
-        if op.target().is_some() || op.is_end() || flow.is_target[at + 1] {
+        let effect = ops.effect(at);
+        if effect.jumps || effect.ends || flow.is_target[at + 1] {
             needs.start(flow.live_out[at]);
         }
-        if let Some(better) = lighter(op, &needs) {
-            *op = better;
+        if let Some(better) = lighter(&ops[at], &needs) {
+            ops.set(at, better);
             changed = true;
         }
-        needs.step(op);
+        needs.step(&ops[at], ops.effect(at));
     }
     changed
 }
@@ -89,9 +90,9 @@ impl Needs {
     }
 
     /// The bits that are live before the op, given those that are live after it.
-    fn step(&mut self, op: &Op) {
+    fn step(&mut self, op: &Op, effect: Effect) {
         let mut need = 0;
-        for reg in op.defs().iter() {
+        for reg in effect.defs.iter() {
             need = std::mem::take(&mut self.0[usize::from(reg.0)]);
         }
         match *op {
@@ -116,7 +117,7 @@ impl Needs {
                 self.read(test.a, ones(32));
                 self.read_src(test.b, ones(32));
             }
-            _ => self.read_all(op.uses()),
+            _ => self.read_all(effect.uses),
         }
     }
 

@@ -10,6 +10,7 @@
 
 use crate::flow::Flow;
 use crate::op::{Addr, Op, Reg, Size, Space, Src};
+use crate::ops::Ops;
 
 /// Bytes of a block of private memory.
 pub(crate) const BLOCK: u32 = 16;
@@ -25,7 +26,7 @@ struct Piece {
 }
 
 /// Liveness does not change.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) {
     let mut at = 0;
     while at < ops.len() {
         at = match zeros(&ops[at], at) {
@@ -48,7 +49,7 @@ fn is_beside(a: Addr, b: Addr) -> bool {
 }
 
 /// Merges the stores of zeros to private memory from `start` on; returns where to continue.
-fn own(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
+fn own(ops: &mut Ops, flow: &Flow, start: usize, place: Addr) -> usize {
     let (mut run, mut others): (Vec<Piece>, Vec<Piece>) = Default::default();
     let mut end = start;
     while end < ops.len() && (end == start || !flow.is_target[end]) {
@@ -99,7 +100,7 @@ fn is_apart(place: Piece, others: &[Piece]) -> bool {
 }
 
 /// Writes the wide stores for a contiguous range into the last of its ops.
-fn clear(ops: &mut [Op], near: &[Piece], place: Addr) {
+fn clear(ops: &mut Ops, near: &[Piece], place: Addr) {
     let from = near[0].from;
     let to = near.iter().fold(from, |to, zeros| to.max(zeros.to));
     let pieces = pieces(from, to);
@@ -108,9 +109,9 @@ fn clear(ops: &mut [Op], near: &[Piece], place: Addr) {
     }
     let mut places: Vec<usize> = near.iter().map(|zeros| zeros.op).collect();
     places.sort_unstable();
-    places.iter().for_each(|at| ops[*at] = Op::Nop);
+    places.iter().for_each(|at| ops.set(*at, Op::Nop));
     for (at, (disp, bytes)) in places.iter().rev().zip(pieces) {
-        ops[*at] = cleared(Addr { disp, ..place }, bytes);
+        ops.set(*at, cleared(Addr { disp, ..place }, bytes));
     }
 }
 
@@ -142,7 +143,7 @@ fn pieces(from: i64, to: i64) -> Vec<(i32, u32)> {
 }
 
 /// Merges the stores of zeros to shared memory in words; returns where to continue.
-fn shared(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
+fn shared(ops: &mut Ops, flow: &Flow, start: usize, place: Addr) -> usize {
     let mut run: Vec<Piece> = Vec::new();
     let mut end = start;
     while end < ops.len() && (end == start || !flow.is_target[end]) {
@@ -164,9 +165,9 @@ fn shared(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
         if count > 1 {
             let stores = &run[first..first + count];
             let disp = stores.iter().fold(i64::MAX, |least, zeros| least.min(zeros.from)) as i32;
-            stores.iter().for_each(|zeros| ops[zeros.op] = Op::Nop);
+            stores.iter().for_each(|zeros| ops.set(zeros.op, Op::Nop));
             let addr = Addr { disp, ..place };
-            ops[stores[count - 1].op] = cleared(addr, WORD);
+            ops.set(stores[count - 1].op, cleared(addr, WORD));
         }
         first += count.max(1);
     }
@@ -224,12 +225,15 @@ fn constant(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<u64> {
 }
 
 /// Where the register of zeros still contains them from the previous op.
-fn find_zeroed(ops: &mut [Op], flow: &Flow) {
+fn find_zeroed(ops: &mut Ops, flow: &Flow) {
     let mut holds = false;
-    for (at, op) in ops.iter_mut().enumerate() {
+    for at in 0..ops.len() {
         holds &= !flow.is_target[at];
-        match op {
-            Op::Fill { zeroed, .. } => *zeroed = std::mem::replace(&mut holds, true),
+        match ops[at] {
+            Op::Fill { addr, bytes, .. } => {
+                let zeroed = std::mem::replace(&mut holds, true);
+                ops.set(at, Op::Fill { addr, bytes, zeroed });
+            }
             Op::Nop | Op::Store { .. } | Op::Load { .. } => {}
             _ => holds = false,
         }

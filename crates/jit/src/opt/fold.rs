@@ -7,12 +7,13 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Space, Src, Test};
+use crate::ops::Ops;
 
 /// Maximum distance to the load, in ops.
 const WINDOW: usize = 6;
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         let folded = match ops[at] {
@@ -26,7 +27,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
                     operand(ops, flow, Read { at, reg: b, width: test.width }).or_else(|| {
                         let folded =
                             operand(ops, flow, Read { at, reg: test.a, width: test.width })?;
-                        ops[at] = turned(ops[at])?;
+                        ops.set(at, turned(ops[at])?);
                         Some(folded)
                     })
                 }
@@ -39,12 +40,14 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
             _ => None,
         };
         if let Some((load, addr)) = folded {
-            match &mut ops[at] {
+            let mut better = ops[at];
+            match &mut better {
                 Op::Alu { src, .. } => *src = Src::Mem(addr),
                 Op::Br { test, .. } => test.b = Src::Mem(addr),
                 _ => continue,
             }
-            ops[load] = Op::Nop;
+            ops.set(at, better);
+            ops.set(load, Op::Nop);
             changed = true;
         }
     }
@@ -71,7 +74,7 @@ struct Read {
 }
 
 /// The load of an operand, used only by that op, if it can be moved there.
-fn operand(ops: &[Op], flow: &Flow, read: Read) -> Option<(usize, Addr)> {
+fn operand(ops: &Ops, flow: &Flow, read: Read) -> Option<(usize, Addr)> {
     match flow.is_dead_after(read.at, read.reg) {
         true => load_of(ops, flow, read, RegSet::NONE),
         false => None,
@@ -79,7 +82,7 @@ fn operand(ops: &[Op], flow: &Flow, read: Read) -> Option<(usize, Addr)> {
 }
 
 /// The load of an operand, if it can be moved to its op, and no op in between involves `others`.
-fn load_of(ops: &[Op], flow: &Flow, read: Read, others: RegSet) -> Option<(usize, Addr)> {
+fn load_of(ops: &Ops, flow: &Flow, read: Read, others: RegSet) -> Option<(usize, Addr)> {
     let Read { at, reg, width } = read;
     let (mut written, mut shared) = (RegSet::NONE, false);
     for back in (at.saturating_sub(WINDOW)..at).rev() {
@@ -87,18 +90,18 @@ fn load_of(ops: &[Op], flow: &Flow, read: Read, others: RegSet) -> Option<(usize
             return None;
         }
         let op = &ops[back];
-        if op.defs().has(reg) {
+        let effect = ops.effect(back);
+        if effect.defs.has(reg) {
             let Op::Load { size, sign: false, big: false, addr, .. } = *op else { return None };
             let stays = addr.space == Space::Own || !shared;
             let fits = stays && size == size_of(width) && !addr.uses().meets(written);
             return fits.then_some((back, addr));
         }
-        let meets = op.uses().or(op.defs()).meets(others);
-        if meets || op.uses().has(reg) || writes_memory(op) || op.target().is_some() || op.is_end()
-        {
+        let meets = effect.touched().meets(others) || effect.uses.has(reg);
+        if meets || effect.jumps || effect.ends || writes_memory(op) {
             return None;
         }
-        written = written.or(op.defs());
+        written = written.or(effect.defs);
         shared |= op.is_shared_access();
     }
     None
@@ -106,7 +109,7 @@ fn load_of(ops: &[Op], flow: &Flow, read: Read, others: RegSet) -> Option<(usize
 
 /// `y = *a; x = *b; x op= y`, where the load of `y` cannot move: `x = *a; x op= *b`, if the
 /// operation is commutative. Both loads stay in order.
-fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+fn turned_round(ops: &mut Ops, flow: &Flow, at: usize) -> bool {
     let Op::Alu { op, width, dst: x, src: Src::Reg(y) } = ops[at] else { return false };
     if op == AluOp::Sub || !flow.is_dead_after(at, y) {
         return false;
@@ -123,13 +126,13 @@ fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
         if flow.is_target[back + 1] {
             return false;
         }
-        let touched = ops[back].uses().or(ops[back].defs());
-        if let Op::Load { dst, .. } = &mut ops[back]
-            && *dst == y
+        let touched = ops.effect(back).touched();
+        if let Op::Load { size, sign, big, dst, addr: from } = ops[back]
+            && dst == y
         {
-            *dst = x;
-            ops[second] = Op::Nop;
-            ops[at] = Op::Alu { op, width, dst: x, src: Src::Mem(addr) };
+            ops.set(back, Op::Load { size, sign, big, dst: x, addr: from });
+            ops.set(second, Op::Nop);
+            ops.set(at, Op::Alu { op, width, dst: x, src: Src::Mem(addr) });
             return true;
         }
         let touches = touched.meets(RegSet::of(&[x, y]));
@@ -146,7 +149,7 @@ fn writes_memory(op: &Op) -> bool {
 }
 
 /// `x op= *addr; *addr = x`, with `x` dead after, if the operation does not care which is which.
-fn into_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+fn into_memory(ops: &mut Ops, flow: &Flow, at: usize) -> bool {
     let Op::Store { size, big: false, addr, src: Src::Reg(x) } = ops[at] else { return false };
     let Some(alu) = flow.before(ops, at) else { return false };
     let Op::Alu { op, width, dst, src } = ops[alu] else { return false };
@@ -155,13 +158,13 @@ fn into_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     if !commutes || !same || !flow.is_dead_after(at, x) || addr.uses().has(x) {
         return false;
     }
-    ops[at] = Op::AluStore { op, size, addr, src: Src::Reg(x) };
-    ops[alu] = Op::Nop;
+    ops.set(at, Op::AluStore { op, size, addr, src: Src::Reg(x) });
+    ops.set(alu, Op::Nop);
     true
 }
 
 /// `x = *addr; x op= src; *addr = x`, with `x` dead after.
-fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+fn on_memory(ops: &mut Ops, flow: &Flow, at: usize) -> bool {
     let Op::Store { size: size @ (Size::B4 | Size::B8), big: false, addr, src: Src::Reg(x) } =
         ops[at]
     else {
@@ -182,8 +185,8 @@ fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     if !fits || !flow.is_dead_after(at, x) || addr.uses().has(x) {
         return false;
     }
-    ops[at] = Op::AluStore { op, size, addr, src };
-    ops[alu] = Op::Nop;
-    ops[load] = Op::Nop;
+    ops.set(at, Op::AluStore { op, size, addr, src });
+    ops.set(alu, Op::Nop);
+    ops.set(load, Op::Nop);
     true
 }

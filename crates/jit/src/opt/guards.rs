@@ -6,9 +6,10 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Cond, DivOp, Op, Src, Test};
+use crate::ops::Ops;
 
 /// Returns whether something changed; then the flow's targets are outdated.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let divides = |op: &Op| matches!(op, Op::Div { src: Src::Reg(_), .. });
     if !ops.iter().any(divides) {
         return false;
@@ -24,8 +25,10 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
         let inside = |i: &usize| flow.is_target[*i];
         let single = (at + 1..at + len).filter(inside).all(|i| i + 1 == at + len && jumps[i] == 1);
         if single {
-            for op in ops[at..at + len].iter_mut().filter(|op| !divides(op)) {
-                *op = Op::Nop;
+            for at in at..at + len {
+                if !divides(&ops[at]) {
+                    ops.set(at, Op::Nop);
+                }
             }
             changed = true;
         }

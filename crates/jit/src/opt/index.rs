@@ -13,6 +13,7 @@ mod kept;
 
 use crate::flow::Flow;
 use crate::op::{Op, Reg, RegSet};
+use crate::ops::Ops;
 use form::{Form, factor, made, rewritten};
 use kept::Def;
 
@@ -21,7 +22,7 @@ const WINDOW: usize = 32;
 const READS_MAX: usize = 8;
 
 /// Keeps liveness up to date.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow) {
     // Backwards: once a sum is in the address, the shift of its operand may be folded, too.
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
@@ -32,10 +33,10 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
         let Some(last) = reads.last().copied() else { continue };
         for read in reads {
             if let Some(better) = rewritten(&ops[read], reg, made) {
-                ops[read] = better;
+                ops.set(read, better);
             }
         }
-        ops[at] = factor(&ops[at]).map_or(Op::Nop, |(left, _)| left);
+        ops.set(at, factor(&ops[at]).map_or(Op::Nop, |(left, _)| left));
         // The operands stay live up to the last use, and the sum does not.
         for live in &mut flow.live_out[at..last] {
             *live = live.minus(RegSet::of(&[reg])).or(made.parts(reg));
@@ -44,30 +45,32 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
 }
 
 /// The ops that use `reg`, if all of them can be rewritten and there are no others.
-fn reads(ops: &[Op], flow: &Flow, at: usize, reg: Reg, made: Form) -> Option<Vec<usize>> {
+fn reads(ops: &Ops, flow: &Flow, at: usize, reg: Reg, made: Form) -> Option<Vec<usize>> {
     let mut parts = made.parts(reg);
     let mut reads = Vec::new();
     if !flow.live_out[at].has(reg) {
         return None;
     }
-    for (next, op) in ops.iter().enumerate().skip(at + 1).take(WINDOW) {
+    for next in (at + 1..ops.len()).take(WINDOW) {
         if flow.is_target[next] {
             return None;
         }
-        if op.uses().has(reg) {
+        let (op, effect) = (&ops[next], ops.effect(next));
+        if effect.uses.has(reg) {
             let intact = parts == made.parts(reg);
             if !intact || reads.len() == READS_MAX || rewritten(op, reg, made).is_none() {
                 return None;
             }
             reads.push(next);
         }
-        parts = parts.minus(op.defs());
-        if op.defs().has(reg) || !flow.live_out[next].has(reg) {
+        parts = parts.minus(effect.defs);
+        if effect.defs.has(reg) || !flow.live_out[next].has(reg) {
             return Some(reads);
         }
         // A jump is passed if nothing reads the address where it goes.
-        let needed = op.target().is_some_and(|to| flow.live_in(ops, to as usize).has(reg));
-        if op.is_end() || needed {
+        let needed =
+            effect.jumps && op.target().is_some_and(|to| flow.live_in(ops, to as usize).has(reg));
+        if effect.ends || needed {
             return None;
         }
     }

@@ -9,6 +9,7 @@ use super::renames::{redirected, renamed};
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, RegSet, Src};
+use crate::ops::Ops;
 
 /// Maximum distance to the copy, in ops.
 const WINDOW: usize = 12;
@@ -22,7 +23,7 @@ struct Joined {
 }
 
 /// Keeps liveness up to date.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow) {
     for at in 0..ops.len() {
         let Op::Mov { width: Width::W64, dst: to, src: Src::Reg(from) } = ops[at] else { continue };
         let named = [to, from].contains(&Reg::FP) || to == from;
@@ -30,11 +31,13 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
             continue;
         }
         let Some((start, first)) = start(ops, flow, Joined { at, from, to }) else { continue };
-        ops[start] = first;
-        ops[start + 1..at].iter_mut().for_each(|op| {
-            *op = renamed(*op, from, to).unwrap_or(*op);
-        });
-        ops[at] = Op::Nop;
+        ops.set(start, first);
+        for between in start + 1..at {
+            if let Some(op) = renamed(ops[between], from, to) {
+                ops.set(between, op);
+            }
+        }
+        ops.set(at, Op::Nop);
         for live in &mut flow.live_out[start..at] {
             *live = live.minus(RegSet::of(&[from])).with(to);
         }
@@ -42,7 +45,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
 }
 
 /// The op from which on its register `to` can be used for `from`, and what it becomes.
-fn start(ops: &[Op], flow: &Flow, joined: Joined) -> Option<(usize, Op)> {
+fn start(ops: &Ops, flow: &Flow, joined: Joined) -> Option<(usize, Op)> {
     let Joined { at, from, to } = joined;
     for back in (at.saturating_sub(WINDOW)..at).rev() {
         if flow.is_target[back + 1] {
@@ -54,8 +57,9 @@ fn start(ops: &[Op], flow: &Flow, joined: Joined) -> Option<(usize, Op)> {
         }
         // A division uses registers of its own (`emit::div`).
         let divides = matches!(op, Op::Div { .. });
-        let ends = op.is_end() || op.target().is_some() || op.is_call() || divides;
-        if ends || op.uses().or(op.defs()).has(to) || renamed(op, from, to).is_none() {
+        let effect = ops.effect(back);
+        let ends = effect.ends || effect.jumps || op.is_call() || divides;
+        if ends || effect.touched().has(to) || renamed(op, from, to).is_none() {
             return None;
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::Linkage;
 use crate::op::{Addr, Op, Reg, Space, Src};
+use crate::ops::Ops;
 use skep_uapi::helper::HelperId;
 
 /// Number of `bpf_map_lookup_elem`.
@@ -13,15 +14,15 @@ pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = HelperId::MapLookupElem as i32;
 /// Number of `bpf_map_update_elem`.
 pub(crate) const BPF_FUNC_MAP_UPDATE_ELEM: i32 = HelperId::MapUpdateElem as i32;
 
-pub(super) fn run(ops: &mut [Op], linkage: &Linkage) {
-    for op in ops {
-        if let Op::Call { helper: BPF_FUNC_MAP_LOOKUP_ELEM, map: Some(map) } = *op
+pub(super) fn run(ops: &mut Ops, linkage: &Linkage) {
+    for at in 0..ops.len() {
+        if let Op::Call { helper: BPF_FUNC_MAP_LOOKUP_ELEM, map: Some(map) } = ops[at]
             && let Some(link) = linkage.maps.get(map as usize)
             && (link.array.is_some() || link.percpu.is_some())
         {
             // `address` may find the location of the key.
             let key = Src::Mem(Addr::new(Reg::R2, 0, Space::Shared));
-            *op = Op::ArrayLookup { map, key };
+            ops.set(at, Op::ArrayLookup { map, key });
         }
     }
 }

@@ -45,14 +45,14 @@ mod values;
 mod words;
 
 use crate::flow::Flow;
-use crate::op::Op;
+use crate::ops::Ops;
 use crate::{Error, Linkage, Passes, Tuning};
 use accesses::Before;
 use blocks::Blocks;
 
 /// Runs the enabled passes. Until `dead`, liveness is only known after blocks.
 pub(crate) fn run(
-    ops: &mut [Op],
+    ops: &mut Ops,
     flow: &mut Flow,
     linkage: &Linkage,
     tuning: &Tuning,
@@ -121,7 +121,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
+fn words_and_fills(ops: &mut Ops, flow: &mut Flow, passes: Passes) {
     if passes.words && words::run(ops, flow) {
         flow.find_live(ops);
     }
@@ -133,7 +133,7 @@ fn words_and_fills(ops: &mut [Op], flow: &mut Flow, passes: Passes) {
     }
 }
 
-fn values_and_dead(ops: &mut [Op], flow: &mut Flow, blocks: &mut Blocks<'_>, passes: Passes) {
+fn values_and_dead(ops: &mut Ops, flow: &mut Flow, blocks: &mut Blocks<'_>, passes: Passes) {
     if blocks.run(ops, flow) {
         flow.find_targets(ops);
         find_live(ops, flow, passes);
@@ -144,7 +144,7 @@ fn values_and_dead(ops: &mut [Op], flow: &mut Flow, blocks: &mut Blocks<'_>, pas
 }
 
 /// Recomputes liveness; `dead` completes it.
-fn find_live(ops: &[Op], flow: &mut Flow, passes: Passes) {
+fn find_live(ops: &Ops, flow: &mut Flow, passes: Passes) {
     match passes.dead {
         true => flow.find_live_blocks(ops),
         false => flow.find_live(ops),

@@ -3,9 +3,10 @@
 
 use crate::flow::Flow;
 use crate::op::{Op, Size, Src};
+use crate::ops::Ops;
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         changed |= match ops[at] {
@@ -18,7 +19,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
 }
 
 /// `x = *addr; x = swap x`
-fn swapped_load(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+fn swapped_load(ops: &mut Ops, flow: &Flow, at: usize) -> bool {
     let (Op::Swap { size, dst }, Some(before)) = (ops[at], flow.before(ops, at)) else {
         return false;
     };
@@ -28,13 +29,13 @@ fn swapped_load(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     if loaded != size || to != dst {
         return false;
     }
-    ops[at] = Op::Load { size, sign: false, big: true, dst, addr };
-    ops[before] = Op::Nop;
+    ops.set(at, Op::Load { size, sign: false, big: true, dst, addr });
+    ops.set(before, Op::Nop);
     true
 }
 
 /// `x = swap x; *addr = x`, with `x` dead after.
-fn swapped_store(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+fn swapped_store(ops: &mut Ops, flow: &Flow, at: usize) -> bool {
     let (Op::Store { size, big: false, addr, src: Src::Reg(src) }, Some(before)) =
         (ops[at], flow.before(ops, at))
     else {
@@ -44,7 +45,7 @@ fn swapped_store(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     if !fits || addr.uses().has(src) || !flow.is_dead_after(at, src) {
         return false;
     }
-    ops[at] = Op::Store { size, big: true, addr, src: Src::Reg(src) };
-    ops[before] = Op::Nop;
+    ops.set(at, Op::Store { size, big: true, addr, src: Src::Reg(src) });
+    ops.set(before, Op::Nop);
     true
 }

@@ -5,6 +5,7 @@
 use super::paths::{Block, Paths};
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, RegSet, Src};
+use crate::ops::Ops;
 
 /// Maximum distance to the sum that uses the product, in ops.
 const WINDOW: usize = 6;
@@ -12,7 +13,7 @@ const WINDOW: usize = 6;
 const WORK_MAX: f32 = 32.0;
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
@@ -31,8 +32,8 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
             }
             let alone = Op::Product { width, dst, src: dst, by, plus: Src::Imm(0) };
             let (place, product) = sum(ops, flow, at).unwrap_or((at, alone));
-            ops[at] = Op::Nop;
-            ops[place] = product;
+            ops.set(at, Op::Nop);
+            ops.set(place, product);
             changed = true;
         }
     }

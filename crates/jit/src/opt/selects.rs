@@ -13,6 +13,7 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Cond, Op, Reg, Size, Src};
+use crate::ops::Ops;
 
 /// Maximum distance to the op that made a number, in ops.
 const WINDOW: usize = 24;
@@ -20,15 +21,18 @@ const WINDOW: usize = 24;
 const ROUNDS: usize = 4;
 
 /// Keeps targets and liveness up to date. Not for coverage, which counts both outcomes of a jump.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow) {
     for _ in 0..ROUNDS {
         let mut found = false;
         for at in 0..ops.len() {
             if let Some((copy, chosen)) = choice(ops, flow, at) {
-                (ops[at], ops[copy]) = (chosen, Op::Nop);
+                ops.set(at, chosen);
+                ops.set(copy, Op::Nop);
                 found = true;
             } else if let Some((first, second, set)) = outcome(ops, flow, at) {
-                (ops[first], ops[second], ops[at]) = (Op::Nop, Op::Nop, set);
+                ops.set(first, Op::Nop);
+                ops.set(second, Op::Nop);
+                ops.set(at, set);
                 found = true;
             }
         }

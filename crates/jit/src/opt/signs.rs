@@ -5,9 +5,10 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Cond, Op, Reg, Size, Src, Test};
+use crate::ops::Ops;
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         let Op::Br { test, to } = ops[at] else { continue };
@@ -17,8 +18,8 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
         }
         let Some(extension) = flow.before(ops, at) else { continue };
         if let Some((test, copy)) = masked(ops, flow, extension, test) {
-            ops[at] = Op::Br { test, to };
-            [Some(extension), copy].into_iter().flatten().for_each(|at| ops[at] = Op::Nop);
+            ops.set(at, Op::Br { test, to });
+            [Some(extension), copy].into_iter().flatten().for_each(|at| ops.set(at, Op::Nop));
             changed = true;
             continue;
         }
@@ -26,8 +27,8 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
         let Some((src, bit)) = extended(&ops[extension], test) else { continue };
         let cond = if negative { Cond::Set } else { Cond::NotSet };
         let test = Test { cond, width: Width::W32, a: src, b: Src::Imm(bit) };
-        ops[at] = Op::Br { test, to };
-        ops[extension] = Op::Nop;
+        ops.set(at, Op::Br { test, to });
+        ops.set(extension, Op::Nop);
         changed = true;
     }
     changed

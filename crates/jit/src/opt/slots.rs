@@ -8,6 +8,7 @@
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, Op, Reg, RegSet, Size, Src};
+use crate::ops::Ops;
 use crate::regs::{SPARE_R9, SPARE_R12, SPARE_RBP};
 use crate::{Prologue, Tuning};
 use std::ops::Range;
@@ -36,7 +37,7 @@ impl Slot {
 }
 
 /// Returns whether something changed. With coverage, `rbp` is not available.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning, counts: bool) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow, tuning: &Tuning, counts: bool) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
@@ -44,7 +45,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning, counts: bool) ->
         if !slots.iter().any(Slot::is_worth) {
             continue;
         }
-        let mut regs = spare(&ops[range.clone()], flow, tuning);
+        let mut regs = spare(ops, range.clone(), flow, tuning);
         regs.retain(|reg| *reg != SPARE_RBP || !counts);
         if regs.is_empty() || (others && !has_apart(&mut slots, ops, range.clone())) {
             continue;
@@ -52,11 +53,12 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning, counts: bool) ->
         slots.retain(Slot::is_worth);
         slots.sort_by_key(|slot| std::cmp::Reverse(slot.uses));
         slots.truncate(regs.len());
-        for op in &mut ops[range] {
-            let Some((size, addr, true)) = access(op) else { continue };
+        for at in range {
+            let op = ops[at];
+            let Some((size, addr, true)) = access(&op) else { continue };
             let here = |slot: &Slot| (slot.disp, slot.size) == (addr.disp, size);
             if let Some(number) = slots.iter().position(here) {
-                *op = moved(*op, regs[number]);
+                ops.set(at, moved(op, regs[number]));
                 changed = true;
             }
         }
@@ -65,11 +67,13 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning, counts: bool) ->
 }
 
 /// The registers that a function does not use.
-pub(super) fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
+pub(super) fn spare(ops: &Ops, range: Range<usize>, flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     let mut used = RegSet::NONE;
     let (mut calls, mut divides) = (false, false);
-    for op in ops {
-        used = used.or(op.uses()).or(op.defs());
+    for effect in &ops.effects()[range.clone()] {
+        used = used.or(effect.touched());
+    }
+    for op in &ops[range] {
         calls |= op.is_call() || matches!(op, Op::TailCall { .. });
         divides |= matches!(op, Op::Div { .. });
     }
@@ -92,10 +96,10 @@ pub(super) fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
 }
 
 /// The slots of a function that are accessed at fixed offsets, and whether r10 is used otherwise.
-fn accesses(ops: &[Op], flow: &Flow, range: Range<usize>) -> (Vec<Slot>, bool) {
+fn accesses(ops: &Ops, flow: &Flow, range: Range<usize>) -> (Vec<Slot>, bool) {
     let mut slots: Vec<Slot> = Vec::new();
     let mut others = false;
-    for at in range.filter(|at| ops[*at].uses().has(Reg::FP)) {
+    for at in range.filter(|at| ops.uses(*at).has(Reg::FP)) {
         match access(&ops[at]) {
             Some((size, addr, plain)) => {
                 let depth = flow.loop_depth[at].min(3);

@@ -9,6 +9,7 @@
 
 use crate::asm::Width;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Shift, ShiftOp, Size, Space, Src};
+use crate::ops::Effect;
 
 /// Number of a value.
 pub(super) type Vn = u32;
@@ -191,15 +192,15 @@ impl Values {
     }
 
     /// Records the effect of `op` at `at`, whose result has that definition.
-    pub(super) fn step(&mut self, at: u32, op: &Op, def: Option<Definition>) {
+    pub(super) fn step(&mut self, at: u32, op: &Op, effect: Effect, def: Option<Definition>) {
         // The code at the target of a jump may read anything.
-        let reads = if op.target().is_some() { RegSet::ALL } else { op.uses() };
+        let reads = if effect.jumps { RegSet::ALL } else { effect.uses };
         self.read = self.read.or(reads);
         if matches!(op, Op::Store { .. } | Op::AluStore { .. } | Op::Atomic { .. }) || op.is_call()
         {
             self.epoch += 1;
         }
-        for reg in op.defs().iter() {
+        for reg in effect.defs.iter() {
             self.copies = self.copies.minus(RegSet::of(&[reg]));
             let number = match def {
                 Some(Definition::Same(number)) => {

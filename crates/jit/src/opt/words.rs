@@ -9,6 +9,7 @@
 
 use crate::flow::{Flow, Func};
 use crate::op::{Addr, AtomicOp, Op, Reg, RegSet, Size, Space, Src};
+use crate::ops::Ops;
 use std::ops::Range;
 
 /// Maximum number of ops between the first load and the last store, and of copies that are searched
@@ -35,15 +36,15 @@ struct Place {
 }
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
         let mut is_closed = None;
         let (mut start, mut stores) = (func.start as usize, 0);
         for end in func.start as usize + 1..=func.end as usize {
-            let last = &ops[end - 1];
-            stores += usize::from(matches!(last, Op::Store { src: Src::Reg(_), .. }));
-            let ends = last.is_end() || last.target().is_some() || flow.is_target[end];
+            let last = ops.effect(end - 1);
+            stores += usize::from(matches!(ops[end - 1], Op::Store { src: Src::Reg(_), .. }));
+            let ends = last.ends || last.jumps || flow.is_target[end];
             if ends || end == func.end as usize {
                 if stores > 1 {
                     let copies = copies(ops, flow, start..end);
@@ -75,7 +76,7 @@ fn frame_is_closed(ops: &[Op], func: &Func) -> bool {
 }
 
 /// The copies of a block, in the order of their stores.
-fn copies(ops: &[Op], flow: &Flow, range: Range<usize>) -> Vec<Copy> {
+fn copies(ops: &Ops, flow: &Flow, range: Range<usize>) -> Vec<Copy> {
     let mut copies = Vec::new();
     // By register: the load that has not been used yet.
     let mut loaded: [Option<usize>; Reg::COUNT] = [None; Reg::COUNT];
@@ -92,7 +93,7 @@ fn copies(ops: &[Op], flow: &Flow, range: Range<usize>) -> Vec<Copy> {
         {
             copies.push(Copy { load, store: at, bytes: size.bytes(), reg, from, to });
         }
-        op.uses().or(op.defs()).iter().for_each(|reg| loaded[usize::from(reg.0)] = None);
+        ops.effect(at).touched().iter().for_each(|reg| loaded[usize::from(reg.0)] = None);
         if let Op::Load { sign: false, big: false, dst, addr, .. } = op
             && addr.space == Space::Own
             && !addr.uses().has(dst)
@@ -104,7 +105,7 @@ fn copies(ops: &[Op], flow: &Flow, range: Range<usize>) -> Vec<Copy> {
 }
 
 /// Merges copies into words as large as possible; returns whether there were any.
-fn joined(ops: &mut [Op], copies: Vec<Copy>, closed: bool) -> bool {
+fn joined(ops: &mut Ops, copies: Vec<Copy>, closed: bool) -> bool {
     let mut copies = copies;
     let mut changed = false;
     for bytes in [8, 4, 2] {
@@ -214,7 +215,7 @@ fn accessed(op: &Op) -> Option<Accessed> {
 }
 
 /// Replaces the last load and store of a word by those of the word.
-fn write(ops: &mut [Op], parts: &[Copy], bytes: u32) {
+fn write(ops: &mut Ops, parts: &[Copy], bytes: u32) {
     let size = match bytes {
         2 => Size::B2,
         4 => Size::B4,
@@ -223,9 +224,10 @@ fn write(ops: &mut [Op], parts: &[Copy], bytes: u32) {
     let last = parts.iter().copied().max_by_key(|part| part.load);
     let Some(last) = last else { return };
     for part in parts {
-        (ops[part.load], ops[part.store]) = (Op::Nop, Op::Nop);
+        ops.set(part.load, Op::Nop);
+        ops.set(part.store, Op::Nop);
     }
     let (dst, addr) = (last.reg, parts[0].from);
-    ops[last.load] = Op::Load { size, sign: false, big: false, dst, addr };
-    ops[last.store] = Op::Store { size, big: false, addr: parts[0].to, src: Src::Reg(dst) };
+    ops.set(last.load, Op::Load { size, sign: false, big: false, dst, addr });
+    ops.set(last.store, Op::Store { size, big: false, addr: parts[0].to, src: Src::Reg(dst) });
 }

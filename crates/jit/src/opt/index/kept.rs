@@ -12,6 +12,7 @@ use super::form::{Form, factor, rewritten};
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, CLOBBERED, Op, Reg, RegSet, Space, Src};
+use crate::ops::Ops;
 use crate::opt::renames::{redirected, renamed};
 use crate::regs::SPARE_R9;
 use std::ops::Range;
@@ -44,7 +45,7 @@ struct Use {
 }
 
 /// Makes the sum part of the address that it was made for, if there is one.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow, def: &Def) {
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow, def: &Def) {
     if factor(&ops[def.at]).is_some() {
         return;
     }
@@ -59,23 +60,24 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow, def: &Def) {
     }
 }
 
-fn only_use(ops: &[Op], flow: &Flow, def: &Def) -> Option<Use> {
+fn only_use(ops: &Ops, flow: &Flow, def: &Def) -> Option<Use> {
     let mut clobber = None;
-    for (next, op) in ops.iter().enumerate().skip(def.at + 1).take(WINDOW) {
+    for next in (def.at + 1..ops.len()).take(WINDOW) {
+        let (op, effect) = (&ops[next], ops.effect(next));
         // A division uses registers of its own (`emit::div`).
-        let stops = op.is_end() || op.is_call() || matches!(op, Op::Div { .. });
-        if flow.is_target[next] || op.target().is_some() || stops {
+        let stops = op.is_call() || matches!(op, Op::Div { .. });
+        if flow.is_target[next] || effect.jumps || effect.ends || stops {
             return None;
         }
-        if op.uses().has(def.reg) {
+        if effect.uses.has(def.reg) {
             let is_access = matches!(op, Op::Load { .. } | Op::Store { .. } | Op::AluStore { .. });
-            let ends = op.defs().has(def.reg) || flow.is_dead_after(next, def.reg);
+            let ends = effect.defs.has(def.reg) || flow.is_dead_after(next, def.reg);
             return (is_access && ends).then_some(Use { at: next, clobber });
         }
-        if op.defs().has(def.reg) {
+        if effect.defs.has(def.reg) {
             return None;
         }
-        if op.defs().meets(def.parts()) && clobber.is_none() {
+        if effect.defs.meets(def.parts()) && clobber.is_none() {
             clobber = Some(next);
         }
     }
@@ -83,7 +85,7 @@ fn only_use(ops: &[Op], flow: &Flow, def: &Def) -> Option<Use> {
 }
 
 /// Moves a load to where its address is computed; returns whether it could.
-fn move_up(ops: &mut [Op], flow: &mut Flow, def: &Def, load: usize) -> bool {
+fn move_up(ops: &mut Ops, flow: &mut Flow, def: &Def, load: usize) -> bool {
     let Some(moved @ Op::Load { dst, addr, .. }) = rewritten(&ops[load], def.reg, def.form) else {
         return false;
     };
@@ -97,8 +99,8 @@ fn move_up(ops: &mut [Op], flow: &mut Flow, def: &Def, load: usize) -> bool {
     if ops[def.at + 1..load].iter().any(stays) {
         return false;
     }
-    ops[def.at] = moved;
-    ops[load] = Op::Nop;
+    ops.set(def.at, moved);
+    ops.set(load, Op::Nop);
     for live in &mut flow.live_out[def.at..load] {
         *live = live.minus(RegSet::of(&[def.reg])).with(dst);
     }
@@ -114,7 +116,7 @@ fn is_quiet(op: &Op) -> bool {
 
 /// Computes the value that overwrites an operand at the start of `range` in another register, until
 /// the access at its end.
-fn rename(ops: &mut [Op], flow: &mut Flow, def: &Def, range: Range<usize>) {
+fn rename(ops: &mut Ops, flow: &mut Flow, def: &Def, range: Range<usize>) {
     let Range { start: clobber, end: last } = range;
     let parts = def.parts();
     let Some(part) = parts.iter().find(|part| ops[clobber].defs().has(*part)) else { return };
@@ -135,10 +137,10 @@ fn rename(ops: &mut [Op], flow: &mut Flow, def: &Def, range: Range<usize>) {
     }
     let between = ops[clobber + 1..last].iter().map(|op| renamed(*op, part, to));
     let Some(between) = between.collect::<Option<Vec<Op>>>() else { return };
-    ops[def.at] = Op::Nop;
-    ops[clobber] = first;
-    ops[clobber + 1..last].copy_from_slice(&between);
-    ops[last] = access;
+    ops.set(def.at, Op::Nop);
+    ops.set(clobber, first);
+    (clobber + 1..last).zip(between).for_each(|(at, op)| ops.set(at, op));
+    ops.set(last, access);
     for live in &mut flow.live_out[def.at..last] {
         *live = live.minus(RegSet::of(&[def.reg])).or(parts);
     }
@@ -160,7 +162,7 @@ fn free(ops: &[Op], flow: &Flow, def: &Def, last: usize) -> Option<Reg> {
 
 /// `r = base + a * i; load [r + b * j]`, where `b` is known before `a`: with the two exchanged, the
 /// load waits for one addition less.
-fn exchange(ops: &mut [Op], flow: &mut Flow, def: &Def, last: usize) {
+fn exchange(ops: &mut Ops, flow: &mut Flow, def: &Def, last: usize) {
     let Form::Sum(sum @ Addr { index: Some(late), .. }) = def.form else { return };
     let Some(addr) = ops[last].addr() else { return };
     let Some(early) = addr.index else { return };
@@ -172,14 +174,16 @@ fn exchange(ops: &mut [Op], flow: &mut Flow, def: &Def, last: usize) {
         return;
     }
     let exchanged = Addr { index: Some(late), disp, ..addr };
-    match &mut ops[last] {
+    let mut access = ops[last];
+    match &mut access {
         Op::Load { addr, .. } | Op::Store { addr, .. } | Op::AluStore { addr, .. } => {
             *addr = exchanged;
         }
         _ => return,
     }
+    ops.set(last, access);
     let addr = Addr::sum(sum.base, Some(early), 0);
-    ops[def.at] = Op::Lea { width: Width::W64, dst: def.reg, addr };
+    ops.set(def.at, Op::Lea { width: Width::W64, dst: def.reg, addr });
     flow.live_out[def.at..last].iter_mut().for_each(|live| *live = live.with(late.0));
 }
 
