@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. The effect at an index is that of the op there.
 
-use crate::op::{Op, RegSet};
+use crate::op::{AluOp, Op, RegSet, Src};
 use std::ops::{Deref, Range};
 
 /// The ops; they are read as a slice and written by [`Ops::set`].
@@ -11,6 +11,29 @@ use std::ops::{Deref, Range};
 pub(crate) struct Ops {
     ops: Vec<Op>,
     effects: Vec<Effect>,
+    kinds: Kinds,
+}
+
+/// The kinds of ops that a program has or had.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kinds {
+    /// [`Op::Swap`].
+    pub(crate) swaps: bool,
+    /// [`Op::Alu`] that multiplies by a constant.
+    pub(crate) multiplies: bool,
+    /// [`Op::Store`] of 0.
+    pub(crate) clears: bool,
+}
+
+impl Kinds {
+    fn note(&mut self, op: &Op) {
+        match op {
+            Op::Swap { .. } => self.swaps = true,
+            Op::Alu { op: AluOp::Mul, src: Src::Imm(_), .. } => self.multiplies = true,
+            Op::Store { src: Src::Imm(0), .. } => self.clears = true,
+            _ => {}
+        }
+    }
 }
 
 /// What an op does to registers and control.
@@ -44,13 +67,20 @@ impl Effect {
 
 impl Ops {
     pub(crate) fn new(ops: Vec<Op>) -> Ops {
+        let mut kinds = Kinds::default();
+        ops.iter().for_each(|op| kinds.note(op));
         let effects = ops.iter().map(Effect::of).collect();
-        Ops { ops, effects }
+        Ops { ops, effects, kinds }
     }
 
     pub(crate) fn set(&mut self, at: usize, op: Op) {
         self.effects[at] = Effect::of(&op);
+        self.kinds.note(&op);
         self.ops[at] = op;
+    }
+
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.kinds
     }
 
     /// The effects, by op.

@@ -27,6 +27,9 @@ struct Piece {
 
 /// Liveness does not change.
 pub(super) fn run(ops: &mut Ops, flow: &Flow) {
+    if !ops.kinds().clears {
+        return;
+    }
     let mut at = 0;
     while at < ops.len() {
         at = match zeros(&ops[at], at) {

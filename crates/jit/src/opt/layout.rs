@@ -86,7 +86,7 @@ impl Chains {
 fn order(paths: &Paths) -> Vec<usize> {
     let count = paths.blocks.len();
     let mut chains = Chains::new(count);
-    let mut edges: Vec<(f32, usize, usize)> = Vec::new();
+    let mut edges: Vec<(f32, usize, usize)> = Vec::with_capacity(2 * count);
     for (from, block) in paths.blocks.iter().enumerate() {
         let over = skipped(paths, block);
         let nexts = block.next.into_iter().flatten().filter(|(to, _)| over != Some(*to));
@@ -114,11 +114,11 @@ fn skipped(paths: &Paths, block: &Block) -> Option<usize> {
 
 /// The starts of the outermost loops around a chain, and its own.
 fn place(paths: &Paths, chain: impl Iterator<Item = usize>) -> [usize; 4] {
-    let depth = |block: usize| paths.blocks[block].loops.len();
+    let depth = |block: usize| paths.loops(&paths.blocks[block]).len();
     let deepest = chain.max_by_key(|block| (depth(*block), std::cmp::Reverse(*block)));
     let block = deepest.unwrap_or_default();
     let mut place = [block; 4];
-    let loops = paths.blocks[block].loops.iter().rev().take(3);
+    let loops = paths.loops(&paths.blocks[block]).iter().rev().take(3);
     for (start, round) in place.iter_mut().zip(loops) {
         *start = paths.rounds[*round].blocks[0];
     }

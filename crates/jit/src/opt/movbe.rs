@@ -8,6 +8,9 @@ use crate::ops::Ops;
 /// Whether something changed.
 pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
+    if !ops.kinds().swaps {
+        return changed;
+    }
     for at in 0..ops.len() {
         changed |= match ops[at] {
             Op::Swap { .. } => swapped_load(ops, flow, at),

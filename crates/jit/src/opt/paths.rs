@@ -21,8 +21,8 @@ pub(crate) struct Block {
     pub(crate) next: [Option<(usize, f32)>; 2],
     /// Executions per execution of the function.
     pub(crate) runs: f32,
-    /// Enclosing loops, the innermost first.
-    pub(crate) loops: Vec<usize>,
+    /// Enclosing loops: where they are in [`Paths::inside`].
+    loops: Range<u32>,
 }
 
 /// A loop.
@@ -38,6 +38,8 @@ pub(crate) struct Round {
 pub(crate) struct Paths {
     pub(crate) blocks: Vec<Block>,
     pub(crate) rounds: Vec<Round>,
+    /// Loops by block, the innermost first.
+    inside: Vec<usize>,
 }
 
 impl Paths {
@@ -48,7 +50,7 @@ impl Paths {
         if func.len() > OPS_MAX || !func.clone().any(is_back) {
             return None;
         }
-        let mut paths = Paths { blocks: blocks(ops, func, whole), rounds: Vec::new() };
+        let mut paths = Paths { blocks: blocks(ops, func, whole), ..Paths::default() };
         let (order, back) = paths.walk();
         if back.is_empty() {
             return None;
@@ -62,10 +64,15 @@ impl Paths {
     /// The innermost loop around an op.
     pub(crate) fn innermost(&self, at: usize) -> Option<&Round> {
         let block = self.blocks.partition_point(|block| block.ops.end <= at);
-        let number = *self.blocks.get(block)?.loops.first()?;
+        let number = *self.loops(self.blocks.get(block)?).first()?;
         let round = &self.rounds[number];
-        let alone = |block: &usize| self.blocks[*block].loops.first() == Some(&number);
+        let alone = |block: &usize| self.loops(&self.blocks[*block]).first() == Some(&number);
         round.blocks.iter().all(alone).then_some(round)
+    }
+
+    /// The loops around a block, the innermost first.
+    pub(crate) fn loops(&self, block: &Block) -> &[usize] {
+        &self.inside[block.loops.start as usize..block.loops.end as usize]
     }
 
     fn nexts(&self, block: usize) -> impl Iterator<Item = usize> + use<> {
@@ -124,9 +131,20 @@ impl Paths {
             self.rounds.push(Round { head, blocks });
         }
         self.rounds.sort_by_key(|round| round.blocks.len());
+        let blocks = || self.rounds.iter().flat_map(|round| &round.blocks);
+        blocks().for_each(|block| self.blocks[*block].loops.end += 1);
+        let mut start = 0;
+        for block in &mut self.blocks {
+            let count = block.loops.end;
+            block.loops = start..start;
+            start += count;
+        }
+        self.inside.resize(start as usize, 0);
         for (number, round) in self.rounds.iter().enumerate() {
             for block in &round.blocks {
-                self.blocks[*block].loops.push(number);
+                let loops = &mut self.blocks[*block].loops;
+                self.inside[loops.end as usize] = number;
+                loops.end += 1;
             }
         }
     }
@@ -137,7 +155,8 @@ impl Paths {
             let block = &self.blocks[number];
             let [Some((behind, _)), Some((there, _))] = block.next else { continue };
             let stays = |to: usize| {
-                block.loops.first().is_some_and(|round| self.blocks[to].loops.contains(round))
+                let first = self.loops(block).first();
+                first.is_some_and(|round| self.loops(&self.blocks[to]).contains(round))
             };
             let jumps = match (stays(behind), stays(there)) {
                 (true, false) => 1.0 - STAYS,
@@ -207,7 +226,7 @@ fn blocks(ops: &[Op], func: Range<usize>, whole: &[Range<usize>]) -> Vec<Block> 
         let there =
             last.target().and_then(|to| number(to as usize)).filter(|to| Some(*to) != behind);
         let one = |to: Option<usize>| to.map(|to| (to, 1.0));
-        Block { ops: start..end, next: [one(behind), one(there)], runs: 0.0, loops: Vec::new() }
+        Block { ops: start..end, next: [one(behind), one(there)], runs: 0.0, loops: 0..0 }
     };
     starts.iter().copied().zip(ends).map(block).collect()
 }

@@ -15,6 +15,9 @@ const WORK_MAX: f32 = 32.0;
 /// Whether something changed.
 pub(super) fn run(ops: &mut Ops, flow: &Flow) -> bool {
     let mut changed = false;
+    if !ops.kinds().multiplies {
+        return changed;
+    }
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
         let mut paths = None;

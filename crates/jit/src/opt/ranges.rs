@@ -11,6 +11,7 @@ use crate::asm::Width;
 use crate::op::{AluOp, Cond, Op, Reg, Src, Test};
 use std::collections::BTreeSet;
 use std::ops::Range;
+pub(super) use value::are_known;
 use value::{Bounds, Kind, Limit, State, Value, number};
 
 /// Maximum number of ops of a function, and of visits per op on average.
@@ -60,7 +61,9 @@ pub(super) fn reaches(ops: &[Op], range: Range<usize>) -> Option<Vec<(usize, Rea
     // Ranges that were widened too far are narrowed again by two passes over all blocks.
     if walk.is_widened {
         for _ in 0..2 {
-            walk.shrink()?;
+            if !walk.shrink()? {
+                break;
+            }
         }
     }
     walk.holds()?;
@@ -194,8 +197,8 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Recomputes each state from those of its predecessors.
-    fn shrink(&mut self) -> Option<()> {
+    /// Recomputes each state from those of its predecessors; returns whether some changed.
+    fn shrink(&mut self) -> Option<bool> {
         let mut states = vec![None; self.blocks.len()];
         states[0] = Some(State::new());
         for number in 0..self.blocks.len() {
@@ -205,10 +208,12 @@ impl Walk<'_> {
                 }
             }
         }
+        let mut changed = false;
         for (block, state) in self.blocks.iter_mut().zip(states) {
+            changed |= block.state != state;
             block.state = state;
         }
-        Some(())
+        Some(changed)
     }
 
     /// `Some` if each state includes those of all predecessors.

@@ -5,6 +5,7 @@
 //!    not accessible otherwise. `ranges` gives the range of indexed accesses.
 //! 2. A slot is always accessed as a whole: no other access overlaps it.
 
+use super::ranges;
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, Op, Reg, RegSet, Size, Src};
@@ -113,8 +114,11 @@ fn accesses(ops: &Ops, flow: &Flow, range: Range<usize>) -> (Vec<Slot>, bool) {
 
 /// Marks the slots that accesses at other than fixed offsets may overlap. Returns whether all of
 /// those are known: otherwise the stack's address escapes.
-fn has_apart(slots: &mut [Slot], ops: &[Op], range: Range<usize>) -> bool {
-    let Some(reaches) = super::ranges::reaches(ops, range) else { return false };
+fn has_apart(slots: &mut [Slot], ops: &Ops, range: Range<usize>) -> bool {
+    if !ops.effects()[range.clone()].iter().all(|effect| ranges::are_known(effect.touched())) {
+        return false;
+    }
+    let Some(reaches) = ranges::reaches(ops, range) else { return false };
     for (at, reach) in reaches {
         if access(&ops[at]).is_none() {
             let met = |slot: &&mut Slot| {

@@ -40,10 +40,18 @@ pub(super) struct Limit {
     pub(super) value: i64,
 }
 
+/// Number of registers: all except the spare ones, which no op has yet.
+const COUNT: usize = 12;
+
+/// Whether an op that has these registers can be analysed.
+pub(in crate::opt) fn are_known(regs: RegSet) -> bool {
+    regs.0 >> COUNT == 0
+}
+
 /// The state before an op.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) regs: [Value; Reg::COUNT],
+    pub(super) regs: [Value; COUNT],
     /// The next `id`.
     pub(super) next: u32,
 }
@@ -51,7 +59,7 @@ pub(super) struct State {
 /// The `id` of a value that is related to no other.
 const ALONE: u32 = 0;
 /// The first `id` assigned in a block; each register starts with one of the lower ones.
-const FIRST: u32 = 1 + Reg::COUNT as u32;
+const FIRST: u32 = 1 + COUNT as u32;
 const U32: i64 = u32::MAX as i64;
 
 /// A range of numbers.
@@ -97,7 +105,7 @@ impl Value {
 impl State {
     /// Unknown.
     pub(super) fn new() -> State {
-        let mut state = State { regs: [any(Width::W64); Reg::COUNT], next: FIRST };
+        let mut state = State { regs: [any(Width::W64); COUNT], next: FIRST };
         for (reg, value) in (1..).zip(&mut state.regs) {
             value.id = reg;
         }
@@ -112,19 +120,18 @@ impl State {
     /// The join of two states; registers stay related if they are related in both.
     pub(super) fn joined(&self, other: &State) -> State {
         let mut state = State { regs: self.regs, next: FIRST };
-        let both = |(a, b): (&Value, &Value)| u64::from(a.id) << 32 | u64::from(b.id);
-        let mut ids = [0; Reg::COUNT];
-        for (id, pair) in ids.iter_mut().zip(self.regs.iter().zip(&other.regs)) {
-            *id = both(pair);
-        }
-        for at in 0..Reg::COUNT {
+        // Remainders of the ids so far: most registers are related to no other.
+        let mut seen = 0u64;
+        for at in 0..COUNT {
             let (a, b) = (self.regs[at], other.regs[at]);
             let like = |before: &usize| {
                 let (c, d) = (self.regs[*before], other.regs[*before]);
-                a.off.wrapping_sub(c.off) == b.off.wrapping_sub(d.off)
+                let same = (a.id, b.id) == (c.id, d.id);
+                same && a.off.wrapping_sub(c.off) == b.off.wrapping_sub(d.off)
             };
-            let mut same = (0..at).filter(|before| ids[*before] == ids[at]);
-            let before = same.find(like);
+            let id = 1 << (a.id % u64::BITS);
+            let before = if seen & id == 0 { None } else { (0..at).find(like) };
+            seen |= id;
             let (id, off) = match before {
                 Some(before) => {
                     let by = a.off.wrapping_sub(self.regs[before].off);
