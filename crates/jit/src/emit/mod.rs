@@ -450,7 +450,8 @@ mod tests {
 
     /// The outcome for a program of two ops, `op` and an exit.
     fn emitted(op: Op) -> Result<Emitted, Error> {
-        let (ops, tuning, linkage) = ([op, Op::Exit], Tuning::default(), Linkage::default());
+        let ops = Ops::new(vec![op, Op::Exit]);
+        let (tuning, linkage) = (Tuning::default(), Linkage::default());
         let func = Func { end: 2, stack_bytes: 8, ..Func::default() };
         let mut flow = Flow { funcs: vec![func], ..Flow::default() };
         flow.find_targets(&ops);
