@@ -110,3 +110,22 @@ impl Deref for Ops {
         &self.ops
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Reg;
+
+    #[test]
+    fn effects_are_those_of_the_ops() {
+        let load = |reg| Op::LdImm { dst: Reg(reg), value: 1 };
+        let mut ops = Ops::new(vec![load(1), load(2), Op::Jmp { to: 0 }]);
+        ops.set(0, Op::Exit);
+        ops.copy_within(1..3, 0);
+        for (op, effect) in ops.iter().zip(ops.effects()) {
+            assert_eq!((effect.uses, effect.defs), (op.uses(), op.defs()));
+            assert_eq!((effect.ends, effect.jumps), (op.is_end(), op.target().is_some()));
+        }
+        assert_eq!(ops[..], [load(2), Op::Jmp { to: 0 }, Op::Jmp { to: 0 }]);
+    }
+}

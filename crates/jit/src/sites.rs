@@ -14,8 +14,6 @@
 //! 4. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
 //!    code tests before a conditional jump; `r11` and flags are clobbered.
 
-use crate::asm::Moved;
-
 /// An insn that can be turned into a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
@@ -57,8 +55,8 @@ impl SwitchSite {
     }
 
     /// The same site at another offset.
-    pub(crate) fn moved(self, moved: &Moved) -> SwitchSite {
-        SwitchSite { off: moved.to(self.off), ..self }
+    pub(crate) fn moved_to(self, off: u32) -> SwitchSite {
+        SwitchSite { off, ..self }
     }
 
     /// A site that tests a flag.
@@ -109,9 +107,9 @@ impl RetargetSite {
         RetargetSite { off }
     }
 
-    /// The same site at another offset.
-    pub(crate) fn moved(self, moved: &Moved) -> RetargetSite {
-        RetargetSite::new(moved.to(self.off))
+    /// Offset in the code of the jump.
+    pub(crate) fn off(self) -> u32 {
+        self.off
     }
 
     /// Offset in the code of the displacement, a multiple of 4.

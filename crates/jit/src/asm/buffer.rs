@@ -399,7 +399,8 @@ impl Asm {
     }
 
     /// The complete program with short forward jumps where they seem to reach, and where its code
-    /// is: distances in the program as it is are upper bounds, except for the padding of loop heads.
+    /// has moved. Distances in the program as it is are upper bounds, except for the padding of
+    /// loop heads.
     pub(crate) fn relaxed(&self) -> (Asm, Moved) {
         let mut out = Asm::default();
         out.code.reserve(self.code.len() + 64);

@@ -329,3 +329,26 @@ fn padding_does_nothing() {
         assert!(decoder.into_iter().all(|insn| insn.mnemonic() == Mnemonic::Nop));
     }
 }
+
+#[test]
+fn forward_jumps_become_short_and_what_follows_moves() {
+    let mut asm = Asm::new(0..u64::MAX, PokeMode::Patch);
+    let (near, far) = (asm.label(), asm.label());
+    asm.jcc(Cc::E, near);
+    asm.jmp(far);
+    asm.align(4, 3);
+    asm.span(7);
+    assert!(asm.call_address(1 << 32));
+    asm.bind(near);
+    asm.bytes(&[0x90; 128]);
+    asm.bind(far);
+    asm.bare(&forms::RET);
+    assert_eq!([near, far].map(|label| asm.offset(label)), [17, 145]);
+    let (relaxed, moved) = asm.relaxed();
+    let finished = relaxed.finish().expect("the short jump reaches");
+    // Two bytes and five, one of padding in place of one, five of the call.
+    assert_eq!((finished.code.len(), &finished.code[..3]), (142, &[0x74, 11, 0xe9][..]));
+    assert_eq!([near, far].map(|label| finished.labels[label.number()]), [13, 141]);
+    assert_eq!((finished.spans, finished.calls[0].disp_off), (vec![(8, 7)], 9));
+    assert_eq!([0, 6, 12, 13, 17].map(|off| moved.to(off)), [0, 2, 8, 9, 13]);
+}

@@ -29,7 +29,7 @@ use crate::ops::Ops;
 use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
-use crate::sites::TailCallSite;
+use crate::sites::{RetargetSite, SwitchSite, TailCallSite};
 use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
 use behind::{LoopExit, Stubs};
@@ -224,15 +224,14 @@ impl<'a> Emit<'a> {
         let tail_entry = off(self.labels[0]);
         let mut ends: Vec<_> = self.ends.iter().map(|(op, end)| (*op, off(*end))).collect();
         ends.sort_unstable();
-        let tail_call = |site: TailCallSite| TailCallSite {
-            vacant: site.vacant.moved(&moved),
-            jump: site.jump.moved(&moved),
-            ..site
+        let switch = |site: SwitchSite| site.moved_to(moved.to(site.off()));
+        let tail_call = |site: TailCallSite| {
+            let jump = RetargetSite::new(moved.to(site.jump.off()));
+            TailCallSite { vacant: switch(site.vacant), jump, ..site }
         };
-        let stats = StatsSites {
-            entry: self.stats_sites.entry.map(|site| site.moved(&moved)),
-            tail_calls: self.stats_sites.tail_calls.iter().map(|site| site.moved(&moved)).collect(),
-        };
+        let sites = self.stats_sites;
+        let tail_calls = sites.tail_calls.into_iter().map(switch).collect();
+        let stats = StatsSites { entry: sites.entry.map(switch), tail_calls };
         let landing_end = off(landing_end);
         let mut op_offs = finished.labels;
         op_offs.truncate(self.labels.len());
