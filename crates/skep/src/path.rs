@@ -96,6 +96,13 @@ impl WalkedPath {
         }
     }
 
+    /// A register of the first function, for tests.
+    #[cfg(test)]
+    pub(crate) fn push_register(&mut self, regno: u8, value: &str) {
+        let (by, frame) = (None, 0);
+        self.push(Step::Register(Register { by, frame, regno, value: value.into() }));
+    }
+
     /// Keeps what a dropped step says of a register. Those of a function that has returned are not
     /// those of the next one in its frame.
     fn note_dropped(&mut self, step: Step) {

@@ -132,10 +132,16 @@ impl<'p> Dataflow<'p> {
         dataflow
     }
 
-    /// Registers as the missing beginning of a long path left them.
+    /// Registers as the missing beginning of a long path left them. Packet pointers without an id
+    /// are those to the packet's start, moved by constants: all are derived from one.
     fn go_on_after(&mut self, path: &'p WalkedPath, program: &Program) {
+        let mut packet = None;
         for now in path.before() {
             let id = self.reg(now.frame, now.regno);
+            if now.value.starts_with("pkt(") && !now.value.contains("id=") {
+                let of = *packet.get_or_insert(id);
+                self.values[id].of[0] = Some(of).filter(|&of| of != id);
+            }
             let by = now
                 .by
                 .map(|by| by as usize)
@@ -392,6 +398,22 @@ struct At {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_verifier::trace::{Event, Listener};
+
+    #[test]
+    fn packet_pointers_from_before_are_of_one_packet() {
+        let mut path = WalkedPath::new(2 * size_of::<Step>());
+        for (regno, value) in [(1, "pkt(r=9)"), (2, "pkt_end()"), (3, "pkt(off=1,r=9)"), (4, "7")] {
+            path.push_register(regno, value);
+        }
+        for insn_idx in 0..4 {
+            path.tell(Event::Insn { insn_idx, frame: 0 });
+        }
+        let dataflow = Dataflow::of(&path, &Program::default());
+        let of = |regno: u8| dataflow.values[dataflow.regs[&(0, regno)]].of[0];
+        assert_eq!(of(3), Some(dataflow.regs[&(0, 1)]));
+        assert_eq!([1, 2, 4].map(of), [None; 3]);
+    }
 
     /// A long chain of sums, with a branch of it that nothing follows.
     #[test]
