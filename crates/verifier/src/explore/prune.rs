@@ -433,7 +433,8 @@ impl Env<'_> {
             ..Hot::default()
         };
         let chains = self.walk.frame().chains;
-        let (id, recycled) = self.store.ckpts.add(hot, Checkpoint { state, precise, chains });
+        let (id, recycled) =
+            self.store.ckpts.add(hot, Checkpoint { state, precise, all_marked: false, chains });
         self.store.stats.fast_paths.states_saved += 1;
         self.store.stats.fast_paths.states_recycled += u64::from(recycled);
         self.trace.tell_saved(id, insn_idx);

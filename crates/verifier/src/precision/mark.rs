@@ -432,8 +432,10 @@ impl Env<'_> {
         while let Some(id) = next {
             self.refuse_gone(id)?;
             let ckpt = self.store.ckpts.get_mut(id);
+            let was_marked = std::mem::replace(&mut ckpt.all_marked, true);
+            let frames = if was_marked { &[] } else { &ckpt.state.frames[..] };
             next = ckpt.state.meta.parent;
-            for (fr, &frame_id) in ckpt.state.frames.iter().enumerate() {
+            for (fr, &frame_id) in frames.iter().enumerate() {
                 let frame = self.store.arena.frame(frame_id);
                 let marks = &mut ckpt.precise[fr];
                 for r in 0..10 {

@@ -29,8 +29,8 @@ pub(super) fn skep_bench_of_tests() -> Result<PathBuf, Box<dyn std::error::Error
 fn built(name: &str, arguments: &[&str]) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let mut build = cargo();
     build.args(arguments).args(["--locked", "--message-format=json"]);
-    // Incremental builds are divided differently, which changes instruction counts.
-    build.env("CARGO_INCREMENTAL", "0");
+    // As in `.ci/run`: how a crate is divided to be compiled changes instruction counts.
+    build.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
     let output = build.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8(output.stdout)?;
     let executable = |line: &str| {
