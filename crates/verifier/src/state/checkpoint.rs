@@ -91,7 +91,7 @@ pub(crate) struct Hot {
 pub(crate) struct Checkpoint {
     pub(crate) state: PackedState,
     pub(crate) precise: SmallVec<[Marks; 2]>,
-    /// All its scalars have been marked at once, and so have those of the checkpoints before it.
+    /// All its scalars have been marked precise.
     pub(crate) all_marked: bool,
     /// Dependencies of the registers of the last frame, back to the parent.
     pub(crate) chains: Chains,
