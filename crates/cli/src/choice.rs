@@ -35,7 +35,7 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, Error> {
     Ok(filters)
 }
 
-/// The same for commands that print no statistics: a filter on one would select nothing.
+/// The same for commands that print no statistics: a filter on one would be ignored.
 pub(crate) fn read_names(texts: &[String]) -> Result<Filters, Error> {
     let filters = read_filters(texts)?;
     match filters.test_something() {

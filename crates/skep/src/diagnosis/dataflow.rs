@@ -93,7 +93,7 @@ pub(crate) struct Dataflow<'p> {
     /// The first insn of the path, and what its function got in registers.
     pub(crate) given: (usize, Vec<(Id, u8)>),
     pub(crate) frame: u32,
-    /// How often the path came to its last insn.
+    /// How often the path came to its last insn since it entered that function.
     pub(crate) rounds: usize,
 }
 
@@ -107,7 +107,9 @@ impl<'p> Dataflow<'p> {
             })
         };
         let last = insns().next_back();
-        let rounds = insns().filter(|&insn| Some(insn) == last).count();
+        // Since the function was entered: what calls it may do so several times.
+        let called = insns().rev().take_while(|(_, frame)| last.is_some_and(|it| *frame >= it.1));
+        let rounds = called.filter(|&insn| Some(insn) == last).count();
         let mut insns = insns().peekable();
         let given = (insns.peek().map_or(0, |&(idx, _)| idx), Vec::new());
         let mut dataflow = Dataflow { frame: path.frame(), given, rounds, ..Dataflow::default() };

@@ -75,7 +75,7 @@ about insns: those that the release is too old for are \"not known\" instead of 
 It also tells what the build decides: whether programs may throw exceptions (only if the ORC unwinder is built in), whether
 `bpf_override_return` is there, and that errors may be injected nowhere.
 The BTF must be that of an x86-64 kernel with all helpers of its release; if it has newer ones, a note says so. How far a
-tested kernel is confirmed ('... verdicts agreed') is shown only for a file with that kernel's own BTF, whatever release it states.
+tested kernel is confirmed ('... got the same verdict there') is shown only for a file with that kernel's own BTF, whatever release it states.
 
 | distribution | file to import |
 |---|---|

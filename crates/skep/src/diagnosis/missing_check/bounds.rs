@@ -58,11 +58,13 @@ pub(super) fn notes(
     let Some(id) = subject(refusal, dataflow, insn) else { return Vec::new() };
     let length = dataflow.length(refusal, insn);
     let Some(number) = dataflow.number_in(id).or(length) else {
-        let ends = begins_at("begins", refusal).or_else(|| ends_at(refusal));
-        return ends.or_else(|| below_frame(refusal)).into_iter().collect();
+        let place = begins_at("begins", refusal).or_else(|| ends_at(refusal));
+        let place = place.map(|note| if dataflow.rounds > 1 { led_by_loop(note) } else { note });
+        return place.or_else(|| below_frame(refusal)).into_iter().collect();
     };
     let mut notes = Vec::new();
     let is_fixed = dataflow.values[number].told.is_some_and(is_constant);
+    let has_looped = is_fixed && dataflow.rounds > 1;
     if length == Some(number) {
         notes.extend(dataflow.is_now("the length is", number, describe));
         notes.extend(ends_at(refusal));
@@ -74,14 +76,14 @@ pub(super) fn notes(
             text: format!("the call accesses {bytes} bytes from there on"),
             at: None,
         }));
-        notes.extend(begins_at(if is_fixed { "begins" } else { "may begin" }, refusal));
+        let begins = begins_at(if is_fixed { "begins" } else { "may begin" }, refusal);
+        notes.extend(begins.filter(|_| !has_looped));
     }
     let family = dataflow.ancestors(number, is_number);
     if is_fixed {
         // No comparison would help, except of the rounds.
-        let leads =
-            |note: Note| Note { text: format!("the loop has led there: {}", note.text), ..note };
-        notes.extend(ends_at(refusal).filter(|_| dataflow.rounds > 1).map(leads));
+        let place = ends_at(refusal).or_else(|| begins_at("begins", refusal));
+        notes.extend(place.filter(|_| has_looped).map(led_by_loop));
         return notes;
     }
     let is_zero = matches!(refusal.kind.as_str(), "maybe-zero-size" | "stack-read-of-nothing");
@@ -116,6 +118,10 @@ pub(super) fn notes(
     );
     notes.push(compared.unwrap_or_else(|| dataflow.origin(&family, program, describe)));
     notes
+}
+
+fn led_by_loop(note: Note) -> Note {
+    Note { text: format!("the loop has led there: {}", note.text), ..note }
 }
 
 /// How far before the memory an access begins, or `may begin`.
