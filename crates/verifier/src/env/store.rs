@@ -58,7 +58,7 @@ impl Store {
                 !config.profile.behaviours.ids_paired_both_ways,
             ),
             sccs: Default::default(),
-            loop_entries: (!config.profile.behaviours.loops_are_components).then(Default::default),
+            loop_entries: LoopEntries::of_kernel(&config.profile.behaviours),
             concerns: Vec::new(),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
             current_marks: current_marks(&config.profile.behaviours).map(Box::new),

@@ -98,7 +98,7 @@ impl Env<'_> {
             if hot.branches > 0
                 || hot.insn_idx != insn_idx
                 || !self.same_callsites(self.store.ckpts.get(id))
-                || self.incomplete_read_marks(id)
+                || (!self.facts.rules().loop_entries_left_over && self.incomplete_read_marks(id))
             {
                 continue;
             }

@@ -13,8 +13,8 @@ use crate::state::ids::CkptId;
 impl Env<'_> {
     /// Whether marks of the checkpoint may be missing because of a loop that is not finished;
     /// `None` if this kernel does not go by entries.
-    pub(super) fn is_in_open_loop(&self, id: CkptId) -> Option<bool> {
-        let entry = self.store.loop_entries.as_ref()?.outermost(id);
+    pub(super) fn is_in_open_loop(&mut self, id: CkptId) -> Option<bool> {
+        let entry = self.store.loop_entries.as_mut()?.find_outermost(id);
         Some(entry.is_some_and(|entry| self.store.ckpts.hot(entry).branches > 0))
     }
 
@@ -32,7 +32,7 @@ impl Env<'_> {
     /// is handed to the checkpoint before it.
     pub(super) fn hand_entry_on(&mut self, from: Option<CkptId>, to: Option<CkptId>) {
         let (Some(entries), Some(to)) = (&self.store.loop_entries, to) else { return };
-        let entry = entries.of(from).filter(|&entry| entry != to);
+        let entry = entries.of(from).filter(|&entry| entry != to || entries.renewed);
         self.join_entry(Some(to), entry);
     }
 
@@ -41,8 +41,23 @@ impl Env<'_> {
         let (Some(entries), Some(entry)) = (&mut self.store.loop_entries, entry) else { return };
         let ckpts = &self.store.ckpts;
         let depth = |id: CkptId| ckpts.get(id).state.meta.dfs_depth;
-        let is_further_out = entries.of(of).is_none_or(|known| depth(entry) < depth(known));
-        if ckpts.hot(entry).branches > 0 && is_further_out {
+        let is_kept = if entries.renewed {
+            // The loops around both decide, and a state may become its own entry: while the loop
+            // around it is not finished, its marks are then taken for complete.
+            let known = match of {
+                Some(id) => depth(entries.find_outermost(id).unwrap_or(id)),
+                None => match entries.of(None) {
+                    Some(known) => depth(entries.find_outermost(known).unwrap_or(known)),
+                    None => self.walk.cur.meta.dfs_depth,
+                },
+            };
+            let outermost = entries.find_outermost(entry).unwrap_or(entry);
+            ckpts.hot(outermost).branches > 0 && depth(outermost) <= known
+        } else {
+            ckpts.hot(entry).branches > 0
+                && entries.of(of).is_none_or(|known| depth(entry) < depth(known))
+        };
+        if is_kept {
             entries.set(of, entry);
         }
     }

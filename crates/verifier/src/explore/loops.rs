@@ -28,7 +28,7 @@ impl Env<'_> {
     }
 
     /// Whether the checkpoint may still get marks through back-edges.
-    pub(crate) fn incomplete_read_marks(&self, id: CkptId) -> bool {
+    pub(crate) fn incomplete_read_marks(&mut self, id: CkptId) -> bool {
         if let Some(is_open) = self.is_in_open_loop(id) {
             return is_open;
         }

@@ -485,9 +485,11 @@ impl Env<'_> {
     /// Frees a checkpoint that has left its list and is of no use to a path any more. Some kernels
     /// keep those that were not cleaned when they left it, and count them to the end.
     fn maybe_free(&mut self, id: CkptId) {
-        let hot = self.store.ckpts.hot(id);
-        let is_entry = || self.store.loop_entries.as_ref().is_some_and(|it| it.is_entry(id));
-        if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) && !is_entry() {
+        let hot = *self.store.ckpts.hot(id);
+        let is_entry = self.store.loop_entries.as_ref().is_some_and(|it| it.is_entry(id));
+        let may_go = hot.in_free_list && hot.branches == 0 && !is_entry;
+        let goes_at_once = self.facts.rules().loop_entries_left_over;
+        if may_go && (goes_at_once || !self.incomplete_read_marks(id)) {
             let stays = self.facts.rules().evicted_states_stay && !hot.cleaned;
             let edges_pending = self.store.sccs.num_backedges > 0;
             self.store.ckpts.remove(id, edges_pending, &mut self.store.arena);

@@ -2,15 +2,19 @@
 
 use super::ids::CkptId;
 use crate::memory::push_tight;
+use skep_uapi::Behaviours;
 
-/// The outermost entry known for each state.
-#[derive(Default)]
+/// An entry known for each state; the outermost one is at the end of a chain of them.
 pub(crate) struct LoopEntries {
     /// By the checkpoint's place.
     saved: Vec<Saved>,
     current: Option<CkptId>,
     /// Those of the pending branches.
     waiting: Vec<Option<CkptId>>,
+    /// An entry that begins at the same state as the known one replaces it.
+    pub(crate) renewed: bool,
+    /// A path begins with the entry of the path before it, and a saved state without one.
+    left_over: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -21,6 +25,19 @@ struct Saved {
 }
 
 impl LoopEntries {
+    /// Those of a kernel, if it goes by entries.
+    pub(crate) fn of_kernel(rules: &Behaviours) -> Option<Box<LoopEntries>> {
+        (!rules.loops_are_components).then(|| {
+            Box::new(LoopEntries {
+                saved: Vec::new(),
+                current: None,
+                waiting: Vec::new(),
+                renewed: rules.loop_entries_renewed,
+                left_over: rules.loop_entries_left_over,
+            })
+        })
+    }
+
     /// A function is verified from its start.
     pub(crate) fn begin(&mut self) {
         self.current = None;
@@ -32,7 +49,8 @@ impl LoopEntries {
         while self.saved.len() <= place {
             push_tight(&mut self.saved, Saved::default());
         }
-        self.saved[place] = Saved { entry: self.current, is_entry: false };
+        let entry = self.current.filter(|_| !self.left_over);
+        self.saved[place] = Saved { entry, is_entry: false };
     }
 
     /// Pushes the current state as a branch.
@@ -47,7 +65,10 @@ impl LoopEntries {
 
     /// Pops the last branch.
     pub(crate) fn resume(&mut self) {
-        self.current = self.waiting.pop().flatten();
+        let waited = self.waiting.pop().flatten();
+        if !self.left_over {
+            self.current = waited;
+        }
     }
 
     /// Whether the checkpoint is an entry of a loop.
@@ -71,6 +92,16 @@ impl LoopEntries {
 
     /// The entry of the outermost loop that the checkpoint is known to be in.
     pub(crate) fn outermost(&self, id: CkptId) -> Option<CkptId> {
-        std::iter::successors(self.of(Some(id)), |&outer| self.of(Some(outer))).last()
+        let outer = |&id: &CkptId| self.of(Some(id)).filter(|&outer| outer != id);
+        std::iter::successors(self.of(Some(id)), outer).last()
+    }
+
+    /// The same; kernels whose entries are renewed keep it for the checkpoint.
+    pub(crate) fn find_outermost(&mut self, id: CkptId) -> Option<CkptId> {
+        let found = self.outermost(id);
+        if self.renewed {
+            self.saved[id.place() as usize].entry = found;
+        }
+        found
     }
 }
