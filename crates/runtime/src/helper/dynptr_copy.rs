@@ -28,17 +28,23 @@ fn nothing(offset: u64, len: u64) -> Result<(), Errno> {
 pub(super) fn copy(call: &Call) -> u64 {
     let size = call.arg(4);
     int((|| {
-        let (to, from) = match (Dynptr::read(call, 0), Dynptr::read(call, 2)) {
-            (Some(to), Some(from)) => (to, from),
-            (None, None) => return nothing(call.arg(1), size).and(nothing(call.arg(3), size)),
-            _ => return Err(Errno::EINVAL),
-        };
-        if to.is_read_only() {
-            return Err(Errno::EINVAL);
+        let (to, from) = (Dynptr::read(call, 0), Dynptr::read(call, 2));
+        let at_to = |to: Dynptr| to.at(call.arg(1), size);
+        let at_from = |from: Dynptr| from.at(call.arg(3), size);
+        // What can be accessed must be long enough, before the rest counts.
+        match (to.filter(|to| !to.is_read_only()), from) {
+            (Some(to), Some(from)) => {
+                let (to, from) = (at_to(to)?, at_from(from)?);
+                call.behind(to).write(&call.behind(from).copy());
+                Ok(())
+            }
+            (Some(to), None) => at_to(to).and(Err(Errno::EINVAL)),
+            (None, Some(from)) => at_from(from).and(Err(Errno::EINVAL)),
+            (None, None) => {
+                at_to(to.unwrap_or(Dynptr::of(0, 0)))?;
+                nothing(call.arg(3), size)
+            }
         }
-        let (to, from) = (to.at(call.arg(1), size)?, from.at(call.arg(3), size)?);
-        call.behind(to).write(&call.behind(from).copy());
-        Ok(())
     })())
 }
 
