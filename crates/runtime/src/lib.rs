@@ -36,6 +36,7 @@ mod shared;
 mod stats;
 mod timer;
 mod trace;
+mod tree;
 
 pub use code_view::CodeView;
 pub use coverage::{Coverage, FunctionRuns, InsnRuns};

@@ -14,29 +14,40 @@
 //! (6.18).
 
 use crate::Errno;
+use crate::tree::{Side, Tree};
 use skep_mem::epoch::RetireList;
-use skep_mem::{Budget, Region};
-use std::cmp::Ordering;
+use skep_mem::{Budget, Region, Share};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Maximum size of all objects of a runtime, in bytes.
+/// Maximum size of all objects of a runtime, in bytes, even if its budget has more.
 const BYTES_MAX: usize = 1 << 30;
+/// What an object takes besides its own memory: the rows in the tables here, its place in a tree.
+const OVERHEAD: usize = 448;
 
 pub(crate) struct Objects {
     state: Mutex<State>,
+    /// Of the runtime.
     budget: Arc<Budget>,
-    gone: RetireList<Arc<Region>>,
+    /// Of objects.
+    limit: Arc<Budget>,
+    gone: RetireList<Gone>,
+    /// Allocations that failed since the last that did not.
+    failures: AtomicU32,
 }
 
 #[derive(Default)]
 struct State {
     /// By address of the first byte.
     objects: BTreeMap<u64, Object>,
-    /// Nodes in order, by address of the list head or tree root.
-    held: HashMap<u64, VecDeque<u64>>,
+    /// Nodes in order, by address of the list head.
+    lists: HashMap<u64, VecDeque<u64>>,
+    /// By address of the root.
+    trees: HashMap<u64, Tree>,
     /// The head or root of each linked node.
     owners: HashMap<u64, u64>,
     /// Memory of freed objects, by address: a run that saw one may still read it, in an RCU
@@ -48,7 +59,14 @@ struct Object {
     memory: Arc<Region>,
     count: u32,
     owns: Owns,
+    shares: Shares,
 }
+
+/// What an object takes of both budgets, besides its memory's own share: until its memory goes.
+type Shares = [Share; 2];
+
+/// What is left of a freed object, until no run can see it.
+type Gone = (Arc<Region>, Shares);
 
 /// Bytes before a per-CPU object: the distance between the copies, and their number. A run may read
 /// them as long as it may read the object.
@@ -75,20 +93,6 @@ pub(crate) enum End {
     Back,
 }
 
-/// A side of a tree node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Left,
-    Right,
-}
-
-impl Default for Objects {
-    fn default() -> Objects {
-        let (state, gone) = (Mutex::default(), RetireList::new());
-        Objects { state, budget: Budget::new(BYTES_MAX), gone }
-    }
-}
-
 impl std::fmt::Debug for Objects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Objects")
@@ -104,7 +108,7 @@ impl State {
 
     /// Drops one reference to an object, and if it was the last one, its references to others:
     /// returns the memory of all freed objects.
-    fn release(&mut self, addr: u64) -> Vec<Arc<Region>> {
+    fn release(&mut self, addr: u64) -> Vec<Gone> {
         let (mut less, mut gone) = (vec![addr], Vec::new());
         while let Some(addr) = less.pop() {
             let Some((base, object)) = self.around(addr) else { continue };
@@ -112,12 +116,14 @@ impl State {
             if object.count > 0 {
                 continue;
             }
-            let Some(Object { memory, owns, .. }) = self.objects.remove(&base) else { continue };
+            let Some(Object { memory, owns, shares, .. }) = self.objects.remove(&base) else {
+                continue;
+            };
             let pointers = words(owns.pointers).map(|at| memory.u64(at).swap(0, AcqRel));
             less.extend(pointers.filter(|pointer| *pointer != 0));
             words(owns.heads).for_each(|at| less.extend(self.take_all(memory.addr(at))));
             self.keep_late(base, &memory);
-            gone.push(memory);
+            gone.push((memory, shares));
         }
         gone
     }
@@ -146,31 +152,42 @@ impl State {
     }
 
     /// Removes all nodes from a list or tree.
-    fn take_all(&mut self, owner: u64) -> VecDeque<u64> {
-        let held = self.held.remove(&owner).unwrap_or_default();
+    fn take_all(&mut self, owner: u64) -> Vec<u64> {
+        let listed = self.lists.remove(&owner).unwrap_or_default();
+        let tree = self.trees.remove(&owner).unwrap_or_default();
+        let held: Vec<u64> = listed.into_iter().chain(tree.into_nodes()).collect();
         held.iter().for_each(|node| {
             self.owners.remove(node);
         });
         held
     }
 
-    fn take_node(&mut self, owner: u64, node: Option<u64>) -> Option<u64> {
-        let node = node?;
-        self.owners.remove(&node);
-        if self.held.get(&owner).is_some_and(VecDeque::is_empty) {
-            self.held.remove(&owner);
+    /// Makes the list or tree at `owner` the node's; a node that is already in one is rejected.
+    fn own(&mut self, owner: u64, node: u64) -> Result<(), Errno> {
+        match self.owners.entry(node) {
+            Entry::Occupied(_) => Err(Errno::EINVAL),
+            Entry::Vacant(place) => {
+                place.insert(owner);
+                Ok(())
+            }
         }
-        Some(node)
     }
 }
 
 impl Objects {
+    /// None; their memory is charged to the budget.
+    pub(crate) fn new(budget: &Arc<Budget>) -> Objects {
+        let (state, limit) = (Mutex::default(), Budget::new(BYTES_MAX));
+        let (gone, failures) = (RetireList::new(), AtomicU32::new(0));
+        Objects { state, budget: budget.clone(), limit, gone, failures }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn retire(&self, memory: Vec<Arc<Region>>) {
-        memory.into_iter().for_each(|memory| self.gone.retire(memory));
+    fn retire(&self, gone: Vec<Gone>) {
+        gone.into_iter().for_each(|gone| self.gone.retire(gone));
     }
 
     /// A new object, zeroed; 0 if there is no memory.
@@ -194,10 +211,31 @@ impl Objects {
     }
 
     fn insert_new(&self, bytes: usize, owns: Owns, head: usize) -> u64 {
-        let Ok(memory) = Region::zeroed(bytes, &self.budget) else { return 0 };
+        let base = self.allocate(bytes, owns).or_else(|| {
+            // Memory of earlier runs may be free by now. Not each of many failures looks.
+            let failures = self.failures.fetch_add(1, Relaxed).saturating_add(1);
+            failures.is_power_of_two().then(|| self.settle());
+            self.allocate(bytes, owns)
+        });
+        base.map_or(0, |base| base + head as u64)
+    }
+
+    fn allocate(&self, bytes: usize, owns: Owns) -> Option<u64> {
+        let mut shares = [Share::new(&self.budget), Share::new(&self.limit)];
+        let [of_runtime, of_objects] = &mut shares;
+        if !of_runtime.grow(OVERHEAD) || !of_objects.grow(bytes.saturating_add(OVERHEAD)) {
+            return None;
+        }
+        let memory = Region::zeroed(bytes, &self.budget).ok()?;
         let (base, memory) = (memory.addr(0), Arc::new(memory));
-        self.state().objects.insert(base, Object { memory, count: 1, owns });
-        base + head as u64
+        self.failures.store(0, Relaxed);
+        self.state().objects.insert(base, Object { memory, count: 1, owns, shares });
+        Some(base)
+    }
+
+    /// Frees the memory of objects that no run can use any more.
+    pub(crate) fn settle(&self) {
+        self.gone.settle();
     }
 
     /// One user more.
@@ -217,84 +255,107 @@ impl Objects {
         self.retire(memory);
     }
 
-    /// Inserts a node into the list or tree at `owner`. A node that is already in one is rejected,
-    /// and released.
-    pub(crate) fn insert(
+    /// Inserts a node at an end of the list at `owner`. A node that is already in a list or tree is
+    /// rejected, and released.
+    pub(crate) fn push(&self, owner: u64, node: u64, end: End) -> Result<(), Errno> {
+        let mut state = self.state();
+        if let Err(errno) = state.own(owner, node) {
+            return self.reject(state, node, errno);
+        }
+        let list = state.lists.entry(owner).or_default();
+        match end {
+            End::Front => list.push_front(node),
+            End::Back => list.push_back(node),
+        }
+        Ok(())
+    }
+
+    /// Inserts a node into the tree at `owner` as a child of another, or as the root; rejects nodes
+    /// as [`Objects::push`] does.
+    pub(crate) fn plant(
         &self,
         owner: u64,
         node: u64,
-        at: impl FnOnce(usize) -> usize,
+        below: Option<(u64, Side)>,
     ) -> Result<(), Errno> {
         let mut state = self.state();
-        if state.owners.contains_key(&node) {
-            let memory = state.release(node);
-            drop(state);
-            self.retire(memory);
-            return Err(Errno::EINVAL);
+        if let Err(errno) = state.own(owner, node) {
+            return self.reject(state, node, errno);
         }
-        state.owners.insert(node, owner);
-        let held = state.held.entry(owner).or_default();
-        let at = at(held.len()).min(held.len());
-        held.insert(at, node);
+        state.trees.entry(owner).or_default().insert(node, below);
         Ok(())
+    }
+
+    /// Whether a node is in a list or tree.
+    pub(crate) fn is_linked(&self, node: u64) -> bool {
+        self.state().owners.contains_key(&node)
+    }
+
+    fn reject(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        node: u64,
+        errno: Errno,
+    ) -> Result<(), Errno> {
+        let memory = state.release(node);
+        drop(state);
+        self.retire(memory);
+        Err(errno)
     }
 
     /// Removes the node at an end of a list.
     pub(crate) fn pop(&self, owner: u64, end: End) -> Option<u64> {
         let mut state = self.state();
-        let held = state.held.get_mut(&owner)?;
+        let list = state.lists.get_mut(&owner)?;
         let node = match end {
-            End::Front => held.pop_front(),
-            End::Back => held.pop_back(),
+            End::Front => list.pop_front(),
+            End::Back => list.pop_back(),
         };
-        state.take_node(owner, node)
+        if list.is_empty() {
+            state.lists.remove(&owner);
+        }
+        state.owners.remove(&node?);
+        node
     }
 
-    /// The node at an end.
+    /// The node at an end of a list.
     pub(crate) fn peek(&self, owner: u64, end: End) -> Option<u64> {
         let state = self.state();
-        let held = state.held.get(&owner)?;
+        let list = state.lists.get(&owner)?;
         match end {
-            End::Front => held.front().copied(),
-            End::Back => held.back().copied(),
+            End::Front => list.front().copied(),
+            End::Back => list.back().copied(),
         }
     }
 
-    /// Removes a node from its list or tree, if that is at `owner`.
+    /// Removes a node from its tree, if that is at `owner`.
     pub(crate) fn remove(&self, owner: u64, node: u64) -> Option<u64> {
         let mut state = self.state();
         if state.owners.get(&node) != Some(&owner) {
             return None;
         }
-        if let Some(held) = state.held.get_mut(&owner) {
-            held.retain(|other| *other != node);
+        let tree = state.trees.get_mut(&owner)?;
+        tree.remove(node);
+        if tree.is_empty() {
+            state.trees.remove(&owner);
         }
-        state.take_node(owner, Some(node))
+        state.owners.remove(&node);
+        Some(node)
     }
 
-    /// The root of a tree, or of a subtree of one of its nodes. Trees have no stored shape: the
-    /// root is the node in the middle, and likewise in subtrees.
+    /// The first node of a tree.
+    pub(crate) fn first(&self, owner: u64) -> Option<u64> {
+        self.state().trees.get(&owner)?.first()
+    }
+
+    /// The root of a tree, or of a subtree of one of its nodes.
     pub(crate) fn root(&self, owner: u64, below: Option<(u64, Side)>) -> Option<u64> {
         let state = self.state();
-        let held = state.held.get(&owner)?;
-        let Some((node, side)) = below else { return held.get(held.len() / 2).copied() };
-        let at = held.iter().position(|other| *other == node)?;
-        let (mut low, mut high) = (0, held.len());
-        loop {
-            let middle = low + (high - low) / 2;
-            match (at.cmp(&middle), side) {
-                (Ordering::Less, _) => high = middle,
-                (Ordering::Greater, _) => low = middle + 1,
-                (Ordering::Equal, Side::Left) => break high = middle,
-                (Ordering::Equal, Side::Right) => break low = middle + 1,
-            }
+        let tree = state.trees.get(&owner)?;
+        match below {
+            None => tree.root(),
+            Some((node, side)) => tree.child(node, side),
         }
-        held.get(low + (high - low) / 2).copied().filter(|_| low < high)
-    }
-
-    /// All nodes, in order.
-    pub(crate) fn nodes(&self, owner: u64) -> Vec<u64> {
-        self.state().held.get(&owner).map(|held| held.iter().copied().collect()).unwrap_or_default()
     }
 
     /// The list or tree at `owner` is freed, with its nodes.
@@ -329,9 +390,31 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
+    fn unlimited() -> Objects {
+        Objects::new(&Budget::new(usize::MAX))
+    }
+
+    #[test]
+    fn objects_are_charged_to_the_budget() {
+        let budget = Budget::new(64 << 10);
+        let objects = Objects::new(&budget);
+        let made: Vec<u64> = (0..200)
+            .map(|_| objects.create(8, Owns::default()))
+            .filter(|base| *base != 0)
+            .collect();
+        assert_eq!(made.len(), (64 << 10) / (skep_mem::ALIGN + OVERHEAD));
+        made.iter().for_each(|base| objects.release(*base));
+        // Their memory goes to the next ones, once no run of another test's can hold it.
+        let late = Instant::now() + Duration::from_secs(60);
+        while objects.create(8, Owns::default()) == 0 {
+            assert!(Instant::now() < late, "{} bytes stay", budget.used_bytes());
+            std::thread::yield_now();
+        }
+    }
+
     #[test]
     fn an_object_goes_with_its_last_user() {
-        let objects = Objects::default();
+        let objects = unlimited();
         let one = objects.create(40, Owns::default());
         assert!(objects.acquire(one) && !objects.acquire(one - 1));
         objects.release(one + 8);
@@ -342,67 +425,70 @@ mod tests {
         let late = Instant::now() + Duration::from_secs(60);
         while objects.locate(one, 1).is_some() {
             assert!(Instant::now() < late, "the memory stays");
-            objects.gone.settle();
+            objects.settle();
             std::thread::yield_now();
         }
     }
 
     #[test]
     fn a_list_holds_what_was_pushed() {
-        let objects = Objects::default();
+        let objects = unlimited();
         let [a, b, c] = [0; 3].map(|_| objects.create(64, Owns::default()));
         let list = 0x1000;
-        for (node, front) in [(a, false), (b, true), (c, false)] {
-            objects.insert(list, node + 16, |len| if front { 0 } else { len }).unwrap();
+        for (node, end) in [(a, End::Back), (b, End::Front), (c, End::Back)] {
+            objects.push(list, node + 16, end).unwrap();
         }
-        assert_eq!(objects.nodes(list), [b, a, c].map(|base| base + 16));
+        assert_eq!(objects.peek(list, End::Front), Some(b + 16));
         // A node that is already in a list: the reference passed is dropped.
         assert!(objects.acquire(a));
-        assert_eq!(objects.insert(list, a + 16, |_| 0), Err(Errno::EINVAL));
+        assert_eq!(objects.push(list, a + 16, End::Front), Err(Errno::EINVAL));
         assert_eq!(objects.peek(list, End::Back), Some(c + 16));
         assert_eq!(objects.pop(list, End::Back), Some(c + 16));
         assert_eq!(objects.remove(list, c + 16), None);
-        assert_eq!(objects.remove(list, b + 16), Some(b + 16));
+        assert_eq!(objects.pop(list, End::Front), Some(b + 16));
         assert_eq!(objects.count(), 3);
         objects.clear(list);
         assert_eq!((objects.count(), objects.pop(list, End::Front)), (2, None));
     }
 
+    /// A unit of fuel may pay for an insertion, which must not cost more the more nodes there are.
     #[test]
     fn a_tree_is_searched_from_its_root() {
-        let objects = Objects::default();
-        for len in 0..20u64 {
-            let root = 0x2000 + len;
-            let nodes: Vec<u64> = (0..len).map(|n| 0x100 + n).collect();
-            nodes.iter().for_each(|node| objects.insert(root, *node, |len| len).unwrap());
-            let mut found = Vec::new();
-            let mut above = vec![objects.root(root, None)];
-            while let Some(at) = above.pop() {
-                let Some(node) = at else { continue };
-                let left = objects.root(root, Some((node, Side::Left)));
-                let right = objects.root(root, Some((node, Side::Right)));
-                assert!(left.is_none_or(|l| l < node) && right.is_none_or(|r| r > node));
-                found.push(node);
-                above.extend([left, right]);
+        let objects = unlimited();
+        let (root, len, mut steps) = (0x2000, 200_000, 0);
+        for node in (1..=len).map(|n| n * 0x9e37 % 1_000_003) {
+            let (mut below, mut at) = (None, objects.root(root, None));
+            while let Some(other) = at {
+                below = Some((other, if node < other { Side::Left } else { Side::Right }));
+                at = objects.root(root, below);
+                steps += 1;
             }
-            found.sort_unstable();
-            assert_eq!(found, nodes);
-            objects.clear(root);
+            objects.plant(root, node, below).unwrap();
         }
+        assert!(steps < 22 * len, "{steps}");
+        assert_eq!(objects.plant(root, 0x9e37, None), Err(Errno::EINVAL));
+        assert_eq!((objects.is_linked(0x9e37), objects.remove(0x3000, 0x9e37)), (true, None));
+        let mut last = 0;
+        while let Some(node) = objects.first(root) {
+            assert!(last < node);
+            last = node;
+            assert_eq!(objects.remove(root, node), Some(node));
+        }
+        assert!(objects.root(root, None).is_none() && last > 0);
     }
 
     #[test]
     fn what_an_object_owns_goes_with_it() {
-        let objects = Objects::default();
+        let objects = unlimited();
         let outer = objects.create(32, Owns { pointers: 1, heads: 1 << 2 });
         let [inside, listed, kept] = [0; 3].map(|_| objects.create(64, Owns::default()));
         let (region, at) = objects.locate(outer, 8).unwrap();
         region.u64(at).store(inside, std::sync::atomic::Ordering::Release);
-        objects.insert(outer + 16, listed, |_| 0).unwrap();
-        objects.insert(outer + 16, kept, |_| 0).unwrap();
+        objects.push(outer + 16, listed, End::Front).unwrap();
+        objects.push(outer + 16, kept, End::Front).unwrap();
         assert!(objects.acquire(kept));
         objects.release(outer);
         assert_eq!((objects.count(), objects.locate(kept, 1).is_some()), (1, true));
-        assert!(objects.insert(0x3000, kept, |_| 0).is_ok());
+        assert!(objects.plant(0x3000, kept, None).is_ok());
     }
 }

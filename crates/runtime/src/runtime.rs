@@ -32,7 +32,8 @@ pub struct Options {
     /// CPU until it ends; a thread that does not have to share its CPU uses the same one in each
     /// run.
     pub cpus: u32,
-    /// Bytes that all maps together may reserve.
+    /// Bytes that all maps, objects allocated by programs and data recorded by runs may reserve
+    /// together.
     pub memory_bytes_max: usize,
     /// The clock for statistics.
     pub clock: ClockSource,
@@ -82,9 +83,8 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        let mut shared = Shared::new(options.cpus, Clock::new(options.clock)?);
+        let mut shared = Shared::new(options.cpus, Clock::new(options.clock)?, budget.clone());
         shared.mtu = options.mtu;
-        shared.budget = budget.clone();
         let next_id = AtomicU32::new(1);
         Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
     }
@@ -215,7 +215,8 @@ impl Runtime {
         self.registry().objects.count()
     }
 
-    /// Bytes reserved by maps and by data recorded by runs (clones, signals).
+    /// Bytes reserved by maps, by objects allocated by programs and by data recorded by runs
+    /// (clones, signals).
     pub fn memory_bytes(&self) -> usize {
         self.budget.used_bytes()
     }

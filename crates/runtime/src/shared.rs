@@ -20,15 +20,15 @@ pub(crate) struct Shared {
     pub(crate) requests: Arc<StatsRequests>,
     pub(crate) clock: Clock,
     pub(crate) mtu: u32,
-    /// Memory limit for maps and data recorded by runs.
+    /// Memory limit for maps, objects of programs and data recorded by runs.
     pub(crate) budget: Arc<Budget>,
 }
 
 impl Shared {
-    pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
-        let (registry, trace, timers) = Default::default();
-        let (cpus, requests, budget) =
-            (Cpus::new(cpus), StatsRequests::new(), Budget::new(usize::MAX));
+    pub(crate) fn new(cpus: u32, clock: Clock, budget: Arc<Budget>) -> Shared {
+        let (trace, timers) = Default::default();
+        let registry = Arc::new(Registry::new(&budget));
+        let (cpus, requests) = (Cpus::new(cpus), StatsRequests::new());
         Shared { cpus, registry, trace, timers, requests, clock, mtu: MTU, budget }
     }
 }

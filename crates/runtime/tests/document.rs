@@ -71,8 +71,7 @@ Helpers and features that are only partially implemented:
 - `bpf_get_local_storage` returns one value for all runs: programs are not attached to any cgroup.
 - Cookies from `bpf_tcp_raw_gen_syncookie_ipv4` and its variants are valid in this process only.
 - Allocated objects (`bpf_obj_new`) may be in lists, trees, other objects and values of arrays and
-  hashes. Trees follow the program's order but have no colours: the nodes that `bpf_rbtree_root`,
-  `_left` and `_right` return need not be the kernel's.
+  hashes.
 - CPU masks (`bpf_cpumask_create`) cover the runtime's CPUs; `bpf_cpumask_any_distribute`
   always picks the first.
 - Nothing is traced and no event is counted: `bpf_get_current_task` and `_btf` return an address that

@@ -286,7 +286,11 @@ mod tests {
         }
         let (_, entry): (Body, Entry) = entry!(plain broken);
         let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
-        let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
+        let shared = Arc::new(Shared::new(
+            1,
+            crate::stats::Clock::Monotonic,
+            skep_mem::Budget::new(usize::MAX),
+        ));
         let env = std::ptr::null_mut();
         let current = Current::new(&ctx, &shared, 0, Some(env));
         // SAFETY: the helper uses no argument.
@@ -298,7 +302,11 @@ mod tests {
     /// Waiting for a lock can be interrupted on both engines; the run's resources are released.
     #[test]
     fn waiting_for_a_lock_can_be_interrupted() {
-        let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
+        let shared = Arc::new(Shared::new(
+            1,
+            crate::stats::Clock::Monotonic,
+            skep_mem::Budget::new(usize::MAX),
+        ));
         for interpreted in [false, true] {
             let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
             let env = ctx.env.prepare((!interpreted).then_some(1000));
@@ -344,7 +352,11 @@ mod tests {
         unsafe { (value as *mut u32).byte_sub(24).write(u32::MAX / 2) };
         let (ctx, shared) = (
             Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap(),
-            Arc::new(Shared::new(1, crate::stats::Clock::Monotonic)),
+            Arc::new(Shared::new(
+                1,
+                crate::stats::Clock::Monotonic,
+                skep_mem::Budget::new(usize::MAX),
+            )),
         );
         let env = std::ptr::null_mut();
         let current = Current::new(&ctx, &shared, 0, Some(env));

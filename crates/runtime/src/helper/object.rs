@@ -2,8 +2,9 @@
 
 use super::entry::Callbacks;
 use super::held::{hold, let_go, let_go_within};
-use crate::objects::{End, Objects, Owns, Side};
+use crate::objects::{End, Objects, Owns};
 use crate::run::Call;
+use crate::tree::Side;
 use crate::{Errno, current};
 use skep_mem::cpu;
 
@@ -84,9 +85,10 @@ pub(super) fn kptr_xchg(call: &Call) -> u64 {
     old
 }
 
-fn insert(call: &Call, at: impl FnOnce(usize) -> usize) -> u64 {
+/// The result of an insertion, after which the node belongs to the list or tree, or is gone.
+fn inserted(call: &Call, insert: impl FnOnce(&Objects) -> Result<(), Errno>) -> u64 {
     passed_on(call.arg(1));
-    match with(|objects| Some(objects.insert(call.arg(0), call.arg(1), at))) {
+    match with(|objects| Some(insert(objects))) {
         Some(Ok(())) => 0,
         _ => Errno::EINVAL.as_int(),
     }
@@ -94,12 +96,12 @@ fn insert(call: &Call, at: impl FnOnce(usize) -> usize) -> u64 {
 
 /// `int bpf_list_push_front_impl(head, node, meta, off)`.
 pub(super) fn list_push_front(call: &Call) -> u64 {
-    insert(call, |_| 0)
+    inserted(call, |objects| objects.push(call.arg(0), call.arg(1), End::Front))
 }
 
 /// `int bpf_list_push_back_impl(head, node, meta, off)`.
 pub(super) fn list_push_back(call: &Call) -> u64 {
-    insert(call, |len| len)
+    inserted(call, |objects| objects.push(call.arg(0), call.arg(1), End::Back))
 }
 
 /// `struct bpf_list_node *bpf_list_pop_front(head)`.
@@ -112,32 +114,39 @@ pub(super) fn list_pop_back(call: &Call) -> u64 {
     given(with(|objects| objects.pop(call.arg(0), End::Back)))
 }
 
-/// `struct bpf_list_node *bpf_list_front(head)`, and the first node of a tree.
-pub(super) fn first(call: &Call) -> u64 {
+/// `struct bpf_list_node *bpf_list_front(head)`.
+pub(super) fn list_front(call: &Call) -> u64 {
     with(|objects| objects.peek(call.arg(0), End::Front)).unwrap_or_default()
 }
 
 /// `struct bpf_list_node *bpf_list_back(head)`.
-pub(super) fn last(call: &Call) -> u64 {
+pub(super) fn list_back(call: &Call) -> u64 {
     with(|objects| objects.peek(call.arg(0), End::Back)).unwrap_or_default()
 }
 
-/// `int bpf_rbtree_add_impl(root, node, less, meta, off)`: after all nodes that are not greater.
+/// `int bpf_rbtree_add_impl(root, node, less, meta, off)`: after all nodes that are not greater. A
+/// node that is already in a tree is rejected without a call of `less`.
 pub(super) fn rbtree_add(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
-    let (node, less) = (call.arg(1), call.func(2));
-    // The program holds the tree's lock.
-    let nodes = with(|objects| Some(objects.nodes(call.arg(0)))).unwrap_or_default();
-    let (mut low, mut high) = (0, nodes.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match callbacks.call(less, [node, nodes[middle], 0, 0, 0]) {
-            Some(0) => low = middle + 1,
-            Some(_) => high = middle,
+    let (root, node, less) = (call.arg(0), call.arg(1), call.func(2));
+    // The program holds the tree's lock, so the tree does not change meanwhile.
+    let mut below = None;
+    let mut at = with(|objects| objects.root(root, None).filter(|_| !objects.is_linked(node)));
+    while let Some(other) = at {
+        let side = match callbacks.call(less, [node, other, 0, 0, 0]) {
+            Some(0) => Side::Right,
+            Some(_) => Side::Left,
             // The run ends, and the node with it.
             None => return Errno::EINVAL.as_int(),
-        }
+        };
+        below = Some((other, side));
+        at = with(|objects| objects.root(root, below));
     }
-    insert(call, |_| low)
+    inserted(call, |objects| objects.plant(root, node, below))
+}
+
+/// `struct bpf_rb_node *bpf_rbtree_first(root)`.
+pub(super) fn rbtree_first(call: &Call) -> u64 {
+    with(|objects| objects.first(call.arg(0))).unwrap_or_default()
 }
 
 /// `struct bpf_rb_node *bpf_rbtree_root(root)`.

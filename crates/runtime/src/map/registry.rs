@@ -4,10 +4,10 @@
 use super::Map;
 use super::prog_registry::ProgRegistry;
 use crate::objects::Objects;
+use skep_mem::Budget;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-#[derive(Default)]
 pub(crate) struct Registry {
     /// Objects that programs made.
     pub(crate) objects: Arc<Objects>,
@@ -16,6 +16,12 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
+    /// No maps; the memory of objects is charged to the budget.
+    pub(crate) fn new(budget: &Arc<Budget>) -> Registry {
+        let (progs, maps) = Default::default();
+        Registry { objects: Arc::new(Objects::new(budget)), progs, maps }
+    }
+
     pub(crate) fn add_map(&self, map: &Arc<Map>) {
         let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
         maps.insert(map.id(), Arc::downgrade(map));
@@ -35,6 +41,7 @@ impl Registry {
     /// Frees replaced items that no run can use any more, unless the maps are locked: in a child of
     /// `fork`, possibly by a thread that does not exist in it.
     pub(crate) fn settle(&self) {
+        self.objects.settle();
         let Ok(maps) = self.maps.try_lock() else { return };
         let maps: Vec<_> = maps.values().filter_map(Weak::upgrade).collect();
         maps.iter().for_each(|map| map.kind().settle());

@@ -15,7 +15,7 @@ use skep_testkit::{engine, objects};
 
 /// Results of two runs, the second of which finds what the first left in lists, trees and values;
 /// from Linux 6.18.
-const WANTED: [(&str, &str, [i32; 2]); 8] = [
+const WANTED: [(&str, &str, [i32; 2]); 9] = [
     ("objects", "list_order", [54_542_319; 2]),
     ("objects", "tree_order", [10_112_360; 2]),
     ("objects", "two_places", [4242; 2]),
@@ -24,6 +24,7 @@ const WANTED: [(&str, &str, [i32; 2]); 8] = [
     ("owners", "tree_search", [52_741_648; 2]),
     ("owners", "each_cpu", [41; 2]),
     ("owners", "set_in_value", [123; 2]),
+    ("shapes", "tree_shape", [-669_222_767, 965_933_355]),
 ];
 
 #[test]
@@ -54,6 +55,33 @@ fn objects_go_where_they_are_put() {
         }
         for engine in [Engine::Interpreter, Engine::MachineCode] {
             runs_here(&program, engine, name, wanted);
+        }
+    }
+}
+
+/// A tree that grows does so within the limit of the runtime.
+#[test]
+fn objects_count_as_memory() {
+    let judge = Judge::here();
+    if judge.btf().is_none() {
+        return;
+    }
+    let host = Host::read(&KernelBtf::Running).unwrap();
+    let object = objects::open(&host, "programs/kfuncs/shapes.bpf.o");
+    let program = as_loaded(object.programs[0].program.as_ref().unwrap());
+    let verified = engine::verified(&program).unwrap();
+    for (limit, least) in [(64 << 20, 10), (64 << 10, 0)] {
+        let options = Options { cpus: 1, memory_bytes_max: limit, ..Options::default() };
+        let runtime = Runtime::new(options).unwrap();
+        let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
+        let instance = runtime.load(&verified, &maps, &LoadOptions::default()).unwrap();
+        let before = runtime.memory_bytes();
+        let mut ctx = Ctx::packet(program.prog_type, &[0; 64]).unwrap();
+        for _ in 0..3 {
+            instance.run(&mut ctx).unwrap();
+            let (objects, bytes) = (runtime.objects(), runtime.memory_bytes());
+            assert!(objects >= least && objects <= limit / 500, "{objects} objects");
+            assert!(bytes >= before + 500 * objects && bytes <= limit, "{before}, {bytes} bytes");
         }
     }
 }
