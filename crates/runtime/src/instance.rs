@@ -153,22 +153,15 @@ impl Instance {
         if current::is_running() {
             return Err(self.too_many_runs());
         }
-        self.check_interrupted(ctx)?;
+        if ctx.env.is_interrupted() {
+            return Err(Error::stopped("interrupted").context(format!("program '{}'", self.name())));
+        }
         cpu::wait(turns);
         Ok(())
     }
 
-    fn check_interrupted(&self, ctx: &Ctx) -> Result<(), Error> {
-        if ctx.env.is_interrupted() {
-            return Err(Error::stopped("interrupted").context(format!("program '{}'", self.name())));
-        }
-        Ok(())
-    }
-
     /// Runs the program `repeat` times and returns the last result with the mean time per run, as
-    /// BPF_PROG_TEST_RUN does: each run starts with the packet left by the previous one. An
-    /// interruption ([`Ctx::interrupter`]) ends the repetition between two runs, too, of any
-    /// program.
+    /// BPF_PROG_TEST_RUN does: each run starts with the packet left by the previous one.
     ///
     /// # Errors
     ///
@@ -178,7 +171,6 @@ impl Instance {
         let started = Instant::now();
         let mut result = self.run(ctx)?;
         for _ in 1..repeat {
-            self.check_interrupted(ctx)?;
             result = self.run(ctx)?;
         }
         Ok((result, started.elapsed() / repeat))
@@ -363,8 +355,7 @@ impl Ctx {
         self.effects.tunnel.borrow().clone()
     }
 
-    /// A handle that can stop runs with this context from another thread, if they have fuel, and
-    /// repeated runs ([`Instance::test_run`]).
+    /// A handle that can stop runs with this context from another thread, if they have fuel.
     pub fn interrupter(&self) -> Interrupter {
         self.env.interrupter()
     }
