@@ -3,7 +3,7 @@
 
 use crate::Refusal;
 use crate::btf::{Kind, TypeId};
-use crate::diagnosis::note::Note;
+use crate::diagnosis::note::{Note, counted};
 use crate::insn::code::{BPF_ST, BPF_STX};
 use crate::object::section_names;
 use crate::program::{AttachTarget, Program, SourcePlace};
@@ -44,8 +44,8 @@ fn beyond_arguments(at: CtxRange, program: &Program) -> Option<String> {
     let target = program.kernel_btf.as_ref()?.get(TypeId(*btf_id))?;
     let count = (target.kind() == Kind::Func).then(|| target.target().params().count())?;
     let is_beyond = usize::try_from(at.off).is_ok_and(|off| off / 8 >= count);
-    let arguments = if count == 1 { "argument" } else { "arguments" };
-    is_beyond.then(|| format!("`{name}` has {count} {arguments}; the access is beyond them"))
+    let arguments = counted(count, "argument");
+    is_beyond.then(|| format!("`{name}` has {arguments}; the access is beyond them"))
 }
 
 /// An argument of a traced function that is read in part.
@@ -197,8 +197,8 @@ fn parted(of: &str, at: CtxRange, layout: CtxLayout) -> Option<String> {
     };
     let field = layout.fields().iter().find(overlaps)?;
     let CtxField { name, unit, off, .. } = field;
-    let bytes = if *unit == 1 { "byte" } else { "bytes" };
+    let bytes = counted(unit, "byte");
     Some(format!(
-        "the access is not that of a whole field: `{name}` of struct {of} has {unit} {bytes} at {off}"
+        "the access is not that of a whole field: `{name}` of struct {of} has {bytes} at {off}"
     ))
 }

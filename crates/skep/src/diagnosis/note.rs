@@ -3,6 +3,13 @@
 use skep_program::SourcePlace;
 use std::fmt;
 
+/// `1 byte`, `2 bytes`.
+pub(super) fn counted(count: impl ToString, what: &str) -> String {
+    let count = count.to_string();
+    let plural = if count == "1" { "" } else { "s" };
+    count + " " + what + plural
+}
+
 /// A remark on a diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {

@@ -3,6 +3,7 @@
 //!
 //! Unknown notation is left unchanged.
 
+use crate::diagnosis::note::counted;
 use std::borrow::Cow;
 
 /// A note such as `R1 is scalar(), since insn 4`, without the log's notation.
@@ -106,10 +107,7 @@ fn words(text: &str) -> Option<String> {
         Some(name) => (name, ", or NULL"),
         None => (value.name, ""),
     };
-    let bytes = |size: &str| {
-        let size = value.get(size)?;
-        Some(format!("{size} {}", if size == "1" { "byte" } else { "bytes" }))
-    };
+    let bytes = |size: &str| Some(counted(value.get(size)?, "byte"));
     let what = match name {
         "pkt" => return Some(packet(&value)),
         "ctx" => "the context".to_owned(),

@@ -4,7 +4,7 @@ use super::state_text::field;
 use crate::Refusal;
 use crate::diagnosis::dataflow::{Check, Dataflow, Id, Origin, Value};
 use crate::diagnosis::history::is_number_text;
-use crate::diagnosis::note::Note;
+use crate::diagnosis::note::{Note, counted};
 use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
@@ -128,8 +128,7 @@ fn led_by_loop(note: Note) -> Note {
 fn begins_at(begins: &str, refusal: &Refusal) -> Option<Note> {
     refusal.unsigned("mem_size").or_else(|| refusal.unsigned("value_size"))?;
     let before = refusal.number("off").filter(|&off| off < 0)?.unsigned_abs();
-    let bytes = if before == 1 { "byte" } else { "bytes" };
-    let text = format!("the access {begins} {before} {bytes} before the memory");
+    let text = format!("the access {begins} {} before the memory", counted(before, "byte"));
     Some(Note { text, at: None })
 }
 
