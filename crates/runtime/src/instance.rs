@@ -37,6 +37,17 @@ pub struct RunResult {
     pub fuel: Option<u64>,
 }
 
+/// What [`Instance::test_run`] has done.
+#[derive(Clone, Copy, Debug)]
+pub struct TestRun {
+    /// That of the last run.
+    pub result: RunResult,
+    /// Number of runs: fewer than were asked for if an interruption ended them.
+    pub runs: u32,
+    /// Mean time of a run.
+    pub mean: Duration,
+}
+
 /// A loaded program. Cheap to clone; any thread may run it, each with its own [`Ctx`].
 #[derive(Clone)]
 pub struct Instance {
@@ -160,20 +171,22 @@ impl Instance {
         Ok(())
     }
 
-    /// Runs the program `repeat` times and returns the last result with the mean time per run, as
-    /// BPF_PROG_TEST_RUN does: each run starts with the packet left by the previous one.
+    /// Runs the program `repeat` times, as BPF_PROG_TEST_RUN does: each run starts with the packet
+    /// left by the previous one. An interruption ([`Ctx::interrupter`]) ends the repetition after
+    /// the run that is in progress, unless it stops that run.
     ///
     /// # Errors
     ///
     /// As for [`Instance::run`], from the first run that fails.
-    pub fn test_run(&self, ctx: &mut Ctx, repeat: u32) -> Result<(RunResult, Duration), Error> {
-        let repeat = repeat.max(1);
+    pub fn test_run(&self, ctx: &mut Ctx, repeat: u32) -> Result<TestRun, Error> {
         let started = Instant::now();
         let mut result = self.run(ctx)?;
-        for _ in 1..repeat {
+        let mut runs = 1;
+        while runs < repeat && !ctx.env.is_interrupted() {
             result = self.run(ctx)?;
+            runs += 1;
         }
-        Ok((result, started.elapsed() / repeat))
+        Ok(TestRun { result, runs, mean: started.elapsed() / runs })
     }
 
     /// A program triggered by events must not trigger itself: such a run is counted as missed and
@@ -355,7 +368,8 @@ impl Ctx {
         self.effects.tunnel.borrow().clone()
     }
 
-    /// A handle that can stop runs with this context from another thread, if they have fuel.
+    /// A handle that can stop runs with this context from another thread, if they have fuel, and
+    /// end [`Instance::test_run`].
     pub fn interrupter(&self) -> Interrupter {
         self.env.interrupter()
     }

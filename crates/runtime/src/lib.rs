@@ -46,7 +46,7 @@ pub use errno::Errno;
 pub use error::{Error, ErrorKind};
 pub use helper::supported as supported_helpers;
 pub use helper::supported_kfuncs;
-pub use instance::{Instance, RunResult, placed_code};
+pub use instance::{Instance, RunResult, TestRun, placed_code};
 pub use object_maps::ObjectMaps;
 pub use observer::Observer;
 pub use prog_info::ProgInfo;

@@ -405,6 +405,25 @@ fn runs_that_touch_no_memory_are_stopped_too() {
 }
 
 #[test]
+fn repeated_runs_without_a_loop_can_be_interrupted() {
+    let maps: Arc<[MapDef]> = [].into();
+    let program = program("short", ProgType::Syscall, "r0 = 7\nexit", &maps);
+    for engine in &ENGINES {
+        for fuel in [None, Some(1000)] {
+            let runtime = runtime();
+            let object = runtime.create_maps(&maps, None);
+            let instance = runtime.load(&program, &object, &options(engine, fuel)).unwrap();
+            let mut ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
+            ctx.interrupter().interrupt();
+            let done = instance.test_run(&mut ctx, u32::MAX).unwrap();
+            assert_eq!((done.runs, done.result.retval), (1, 7));
+            let done = instance.test_run(&mut ctx, 2).unwrap();
+            assert_eq!((done.runs, done.result.retval), (2, 7));
+        }
+    }
+}
+
+#[test]
 fn what_does_not_fit_together_is_an_error() {
     let maps: Arc<[MapDef]> = [].into();
     let runtime =

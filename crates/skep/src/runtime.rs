@@ -6,8 +6,8 @@ pub use skep_runtime::{
     ClockError, ClockSource, CodeView, Coverage, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind,
     FunctionRuns, HostClock, InsnRuns, Instance, Interrupter, Lent, LoadOptions, ObjectMaps,
     Observer, Options, Passes, PatchKind, PatchSite, PokeMode, ProgInfo, ProgStats, Prologue,
-    Redirect, RunResult, Runtime, StatsGuard, StatsOptions, Symbol, THREADS_MAX, Tuning, Tunnel,
-    supported_helpers, supported_kfuncs, takes_packet,
+    Redirect, RunResult, Runtime, StatsGuard, StatsOptions, Symbol, THREADS_MAX, TestRun, Tuning,
+    Tunnel, supported_helpers, supported_kfuncs, takes_packet,
 };
 
 /// How running code is modified on this host.

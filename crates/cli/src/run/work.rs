@@ -221,13 +221,12 @@ impl Worker<'_> {
         let before = if is_shown { ctx.fields() } else { Vec::new() };
         let mut left = flags.repeat.get();
         let result = loop {
-            let repeat = left.min(REPEATS);
-            let (result, mean) = instance.test_run(ctx, repeat).map_err(Error::caused)?;
-            tally.time += mean * repeat;
-            tally.runs += u64::from(repeat);
-            left -= repeat;
+            let done = instance.test_run(ctx, left.min(REPEATS)).map_err(Error::caused)?;
+            tally.time += done.mean * done.runs;
+            tally.runs += u64::from(done.runs);
+            left -= done.runs;
             if left == 0 || interrupt::is_asked() {
-                break result;
+                break done.result;
             }
         };
         let packet = match (is_shown || out.is_some(), takes_packet(instance.prog_type())) {

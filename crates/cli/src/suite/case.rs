@@ -281,10 +281,11 @@ impl Case<'_> {
         }
         let instance = single.instance();
         let repeat = test.repeat.unwrap_or(1);
-        let (result, _) = instance.test_run(&mut single.ctx, repeat).map_err(|e| {
+        let done = instance.test_run(&mut single.ctx, repeat).map_err(|e| {
             let exit = plan::exit_of(&e);
             (e.to_string(), exit)
         })?;
+        let result = done.result;
         if let Some(expected) = &test.result {
             let name = verdict_name(instance.prog_type(), result.retval);
             let found = match (expected, name) {

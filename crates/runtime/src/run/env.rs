@@ -84,7 +84,8 @@ pub struct Interrupter(Arc<EnvCell>);
 
 impl Interrupter {
     /// Stops the current run, or the next one, at its next unit of fuel
-    /// ([`crate::LoadOptions::fuel`]). Compiled programs stop only if they have fuel.
+    /// ([`crate::LoadOptions::fuel`]). Compiled programs stop only if they have fuel, but
+    /// [`crate::Instance::test_run`] ends between two runs of any.
     pub fn interrupt(&self) {
         self.0.interrupt().store(1, Relaxed);
     }
