@@ -87,7 +87,7 @@ impl Filters {
 
     /// Whether there are filters on file or program names.
     pub fn name_something(&self) -> bool {
-        self.allow.iter().any(|filter| !matches!(filter, Filter::Stat { .. }))
+        self.allow.iter().chain(&self.deny).any(|filter| !matches!(filter, Filter::Stat { .. }))
     }
 
     /// Whether there are filters on statistics.

@@ -11,13 +11,17 @@ use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
 use crate::{Step, WalkedPath};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// A value's number.
 pub(crate) type Id = usize;
 
 /// Maximum number of ancestors.
 const ANCESTORS_MAX: usize = 256;
+
+/// Maximum size of a stored value.
+const STORED_BYTES_MAX: i64 = 8;
 
 const FP: u8 = 10;
 
@@ -82,7 +86,8 @@ impl Check {
 pub(crate) struct Dataflow<'p> {
     pub(crate) values: Vec<Value<'p>>,
     pub(crate) regs: HashMap<(u32, u8), Id>,
-    stored: HashMap<(Id, i64), Stored>,
+    /// By the value that points to the memory, then by offset.
+    stored: HashMap<Id, BTreeMap<i64, Stored>>,
     /// What was stored, and the insn that wrote to it since.
     overwritten: HashMap<(Id, i64), (Stored, usize)>,
     /// The address of a map, as one value wherever it is loaded.
@@ -272,7 +277,8 @@ impl<'p> Dataflow<'p> {
         let base = self.reg(at.frame, insn.src);
         let (root, off) = self.place(base, insn.off.into());
         let bytes = insn.size_bytes();
-        let stored = self.stored.get(&(root, off)).filter(|stored| stored.0 == bytes);
+        let stored = self.stored.get(&root).and_then(|around| around.get(&off));
+        let stored = stored.filter(|stored| stored.0 == bytes);
         let of = [stored.map(|&(_, id)| id), None];
         let id = self.push(Origin::Loaded, Some(at.idx), of);
         let before = self.overwritten.get(&(root, off)).filter(|it| it.0.0 == bytes);
@@ -285,13 +291,11 @@ impl<'p> Dataflow<'p> {
         let base = self.reg(at.frame, insn.dst);
         let (root, off) = self.place(base, insn.off.into());
         let bytes = insn.size_bytes();
-        let end = off.wrapping_add(bytes.into());
-        self.overwrite(at.idx, |(of, from), bytes| {
-            of == root && from < end && from.wrapping_add(bytes.into()) > off
-        });
+        let end = off.saturating_add(bytes.into());
+        self.overwrite(at.idx, root, off..end);
         if insn.class() == BPF_STX && insn.mode() == BPF_MEM {
             let src = self.reg(at.frame, insn.src);
-            self.stored.insert((root, off), (bytes, src));
+            self.stored.entry(root).or_default().insert(off, (bytes, src));
             self.overwritten.remove(&(root, off));
         }
         if insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC {
@@ -305,14 +309,20 @@ impl<'p> Dataflow<'p> {
         }
     }
 
-    /// An insn may have changed those of the stored values.
-    fn overwrite(&mut self, by: usize, those: impl Fn((Id, i64), u32) -> bool) {
-        let overwritten = &mut self.overwritten;
-        self.stored.retain(|&at, &mut stored| {
-            let is_changed = those(at, stored.0);
-            overwritten.extend(is_changed.then_some((at, (stored, by))));
-            !is_changed
-        });
+    /// An insn may have changed what is stored at these offsets.
+    fn overwrite(&mut self, by: usize, root: Id, changed: Range<i64>) {
+        let Some(around) = self.stored.get_mut(&root) else { return };
+        let first = changed.start.saturating_sub(STORED_BYTES_MAX - 1);
+        let near = around.range(first..changed.end.max(first));
+        let gone: Vec<i64> = near
+            .filter(|&(&at, &(bytes, _))| at.saturating_add(bytes.into()) > changed.start)
+            .map(|(&at, _)| at)
+            .collect();
+        for at in gone {
+            if let Some(stored) = around.remove(&at) {
+                self.overwritten.insert((root, at), (stored, by));
+            }
+        }
     }
 
     fn call(&mut self, insn: Insn, at: At) {
@@ -329,7 +339,7 @@ impl<'p> Dataflow<'p> {
             for id in arguments {
                 let (root, _) = self.place(id, 0);
                 self.passed.push((id, at.idx));
-                self.overwrite(at.idx, |(of, _), _| of == root);
+                self.overwrite(at.idx, root, i64::MIN..i64::MAX);
             }
         }
         self.returned(at);
