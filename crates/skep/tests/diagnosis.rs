@@ -74,3 +74,26 @@ fn no_verdict_is_a_warning() {
     assert_eq!((told.severity, told.code.as_str()), (Severity::Warning, "out-of-memory"));
     assert_eq!(told.to_string().lines().count(), 3, "{told}");
 }
+
+/// A parameter that points to a structure of the kernel is memory, unless it is tagged.
+#[test]
+fn a_parameter_of_a_structure_that_the_kernel_has_too() {
+    let file = "cli/story/theirs.bpf.o";
+    let btf = open(&Session::default(), file).btf;
+    let without = Session::default();
+    let host = skep::Host { kernel_btf: btf, ..skep::Host::default() };
+    let (options, with) = (VerifyOptions::default(), Session::new(host));
+    for (prog, code, ours) in [
+        ("unchecked", "not-a-pointer-to-memory", "Check `task` for NULL in the function"),
+        ("beyond", "beyond-memory", "Declare `task` as a pointer to a structure or array"),
+    ] {
+        for (session, help) in [(&without, ours), (&with, "Declare `task` `__arg_trusted`")] {
+            let object = open(session, file);
+            let program = object.program(prog).expect("a program of the object");
+            let verified = session.verify(program, &options);
+            let told = session.diagnose(program, &verified, &options).expect("refused");
+            assert_eq!(told.code.as_str(), code);
+            assert!(told.help.starts_with(help), "{told:?}");
+        }
+    }
+}

@@ -49,8 +49,9 @@ pub(crate) struct History<'p> {
     frame: u32,
     /// Whether to omit the original values of registers, because other notes are more important.
     is_short: bool,
-    /// The global function being verified on its own.
-    global: Option<String>,
+    /// The global function being verified on its own, and the insn at which it starts.
+    global: Option<(String, usize)>,
+    program: Option<&'p Program>,
     last_branch: Option<u32>,
     /// The rejection, if it is known.
     refusal: Option<&'p Refusal>,
@@ -58,12 +59,13 @@ pub(crate) struct History<'p> {
 
 impl<'p> History<'p> {
     /// Processes the path of a program.
-    pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> History<'p> {
+    pub(crate) fn of(path: &'p WalkedPath, program: &'p Program) -> History<'p> {
         let mut history = History { frame: path.frame(), path: Some(path), ..History::default() };
         let start = path.steps().find_map(insn_idx);
         let starts = |idx| program.function_starts().any(|start| start == idx);
         let function = start.filter(|&idx| idx > 0 && starts(idx));
-        history.global = function.map(|idx| function_name(program, idx));
+        history.global = function.map(|idx| (function_name(program, idx), idx));
+        history.program = Some(program);
         // Registers clobbered by an insn are gone for the next one.
         let mut walked = None;
         let mut calls = Vec::new();
@@ -324,11 +326,15 @@ impl<'p> History<'p> {
             (None, None) => {
                 Note { text: format!("R{regno} {verb} {value}, from the start"), at: None }
             }
-            (None, Some(name)) => {
+            (None, Some((name, start))) => {
                 let whose = format!(
                     "argument of `{name}`, a global function, which is verified on its own"
                 );
-                Note { text: format!("R{regno} {verb} {value}: an {whose}"), at: None }
+                let program = self.program.filter(|_| fact.value.starts_with("mem"));
+                let theirs = program.and_then(|of| names::kernel_struct(of, *start, *regno));
+                let theirs = theirs.map(|name| format!("; the kernel has a struct {name}"));
+                let theirs = theirs.unwrap_or_default();
+                Note { text: format!("R{regno} {verb} {value}: an {whose}{theirs}"), at: None }
             }
         }
     }

@@ -39,7 +39,7 @@ impl History<'_> {
                 let says = format!("{set} when the callback starts that is called by");
                 return Some(notes::since(&says, call, describe));
             }
-            (None, Some(name)) => format!(
+            (None, Some((name, _))) => format!(
                 "{set} when `{name}` starts, a global function, which is verified on its own"
             ),
             (None, None) => format!("{set} when a program starts: to the context"),

@@ -3,7 +3,7 @@
 //! BTF has no local variables, but it has the lines: `u64 *v = bpf_map_lookup_elem(&m, &key);`
 //! names `v`. A name is given only if the line assigns one variable, and exactly this value.
 
-use crate::btf::TypeId;
+use crate::btf::{Kind, Type, TypeId};
 use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
 use crate::diagnosis::notes::{self, Described};
 use crate::insn::code::*;
@@ -39,11 +39,31 @@ pub(crate) fn of_value(
 fn of_parameter(dataflow: &Dataflow<'_>, id: Id, program: &Program) -> Option<String> {
     let (start, given) = &dataflow.given;
     let (_, regno) = given.iter().find(|(of, _)| *of == id)?;
-    let (rows, btf) = program.source_functions();
-    let row = rows.iter().find(|row| row.insn_off.index() == *start)?;
-    let prototype = btf?.get(TypeId(row.type_id))?.target();
-    let name = prototype.params().nth(usize::from(*regno).checked_sub(1)?)?.name;
+    let name = parameter(program, *start, *regno)?.0;
     (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The name of a function's parameter, and its type.
+fn parameter(program: &Program, start: usize, regno: u8) -> Option<(&str, Type<'_>)> {
+    let (rows, btf) = program.source_functions();
+    let row = rows.iter().find(|row| row.insn_off.index() == start)?;
+    let prototype = btf?.get(TypeId(row.type_id))?.target();
+    let param = prototype.params().nth(usize::from(regno).checked_sub(1)?)?;
+    Some((param.name, btf?.get(param.ty)?))
+}
+
+/// The structure to which a parameter points, if the kernel has one of that name.
+pub(super) fn kernel_struct(program: &Program, start: usize, regno: u8) -> Option<&str> {
+    let (_, ty) = parameter(program, start, regno)?;
+    let btf = program.source_functions().1?;
+    let pointer = btf.skip_modifiers(ty.id());
+    let pointed = btf.skip_modifiers(pointer.target_id());
+    let is_theirs = |name| {
+        let kernel = program.kernel_btf.as_ref()?;
+        kernel.find_by_name_kind(name, Kind::Struct)
+    };
+    let name = pointed.name();
+    (pointed.kind() == Kind::Struct && is_theirs(name).is_some()).then_some(name)
 }
 
 /// The variable to which a call's result is assigned.
