@@ -377,7 +377,14 @@ impl<'p> History<'p> {
         };
         // A callback may invalidate what no call releases by its name.
         let seen = || self.lost_by.get(&(lost.now.frame, regno)).copied();
+        let computes = |idx: usize| {
+            let insn = program.insns.get(idx);
+            insn.is_some_and(|insn| matches!(insn.class(), BPF_ALU | BPF_ALU64))
+        };
         match call.or_else(seen) {
+            Some(idx) if computes(idx) => {
+                notes::since(&format!("R{regno} is a number, since"), idx, describe)
+            }
             Some(idx) => notes::since(&format!("R{regno} {by}"), idx, describe),
             None => Note { text: format!("R{regno} was invalidated since by a call"), at: None },
         }

@@ -1,18 +1,19 @@
-//! Pointers that were read again: as numbers, if an insn took them away, or without the check for
-//! NULL of the first read.
+//! Pointers that became numbers, or were read again: as numbers, if an insn took them away, or
+//! without the check for NULL of the first read.
 
-use crate::diagnosis::dataflow::{Dataflow, Id, Origin};
+use crate::diagnosis::dataflow::{Dataflow, Id, Origin, Value};
 use crate::diagnosis::history::{is_number_text, named_register, takes_away};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, callee, insn_idx, since};
-use crate::insn::code::{BPF_JEQ, BPF_JNE};
+use crate::insn::code::{BPF_ALU, BPF_JEQ, BPF_JNE, BPF_MOV};
 use crate::program::Program;
 use crate::{Refusal, WalkedPath};
 
 /// Rejections of a number where a pointer is needed.
 pub(super) const CODES: [&str; 2] = ["argument-of-other-type", "not-a-pointer-to-memory"];
 
-/// The insn that wrote to the pointer in memory, or the call that invalidated it there.
+/// The insn that wrote to the pointer in memory or copied half of it, or the call that invalidated
+/// it there.
 pub(super) fn note(
     refusal: &Refusal,
     path: &WalkedPath,
@@ -30,6 +31,10 @@ pub(super) fn note(
     let is_pointer = |id: Id| dataflow.values[id].told.filter(|told| !is_number_text(told));
     computed.into_iter().find_map(|id| {
         let loaded = &dataflow.values[id];
+        if let Some(by) = halves(loaded, program) {
+            is_pointer(loaded.of[0]?)?;
+            return Some(since("only 32 bits of a pointer were kept by", by, describe));
+        }
         if let Some((before, by)) = loaded.overwritten {
             is_pointer(before)?;
             return Some(since("a pointer was stored there, and overwritten by", by, describe));
@@ -50,6 +55,13 @@ pub(super) fn note(
         };
         Some(since(&format!("a pointer was stored there; {whose}"), by, describe))
     })
+}
+
+/// The insn that copied the lower half of a register.
+fn halves(value: &Value<'_>, program: &Program) -> Option<usize> {
+    let by = value.by.filter(|_| value.made == Origin::Computed)?;
+    let insn = program.insns.get(by)?;
+    (insn.class() == BPF_ALU && insn.op() == BPF_MOV).then_some(by)
 }
 
 /// The check for NULL of another read of the same memory.
