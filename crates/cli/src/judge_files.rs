@@ -222,7 +222,7 @@ impl Plan {
         let within = |bytes: u64| {
             let mem_bytes_max = Some(bytes).filter(|bytes| *bytes > 0);
             let options = VerifyOptions { mem_bytes_max, ..self.options };
-            self.with_code(self.session.verify(program, &options))
+            self.with_code(self.verify_telling(program, &options))
         };
         let pass = self.gate.enter(size);
         let judged = within(pass.bytes_max);
@@ -233,6 +233,20 @@ impl Plan {
         drop((pass, judged));
         let pass = self.gate.enter_alone(size);
         within(pass.bytes_max)
+    }
+
+    /// Keeps the path of a rejection, if the options say so. That takes several times as long, so
+    /// it is done for what has been rejected.
+    fn verify_telling(&self, program: &Program, options: &VerifyOptions) -> Verification {
+        let silent = VerifyOptions { path_bytes_max: None, ..*options };
+        let verification = self.session.verify(program, &silent);
+        let is_rejected = matches!(verification.verdict, Verdict::Rejected(_));
+        if !is_rejected || options.path_bytes_max.is_none() {
+            return verification;
+        }
+        let told = self.session.verify(program, options);
+        // There may be no memory for the path.
+        if matches!(told.verdict, Verdict::Rejected(_)) { told } else { verification }
     }
 
     /// Why a program is not accepted. What verifies it once more does so with all the memory that

@@ -89,11 +89,12 @@ fn named(btf: &Btf, kind: Kind, name: &str) -> Vec<String> {
 
 fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let most = (asked.chars().count() / 4).max(1);
+    let letters = Letters::of(asked);
     let far = |name: &str| {
-        // Most names of a kernel differ in length, so compare that first.
-        let apart = name.len().abs_diff(asked.len());
+        // Most names of a kernel differ in length or letters, so compare these first.
+        let is_far = name.len().abs_diff(asked.len()) > most || letters.differ_by(name) > most;
         // Two swapped letters count as one error.
-        (apart <= most).then(|| strsim::osa_distance(asked, name))
+        (!is_far).then(|| strsim::osa_distance(asked, name))
     };
     let bare = asked.trim_start_matches('_');
     // The kernel puts underscores before a name that it changes, or a word more.
@@ -108,6 +109,26 @@ fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String>
     found.sort_unstable();
     found.dedup();
     found.into_iter().take(SHOWN).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// How often each byte is in a name; bytes that differ in the first bit only are one.
+struct Letters([i32; 128]);
+
+impl Letters {
+    fn of(name: &str) -> Letters {
+        let mut counts = [0; 128];
+        name.bytes().for_each(|byte| counts[usize::from(byte & 0x7f)] += 1);
+        Letters(counts)
+    }
+
+    /// How many bytes another name has, or lacks, at least: so many errors are between them.
+    fn differ_by(&self, other: &str) -> usize {
+        let mut counts = self.0;
+        other.bytes().for_each(|byte| counts[usize::from(byte & 0x7f)] -= 1);
+        let sum = |sign: i32| counts.iter().map(|it| (it * sign).max(0) as usize).sum();
+        let (lacks, has): (usize, usize) = (sum(1), sum(-1));
+        lacks.max(has)
+    }
 }
 
 /// Whether a name has the words of another one, between its underscores.
@@ -126,6 +147,23 @@ pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_have_at_least_as_many_errors_as_other_letters() {
+        let names =
+            ["", "a", "bpf_task_acquire", "bpf_task_aquire", "bpf_tsak_acquire", "pbf", "_ä"];
+        for asked in names {
+            for name in names {
+                let errors = strsim::osa_distance(asked, name);
+                // A letter that is no ASCII may be several bytes.
+                let is_ascii = asked.is_ascii() && name.is_ascii();
+                let differ = Letters::of(asked).differ_by(name);
+                assert!(!is_ascii || differ <= errors, "{asked} {name}: {differ}, {errors}");
+            }
+        }
+        assert_eq!(Letters::of("bpf_task_acquire").differ_by("bpf_tsak_acquire"), 0);
+        assert_eq!(Letters::of("bpf_task_acquire").differ_by("bpf_task_aquire"), 1);
+    }
 
     #[test]
     fn a_slip_of_the_pen_finds_what_was_meant() {
