@@ -8,29 +8,35 @@ use skep_report::{
     ApartReason, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
 };
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The contents of a profile, with the program's names. Each list is sorted by cost, highest first.
 pub(super) fn aggregate(program: &Program, profile: &Profile) -> ProgProfile {
     let names = Names::of(program, profile);
     let mut total = Spent::default();
-    let mut lines: HashMap<&ProfiledLine, Spent> = HashMap::new();
-    let mut stacks: HashMap<(usize, &str), Spent> = HashMap::new();
+    let mut of_lines = vec![Spent::default(); names.lines.len()];
+    let mut stacks: HashMap<(usize, usize), Spent> = HashMap::new();
     let mut paths = vec![Spent::default(); profile.paths().len()];
     for CostAt { path, insn_idx, cost } in profile.costs() {
-        let (spent, line) = (spent(cost), names.line(insn_idx));
+        let (spent, line) = (spent(cost), names.line_number(insn_idx));
         total += spent;
-        *lines.entry(line).or_default() += spent;
-        *stacks.entry((path, &line.place)).or_default() += spent;
+        of_lines[line] += spent;
+        *stacks.entry((path, names.place(line))).or_default() += spent;
         paths[path] += spent;
     }
-    let mut lines: Vec<LineCost> =
-        lines.into_iter().map(|(line, spent)| LineCost { line: line.clone(), spent }).collect();
-    lines.sort_by_cached_key(|row| (Reverse(row.spent.insns), row.line.clone()));
-    let mut stacks: Vec<StackCost> = stacks
-        .into_iter()
-        .map(|((path, place), spent)| StackCost { stack: names.stack(path, place), spent })
+    let lines = names.lines.iter().zip(of_lines);
+    let mut lines: Vec<LineCost> = lines
+        .filter(|(_, spent)| *spent != Spent::default())
+        .map(|(line, spent)| LineCost { line: line.clone(), spent })
         .collect();
+    lines.sort_by_cached_key(|row| (Reverse(row.spent.insns), row.line.clone()));
+    // Calls of one line may be several insns.
+    let mut merged: HashMap<Vec<String>, Spent> = HashMap::new();
+    for ((path, place), spent) in stacks {
+        *merged.entry(names.stack(path, &names.lines[place].place)).or_default() += spent;
+    }
+    let mut stacks: Vec<StackCost> =
+        merged.into_iter().map(|(stack, spent)| StackCost { stack, spent }).collect();
     stacks.sort_by_cached_key(|row| (Reverse(row.spent.insns), row.stack.clone()));
     ProgProfile {
         file: String::new(),
@@ -100,28 +106,70 @@ struct Names<'a> {
     program: &'a Program,
     paths: &'a [CallPath],
     lines: Vec<ProfiledLine>,
+    /// The line of each insn, and one extra: verification may end after the last insn.
+    of_insns: Vec<usize>,
+    /// The first line that has the same place.
+    places: Vec<usize>,
 }
 
 impl<'a> Names<'a> {
     fn of(program: &'a Program, profile: &'a Profile) -> Names<'a> {
-        let line = |idx: usize| match source_spot(program, idx).filter(|spot| spot.line > 0) {
+        let mut names = Names {
+            program,
+            paths: profile.paths(),
+            lines: Vec::new(),
+            of_insns: Vec::new(),
+            places: Vec::new(),
+        };
+        // Insns between two rows of the table have the line of the first one.
+        let rows = program.source_lines().0.iter().map(|row| row.insn_off.index());
+        let starts: HashSet<usize> = rows.chain(program.function_starts()).collect();
+        let (mut known, mut places) = (HashMap::new(), HashMap::new());
+        let mut last = None;
+        for idx in 0..=program.insns.len() {
+            if starts.contains(&idx) {
+                last = None;
+            }
+            let number = last.unwrap_or_else(|| {
+                let (line, has_line) = names.new_line(idx);
+                let number = *known.entry(line.clone()).or_insert(names.lines.len());
+                if number == names.lines.len() {
+                    names.places.push(*places.entry(line.place.clone()).or_insert(number));
+                    names.lines.push(line);
+                }
+                last = has_line.then_some(number);
+                number
+            });
+            names.of_insns.push(number);
+        }
+        names
+    }
+
+    /// The line of an insn, or the insn itself, and whether it is a line.
+    fn new_line(&self, idx: usize) -> (ProfiledLine, bool) {
+        match source_spot(self.program, idx).filter(|spot| spot.line > 0) {
             Some(spot) => {
                 let file = spot.file.rsplit('/').next().unwrap_or(&spot.file);
                 let place = format!("{file}:{}", spot.line);
-                ProfiledLine { place, text: spot.text.trim_end().to_owned() }
+                (ProfiledLine { place, text: spot.text.trim_end().to_owned() }, true)
             }
-            None => ProfiledLine {
-                place: format!("insn {idx}"),
-                text: insn_with_map(program, idx).unwrap_or_default(),
-            },
-        };
-        // One extra: verification may end after the last insn.
-        let lines = (0..=program.insns.len()).map(line).collect();
-        Names { program, paths: profile.paths(), lines }
+            None => {
+                let text = insn_with_map(self.program, idx).unwrap_or_default();
+                (ProfiledLine { place: format!("insn {idx}"), text }, false)
+            }
+        }
+    }
+
+    fn line_number(&self, insn_idx: usize) -> usize {
+        self.of_insns[insn_idx.min(self.of_insns.len() - 1)]
     }
 
     fn line(&self, insn_idx: usize) -> &ProfiledLine {
-        &self.lines[insn_idx.min(self.lines.len() - 1)]
+        &self.lines[self.line_number(insn_idx)]
+    }
+
+    fn place(&self, line: usize) -> usize {
+        self.places[line]
     }
 
     /// The name of the function that starts at an insn.

@@ -188,6 +188,18 @@ fn results_are_as_their_schema_says() {
     }
 }
 
+/// Calls of one line that are several insns are one stack: two rows would stand in any order.
+#[test]
+fn a_profile_has_each_stack_once() {
+    let file = "tests/programs/stress_frames.bpf.o";
+    let value = printed(&["profile", file, "-n", "1000", "-o", "json"]);
+    let stacks = value["programs"][0]["stacks"].as_array().expect("stacks");
+    let stacks: Vec<String> = stacks.iter().map(|row| row["stack"].to_string()).collect();
+    assert!(stacks.len() > 10, "{stacks:?}");
+    let unique: BTreeSet<&String> = stacks.iter().collect();
+    assert_eq!(unique.len(), stacks.len());
+}
+
 #[test]
 fn every_schema_is_in_the_document_and_tested() {
     let document = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
