@@ -353,6 +353,7 @@ impl<'p> History<'p> {
                 _ => None,
             })
             .collect();
+        let is_packet = lost.now.value.starts_with("pkt");
         // The last insn is the rejected one.
         let before = insns.split_last().map_or(&[][..], |(_, before)| before);
         let takes = |&(idx, _): &(usize, u32)| {
@@ -369,9 +370,24 @@ impl<'p> History<'p> {
             before.iter().any(|(of, _)| of == idx)
                 && (takes_away(&lost.now.value, &name) || name == "bpf_kptr_xchg")
         });
+        // Where a function returns that may have called another program, the packet may have moved.
+        let leaves = |&(idx, frame): &(usize, u32)| {
+            let name = notes::callee(program, idx, describe);
+            frame > lost.now.frame && name.is_some_and(|name| name == "bpf_tail_call")
+        };
+        let left = || before.iter().rposition(leaves).filter(|_| is_packet).and_then(in_own);
+        // A global function is not walked where it is called, but may move the packet.
+        let global = || {
+            let calls = insns.windows(2).rev().find(|pair| {
+                let insn = program.insns.get(pair[0].0);
+                pair[0].1 == pair[1].1 && insn.is_some_and(|insn| insn.is_pseudo_call())
+            });
+            calls.filter(|pair| is_packet && pair[0].1 <= lost.now.frame).map(|pair| pair[0].0)
+        };
         let call = given.or_else(|| before.iter().rposition(takes).and_then(in_own));
+        let call = call.or_else(left).or_else(global);
         let regno = lost.now.regno;
-        let by = match lost.now.value.starts_with("pkt") {
+        let by = match is_packet {
             true => "was invalidated, as all pointers to the packet were, by",
             false => "was invalidated by",
         };
@@ -472,7 +488,7 @@ fn is_sum(insn: &Insn) -> bool {
 
 /// The register of the argument that a rejection is about.
 fn argument(refusal: &Refusal) -> Option<u8> {
-    // Arguments of functions are numbered from 0. `i` of what has a register is a byte.
+    // Arguments of functions are numbered from 0.
     let nth = |name: &str| refusal.number(name).map(|nth| nth + 1);
     let regno = nth("nth").or_else(|| refusal.number("regno")).or_else(|| nth("i"))?;
     u8::try_from(regno).ok().filter(|regno| (1..=5).contains(regno))

@@ -219,7 +219,7 @@ impl Subject<'_> {
         notes.extend(origin.and(shown).map(|idx| notes::without_line(idx, program)));
         notes.extend(held.as_ref().filter(|it| at != Some(it.by)).map(|it| it.note(&describe)));
         notes.extend(missing.map(|(held, missed)| held.why(missed)));
-        let more = because.filter(|text| refusal.message.trim_end() != *text);
+        let more = because.filter(|text| !refusal.said(Some(text)).contains(text.trim_end()));
         notes.extend(more.map(|text| notes::because(text, refusal, program)));
         let acquired = verification.acquired_by;
         let left = notes::left_by(refusal, path, program, acquired);

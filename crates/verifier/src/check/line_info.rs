@@ -21,13 +21,13 @@ pub(crate) fn check_btf_line(facts: &Facts<'_>) -> Check {
         let off = row.insn_off.0;
         let Some(insn) = prog.insns.get(off as usize).filter(|_| i == 0 || off > prev) else {
             let len = prog.insns.len();
-            reject!(EINVAL, FuncFault::LineOffset { i, off, prev, len });
+            reject!(EINVAL, FuncFault::LineOffset { row: i, off, prev, len });
         };
         if insn.code == 0 {
-            reject!(EINVAL, FuncFault::LineOnSecondHalf { i });
+            reject!(EINVAL, FuncFault::LineOnSecondHalf { row: i });
         }
         if [row.line_off, row.file_name_off].iter().any(|&at| at as usize >= strings) {
-            reject!(EINVAL, FuncFault::LineNames { i });
+            reject!(EINVAL, FuncFault::LineNames { row: i });
         }
         match facts.subprogs.get(lines_of).map(|subprog| subprog.start) {
             Some(start) if start == off => lines_of += 1,

@@ -191,7 +191,7 @@ impl Env<'_> {
         self.walk.cur.meta.insn_idx = self.walk.insn_idx;
         if self.walk.insn_idx as usize >= self.facts.insns.len() {
             let (i, n) = (self.walk.insn_idx as i32, self.facts.insns.len());
-            reject!(EFAULT, FlowFault::InsnIdx { i, n });
+            reject!(EFAULT, FlowFault::InsnIdx { insn_idx: i, n });
         }
         self.store.stats.insns_processed += 1;
         if self.store.stats.insns_processed > self.facts.config.profile.insns_max {

@@ -29,8 +29,8 @@ kinds! {
              CAP_BPF and CAP_SYS_ADMIN";
         NeedsFuncBtf { what: Word } "early-end-needs-function-info"
             "{what} is not allowed in subprogs without BTF";
-        InsnIdx { i: i32, n: usize } "insn-out-of-program"
-            "invalid insn idx {i} insn_cnt {n}";
+        InsnIdx { insn_idx: i32, n: usize } "insn-out-of-program"
+            "invalid insn idx {insn_idx} insn_cnt {n}";
 
         // Stack depth.
         TailCallStack { bytes: u32, chain: CallChain } "stack-too-large-for-tail-call"

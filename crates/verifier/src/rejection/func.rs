@@ -76,12 +76,12 @@ kinds! {
             "func_info BTF section doesn't match subprog layout in BPF program";
         EndsEarly { what: Word } "early-end-needs-int-result"
             "{what} is only allowed in functions that return 'int'.";
-        LineOffset { i: usize, off: u32, prev: u32, len: usize } "line-info-offset"
-            "Invalid line_info[{i}].insn_off:{off} (prev_offset:{prev} prog->len:{len})";
-        LineOnSecondHalf { i: usize } "line-info-inside-insn"
-            "Invalid insn code at line_info[{i}].insn_off";
-        LineNames { i: usize } "line-info-names"
-            "Invalid line_info[{i}].line_off or .file_name_off";
+        LineOffset { row: usize, off: u32, prev: u32, len: usize } "line-info-offset"
+            "Invalid line_info[{row}].insn_off:{off} (prev_offset:{prev} prog->len:{len})";
+        LineOnSecondHalf { row: usize } "line-info-inside-insn"
+            "Invalid insn code at line_info[{row}].insn_off";
+        LineNames { row: usize } "line-info-names"
+            "Invalid line_info[{row}].line_off or .file_name_off";
         NoLineOf { func: usize } "function-without-line-info"
             "missing bpf_line_info for func#{func}";
         NoLinesFrom { missing: usize, func: usize } "functions-without-line-info"

@@ -158,20 +158,20 @@ kinds! {
             "invalid zero-sized read";
         VariableStackUnprivileged { regno: Regno, var: Tnum } "variable-stack-unprivileged"
             "R{regno} variable offset stack access prohibited for !root, var_off={var}";
-        UninitStackArg { what: Word, regno: Regno, min_off: i32, i: i32, size: i32, told: Word }
+        UninitStackArg { what: Word, regno: Regno, min_off: i32, byte: i32, size: i32, told: Word }
             "uninitialized-stack-argument"
-            "{what} from stack R{regno} off {min_off}+{i} size {size}{told}";
-        UninitVariableStackArg { by: Word, regno: Regno, var: Tnum, i: i32, size: i32 }
+            "{what} from stack R{regno} off {min_off}+{byte} size {size}{told}";
+        UninitVariableStackArg { by: Word, regno: Regno, var: Tnum, byte: i32, size: i32 }
             "uninitialized-variable-stack-argument"
-            "invalid read from stack R{regno} var_off {var}+{i} size {size}";
+            "invalid read from stack R{regno} var_off {var}+{byte} size {size}";
         WriteToDynptr { off: i32 } "store-to-dynptr"
             "potential write to dynptr at off={off} disallowed";
         StackLeaksPointer { off: i32 } "stack-read-leaks-pointer"
             "leaking pointer from stack off {off}";
         FillSize "partial-fill"
             "invalid size of register fill";
-        UninitStack { what: Word, off: i32, i: i32, size: i32, told: Word } "uninitialized-stack"
-            "{what} from stack off {off}+{i} size {size}{told}";
+        UninitStack { what: Word, off: i32, byte: i32, size: i32, told: Word } "uninitialized-stack"
+            "{what} from stack off {off}+{byte} size {size}{told}";
         SpillSize "partial-spill"
             "invalid size of register spill";
         StackPointerToCaller "stack-pointer-in-caller"

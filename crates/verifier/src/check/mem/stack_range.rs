@@ -64,10 +64,13 @@ pub(crate) fn check_stack_range_initialized(
             if var.is_const() {
                 let [what, told] = env.walk.slot(frameno, spi_of(at)).byte(at).unreadable();
                 let regno = Regno(regno);
-                reject!(EACCES, MemFault::UninitStackArg { what, regno, min_off, i, size, told });
+                reject!(
+                    EACCES,
+                    MemFault::UninitStackArg { what, regno, min_off, byte: i, size, told }
+                );
             }
             let (by, regno) = (if by_helper { "call" } else { "load" }, Regno(regno));
-            reject!(EACCES, MemFault::UninitVariableStackArg { by, regno, var, i, size });
+            reject!(EACCES, MemFault::UninitVariableStackArg { by, regno, var, byte: i, size });
         }
         let spi = spi_of(at);
         if marked.replace(spi) != Some(spi) {

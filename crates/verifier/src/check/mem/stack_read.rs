@@ -129,7 +129,7 @@ fn check_initialized(facts: &Facts<'_>, slot: &Slot, at: MemAccess, spilled_ok: 
         if !readable {
             let (off, size) = (at.off, at.size);
             let [what, told] = slot.byte(at.off + i).unreadable();
-            reject!(EACCES, MemFault::UninitStack { what, off, i, size, told });
+            reject!(EACCES, MemFault::UninitStack { what, off, byte: i, size, told });
         }
     }
     Ok(())
