@@ -19,11 +19,9 @@ mod region;
 mod registered;
 pub mod spin;
 pub mod thread_word;
-mod unaligned;
 
 pub use answer::Answer;
 pub use mem::{Bytes, Mem};
 #[doc(hidden)]
 pub use region::guard_regions;
-pub use region::{ALIGN, AtomicWords, Budget, NoMemory, PAGE_BYTES, Region, Share};
-pub use unaligned::{load, store};
+pub use region::{ALIGN, AtomicWords, Budget, NoMemory, PAGE_BYTES, Pair, Region, Share};

@@ -10,7 +10,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::unaligned;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::arch::asm;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::Ordering::Relaxed;
@@ -140,11 +141,11 @@ impl<'a> Mem<'a> {
         if N == 4
             && let Some(word) = bytes.first_chunk_mut::<4>()
         {
-            *word = (self.anywhere(0, 4) as u32).to_ne_bytes();
+            *word = (self.load(0, 4) as u32).to_ne_bytes();
         } else if N.is_multiple_of(8) {
             let (doubles, _) = bytes.as_chunks_mut::<8>();
             for (n, double) in doubles.iter_mut().enumerate() {
-                *double = self.anywhere(8 * n, 8).to_ne_bytes();
+                *double = self.load(8 * n, 8).to_ne_bytes();
             }
         } else {
             self.part(0, N).read(&mut bytes);
@@ -152,12 +153,19 @@ impl<'a> Mem<'a> {
         bytes
     }
 
-    /// 4 or 8 bytes, aligned or not, with a single access.
+    /// Loads 2, 4 or 8 bytes, aligned or not, with a single access.
     #[inline(always)]
-    fn anywhere(&self, at: usize, size: usize) -> u64 {
+    pub(crate) fn load(&self, at: usize, size: usize) -> u64 {
         let place = self.part(at, size).start;
-        // SAFETY: inside (asserted), live, and only read: invariant 1.
-        unsafe { unaligned::load(place, size) }
+        // SAFETY: inside (asserted), and live: invariant 1.
+        unsafe { load_unaligned(place, size) }
+    }
+
+    /// Stores the low 2, 4 or 8 bytes, aligned or not, with a single access.
+    pub(crate) fn store(&self, at: usize, size: usize, value: u64) {
+        let place = self.part(at, size).start;
+        // SAFETY: as in `load`.
+        unsafe { store_unaligned(place, size, value) }
     }
 
     /// A copy of all of it.
@@ -185,6 +193,86 @@ fn get<const N: usize>(from: &[u8], at: usize) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.copy_from_slice(&from[at..at + N]);
     bytes
+}
+
+/// Loads 2, 4 or 8 bytes at any alignment as one insn, like machine code. Rust has no unaligned
+/// accesses with which others may race.
+///
+/// # Safety
+///
+/// There are that many bytes at `from`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn load_unaligned(from: *const u8, size: usize) -> u64 {
+    let value: u64;
+    // SAFETY: guaranteed by the caller; concurrent writes may or may not be observed.
+    unsafe {
+        match size {
+            2 => asm!("movzx {:e}, word ptr [{}]", out(reg) value, in(reg) from,
+                options(nostack, preserves_flags, readonly)),
+            4 => asm!("mov {:e}, dword ptr [{}]", out(reg) value, in(reg) from,
+                options(nostack, preserves_flags, readonly)),
+            _ => asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) from,
+                options(nostack, preserves_flags, readonly)),
+        }
+    }
+    value
+}
+
+/// Stores the low 2, 4 or 8 bytes at any alignment as one insn.
+///
+/// # Safety
+///
+/// There are that many bytes at `to`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+unsafe fn store_unaligned(to: *mut u8, size: usize, value: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            2 => asm!("mov word ptr [{}], {:x}", in(reg) to, in(reg) value,
+                options(nostack, preserves_flags)),
+            4 => asm!("mov dword ptr [{}], {:e}", in(reg) to, in(reg) value,
+                options(nostack, preserves_flags)),
+            _ => asm!("mov qword ptr [{}], {}", in(reg) to, in(reg) value,
+                options(nostack, preserves_flags)),
+        }
+    }
+}
+
+/// On other processors an unaligned access is made byte by byte, in no order.
+///
+/// # Safety
+///
+/// There are that many bytes at `from`, which others access with atomics only.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+unsafe fn load_unaligned(from: *const u8, size: usize) -> u64 {
+    use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire};
+    if (from as usize).is_multiple_of(size) && size >= 4 {
+        // SAFETY: guaranteed by the caller, and aligned.
+        return unsafe {
+            match size {
+                4 => AtomicU32::from_ptr(from.cast_mut().cast()).load(Acquire).into(),
+                _ => AtomicU64::from_ptr(from.cast_mut().cast()).load(Acquire),
+            }
+        };
+    }
+    // SAFETY: the caller's promise.
+    let byte = |i| unsafe { AtomicU8::from_ptr(from.cast_mut().add(i)) }.load(Acquire);
+    (0..size).rev().fold(0, |value, i| value << 8 | u64::from(byte(i)))
+}
+
+/// The same.
+///
+/// # Safety
+///
+/// There are that many bytes at `to`, which others access with atomics only.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+unsafe fn store_unaligned(to: *mut u8, size: usize, value: u64) {
+    use std::sync::atomic::{AtomicU8, Ordering::Release};
+    for (i, byte) in value.to_le_bytes().into_iter().take(size).enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU8::from_ptr(to.add(i)) }.store(byte, Release);
+    }
 }
 
 /// Maximum length of a copy stored inline.
@@ -240,6 +328,25 @@ mod tests {
                 let is = |(at, byte): (usize, &u8)| *byte == if wanted(at) { 9 } else { 255 };
                 assert!(all.iter().enumerate().all(is), "{start} {len}");
             }
+        }
+    }
+
+    #[test]
+    fn low_bytes_are_loaded_and_stored() {
+        for size in [2, 4, 8] {
+            let mut bytes = [0xee_u8; 16];
+            let value = 0x8877_6655_4433_2211_u64;
+            let mask = u64::MAX >> (64 - 8 * size as u32);
+            // One pointer for both: what others access with atomics is not borrowed.
+            let at = bytes.as_mut_ptr().wrapping_add(3);
+            // SAFETY: inside of the array.
+            let seen = unsafe {
+                store_unaligned(at, size, value);
+                load_unaligned(at, size)
+            };
+            assert_eq!(seen, value & mask);
+            let rest = bytes.iter().filter(|byte| **byte == 0xee).count();
+            assert_eq!(rest, 16 - size);
         }
     }
 }

@@ -8,11 +8,11 @@
 //! 1. `base..base + len` is one live allocation, aligned to [`ALIGN`], until the region is
 //!    dropped; it never moves.
 //! 2. Every access of this file is inside (asserted) and atomic, except unaligned accesses of
-//!    interpreted programs, which use the insn that machine code would use (`unaligned`).
+//!    interpreted programs, which use the insn that machine code would use ([`Mem`]).
 
 #![allow(unsafe_code)]
 
-use crate::unaligned;
+use crate::Mem;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -110,6 +110,19 @@ impl Drop for Share {
 ///
 /// It is made of atomic integers only.
 pub unsafe trait AtomicWords {}
+
+// SAFETY: so they are.
+unsafe impl<const N: usize> AtomicWords for [AtomicU32; N] {}
+// SAFETY: so they are.
+unsafe impl<const N: usize> AtomicWords for [AtomicU64; N] {}
+
+/// One group of words, and another one after it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Pair<A, B>(pub A, pub B);
+
+// SAFETY: both are, and padding between them is neither read nor written.
+unsafe impl<A: AtomicWords, B: AtomicWords> AtomicWords for Pair<A, B> {}
 
 /// Shared memory; see the module header.
 #[derive(Debug)]
@@ -226,6 +239,11 @@ impl Region {
         self.len
     }
 
+    fn mem(&self) -> Mem<'_> {
+        // SAFETY: invariant 1.
+        unsafe { Mem::new(self.addr(0), self.len) }
+    }
+
     #[inline]
     fn u16(&self, off: usize) -> &AtomicU16 {
         assert!(off.is_multiple_of(2) && off <= self.len - 2);
@@ -242,11 +260,7 @@ impl Region {
             2 if off.is_multiple_of(2) => self.u16(off).load(Acquire).into(),
             4 if off.is_multiple_of(4) => self.u32(off).load(Acquire).into(),
             8 if off.is_multiple_of(8) => self.u64(off).load(Acquire),
-            _ => {
-                assert!(size <= self.len && off <= self.len - size);
-                // SAFETY: inside (asserted).
-                unsafe { unaligned::load(self.base.as_ptr().add(off), size) }
-            }
+            _ => self.mem().load(off, size),
         }
     }
 
@@ -258,11 +272,7 @@ impl Region {
             2 if off.is_multiple_of(2) => self.u16(off).store(value as u16, Release),
             4 if off.is_multiple_of(4) => self.u32(off).store(value as u32, Release),
             8 if off.is_multiple_of(8) => self.u64(off).store(value, Release),
-            _ => {
-                assert!(size <= self.len && off <= self.len - size);
-                // SAFETY: inside (asserted).
-                unsafe { unaligned::store(self.base.as_ptr().add(off), size, value) }
-            }
+            _ => self.mem().store(off, size, value),
         }
     }
 

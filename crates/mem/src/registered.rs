@@ -3,13 +3,11 @@
 //!
 //! No lock: a child of `fork` could find it held by a thread that does not exist in it.
 
-#![allow(unsafe_code)]
-
+use once_cell::race::OnceBox;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A list, in order of registration. Nodes are never freed.
-pub(crate) struct Registered<T: Sync + 'static>(AtomicPtr<Node<T>>);
+pub(crate) struct Registered<T: Sync + 'static>(OnceBox<Node<T>>);
 
 struct Node<T: Sync + 'static> {
     value: &'static T,
@@ -18,52 +16,38 @@ struct Node<T: Sync + 'static> {
 
 impl<T: Sync + 'static> Registered<T> {
     pub(crate) const fn new() -> Registered<T> {
-        Registered(AtomicPtr::new(ptr::null_mut()))
+        Registered(OnceBox::new())
     }
 
     /// Adds a value, unless it is there already.
     pub(crate) fn add(&self, value: &'static T) {
         let mut place = self;
-        let mut unused = None;
         loop {
-            if let Some(node) = place.node() {
-                if ptr::eq(node.value, value) {
-                    return;
-                }
-                place = &node.next;
-                continue;
-            }
-            let node = unused.take().unwrap_or_else(|| {
+            let Some(node) = place.0.get() else {
                 let next = Registered::new();
-                Box::new(Node { value, next })
-            });
-            let new = Box::into_raw(node);
-            let none = ptr::null_mut();
-            match place.0.compare_exchange(none, new, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return,
-                // SAFETY: it was made above, and no one else has it.
-                Err(_) => unused = Some(unsafe { Box::from_raw(new) }),
+                // If another thread was first, its value is looked at next.
+                let _ = place.0.set(Box::new(Node { value, next }));
+                continue;
+            };
+            if ptr::eq(node.value, value) {
+                return;
             }
+            place = &node.next;
         }
     }
 
-    fn node(&self) -> Option<&Node<T>> {
-        // SAFETY: null, or a node, which is never freed.
-        unsafe { self.0.load(Ordering::Acquire).as_ref() }
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static T> {
-        let mut at = self.node();
+        let mut at = self.0.get();
         std::iter::from_fn(move || {
             let node = at?;
-            at = node.next.node();
+            at = node.next.0.get();
             Some(node.value)
         })
     }
 
     /// From the last to the first. Allocates nothing.
     pub(crate) fn each_reversed(&self, each: &mut dyn FnMut(&'static T)) {
-        if let Some(node) = self.node() {
+        if let Some(node) = self.0.get() {
             node.next.each_reversed(each);
             each(node.value);
         }
