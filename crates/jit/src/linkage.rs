@@ -25,6 +25,7 @@ use skep_program::MapDef;
 use skep_uapi::MapType;
 pub use skep_uapi::limits::MAX_TAIL_CALL_CNT;
 use skep_verifier::Xlated;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
 /// The addresses for a program's helper, kfunc and map numbers.
 #[derive(Clone, Debug, Default)]
@@ -168,23 +169,25 @@ pub struct ProgArrayLink {
 }
 
 /// State shared by a run with fuel and its machine code. There is one per run, not per program.
+/// The fields are atomic because machine code and other threads change them at any time, not for
+/// their order: all accesses are relaxed.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct RunEnv {
     /// Remaining units: each back-edge taken, subprog call, or callback (counted by the helper)
     /// costs one. The run stops when this becomes negative.
-    pub fuel: i64,
-    /// Other threads may set it to a non-zero value (a plain aligned store) to stop the run at its
+    pub fuel: AtomicI64,
+    /// Other threads may set it to a non-zero value to stop the run at its
     /// next unit of fuel.
-    pub interrupt: u32,
+    pub interrupt: AtomicU32,
     /// Set to 1 when the run was stopped; r0 is meaningless then. A helper that sets it stops the
     /// run on return.
-    pub stopped: u32,
+    pub stopped: AtomicU32,
     /// Stack pointer to unwind to when stopping; written by machine code.
-    pub stop_sp: u64,
+    pub stop_sp: AtomicU64,
     /// Stack pointer of the main program that catches exceptions; written by machine code.
-    pub throw_sp: u64,
+    pub throw_sp: AtomicU64,
     /// Address of the record of the innermost run being timed ([`crate::stats`]), or 0; written by
     /// machine code.
-    pub record: u64,
+    pub record: AtomicU64,
 }

@@ -1,7 +1,7 @@
 //! Timer callbacks: runs of a program's function that no caller started.
 
 use crate::ctx::Ctx;
-use crate::current::{self, Current};
+use crate::current::{self, Current, RunBy};
 use crate::shared::Shared;
 use crate::timer::{Caller, Due};
 use crate::{engine, helper};
@@ -32,7 +32,7 @@ impl Caller for Shared {
         let Some((key, value)) = due.map.kind().entry_at(due.addr) else { return };
         let program = &*due.program;
         let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
-        let current = Current::new(&ctx, self, 0, Some(env));
+        let current = Current::new(&ctx, self, 0, RunBy::MachineCode(env));
         let args = [Arc::as_ptr(&due.map) as u64, key, value, 0, 0];
         // Errors in a callback have no run to which they could be reported.
         let called = || engine::call_function(program, due.func, args, &current);

@@ -5,6 +5,8 @@
 //!    before and after it has the value of the outer run, or null.
 //! 2. `last` points to the frames of the innermost active [`Current::call_back`], and `above` to
 //!    those around it; or it is null.
+//! 3. Between `bottom` and `top` of [`Frames`] there is stack of the thread, where only machine
+//!    code has frames: it is waiting for the helper that recorded `bottom`.
 
 #![allow(unsafe_code)]
 
@@ -13,16 +15,24 @@ use crate::run;
 use crate::shared::Shared;
 use skep_interp::CALLBACK_DEPTH_MAX;
 use skep_jit::RunEnv;
+use skep_mem::Mem;
 use std::cell::Cell;
 use std::sync::Arc;
+
+/// What runs the program.
+#[derive(Clone, Copy)]
+pub(crate) enum RunBy<'a> {
+    Interpreter,
+    /// With this environment, if it has fuel.
+    MachineCode(Option<&'a RunEnv>),
+}
 
 /// The run of a thread.
 pub(crate) struct Current<'a> {
     pub(crate) ctx: &'a Ctx,
     /// The runtime: its maps, its log, its timers.
     pub(crate) shared: &'a Arc<Shared>,
-    /// The environment for machine code, null without fuel; `None` in an interpreted run.
-    env: Option<*mut RunEnv>,
+    by: RunBy<'a>,
     /// Start of the frames of the run's machine code.
     first: Frames,
     /// The same for the current callback; null if there is none.
@@ -36,31 +46,33 @@ pub(crate) struct Current<'a> {
 }
 
 impl<'a> Current<'a> {
-    /// A run of program `prog`, compiled if it has an environment (which may be null).
+    /// A run of program `prog`.
     #[inline]
     pub(crate) fn new(
         ctx: &'a Ctx,
         shared: &'a Arc<Shared>,
         prog: u32,
-        env: Option<*mut RunEnv>,
+        by: RunBy<'a>,
     ) -> Current<'a> {
         let (first, last) = (Frames::default(), Cell::default());
         let (callbacks, outer) = Default::default();
-        Current { ctx, shared, env, first, last, callbacks, prog, outer }
+        Current { ctx, shared, by, first, last, callbacks, prog, outer }
     }
 
-    /// The environment for machine code; null without fuel and in an interpreted run.
+    /// The environment for machine code; `None` without fuel and in an interpreted run.
     #[inline]
-    pub(crate) fn env(&self) -> *mut RunEnv {
-        self.env.unwrap_or(std::ptr::null_mut())
+    pub(crate) fn env(&self) -> Option<&'a RunEnv> {
+        match self.by {
+            RunBy::Interpreter => None,
+            RunBy::MachineCode(env) => env,
+        }
     }
 
     /// Whether the run in which a helper waits must stop: if so, it stops when the helper returns.
     pub(crate) fn is_interrupted_waiting(&self) -> bool {
-        match self.env {
-            // SAFETY: the run's own, or null.
-            Some(env) => unsafe { run::stops_when_interrupted(env) },
-            None => {
+        match self.by {
+            RunBy::MachineCode(env) => run::stops_when_interrupted(env),
+            RunBy::Interpreter => {
                 let interrupted = self.ctx.env.is_interrupted();
                 self.ctx.effects.stopped.set(interrupted);
                 interrupted
@@ -95,14 +107,16 @@ impl<'a> Current<'a> {
         Some(work(&frames))
     }
 
-    /// Whether `size` bytes at `addr` are in frames of the run's compiled functions, as far as
+    /// Reads the bytes at `addr` if they are in frames of the run's compiled functions, as far as
     /// these are known: up to those of helpers that recorded their call site ([`called_at`]).
-    pub(crate) fn has_frames_at(&self, addr: u64, size: usize) -> bool {
-        let Some(end) = addr.checked_add(size as u64) else { return false };
+    pub(crate) fn read_frames(&self, addr: u64, bytes: &mut [u8]) -> bool {
+        let Some(end) = addr.checked_add(bytes.len() as u64) else { return false };
         let mut at: *const Frames = self.last_frames();
         // SAFETY: invariant 2, for the frames of each callback and the enclosing ones.
         while let Some(frames) = unsafe { at.as_ref() } {
             if frames.bottom.get() <= addr && end <= frames.top.get() {
+                // SAFETY: invariant 3.
+                unsafe { Mem::new(addr, bytes.len()) }.read(bytes);
                 return true;
             }
             at = frames.above;

@@ -8,7 +8,7 @@ use crate::map::Map;
 use crate::map::prog_registry::TailTarget;
 use crate::run::Func;
 use crate::stats::{Counters, Timed};
-use crate::{Error, enter, helper};
+use crate::{Error, helper, processor};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
 use skep_mem::Region;
 use skep_text::{MachineCode, Switch};
@@ -27,7 +27,7 @@ pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>)
     let (entry, top) = (code.entry_address(), current.first_frames().top());
     // SAFETY: the program was verified; the caller guarantees the context; the image keeps maps and
     // code alive, and prog arrays keep their targets until this run's epoch has passed.
-    unsafe { enter::program(entry, ctx, env, top) }
+    unsafe { processor::program(entry, ctx, env, top) }
 }
 
 /// Calls a function of a program, whose address the program took, with the arguments that the

@@ -12,7 +12,7 @@ use crate::map::prog_owner::ProgOwner;
 use crate::map::prog_registry::TailTarget;
 use crate::prog_info::{Facts, ProgInfo};
 use crate::stats::{Clock, Counted, Counters};
-use crate::{Error, engine, enter, helper};
+use crate::{Error, engine, helper, processor};
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
@@ -339,7 +339,7 @@ fn compile(
     counters: &Counters,
     coverage: Option<Coverage>,
 ) -> Result<MachineCode, Error> {
-    if !enter::IS_RUN_HERE {
+    if !processor::IS_RUN_HERE {
         return Err(Error::unsupported("machine code on processors other than x86-64"));
     }
     let helpers: FxHashMap<i32, u64> = helper::addresses().collect();

@@ -5,7 +5,7 @@
 use crate::code_view::CodeView;
 use crate::coverage::Coverage;
 use crate::ctx::Ctx;
-use crate::current::{self, Current};
+use crate::current::{self, Current, RunBy};
 use crate::engine;
 use crate::helper;
 use crate::image::ProgImage;
@@ -248,7 +248,7 @@ impl Instance {
             None => return self.interpret(ctx),
         };
         let env = ctx.env.prepare(self.fuel);
-        let current = Current::new(ctx, &self.shared, self.image.id, Some(env));
+        let current = Current::new(ctx, &self.shared, self.image.id, RunBy::MachineCode(env));
         // SAFETY: the caller has checked the context and is in the epoch; the code belongs to the
         // image.
         let r0 = current::enter(&current, || unsafe { engine::run_machine_code(code, &current) });
@@ -268,7 +268,7 @@ impl Instance {
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         ctx.make_stack()?;
-        let current = Current::new(ctx, &self.shared, self.image.id, None);
+        let current = Current::new(ctx, &self.shared, self.image.id, RunBy::Interpreter);
         let exit = current::enter(&current, || {
             let args = [current.ctx.addr(), 0, 0, 0, 0];
             let (program, counters) = (&self.image.linked, &self.image.counters);
@@ -423,7 +423,7 @@ mod tests {
         let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
         for outer in [&event, &other] {
             let (around, _epoch) = (ctx(outer), epoch::enter());
-            let current = Current::new(&around, &outer.shared, outer.image.id, None);
+            let current = Current::new(&around, &outer.shared, outer.image.id, RunBy::Interpreter);
             current::enter(&current, || {
                 for inner in [&event, &again, &other] {
                     inner.run(&mut ctx(inner)).unwrap();

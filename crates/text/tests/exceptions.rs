@@ -34,7 +34,7 @@ fn run(code: &MachineCode, ctx: u64, env: &mut RunEnv) -> u64 {
 }
 
 fn env(fuel: i64) -> RunEnv {
-    RunEnv { fuel, ..RunEnv::default() }
+    RunEnv { fuel: fuel.into(), ..RunEnv::default() }
 }
 
 fn tunings() -> Vec<Tuning> {
@@ -102,7 +102,7 @@ fn thrown_or_not_the_result_is_that_of_the_program() {
             let expected = if cookie == 0 { 1011 } else { cookie.wrapping_add(5) };
             assert_eq!(run(&code, cookie, &mut env), expected, "{tuning:?}");
         }
-        assert_eq!(env.throw_sp, 0, "{tuning:?}");
+        assert_eq!(env.throw_sp.into_inner(), 0, "{tuning:?}");
     }
 }
 
@@ -207,5 +207,5 @@ fn a_stop_in_a_callback_puts_the_catching_frame_back() {
     ENV.set(&raw mut env);
     // Which stops where the helper returns, before it throws.
     assert_eq!(run(&outer, 123, &mut env), 1);
-    assert_eq!((env.stopped, env.throw_sp), (1, 0));
+    assert_eq!((env.stopped.into_inner(), env.throw_sp.into_inner()), (1, 0));
 }

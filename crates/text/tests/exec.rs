@@ -31,10 +31,10 @@ fn xlated(text: &str) -> Xlated {
 fn run_with(text: &str, linkage: &Linkage, tuning: &Tuning) -> (u64, [u8; 64]) {
     let code = compile(&xlated(text), linkage, tuning).expect(text);
     let mut ctx = std::array::from_fn(|i| (i as u8).wrapping_mul(37) ^ 0x80);
-    let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
+    let mut env = RunEnv { fuel: (1 << 20).into(), ..RunEnv::default() };
     // SAFETY: each program here stays inside its context and its stack.
     let r0 = unsafe { code.entry()(ctx.as_mut_ptr(), &mut env) };
-    assert_eq!(env.stopped, 0);
+    assert_eq!(env.stopped.into_inner(), 0);
     (r0, ctx)
 }
 
@@ -400,7 +400,7 @@ fn callbacks_work_on_the_callers_stack() {
         body:\nr8 = r1\nr6 = *(u64 *)(r2 +0)\nr6 += r1\n*(u64 *)(r2 +0) = r6\nr0 = 0
         if r8 != 10 goto out\nr0 = 1\nout:\nexit";
     for tuning in tunings() {
-        let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
+        let mut env = RunEnv { fuel: (1 << 20).into(), ..RunEnv::default() };
         let text = text.replace("ENV", &format!("{} ll", &raw mut env as u64));
         let code = compile(&xlated(&text), &helpers(), &tuning).expect("compiles");
         // SAFETY: the program does not look at its context.
@@ -420,12 +420,13 @@ fn fuel_ends_what_does_not_end() {
     ];
     for text in endless {
         for (fuel, interrupt) in [(1000, 0), (1 << 60, 1)] {
-            let mut env = RunEnv { fuel, interrupt, ..RunEnv::default() };
+            let mut env =
+                RunEnv { fuel: fuel.into(), interrupt: interrupt.into(), ..RunEnv::default() };
             let text = text.replace("ENV", &format!("{} ll", &raw mut env as u64));
             let code = compile(&xlated(&text), &helpers(), &tuning).expect("compiles");
             // SAFETY: the program does not look at its context.
             unsafe { code.entry()(std::ptr::null_mut(), &mut env) };
-            assert_eq!((env.stopped, env.stop_sp), (1, 0), "{text}");
+            assert_eq!((env.stopped.into_inner(), env.stop_sp.into_inner()), (1, 0), "{text}");
         }
     }
 }
@@ -463,7 +464,7 @@ fn run_chain(texts: [&str; 2], tunings: [&Tuning; 2], first_index: u64) -> (u64,
     programs.0[0] = codes[0].tail_entry();
     programs.0[1] = codes[1].tail_entry();
     let mut ctx = [0, first_index];
-    let mut env = RunEnv { fuel: 1000, ..RunEnv::default() };
+    let mut env = RunEnv { fuel: 1000.into(), ..RunEnv::default() };
     // SAFETY: the programs use 16 bytes of context.
     let r0 = unsafe { codes[0].entry()(ctx.as_mut_ptr().cast(), &mut env) };
     (r0, ctx[0])

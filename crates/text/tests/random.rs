@@ -534,7 +534,7 @@ fn machine_code_does_what_the_interpreter_does() {
             let code = compile(&xlated, &Linkage::default(), tuning)
                 .unwrap_or_else(|e| panic!("program {number}: {e}\n{}", listing(&insns)));
             let mut ctx = start;
-            let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
+            let mut env = RunEnv { fuel: (1 << 20).into(), ..RunEnv::default() };
             // SAFETY: the interpreter found no access outside the context and the stack.
             let r0 = unsafe { code.entry()(ctx.as_mut_ptr(), &mut env) };
             assert!(
@@ -544,7 +544,7 @@ fn machine_code_does_what_the_interpreter_does() {
                 listing(&insns)
             );
             if tuning.fuel {
-                let used = (1 << 20) - env.fuel;
+                let used = (1 << 20) - env.fuel.into_inner();
                 assert_eq!(used as u64, exit.fuel, "program {number}\n{}", listing(&insns));
             }
             let found = counted_natively(&xlated, tuning, start, &expected);
@@ -573,7 +573,7 @@ fn counted_natively(
     };
     let linkage = Linkage { coverage: Some(coverage), ..Linkage::default() };
     let code = compile(xlated, &linkage, tuning).expect("compiles");
-    let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
+    let mut env = RunEnv { fuel: (1 << 20).into(), ..RunEnv::default() };
     // SAFETY: the interpreter found no access outside the context and the stack; the thread has CPU
     // 0, whose counters are there.
     let r0 = unsafe { code.entry()(ctx.as_mut_ptr(), &mut env) };

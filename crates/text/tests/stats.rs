@@ -95,7 +95,7 @@ impl Prog {
 
     fn run(&self) -> u64 {
         let mut ctx = [0u8; 64];
-        let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
+        let mut env = RunEnv { fuel: (1 << 20).into(), ..RunEnv::default() };
         // SAFETY: the programs here touch nothing but their stack.
         unsafe { self.code.entry()(ctx.as_mut_ptr(), &mut env) }
     }

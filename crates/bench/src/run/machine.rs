@@ -64,7 +64,7 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
         let end = start + DATA_BYTES as u64;
         let mut ctx = Ctx { data: start, data_end: end, data_meta: start, rest: [0; 8] };
         let ctx = (&raw mut ctx).cast();
-        let mut env = RunEnv { fuel: i64::MAX, ..RunEnv::default() };
+        let mut env = RunEnv { fuel: i64::MAX.into(), ..RunEnv::default() };
         let mut result = 0;
         let started = Instant::now();
         for _ in 0..runs {

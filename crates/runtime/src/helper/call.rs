@@ -79,12 +79,12 @@ unsafe fn header_of<'a>(record: u64) -> &'a AtomicU32 {
 pub(crate) unsafe fn call_machine_code(
     func: Func,
     args: [u64; 5],
-    env: *mut RunEnv,
+    env: Option<&RunEnv>,
     frames: &Frames,
 ) -> u64 {
     // Functions that verification did not reach are removed. It may be wrong about that, as the
     // kernel's is for values fetched by atomics: a call of such a function stops the run.
     let addr @ 1.. = func.addr() else { return 1 };
     // SAFETY: the caller's promise.
-    unsafe { crate::enter::function(addr, args, env, frames.top()) }
+    unsafe { crate::processor::function(addr, args, env, frames.top()) }
 }

@@ -4,8 +4,8 @@
 
 use super::call::call_machine_code;
 use crate::current::Frames;
-use crate::enter::knowing_its_caller;
 use crate::map::Map;
+use crate::processor::knowing_its_caller;
 use crate::run::{Call, Func, ret};
 use crate::{current, run};
 use skep_interp::{Fault, Vm};
@@ -31,15 +31,13 @@ pub(crate) trait Callbacks {
 }
 
 /// Functions that were compiled.
-pub(super) struct MachineCallbacks;
+struct MachineCallbacks;
 
 impl Callbacks for MachineCallbacks {
     fn call(&mut self, func: Func, args: [u64; 5]) -> Option<u64> {
         current::with(|current| {
             let env = current.env();
-            // SAFETY: with fuel, `env` belongs to the run, which is in this call; otherwise it is
-            // null.
-            if !unsafe { run::spend(env) } {
+            if !run::spend(env) {
                 return None;
             }
             let call = |frames: &Frames| {
@@ -48,12 +46,10 @@ impl Callbacks for MachineCallbacks {
                 unsafe { call_machine_code(func, args, env, frames) }
             };
             let Some(r0) = current.call_back(call) else {
-                // SAFETY: as above.
-                unsafe { run::stop(env) };
+                run::stop(env);
                 return None;
             };
-            // SAFETY: as above.
-            (!unsafe { run::is_stopped(env) }).then_some(r0)
+            (!run::is_stopped(env)).then_some(r0)
         })?
     }
 }
@@ -93,7 +89,7 @@ pub(crate) fn call_interpreted(body: &Body, vm: &mut Vm<'_>, args: [u64; 5]) -> 
 
 /// Runs a helper; a panic is recorded in the run, and the result is 0.
 #[inline]
-pub(super) fn guarded(body: impl FnOnce() -> u64) -> u64 {
+fn guarded(body: impl FnOnce() -> u64) -> u64 {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(r0) => r0,
         Err(panic) => {
@@ -134,7 +130,7 @@ pub(super) unsafe extern "C" fn tail_call_lookup(map: u64, index: u32) -> u64 {
 }
 
 // The bytes at an address, or 0 if the run cannot read them: `skep_jit::Linkage::probe`.
-knowing_its_caller!(pub(super) probe(addr: u64, bytes: u32), "rdx", probe_at);
+knowing_its_caller!(pub(super) probe[](addr: u64, bytes: u32), "rdx", probe_at);
 
 unsafe extern "C" fn probe_at(addr: u64, bytes: u32, stack_pointer: u64) -> u64 {
     current::called_at(stack_pointer);
@@ -186,50 +182,105 @@ pub(crate) fn direct_lookup(map: &Map) -> u64 {
     }
 }
 
-/// The two entry points of a helper. Helpers that look at the run's frames, or call functions that
-/// do, are passed the address where these end.
-macro_rules! entry {
-    (plain $f:path) => {{
-        unsafe extern "C" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
-            // SAFETY: machine code of a verified program calls the helper that it names.
-            let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
-            $crate::helper::entry::guarded(|| $f(&call))
-        }
-        ($crate::helper::entry::Body::Plain($f), entry as $crate::helper::entry::Entry)
-    }};
-    (probing $f:path) => {{
-        let entry = $crate::helper::entry::told_where!(|call| $f(&call));
-        ($crate::helper::entry::Body::Plain($f), entry)
-    }};
-    (calling $f:path) => {{
-        let entry = $crate::helper::entry::told_where!(|call| {
-            $f(&call, &mut $crate::helper::entry::MachineCallbacks)
-        });
-        ($crate::helper::entry::Body::Calling($f), entry)
-    }};
+/// A function of the runtime, by its type, which has no data: each is another type.
+pub(super) trait Item: Copy + Send + 'static {
+    /// The function.
+    ///
+    /// # Safety
+    ///
+    /// There has been a value of this type.
+    unsafe fn get() -> Self {
+        const { assert!(size_of::<Self>() == 0) };
+        // SAFETY: a copy of that value, which has no bytes.
+        unsafe { std::mem::zeroed() }
+    }
 }
 
-/// An entry point for machine code that records the caller's stack pointer.
-macro_rules! told_where {
-    (|$call:ident| $work:expr) => {{
-        unsafe extern "C" fn body(
-            r1: u64,
-            r2: u64,
-            r3: u64,
-            r4: u64,
-            r5: u64,
-            stack_pointer: u64,
-        ) -> u64 {
-            $crate::current::called_at(stack_pointer);
-            // SAFETY: machine code of a verified program calls the helper that it names.
-            let $call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
-            $crate::helper::entry::guarded(|| $work)
-        }
-        $crate::enter::knowing_its_caller!(
-            entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64), "r9", body
-        );
-        entry as $crate::helper::entry::Entry
-    }};
+impl<F: Copy + Send + 'static> Item for F {}
+
+/// What machine code calls for a helper.
+pub(super) const fn plain<F: Item + Fn(&Call) -> u64>(_: F) -> Entry {
+    plain_entry::<F>
+}
+
+unsafe extern "C" fn plain_entry<F: Item + Fn(&Call) -> u64>(
+    r1: u64,
+    r2: u64,
+    r3: u64,
+    r4: u64,
+    r5: u64,
+) -> u64 {
+    // SAFETY: machine code of a verified program calls the helper that it names, whose function
+    // `plain` was passed.
+    let (call, body) = unsafe { (Call::new([r1, r2, r3, r4, r5]), F::get()) };
+    guarded(|| body(&call))
+}
+
+/// The same for one that looks at the run's frames: it is told the address where these end.
+pub(super) const fn probing<F: Item + Fn(&Call) -> u64>(_: F) -> Entry {
+    probing_entry::<F>
+}
+
+knowing_its_caller!(
+    probing_entry[F: Item + Fn(&Call) -> u64](r1: u64, r2: u64, r3: u64, r4: u64, r5: u64),
+    "r9",
+    probing_body::<F>
+);
+
+unsafe extern "C" fn probing_body<F: Item + Fn(&Call) -> u64>(
+    r1: u64,
+    r2: u64,
+    r3: u64,
+    r4: u64,
+    r5: u64,
+    stack_pointer: u64,
+) -> u64 {
+    current::called_at(stack_pointer);
+    // SAFETY: machine code of a verified program calls the helper that it names, whose function
+    // `probing` was passed.
+    let (call, body) = unsafe { (Call::new([r1, r2, r3, r4, r5]), F::get()) };
+    guarded(|| body(&call))
+}
+
+/// The same for one that calls functions of the program.
+pub(super) const fn calling<F: Item + Fn(&Call, &mut dyn Callbacks) -> u64>(_: F) -> Entry {
+    calling_entry::<F>
+}
+
+knowing_its_caller!(
+    calling_entry[F: Item + Fn(&Call, &mut dyn Callbacks) -> u64](
+        r1: u64, r2: u64, r3: u64, r4: u64, r5: u64
+    ),
+    "r9",
+    calling_body::<F>
+);
+
+unsafe extern "C" fn calling_body<F: Item + Fn(&Call, &mut dyn Callbacks) -> u64>(
+    r1: u64,
+    r2: u64,
+    r3: u64,
+    r4: u64,
+    r5: u64,
+    stack_pointer: u64,
+) -> u64 {
+    current::called_at(stack_pointer);
+    // SAFETY: machine code of a verified program calls the helper that it names, whose function
+    // `calling` was passed.
+    let (call, body) = unsafe { (Call::new([r1, r2, r3, r4, r5]), F::get()) };
+    guarded(|| body(&call, &mut MachineCallbacks))
+}
+
+/// The two entry points of a helper.
+macro_rules! entry {
+    (plain $f:path) => {
+        ($crate::helper::entry::Body::Plain($f), $crate::helper::entry::plain($f))
+    };
+    (probing $f:path) => {
+        ($crate::helper::entry::Body::Plain($f), $crate::helper::entry::probing($f))
+    };
+    (calling $f:path) => {
+        ($crate::helper::entry::Body::Calling($f), $crate::helper::entry::calling($f))
+    };
 }
 
 /// Rows of the table of helpers.
@@ -262,13 +313,13 @@ macro_rules! kfuncs {
     };
 }
 
-pub(super) use {entry, helpers, kfuncs, own_helpers, told_where};
+pub(super) use {entry, helpers, kfuncs, own_helpers};
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ctx::Ctx;
-    use crate::current::Current;
+    use crate::current::{Current, RunBy};
     use crate::map::UpdateFlags;
     use crate::runtime::{Options, Runtime};
     use crate::shared::Shared;
@@ -291,8 +342,7 @@ mod tests {
             crate::stats::Clock::Monotonic,
             skep_mem::Budget::new(usize::MAX),
         ));
-        let env = std::ptr::null_mut();
-        let current = Current::new(&ctx, &shared, 0, Some(env));
+        let current = Current::new(&ctx, &shared, 0, RunBy::MachineCode(None));
         // SAFETY: the helper uses no argument.
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
@@ -309,8 +359,11 @@ mod tests {
         ));
         for interpreted in [false, true] {
             let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
-            let env = ctx.env.prepare((!interpreted).then_some(1000));
-            let current = Current::new(&ctx, &shared, 0, (!interpreted).then_some(env));
+            let by = match interpreted {
+                true => RunBy::Interpreter,
+                false => RunBy::MachineCode(ctx.env.prepare(Some(1000))),
+            };
+            let current = Current::new(&ctx, &shared, 0, by);
             let lock = AtomicU32::new(1);
             let lock_it = || {
                 // SAFETY: a lock.
@@ -358,8 +411,7 @@ mod tests {
                 skep_mem::Budget::new(usize::MAX),
             )),
         );
-        let env = std::ptr::null_mut();
-        let current = Current::new(&ctx, &shared, 0, Some(env));
+        let current = Current::new(&ctx, &shared, 0, RunBy::MachineCode(None));
         let (handle, mut key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
         // As for a program, which may write to its keys.
         let key = key.as_mut_ptr() as u64;

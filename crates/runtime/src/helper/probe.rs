@@ -1,11 +1,8 @@
 //! Helpers that read memory at any address: here only that of the run and of the runtime's maps.
 //! All other addresses are unreadable.
 
-#![allow(unsafe_code)]
-
 use crate::run::{Call, ret};
 use crate::{Errno, current};
-use skep_mem::Mem;
 
 /// Reads memory that skep owns.
 pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
@@ -19,9 +16,7 @@ pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
             region.read_part(at, bytes);
             return true;
         }
-        if current.has_frames_at(addr, size) {
-            // SAFETY: frames of the run's machine code, which is waiting for this helper.
-            unsafe { Mem::new(addr, size) }.read(bytes);
+        if current.read_frames(addr, bytes) {
             return true;
         }
         if let Some((region, at)) = current.shared.registry.objects.locate(addr, size) {

@@ -4,15 +4,12 @@
 //! `calling` ones call functions of the program. Each is entered through `entry::guarded`, which
 //! costs nothing unless there is a panic.
 
-#![allow(unsafe_code)]
-
 use super::entry::{Body, Entry, helpers, kfuncs, own_helpers};
 use super::{
     cgroup, cpumask, csum, dynptr, dynptr_copy, event, iter_bits, iter_num, iterate, map, network,
     object, packet, packet_dynptr, printk, probe, redirect, ring, skb, skb_marks, skb_room, string,
     sync, syncookie, system, text, timer, tunnel,
 };
-use crate::run::Call;
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
 

@@ -5,30 +5,16 @@
 //! 1. The behaviour is that of the general paths (`hash`), except that a replaced element is
 //!    exchanged for one of its shard's spares (`element_pool`).
 
-#![allow(unsafe_code)]
-
 use super::element_pool::NIL;
 use super::hash::Hash;
 use super::hash_function::hash_of_word;
-use skep_mem::AtomicWords;
-use skep_mem::epoch;
+use skep_mem::{Pair, epoch};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// An element whose key and value are words, or half words followed by zeros; the header is
-/// `element_pool`'s.
-#[repr(C)]
-pub(super) struct WordElement {
-    next: AtomicU32,
-    hash: AtomicU32,
-    _link: AtomicU32,
-    mark: AtomicU32,
-    key: AtomicU64,
-    value: AtomicU64,
-}
-
-// SAFETY: so it is.
-unsafe impl AtomicWords for WordElement {}
+/// An element whose key and value are words, or half words followed by zeros. The header is
+/// `element_pool`'s: next element, hash, next free element, mark.
+type WordElement = Pair<[AtomicU32; 4], [AtomicU64; 2]>;
 
 impl Hash {
     /// Replaces the value of an existing key, for a thread that is the only one. `false`: nothing
@@ -44,24 +30,26 @@ impl Hash {
             return false;
         }
         let mut link = self.head(hash);
-        let (element, old) = loop {
+        let (element, after) = loop {
             let element = link.load(Acquire);
             if element == NIL {
                 return false;
             }
             let old: &WordElement = self.pool.view(element);
-            if old.key.load(Relaxed) == key {
-                break (element, old);
+            let Pair([next, ..], [its_key, _]) = old;
+            if its_key.load(Relaxed) == key {
+                break (element, next);
             }
-            link = &old.next;
+            link = next;
         };
         let Some(spare) = queue.exchange(element) else { return false };
         let new: &WordElement = self.pool.view(spare);
-        new.next.store(old.next.load(Relaxed), Relaxed);
-        new.hash.store(hash, Relaxed);
-        new.mark.store(1, Relaxed);
-        new.key.store(key, Relaxed);
-        new.value.store(value, Relaxed);
+        let Pair([next, new_hash, _, mark], [new_key, new_value]) = new;
+        next.store(after.load(Relaxed), Relaxed);
+        new_hash.store(hash, Relaxed);
+        mark.store(1, Relaxed);
+        new_key.store(key, Relaxed);
+        new_value.store(value, Relaxed);
         link.store(spare, Release);
         true
     }

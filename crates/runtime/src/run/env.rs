@@ -1,56 +1,32 @@
 //! `Env`: fuel and interruption of a run.
 
-#![allow(unsafe_code)]
-
 use crate::Error;
 use skep_jit::RunEnv;
-use std::cell::UnsafeCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What machine code with fuel shares with its run; part of the context, since a context is in one
 /// run at a time.
 #[derive(Default)]
-pub(crate) struct Env(Arc<EnvCell>);
-
-#[derive(Default)]
-struct EnvCell(UnsafeCell<RunEnv>);
-
-// SAFETY: other threads only access `interrupt`, as an atomic word.
-unsafe impl Send for EnvCell {}
-// SAFETY: as above.
-unsafe impl Sync for EnvCell {}
-
-impl EnvCell {
-    fn interrupt(&self) -> &AtomicU32 {
-        // SAFETY: a word of a live struct, aligned; machine code reads it with plain loads.
-        unsafe { AtomicU32::from_ptr(&raw mut (*self.0.get()).interrupt) }
-    }
-}
+pub(crate) struct Env(Arc<RunEnv>);
 
 impl Env {
-    /// The address for a new run; null without fuel.
+    /// The environment of a new run; `None` without fuel.
     #[inline]
-    pub(crate) fn prepare(&self, fuel: Option<u64>) -> *mut RunEnv {
-        let Some(fuel) = fuel else { return std::ptr::null_mut() };
-        let env = self.0.0.get();
-        // SAFETY: the context that contains this is in no other run.
-        unsafe {
-            (*env).fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
-            (*env).stopped = 0;
-            (*env).record = 0;
-        }
-        env
+    pub(crate) fn prepare(&self, fuel: Option<u64>) -> Option<&RunEnv> {
+        let (fuel, env) = (fuel?, &*self.0);
+        env.fuel.store(i64::try_from(fuel).unwrap_or(i64::MAX), Relaxed);
+        env.stopped.store(0, Relaxed);
+        env.record.store(0, Relaxed);
+        Some(env)
     }
 
     /// Whether the run completed.
     pub(crate) fn outcome(&self) -> Result<(), Error> {
-        // SAFETY: the run has ended; no one else writes these fields.
-        let (stopped, fuel) = unsafe { ((*self.0.0.get()).stopped, (*self.0.0.get()).fuel) };
-        if stopped == 0 {
+        if self.0.stopped.load(Relaxed) == 0 {
             return Ok(());
         }
-        if fuel < 0 {
+        if self.0.fuel.load(Relaxed) < 0 {
             return Err(Error::stopped("out of fuel"));
         }
         self.take_interrupt();
@@ -59,18 +35,17 @@ impl Env {
 
     /// Units of fuel used by a run that was given this many.
     pub(crate) fn used(&self, given: u64) -> u64 {
-        // SAFETY: as above.
-        let left = unsafe { (*self.0.0.get()).fuel };
+        let left = self.0.fuel.load(Relaxed);
         given.min(i64::MAX as u64).saturating_sub(left.unsigned_abs())
     }
 
     /// Whether the run must stop; if so, it is marked as stopped.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.0.interrupt().load(Relaxed) != 0 && self.take_interrupt()
+        self.0.interrupt.load(Relaxed) != 0 && self.take_interrupt()
     }
 
     fn take_interrupt(&self) -> bool {
-        self.0.interrupt().swap(0, Relaxed) != 0
+        self.0.interrupt.swap(0, Relaxed) != 0
     }
 
     pub(crate) fn interrupter(&self) -> Interrupter {
@@ -80,14 +55,14 @@ impl Env {
 
 /// Stops runs with one context, from any thread.
 #[derive(Clone)]
-pub struct Interrupter(Arc<EnvCell>);
+pub struct Interrupter(Arc<RunEnv>);
 
 impl Interrupter {
     /// Stops the current run, or the next one, at its next unit of fuel
     /// ([`crate::LoadOptions::fuel`]). Compiled programs stop only if they have fuel, but
     /// [`crate::Instance::test_run`] ends between two runs of any.
     pub fn interrupt(&self) {
-        self.0.interrupt().store(1, Relaxed);
+        self.0.interrupt.store(1, Relaxed);
     }
 }
 
@@ -97,65 +72,36 @@ impl std::fmt::Debug for Interrupter {
     }
 }
 
-/// Consumes one unit of fuel, and checks for interruption: a callback may be called often without
-/// jumping. Returns whether the run may continue; if not, it is stopped when the helper returns.
-///
-/// # Safety
-///
-/// `env` belongs to the calling run, or is null.
-pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
-    if env.is_null() {
-        return true;
+/// Consumes one unit of the calling run's fuel, and checks for interruption: a callback may be
+/// called often without jumping. Returns whether the run may continue; if not, it is stopped when
+/// the helper returns.
+pub(crate) fn spend(env: Option<&RunEnv>) -> bool {
+    let Some(env) = env else { return true };
+    let fuel = env.fuel.load(Relaxed) - 1;
+    env.fuel.store(fuel, Relaxed);
+    if fuel < 0 || env.interrupt.load(Relaxed) != 0 {
+        env.stopped.store(1, Relaxed);
     }
-    // SAFETY: guaranteed by the caller; other threads only access `interrupt`, as an atomic word.
-    unsafe {
-        (*env).fuel -= 1;
-        let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
-        if (*env).fuel < 0 || interrupted {
-            (*env).stopped = 1;
-        }
-        (*env).stopped == 0
-    }
+    env.stopped.load(Relaxed) == 0
 }
 
-/// Marks the run as stopped, so that it stops when the calling helper returns.
-///
-/// # Safety
-///
-/// `env` belongs to the calling run, or is null.
-pub(crate) unsafe fn stop(env: *mut RunEnv) {
-    if !env.is_null() {
-        // SAFETY: guaranteed by the caller; other threads only access `interrupt`.
-        unsafe { (*env).stopped = 1 };
+/// Marks the calling run as stopped, so that it stops when the calling helper returns.
+pub(crate) fn stop(env: Option<&RunEnv>) {
+    if let Some(env) = env {
+        env.stopped.store(1, Relaxed);
     }
 }
 
 /// Whether the run is marked as stopped.
-///
-/// # Safety
-///
-/// `env` belongs to the calling run, or is null.
-pub(crate) unsafe fn is_stopped(env: *const RunEnv) -> bool {
-    // SAFETY: guaranteed by the caller. There is no reference to the whole, since other threads
-    // write `interrupt`.
-    !env.is_null() && unsafe { (*env).stopped } != 0
+pub(crate) fn is_stopped(env: Option<&RunEnv>) -> bool {
+    env.is_some_and(|env| env.stopped.load(Relaxed) != 0)
 }
 
 /// Whether the run was interrupted; if so, it is stopped when the calling helper returns.
-///
-/// # Safety
-///
-/// `env` belongs to the calling run, or is null.
-pub(crate) unsafe fn stops_when_interrupted(env: *mut RunEnv) -> bool {
-    if env.is_null() {
-        return false;
+pub(crate) fn stops_when_interrupted(env: Option<&RunEnv>) -> bool {
+    let interrupted = env.is_some_and(|env| env.interrupt.load(Relaxed) != 0);
+    if interrupted {
+        stop(env);
     }
-    // SAFETY: guaranteed by the caller; other threads only access `interrupt`, as an atomic word.
-    unsafe {
-        let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
-        if interrupted {
-            (*env).stopped = 1;
-        }
-        interrupted
-    }
+    interrupted
 }

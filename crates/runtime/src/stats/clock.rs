@@ -11,11 +11,10 @@
 //! 2. A rate must be one that a processor can have; otherwise there are no times
 //!    ([`ClockError::NoRate`]).
 
-#![allow(unsafe_code)]
-
 use super::counts::add_timed;
 use super::estimate::{self, Ended};
 use crate::Error;
+use crate::processor::{tsc, tsc_is_invariant};
 use rustix::time::{ClockId, clock_gettime};
 use skep_jit::stats::{StatsControl, StatsSlot};
 use std::sync::OnceLock;
@@ -174,36 +173,6 @@ const RATE_BITS: u32 = 32;
 
 fn scaled(ticks: u64, rate: u64) -> u64 {
     ((u128::from(ticks) * u128::from(rate)) >> RATE_BITS) as u64
-}
-
-#[cfg(target_arch = "x86_64")]
-fn tsc() -> u64 {
-    // SAFETY: `rdtsc` touches no memory, and every x86-64 processor has it.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn tsc() -> u64 {
-    monotonic()
-}
-
-/// AMD64 Architecture Programmer's Manual volume 3, appendix E.4.7: TscInvariant. Intel's is the
-/// same bit.
-#[cfg(target_arch = "x86_64")]
-fn tsc_is_invariant() -> bool {
-    const POWER: u32 = 0x8000_0007;
-    const TSC_INVARIANT: u32 = 1 << 8;
-    // Miri has no such insns.
-    if cfg!(miri) {
-        return false;
-    }
-    let max = std::arch::x86_64::__cpuid(0x8000_0000).eax;
-    max >= POWER && std::arch::x86_64::__cpuid(POWER).edx & TSC_INVARIANT != 0
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn tsc_is_invariant() -> bool {
-    false
 }
 
 /// The same moment on both clocks.

@@ -51,7 +51,7 @@ impl Native {
         if ctx.len() < self.ctx_bytes {
             return Err(format!("a context of {} bytes, not {}", ctx.len(), self.ctx_bytes));
         }
-        let mut env = RunEnv { fuel: i64::MAX, ..RunEnv::default() };
+        let mut env = RunEnv { fuel: i64::MAX.into(), ..RunEnv::default() };
         ENV.set(&raw mut env);
         // SAFETY: invariants 1 and 2: the program was verified for this context, and accesses
         // nothing else except its stack.
