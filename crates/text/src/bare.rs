@@ -28,7 +28,7 @@ impl BareCode {
             return Err(errno.into());
         }
         let len = u32::try_from(code.len()).map_err(|_| Error::too_long(code.len()))?;
-        let image = Image::new(&mut code.to_vec(), Box::default(), |_, _| {})?;
+        let image = Image::new(&mut code.to_vec(), Box::default(), &|_, _| {})?;
         Ok(BareCode { image, len })
     }
 

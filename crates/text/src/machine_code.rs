@@ -47,7 +47,7 @@ impl MachineCode {
             (0..relocations.flags()).map(|flag| Text::flag_address(&flags, flag)).collect();
         let flag = |number: u32| addresses[number as usize];
         let fill = |code: &mut [u8], address: u64| relocations.apply(code, address, flag);
-        let image = Image::new(&mut code, flags, fill)?;
+        let image = Image::new(&mut code, flags, &fill)?;
         Ok(MachineCode { image, info })
     }
 

@@ -9,15 +9,8 @@
 //!
 //! A child without a copy (the host refused, or it was created by a raw system call, which is not
 //! reported) has no code; in the first case [`fork::is_lost`] returns true.
-//!
-//! # Invariants
-//! 1. A range that was freed is reused only after all threads have synchronised their instruction
-//!    streams; if the host refuses that, only while no thread runs code
-//!    ([`epoch::may_replace_code`]).
 
-#![allow(unsafe_code)]
-
-use crate::pool::{Copied, Pool, Region, memfd_is_refused};
+use crate::pool::{At, Copied, Placed, Pool, Region, Supply, memfd_is_refused};
 use rustix::io::Errno;
 use skep_mem::fork::Hooks;
 use skep_mem::{Answer, barrier, epoch, fork};
@@ -27,32 +20,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Size of a pool, bytes. Only pages that hold code take memory.
 const POOL_BYTES: usize = 32 << 20;
-/// Ranges are multiples of a cache line.
-const GRAIN: usize = 64;
 
 /// All memory for machine code.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     region: Option<Region>,
-    pools: Vec<Share>,
+    pools: Vec<Pool>,
 }
 
-/// An allocated range.
-#[derive(Clone, Debug)]
+/// The place of a program's code.
+#[derive(Debug)]
 pub(crate) struct Place {
     /// The number of its pool.
-    pub(crate) pool: usize,
-    pub(crate) range: Range<usize>,
-}
-
-/// A pool, and its free ranges.
-#[derive(Debug)]
-struct Share {
-    pool: Pool,
-    /// Sorted.
-    free: Vec<Range<usize>>,
-    /// Start of the memory that was never used.
-    fresh: usize,
+    pool: usize,
+    placed: Placed,
 }
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory { region: None, pools: Vec::new() });
@@ -81,9 +62,7 @@ pub(crate) fn reach() -> Result<Range<u64>, Errno> {
 impl Memory {
     /// Before `fork`: a copy of all code, for the child.
     pub(crate) fn copy(&self) -> Result<Vec<Copied>, Errno> {
-        // SAFETY: `fresh` bytes of the pool were given away; `&self` is behind the text lock.
-        let copy = |share: &Share| unsafe { share.pool.copy(share.fresh) };
-        self.pools.iter().map(copy).collect()
+        self.pools.iter().map(Pool::copy).collect()
     }
 
     /// In a child: puts its copy in place.
@@ -93,60 +72,34 @@ impl Memory {
         }
         barrier::register_child()?;
         let mut pools = self.pools.iter_mut().zip(copies);
-        pools.try_for_each(|(share, copy)| share.pool.adopt(copy))
+        pools.try_for_each(|(pool, copy)| pool.adopt(copy))
     }
 
-    /// Allocates a range.
-    pub(crate) fn take(&mut self, bytes: usize) -> Result<Place, Errno> {
-        let bytes = bytes.next_multiple_of(GRAIN);
-        let used_before = |share: &Share| share.free.iter().position(|free| free.len() >= bytes);
-        let found = self.pools.iter().enumerate();
-        let found = found.filter_map(|(number, share)| Some((number, used_before(share)?))).next();
-        if let Some((number, at)) = found
-            && epoch::may_replace_code()
-        {
-            let free = &mut self.pools[number].free;
-            let range = free[at].start..free[at].start + bytes;
-            free[at].start = range.end;
-            if free[at].is_empty() {
-                free.remove(at);
+    /// Writes code, which `relocate` adapts to its address.
+    pub(crate) fn put(
+        &mut self,
+        code: &mut [u8],
+        relocate: &dyn Fn(&mut [u8], u64),
+    ) -> Result<(Place, At), Errno> {
+        for supply in [Supply::Freed, Supply::Fresh] {
+            for (number, pool) in self.pools.iter_mut().enumerate() {
+                if let Some((placed, at)) = pool.put(code, supply, relocate) {
+                    return Ok((Place { pool: number, placed }, at));
+                }
             }
-            return Ok(Place { pool: number, range });
         }
-        let has_room = |share: &Share| share.pool.len - share.fresh >= bytes;
-        let number = match self.pools.iter().position(has_room) {
-            Some(number) => number,
-            None => {
-                let region = self.region.as_mut().ok_or(Errno::NOMEM)?;
-                let len = POOL_BYTES.max(bytes.next_multiple_of(POOL_BYTES));
-                let pool = Pool::new(region, len, memfd_is_refused_here().is_none())?;
-                self.pools.push(Share { pool, free: Vec::new(), fresh: 0 });
-                self.pools.len() - 1
-            }
-        };
-        let fresh = &mut self.pools[number].fresh;
-        let range = *fresh..*fresh + bytes;
-        *fresh = range.end;
-        Ok(Place { pool: number, range })
+        let region = self.region.as_mut().ok_or(Errno::NOMEM)?;
+        let len = POOL_BYTES.max(code.len().next_multiple_of(POOL_BYTES));
+        let mut pool = Pool::new(region, len, memfd_is_refused_here().is_none())?;
+        let put = pool.put(code, Supply::Fresh, relocate);
+        self.pools.push(pool);
+        let (placed, at) = put.ok_or(Errno::NOMEM)?;
+        Ok((Place { pool: self.pools.len() - 1, placed }, at))
     }
 
-    /// A pool by its number.
-    pub(crate) fn pool(&self, number: usize) -> &Pool {
-        &self.pools[number].pool
-    }
-
-    pub(crate) fn give_back(&mut self, Place { pool, range }: Place) {
-        let Some(share) = self.pools.get_mut(pool) else { return };
-        let free = &mut share.free;
-        let at = free.partition_point(|other| other.start < range.start);
-        free.insert(at, range);
-        if at + 1 < free.len() && free[at].end == free[at + 1].start {
-            free[at].end = free[at + 1].end;
-            free.remove(at + 1);
-        }
-        if at > 0 && free[at - 1].end == free[at].start {
-            free[at - 1].end = free[at].end;
-            free.remove(at);
+    pub(crate) fn free(&mut self, Place { pool, placed }: Place) {
+        if let Some(pool) = self.pools.get_mut(pool) {
+            pool.free(placed);
         }
     }
 }

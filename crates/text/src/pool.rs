@@ -13,6 +13,11 @@
 //! 2. All pools of a region are inside it: a `rel32` reaches any address in it from any other.
 //! 3. Neither mapping is inherited by `fork`: a child must not write to its parent's code, nor run
 //!    code that the parent changes.
+//! 4. A range is free, or belongs to one [`Placed`]. Code in it is written before any thread
+//!    executes it; afterwards only patch sites change (see `text`).
+//! 5. A range that was freed is reused only after all threads have synchronised their instruction
+//!    streams; if the host refuses that, only while no thread runs code
+//!    ([`epoch::may_replace_code`]).
 
 #![allow(unsafe_code)]
 
@@ -21,7 +26,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create
 use rustix::io::{Errno, write};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap};
 use rustix::mm::{mmap_anonymous, mprotect, mremap, mremap_fixed, munmap};
-use skep_mem::PAGE_BYTES;
+use skep_mem::{Mem, PAGE_BYTES, epoch};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -29,6 +34,10 @@ use std::ptr;
 
 /// Sizes of a region, in order of preference. They only reserve addresses, not memory.
 const REGION_BYTES: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
+/// Ranges are multiples of a cache line.
+const GRAIN: usize = 64;
+/// Filler: `int3`.
+const TRAP: u8 = 0xcc;
 /// The reach of a `rel32`, minus the length of the code itself.
 const REACH: u64 = (1 << 31) - (1 << 20);
 
@@ -76,13 +85,37 @@ fn hint(len: usize) -> *mut c_void {
     ptr::without_provenance_mut(at & !((2 << 20) - 1))
 }
 
-/// The two mappings of a memory file; all its descriptors are closed.
+/// The two mappings of a memory file, all of whose descriptors are closed, and its free ranges.
 #[derive(Debug)]
 pub(crate) struct Pool {
     has_file: bool,
+    writable: *mut u8,
+    executable: *mut u8,
+    len: usize,
+    /// Ranges that were used before, sorted.
+    freed: Vec<Range<usize>>,
+    /// Start of the memory that was never used.
+    fresh: usize,
+}
+
+/// Memory to put code into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// Used before.
+    Freed,
+    /// Never used.
+    Fresh,
+}
+
+/// A range of a pool that holds code. Only [`Pool::put`] makes it, so it is its owner's alone.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Placed(Range<usize>);
+
+/// Where placed code is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
     pub(crate) writable: *mut u8,
-    pub(crate) executable: *mut u8,
-    pub(crate) len: usize,
+    pub(crate) executable: u64,
 }
 
 // SAFETY: the pointers are to mappings that are never unmapped; writes are up to the owner of each
@@ -111,7 +144,7 @@ impl Pool {
             // SAFETY: made above, never unmapped.
             unsafe { seal_mapping(mapping, len) };
         }
-        Ok(Pool { has_file, writable: writable.cast(), executable: at.cast(), len })
+        Ok(Pool::of(has_file, writable, at, len))
     }
 
     fn without_file(region: &mut Region, len: usize) -> Result<Pool, Errno> {
@@ -125,32 +158,89 @@ impl Pool {
                 seal_mapping(mapping, len);
             }
         }
-        let (writable, executable) = (writable.cast(), executable.cast());
-        Ok(Pool { has_file: false, writable, executable, len })
+        Ok(Pool::of(false, writable, executable, len))
     }
 
-    /// A copy of the first `used` bytes, for a child about to be forked. It is made in advance,
-    /// because the child must not see changes that the parent makes while the child starts.
-    ///
-    /// # Safety
-    ///
-    /// The pool has that many bytes, and the caller holds the text lock.
-    pub(crate) unsafe fn copy(&self, used: usize) -> Result<Copied, Errno> {
-        // SAFETY: readable, and the caller guarantees the length, and holds the text lock, which
-        // excludes writers.
-        let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
+    fn of(has_file: bool, writable: *mut c_void, executable: *mut c_void, len: usize) -> Pool {
+        let (writable, executable) = (writable.cast(), executable.cast());
+        Pool { has_file, writable, executable, len, freed: Vec::new(), fresh: 0 }
+    }
+
+    fn take(&mut self, len: usize, supply: Supply) -> Option<Range<usize>> {
+        let bytes = len.next_multiple_of(GRAIN);
+        if supply == Supply::Fresh {
+            let range = self.fresh..self.fresh.checked_add(bytes).filter(|end| *end <= self.len)?;
+            self.fresh = range.end;
+            return Some(range);
+        }
+        let at = self.freed.iter().position(|range| range.len() >= bytes)?;
+        if !epoch::may_replace_code() {
+            return None;
+        }
+        let range = self.freed[at].start..self.freed[at].start + bytes;
+        self.freed[at].start = range.end;
+        if self.freed[at].is_empty() {
+            self.freed.remove(at);
+        }
+        Some(range)
+    }
+
+    /// Writes code, which `relocate` adapts to its address, into free memory; `None` if there is
+    /// none.
+    pub(crate) fn put(
+        &mut self,
+        code: &mut [u8],
+        supply: Supply,
+        relocate: &dyn Fn(&mut [u8], u64),
+    ) -> Option<(Placed, At)> {
+        let range = self.take(code.len(), supply)?;
+        // SAFETY: the range is inside both mappings.
+        let (writable, executable) =
+            unsafe { (self.writable.add(range.start), self.executable.add(range.start)) };
+        relocate(code, executable as u64);
+        // SAFETY: the range is inside the writable mapping, and free: no thread runs code there,
+        // and only the caller learns its address.
+        unsafe {
+            ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
+            ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
+        }
+        Some((Placed(range), At { writable, executable: executable as u64 }))
+    }
+
+    /// Frees the range of code that no thread runs any more.
+    pub(crate) fn free(&mut self, Placed(range): Placed) {
+        let freed = &mut self.freed;
+        let at = freed.partition_point(|other| other.start < range.start);
+        freed.insert(at, range);
+        if at + 1 < freed.len() && freed[at].end == freed[at + 1].start {
+            freed[at].end = freed[at + 1].end;
+            freed.remove(at + 1);
+        }
+        if at > 0 && freed[at - 1].end == freed[at].start {
+            freed[at - 1].end = freed[at].end;
+            freed.remove(at);
+        }
+    }
+
+    /// A copy of all code, for a child about to be forked. It is made in advance, because the child
+    /// must not see changes that the parent makes while the child starts.
+    pub(crate) fn copy(&self) -> Result<Copied, Errno> {
+        let mut code = vec![0; self.fresh];
+        // SAFETY: readable as long as the process lives; written with atomic stores, or by `put`,
+        // which borrows the pool mutably.
+        unsafe { Mem::new(self.executable as u64, self.fresh) }.read(&mut code);
         if !self.has_file {
             let (at, fixed, len) = (ptr::null_mut(), MapFlags::empty(), self.len);
-            // SAFETY: at an address that the kernel chooses. Then `used` bytes of memory that
-            // belongs to no one else.
-            let (executable, writable) = unsafe {
-                let (executable, writable) = map_twice(at, fixed, len)?;
-                ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used);
-                (executable, writable)
-            };
-            return Ok(Copied::Mapped(Twice { executable, writable, len }));
+            // SAFETY: at an address that the kernel chooses.
+            let (executable, writable) = unsafe { map_twice(at, fixed, len)? };
+            let mapped = |at| Mapping { at, len };
+            let twice = Twice { executable: mapped(executable), writable: mapped(writable), len };
+            // SAFETY: the mapping has more bytes than this, and belongs to no one else.
+            unsafe { ptr::copy_nonoverlapping(code.as_ptr(), writable.cast(), code.len()) };
+            return Ok(Copied::Mapped(twice));
         }
         let file = memory_file(self.len)?;
+        let mut rest = &*code;
         while !rest.is_empty() {
             let written = write(&file, rest)?;
             rest = rest.get(written..).unwrap_or_default();
@@ -174,7 +264,8 @@ impl Pool {
             Copied::Mapped(twice) => {
                 // It no longer exists when both have been moved.
                 let twice = ManuallyDrop::new(twice);
-                for (from, to) in [(twice.writable, writable), (twice.executable, executable)] {
+                let moves = [(&twice.writable, writable), (&twice.executable, executable)];
+                for (&Mapping { at: from, .. }, to) in moves {
                     let flags = MremapFlags::MAYMOVE;
                     // SAFETY: both are `len` long; the addresses at `to` were reserved above.
                     // Advice: invariant 3.
@@ -315,17 +406,34 @@ pub(crate) enum Copied {
 /// Both mappings of memory without a file, at any address.
 #[derive(Debug)]
 pub(crate) struct Twice {
-    executable: *mut c_void,
-    writable: *mut c_void,
+    executable: Mapping,
+    writable: Mapping,
     len: usize,
 }
 
-impl Drop for Twice {
+/// A mapping that belongs to this value, and whose address is not known elsewhere.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    at: *mut c_void,
+    len: usize,
+}
+
+impl Mapping {
+    /// The start of a file, as if for execution.
+    pub(crate) fn executable(file: impl AsFd, len: usize) -> Result<Mapping, Errno> {
+        let runs = ProtFlags::READ | ProtFlags::EXEC;
+        // SAFETY: a new private mapping at an address chosen by the kernel, of which there is no
+        // use but that it exists.
+        let at = unsafe { mmap(ptr::null_mut(), len, runs, MapFlags::PRIVATE, file, 0)? };
+        Ok(Mapping { at, len })
+    }
+}
+
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mappings belong to this value, and their addresses are not known to others.
+        // SAFETY: it belongs to this value, and its address is not known to others.
         unsafe {
-            let _ = munmap(self.executable, self.len);
-            let _ = munmap(self.writable, self.len);
+            let _ = munmap(self.at, self.len);
         }
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::memory::{self, Memory};
 use skep_jit::{RetargetSite, SwitchSite};
-use skep_mem::fork;
+use skep_mem::{Mem, fork};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 
@@ -166,6 +166,17 @@ impl TextLock {
                 Place::Word(_) => AtomicU32::from_ptr(at.cast()).load(Ordering::Relaxed),
             }
         })
+    }
+
+    /// All bytes of the code; zeros if it no longer exists.
+    pub(crate) fn bytes(&self, text: &Text) -> Vec<u8> {
+        let mut bytes = vec![0; text.len as usize];
+        if !fork::is_lost() && !text.is_freed() {
+            // SAFETY: existing code is readable where it is executable; all writers use atomic
+            // stores while it may run.
+            unsafe { Mem::new(text.executable, bytes.len()) }.read(&mut bytes);
+        }
+        bytes
     }
 
     /// Writes a position that can be loaded under this lock.
