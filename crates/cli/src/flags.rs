@@ -412,7 +412,7 @@ fn parse_bytes(text: &str) -> Result<u64, Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use clap::{Arg, CommandFactory};
     use std::collections::HashSet;
@@ -446,7 +446,7 @@ mod tests {
     }
 
     /// All subcommands, those of subcommands too.
-    fn paths(command: &clap::Command) -> Vec<Vec<String>> {
+    pub(crate) fn paths(command: &clap::Command) -> Vec<Vec<String>> {
         let subs = command.get_subcommands().filter(|sub| sub.get_name() != "help");
         let below = |sub: &clap::Command| {
             let mut found = vec![vec![sub.get_name().to_owned()]];

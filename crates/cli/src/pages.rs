@@ -31,7 +31,9 @@ fn page(command: clap::Command) -> io::Result<Vec<u8>> {
     let title = command.get_bin_name().unwrap_or("skep").replace(' ', "-");
     let source = format!("skep {}", command.get_version().unwrap_or_default());
     let command = command.after_help(None::<&str>);
-    let man = clap_mangen::Man::new(command).title(title).source(source).manual("skep manual");
+    // Its date is empty, but an argument: the source and the manual follow it.
+    let man = clap_mangen::Man::new(command).title(title).date("\"\"");
+    let man = man.source(source).manual("skep manual");
     let mut page = Vec::new();
     man.render(&mut page)?;
     let mut section = None;
@@ -84,7 +86,7 @@ mod tests {
     fn a_page_says_whose_it_is() {
         let version = env!("CARGO_PKG_VERSION");
         for (path, title) in [(&[][..], "skep"), (&["stat"], "skep-stat")] {
-            let wanted = format!(".TH {title} 1  \"skep {version}\" \"skep manual\"\n");
+            let wanted = format!(".TH {title} 1 \"\" \"skep {version}\" \"skep manual\"\n");
             assert!(page_of(path).contains(&wanted), "{}", page_of(path));
         }
     }
@@ -97,5 +99,51 @@ mod tests {
         assert!(page.contains(".SH \"EXIT STATUS\"\n.PP\n0 if every program"), "{page}");
         assert!(!page.contains("EXTRA") && !page.contains("\n  "), "{page}");
         assert_eq!(roff(".a-'\\"), "\\&.a\\-\\(aq\\e");
+    }
+
+    /// The lines of a page as `man` shows it, without empty ones; `None` if there is no groff.
+    #[cfg(unix)]
+    fn rendered(page: &str) -> Option<Vec<String>> {
+        use std::process::{Command, Stdio};
+        let mut groff = Command::new("groff");
+        groff.args(["-man", "-Tutf8", "-ww", "-rHY=0", "-P-cbou"]);
+        groff.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut groff = groff.spawn().ok()?;
+        let mut input = groff.stdin.take().unwrap();
+        let page = page.to_owned();
+        let writer = std::thread::spawn(move || input.write_all(page.as_bytes()));
+        let done = groff.wait_with_output().unwrap();
+        writer.join().unwrap().unwrap();
+        assert!(done.status.success());
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+        let text = String::from_utf8(done.stdout).unwrap();
+        let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        Some(lines.map(str::to_owned).collect())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn groff_renders_every_page_without_a_warning() {
+        let mut command = Cli::command();
+        command.build();
+        for path in std::iter::once(Vec::new()).chain(crate::flags::tests::paths(&command)) {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let page = page_of(&path);
+            let Some(lines) = rendered(&page) else { return };
+            let title = format!("{}(1)", [&["skep"][..], &path].concat().join("-"));
+            let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
+            let heading: Vec<&str> = first.split_whitespace().collect();
+            assert_eq!(heading, [&title, "skep", "manual", &title]);
+            let version = format!("skep {} ", env!("CARGO_PKG_VERSION"));
+            assert!(last.starts_with(&version) && last.ends_with(&title), "{last}");
+            // Nothing of the markup is left, and rows of tables are terms with descriptions.
+            let is_markup = |line: &&String| line.contains("\\f") || line.starts_with('.');
+            assert_eq!(lines.iter().find(is_markup), None);
+            if path == ["stat"] {
+                let row =
+                    lines.iter().position(|line| line == "       total_insns, insns").unwrap();
+                assert_eq!(lines[row + 1], "              insns processed on all paths");
+            }
+        }
     }
 }
