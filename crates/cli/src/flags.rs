@@ -56,7 +56,7 @@ impl Command {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Verify the programs of object files and print statistics, as veristat does
-    #[command(after_help = stat_notes())]
+    #[command(after_help = stat_notes(), mut_args(of_programs))]
     Stat(StatFlags),
     /// Verify the programs of object files and explain each rejection
     #[command(after_help = CHECK_NOTES)]
@@ -126,6 +126,31 @@ Kernels with * were not tested; the line below says what is known of them.";
 /// `--kernel` of commands that take input files but only one kernel.
 pub fn one_kernel(flag: clap::Arg) -> clap::Arg {
     flag.help("Another kernel: a name (`skep kernel list`), or a kernel file")
+}
+
+/// Flags of `stat` that are about programs have no effect on files of results.
+const OF_PROGRAMS: [&str; 14] = [
+    "btf",
+    "kernel",
+    "loader",
+    "target",
+    "scan",
+    "log_level",
+    "log_size",
+    "log_fixed",
+    "test_states",
+    "test_reg_invariants",
+    "top_src_lines",
+    "set_global_vars",
+    "combinations",
+    "tuning",
+];
+
+fn of_programs(flag: clap::Arg) -> clap::Arg {
+    match OF_PROGRAMS.contains(&flag.get_id().as_str()) {
+        true => flag.conflicts_with_all(["compare", "replay"]),
+        false => flag,
+    }
 }
 
 /// Input files, and the kernel and loader they are for.
@@ -207,7 +232,7 @@ pub struct StatFlags {
     #[arg(short = 'C', long, conflicts_with = "replay")]
     pub compare: bool,
     /// With -C: exit 1 if a program meets this (insns_pct>10), is missing or no longer accepted
-    #[arg(long, value_name = "CONDITION", requires = "compare")]
+    #[arg(long, value_name = "CONDITION", requires = "compare", conflicts_with = "replay")]
     pub fail_if: Vec<String>,
     /// Print an existing result file (CSV), filtered and sorted
     #[arg(short = 'R', long)]
