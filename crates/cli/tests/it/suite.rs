@@ -77,6 +77,22 @@ fn blessing_markdown_leaves_its_text() {
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
 }
 
+/// Blocks in lists and quotations are written back with their indentation.
+#[test]
+fn blessing_a_list_leaves_its_indentation() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = root().join("tests/programs").canonicalize().unwrap();
+    let before = fs::read_to_string(root().join("tests/cli/suite/in_lists.test.md")).unwrap();
+    let before = before.replace("../../programs", programs.to_str().unwrap());
+    let path = folder.path().join("in_lists.test.md");
+    fs::write(&path, &before).unwrap();
+    let (exit, text) = skep(&[&path, Path::new("--bless")]);
+    assert_eq!(exit, Exit::Success, "{text}");
+    let expected =
+        before.replace("\"back-edge\" # another", "\"not-a-pointer-to-memory\" # another");
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+}
+
 #[test]
 fn junit_has_every_test_and_why_it_fails() {
     let folder = tempfile::tempdir().unwrap();
