@@ -14,12 +14,13 @@ mod junit;
 mod markdown;
 mod value;
 
+use crate::Error;
 use crate::exit::Exit;
 use crate::flags::run::TestFlags;
 use crate::streams::Streams;
 use crate::threads;
-use done::{Done, Ending, Sums, full_name};
-use file::TestFile;
+use done::{Asked, Done, Ending, Sums, full_name};
+use file::{TestFile, Unread};
 use rayon::prelude::*;
 use std::io;
 use std::num::NonZero;
@@ -35,33 +36,29 @@ const SUFFIXES: [&str; 2] = [".test.toml", ".test.md"];
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let files = match found(&flags.files).and_then(|paths| read(&paths)) {
-        Ok(files) => files,
-        Err(messages) => {
-            for message in messages {
-                streams.error(&message)?;
-            }
-            return Ok(Exit::Input);
-        }
-    };
+    let found = found(&flags.files);
+    let files: Vec<Result<TestFile, Unread>> =
+        found.into_iter().map(|path| path.and_then(|path| TestFile::read(&path))).collect();
     let is_wanted = |name: &str| {
         flags.filter.is_empty() || flags.filter.iter().any(|text| name.contains(&**text))
     };
-    let all: Vec<(&TestFile, usize)> =
-        files.iter().flat_map(|file| (0..file.tests.len()).map(move |at| (file, at))).collect();
-    let is_named =
-        |test: &&(&TestFile, usize)| is_wanted(&full_name(test.0, &test.0.tests[test.1]));
-    let wanted: Vec<(&TestFile, usize)> = all.iter().filter(is_named).copied().collect();
+    let all: Vec<Asked<'_>> = files.iter().flat_map(asked).collect();
+    let is_named = |asked: &&Asked<'_>| match asked {
+        Asked::Test(file, number) => is_wanted(&full_name(file, &file.tests[*number])),
+        // It is not known which tests are inside.
+        Asked::Unread(_) => true,
+    };
+    let wanted: Vec<Asked<'_>> = all.iter().filter(is_named).copied().collect();
     let count = wanted.len();
     if !flags.format.is_json() {
         writeln!(streams.out, "running {count} test{}", if count == 1 { "" } else { "s" })?;
     }
     let jobs = flags.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
     let done: Vec<Done<'_>> = match threads::pool(jobs.clamp(1, count.max(1))) {
-        Some(pool) => pool.install(|| {
-            wanted.par_iter().map(|(file, number)| Done::of(file, *number, flags)).collect()
-        }),
-        None => wanted.iter().map(|(file, number)| Done::of(file, *number, flags)).collect(),
+        Some(pool) => {
+            pool.install(|| wanted.par_iter().map(|asked| Done::of(asked, flags)).collect())
+        }
+        None => wanted.iter().map(|asked| Done::of(asked, flags)).collect(),
     };
     let filtered = all.len() - count;
     match flags.format.is_json() {
@@ -85,46 +82,42 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     Ok(exit)
 }
 
+/// The tests of a file, or the file as one of which nothing is known.
+fn asked(file: &Result<TestFile, Unread>) -> Vec<Asked<'_>> {
+    match file {
+        Ok(file) => (0..file.tests.len()).map(|number| Asked::Test(file, number)).collect(),
+        Err(unread) => vec![Asked::Unread(unread)],
+    }
+}
+
 /// The named files, and those in the named directories.
-fn found(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<String>> {
+fn found(named: &[PathBuf]) -> Vec<Result<PathBuf, Unread>> {
     let mut paths = Vec::new();
-    let mut wrong = Vec::new();
     for path in named {
         if !path.is_dir() {
-            paths.push(path.clone());
+            paths.push(Ok(path.clone()));
             continue;
         }
         let before = paths.len();
         for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
             match entry {
-                Ok(entry) if is_test_file(entry.path()) => paths.push(entry.into_path()),
+                Ok(entry) if is_test_file(entry.path()) => paths.push(Ok(entry.into_path())),
                 Ok(_) => {}
-                Err(e) => wrong.push(e.to_string()),
+                Err(e) => paths.push(Err(Unread::new(path, Error::caused(e)))),
             }
         }
         if paths.len() == before {
             let [toml, markdown] = SUFFIXES;
             let inside = format!("no *{toml} or *{markdown} inside");
-            wrong.push(format!("{}: {inside}", path.display()));
+            paths.push(Err(Unread::new(path, inside)));
         }
     }
-    if wrong.is_empty() { Ok(paths) } else { Err(wrong) }
+    paths
 }
 
 fn is_test_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.is_file() && SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
-}
-
-fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {
-    let (mut files, mut wrong) = (Vec::new(), Vec::new());
-    for path in paths {
-        match TestFile::read(path) {
-            Ok(file) => files.push(file),
-            Err(e) => wrong.push(e.into()),
-        }
-    }
-    if wrong.is_empty() { Ok(files) } else { Err(wrong) }
 }
 
 /// The tests one by one, the reasons of failures, and the totals.
@@ -150,7 +143,7 @@ fn report(
         writeln!(streams.out, "\nfailures:")?;
     }
     for done in done.iter().filter(|done| !done.passes()) {
-        writeln!(streams.out, "\n---- {} ({})", printable(done.test.name.get_ref()), done.place())?;
+        writeln!(streams.out, "\n---- {} ({})", printable(done.test()), printable(&done.place()))?;
         for problem in &done.outcome.problems {
             writeln!(streams.out, "{}", printable(problem))?;
         }
@@ -168,11 +161,11 @@ fn report(
 /// Updates the files; results that cannot be blessed stay failures.
 fn bless(done: &[Done<'_>], streams: &mut Streams<'_>) -> io::Result<Exit> {
     let mut exit = Exit::Success;
-    let mut paths: Vec<&Path> = done.iter().map(|done| &*done.file.path).collect();
+    let mut paths: Vec<&Path> = done.iter().map(Done::path).collect();
     paths.dedup();
     for path in paths {
-        let here: Vec<&Done<'_>> = done.iter().filter(|done| *done.file.path == *path).collect();
-        let changes = here.iter().map(|done| (done.number, &*done.outcome.changes));
+        let here: Vec<&Done<'_>> = done.iter().filter(|done| done.path() == path).collect();
+        let changes = here.iter().filter_map(|done| Some((done.number()?, &*done.outcome.changes)));
         let count: usize = here.iter().map(|done| done.outcome.changes.len()).sum();
         if count > 0 {
             if let Err(message) = bless::write(path, changes) {

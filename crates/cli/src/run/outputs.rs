@@ -42,6 +42,13 @@ pub(super) fn check(flags: &RunFlags) -> Result<(), Error> {
     if let [one, other, ..] = on_stdout(flags)[..] {
         return Err(format!("{one} and {other}: both to standard output").into());
     }
+    // Maps are part of the document.
+    let is_json = flags.output_format.json_form(flags.json, flags.pretty).is_some();
+    if let ([one], true) = (&on_stdout(flags)[..], is_json)
+        && *one != "--dump-maps"
+    {
+        return Err(format!("{one} and JSON: both to standard output").into());
+    }
     let read = inputs(flags).into_iter().map(|named| (named, true));
     let written = outputs(flags).into_iter().map(|named| (named, false));
     let mut seen: Vec<(&'static str, Place, bool)> = Vec::new();

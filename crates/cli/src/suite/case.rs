@@ -1,6 +1,6 @@
 //! One test: its program is verified, run, and compared with what the file expects.
 
-use super::file::{MapInput, Number, Test, TestFile};
+use super::file::{MapInput, Number, Test, TestFile, Unread};
 use super::value::{fill, look};
 use crate::choice::read_presets;
 use crate::digits::hex;
@@ -33,6 +33,11 @@ pub(super) struct Change {
 }
 
 impl Outcome {
+    /// Nothing in the file can be run.
+    pub(super) fn of_file(unread: &Unread) -> Outcome {
+        Outcome { exit: Exit::Input, problems: vec![unread.why.to_string()], changes: Vec::new() }
+    }
+
     fn fail(&mut self, problem: impl Into<String>) {
         self.problems.push(problem.into());
         self.exit.raise(Exit::Refused);

@@ -1,9 +1,10 @@
 //! `Done`: a test that was run.
 
 use super::case::{self, Outcome};
-use super::file::{Test, TestFile};
+use super::file::{Test, TestFile, Unread};
 use crate::exit::Exit;
 use crate::flags::run::TestFlags;
+use std::path::Path;
 use std::time::Instant;
 
 /// The outcome of a test, for text, JSON and JUnit alike.
@@ -35,31 +36,79 @@ impl Sums {
     }
 }
 
+/// What is to be run.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// A test, by its number in the file.
+    Test(&'a TestFile, usize),
+    /// A file without tests that could be run: an error.
+    Unread(&'a Unread),
+}
+
 /// A test that was run.
 pub(super) struct Done<'a> {
-    pub(super) file: &'a TestFile,
-    /// Its number in the file.
-    pub(super) number: usize,
-    pub(super) test: &'a Test,
+    asked: Asked<'a>,
     pub(super) outcome: Outcome,
     pub(super) seconds: f64,
 }
 
 impl<'a> Done<'a> {
     /// Runs a test.
-    pub(super) fn of(file: &'a TestFile, number: usize, flags: &TestFlags) -> Done<'a> {
-        let (started, test) = (Instant::now(), &file.tests[number]);
-        let outcome = case::run(file, test, flags);
-        Done { file, number, test, outcome, seconds: started.elapsed().as_secs_f64() }
+    pub(super) fn of(asked: &Asked<'a>, flags: &TestFlags) -> Done<'a> {
+        let started = Instant::now();
+        let outcome = match asked {
+            Asked::Test(file, number) => case::run(file, &file.tests[*number], flags),
+            Asked::Unread(unread) => Outcome::of_file(unread),
+        };
+        Done { asked: *asked, outcome, seconds: started.elapsed().as_secs_f64() }
     }
 
+    /// File and name.
     pub(super) fn name(&self) -> String {
-        full_name(self.file, self.test)
+        match self.asked {
+            Asked::Test(file, number) => full_name(file, &file.tests[number]),
+            Asked::Unread(unread) => unread.path.display().to_string(),
+        }
+    }
+
+    /// The name of the test; of a file that could not be read, its own.
+    pub(super) fn test(&self) -> &'a str {
+        match self.asked {
+            Asked::Test(file, number) => file.tests[number].name.get_ref(),
+            Asked::Unread(unread) => {
+                unread.path.file_name().and_then(|name| name.to_str()).unwrap_or("tests")
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &'a Path {
+        match self.asked {
+            Asked::Test(file, _) => &file.path,
+            Asked::Unread(unread) => &unread.path,
+        }
+    }
+
+    /// Its number in the file.
+    pub(super) fn number(&self) -> Option<usize> {
+        match self.asked {
+            Asked::Test(_, number) => Some(number),
+            Asked::Unread(_) => None,
+        }
+    }
+
+    pub(super) fn line(&self) -> usize {
+        match self.asked {
+            Asked::Test(file, number) => file.line_of(&file.tests[number]),
+            Asked::Unread(unread) => unread.line.unwrap_or(1),
+        }
     }
 
     /// `a.test.toml:12`.
     pub(super) fn place(&self) -> String {
-        format!("{}:{}", self.file.path.display(), self.file.line_of(self.test))
+        match self.asked {
+            Asked::Unread(Unread { line: None, path, .. }) => path.display().to_string(),
+            _ => format!("{}:{}", self.path().display(), self.line()),
+        }
     }
 
     pub(super) fn ending(&self) -> Ending {

@@ -19,6 +19,23 @@ pub(super) struct TestFile {
     pub(super) tests: Vec<Test>,
 }
 
+/// Why there are no tests.
+pub(super) struct Unread {
+    pub(super) path: PathBuf,
+    pub(super) line: Option<usize>,
+    pub(super) why: Error,
+}
+
+impl Unread {
+    pub(super) fn new(path: &Path, why: impl Into<Error>) -> Unread {
+        Unread { path: path.to_owned(), line: None, why: why.into() }
+    }
+
+    fn at(self, line: usize) -> Unread {
+        Unread { line: Some(line), ..self }
+    }
+}
+
 /// Defaults for all tests of the file.
 #[derive(Default, Deserialize)]
 pub(super) struct Defaults {
@@ -124,18 +141,19 @@ pub(super) fn is_markdown(path: &Path) -> bool {
 impl TestFile {
     /// # Errors
     ///
-    /// One line: the file cannot be read, or has an invalid key or value.
-    pub(super) fn read(path: &Path) -> Result<TestFile, Error> {
-        let io = |e| Error::caused(skep::Error::io(path, "reading the tests", e));
-        let text = crate::inputs::read_text_of(path, FILE_BYTES_MAX).map_err(io)?;
+    /// The file cannot be read, or has an invalid key or value.
+    pub(super) fn read(path: &Path) -> Result<TestFile, Unread> {
+        let wrong = |why: Error| Unread::new(path, why);
+        let text = crate::inputs::read_text_of(path, FILE_BYTES_MAX)
+            .map_err(|e| wrong(Error::io("while reading the tests", e)))?;
         let text = match is_markdown(path) {
-            true => markdown::toml_of(&text).map_err(|e| format!("{}: {e}", path.display()))?,
+            true => markdown::toml_of(&text).map_err(|e| wrong(e.into()))?,
             false => text,
         };
         let whole: Whole = toml::from_str(&text).map_err(|e| {
             let line = e.span().map_or(1, |span| line_at(&text, span.start));
             let what = e.message().lines().collect::<Vec<_>>().join(" ");
-            format!("{}:{line}: {what}", path.display())
+            wrong(what.into()).at(line)
         })?;
         let Whole { object, btf, prog, test: tests } = whole;
         let file = TestFile {
@@ -151,7 +169,7 @@ impl TestFile {
                 true => file.check(test),
                 false => Err(format!("test '{name}': duplicate name").into()),
             };
-            found.map_err(|what| format!("{}: {what}", file.place(test)))?;
+            found.map_err(|why| wrong(why).at(file.line_of(test)))?;
         }
         Ok(file)
     }
@@ -196,10 +214,6 @@ impl TestFile {
     /// The line of a test's name.
     pub(super) fn line_of(&self, test: &Test) -> usize {
         line_at(&self.text, test.name.span().start)
-    }
-
-    fn place(&self, test: &Test) -> String {
-        format!("{}:{}", self.path.display(), self.line_of(test))
     }
 
     /// A path that the file names.

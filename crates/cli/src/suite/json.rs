@@ -26,9 +26,9 @@ fn test(done: &Done<'_>) -> Value {
         Ending::Error => "error",
     };
     json!({
-        "name": done.test.name.get_ref(),
-        "file": done.file.path.display().to_string(),
-        "line": done.file.line_of(done.test),
+        "name": done.test(),
+        "file": done.path().display().to_string(),
+        "line": done.line(),
         "result": result,
         "time_us": (done.seconds * 1e6) as u64,
         "problems": done.outcome.problems,

@@ -19,7 +19,7 @@ pub(super) fn text(done: &[Done<'_>]) -> Vec<u8> {
 fn write(writer: &mut Writer<Vec<u8>>, done: &[Done<'_>]) -> io::Result<()> {
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut suites: Vec<&[Done<'_>]> = Vec::new();
-    suites.extend(done.chunk_by(|a, b| a.file.path == b.file.path));
+    suites.extend(done.chunk_by(|a, b| a.path() == b.path()));
     let [tests, failures, errors, time] = sums(done);
     writer
         .create_element("testsuites")
@@ -33,7 +33,7 @@ fn write(writer: &mut Writer<Vec<u8>>, done: &[Done<'_>]) -> io::Result<()> {
 
 fn write_suite(writer: &mut Writer<Vec<u8>>, done: &[Done<'_>]) -> io::Result<()> {
     let [tests, failures, errors, time] = sums(done);
-    let name = done.first().map_or(String::new(), |done| done.file.path.display().to_string());
+    let name = done.first().map_or(String::new(), |done| done.path().display().to_string());
     writer
         .create_element("testsuite")
         .with_attributes([("name", &*printable(&name)), ("tests", &*tests)])
@@ -45,8 +45,8 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, done: &[Done<'_>]) -> io::Result<()
 }
 
 fn write_case(writer: &mut Writer<Vec<u8>>, done: &Done<'_>, suite: &str) -> io::Result<()> {
-    let (name, time) = (printable(done.test.name.get_ref()), format!("{:.6}", done.seconds));
-    let line = done.file.line_of(done.test).to_string();
+    let (name, time) = (printable(done.test()), format!("{:.6}", done.seconds));
+    let line = done.line().to_string();
     let case = writer
         .create_element("testcase")
         .with_attributes([("name", &*name), ("classname", &*printable(suite))])

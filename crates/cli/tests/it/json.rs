@@ -151,6 +151,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("run", "run --btf none tests/programs/kprobe_latency.bpf.o on_entry --json"),
     ("test", "test tests/programs/xdp_count.test.toml -o json"),
     ("test", "test tests/cli/suite/failing.test.toml -o json"),
+    ("test", "test tests/cli/suite/key.test.toml tests/programs/tc_mark.test.toml -o json"),
     ("prog", "prog show --btf none tests/programs/xdp_count.bpf.o -o json"),
     ("prog", "prog stat --btf none tests/programs/calls.bpf.o --repeat 3 -o json"),
     (

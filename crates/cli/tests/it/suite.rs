@@ -93,6 +93,20 @@ fn blessing_a_list_leaves_its_indentation() {
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
 }
 
+/// An invalid file is a case with an error in the report, and the tests of others run.
+#[test]
+fn an_invalid_file_is_an_error_in_junit() {
+    let folder = tempfile::tempdir().unwrap();
+    let xml = folder.path().join("junit.xml");
+    let invalid = root().join("tests/cli/suite/key.test.toml");
+    let valid = root().join("tests/programs/tc_mark.test.toml");
+    let (exit, text) = skep(&[&invalid, &valid, Path::new("--junit"), &xml]);
+    assert_eq!(exit, Exit::Input, "{text}");
+    let text = fs::read_to_string(xml).unwrap();
+    assert!(text.contains("tests=\"3\" failures=\"0\" errors=\"1\""), "{text}");
+    assert!(text.contains("<error message=\"unknown field `results`"), "{text}");
+}
+
 #[test]
 fn junit_has_every_test_and_why_it_fails() {
     let folder = tempfile::tempdir().unwrap();
