@@ -7,7 +7,7 @@ use crate::flags::{BaselineCheckFlags, BaselineCommand, BaselineFlags, OutputFor
 use crate::kernels;
 use crate::stat::Wanted;
 use crate::stat::live::{Collected, collect};
-use crate::stat::replay::{print_breaches, print_joined, read};
+use crate::stat::replay::{escape_names, print_breaches, print_joined, read};
 use crate::streams::Streams;
 use skep_report::{EmitSpec, Filters, JoinedRow, Row, Stat, join};
 use std::io;
@@ -123,6 +123,7 @@ fn verified(
         kernels.iter().try_for_each(|kernel| streams.note(&kernel.line()))?;
     }
     Ok(collected.map(|mut collected| {
+        escape_names(&mut collected.rows);
         collected.rows.sort_by(Row::by_key);
         (collected, wanted.filters)
     }))

@@ -6,7 +6,10 @@ use crate::choice::NO_MATCH;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::streams::Streams;
-use skep_report::{Breach, CsvRows, EmitSpec, JoinedRow, Stat, join, read_csv, sort_joined};
+use skep_report::{
+    Breach, CsvRows, EmitSpec, JoinedRow, Row, Stat, join, printable, read_csv, sort_joined,
+};
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io;
 
@@ -122,9 +125,20 @@ pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> 
     Ok(if breaches.is_empty() { Exit::Success } else { Exit::Refused })
 }
 
+/// Names as in our files, where control characters are escaped; veristat writes them as they are.
+pub(crate) fn escape_names(rows: &mut [Row]) {
+    for name in rows.iter_mut().flat_map(|row| [&mut row.file, &mut row.prog]) {
+        if let Cow::Owned(escaped) = printable(name) {
+            *name = escaped;
+        }
+    }
+}
+
 pub(crate) fn read(path: &OsStr) -> Result<CsvRows, Error> {
     let text = crate::inputs::read_text(path.as_ref())
         .map_err(|e| Error::caused(skep::Error::io(path.as_ref(), "reading results", e)))?;
-    read_csv(text.as_bytes())
-        .map_err(|e| Error::at(format!("{}: while reading results", path.display()), e))
+    let mut csv = read_csv(text.as_bytes())
+        .map_err(|e| Error::at(format!("{}: while reading results", path.display()), e))?;
+    escape_names(&mut csv.rows);
+    Ok(csv)
 }

@@ -2,6 +2,7 @@
 
 mod action;
 mod bad_files;
+mod baseline;
 #[cfg(feature = "run")]
 mod captures;
 mod fuzz_corpus;
