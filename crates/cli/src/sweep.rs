@@ -4,7 +4,7 @@ use crate::Error;
 use crate::globals::Preset;
 use crate::streams::Streams;
 use skep_report::{Row, RowVerdict, Stat, Value, printable};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 
 /// Default limit for the number of combinations.
@@ -55,11 +55,13 @@ impl Sweep {
             let with = |done: &Combination, preset: &Preset| {
                 let mut next = done.clone();
                 if values.len() > 1 {
-                    let text: String = preset.text().split_whitespace().collect();
+                    let (name, value) =
+                        preset.text().split_once('=').unwrap_or((preset.text(), ""));
+                    let (name, value): (String, _) =
+                        (name.split_whitespace().collect(), value.trim());
                     let gap = if next.label.is_empty() { "" } else { " " };
-                    next.label.extend([gap, &text]);
-                    let (name, value) = text.split_once('=').unwrap_or((&text, ""));
-                    next.globals.push((name.to_owned(), value.to_owned()));
+                    next.label.extend([gap, &name, "=", value]);
+                    next.globals.push((name, value.to_owned()));
                 }
                 next.presets.push(preset.clone());
                 next
@@ -134,7 +136,7 @@ impl Worst {
     /// Marks the most expensive rows.
     pub(crate) fn mark(&self, rows: &mut [Row]) {
         for row in rows.iter_mut().filter(|row| !row.globals.is_empty()) {
-            let prog = row.prog.rsplit_once(" [").map_or(&*row.prog, |(prog, _)| prog);
+            let prog = row.prog.split_once(" [").map_or(&*row.prog, |(prog, _)| prog);
             let of = self.programs.get(&(row.file.clone(), prog.to_owned()));
             let most = of.and_then(|of| of.most.as_ref()).map(|(insns, _)| *insns);
             let insns = match row.get(Stat::TotalInsns) {
@@ -224,37 +226,68 @@ fn too_many(max: usize) -> Error {
     format!("more than {max} combinations; --combinations N allows N").into()
 }
 
-/// The assignments represented by one with several values.
+/// The assignments represented by one with several values: `{1, 4..6}` or `4..6`. A value is
+/// taken once.
 fn values(text: &str, max: usize) -> Result<Vec<Preset>, Error> {
-    let Some((name, list)) = text.split_once('=') else {
-        return Preset::parse(text).map(|preset| vec![preset]);
+    let whole = || Preset::parse(text).map(|preset| vec![preset]);
+    let Some((name, list)) = text.split_once('=') else { return whole() };
+    let (name, list) = (name.trim(), list.trim());
+    let parts = match (list.strip_prefix('{'), range_of(list)) {
+        (Some(rest), _) => {
+            let inner = rest.strip_suffix('}');
+            parts(inner.ok_or_else(|| format!("'{text}': a list ends with '}}'"))?)
+        }
+        (None, Some(_)) => vec![list],
+        (None, None) => return whole(),
     };
-    let list = list.trim();
-    let of = |value: &str| Preset::parse(&format!("{} = {value}", name.trim()));
-    if let Some(inner) = list.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-        let values = inner.split(',').map(str::trim);
-        return values
-            .map(|value| match value {
-                "" => Err(format!("'{text}': missing value").into()),
-                value => of(value),
-            })
-            .collect();
-    }
-    if let Some((first, last)) = list.split_once("..") {
-        let number = |end: &str| {
-            let wrong = |_| format!("'{text}': '{}' is not a decimal number", end.trim());
-            end.trim().parse::<i64>().map_err(wrong)
-        };
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return Err(format!("'{text}': no value from {first} to {last}").into());
+    let mut values = Vec::new();
+    for part in parts {
+        match range_of(part) {
+            Some((first, last)) => values.extend(numbers(text, first, last, max)?),
+            None if part.is_empty() => return Err(format!("'{text}': missing value").into()),
+            None => values.push(part.to_owned()),
         }
-        if usize::try_from(last.abs_diff(first)).is_ok_and(|more| more < max) {
-            return (first..=last).map(|value| of(&value.to_string())).collect();
+        if values.len() > max {
+            return Err(too_many(max));
         }
-        return Err(too_many(max));
     }
-    Preset::parse(text).map(|preset| vec![preset])
+    let mut seen = HashSet::new();
+    values.retain(|value| seen.insert(value.clone()));
+    values.iter().map(|value| Preset::parse(&format!("{name} = {value}"))).collect()
+}
+
+/// What is between commas; those in quotes are part of a text.
+fn parts(list: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let is_gap = |c: char| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    };
+    list.split(is_gap).map(str::trim).collect()
+}
+
+/// Both ends of a range.
+fn range_of(part: &str) -> Option<(&str, &str)> {
+    part.split_once("..").filter(|_| !part.starts_with('"'))
+}
+
+/// All numbers of a range.
+fn numbers(text: &str, first: &str, last: &str, max: usize) -> Result<Vec<String>, Error> {
+    // All that globals of 64 bits can hold, with a sign or without.
+    let number = |end: &str| {
+        let found = end.trim().parse::<i128>().ok();
+        let is_held = |number: &i128| (i64::MIN.into()..=u64::MAX.into()).contains(number);
+        let wrong = || format!("'{text}': '{}' is not a decimal number of 64 bits", end.trim());
+        found.filter(is_held).ok_or_else(wrong)
+    };
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last {
+        return Err(format!("'{text}': no value from {first} to {last}").into());
+    }
+    match usize::try_from(last - first).is_ok_and(|more| more < max) {
+        true => Ok((first..=last).map(|value| value.to_string()).collect()),
+        false => Err(too_many(max)),
+    }
 }
 
 #[cfg(test)]
@@ -280,6 +313,20 @@ mod tests {
         assert_eq!(labels(&["a = 1..2", "a = 3"]), twice);
         let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
         assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));
+    }
+
+    #[test]
+    fn lists_have_texts_ranges_and_no_value_twice() {
+        let all = |text: &str| labels(&[text]).unwrap();
+        assert_eq!(all("n = {\"c d\", \"e\"}"), ["n=\"c d\"", "n=\"e\""]);
+        assert_eq!(all("n = { \"a,b\" , c}"), ["n=\"a,b\"", "n=c"]);
+        assert_eq!(all("n = {\"a..b\", \"c\"}"), ["n=\"a..b\"", "n=\"c\""]);
+        assert_eq!(all("n = {1..2, 5}"), ["n=1", "n=2", "n=5"]);
+        assert_eq!(all("n = {3, 1..4, 3}"), ["n=3", "n=1", "n=2", "n=4"]);
+        assert_eq!(all("n = {1, 1,1}"), [""]);
+        let end = "n=18446744073709551615";
+        assert_eq!(all("n = 18446744073709551614..18446744073709551615")[1], end);
+        assert_eq!(labels(&["n = 0..18446744073709551615"]), Err(too_many(1000)));
     }
 
     #[test]
@@ -334,7 +381,13 @@ mod tests {
             ("a = {}", "'a = {}': missing value"),
             ("a = {1,}", "'a = {1,}': missing value"),
             ("a = 2..1", "'a = 2..1': no value from 2 to 1"),
-            ("a = 1..x", "'a = 1..x': 'x' is not a decimal number"),
+            ("a = 1..x", "'a = 1..x': 'x' is not a decimal number of 64 bits"),
+            (
+                "a = 0..18446744073709551616",
+                "'a = 0..18446744073709551616': '18446744073709551616' is not a decimal number of 64 bits",
+            ),
+            ("a = {1,2", "'a = {1,2': a list ends with '}'"),
+            ("a = {1..2, 3..x}", "'a = {1..2, 3..x}': 'x' is not a decimal number of 64 bits"),
             ("a", "'a': expected NAME = VALUE"),
             ("a b = {1,2}", "'a b = 1': 'a b' is not a valid name"),
         ] {

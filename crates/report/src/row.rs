@@ -58,6 +58,8 @@ pub struct Row {
     pub at: Option<(String, u32)>,
     /// The globals with several values, and those of this row; empty without a sweep.
     pub globals: Vec<(String, String)>,
+    /// Where the combination of globals comes in the sweep.
+    pub turn: usize,
     /// Whether no combination of globals takes more insns.
     pub is_worst: bool,
     numbers: [i64; Stat::COUNT],
@@ -87,6 +89,7 @@ impl Row {
             code: None,
             at: None,
             globals: Vec::new(),
+            turn: 0,
             is_worst: false,
             numbers: [0; Stat::COUNT],
         }
@@ -120,7 +123,18 @@ impl Row {
         }
     }
 
-    /// Order by file, then program: the tie-break of every sort.
+    /// Order by file, program and turn: the tie-break of every sort.
+    pub(crate) fn by_turn(&self, other: &Row) -> Ordering {
+        let prog = |row: &Row| match row.globals.is_empty() {
+            true => row.prog.clone(),
+            // Its combination is in the name.
+            false => row.prog.split(" [").next().unwrap_or_default().to_owned(),
+        };
+        let by_file = self.file.cmp(&other.file).then_with(|| prog(self).cmp(&prog(other)));
+        by_file.then(self.turn.cmp(&other.turn)).then_with(|| self.by_key(other))
+    }
+
+    /// Order by file, then program.
     pub fn by_key(&self, other: &Row) -> Ordering {
         (&self.file, &self.prog).cmp(&(&other.file, &other.prog))
     }

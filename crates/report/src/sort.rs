@@ -17,7 +17,7 @@ pub fn sort_rows(rows: &mut [Row], spec: &SortSpec) {
             };
             directed(order, key)
         };
-        first_difference(&spec.keys, by).then_with(|| a.by_key(b))
+        first_difference(&spec.keys, by).then_with(|| a.by_turn(b))
     });
 }
 
@@ -74,6 +74,20 @@ mod tests {
         let mut rows = [row("b", 5), row("a", 5), row("c", 9)];
         sort_rows(&mut rows, &SortSpec::parse("insns").unwrap());
         assert_eq!(rows.each_ref().map(|r| r.prog.as_str()), ["c", "a", "b"]);
+    }
+
+    /// Not as text, where 10 is before 9.
+    #[test]
+    fn a_sweep_keeps_its_order() {
+        let of = |prog: &str, n: &str, turn| {
+            let mut row = row(&format!("{prog} [n={n}]"), 1);
+            (row.globals, row.turn) = (vec![("n".into(), n.into())], turn);
+            row
+        };
+        let mut rows = [of("q", "9", 0), of("p", "9", 0), of("q", "10", 1), of("p", "10", 1)];
+        sort_rows(&mut rows, &SortSpec::default());
+        let names = rows.each_ref().map(|row| row.prog.as_str());
+        assert_eq!(names, ["p [n=9]", "p [n=10]", "q [n=9]", "q [n=10]"]);
     }
 
     #[test]

@@ -120,11 +120,11 @@ pub(crate) fn collect(
     for mut plan in plans {
         let kernel = plan.session.kernel.as_ref().map(|kernel| kernels::described(kernel));
         let mut errors = Vec::new();
-        for combination in &combinations {
+        for (number, combination) in combinations.iter().enumerate() {
             plan.presets = combination.presets.clone();
             let label = combination.label.as_str();
             let (kernel, globals) = (kernel.as_ref(), combination.globals.as_slice());
-            let turn = Turn { flags, talks, label, globals, kernel, has_several };
+            let turn = Turn { flags, talks, number, label, globals, kernel, has_several };
             talks = false;
             let exit = match has_several {
                 true => {
@@ -156,6 +156,8 @@ struct Turn<'a> {
     flags: &'a StatFlags,
     /// Whether the names of files are printed as they are read.
     talks: bool,
+    /// Of the combination, from 0 on.
+    number: usize,
     /// Distinguishes it from the other combinations.
     label: &'a str,
     /// The same, as names and values.
@@ -208,6 +210,7 @@ fn collect_turn(
             if !turn.label.is_empty() {
                 answer.row.prog = format!("{} [{}]", answer.row.prog, turn.label);
                 answer.row.globals = turn.globals.to_vec();
+                answer.row.turn = turn.number;
             }
             if let Some(kernel) = turn.kernel {
                 answer.row.kernel = kernel.name.clone();
