@@ -210,11 +210,11 @@ pub struct StatFlags {
     /// Print what the loader found in each file
     #[arg(short, long)]
     pub debug: bool,
-    /// Print at most N results
+    /// Print at most N results; 0: all
     #[arg(short = 'n', long, value_name = "N")]
     pub top_n: Option<usize>,
     /// Print only results, no progress
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Statistics to print, separated by commas
     #[arg(short, long, value_name = "SPEC")]

@@ -13,7 +13,7 @@ pub(crate) struct Column {
     pub(crate) left_aligned: bool,
 }
 
-/// Heading, rule, cells, rule.
+/// Heading, rule, cells, rule; as in veristat, without the second rule if there are no cells.
 pub(crate) fn write_layout(
     out: &mut dyn Write,
     columns: &[Column],
@@ -40,7 +40,7 @@ pub(crate) fn write_layout(
         });
         write_line(out, padded)?;
     }
-    write_line(out, rule())
+    if cells.is_empty() { Ok(()) } else { write_line(out, rule()) }
 }
 
 fn write_line(out: &mut dyn Write, parts: impl Iterator<Item = String>) -> io::Result<()> {

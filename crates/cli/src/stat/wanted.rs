@@ -52,7 +52,8 @@ impl Wanted {
             sort,
             filters: read_filters(&flags.filter)?,
             format: flags.output_format,
-            top_n: flags.top_n.unwrap_or(usize::MAX),
+            // As in veristat, 0 is no limit.
+            top_n: flags.top_n.filter(|most| *most > 0).unwrap_or(usize::MAX),
             tuning: crate::tuning::read(&flags.tuning).map_err(|e| Error::at("--tuning", e))?,
             gate: read_gate(&flags.fail_if)?,
         })
