@@ -125,7 +125,11 @@ impl Inputs {
         let before = (self.files.len(), self.errors.len());
         for entry in WalkDir::new(folder).sort_by_file_name() {
             match entry {
-                Ok(entry) if !entry.file_type().is_file() => {}
+                // Links to folders could lead anywhere, also back here.
+                Ok(entry) if entry.path_is_symlink() && !entry.path().is_file() => {
+                    self.passed_over.push(entry.into_path());
+                }
+                Ok(entry) if !entry.path().is_file() => {}
                 Ok(entry) if any_file || is_bpf_object(entry.path()) => {
                     self.files.push(Input { path: entry.into_path(), named: false });
                 }
@@ -153,7 +157,7 @@ impl Inputs {
         // Paths below "." come with "./" in front, which the pattern does not have.
         let named = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
         let entries = WalkDir::new(&root).sort_by_file_name().into_iter().flatten();
-        for entry in entries.filter(|e| e.file_type().is_file()) {
+        for entry in entries.filter(|e| e.path().is_file()) {
             let path = named(entry.path());
             if matcher.is_match(&path) || matcher.is_match(entry.path()) {
                 self.files.push(Input { path, named: true });
@@ -243,6 +247,27 @@ mod tests {
         assert_eq!(names(&arg("*.o"), false), (paths(&["a.o", "b.o"]), 0));
         assert_eq!(names(&arg("**/*.o"), false).0, paths(&["a.o", "b.o", "sub/c.o"]));
         assert_eq!(names(&[format!("@{}", at("list").display()).into()], false).0, paths(&["a.o"]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_files_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (objects, links) = (dir.path().join("objects"), dir.path().join("links"));
+        let link = |to: &str, name| std::os::unix::fs::symlink(to, links.join(name)).unwrap();
+        fs::create_dir(&objects).unwrap();
+        fs::create_dir(&links).unwrap();
+        fs::write(objects.join("a.o"), object_head()).unwrap();
+        link("../objects/a.o", "b.o");
+        link("../objects", "folder.o");
+        link("nothing", "dangling.o");
+        let found = expand(&[links.clone().into()], false);
+        let b = Input { path: links.join("b.o"), named: false };
+        let passed_over = ["dangling.o", "folder.o"].map(|name| links.join(name)).to_vec();
+        assert_eq!(found, Inputs { files: vec![b], passed_over, errors: Vec::new() });
+        let found = expand(&[links.join("*.o").into()], false);
+        let b = Input { path: links.join("b.o"), named: true };
+        assert_eq!(found, Inputs { files: vec![b], ..Inputs::default() });
     }
 
     #[test]
