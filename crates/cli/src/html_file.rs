@@ -19,6 +19,9 @@ impl HtmlFile {
     ///
     /// One line about the file.
     pub(crate) fn new(path: &Option<PathBuf>) -> Result<HtmlFile, Error> {
+        if path.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+            return Err("--html: standard output has the other results; give a file".into());
+        }
         let file = HtmlFile(path.clone());
         file.0.as_deref().map_or(Ok(()), check).map_err(|e| file.wrong(e))?;
         Ok(file)

@@ -12,7 +12,7 @@ use crate::flags::run::RunFlags;
 use crate::html_file::HtmlFile;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -106,7 +106,10 @@ impl Outputs {
             match name {
                 "--pcap-out" => opened.pcap = Some(create(&path)?),
                 "--dump-maps" => opened.maps = Some(create(&path)?),
-                "--coverage" => opened.coverage = Some(create(&path)?),
+                "--coverage" => {
+                    is_tracefile(&path)?;
+                    opened.coverage = Some(create(&path)?);
+                }
                 "--html" => opened.html = HtmlFile::new(&flags.html)?,
                 // The others write their files themselves.
                 _ => {}
@@ -131,6 +134,29 @@ pub(super) fn on_stdout(flags: &RunFlags) -> Vec<&'static str> {
         ("--coverage", is_dash(&flags.coverage)),
     ];
     all.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
+}
+
+/// A file that is no tracefile is not overwritten, such as the object after `--coverage` without a
+/// file name.
+///
+/// # Errors
+///
+/// One line.
+fn is_tracefile(path: &Path) -> Result<(), Error> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let reading = |e| Error::caused(skep::Error::io(path, "reading the tracefile", e));
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(reading)?;
+    file.take(3).read_to_end(&mut start).map_err(reading)?;
+    // Of geninfo(1): the name of a test, which others leave out, or a source file.
+    match start.is_empty() || ["TN:", "SF:"].iter().any(|first| start == first.as_bytes()) {
+        true => Ok(()),
+        false => {
+            Err(format!("--coverage: {}: exists and is not a tracefile", path.display()).into())
+        }
+    }
 }
 
 fn create(path: &Path) -> Result<File, Error> {

@@ -466,3 +466,22 @@ fn no_name_reaches_the_terminal_as_control_characters() {
         assert!(!text.contains(is_odd), "{args:?}: {text:?}");
     }
 }
+
+/// The file after `--coverage` may be meant as an input.
+#[test]
+fn coverage_overwrites_only_tracefiles() {
+    let files = Files::new();
+    let (object, path) = (program("loops.bpf.o"), files.text("out.info"));
+    let args = [&*object, "loop_constant", "--coverage", &path];
+    assert_eq!(skep(&args).0, Exit::Success);
+    let tracefile = std::fs::read_to_string(&path).unwrap();
+    assert!(tracefile.starts_with("TN:"), "{tracefile}");
+    assert_eq!(skep(&args).0, Exit::Success, "a tracefile, and an empty file");
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(skep(&args).0, Exit::Success);
+    std::fs::write(&path, "int main;\n").unwrap();
+    let (exit, _, err) = skep(&args);
+    assert_eq!(exit, Exit::Input, "{err}");
+    assert!(err.contains("exists and is not a tracefile"), "{err}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "int main;\n");
+}
