@@ -15,7 +15,7 @@ mod effects;
 mod gdb;
 mod input;
 pub mod interrupt;
-mod map_errno;
+pub(crate) mod map_errno;
 mod map_input;
 mod map_json;
 mod outputs;

@@ -54,20 +54,24 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         writeln!(streams.out, "running {count} test{}", if count == 1 { "" } else { "s" })?;
     }
     let jobs = flags.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
-    let done: Vec<Done<'_>> = match threads::pool(jobs.clamp(1, count.max(1))) {
+    let mut done: Vec<Done<'_>> = match threads::pool(jobs.clamp(1, count.max(1))) {
         Some(pool) => {
             pool.install(|| wanted.par_iter().map(|asked| Done::of(asked, flags)).collect())
         }
         None => wanted.iter().map(|asked| Done::of(asked, flags)).collect(),
     };
     let filtered = all.len() - count;
+    let mut exit = done.iter().map(|done| done.outcome.exit).max().unwrap_or_default();
+    let mut rewritten = Vec::new();
+    if flags.bless {
+        (exit, rewritten) = bless(&mut done, streams)?;
+    }
     match flags.format.is_json() {
         true => json::write(&done, filtered, streams.out)?,
         false => report(flags, &done, filtered, streams)?,
     }
-    let mut exit = done.iter().map(|done| done.outcome.exit).max().unwrap_or_default();
-    if flags.bless {
-        exit = bless(&done, streams)?;
+    for line in rewritten {
+        writeln!(streams.out, "{line}")?;
     }
     if count == 0 && !flags.filter.is_empty() {
         streams.error("the filter matches no test")?;
@@ -132,52 +136,74 @@ fn report(
         let verdict = match done.ending() {
             Ending::Ok if flags.quiet => continue,
             Ending::Ok => "ok",
+            Ending::Blessed => "blessed",
             Ending::Failed => "FAILED",
             Ending::Error => "ERROR",
         };
         writeln!(streams.out, "test {} ... {verdict}", printable(&done.name()))?;
     }
-    let Sums { passed, failed, errors } = Sums::of(done);
+    let Sums { passed, blessed, failed, errors } = Sums::of(done);
     let all_pass = failed + errors == 0;
-    if !all_pass {
-        writeln!(streams.out, "\nfailures:")?;
-    }
-    for done in done.iter().filter(|done| !done.passes()) {
+    let is_blessed = |done: &&Done<'_>| done.ending() == Ending::Blessed;
+    write_problems(done.iter().filter(is_blessed), "blessed", streams)?;
+    write_problems(done.iter().filter(|done| !done.passes()), "failures", streams)?;
+    let verdict = if all_pass { "ok" } else { "FAILED" };
+    let gap = if blessed > 0 || !all_pass || !flags.quiet { "\n" } else { "" };
+    let what = if errors == 1 { "error" } else { "errors" };
+    let blessed = if blessed > 0 { format!(" {blessed} blessed;") } else { String::new() };
+    writeln!(
+        streams.out,
+        "{gap}test result: {verdict}. {passed} passed;{blessed} {failed} failed; {errors} {what}; \
+         {filtered} filtered out"
+    )
+}
+
+/// What is wrong with each test, if there are any.
+fn write_problems<'a>(
+    done: impl Iterator<Item = &'a Done<'a>>,
+    heading: &str,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let printable = |text: &str| skep_report::printable(text).into_owned();
+    for (at, done) in done.enumerate() {
+        if at == 0 {
+            writeln!(streams.out, "\n{heading}:")?;
+        }
         writeln!(streams.out, "\n---- {} ({})", printable(done.test()), printable(&done.place()))?;
         for problem in &done.outcome.problems {
             writeln!(streams.out, "{}", printable(problem))?;
         }
     }
-    let verdict = if all_pass { "ok" } else { "FAILED" };
-    let gap = if !all_pass || !flags.quiet { "\n" } else { "" };
-    let what = if errors == 1 { "error" } else { "errors" };
-    writeln!(
-        streams.out,
-        "{gap}test result: {verdict}. {passed} passed; {failed} failed; {errors} {what}; {filtered} \
-         filtered out"
-    )
+    Ok(())
 }
 
-/// Updates the files; results that cannot be blessed stay failures.
-fn bless(done: &[Done<'_>], streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let mut exit = Exit::Success;
+/// Updates the files, and says which; results that cannot be blessed stay failures.
+fn bless(done: &mut [Done<'_>], streams: &mut Streams<'_>) -> io::Result<(Exit, Vec<String>)> {
+    let (mut exit, mut rewritten) = (Exit::Success, Vec::new());
     let mut paths: Vec<&Path> = done.iter().map(Done::path).collect();
     paths.dedup();
     for path in paths {
-        let here: Vec<&Done<'_>> = done.iter().filter(|done| done.path() == path).collect();
-        let changes = here.iter().filter_map(|done| Some((done.number()?, &*done.outcome.changes)));
-        let count: usize = here.iter().map(|done| done.outcome.changes.len()).sum();
-        if count > 0 {
-            if let Err(message) = bless::write(path, changes) {
+        let changes = |done: &Done<'_>| done.outcome.changes.len();
+        let here = || done.iter().filter(|done| done.path() == path);
+        let count: usize = here().map(changes).sum();
+        let new = here().filter_map(|done| Some((done.number()?, &*done.outcome.changes)));
+        let written = if count > 0 { bless::write(path, new) } else { Ok(()) };
+        for done in done.iter_mut().filter(|done| done.path() == path) {
+            let is_all = done.outcome.problems.len() == changes(done);
+            done.is_blessed = written.is_ok() && is_all;
+            if !done.passes() {
+                exit.raise(done.outcome.exit);
+            }
+        }
+        let what = if count == 1 { "expectation" } else { "expectations" };
+        match written {
+            Ok(()) if count == 0 => {}
+            Ok(()) => rewritten.push(format!("{}: {count} {what} rewritten", path.display())),
+            Err(message) => {
                 streams.error(&message)?;
                 exit.raise(Exit::Input);
             }
-            let what = if count == 1 { "expectation" } else { "expectations" };
-            writeln!(streams.out, "{}: {count} {what} rewritten", path.display())?;
         }
-        let left = |done: &&Done<'_>| done.outcome.problems.len() > done.outcome.changes.len();
-        let left = here.iter().filter(|done| left(done)).map(|done| done.outcome.exit).max();
-        exit.raise(left.unwrap_or_default());
     }
-    Ok(exit)
+    Ok((exit, rewritten))
 }

@@ -5,7 +5,7 @@ use skep::runtime::map::MapHandle;
 use skep::uapi::MapType;
 
 /// One line: the errno, and the reason where it is known.
-pub(super) fn meaning(map: &MapHandle, key: &[u8], value: &[u8], errno: Errno) -> String {
+pub(crate) fn meaning(map: &MapHandle, key: &[u8], value: &[u8], errno: Errno) -> String {
     let (map_type, shape) = (map.map().map_type(), map.map().shape());
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
     let noun = if shape.max_entries == 1 { "entry" } else { "entries" };

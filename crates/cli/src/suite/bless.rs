@@ -49,6 +49,45 @@ pub(super) fn write<'a>(
         }
     }
     let toml = document.to_string();
-    let text = if is_markdown { markdown::text_of(&toml, &text) } else { toml };
-    std::fs::write(path, text).map_err(io)
+    let changed = if is_markdown { markdown::text_of(&toml, &text) } else { toml };
+    std::fs::write(path, with_line_ends(&changed, &text)).map_err(io)
+}
+
+/// Lines end as before: each where it was or, if there are now more or fewer, all like the first.
+fn with_line_ends(changed: &str, before: &str) -> String {
+    let end_of = |line: &str| match line.strip_suffix('\n') {
+        Some(rest) if rest.ends_with('\r') => "\r\n",
+        Some(_) => "\n",
+        None => "",
+    };
+    let ends: Vec<&str> = before.split_inclusive('\n').map(end_of).collect();
+    let (first, last) = (ends.first(), ends.last());
+    let count = changed.lines().count();
+    let end = |at: usize| match count == ends.len() || at + 1 == count {
+        true => {
+            if at + 1 == count {
+                last
+            } else {
+                ends.get(at)
+            }
+        }
+        false => first,
+    };
+    let lines = changed.lines().enumerate();
+    lines.flat_map(|(at, line)| [line, end(at).copied().unwrap_or("\n")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_as_before() {
+        for before in ["a\r\nb\r\n", "a\r\nb\n", "a\nb", "", "a\n"] {
+            let changed = before.replace("\r\n", "\n");
+            assert_eq!(with_line_ends(&changed, before), before);
+        }
+        assert_eq!(with_line_ends("a\nb\nc\n", "a\r\nc\r\n"), "a\r\nb\r\nc\r\n");
+        assert_eq!(with_line_ends("a\n", "a\r\nc"), "a");
+    }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 /// Writes the document.
 pub(super) fn write(done: &[Done<'_>], filtered: usize, out: &mut dyn Write) -> io::Result<()> {
-    let Sums { passed, failed, errors } = Sums::of(done);
+    let Sums { passed, failed, errors, .. } = Sums::of(done);
     let whole = json!({
         "version": 2,
         "tests": done.iter().map(test).collect::<Vec<_>>(),
@@ -21,7 +21,7 @@ pub(super) fn write(done: &[Done<'_>], filtered: usize, out: &mut dyn Write) -> 
 
 fn test(done: &Done<'_>) -> Value {
     let result = match done.ending() {
-        Ending::Ok => "ok",
+        Ending::Ok | Ending::Blessed => "ok",
         Ending::Failed => "failed",
         Ending::Error => "error",
     };

@@ -51,7 +51,8 @@ fn write_case(writer: &mut Writer<Vec<u8>>, done: &Done<'_>, suite: &str) -> io:
         .create_element("testcase")
         .with_attributes([("name", &*name), ("classname", &*printable(suite))])
         .with_attributes([("file", &*printable(suite)), ("line", &*line), ("time", &*time)]);
-    let problems: Vec<_> = done.outcome.problems.iter().map(|problem| printable(problem)).collect();
+    let problems = done.outcome.problems.iter().filter(|_| !done.passes());
+    let problems: Vec<_> = problems.map(|problem| printable(problem)).collect();
     let kind = if done.ending() == Ending::Failed { "failure" } else { "error" };
     match problems.first() {
         None => case.write_empty()?,

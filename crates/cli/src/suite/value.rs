@@ -3,7 +3,7 @@
 use super::file::{Entries, Number};
 use crate::Error;
 use crate::digits::hex;
-use crate::run::Single;
+use crate::run::{Single, map_errno};
 use skep::runtime::map::{MapHandle, UpdateFlags};
 use skep::uapi::MapType;
 use skep_report::counted;
@@ -30,7 +30,8 @@ pub(super) fn fill(single: &Single, name: &str, entries: &Entries) -> Result<(),
         let bytes = bytes_of(&Number::Text(key.clone()), key_len(map)).map_err(wrong)?;
         let mut value = bytes_of(value, value_len(map)).map_err(wrong)?;
         value.resize(map.value_len(), 0);
-        map.update(&bytes, &value, UpdateFlags::Any).map_err(|e| wrong(Error::caused(e)))?;
+        map.update(&bytes, &value, UpdateFlags::Any)
+            .map_err(|errno| wrong(map_errno::meaning(map, &bytes, &value, errno).into()))?;
     }
     Ok(())
 }

@@ -41,6 +41,8 @@ fn blessing_writes_what_was_found_and_leaves_the_rest() {
     let (exit, text) = skep(&[&path, filter, Path::new("--bless")]);
     assert_eq!(exit, Exit::Success, "{text}");
     assert!(text.contains("3 expectations rewritten"), "{text}");
+    assert!(text.contains("another result ... blessed\n"), "{text}");
+    assert!(text.contains("test result: ok. 0 passed; 2 blessed; 0 failed; 0 errors"), "{text}");
     let after = fs::read_to_string(&path).unwrap();
     let expected = before
         .replace("\"XDP_DROP\" # it passes", "\"XDP_PASS\" # it passes")
@@ -51,6 +53,21 @@ fn blessing_writes_what_was_found_and_leaves_the_rest() {
     // A limit is what a person says.
     let (exit, _) = skep(&[&path, Path::new("--filter=costs"), Path::new("--bless")]);
     assert_eq!((exit, fs::read_to_string(&path).unwrap()), (Exit::Refused, after));
+}
+
+/// Lines keep their ends.
+#[test]
+fn blessing_keeps_crlf() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copied(folder.path());
+    let before = fs::read_to_string(&path).unwrap().replace('\n', "\r\n");
+    fs::write(&path, &before).unwrap();
+    let (exit, text) = skep(&[&path, Path::new("--filter=another result"), Path::new("--bless")]);
+    assert_eq!(exit, Exit::Success, "{text}");
+    let expected = before
+        .replace("\"XDP_DROP\" # it passes", "\"XDP_PASS\" # it passes")
+        .replace("{ 0 = 2,", "{ 0 = 1,");
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
 }
 
 #[test]
@@ -127,10 +144,10 @@ fn junit_has_every_test_and_why_it_fails() {
             _ => {}
         }
     }
-    assert_eq!(cases, 12, "{text}");
+    assert_eq!(cases, 14, "{text}");
     assert_eq!(names[..3], ["testsuites", "testsuite", "testcase"]);
     let count = |name: &str| names.iter().filter(|other| *other == name).count();
-    assert_eq!((count("failure"), count("error")), (5, 7), "{text}");
+    assert_eq!((count("failure"), count("error")), (6, 8), "{text}");
     assert!(text.contains("result: XDP_PASS, expected XDP_DROP"), "{text}");
 }
 
