@@ -15,6 +15,10 @@ use std::io;
 /// Columns that do not depend on the machine.
 const COLUMNS: [Stat; 4] = [Stat::FileName, Stat::ProgName, Stat::Verdict, Stat::TotalInsns];
 
+/// Those of the file.
+const KEPT: [Stat; 5] =
+    [Stat::FileName, Stat::ProgName, Stat::Verdict, Stat::Kernel, Stat::TotalInsns];
+
 const ONE_KERNEL: &str = "a baseline is of one kernel; write one for each (-b FILE)";
 
 /// Runs the command.
@@ -40,7 +44,7 @@ fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<
         return Ok(Err("the baseline was not written".into()));
     }
     let mut text = Vec::new();
-    skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: COLUMNS.to_vec() })?;
+    skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: KEPT.to_vec() })?;
     let path = &flags.baseline;
     if let Err(e) = std::fs::write(path, text) {
         return Ok(Err(Error::caused(skep::Error::io(path, "writing the baseline", e))));
@@ -62,6 +66,15 @@ fn check(flags: &BaselineCheckFlags, streams: &mut Streams<'_>) -> io::Result<Re
         Ok(verified) => verified,
         Err(message) => return Ok(Err(message)),
     };
+    let of = |rows: &[Row]| rows.first().map_or(String::new(), |row| row.kernel.clone());
+    let (was, now) = (of(&base), of(&rows));
+    // Older files do not say it.
+    if !was.is_empty() && !now.is_empty() && was != now {
+        let file = flags.common.baseline.display();
+        streams.note(&format!(
+            "{file}: the baseline is of kernel {was}, the programs are verified for {now}"
+        ))?;
+    }
     let mut joined = join(&base, &rows);
     // A baseline may cover more programs than are compared now.
     joined.retain(|pair| {
@@ -124,6 +137,9 @@ fn verified(
     }
     Ok(collected.map(|mut collected| {
         escape_names(&mut collected.rows);
+        for row in collected.rows.iter_mut().filter(|row| row.kernel.is_empty()) {
+            row.kernel = kernels::DEFAULT.to_owned();
+        }
         collected.rows.sort_by(Row::by_key);
         (collected, wanted.filters)
     }))

@@ -111,7 +111,7 @@ fn stat_notes() -> String {
 }
 
 const BASELINE_NOTES: &str = "\
-The file holds file, program, verdict and insns as CSV, and nothing that depends on the machine.
+The file holds file, program, verdict, kernel and insns as CSV, and nothing that depends on the machine.
 
 Exit status: 0 if nothing got worse, 1 if a program meets a condition, is missing or is no longer \
 accepted, 2 on bad input or if something is not supported yet, 101 after an internal error.";

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// The name for all tested kernels.
 pub(crate) const ALL: &str = "all";
+/// The kernel whose rules apply if none is named.
+pub(crate) const DEFAULT: &str = "6.18";
 /// Note for a program that runs and was verified for another kernel.
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub(crate) const RUNS_AS: &str = "only verification follows that kernel; execution is as on 6.18";

@@ -15,6 +15,24 @@ fn skep(args: &[&Path]) -> (Exit, String) {
     (exit, String::from_utf8([out, err].concat()).unwrap())
 }
 
+/// A file that was written for another kernel explains what differs.
+#[test]
+fn a_baseline_of_another_kernel_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/calls.bpf.o");
+    let file = folder.path().join("baseline.csv");
+    let (b, old) = (Path::new("-b"), Path::new("--kernel=6.1"));
+    let [write, check, none] = ["write", "check", "--btf=none"].map(Path::new);
+    assert_eq!(skep(&[write, old, b, &file, &object]).0, Exit::Success);
+    let told = "the baseline is of kernel 6.1, the programs are verified for 6.18";
+    assert!(skep(&[check, none, b, &file, &object]).1.contains(told));
+    assert!(!skep(&[check, old, b, &file, &object]).1.contains("the baseline is of"));
+    // A file without the column.
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace(",kernel,", ",").replace(",6.1,", ",")).unwrap();
+    assert!(!skep(&[check, none, b, &file, &object]).1.contains("the baseline is of"));
+}
+
 /// Control characters in names are escaped in the file.
 #[cfg(unix)]
 #[test]
