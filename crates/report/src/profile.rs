@@ -4,6 +4,7 @@ use crate::escape::{counted, printable};
 use crate::json_text::{JsonForm, write_json_text};
 use crate::layout::{Column, write_layout};
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::io::{self, Write};
 use std::ops::AddAssign;
 
@@ -33,13 +34,32 @@ impl AddAssign for Spent {
 }
 
 /// A source location, or an insn without one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct ProfiledLine {
     /// `parse.c:12`, or `insn 7`.
     pub place: String,
     /// The line's text, or the insn's; only pages show its indentation.
     #[serde(serialize_with = "trimmed")]
     pub text: String,
+}
+
+/// By file, then line or insn: 2 is before 10.
+impl Ord for ProfiledLine {
+    fn cmp(&self, other: &ProfiledLine) -> Ordering {
+        let parts = |line: &ProfiledLine| {
+            let file = line.place.trim_end_matches(|c: char| c.is_ascii_digit());
+            let number = line.place.get(file.len()..).and_then(|digits| digits.parse().ok());
+            (file.to_owned(), number.unwrap_or(0u64))
+        };
+        let by_number = parts(self).cmp(&parts(other));
+        by_number.then_with(|| (&self.place, &self.text).cmp(&(&other.place, &other.text)))
+    }
+}
+
+impl PartialOrd for ProfiledLine {
+    fn partial_cmp(&self, other: &ProfiledLine) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 fn trimmed<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
@@ -232,7 +252,8 @@ fn numbers(spent: &Spent, total: &Spent) -> [String; 5] {
 
 /// A share with one decimal.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
-    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
+    let whole = u128::from(whole.max(1));
+    let tenths = (u128::from(part) * 1000 + whole / 2) / whole;
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
@@ -265,9 +286,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_are_in_the_order_of_their_numbers() {
+        let line = |place: &str| ProfiledLine { place: place.into(), text: String::new() };
+        let mut lines = ["insn 10", "a.c:9", "insn 2", "a.c:10", "a.c"].map(line);
+        lines.sort();
+        let places = lines.each_ref().map(|line| line.place.as_str());
+        assert_eq!(places, ["a.c", "a.c:9", "a.c:10", "insn 2", "insn 10"]);
+    }
+
+    #[test]
     fn shares_are_rounded_down_and_long_lines_cut() {
         assert_eq!(percent(1, 3), "33.3");
         assert_eq!(percent(999, 1000), "99.9");
+        assert_eq!(percent(12, 72), "16.7");
         assert_eq!(percent(0, 0), "0.0");
         assert_eq!(percent(u64::MAX, u64::MAX), "100.0");
         assert_eq!(shortened("\ta = b;"), "a = b;");
