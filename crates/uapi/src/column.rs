@@ -9,9 +9,6 @@ pub(crate) struct Column {
     pub(crate) release: &'static str,
     pub(crate) name: &'static str,
     series: [u32; 2],
-    /// Whether it was asked about its texts, too. If not, they are those of the last kernel of its
-    /// series, or of the kernel after it.
-    has_texts: bool,
     /// Whose builds its release counts, if it does not give the patch level.
     counted_by: Option<Distribution>,
     /// The patch level of such a build, where it is known.
@@ -31,13 +28,8 @@ enum Distribution {
 /// The numbers that a release begins with.
 type Numbers = [u32; 4];
 
-const fn whole(release: &'static str, name: &'static str, series: [u32; 2]) -> Column {
-    let has_texts = true;
-    Column { release, name, series, has_texts, counted_by: None, patch: None, is_early: false }
-}
-
-const fn rules(release: &'static str, name: &'static str, series: [u32; 2]) -> Column {
-    Column { has_texts: false, ..whole(release, name, series) }
+const fn column(release: &'static str, name: &'static str, series: [u32; 2]) -> Column {
+    Column { release, name, series, counted_by: None, patch: None, is_early: false }
 }
 
 impl Column {
@@ -132,42 +124,42 @@ impl Build {
 /// The kernels, in the order of the rows' marks. Stable releases change rules: of most series there
 /// are an early and a late one.
 pub(crate) const COLUMNS: [Column; 36] = [
-    rules("5.10.0-30-", "5.10.0-30", [5, 10]).debian(218),
-    whole("5.10.0-46-", "5.10", [5, 10]).debian(262),
-    rules("5.13.0-52-", "5.13", [5, 13]).ubuntu(),
-    rules("5.15.0-25-", "5.15.0-25", [5, 15]).ubuntu().patch(30).early(),
-    whole("5.15.0-204-", "5.15", [5, 15]).ubuntu(),
-    rules("5.19.0-50-", "5.19", [5, 19]).ubuntu(),
-    rules("6.1.0-1012-", "6.1.0-1012", [6, 1]).patch(25).early(),
-    rules("6.1.0-47-", "6.1.0-47", [6, 1]).debian(170),
-    whole("6.1.0-56-", "6.1", [6, 1]).debian(192),
-    rules("6.2.0-39-", "6.2", [6, 2]).ubuntu(),
-    whole("6.5.0-45-", "6.5", [6, 5]).ubuntu(),
-    rules("6.8.0-31-", "6.8.0-31", [6, 8]).ubuntu().patch(1).early(),
-    whole("6.8.0-151-", "6.8", [6, 8]).ubuntu(),
-    rules("6.11.0-17-", "6.11.0-17", [6, 11]).ubuntu().patch(11),
-    rules("6.11.0-29-", "6.11", [6, 11]).ubuntu(),
-    rules("6.12.43+", "6.12.43", [6, 12]),
-    rules("6.12.90+", "6.12.90", [6, 12]),
-    whole("6.12.117+", "6.12", [6, 12]),
-    rules("6.14.0-37-", "6.14", [6, 14]).ubuntu(),
-    whole("6.16.12+", "6.16", [6, 16]),
-    whole("6.17.13+", "6.17", [6, 17]),
-    rules("6.17.0-42-", "6.17.0-42", [6, 17]).ubuntu(),
-    rules("6.18.5+", "6.18.5", [6, 18]).early(),
-    whole("6.18.15+", "6.18.15", [6, 18]),
-    whole("6.18.44", "6.18.44", [6, 18]),
-    rules("6.19.6+", "6.19.6", [6, 19]).early(),
-    whole("6.19.14+", "6.19", [6, 19]),
-    rules("7.0.0-14-", "7.0.0-14", [7, 0]).ubuntu().patch(0).early(),
-    rules("7.0.4+", "7.0.4", [7, 0]),
-    whole("7.0.13+", "7.0", [7, 0]),
-    rules("7.0.0-44-", "7.0.0-44", [7, 0]).ubuntu().patch(14),
-    rules("7.1.3+", "7.1.3", [7, 1]).early(),
-    whole("7.1.13+", "7.1", [7, 1]),
-    rules("7.2.6+", "7.2.6", [7, 2]).early(),
-    whole("7.2.12+", "7.2", [7, 2]),
-    whole("7.3.4+", "7.3", [7, 3]),
+    column("5.10.0-30-", "5.10.0-30", [5, 10]).debian(218),
+    column("5.10.0-46-", "5.10", [5, 10]).debian(262),
+    column("5.13.0-52-", "5.13", [5, 13]).ubuntu(),
+    column("5.15.0-25-", "5.15.0-25", [5, 15]).ubuntu().patch(30).early(),
+    column("5.15.0-204-", "5.15", [5, 15]).ubuntu(),
+    column("5.19.0-50-", "5.19", [5, 19]).ubuntu(),
+    column("6.1.0-1012-", "6.1.0-1012", [6, 1]).patch(25).early(),
+    column("6.1.0-47-", "6.1.0-47", [6, 1]).debian(170),
+    column("6.1.0-56-", "6.1", [6, 1]).debian(192),
+    column("6.2.0-39-", "6.2", [6, 2]).ubuntu(),
+    column("6.5.0-45-", "6.5", [6, 5]).ubuntu(),
+    column("6.8.0-31-", "6.8.0-31", [6, 8]).ubuntu().patch(1).early(),
+    column("6.8.0-151-", "6.8", [6, 8]).ubuntu(),
+    column("6.11.0-17-", "6.11.0-17", [6, 11]).ubuntu().patch(11),
+    column("6.11.0-29-", "6.11", [6, 11]).ubuntu(),
+    column("6.12.43+", "6.12.43", [6, 12]),
+    column("6.12.90+", "6.12.90", [6, 12]),
+    column("6.12.117+", "6.12", [6, 12]),
+    column("6.14.0-37-", "6.14", [6, 14]).ubuntu(),
+    column("6.16.12+", "6.16", [6, 16]),
+    column("6.17.13+", "6.17", [6, 17]),
+    column("6.17.0-42-", "6.17.0-42", [6, 17]).ubuntu(),
+    column("6.18.5+", "6.18.5", [6, 18]).early(),
+    column("6.18.15+", "6.18.15", [6, 18]),
+    column("6.18.44", "6.18.44", [6, 18]),
+    column("6.19.6+", "6.19.6", [6, 19]).early(),
+    column("6.19.14+", "6.19", [6, 19]),
+    column("7.0.0-14-", "7.0.0-14", [7, 0]).ubuntu().patch(0).early(),
+    column("7.0.4+", "7.0.4", [7, 0]),
+    column("7.0.13+", "7.0", [7, 0]),
+    column("7.0.0-44-", "7.0.0-44", [7, 0]).ubuntu().patch(14),
+    column("7.1.3+", "7.1.3", [7, 1]).early(),
+    column("7.1.13+", "7.1", [7, 1]),
+    column("7.2.6+", "7.2.6", [7, 2]).early(),
+    column("7.2.12+", "7.2", [7, 2]),
+    column("7.3.4+", "7.3", [7, 3]),
 ];
 
 /// Pairs of columns, the second of which is a later build of the same series and distribution.
@@ -284,31 +276,12 @@ pub(crate) fn column_of(release: &str) -> usize {
     before
 }
 
-/// The kernel whose texts are used for a column: the last of its series, or the first
-/// after it.
-fn with_texts(at: usize) -> usize {
-    let series = COLUMNS[at].series;
-    if COLUMNS[at].has_texts {
-        return at;
-    }
-    let last = COLUMNS.iter().rposition(|it| it.has_texts && it.series == series);
-    last.or_else(|| (at..COLUMNS.len()).find(|&it| COLUMNS[it].has_texts)).unwrap_or(REFERENCE)
-}
-
-/// Number of kernels asked for their texts before a column: the place of its mark in tables that
-/// have only those.
-pub(crate) const fn texts_before(at: usize) -> usize {
-    let (mut count, mut column) = (0, 0);
-    while column < at {
-        count += COLUMNS[column].has_texts as usize;
-        column += 1;
-    }
-    count
-}
-
-/// The place of the release's mark in tables that have only the kernels asked for their texts.
+/// The column whose texts are used for the release: one of its series, or the one before it.
 pub(crate) fn texts_of(release: &str) -> usize {
-    texts_before(with_texts(column_of(release)))
+    let [before, after] = Standing::of(release).columns();
+    let [major, minor, ..] = numbers(release);
+    let is_own = |at: usize| COLUMNS[at].series == [major, minor];
+    if !is_own(before) && is_own(after) { after } else { before }
 }
 
 /// The prefixes of the tested releases before and after this one: the same one twice if it was
@@ -343,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_calls_are_those_of_kernels_that_were_asked_for_them() {
+    fn texts_and_calls_are_those_of_kernels_nearby() {
         let around = |name| asked_around(name);
         assert_eq!(around("6.3.0-31-generic"), ["6.2.0-39-", "6.5.0-45-"]);
         assert_eq!(around("6.5.0-45-generic"), ["6.5.0-45-"; 2]);
@@ -354,12 +327,15 @@ mod tests {
         assert_eq!(first_later("6.6.100"), Some("6.8.0-151-"));
         assert_eq!(first_later("6.18.50"), Some("6.19.6+"));
         assert_eq!(["6.1.180", "6.12.43", "8.1.2", "5.4"].map(first_later), [None; 4]);
-        assert_eq!(["5.10.0-30-amd64", "6.5.0-27", "6.18.44"].map(texts_of), [0, 3, 9]);
-        assert_eq!(texts_before(COLUMNS.len()), 15);
+        assert_eq!(["5.10.0-30-amd64", "6.5.0-27", "6.18.44"].map(texts_of), [0, 10, REFERENCE]);
+        assert_eq!(
+            ["6.3", "6.6", "7.4"].map(texts_of),
+            ["6.2.0-39-", "6.5.0-45-", "7.3.4+"].map(column_of)
+        );
     }
 
     #[test]
-    fn columns_are_in_order_and_the_last_of_most_series_is_whole() {
+    fn columns_are_in_order() {
         assert!(COLUMNS.is_sorted_by(|one, other| {
             let order = one.build().compare(other.build());
             one.series < other.series
