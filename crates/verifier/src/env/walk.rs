@@ -22,6 +22,9 @@ pub(crate) struct Walk {
     /// Subprog being verified (0, or a global function verified on its own).
     pub(crate) subprogno_walked: u32,
     pub(crate) pace: Pace,
+    /// Whether something with an id was ever spilled, on any path, to the top of the main
+    /// function's stack.
+    pub(crate) top_had_id: bool,
 }
 
 /// Counts of insns and jumps, now and when the last state was saved.

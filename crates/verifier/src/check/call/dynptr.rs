@@ -62,7 +62,7 @@ fn owner_at_top(env: &Env<'_>) -> Check<u32> {
     match top.types[0] {
         SlotType::Dynptr => Ok(env.spilled(0, 0).ref_obj_id),
         _ if top.is_full_spill() => Ok(env.spilled(0, 0).id),
-        _ if is_untouched || env.walk.cur.refs.is_nothing() => Ok(0),
+        _ if is_untouched || env.walk.cur.refs.is_nothing() || !env.walk.top_had_id => Ok(0),
         _ => unsupported("slices while something else is at the top of the stack, on this kernel"),
     }
 }

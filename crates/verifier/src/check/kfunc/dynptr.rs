@@ -173,6 +173,7 @@ impl Env<'_> {
                 id => id,
             };
         }
+        self.walk.top_had_id |= at.frameno == 0 && at.iter().any(|spi| spi == 0);
         self.write_slots(at, SlotType::Dynptr, |i| Reg {
             ref_obj_id,
             ..dynptr_reg(kind, id, i == 0)

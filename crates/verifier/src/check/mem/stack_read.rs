@@ -56,6 +56,7 @@ fn link_again(env: &mut Env<'_>, frameno: u32, spi: usize, at: MemAccess) {
         let packed = env.store.arena.pack(&reg);
         if packed != slot.spill {
             env.walk.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
+            env.walk.top_had_id |= frameno == 0 && spi == 0;
         }
     }
 }

@@ -218,6 +218,7 @@ fn save_register_state(env: &mut Env<'_>, frameno: u32, spi: usize, name: Packed
     let zeros_stay = env.facts.rules().zeros_beside_spills;
     let mut slot = env.walk.slot(frameno, spi);
     slot.spill = name;
+    env.walk.top_had_id |= frameno == 0 && spi == 0 && name.id != 0;
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
     for ty in &mut slot.types[..first] {
