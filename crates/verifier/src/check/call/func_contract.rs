@@ -156,7 +156,7 @@ fn pass_null(env: &mut Env<'_>, regno: u8, reg: &Reg) -> Check {
 
 /// A kernel object.
 fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
-    let reg = env.reg(regno);
+    let reg = env.facts.as_used(env.reg(regno));
     if reg.is_null() && flags.contains(F::PTR_MAYBE_NULL) {
         return pass_null(env, regno, &reg);
     }
