@@ -39,6 +39,8 @@ pub struct Deduction {
     pub halves_and_wholes: bool,
     /// The bits that the bounds of the whole leave unknown are unknown in the half, not more.
     pub bits_reach_halves: bool,
+    /// A number keeps its bounds after a test that found none of its bits.
+    pub tested_keep_bounds: bool,
 }
 
 impl Deduction {
@@ -54,5 +56,6 @@ impl Deduction {
         halves_replace: true,
         halves_and_wholes: true,
         bits_reach_halves: true,
+        tested_keep_bounds: false,
     };
 }

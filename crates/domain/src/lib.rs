@@ -35,7 +35,7 @@ pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
 pub use deduction::{Deduction, Products};
 pub use division::{Division, divide};
-pub use older::{add_unsynced, alu_by, find_anew, refine_branches_by, refine_same_by};
+pub use older::{add_unsynced, alu_by, find_anew, refine_branches_by, refine_by, refine_same_by};
 pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
 pub use scalar::{Scalar, ScalarAt, Wrapped};

@@ -6,7 +6,7 @@
 use crate::alu::{arithmetic, shift};
 use crate::bounds::Bounds;
 use crate::deduction::Deduction;
-use crate::refine::narrow_by_itself;
+use crate::refine::{narrow_both, narrow_by_itself};
 use crate::sync::Views;
 use crate::{AluOp, JmpOp, ScalarAt, Tnum, refine};
 
@@ -138,6 +138,20 @@ pub fn add_unsynced<const W: u32, const H: u32>(
     combine_by(how, AluOp::Add, wide, dst, src);
 }
 
+/// [`crate::refine`] by other rules.
+pub fn refine_by<const W: u32, const H: u32>(
+    how: Deduction,
+    op: JmpOp,
+    is_jmp32: bool,
+    a: &mut ScalarAt<W, H>,
+    b: &mut ScalarAt<W, H>,
+) {
+    match how.tested_keep_bounds {
+        true => narrow_both(op, is_jmp32, a, b),
+        false => refine(op, is_jmp32, a, b),
+    }
+}
+
 /// [`crate::refine_branches`] by other rules.
 pub fn refine_branches_by<const W: u32, const H: u32>(
     how: Deduction,
@@ -146,7 +160,7 @@ pub fn refine_branches_by<const W: u32, const H: u32>(
     a: &mut ScalarAt<W, H>,
     b: &mut ScalarAt<W, H>,
 ) {
-    refine(op, is_jmp32, a, b);
+    refine_by(how, op, is_jmp32, a, b);
     a.sync_by(how);
     b.sync_by(how);
 }
@@ -236,6 +250,7 @@ mod tests {
         halves_replace: true,
         halves_and_wholes: true,
         bits_reach_halves: true,
+        tested_keep_bounds: false,
     };
 
     /// At least 52, of 33 bits: only the known bits remain.

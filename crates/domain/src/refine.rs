@@ -22,6 +22,17 @@ pub fn refine<const W: u32, const H: u32>(
     if op == JmpOp::Nset {
         forget_bounds_of_tested(is_jmp32, a, b);
     }
+    narrow_both(op, is_jmp32, a, b);
+}
+
+/// [`refine`], with all bounds that were known before.
+#[inline]
+pub(crate) fn narrow_both<const W: u32, const H: u32>(
+    op: JmpOp,
+    is_jmp32: bool,
+    a: &mut ScalarAt<W, H>,
+    b: &mut ScalarAt<W, H>,
+) {
     if is_jmp32 {
         let low = Bounds::<H>::UMAX;
         let mut x = Operand { bounds: a.half(), bits: a.var_off.truncate(low) };

@@ -17,7 +17,7 @@ use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
-use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
+use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use crate::state::values::SCALAR;
 use skep_domain::JmpOp;
@@ -95,10 +95,23 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
 /// is listed twice. Registers that do not fit lose their id, so this is called once per jump.
 fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> Linked {
     let mut linked = Linked::default();
-    for (used, regno) in [(insn.is_src_reg(), insn.src), (true, insn.dst)] {
+    let regs = [insn.src, insn.dst];
+    let used = if insn.is_src_reg() { &regs[..] } else { &regs[1..] };
+    let before = regs.map(|regno| env.walk.frame().name(regno));
+    let mut listed = 0;
+    for &regno in used {
         let name = env.walk.frame().name(regno);
-        if used && name.id != 0 && env.store.arena.is(name, SCALAR) {
+        let id = name.id & !BPF_ADD_CONST;
+        // A kernel without the list visits each once.
+        let is_done = id == listed && env.facts.rules().any_number_linked;
+        if name.id != 0 && env.store.arena.is(name, SCALAR) && !is_done {
             env.collect_linked_regs(name.id, &mut linked);
+            listed = id;
+        }
+    }
+    if env.facts.rules().operands_keep_ids {
+        for (regno, name) in regs.into_iter().zip(before).filter(|it| used.contains(&it.0)) {
+            env.walk.cur.frame_mut().refine_name(regno, name);
         }
     }
     linked

@@ -46,6 +46,7 @@ fn deduction(rules: &Behaviours) -> Deduction {
         halves_replace: !rules.halves_narrow,
         halves_and_wholes: rules.halves_and_wholes,
         bits_reach_halves: rules.bits_reach_halves,
+        tested_keep_bounds: rules.tested_keep_bounds,
     }
 }
 
@@ -147,7 +148,7 @@ fn refine_anew(rules: &Behaviours, op: JmpOp, is_jmp32: bool, a: &mut Scalar, b:
     let how = deduction(rules);
     let (a_known, b_known) = (is_known(a, is_jmp32), is_known(b, is_jmp32));
     if op != JmpOp::Ne || rules.jumps_trim_edges {
-        skep_domain::refine(op, is_jmp32, a, b);
+        skep_domain::refine_by(how, op, is_jmp32, a, b);
     }
     let (scalar, constant) = match (a_known, b_known) {
         (_, true) => (a, b.var_off.value),

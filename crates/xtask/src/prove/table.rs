@@ -17,7 +17,7 @@ const ENUMERATED: &str = "enumerated at 4 bits in its test";
 const COPIES: &str = "copies bounds that fit, and drops the others";
 
 /// Functions without a goal, with the reasons.
-pub(super) const EXCEPTIONS: [(&str, &str); 37] = [
+pub(super) const EXCEPTIONS: [(&str, &str); 38] = [
     ("AluOp::from_code", "a table of opcodes, without arithmetic"),
     ("Bounds::mul", PRODUCT),
     ("Bounds::mul_s", PRODUCT),
@@ -52,7 +52,8 @@ pub(super) const EXCEPTIONS: [(&str, &str); 37] = [
     ("divide_wrapped", "`divide_bare`, then `ScalarAt::sync_wrapped`"),
     ("find_anew", "drops bounds, then `ScalarAt::sync_by`"),
     ("positive_product", ENUMERATED),
-    ("refine_branches_by", "`refine`, then `ScalarAt::sync_by`"),
+    ("refine_branches_by", "`refine_by`, then `ScalarAt::sync_by`"),
+    ("refine_by", "`refine`, which keeps more bounds on some kernels: see `narrow_both`"),
     ("refine_same_by", "`refine_same` with `ScalarAt::sync_by`"),
     ("weaken", "drops bounds and narrows none; for products see `positive_product`"),
 ];
