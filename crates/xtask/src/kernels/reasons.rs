@@ -52,6 +52,23 @@ const WHYS: &[Why] = &[
     Why(&[], "other states", "same insns; states are saved and freed at different points"),
     Why(&[], "this kernel may not end", "it is not known how this kernel ends long walks"),
     Why(&[], "loops up to a range", "it is not known how this kernel ends such loops"),
+    Why(&[], "more than eight frames", "it is not known how deep calls may be on this kernel"),
+    Why(
+        &[],
+        "slices while something else",
+        "it is not known what was left at the top of the stack",
+    ),
+    Why(
+        &[],
+        "bounds that contradict",
+        "it is not known how this kernel handles contradictory bounds",
+    ),
+    Why(&[], "# to #: safe", "the kernel's JIT compiler does not find the lengths of the jumps"),
+    Why(
+        &["6.18.5", "6.19.6"],
+        "calling kernel function",
+        "the kernel's BTF does not tag the function as a kernel function",
+    ),
     Why(&[], "a part of a pointer", "it is not known what this kernel takes the result for"),
     Why(&[], "with a negative offset", "it is not known which division this kernel takes them for"),
     Why(
@@ -130,10 +147,27 @@ const BOTH_REFUSE: &[Why] = &[
     Why(&["7."], "type=ctx expected=fp", "the kind of a pointer argument is checked first"),
     Why(&["7."], "frames is too deep !; kernel", "call chains are checked before the walk"),
     Why(OLDEST, "is not modifiable", "the attach target is checked before the insns"),
+    Why(&[], "misconfigured", "a missing context field is only noticed when insns are rewritten"),
     Why(
-        &["5."],
-        "misconfigured",
-        "a missing context field is only noticed when insns are rewritten",
+        &["6.5."],
+        "bpf_refcount_acquire calls are disabled",
+        "bpf_refcount_acquire is rejected before other calls",
+    ),
+    Why(
+        &["6.5."],
+        "has to have BTF in order to use",
+        "other calls are rejected before bpf_kptr_xchg",
+    ),
+    Why(&[], "combined stack size", "another chain of calls is measured first"),
+    Why(
+        &["6.2."],
+        "kernel: release kernel function",
+        "whether a pointer is trusted is checked last",
+    ),
+    Why(
+        &["6.2."],
+        "says: off=# kptr isn't referenced",
+        "map values may only contain pointers to structs of the kernel itself",
     ),
     Why(
         &["5."],
@@ -152,11 +186,6 @@ const BOTH_REFUSE: &[Why] = &[
         "argument types are checked at the start of the function",
     ),
     Why(OLDEST, "kernel: BPF_ST stores", "stores of constants to the context are rejected first"),
-    Why(
-        OLDEST,
-        "bounds that contradict",
-        "it is not known how this kernel handles contradictory bounds",
-    ),
     Why(OLDEST, "kernel: unrecognized bpf_ld_imm", "loads of function addresses are not supported"),
     Why(OLDEST, "kernel: jump out of range", "jump targets are checked before opcodes"),
     Why(
