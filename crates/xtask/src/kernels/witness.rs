@@ -87,3 +87,29 @@ fn other_kernels_say_what_the_table_of_words_says() -> Result<(), Box<dyn Error>
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
+
+#[test]
+fn words_have_operands_that_the_errors_have() -> Result<(), Box<dyn Error>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../verifier/src/rejection");
+    let mut errors = String::new();
+    for entry in std::fs::read_dir(folder)? {
+        errors += &std::fs::read_to_string(entry?.path())?;
+    }
+    let mut wrong = Vec::new();
+    for row in WORDS {
+        let (code, condition) = row.of.split_once(' ').unwrap_or((row.of, ""));
+        let before = errors.split_once(&format!("\"{code}\"")).map(|it| it.0);
+        // `Kind { operand: type, .. } "code"`, after the one before it.
+        let kind = before.and_then(|it| it.rsplit(';').next()).unwrap_or_default();
+        let in_braces = row.text.split('{').skip(1).filter_map(|it| it.split('}').next());
+        let compared = condition.split_once('=').map(|it| it.0);
+        for operand in in_braces.chain(compared) {
+            let name = operand.split(['+', '-', ':']).next().unwrap_or_default();
+            if !kind.contains(&format!("{name}: ")) {
+                wrong.push(format!("{}: {name}", row.of));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
