@@ -12,7 +12,7 @@ const MARK: &str = "#~markdown ";
 ///
 /// # Errors
 ///
-/// There is no block, or one has no end.
+/// There is no block, one has no end, or one is part of HTML.
 pub(super) fn toml_of(text: &str) -> Result<String, &'static str> {
     let columns = columns(text)?;
     let mut toml = String::with_capacity(text.len());
@@ -57,6 +57,10 @@ fn columns(text: &str) -> Result<Vec<Option<usize>>, &'static str> {
                     *column = Some(range.start - starts[*lines.start()]);
                 }
                 columns[lines.start() + 1..=*lines.end()].fill(Some(0));
+            }
+            // Otherwise its tests would not be run, and nobody would know.
+            Event::Html(line) if line.trim_start().starts_with("```toml") => {
+                return Err("a ```toml block in HTML, which needs a blank line before it");
             }
             _ => {}
         }
@@ -175,6 +179,10 @@ no = 5
     fn what_is_no_file_of_tests_is_said() {
         assert_eq!(toml_of("# Title\n```c\n```\n"), Err("no ```toml block"));
         assert_eq!(toml_of("```toml\na = 1\n"), Err("a block (```) without an end"));
+        let html = "<div>\n```toml\na = 1\n```\n</div>\n\n```toml\nb = 1\n```\n";
+        let wrong = "a ```toml block in HTML, which needs a blank line before it";
+        assert_eq!(toml_of(html), Err(wrong));
+        assert!(toml_of(&html.replace("<div>\n", "<div>\n\n")).is_ok());
     }
 
     #[test]
