@@ -156,6 +156,7 @@ impl<'a> Mem<'a> {
     /// Loads 2, 4 or 8 bytes, aligned or not, with a single access.
     #[inline(always)]
     pub(crate) fn load(&self, at: usize, size: usize) -> u64 {
+        assert!(matches!(size, 2 | 4 | 8));
         let place = self.part(at, size).start;
         // SAFETY: inside (asserted), and live: invariant 1.
         unsafe { load_unaligned(place, size) }
@@ -163,6 +164,7 @@ impl<'a> Mem<'a> {
 
     /// Stores the low 2, 4 or 8 bytes, aligned or not, with a single access.
     pub(crate) fn store(&self, at: usize, size: usize, value: u64) {
+        assert!(matches!(size, 2 | 4 | 8));
         let place = self.part(at, size).start;
         // SAFETY: as in `load`.
         unsafe { store_unaligned(place, size, value) }

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_rounded_down_and_long_lines_cut() {
+    fn shares_are_rounded_and_long_lines_cut() {
         assert_eq!(percent(1, 3), "33.3");
         assert_eq!(percent(999, 1000), "99.9");
         assert_eq!(percent(12, 72), "16.7");

@@ -4,7 +4,7 @@
 
 use skep::kernel::NEEDS_BTF;
 use skep::program::Program;
-use skep::uapi::{Neighbour, attaches_to_btf};
+use skep::uapi::{Behaviours, Neighbour, attaches_to_btf};
 use skep::{Kernel, Session, Verdict, VerifyOptions};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -149,4 +149,28 @@ fn a_rejection_is_traced_to_the_rule_that_decides() {
     for name in ["5.10", "6.1", "6.12"] {
         assert_eq!(first(name), Some("array_lookups_not_null"), "{name}");
     }
+}
+
+/// What these kernels say of each was asked of them: they refuse the first two, and the third from
+/// 6.8 on only; it was not asked of 5.10.
+#[test]
+fn what_is_not_modelled_on_tested_kernels_has_no_verdict() {
+    const SIX: [&str; 4] =
+        ["6.5.0-45-generic", "6.8.0-31-generic", "6.11.0-17-generic", "6.11.0-29-generic"];
+    const OLD: [&str; 4] =
+        ["5.10.0-30-cloud-amd64", "5.19.0-50-generic", "6.2.0-39-generic", "6.5.0-45-generic"];
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels/doubtful.bpf.o");
+    let verdicts = |name: &str, kernels: &[&str]| -> Vec<Option<bool>> {
+        let of = |release: &&str| {
+            let mut session = Session::default();
+            session.host.behaviours = Behaviours::of_release(release);
+            let program = programs(&session, &path).into_iter().find(|it| it.name == name);
+            is_accepted(&verdict(&session, &program.expect("a program of the object")))
+        };
+        kernels.iter().map(of).collect()
+    };
+    assert_eq!(verdicts("two_slices", &OLD[1..2]), [None]);
+    assert_eq!(verdicts("seventh", &SIX), [Some(false); 4]);
+    assert_eq!(verdicts("dead_branch", &OLD), [None; 4]);
+    assert_eq!(verdicts("dead_branch", &SIX[1..]), [Some(false); 3]);
 }

@@ -307,7 +307,7 @@ fn walk_mispredicted_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
 
 fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &Linked) -> Check<Next> {
     if linked.is_shared() {
-        linked_jump::record(env, insn, linked);
+        linked_jump::record(env, insn, linked)?;
     }
     if env.store.current_marks.is_some() {
         env.mark_linked(insn, linked);
@@ -358,6 +358,10 @@ fn refine(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool, patch: &mut 
     if scalar_rules::teaches(env.facts.rules(), &dst.val, &src.val, op, o.is_jmp32) {
         scalar_rules::refine(env.facts.rules(), op, o.is_jmp32, &mut dst.val, &mut src.val);
     }
+    let contradicts = |reg: &Reg| reg.val.violated_rule().is_some();
+    if op == JmpOp::Nset && stay_contradictory(env) && (contradicts(&dst) || contradicts(&src)) {
+        return unsupported("bounds that contradict one another, on this kernel");
+    }
     env.sane_bounds(&mut dst, names[0])?;
     env.sane_bounds(&mut src, names[1])?;
     patch.set(place(env, insn.dst), dst);
@@ -365,6 +369,13 @@ fn refine(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool, patch: &mut 
         patch.set(place(env, insn.src), src);
     }
     Ok(())
+}
+
+/// Kernels that compute bounds anew after a comparison do not reset contradictory ones, which a
+/// test of bits may leave.
+fn stay_contradictory(env: &Env<'_>) -> bool {
+    let rules = env.facts.rules();
+    rules.tested_keep_bounds && !rules.jumps_keep_bounds
 }
 
 fn sync_operands(env: &mut Env<'_>, insn: Insn, patch: &mut Patch, linked: &Linked) {

@@ -7,7 +7,7 @@
 use super::linked_regs::Linked;
 use crate::env::{Env, Walk};
 use crate::explore::next::Next;
-use crate::rejection::Check;
+use crate::rejection::{Check, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg};
 use crate::state::transfers::Results;
@@ -21,7 +21,7 @@ pub(super) fn follow(
     names: Results,
     linked: &Linked,
 ) -> Check<Next> {
-    record(env, insn, linked);
+    record(env, insn, linked)?;
     let operands = operands_of(&env.walk, insn);
     let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
     let before: SmallVec<[(LinkedReg, PackedReg); 8]> =
@@ -42,12 +42,30 @@ pub(super) fn follow(
 
 /// Records for backtracking that what this jump bounds together is precise together.
 #[inline]
-pub(super) fn record(env: &mut Env<'_>, insn: Insn, linked: &Linked) {
+pub(super) fn record(env: &mut Env<'_>, insn: Insn, linked: &Linked) -> Check {
     if env.facts.rules().linked_are_precise {
+        if linked.has_more_than_recorded() {
+            mark_all(env, linked)?;
+        }
         env.walk.push_jmp_history(Access::None, linked.recorded);
     }
     // The precision of one operand and of its linked registers affects the other operand.
     join_operands(&mut env.walk, insn);
+    Ok(())
+}
+
+/// Where the history cannot keep which registers are precise together, all are at once: sooner than
+/// on a kernel, but never too late.
+#[cold]
+fn mark_all(env: &mut Env<'_>, linked: &Linked) -> Check {
+    let frameno = env.walk.cur.curframe() as u8;
+    for place in linked.iter() {
+        if !place.is_reg || place.frameno != frameno {
+            return unsupported("more linked registers than the history keeps, on this kernel");
+        }
+        env.mark_chain_precision(place.at)?;
+    }
+    Ok(())
 }
 
 /// The compared registers, dst first, with their interned values.

@@ -30,6 +30,10 @@ impl Linked {
     pub(crate) fn is_shared(&self) -> bool {
         self.recorded.len() > 1
     }
+    /// Whether there are some that going back over the jump would miss.
+    pub(crate) fn has_more_than_recorded(&self) -> bool {
+        !self.rest.is_empty()
+    }
     pub(crate) fn iter(&self) -> impl Iterator<Item = LinkedReg> + '_ {
         self.recorded.iter().chain(self.rest.iter().copied())
     }

@@ -63,6 +63,16 @@ const WHYS: &[Why] = &[
         "bounds that contradict",
         "it is not known how this kernel handles contradictory bounds",
     ),
+    Why(
+        &[],
+        "more linked registers than",
+        "more than six registers are linked, some in other frames or on the stack",
+    ),
+    Why(
+        &["6.8.0-31"],
+        "BPF program is too large",
+        "more than six registers are linked, and marked precise sooner than by the kernel",
+    ),
     Why(&[], "# to #: safe", "the kernel's JIT compiler does not find the lengths of the jumps"),
     Why(
         &["6.18.5", "6.19.6"],
