@@ -53,11 +53,6 @@ pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Che
     Ok(())
 }
 
-/// Whether it may have an id that is not known here: constants get one if they are copied.
-fn is_constant(reg: &Reg) -> bool {
-    reg.is_scalar() && reg.val.is_const()
-}
-
 /// The reference of the dynptr at the top of the main function's stack, to which slices of any
 /// dynptr belong on some kernels, or the id of the register spilled there. What was stored over it
 /// may have left its id.
@@ -66,7 +61,8 @@ fn owner_at_top(env: &Env<'_>) -> Check<u32> {
     let is_untouched = top.types.iter().all(|&byte| byte == SlotType::Invalid);
     match top.types[0] {
         SlotType::Dynptr => Ok(env.spilled(0, 0).ref_obj_id),
-        _ if top.is_full_spill() && !is_constant(&env.spilled(0, 0)) => Ok(env.spilled(0, 0).id),
+        // A constant may have an id that is not known here.
+        _ if top.is_full_spill() && !env.spilled(0, 0).is_const() => Ok(env.spilled(0, 0).id),
         _ if is_untouched || env.walk.cur.refs.is_nothing() || !env.walk.top_had_id => Ok(0),
         _ => unsupported("slices while something else is at the top of the stack, on this kernel"),
     }

@@ -213,19 +213,14 @@ fn forget_register(walk: &mut Walk, frameno: u32, spi: usize) {
     walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
-/// Whether a register is a constant, which has an id on some kernels if it was copied.
-fn is_constant(env: &Env<'_>, name: PackedReg) -> bool {
-    let reg = env.store.arena.reg(name);
-    reg.is_scalar() && reg.val.is_const()
-}
-
 /// Stores a register in the top `size` bytes of a slot.
 fn save_register_state(env: &mut Env<'_>, frameno: u32, spi: usize, name: PackedReg, size: i32) {
     let zeros_stay = env.facts.rules().zeros_beside_spills;
     let mut slot = env.walk.slot(frameno, spi);
     slot.spill = name;
     if frameno == 0 && spi == 0 {
-        env.walk.top_had_id |= name.id != 0 || is_constant(env, name);
+        // A copied constant has an id on some kernels.
+        env.walk.top_had_id |= name.id != 0 || env.store.arena.reg(name).is_const();
     }
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
