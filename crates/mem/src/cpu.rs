@@ -88,7 +88,7 @@ impl Drop for Owned {
         self.cpus.swap(self.cpu, kept_by(self.slot), FREE);
         self.cpus.forget_thread();
         // Code that runs later in this thread, in other destructors, takes a number of its own.
-        HERE.set(NOWHERE);
+        NOWHERE.begin();
         LAST.set(NOWHERE);
     }
 }
@@ -158,7 +158,7 @@ impl Turn<'_> {
         {
             let busy = if self.how == How::Busy { BUSY } else { 0 };
             self.cpus.swap(self.here.cpu, kept_by(slot) | busy, FREE);
-            HERE.set(NOWHERE);
+            NOWHERE.begin();
         }
         if let Some(outer) = self.outer {
             outer.begin();
@@ -170,7 +170,7 @@ impl Here {
     /// Sets the number of the calling thread.
     fn begin(self) {
         HERE.set(self);
-        // SAFETY: it belongs to the thread: invariant 1.
+        // SAFETY: it belongs to the thread: invariant 1; a thread that is nowhere runs no code.
         unsafe { thread_word::set_cpu(self.cpu) };
     }
 }
@@ -332,9 +332,10 @@ pub fn wait(turns: &mut u32) {
 }
 
 /// The number of the calling thread's run; outside of runs the one that the thread keeps, or 0.
-#[inline]
+#[inline(always)]
 pub fn current() -> u32 {
-    HERE.get().cpu
+    // Helpers ask for it: a word is read without a call.
+    thread_word::cpu().unwrap_or_else(|| HERE.get().cpu)
 }
 
 #[cfg(test)]

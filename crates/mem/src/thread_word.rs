@@ -89,7 +89,7 @@ fn store(offset: i32, value: u64) {
 pub fn get() -> u64 {
     let offset = i64::from(offset());
     let found: u64;
-    // SAFETY: as for `set`.
+    // SAFETY: as for `store`.
     unsafe {
         core::arch::asm!(
             "mov {}, qword ptr fs:[{}]",
@@ -101,6 +101,23 @@ pub fn get() -> u64 {
     found
 }
 
+/// The calling thread's CPU number, 0 if it has not set one; `None` where there is no such word.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub fn cpu() -> Option<u32> {
+    let found: u32;
+    // SAFETY: as for `store`, of the second word.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr [rip + skep_thread_words@GOTTPOFF]",
+            "mov {0:e}, dword ptr fs:[{0} + 8]",
+            out(reg) found,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    Some(found)
+}
+
 /// There is no machine code that would read it.
 #[cfg(any(not(target_arch = "x86_64"), miri))]
 pub fn offset() -> i32 {
@@ -109,6 +126,12 @@ pub fn offset() -> i32 {
 
 #[cfg(any(not(target_arch = "x86_64"), miri))]
 fn store(_offset: i32, _value: u64) {}
+
+/// There is none.
+#[cfg(any(not(target_arch = "x86_64"), miri))]
+pub fn cpu() -> Option<u32> {
+    None
+}
 
 /// There is no machine code that would read it.
 #[cfg(any(not(target_arch = "x86_64"), miri))]

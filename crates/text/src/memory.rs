@@ -81,7 +81,9 @@ impl Memory {
         code: &mut [u8],
         relocate: &dyn Fn(&mut [u8], u64),
     ) -> Result<(Place, At), Errno> {
-        for supply in [Supply::Freed, Supply::Fresh] {
+        let has_freed = self.pools.iter().any(|pool| pool.has_freed(code.len()));
+        let freed = (has_freed && epoch::may_replace_code()).then_some(Supply::Freed);
+        for supply in freed.into_iter().chain([Supply::Fresh]) {
             for (number, pool) in self.pools.iter_mut().enumerate() {
                 if let Some((placed, at)) = pool.put(code, supply, relocate) {
                     return Ok((Place { pool: number, placed }, at));

@@ -17,7 +17,7 @@
 //!    executes it; afterwards only patch sites change (see `text`).
 //! 5. A range that was freed is reused only after all threads have synchronised their instruction
 //!    streams; if the host refuses that, only while no thread runs code
-//!    ([`epoch::may_replace_code`]).
+//!    ([`skep_mem::epoch::may_replace_code`]).
 
 #![allow(unsafe_code)]
 
@@ -26,7 +26,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create
 use rustix::io::{Errno, write};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap};
 use rustix::mm::{mmap_anonymous, mprotect, mremap, mremap_fixed, munmap};
-use skep_mem::{Mem, PAGE_BYTES, epoch};
+use skep_mem::{Mem, PAGE_BYTES};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -101,7 +101,7 @@ pub(crate) struct Pool {
 /// Memory to put code into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Supply {
-    /// Used before.
+    /// Used before, and [`skep_mem::epoch::may_replace_code`] has said that it may be used again.
     Freed,
     /// Never used.
     Fresh,
@@ -166,6 +166,15 @@ impl Pool {
         Pool { has_file, writable, executable, len, freed: Vec::new(), fresh: 0 }
     }
 
+    /// Whether a freed range has room for `len` bytes.
+    pub(crate) fn has_freed(&self, len: usize) -> bool {
+        self.fits(len).is_some()
+    }
+
+    fn fits(&self, len: usize) -> Option<usize> {
+        self.freed.iter().position(|range| range.len() >= len)
+    }
+
     fn take(&mut self, len: usize, supply: Supply) -> Option<Range<usize>> {
         let bytes = len.next_multiple_of(GRAIN);
         if supply == Supply::Fresh {
@@ -173,10 +182,7 @@ impl Pool {
             self.fresh = range.end;
             return Some(range);
         }
-        let at = self.freed.iter().position(|range| range.len() >= bytes)?;
-        if !epoch::may_replace_code() {
-            return None;
-        }
+        let at = self.fits(bytes)?;
         let range = self.freed[at].start..self.freed[at].start + bytes;
         self.freed[at].start = range.end;
         if self.freed[at].is_empty() {
@@ -198,8 +204,8 @@ impl Pool {
         let (writable, executable) =
             unsafe { (self.writable.add(range.start), self.executable.add(range.start)) };
         relocate(code, executable as u64);
-        // SAFETY: the range is inside the writable mapping, and free: no thread runs code there,
-        // and only the caller learns its address.
+        // SAFETY: the range is inside the writable mapping, and free: no thread runs code there
+        // (see `free`), and only the caller learns its address.
         unsafe {
             ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
@@ -207,7 +213,9 @@ impl Pool {
         Some((Placed(range), At { writable, executable: executable as u64 }))
     }
 
-    /// Frees the range of code that no thread runs any more.
+    /// Frees a range: other code may be written there. That no thread still runs the old code is
+    /// what the `unsafe` functions that give access to it require of their callers
+    /// ([`crate::MachineCode::entry`]); edits look whether it was freed.
     pub(crate) fn free(&mut self, Placed(range): Placed) {
         let freed = &mut self.freed;
         let at = freed.partition_point(|other| other.start < range.start);

@@ -248,10 +248,12 @@ pub(crate) fn begin_lone() -> Lone {
 /// Ends the current section.
 #[inline(always)]
 pub(crate) fn end_lone() {
-    LOCAL.with(|local| {
+    // As little as possible inside: what may panic there becomes a function of its own.
+    let slot = LOCAL.with(|local| {
         local.lone.set(false);
-        SLOTS[local.slot.get() as usize].end_lone();
+        local.slot.get()
     });
+    SLOTS[slot as usize].end_lone();
 }
 
 /// Whether the calling thread is in a section started by `begin_lone`.
