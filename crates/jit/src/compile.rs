@@ -1,9 +1,9 @@
 //! `compile`: the passes in order.
 
-use crate::coverage::{Base, Coverage};
+use crate::coverage::{Base, Coverage, Kept, kept};
 use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
-use crate::flow::{Flow, Func};
+use crate::flow::Flow;
 use crate::frame::{Boundary, Frame};
 use crate::ops::Ops;
 use crate::pc_map::PcMap;
@@ -32,14 +32,17 @@ pub fn compile(
         Some(_) => Tuning { passes: Coverage::allowed(tuning.passes, base), ..tuning.clone() },
     };
     opt::run(&mut ops, &mut flow, linkage, tuning)?;
-    // `rbp` is in use if there is fuel, or a frame that catches exceptions.
-    let taken = tuning.fuel || flow.exception_cb.is_some();
-    let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
-    let frames = frames(prologue, tuning.fuel, &flow, &ops, base);
     let loops = match tuning.passes.unroll && !tuning.fuel {
         true => opt::unroll::plan(&ops, &flow, tuning.passes),
         false => Vec::new(),
     };
+    let kept = match &linkage.coverage {
+        Some(coverage) if base == Base::Register => {
+            kept(&ops, &flow, &loops, &coverage.plan, tuning)
+        }
+        _ => vec![Vec::new(); flow.funcs.len()],
+    };
+    let (prologue, frames) = frames(tuning, &flow, &ops, base, &kept);
     if tuning.checked {
         opt::accesses::check_loops(&ops, &loops, linkage)?;
     }
@@ -53,6 +56,7 @@ pub fn compile(
         ops,
         flow,
         frames,
+        kept: &kept,
         linkage,
         tuning,
         loops: &loops,
@@ -81,10 +85,20 @@ fn compiled(emitted: Emitted, xlated: &Xlated, prologue: Prologue, tuning: &Tuni
     Compiled { code: emitted.code, relocations, info }
 }
 
-/// The frame of each function.
-fn frames(prologue: Prologue, fuel: bool, flow: &Flow, ops: &Ops, base: Base) -> Vec<Frame> {
-    let frame = |func: &Func| Frame::new(prologue, func, ops, base);
-    let mut frames: Vec<Frame> = flow.funcs.iter().map(frame).collect();
+/// The frame of each function, and the prologue that they have.
+fn frames(
+    tuning: &Tuning,
+    flow: &Flow,
+    ops: &Ops,
+    base: Base,
+    kept: &[Vec<Kept>],
+) -> (Prologue, Vec<Frame>) {
+    let fuel = tuning.fuel;
+    // `rbp` is in use if there is fuel, or a frame that catches exceptions.
+    let taken = fuel || flow.exception_cb.is_some();
+    let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
+    let frame = |(func, kept): (_, &Vec<Kept>)| Frame::new(prologue, func, ops, base, kept);
+    let mut frames: Vec<Frame> = flow.funcs.iter().zip(kept).map(frame).collect();
     if let (Some(main), Some(_)) = (flow.funcs.first(), flow.exception_cb) {
         let counts_tail_calls = flow.counts_tail_calls();
         let boundary = match fuel {
@@ -93,7 +107,7 @@ fn frames(prologue: Prologue, fuel: bool, flow: &Flow, ops: &Ops, base: Base) ->
         };
         frames[0] = Frame::of_boundary(boundary, main, base);
     }
-    frames
+    (prologue, frames)
 }
 
 /// Thunks are the first function's.

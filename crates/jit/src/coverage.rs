@@ -3,7 +3,8 @@
 //!
 //! Only programs compiled for it are counted; others are unaffected. Each counter is an `add` to a
 //! word of the run's own CPU, so no two runs write the same word; the address of the first word is
-//! in `rbp` if that is free, otherwise in a word of each frame.
+//! in `rbp` if that is free, otherwise in a word of each frame. In the first case, functions count
+//! in registers in their loops, as far as they have registers to spare (`kept`).
 //!
 //! Passes that move ops or remove jumps are off then (`Coverage::allowed`); all others are on.
 //!
@@ -11,11 +12,13 @@
 //! 1. The set of counted edges does not depend on the code: [`Plan`] is computed from the insns
 //!    alone.
 
+mod kept;
 mod plan;
 mod solve;
 
 use crate::flow::Flow;
 use crate::{Passes, Prologue, Tuning};
+pub(crate) use kept::{Kept, kept};
 pub(crate) use plan::Place;
 pub use plan::Plan;
 pub use solve::Counts;

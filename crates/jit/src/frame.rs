@@ -38,7 +38,7 @@
 
 use crate::RunEnv;
 use crate::asm::{Asm, Mem, Width, X86, forms};
-use crate::coverage::Base;
+use crate::coverage::{Base, Kept};
 use crate::flow::Func;
 use crate::op::{Op, Reg, RegSet};
 use crate::ops::Ops;
@@ -81,12 +81,19 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// The frame of `func`, given its ops.
-    pub(crate) fn new(prologue: Prologue, func: &Func, ops: &Ops, base: Base) -> Frame {
+    pub(crate) fn new(
+        prologue: Prologue,
+        func: &Func,
+        ops: &Ops,
+        base: Base,
+        kept: &[Kept],
+    ) -> Frame {
         let is_main = func.start == 0;
-        let mut used = match base {
+        let used = match base {
             Base::Register => RegSet::of(&[SPARE_RBP]),
             Base::Frame | Base::Nowhere => RegSet::NONE,
         };
+        let mut used = kept.iter().fold(used, |used, kept| used.with(kept.reg));
         let range = func.start as usize..func.end as usize;
         for effect in &ops.effects()[range.clone()] {
             used = used.or(effect.touched());

@@ -401,12 +401,14 @@ pub(crate) enum Op {
         test: Test,
         to: u32,
     },
-    /// `dst = src` if the test holds; it compares registers other than r10.
+    /// `dst = src` if the test holds; it compares registers other than r10. It stands for a jump to
+    /// `to` and what that passes over if the test does not hold.
     Select {
         test: Test,
         width: Width,
         dst: Reg,
         src: Reg,
+        to: u32,
     },
     /// `dst = 1` if the test holds, else 0; its registers do not include r10.
     Set {

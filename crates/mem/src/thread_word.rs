@@ -109,8 +109,8 @@ pub fn cpu() -> Option<u32> {
     // SAFETY: as for `store`, of the second word.
     unsafe {
         core::arch::asm!(
-            "mov {0}, qword ptr [rip + skep_thread_words@GOTTPOFF]",
-            "mov {0:e}, dword ptr fs:[{0} + 8]",
+            "mov {0:r}, qword ptr [rip + skep_thread_words@GOTTPOFF]",
+            "mov {0:e}, dword ptr fs:[{0:r} + 8]",
             out(reg) found,
             options(nostack, readonly, preserves_flags),
         );

@@ -57,6 +57,8 @@ pub struct Plan {
     /// By insn: whether it is a conditional jump.
     pub(super) is_branch: Vec<bool>,
     counters: FxHashMap<Place, u32>,
+    /// By counter: the number of loops that the edge is in.
+    depths: Vec<i32>,
 }
 
 /// Where a program may leave other than at its `exit`s.
@@ -94,8 +96,32 @@ impl Plan {
         let is_branch = next.iter().map(|next| next.falls && next.jumps_to.is_some()).collect();
         let mut edges = edges(&next, &starts, &blocks);
         let vertices = 2 * blocks.len() as u32 - 1;
-        let counters = choose(&mut edges, vertices, &depths(&next));
-        Plan { edges, vertices, blocks, is_second, is_branch, counters }
+        let by_insn = depths(&next);
+        let counters = choose(&mut edges, vertices, &by_insn);
+        // The host is at no insn.
+        let depth = |vertex: u32| match blocks[vertex as usize / 2..] {
+            [first, end, ..] => {
+                by_insn[if vertex.is_multiple_of(2) { first } else { end - 1 } as usize]
+            }
+            _ => 0,
+        };
+        let mut counted: Vec<&Edge> = edges.iter().filter(|edge| edge.counter.is_some()).collect();
+        counted.sort_by_key(|edge| edge.counter);
+        let depths = counted.iter().map(|edge| depth(edge.from).min(depth(edge.to))).collect();
+        Plan { edges, vertices, blocks, is_second, is_branch, counters, depths }
+    }
+
+    /// The counters of edges in loops, those in the most loops first, with their insns.
+    pub(crate) fn in_loops(&self) -> Vec<(usize, u32)> {
+        let depth = |counter: u32| self.depths[counter as usize];
+        let counter = |(place, counter): (&Place, &u32)| match place {
+            Place::Block(at) | Place::Fall(at) | Place::Taken(at) => Some((*at as usize, *counter)),
+            Place::Leave(_) | Place::Entry(_) => None,
+        };
+        let mut found: Vec<_> = self.counters.iter().filter_map(counter).collect();
+        found.retain(|(_, counter)| depth(*counter) > 0);
+        found.sort_by_key(|(_, counter)| (Reverse(depth(*counter)), *counter));
+        found
     }
 
     /// Number of counters.

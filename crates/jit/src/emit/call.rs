@@ -138,6 +138,7 @@ impl Emit<'_> {
         self.asm.ri(&forms::CMP_I8, Width::W32, TAIL_CALL_CNT, count);
         self.asm.jcc(Cc::AE, out);
         self.asm.ri(&forms::ADD_I8, Width::W32, TAIL_CALL_CNT, 1);
+        self.coverage_leave();
         self.frame().leave(&mut self.asm);
         self.stats_tail_call();
         self.asm.r(&forms::JMP_R, Width::W64, SCRATCH);
@@ -153,6 +154,7 @@ impl Emit<'_> {
         self.asm.ri(&forms::CMP_I8, Width::W32, TAIL_CALL_CNT, count);
         self.asm.jcc(Cc::AE, out);
         self.asm.ri(&forms::ADD_I8, Width::W32, TAIL_CALL_CNT, 1);
+        self.coverage_leave();
         self.frame().leave(&mut self.asm);
         self.stats_tail_call();
         let jump = self.asm.retarget_site(out);

@@ -3,11 +3,26 @@
 //! # Invariants
 //! 1. A counter clobbers `r10`, `r11` and flags, which are not live between ops.
 
-use super::Emit;
-use crate::asm::{Mem, Width, X86, forms};
+use super::{Emit, Unit};
+use crate::asm::{Cc, Mem, Width, X86, forms};
 use crate::coverage::{Base, Place};
+use crate::op::Op;
 use crate::opt::unroll::Loop;
-use crate::regs::{COUNTERS, SCRATCH, SCRATCH2};
+use crate::regs::{COUNTERS, SCRATCH, SCRATCH2, x86};
+
+/// By op, in a program with coverage: whether a conditional move in front of it stands for it.
+pub(super) fn selected(unit: &Unit<'_>) -> Vec<bool> {
+    let mut selected = Vec::new();
+    if unit.linkage.coverage.is_some() {
+        selected.resize(unit.ops.len(), false);
+        for (at, op) in unit.ops.iter().enumerate() {
+            if let Op::Select { to, .. } = *op {
+                selected[at + 1..to as usize].fill(true);
+            }
+        }
+    }
+    selected
+}
 
 impl Emit<'_> {
     /// After the prologue of a function.
@@ -23,11 +38,44 @@ impl Emit<'_> {
             }
         }
         self.count(Place::Entry(self.unit.flow.funcs[self.func].start));
+        for kept in &self.unit.kept[self.func] {
+            self.ld_imm(x86(kept.reg), 0);
+        }
     }
 
-    /// Whether an edge has a counter.
+    /// The frame is about to be left: adds what was counted in registers to the counters.
+    pub(super) fn coverage_leave(&mut self) {
+        for kept in &self.unit.kept[self.func] {
+            let word = self.counter_word(kept.counter);
+            self.asm.rm(&forms::ADD_MR, Width::W64, x86(kept.reg), word);
+        }
+    }
+
+    /// The register in which the function keeps a counter.
+    fn kept_in(&self, counter: u32) -> Option<X86> {
+        let kept = self.unit.kept[self.func].iter().find(|kept| kept.counter == counter);
+        kept.map(|kept| x86(kept.reg))
+    }
+
+    /// Whether an edge has a counter that is incremented where the edge is passed.
     pub(super) fn is_counted(&self, place: Place) -> bool {
-        self.unit.linkage.coverage.as_ref().is_some_and(|c| c.plan.counter(place).is_some())
+        self.counter(place).is_some()
+    }
+
+    fn counter(&self, place: Place) -> Option<u32> {
+        let plan = &self.unit.linkage.coverage.as_ref()?.plan;
+        plan.counter(place).filter(|_| !self.is_selected(place))
+    }
+
+    /// Whether a conditional move counts the edge.
+    fn is_selected(&self, place: Place) -> bool {
+        let selects = |at: u32| matches!(self.unit.ops[at as usize], Op::Select { .. });
+        let is_over = |at: u32| self.selected.get(at as usize) == Some(&true);
+        match place {
+            Place::Block(at) => is_over(at),
+            Place::Fall(at) | Place::Taken(at) => selects(at) || is_over(at),
+            Place::Leave(_) | Place::Entry(_) => false,
+        }
     }
 
     /// Counts an edge, if it has a counter.
@@ -39,11 +87,20 @@ impl Emit<'_> {
 
     /// Counts an edge several times.
     pub(super) fn count_by(&mut self, place: Place, times: u32) {
-        let coverage = self.unit.linkage.coverage.as_ref();
-        let Some(counter) = coverage.and_then(|coverage| coverage.plan.counter(place)) else {
-            return;
-        };
+        let Some(counter) = self.counter(place) else { return };
+        let form = if times < 128 { &forms::ADD_I8 } else { &forms::ADD_I32 };
+        match self.kept_in(counter) {
+            Some(reg) => self.asm.ri(form, Width::W64, reg, i64::from(times)),
+            None => {
+                let word = self.counter_word(counter);
+                self.asm.mi(form, Width::W64, word, i64::from(times));
+            }
+        }
         self.flags = None;
+    }
+
+    /// The word of a counter. Its address may be in `r11`.
+    fn counter_word(&mut self, counter: u32) -> Mem {
         let base = match self.frame().counters() {
             None => COUNTERS,
             Some(word) => {
@@ -51,9 +108,41 @@ impl Emit<'_> {
                 SCRATCH
             }
         };
-        let word = Mem::base(base, 8 * counter as i32);
-        let form = if times < 128 { &forms::ADD_I8 } else { &forms::ADD_I32 };
-        self.asm.mi(form, Width::W64, word, i64::from(times));
+        Mem::base(base, 8 * counter as i32)
+    }
+
+    /// Counts the edges of a jump that a conditional move to `to` stands for: that of the jump, and
+    /// those that it passes over, which are passed if `cc` holds.
+    pub(super) fn count_selected(&mut self, cc: Cc, to: u32) {
+        let Some(coverage) = &self.unit.linkage.coverage else { return };
+        let (at, plan) = (self.at as u32, &coverage.plan);
+        let over = (at + 1..to).flat_map(|over| [Place::Block(over), Place::Fall(over)]);
+        let passed = std::iter::once(Place::Fall(at)).chain(over);
+        let passed: Vec<u32> = passed.filter_map(|place| plan.counter(place)).collect();
+        let taken = plan.counter(Place::Taken(at));
+        if passed.is_empty() && taken.is_none() {
+            return;
+        }
+        self.asm.r(&forms::setcc(cc), Width::W32, SCRATCH2);
+        self.asm.rr(&forms::MOVZX8, Width::W32, SCRATCH2, SCRATCH2);
+        for counter in passed {
+            self.add_to(counter, SCRATCH2);
+        }
+        if let Some(counter) = taken {
+            self.asm.ri(&forms::XOR_I8, Width::W32, SCRATCH2, 1);
+            self.add_to(counter, SCRATCH2);
+        }
+    }
+
+    fn add_to(&mut self, counter: u32, times: X86) {
+        match self.kept_in(counter) {
+            Some(reg) => self.asm.rr(&forms::ADD_MR, Width::W64, times, reg),
+            None => {
+                let word = self.counter_word(counter);
+                self.asm.rm(&forms::ADD_MR, Width::W64, times, word);
+            }
+        }
+        self.flags = None;
     }
 
     /// The counters in a loop that is unrolled, except for the exit at its end.

@@ -162,9 +162,11 @@ impl Emit<'_> {
         self.asm.ri(&forms::TEST_I32, width, a, i64::from(imm));
     }
 
-    pub(super) fn select(&mut self, test: Test, width: Width, dst: Reg, src: Reg) {
+    /// Returns the condition under which `src` is chosen; the flags are still set.
+    pub(super) fn select(&mut self, test: Test, width: Width, dst: Reg, src: Reg) -> Cc {
         let cc = self.condition(test);
         self.asm.rr(&forms::cmov(cc), width, x86(dst), x86(src));
+        cc
     }
 
     pub(super) fn set(&mut self, test: Test, dst: Reg) {

@@ -21,7 +21,7 @@ mod stats;
 mod thunk;
 
 use crate::asm::{AbsCall, Asm, Label, Mem, Moved, Rm, Width, X86, forms};
-use crate::coverage::Place;
+use crate::coverage::{Kept, Place};
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::op::{Addr, DivOp, Loaded, Multiple, Op, Reg, Shift, Src};
@@ -44,6 +44,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) ops: &'a Ops,
     pub(crate) flow: &'a Flow,
     pub(crate) frames: &'a [Frame],
+    /// By function: counters in registers.
+    pub(crate) kept: &'a [Vec<Kept>],
     pub(crate) linkage: &'a Linkage,
     pub(crate) tuning: &'a Tuning,
     /// Loops to unroll.
@@ -180,6 +182,8 @@ struct Emit<'a> {
     at: usize,
     /// The function being emitted.
     func: usize,
+    /// See [`coverage::selected`].
+    selected: Vec<bool>,
     /// The register described by the flags.
     flags: Option<(X86, Width)>,
 }
@@ -208,6 +212,7 @@ impl<'a> Emit<'a> {
             ends: Vec::new(),
             at: 0,
             func: 0,
+            selected: coverage::selected(unit),
             flags: None,
         }
     }
@@ -355,7 +360,10 @@ impl<'a> Emit<'a> {
             Op::Product { width, dst, src, by, plus } => {
                 return self.product(width, dst, Multiple { src, by }, plus);
             }
-            Op::Select { test, width, dst, src } => self.select(test, width, dst, src),
+            Op::Select { test, width, dst, src, to } => {
+                let cc = self.select(test, width, dst, src);
+                self.count_selected(cc, to);
+            }
             Op::Set { test, dst } => self.set(test, dst),
             Op::Zext { size, dst, src } => self.zext(size, dst, src),
             Op::MovSx { size, width, dst, src } => self.movsx(size, width, dst, src),
@@ -382,6 +390,7 @@ impl<'a> Emit<'a> {
     }
 
     fn exit(&mut self) {
+        self.coverage_leave();
         self.frame().leave(&mut self.asm);
         self.asm.bare(&forms::RET);
     }
@@ -454,11 +463,12 @@ mod tests {
         let func = Func { end: 2, stack_bytes: 8, ..Func::default() };
         let mut flow = Flow { funcs: vec![func], ..Flow::default() };
         flow.find_targets(&ops);
-        let frames = [Frame::new(Prologue::Minimal, &func, &ops, Base::Nowhere)];
+        let frames = [Frame::new(Prologue::Minimal, &func, &ops, Base::Nowhere, &[])];
         emit(&Unit {
             ops: &ops,
             flow: &flow,
             frames: &frames,
+            kept: &[Vec::new()],
             linkage: &linkage,
             tuning: &tuning,
             loops: &[],

@@ -37,7 +37,7 @@ mod renames;
 mod rotate;
 mod selects;
 mod signs;
-mod slots;
+pub(crate) mod slots;
 mod sums;
 mod trips;
 pub(crate) mod unroll;
@@ -115,8 +115,8 @@ pub(crate) fn run(
     }
     words_and_fills(ops, flow, passes);
     meant.compare(ops, flow, linkage, "a pass behind slots changed what other threads see")?;
-    if passes.selects && plan.is_none() {
-        selects::run(ops, flow);
+    if passes.selects {
+        selects::run(ops, flow, plan.is_some());
     }
     Ok(())
 }

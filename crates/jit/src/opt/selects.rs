@@ -20,8 +20,9 @@ const WINDOW: usize = 24;
 /// Rounds, each of which joins the blocks that the next one looks at.
 const ROUNDS: usize = 4;
 
-/// Keeps targets and liveness up to date. Not for coverage, which counts both outcomes of a jump.
-pub(super) fn run(ops: &mut Ops, flow: &mut Flow) {
+/// Keeps targets and liveness up to date. With coverage, a conditional move counts both outcomes of
+/// the jump that it replaces; results that are numbers stay jumps.
+pub(super) fn run(ops: &mut Ops, flow: &mut Flow, counts: bool) {
     for _ in 0..ROUNDS {
         let mut found = false;
         for at in 0..ops.len() {
@@ -29,7 +30,9 @@ pub(super) fn run(ops: &mut Ops, flow: &mut Flow) {
                 ops.set(at, chosen);
                 ops.set(copy, Op::Nop);
                 found = true;
-            } else if let Some((first, second, set)) = outcome(ops, flow, at) {
+            } else if let Some((first, second, set)) = outcome(ops, flow, at)
+                && !counts
+            {
                 ops.set(first, Op::Nop);
                 ops.set(second, Op::Nop);
                 ops.set(at, set);
@@ -72,7 +75,7 @@ fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
     // A conditional move of 32 bits clears the upper half in any case.
     let fits = width == Width::W64 || is_extended(ops, flow, at, dst);
     test.cond = test.cond.negated();
-    (is_order && chooses && fits).then_some((copy, Op::Select { test, width, dst, src }))
+    (is_order && chooses && fits).then_some((copy, Op::Select { test, width, dst, src, to }))
 }
 
 /// If the op is a jump over `x = 0`, before which `x` is 1, or the other way round, and `x` is only
