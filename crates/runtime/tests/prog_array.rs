@@ -210,6 +210,48 @@ fn programs_of_an_array_are_run_by_one_engine_and_agree_in_fuel() {
     }
 }
 
+/// A loop counts in a register, which is lost when the frame is left: by a tail call with a constant
+/// index or another one, and at the end.
+#[test]
+fn what_was_counted_before_a_tail_call_is_not_lost() {
+    let text = "r6 = r1
+        r7 = 0
+        r8 = 0
+    again:
+        r7 += 1
+        r0 = r7
+        r0 &= 3
+        if r0 != 3 goto next
+        r8 += 1
+    next:
+        if r7 < 40 goto again
+        r1 = r6
+        r2 = map[jmp]
+        INDEX
+        call bpf_tail_call
+        r0 = 7
+        exit";
+    for index in ["r3 = 0", "r3 = *(u32 *)(r1 + 12)\nr3 &= 0"] {
+        let text = text.replace("INDEX", index);
+        let counted = [Engine::Interpreter, Engine::MachineCode].map(|engine| {
+            let world = World::new();
+            let options = LoadOptions { engine, coverage: true, ..LoadOptions::default() };
+            let kind = Kind { options, ..kind(ProgType::Xdp) };
+            let caller = world.load(&kind, &text).unwrap();
+            let target = world.load(&kind, LOOPS).unwrap();
+            let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
+            let mut run = || caller.run(&mut ctx).unwrap().retval;
+            let empty = run();
+            world.put("jmp", 0, &target).unwrap();
+            let results = [empty, run(), run()];
+            (results, [&caller, &target].map(|instance| instance.coverage().unwrap()))
+        });
+        assert_eq!(counted[0], counted[1], "{text}");
+        let runs = |at: usize| counted[1].1[at].insns.iter().map(|insn| insn.runs).max();
+        assert_eq!([runs(0), runs(1)], [Some(3 * 40), Some(2 * 100)]);
+    }
+}
+
 /// Frame size and switches may differ between programs.
 #[test]
 fn programs_of_an_array_may_be_compiled_differently() {
