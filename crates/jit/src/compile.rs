@@ -1,6 +1,6 @@
 //! `compile`: the passes in order.
 
-use crate::coverage::{Base, Coverage, Kept, kept};
+use crate::coverage::{Base, Coverage, Kept};
 use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
 use crate::flow::Flow;
@@ -38,7 +38,7 @@ pub fn compile(
     };
     let kept = match &linkage.coverage {
         Some(coverage) if base == Base::Register => {
-            kept(&ops, &flow, &loops, &coverage.plan, tuning)
+            opt::loop_counts::kept(&ops, &flow, &loops, &coverage.plan, tuning)
         }
         _ => vec![Vec::new(); flow.funcs.len()],
     };

@@ -4,7 +4,7 @@
 //! Only programs compiled for it are counted; others are unaffected. Each counter is an `add` to a
 //! word of the run's own CPU, so no two runs write the same word; the address of the first word is
 //! in `rbp` if that is free, otherwise in a word of each frame. In the first case, functions count
-//! in registers in their loops, as far as they have registers to spare (`kept`).
+//! in registers in their loops, as far as they have registers to spare (`opt::loop_counts`).
 //!
 //! Passes that move ops or remove jumps are off then (`Coverage::allowed`); all others are on.
 //!
@@ -12,13 +12,12 @@
 //! 1. The set of counted edges does not depend on the code: [`Plan`] is computed from the insns
 //!    alone.
 
-mod kept;
 mod plan;
 mod solve;
 
 use crate::flow::Flow;
+use crate::op::Reg;
 use crate::{Passes, Prologue, Tuning};
-pub(crate) use kept::{Kept, kept};
 pub(crate) use plan::Place;
 pub use plan::Plan;
 pub use solve::Counts;
@@ -46,6 +45,13 @@ impl Coverage {
         let unroll = passes.unroll && base == Base::Register;
         Passes { guards: false, latches: false, layout: false, unroll, ..passes }
     }
+}
+
+/// A counter that a function keeps in a register while it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub(crate) counter: u32,
+    pub(crate) reg: Reg,
 }
 
 /// Where a function keeps the address of the first counter.

@@ -210,8 +210,8 @@ fn programs_of_an_array_are_run_by_one_engine_and_agree_in_fuel() {
     }
 }
 
-/// A loop counts in a register, which is lost when the frame is left: by a tail call with a constant
-/// index or another one, and at the end.
+/// A loop counts in a register, which is lost when the frame is left: by a tail call with a
+/// constant index or another one, and at the end.
 #[test]
 fn what_was_counted_before_a_tail_call_is_not_lost() {
     let text = "r6 = r1

@@ -3,28 +3,28 @@
 //! # Invariants
 //! 1. A counter clobbers `r10`, `r11` and flags, which are not live between ops.
 
-use super::{Emit, Unit};
+use super::Emit;
 use crate::asm::{Cc, Mem, Width, X86, forms};
 use crate::coverage::{Base, Place};
 use crate::op::Op;
 use crate::opt::unroll::Loop;
 use crate::regs::{COUNTERS, SCRATCH, SCRATCH2, x86};
 
-/// By op, in a program with coverage: whether a conditional move in front of it stands for it.
-pub(super) fn selected(unit: &Unit<'_>) -> Vec<bool> {
-    let mut selected = Vec::new();
-    if unit.linkage.coverage.is_some() {
-        selected.resize(unit.ops.len(), false);
+impl Emit<'_> {
+    /// Finds the ops for which conditional moves in front of them stand.
+    pub(super) fn find_selected(&mut self) {
+        let unit = self.unit;
+        if unit.linkage.coverage.is_none() {
+            return;
+        }
+        self.selected = vec![false; unit.ops.len()];
         for (at, op) in unit.ops.iter().enumerate() {
             if let Op::Select { to, .. } = *op {
-                selected[at + 1..to as usize].fill(true);
+                self.selected[at + 1..to as usize].fill(true);
             }
         }
     }
-    selected
-}
 
-impl Emit<'_> {
     /// After the prologue of a function.
     pub(super) fn coverage_entry(&mut self) {
         match self.counters() {

@@ -102,6 +102,7 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
 /// The program with such a site; `None` if it is not possible.
 fn with_site(unit: &Unit<'_>, entry_site: EntrySite) -> Result<Option<Emitted>, Error> {
     let mut emit = Emit::new(unit, entry_site);
+    emit.find_selected();
     emit.thunks();
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
@@ -182,7 +183,7 @@ struct Emit<'a> {
     at: usize,
     /// The function being emitted.
     func: usize,
-    /// See [`coverage::selected`].
+    /// By op, in a program with coverage: whether a conditional move in front of it stands for it.
     selected: Vec<bool>,
     /// The register described by the flags.
     flags: Option<(X86, Width)>,
@@ -212,7 +213,7 @@ impl<'a> Emit<'a> {
             ends: Vec::new(),
             at: 0,
             func: 0,
-            selected: coverage::selected(unit),
+            selected: Vec::new(),
             flags: None,
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn run(ops: &mut Ops, flow: &Flow, tuning: &Tuning, counts: bool) -> 
 }
 
 /// The registers that a function does not use.
-pub(crate) fn spare(ops: &Ops, range: Range<usize>, flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
+pub(super) fn spare(ops: &Ops, range: Range<usize>, flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     let mut used = RegSet::NONE;
     let (mut calls, mut divides) = (false, false);
     for effect in &ops.effects()[range.clone()] {

@@ -9,21 +9,14 @@
 //!    exception.
 //! 2. Callees save the registers.
 
-use super::Plan;
+use super::slots;
+use super::unroll::Loop;
 use crate::Tuning;
+use crate::coverage::{Kept, Plan};
 use crate::flow::{Flow, Func};
 use crate::op::Reg;
 use crate::ops::Ops;
-use crate::opt::slots;
-use crate::opt::unroll::Loop;
 use crate::regs::{SPARE_R9, SPARE_RBP};
-
-/// A counter, and its register.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
-    pub(crate) counter: u32,
-    pub(crate) reg: Reg,
-}
 
 /// The counters that each function keeps in registers: of the innermost loops first, except for
 /// those that are unrolled, whose iterations are counted together.
