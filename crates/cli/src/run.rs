@@ -42,7 +42,7 @@ use map_json::Maps;
 use plan::{Failure, Loaded};
 pub(crate) use single::Single;
 use skep::runtime::Engine;
-use skep_report::{JsonForm, counted, write_json_text};
+use skep_report::{JsonForm, Style, counted, render_text, write_json_text};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 pub(crate) use summary::verdict_name;
@@ -57,7 +57,10 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     let (loaded, inputs, outputs) = match prepare(flags) {
         Ok(prepared) => prepared,
         Err(failure) => {
-            streams.failure(&failure.message, failure.exit)?;
+            match &failure.diagnostic {
+                Some(told) => writeln!(streams.err, "{}", render_text(told, Style::Plain))?,
+                None => streams.failure(&failure.message, failure.exit)?,
+            }
             return Ok(failure.exit);
         }
     };

@@ -28,7 +28,7 @@ impl Write for KeptLines<'_> {
 pub struct Streams<'a> {
     /// Results.
     pub out: &'a mut dyn Write,
-    /// Errors, one line each.
+    /// Errors, one line each, except for rejections that are explained.
     pub err: &'a mut dyn Write,
     /// Whether results are coloured.
     pub style: Style,

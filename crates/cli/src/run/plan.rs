@@ -5,6 +5,7 @@ use super::ctx_json::CtxType;
 use super::{map_input, profile};
 use crate::Error;
 use crate::choice::read_presets;
+use crate::diagnostic::diagnostic;
 use crate::exit::Exit;
 use crate::flags::run::RunFlags;
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
@@ -14,7 +15,8 @@ use skep::runtime::Tuning;
 use skep::runtime::{ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep::uapi::MapType;
 use skep::verifier::VerifiedProgram;
-use skep::{NotAccepted, Session, VerifyOptions};
+use skep::{NotAccepted, Session, Verdict, VerifyOptions};
+use skep_report::Diagnostic;
 
 /// What can run.
 pub(super) struct Loaded {
@@ -35,22 +37,26 @@ pub(super) struct Loaded {
 
 /// Why there is nothing to run.
 pub(crate) struct Failure {
+    /// One line.
     pub(crate) message: String,
     pub(crate) exit: Exit,
+    /// Why a program is refused, with its source line.
+    pub(crate) diagnostic: Option<Box<Diagnostic>>,
 }
 
 impl Failure {
     pub(super) fn input(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), exit: Exit::Input }
+        Failure { message: message.into(), exit: Exit::Input, diagnostic: None }
     }
 
     /// The runtime's message; it may be an internal error.
     fn runtime(why: &skep::runtime::Error) -> Failure {
-        Failure { message: why.to_string(), exit: exit_of(why) }
+        Failure { message: why.to_string(), exit: exit_of(why), diagnostic: None }
     }
 
     fn not_accepted(why: &NotAccepted) -> Failure {
-        Failure { message: why.to_string(), exit: Exit::of_reason(&why.reason) }
+        let exit = Exit::of_reason(&why.reason);
+        Failure { message: why.to_string(), exit, diagnostic: None }
     }
 }
 
@@ -69,7 +75,17 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let object = session.open(&flags.file, &bytes).map_err(|e| Failure::input(e.to_string()))?;
     let object = preset(flags, object).map_err(Failure::input)?;
     let program = choose(flags, &object)?;
-    let verified = verify(&session, program).map_err(|e| Failure::not_accepted(&e))?;
+    let options = VerifyOptions::default();
+    let verification = session.verify(program, &options);
+    let told = match verification.verdict {
+        Verdict::Rejected(_) => session.diagnose(program, &verification, &options),
+        _ => None,
+    };
+    let verified = verification.into_verified().map_err(|e| {
+        let file = flags.file.display().to_string();
+        let diagnostic = told.map(|told| Box::new(diagnostic(&file, &program.name, told)));
+        Failure { diagnostic, ..Failure::not_accepted(&e) }
+    })?;
 
     let (threads, most) = (flags.threads.get(), skep::runtime::THREADS_MAX as u32);
     if threads > most {
@@ -147,6 +163,7 @@ fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failu
     entry.program.as_ref().map_err(|e| Failure {
         message: format!("{file}: program '{}': {}", entry.name, not_loaded(e)),
         exit: exit_of_load(e),
+        diagnostic: None,
     })
 }
 
