@@ -28,3 +28,17 @@ impl Advice {
         Advice { title: section.title.to_owned(), help: section.help_for(&told, names) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelled_extern_is_to_be_corrected() {
+        let message = "extern (func ksym) 'bpf_rcu_read_lok': not found in kernel BTF";
+        let help = |notes: &[Note]| Advice::of("load_error_extern", message, notes, |_| None).help;
+        let text = "did you mean `bpf_rcu_read_lock`?".to_owned();
+        assert!(help(&[Note { text, at: None }]).starts_with("Correct the name, "));
+        assert!(help(&[]).starts_with("Declare the extern `__weak`"));
+    }
+}

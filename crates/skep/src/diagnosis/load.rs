@@ -22,11 +22,12 @@ pub(super) fn diagnosis(
         return Diagnosis { at, ..known };
     };
     let kernel_btf = session.host.kernel_btf.as_deref();
-    let externs = externs::notes(&refusal.message, btf, kernel_btf);
-    let advice = Advice::of(&refusal.kind, &refusal.message, &externs, |_| None);
     let similar_names = near::names(&refusal.message, kernel_btf);
+    let mut known = externs::notes(&refusal.message, btf, kernel_btf);
+    known.extend(near::note(&similar_names));
+    let advice = Advice::of(&refusal.kind, &refusal.message, &known, |_| None);
     let declared = declared::note(refusal, prog, at.as_ref());
-    let notes = declared.into_iter().chain(externs).chain(near::note(&similar_names)).collect();
+    let notes = declared.into_iter().chain(known).collect();
     let known = Diagnosis::advised(Severity::Error, &refusal.kind, &refusal.message, advice);
     Diagnosis { at, notes, similar_names, ..known }
 }
