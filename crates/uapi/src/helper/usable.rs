@@ -121,6 +121,9 @@ impl HelperRow {
         let is_socket_hook =
             matches!(key.prog_type, ProgType::CgroupSock | ProgType::CgroupSockAddr);
         let without_results = is_socket_hook && !rules.results_at_socket_hooks;
+        // Where the rule holds, the attach type decides, even if the type has only one.
+        let of_any_attach =
+            key.prog_type == ProgType::CgroupSysctl && !rules.results_at_socket_hooks;
         match self.helper(id) {
             NotAllowedInProbe(proto)
                 if id == HelperId::DPath && takes_d_path(key.target, rules) =>
@@ -132,6 +135,7 @@ impl HelperRow {
             CannotUse if creates && rules.options_when_created && OPTIONS.contains(&id) => {
                 May(&PROTOS[id.index()])
             }
+            CannotUse if of_any_attach && RESULTS.contains(&id) => May(&PROTOS[id.index()]),
             May(_) if without_results && RESULTS.contains(&id) => CannotUse,
             May(_) if without_options && OPTIONS.contains(&id) => CannotUse,
             May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
@@ -218,6 +222,22 @@ mod tests {
         }
         assert!(may(HelperId::Setsockopt, "bpf_lsm_sock_graft"));
         assert!(!may(HelperId::Setsockopt, "bpf_lsm_socket_bind"));
+    }
+
+    /// Seen on 5.19 and 6.18.44.
+    #[test]
+    fn sysctl_programs_of_other_attach_types_read_results_on_5_19_only() {
+        let attach = AttachType::CgroupInetIngress;
+        let row = at(ProgType::CgroupSysctl, attach, "");
+        let prog_type = ProgType::CgroupSysctl;
+        let key = HookKey { prog_type, attach_type: attach.number(), target: "" };
+        let may = |id, release| {
+            matches!(row.helper_at(id, &key, &Behaviours::of_release(release)), HelperUse::May(_))
+        };
+        for id in RESULTS {
+            assert!(may(id, "5.19.0-50-generic"));
+            assert!(!may(id, "6.1.0-1012-oem") && !may(id, "6.18.44"));
+        }
     }
 
     #[test]
