@@ -52,6 +52,9 @@ struct Instance {
     live: [Vec<Halves>; MAX_CALL_FRAMES],
     /// Instances of callees that receive stack addresses, by call site.
     callees: FxHashMap<u32, u32>,
+    /// Call sites that pass stack addresses to a callback, of which it is not known here which
+    /// function it is.
+    unknown: Vec<u32>,
 }
 
 /// See the module's header.
@@ -133,6 +136,9 @@ impl StackUse {
         }
         let (mut instance, mut base): (Option<&Instance>, usize) = (None, 0);
         for (i, at) in frames.iter().enumerate().take(MAX_CALL_FRAMES) {
+            if instance.is_some_and(|caller| caller.unknown.contains(&at.callsite)) {
+                live[..i].fill(Halves::MAX);
+            }
             let called = instance.and_then(|caller| caller.callees.get(&at.callsite));
             let id = called.or_else(|| {
                 base = i;
@@ -154,7 +160,9 @@ impl StackUse {
     /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         use crate::memory::capacity_bytes;
-        let of_instance = |i: &Instance| i.live.iter().map(capacity_bytes).sum::<u64>();
+        let of_instance = |i: &Instance| {
+            capacity_bytes(&i.unknown) + i.live.iter().map(capacity_bytes).sum::<u64>()
+        };
         capacity_bytes(&self.instances) + self.instances.iter().map(of_instance).sum::<u64>()
     }
 }
@@ -310,10 +318,12 @@ impl<T: Touches> Pass<'_, T> {
             entry.regs[callback.taken_as + 1] = context;
             match state.reg(callback.function as u8 + 1, depth) {
                 Value::Function(start) => start,
-                _ => {
-                    self.found.all_live |= context.leads_to_stack();
+                _ if context.leads_to_stack() => {
+                    used.reads[..=depth].fill(Halves::MAX);
+                    self.found.instances[caller as usize].unknown.push(idx);
                     return;
                 }
+                _ => return,
             }
         } else {
             return;

@@ -68,6 +68,36 @@ fn what_is_read_is_live_until_it_is_overwritten() {
     assert_eq!(live(&insns, 4), 0);
 }
 
+/// The loop makes it unknown, as register 2 is lost on the way back.
+#[test]
+fn an_unknown_callback_may_read_all_at_its_call_and_nothing_elsewhere() {
+    let insns = [
+        mov_reg(6, 1),
+        insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0),
+        insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -16, 0),
+        mov(1, 1),
+        insn(BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_FUNC, 0, 9),
+        Insn::default(),
+        mov_reg(3, 10),
+        add(3, -16),
+        mov(4, 0),
+        insn(BPF_JMP | BPF_CALL, 0, 0, 0, 181),
+        load(BPF_DW, 3, 10, -16),
+        insn(BPF_JMP | BPF_JGT, 3, 0, -4, 7),
+        load(BPF_DW, 0, 10, -8),
+        exit(),
+        mov(0, 0),
+        exit(),
+    ];
+    assert_eq!(live(&insns, 0), Halves::MAX << 4);
+    assert_eq!(live(&insns, 9), Halves::MAX);
+    assert_eq!(live(&insns, 12), 0b11);
+    assert_eq!(live(&insns, 13), 0);
+    // What it reads is not known, so while it runs nothing of its caller's stack is dropped.
+    let frames = [At { start: 0, callsite: 0, insn: 10 }, At { start: 14, callsite: 9, insn: 14 }];
+    assert_eq!(stack_use(&insns).live(&frames)[0], Halves::MAX);
+}
+
 #[test]
 fn one_of_two_places_is_read_and_neither_is_overwritten() {
     let insns = [
