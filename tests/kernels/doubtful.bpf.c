@@ -45,3 +45,45 @@ SEC("socket") __attribute__((naked)) int dead_branch(void)
 	"call 7; r6 = r0; if r6 < 3 goto 1f; if r6 > 6 goto 1f; if r6 & 7 goto 1f;"
 	"if r6 <= 15 goto 1f; r0 = 0; r0 = *(u64 *)(r0 + 0); 1: r0 = 0; exit");
 }
+
+struct bpf_rb_node { u64 opaque[4]; } __attribute__((aligned(8)));
+struct bpf_rb_root { u64 opaque[2]; } __attribute__((aligned(8)));
+struct own_node { u64 key; struct bpf_rb_node place; };
+// BTF has the structs whose members C uses.
+__attribute__((used)) static int declares(struct own_node *node) { return node->key; }
+
+struct tree {
+	struct bpf_spin_lock lock;
+	struct bpf_rb_root root __attribute__((btf_decl_tag("contains:own_node:place")));
+};
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct tree);
+} trees SEC(".maps");
+
+struct of_node { struct own_node __attribute__((btf_type_tag("kptr"))) *object; };
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct of_node);
+} nodes SEC(".maps");
+
+/* 7.0.0-44 and 7.2.12: a node that was borrowed under a lock is a pointer after it, on others a
+ * number. "R7 pointer arithmetic with *= operator prohibited" */
+SEC("syscall") int multiplied_after_lock(void *ctx)
+{
+	u32 key = 0;
+	struct tree *tree = map_lookup_elem(&trees, &key);
+	struct of_node *it = map_lookup_elem(&nodes, &key);
+	u64 object;
+	if (!tree || !it)
+		return 0;
+	spin_lock(&tree->lock);
+	object = (u64)it->object;
+	spin_unlock(&tree->lock);
+	asm volatile("%0 *= 3" : "+r"(object));
+	return 0;
+}

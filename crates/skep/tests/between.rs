@@ -151,14 +151,16 @@ fn a_rejection_is_traced_to_the_rule_that_decides() {
     }
 }
 
-/// What these kernels say of each was asked of them: they refuse the first two, and the third from
-/// 6.8 on only; it was not asked of 5.10.
+/// What these kernels say of each was asked of them: they refuse the first two, the third from 6.8
+/// on only (it was not asked of 5.10), and the last where what was borrowed is a pointer.
 #[test]
 fn what_is_not_modelled_on_tested_kernels_has_no_verdict() {
     const SIX: [&str; 4] =
         ["6.5.0-45-generic", "6.8.0-31-generic", "6.11.0-17-generic", "6.11.0-29-generic"];
     const OLD: [&str; 4] =
         ["5.10.0-30-cloud-amd64", "5.19.0-50-generic", "6.2.0-39-generic", "6.5.0-45-generic"];
+    const POINTER: [&str; 2] = ["7.0.0-44-generic", "7.2.12+deb13-cloud-amd64"];
+    const NUMBER: [&str; 2] = ["7.2.6+deb13-cloud-amd64", "7.3.4+deb13-cloud-amd64"];
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels/doubtful.bpf.o");
     let verdicts = |name: &str, kernels: &[&str]| -> Vec<Option<bool>> {
         let of = |release: &&str| {
@@ -173,4 +175,6 @@ fn what_is_not_modelled_on_tested_kernels_has_no_verdict() {
     assert_eq!(verdicts("seventh", &SIX), [Some(false); 4]);
     assert_eq!(verdicts("dead_branch", &OLD), [None; 4]);
     assert_eq!(verdicts("dead_branch", &SIX[1..]), [Some(false); 3]);
+    assert_eq!(verdicts("multiplied_after_lock", &POINTER), [Some(false); 2]);
+    assert_eq!(verdicts("multiplied_after_lock", &NUMBER), [Some(true); 2]);
 }

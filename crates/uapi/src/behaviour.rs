@@ -502,7 +502,7 @@ behaviours! {
         "Only per-CPU objects may be stored where a per-CPU object is expected."
     acquires_whole_objects "-----------......................+++" Refused, "witnesses/ended.bpf.o" "acquired_inside"
         "bpf_refcount_acquire takes no pointer to the middle of an object."
-    borrowing_outlived "-----------...................-...+." Says("verifier bug: allocated object must have a referenced id"),
+    borrowing_outlived "-----------...................*...+." Says("verifier bug: allocated object must have a referenced id"),
         "witnesses/ended.bpf.o" "node_read_after_lock"
         "The protection that a spin lock gives ends before what was borrowed under it is taken back."
     synced_keep_ids "................++.....+++++++++++++" Accepted, "witnesses/repeated.bpf.o" "sum_compared_with_itself"
