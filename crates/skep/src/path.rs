@@ -1,7 +1,7 @@
 //! The path to a rejection: which insns were executed, and what was known about registers, since
 //! when.
 
-use skep_verifier::trace::{Event, Listener};
+use skep_verifier::trace::{Event, Listener, RegValue};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A step of a path.
@@ -28,8 +28,8 @@ pub struct Register {
     pub frame: u32,
     /// Its number.
     pub regno: u8,
-    /// In the notation of the kernel's log, such as `pkt(r=0)`.
-    pub value: Box<str>,
+    /// What it holds.
+    pub value: RegValue,
 }
 
 /// The current path; at the end of a verification, the one that led to the rejection.
@@ -86,7 +86,7 @@ impl WalkedPath {
 
     fn push(&mut self, step: Step) {
         self.bytes += bytes(&step);
-        self.steps.push_back(step);
+        // First, so that the queue does not grow for a step too many.
         while self.bytes > self.bytes_max
             && let Some(first) = self.steps.pop_front()
         {
@@ -94,13 +94,14 @@ impl WalkedPath {
             self.dropped += 1;
             self.note_dropped(first);
         }
+        self.steps.push_back(step);
     }
 
     /// A register of the first function, for tests.
     #[cfg(test)]
-    pub(crate) fn push_register(&mut self, regno: u8, value: &str) {
+    pub(crate) fn push_register(&mut self, regno: u8, value: RegValue) {
         let (by, frame) = (None, 0);
-        self.push(Step::Register(Register { by, frame, regno, value: value.into() }));
+        self.push(Step::Register(Register { by, frame, regno, value }));
     }
 
     /// Keeps what a dropped step says of a register. Those of a function that has returned are not
@@ -136,7 +137,7 @@ impl WalkedPath {
 fn bytes(step: &Step) -> usize {
     size_of::<Step>()
         + match step {
-            Step::Register(register) => register.value.len(),
+            Step::Register(register) => register.value.heap_bytes(),
             Step::Insn { .. } => 0,
         }
 }
@@ -149,7 +150,7 @@ impl Listener for WalkedPath {
             Event::Registers(regs) => {
                 for regno in regs.numbers() {
                     let (by, frame) = (regs.by, regs.frame);
-                    let value = regs.value(regno).into();
+                    let value = regs.value(regno);
                     self.push(Step::Register(Register { by, frame, regno, value }));
                 }
             }
@@ -168,6 +169,7 @@ impl Listener for WalkedPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_verifier::trace::{Bounds, RegView};
 
     fn insns(path: &WalkedPath) -> Vec<u32> {
         let insn = |step: &Step| match step {
@@ -198,12 +200,13 @@ mod tests {
         let mut path = WalkedPath::new(4 * size_of::<Step>());
         let step = |frame| Step::Insn { insn_idx: 0, frame };
         path.push(step(0));
-        for (frame, regno, value) in [(0, 6, "1"), (0, 6, "2"), (1, 1, "3")] {
-            let register = Register { by: None, frame, regno, value: value.into() };
+        for (frame, regno, number) in [(0, 6, 1), (0, 6, 2), (1, 1, 3)] {
+            let value = RegView::number(Bounds::constant(number)).into();
+            let register = Register { by: None, frame, regno, value };
             path.push(Step::Register(register));
         }
         let before = |path: &WalkedPath| -> Vec<String> {
-            path.before().map(|it| it.value.clone().into()).collect()
+            path.before().map(|it| it.value.to_string()).collect()
         };
         path.push(step(1));
         path.push(step(1));

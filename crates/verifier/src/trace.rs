@@ -12,11 +12,14 @@
 //! 3. `Waits` and `GoesOn` nest like brackets: each `GoesOn` belongs to the last `Waits` that has
 //!    none yet; events in between are about other paths.
 
+mod reg_value;
 mod sides;
 pub(crate) mod sinks;
 pub(crate) mod telling;
 mod traced;
 
+pub use crate::log::reg_view::{Bounds, Pointee, RegView};
+pub use reg_value::RegValue;
 pub use sides::{SideValue, Sides};
 pub use traced::verify_traced;
 
@@ -173,7 +176,7 @@ pub struct Registers<'e> {
     pub frame: u32,
     /// Bit mask of registers.
     pub changed: u16,
-    pub(super) value: &'e dyn Fn(u8) -> String,
+    pub(super) value: &'e dyn Fn(u8) -> RegValue,
 }
 
 impl Registers<'_> {
@@ -183,8 +186,8 @@ impl Registers<'_> {
         (0..11).filter(move |regno| changed >> regno & 1 == 1)
     }
 
-    /// The value of a register, in the notation of the kernel's log.
-    pub fn value(&self, regno: u8) -> String {
+    /// What a register holds.
+    pub fn value(&self, regno: u8) -> RegValue {
         (self.value)(regno)
     }
 }

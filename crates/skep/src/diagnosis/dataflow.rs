@@ -10,6 +10,7 @@ use crate::diagnosis::history::insn::written_register;
 use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
+use crate::verifier::{Base, RegValue};
 use crate::{Step, WalkedPath};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -59,8 +60,8 @@ pub(crate) struct Value<'p> {
     pub(crate) read_from: Option<Place>,
     /// The value that was stored there, and the insn that wrote to it since.
     pub(crate) overwritten: Option<(Id, usize)>,
-    /// The last reported value, in the notation of the kernel's log.
-    pub(crate) told: Option<&'p str>,
+    /// The last reported value.
+    pub(crate) told: Option<&'p RegValue>,
 }
 
 /// A stored value: its size, and number.
@@ -145,7 +146,8 @@ impl<'p> Dataflow<'p> {
         let mut packet = None;
         for now in path.before() {
             let id = self.reg(now.frame, now.regno);
-            if now.value.starts_with("pkt(") && !now.value.contains("id=") {
+            let view = now.value.view();
+            if view.ty.base == Base::Packet && view.id == 0 {
                 let of = *packet.get_or_insert(id);
                 self.values[id].of[0] = Some(of).filter(|&of| of != id);
             }
@@ -410,13 +412,20 @@ struct At {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verifier::{Bounds, Pointee, RegType, RegView};
     use skep_verifier::trace::{Event, Listener};
 
     #[test]
     fn packet_pointers_from_before_are_of_one_packet() {
         let mut path = WalkedPath::new(2 * size_of::<Step>());
-        for (regno, value) in [(1, "pkt(r=9)"), (2, "pkt_end()"), (3, "pkt(off=1,r=9)"), (4, "7")] {
-            path.push_register(regno, value);
+        let pointer =
+            |base| RegView::pointer(RegType { base, ..RegType::default() }, Pointee::Other);
+        let start = pointer(Base::Packet);
+        let mut moved = start;
+        moved.off = 1;
+        let number = RegView::number(Bounds::constant(7));
+        for (regno, value) in [(1, start), (2, pointer(Base::PacketEnd)), (3, moved), (4, number)] {
+            path.push_register(regno, value.into());
         }
         for insn_idx in 0..4 {
             path.tell(Event::Insn { insn_idx, frame: 0 });

@@ -6,6 +6,7 @@ pub(crate) mod names;
 pub(crate) mod words;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
+use self::words::in_words;
 use crate::diagnosis::dataflow::{Dataflow, Id};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{self, Described, insn_idx};
@@ -14,9 +15,9 @@ use crate::insn::code::*;
 use crate::insn_text::function_name;
 use crate::program::Program;
 use crate::uapi::helper::HelperId;
-use crate::uapi::helper_changes_pkt_data;
+use crate::uapi::{TypeFlag, helper_changes_pkt_data};
+use crate::verifier::{Base, Pointee, RegValue, RegView};
 use crate::{Refusal, Register, Step, WalkedPath};
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Maximum number of registers explained: an insn and its message rarely name more.
@@ -149,7 +150,8 @@ impl<'p> History<'p> {
         // Only NULL is a number otherwise.
         let is_untouched =
             !made_anew && by.is_none_or(|insn| is_of_branch || !computes(insn, now.regno));
-        let refined = self.known.get(&at).filter(|_| is_untouched && &*now.value != "0");
+        let is_null = now.value.view().constant() == Some(0);
+        let refined = self.known.get(&at).filter(|_| is_untouched && !is_null);
         let lessened = source.or(refined).copied();
         let lessened = lessened.filter(|source| is_number(now) && !is_number(source.now));
         match lessened {
@@ -197,7 +199,7 @@ impl<'p> History<'p> {
     /// copied into it without a line of its own was made where its source was.
     pub(crate) fn set_by(&self, regno: u8, program: &Program) -> Option<(usize, bool)> {
         let known = self.known.get(&(self.frame, regno))?;
-        let is_constant = !known.now.value.contains('(') && is_number(known.now);
+        let is_constant = known.now.value.view().constant().is_some();
         let since = known.since? as usize;
         let insn = program.insns.get(since).filter(|_| notes::is_end_line(program, since));
         let source = insn
@@ -223,10 +225,14 @@ impl<'p> History<'p> {
         tells.then_some(origin)
     }
 
+    /// What a register of the last frame holds.
+    pub(crate) fn value(&self, regno: u8) -> Option<&'p RegValue> {
+        self.known.get(&(self.frame, regno)).map(|known| &known.now.value)
+    }
+
     /// The constant in a register of the last frame, as an `int` if it has no more bits.
     pub(crate) fn constant(&self, regno: u8) -> Option<i64> {
-        let value = &self.known.get(&(self.frame, regno))?.now.value;
-        let number = words::number(value)? as i64;
+        let number = self.value(regno)?.view().constant()? as i64;
         Some(u32::try_from(number).map_or(number, |bits| i64::from(bits as i32)))
     }
 
@@ -280,10 +286,9 @@ impl<'p> History<'p> {
     }
 
     /// The argument that is the map, if a message is about its type.
-    fn passed_map(&self, refusal: &Refusal) -> Option<u8> {
+    pub(crate) fn passed_map(&self, refusal: &Refusal) -> Option<u8> {
         let is_map = |regno: &u8| {
-            let known = self.known.get(&(self.frame, *regno));
-            known.is_some_and(|known| known.now.value.starts_with("map_ptr"))
+            self.value(*regno).is_some_and(|value| value.view().ty.base == Base::ConstMapPtr)
         };
         let is_of_type = notes::OF_MAP_TYPE.contains(&refusal.kind.as_str());
         (is_of_type || refusal.kind == notes::NO_PROG_ARRAY).then(|| (1..=2).find(is_map))?
@@ -304,7 +309,7 @@ impl<'p> History<'p> {
             return is_news.then(|| self.note(last, made, *origin, describe)).into_iter().collect();
         }
         // Every address in the stack is computed from its top.
-        let tells = !self.is_short && &*made.value != "fp0" && origin != since;
+        let tells = !self.is_short && !is_top_of_stack(&made.value) && origin != since;
         let was = tells.then(|| self.note("was", made, *origin, describe));
         was.into_iter().chain([self.note(last, now, *since, describe)]).collect()
     }
@@ -319,7 +324,7 @@ impl<'p> History<'p> {
         let Register { regno, value, .. } = fact;
         let refusal = self.refusal.filter(|_| verb == "is");
         let range = refusal.and_then(|refusal| packet_range(*regno, refusal));
-        let value = compared_since(value, range);
+        let value = in_words(&compared_since(value, range));
         let says = format!("R{regno} {verb} {value}, since");
         match (since, &self.global) {
             (Some(idx), _) => notes::since(&says, idx as usize, describe),
@@ -330,7 +335,7 @@ impl<'p> History<'p> {
                 let whose = format!(
                     "argument of `{name}`, a global function, which is verified on its own"
                 );
-                let program = self.program.filter(|_| fact.value.starts_with("mem"));
+                let program = self.program.filter(|_| is_plain_memory(&fact.value));
                 let theirs = program.and_then(|of| names::kernel_struct(of, *start, *regno));
                 let theirs = theirs.map(|name| format!("; the kernel has a struct {name}"));
                 let theirs = theirs.unwrap_or_default();
@@ -353,7 +358,7 @@ impl<'p> History<'p> {
                 _ => None,
             })
             .collect();
-        let is_packet = lost.now.value.starts_with("pkt");
+        let is_packet = is_of_packet(&lost.now.value);
         // The last insn is the rejected one.
         let before = insns.split_last().map_or(&[][..], |(_, before)| before);
         let takes = |&(idx, _): &(usize, u32)| {
@@ -419,19 +424,13 @@ impl History<'_> {
 
 /// A comparison of one packet pointer with the end extends the range of all others derived from it,
 /// which is not reported as a change of those: the message has the range.
-fn compared_since<'t>(value: &'t str, range: Option<u64>) -> Cow<'t, str> {
-    let known = value.strip_prefix("pkt(").and_then(|fields| {
-        let (before, rest) = fields.split_once("r=")?;
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        Some((before, rest.split_at_checked(digits)?))
-    });
-    let Some((before, (known, after))) = known else { return Cow::Borrowed(value) };
-    match range {
-        Some(range) if known.parse().is_ok_and(|known: u64| known < range) => {
-            Cow::Owned(format!("pkt({before}r={range}{after}"))
-        }
-        _ => Cow::Borrowed(value),
+fn compared_since(value: &RegValue, range: Option<u64>) -> RegView<'_> {
+    let mut view = value.view();
+    if let Pointee::Packet { range: known } = &mut view.pointee {
+        let since = range.and_then(|range| i32::try_from(range).ok()).filter(|&since| since > 0);
+        *known = since.map_or(*known, |since| since.max(*known));
     }
+    view
 }
 
 /// How many bytes of the packet a register may access, if a rejection is about that.
@@ -448,17 +447,29 @@ fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
 
 /// Whether a pointer that might have been NULL is known not to be.
 fn is_checked(known: &Known<'_>) -> bool {
-    let may_be_null = |register: &Register| register.value.contains("_or_null");
+    let may_be_null = |register: &Register| register.value.view().ty.may_be_null();
     may_be_null(known.made) && !may_be_null(known.now) && !is_number(known.now)
 }
 
 fn is_number(register: &Register) -> bool {
-    is_number_text(&register.value)
+    register.value.view().is_number()
 }
 
-/// Whether a text of the log is that of a scalar.
-pub(crate) fn is_number_text(value: &str) -> bool {
-    value.starts_with("scalar") || value.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+fn is_top_of_stack(value: &RegValue) -> bool {
+    let value = value.view();
+    value.pointee == Pointee::Stack { frame: None }
+        && value.bounds.const_value().is_some()
+        && value.fixed_off() == 0
+}
+
+fn is_plain_memory(value: &RegValue) -> bool {
+    let ty = value.view().ty;
+    ty.base == Base::Mem && TypeFlag::PTR_MAYBE_NULL.contains(ty.flags)
+}
+
+/// Whether a value is a pointer to the packet, its end, or its metadata.
+pub(crate) fn is_of_packet(value: &RegValue) -> bool {
+    matches!(value.view().ty.base, Base::Packet | Base::PacketEnd | Base::PacketMeta)
 }
 
 /// Other functions that may move the packet, or memory that a dynptr gave of it.
@@ -466,11 +477,11 @@ const MAY_MOVE: [&str; 3] = ["bpf_dynptr_write", "bpf_dynptr_copy", "bpf_xdp_pul
 
 /// Whether a call may invalidate a pointer such as `value`: it releases the reference, or moves the
 /// packet.
-pub(crate) fn takes_away(value: &str, callee: &str) -> bool {
+pub(crate) fn takes_away(value: &RegValue, callee: &str) -> bool {
     const GIVE_BACK: [&str; 8] =
         ["release", "submit", "discard", "_put", "destroy", "drop", "unlock", "push"];
     let moves = HelperId::from_name(callee).is_some_and(helper_changes_pkt_data);
-    match value.contains("ref_obj_id=") {
+    match value.view().ref_obj_id != 0 {
         true => GIVE_BACK.iter().any(|word| callee.contains(word)),
         false => moves || callee.contains("unlock") || MAY_MOVE.contains(&callee),
     }

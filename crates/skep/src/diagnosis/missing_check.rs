@@ -5,7 +5,6 @@ mod bounds;
 mod opaque;
 mod packet;
 mod reload;
-mod state_text;
 
 use crate::diagnosis::dataflow::Dataflow;
 use crate::diagnosis::history::{named_register, names};

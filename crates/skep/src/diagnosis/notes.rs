@@ -10,7 +10,8 @@ use crate::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use crate::insn_text::{function_name, insn_with_map};
 use crate::program::{MapDef, MapIdx, Program, SourcePlace};
 use crate::uapi::helper::{HelperId, HelperRow, HelperUse, HookKey};
-use crate::uapi::{Behaviours, MapType, ProgType, map_func_compatible};
+use crate::uapi::{Behaviours, MapType, ProgType, TypeFlag, map_func_compatible};
+use crate::verifier::{Base, Pointee, RegView};
 use crate::{Refusal, Step, WalkedPath};
 
 /// A code in the catalogue's section about insns that no kernel knows.
@@ -222,10 +223,13 @@ fn accepted_maps(name: &str) -> Option<String> {
 pub(crate) const OF_MAP_TYPE: [&str; 2] = ["map-not-for-helper", "sockmap-update-not-here"];
 
 /// The type of a map that is passed to a tail call.
-pub(crate) fn tail_call_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
-    let told = notes.iter().filter(|_| refusal.kind == NO_PROG_ARRAY);
-    let (name, map) = told.into_iter().find_map(|note| named_map(note, program))?;
-    let text = format!("map `{name}` is of type {}", map.map_type.name());
+pub(crate) fn tail_call_map(
+    refusal: &Refusal,
+    passed: Option<RegView<'_>>,
+    program: &Program,
+) -> Option<Note> {
+    let map = map_of(&passed.filter(|_| refusal.kind == NO_PROG_ARRAY)?, program)?;
+    let text = format!("map `{}` is of type {}", map.kernel_name(), map.map_type.name());
     (map.map_type != MapType::ProgArray).then_some(Note { text, at: None })
 }
 
@@ -243,34 +247,40 @@ pub(crate) fn unsuited_map(refusal: &Refusal, program: &Program) -> Option<Note>
 /// The code of a tail call in another map than a program array.
 pub(crate) const NO_PROG_ARRAY: &str = "tail-call-without-prog-array";
 
-/// The map that a note about a register names.
-fn named_map<'p>(note: &Note, program: &'p Program) -> Option<(String, &'p MapDef)> {
-    let (_, rest) = note.text.split_once("map=")?;
-    let name = rest.split([',', ')']).next()?;
-    let map = program.maps.iter().find(|map| map.kernel_name() == name)?;
-    Some((name.to_owned(), map))
+/// The map to which a value belongs.
+fn map_of<'p>(value: &RegView<'_>, program: &'p Program) -> Option<&'p MapDef> {
+    let Pointee::Map { name, .. } = value.pointee else { return None };
+    program.maps.iter().find(|map| map.kernel_name() == name)
 }
 
 /// That the values of a map are maps, if one is passed that may be NULL.
-pub(crate) fn inner_map(refusal: &Refusal, notes: &[Note], program: &Program) -> Option<Note> {
+pub(crate) fn inner_map(
+    refusal: &Refusal,
+    passed: Option<RegView<'_>>,
+    program: &Program,
+) -> Option<Note> {
     let is_null = refusal.text("got") == Some("map_value_or_null")
         && refusal.text("expected") == Some("map_ptr");
-    let is_value = |note: &&Note| is_null && note.text.contains("map_value_or_null(");
-    let (name, map) = notes.iter().filter(is_value).find_map(|note| named_map(note, program))?;
+    let map = map_of(&passed.filter(|_| is_null)?, program)?;
+    let text = format!("map `{}` is one whose values are maps", map.kernel_name());
     let of_maps = [MapType::ArrayOfMaps, MapType::HashOfMaps].contains(&map.map_type);
-    of_maps.then(|| Note { text: format!("map `{name}` is one whose values are maps"), at: None })
+    of_maps.then_some(Note { text, at: None })
 }
 
 /// That an argument may be NULL is not all: the call releases what is only read from a field.
 pub(crate) fn not_owned(
     refusal: &Refusal,
-    notes: &[Note],
+    passed: Option<RegView<'_>>,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
 ) -> Option<Note> {
+    const OF_FIELD: TypeFlag = TypeFlag::MEM_RCU.union(TypeFlag::PTR_MAYBE_NULL);
     let call = refusal.insn_idx.filter(|_| refusal.kind == "maybe-null-trusted-argument")?;
     let releases = callee(program, call, describe)?.ends_with("_release");
-    let is_of_field = notes.iter().any(|note| note.text.starts_with("R1 is rcu_ptr_or_null_"));
+    let is_of_field = passed.is_some_and(|value| {
+        let flags = value.ty.flags.difference(TypeFlag::NON_OWN_REF);
+        value.ty.base == Base::BtfId && flags == OF_FIELD
+    });
     let text = "the program holds no reference to it, which the call would release".to_owned();
     (releases && is_of_field).then_some(Note { text, at: None })
 }

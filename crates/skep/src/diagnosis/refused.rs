@@ -2,13 +2,13 @@
 
 use super::advice::Advice;
 use super::held::{Held, Missed};
-use super::history::words::in_words;
-use super::history::{History, names};
+use super::history::{History, named_register, names};
 use super::note::Note;
 use super::value::{Diagnosis, Severity};
 use super::{budget, ctx_field, inlined, missing_check, near, notation, notes, rule};
 use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
+use crate::verifier::RegValue;
 use crate::{Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_program::{Program, SourcePlace};
 use skep_uapi::Behaviours;
@@ -99,20 +99,13 @@ impl Subject<'_> {
             (None, Some(note)) => (vec![note], None),
             (None, None) => self.of_path(refusal, verification, shown),
         };
-        notes.extend(notes::inner_map(refusal, &told, self.program));
-        notes.extend(notes::tail_call_map(refusal, &told, self.program));
-        let not_owned = notes::not_owned(refusal, &told, self.program, &describe);
         notes.extend(told);
-        notes.extend(not_owned);
         let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());
         for note in self.around(shown, verification) {
             let is_told = notes.iter().any(|told| told.is_at_line_of(&note));
             let lines = notes.len() + refusal.message.lines().count();
             notes.extend((!is_told && lines < LINES_MAX).then_some(note));
-        }
-        for note in &mut notes {
-            note.text = in_words(&note.text).into_owned();
         }
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         // The called function also determines the advice.
@@ -216,6 +209,9 @@ impl Subject<'_> {
         let origin = history.origin_without_line(refusal, program).filter(|_| at.is_none());
         let at = at.or(origin);
         let mut notes = Vec::new();
+        let value = |regno: Option<u8>| history.value(regno?).map(RegValue::view);
+        notes.extend(notes::inner_map(refusal, value(named_register(refusal)), program));
+        notes.extend(notes::tail_call_map(refusal, value(history.passed_map(refusal)), program));
         notes.extend(origin.and(shown).map(|idx| notes::without_line(idx, program)));
         notes.extend(held.as_ref().filter(|it| at != Some(it.by)).map(|it| it.note(&describe)));
         notes.extend(missing.map(|(held, missed)| held.why(missed)));
@@ -250,6 +246,7 @@ impl Subject<'_> {
             }
             notes.extend(lacks);
         }
+        notes.extend(notes::not_owned(refusal, value(Some(1)), program, &describe));
         (notes, at)
     }
 }

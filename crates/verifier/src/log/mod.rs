@@ -5,6 +5,7 @@
 pub(crate) mod note;
 pub(crate) mod position;
 pub(crate) mod reg_text;
+pub(crate) mod reg_view;
 pub(crate) mod source_line;
 pub(crate) mod state_line;
 

@@ -2,22 +2,17 @@
 //!
 //! Kernel: `print_reg_state`, `reg_type_str`, `print_scalar_ranges` (6.18).
 
+use super::reg_view::{Bounds, Pointee, RegView};
 use crate::env::Facts;
 use crate::state::reg::{BPF_ADD_CONST, DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::TypeId;
-use skep_domain::{Scalar, Tnum};
-use std::fmt::{self, Write};
-
-/// `(0x0; 0xff)`.
-pub(crate) fn tnum_text(t: Tnum) -> String {
-    format!("({:#x}; {:#x})", t.value, t.mask)
-}
+use std::fmt::{self, Display, Write};
 
 /// A signed number in the format of the log: small ones in decimal, others in hex.
-pub(crate) struct Snum(pub(crate) i64);
+struct Snum(i64);
 
-impl fmt::Display for Snum {
+impl Display for Snum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match i16::try_from(self.0) {
             Ok(n) => n.fmt(f),
@@ -27,9 +22,9 @@ impl fmt::Display for Snum {
 }
 
 /// An unsigned number in the format of the log.
-pub(crate) struct Unum(pub(crate) u64);
+struct Unum(u64);
 
-impl fmt::Display for Unum {
+impl Display for Unum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match u16::try_from(self.0) {
             Ok(n) => n.fmt(f),
@@ -39,7 +34,7 @@ impl fmt::Display for Unum {
 }
 
 /// Name of a base type.
-pub(crate) fn base_str(base: Base) -> &'static str {
+fn base_str(base: Base) -> &'static str {
     match base {
         Base::NotInit => "?",
         Base::Scalar => "scalar",
@@ -67,34 +62,39 @@ pub(crate) fn base_str(base: Base) -> &'static str {
 }
 
 /// Name of a type with its modifiers.
-pub(crate) fn type_str(ty: RegType) -> String {
-    const PREFIXES: [(TypeFlag, &str); 7] = [
-        (TypeFlag::MEM_RDONLY, "rdonly_"),
-        (TypeFlag::MEM_RINGBUF, "ringbuf_"),
-        (TypeFlag::MEM_USER, "user_"),
-        (TypeFlag::MEM_PERCPU, "percpu_"),
-        (TypeFlag::MEM_RCU, "rcu_"),
-        (TypeFlag::PTR_UNTRUSTED, "untrusted_"),
-        (TypeFlag::PTR_TRUSTED, "trusted_"),
-    ];
-    let mut text = String::new();
-    for (flag, name) in PREFIXES {
-        if ty.has(flag) {
-            text.push_str(name);
+impl Display for RegType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PREFIXES: [(TypeFlag, &str); 7] = [
+            (TypeFlag::MEM_RDONLY, "rdonly_"),
+            (TypeFlag::MEM_RINGBUF, "ringbuf_"),
+            (TypeFlag::MEM_USER, "user_"),
+            (TypeFlag::MEM_PERCPU, "percpu_"),
+            (TypeFlag::MEM_RCU, "rcu_"),
+            (TypeFlag::PTR_UNTRUSTED, "untrusted_"),
+            (TypeFlag::PTR_TRUSTED, "trusted_"),
+        ];
+        for (_, name) in PREFIXES.iter().filter(|(flag, _)| self.has(*flag)) {
+            f.write_str(name)?;
+        }
+        f.write_str(base_str(self.base))?;
+        match (self.may_be_null(), self.base) {
+            (false, _) => Ok(()),
+            (true, Base::BtfId) => f.write_str("or_null_"),
+            (true, _) => f.write_str("_or_null"),
         }
     }
-    text.push_str(base_str(ty.base));
-    if ty.may_be_null() {
-        text.push_str(if ty.base == Base::BtfId { "or_null_" } else { "_or_null" });
-    }
-    text
 }
 
-impl fmt::Display for RegType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&type_str(*self))
-    }
-}
+/// The modifiers that the log shows.
+const SHOWN: TypeFlag = TypeFlag::PTR_MAYBE_NULL
+    .union(TypeFlag::MEM_RDONLY)
+    .union(TypeFlag::MEM_RINGBUF)
+    .union(TypeFlag::MEM_USER)
+    .union(TypeFlag::MEM_PERCPU)
+    .union(TypeFlag::MEM_RCU)
+    .union(TypeFlag::PTR_UNTRUSTED)
+    .union(TypeFlag::PTR_TRUSTED)
+    .union(TypeFlag::NON_OWN_REF);
 
 /// Name of a kind of dynptr.
 pub(crate) fn dynptr_str(kind: DynptrKind) -> &'static str {
@@ -108,131 +108,159 @@ pub(crate) fn dynptr_str(kind: DynptrKind) -> &'static str {
     }
 }
 
+impl Facts<'_> {
+    /// The register as the log shows it in frame `frameno`.
+    pub(crate) fn reg_view(&self, reg: &Reg, frameno: u32, precise: bool) -> RegView<'_> {
+        let is_linked = reg.id & BPF_ADD_CONST != 0;
+        let number = RegView {
+            id: reg.id & !BPF_ADD_CONST,
+            added: is_linked.then_some(reg.off),
+            ref_obj_id: reg.ref_obj_id,
+            precise,
+            ..RegView::number(Bounds::of(&reg.val))
+        };
+        if reg.is_scalar() {
+            return number;
+        }
+        RegView {
+            ty: RegType { base: reg.ty.base, flags: reg.ty.flags.intersection(SHOWN) },
+            off: reg.off,
+            pointee: self.pointee(reg, frameno),
+            shows_reference_as_id: self.config.profile.words.references_are_ids(),
+            ..number
+        }
+    }
+
+    fn pointee(&self, reg: &Reg, frameno: u32) -> Pointee<&str> {
+        match (reg.ty.base, reg.extra) {
+            (Base::Stack, _) if reg.ty.is(Base::Stack) => {
+                Pointee::Stack { frame: Some(reg.frameno()).filter(|&frame| frame != frameno) }
+            }
+            (Base::Packet | Base::PacketMeta, _) if reg.ty.is_packet() => {
+                Pointee::Packet { range: reg.range() }
+            }
+            (Base::ConstMapPtr | Base::MapKey | Base::MapValue, Extra::Map { map, .. }) => {
+                let def = self.maps[map as usize].def;
+                let (key_size, value_size) = (def.key_size, def.value_size);
+                Pointee::Map { name: self.map_name(map), key_size, value_size }
+            }
+            (Base::BtfId, Extra::Btf { id, in_prog }) => {
+                let btf = if in_prog { &self.prog.btf } else { &self.prog.kernel_btf };
+                let ty = btf.as_ref().and_then(|btf| btf.get(TypeId(id)));
+                Pointee::Type { name: ty.map_or("", |ty| ty.name()) }
+            }
+            (Base::Mem, _) => Pointee::Mem { size: reg.mem_size() },
+            (Base::ConstDynptr, Extra::Dynptr { kind, .. }) => {
+                Pointee::Dynptr { kind: dynptr_str(kind) }
+            }
+            _ => Pointee::Other,
+        }
+    }
+}
+
 /// Writes parts separated by `,`.
-struct Parts<'s> {
-    out: &'s mut String,
+struct Parts<'p, 'f> {
+    out: &'p mut fmt::Formatter<'f>,
     any: bool,
 }
 
-impl Parts<'_> {
-    fn add(&mut self, part: fmt::Arguments<'_>) {
+impl Parts<'_, '_> {
+    fn add(&mut self, part: fmt::Arguments<'_>) -> fmt::Result {
         if std::mem::replace(&mut self.any, true) {
-            self.out.push(',');
+            self.out.write_char(',')?;
         }
-        let _ = self.out.write_fmt(part);
+        self.out.write_fmt(part)
     }
 }
 
-impl Facts<'_> {
-    /// The register as the log shows it in frame `frameno`.
-    pub(crate) fn write_reg(&self, out: &mut String, reg: &Reg, frameno: u32, precise: bool) {
-        if reg.is_scalar() {
-            if precise {
-                out.push('P');
+impl Display for RegView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_number() && self.precise {
+            f.write_char('P')?;
+        }
+        if let Some(number) = self.constant() {
+            return Snum(number as i64).fmt(f);
+        }
+        self.ty.fmt(f)?;
+        if self.ty.is(Base::Arena) {
+            return Ok(());
+        }
+        match self.pointee {
+            Pointee::Stack { frame } => {
+                if let Some(frame) = frame {
+                    write!(f, "[{frame}]")?;
+                }
+                if self.bounds.const_value().is_some() {
+                    return Snum(self.fixed_off()).fmt(f);
+                }
             }
-            return write_scalar(out, reg);
+            Pointee::Type { name } => f.write_str(name)?,
+            _ => {}
         }
-        out.push_str(&type_str(reg.ty));
-        if reg.ty.is(Base::Arena) {
-            return;
+        f.write_char('(')?;
+        let mut parts = Parts { out: f, any: false };
+        self.write_identity(&mut parts)?;
+        self.write_object(&mut parts)?;
+        match self.bounds.const_value() {
+            None => write_value(&mut parts, &self.bounds)?,
+            Some(0) => {}
+            Some(value) => parts.add(format_args!("imm={}", Snum(value as i64)))?,
         }
-        if reg.ty.is(Base::Stack) {
-            if reg.frameno() != frameno {
-                let _ = write!(out, "[{}]", reg.frameno());
-            }
-            if reg.val.is_const() {
-                let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
-                let _ = write!(out, "{}", Snum(off));
-                return;
-            }
+        f.write_char(')')
+    }
+}
+
+impl RegView<'_> {
+    fn write_identity(&self, parts: &mut Parts<'_, '_>) -> fmt::Result {
+        let is_id = self.shows_reference_as_id && self.ref_obj_id != 0;
+        let id = if is_id { self.ref_obj_id } else { self.id };
+        if id != 0 {
+            parts.add(format_args!("id={id}"))?;
         }
-        if let (Base::BtfId, Extra::Btf { id, in_prog }) = (reg.ty.base, reg.extra) {
-            let btf = if in_prog { &self.prog.btf } else { &self.prog.kernel_btf };
-            let name = btf.as_ref().and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name());
-            out.push_str(name);
+        if let Some(added) = self.added {
+            write!(parts.out, "{added:+}")?;
         }
-        out.push('(');
-        let mut parts = Parts { out, any: false };
-        if self.config.profile.words.references_are_ids() && reg.ref_obj_id != 0 {
-            write_identity(&mut parts, &Reg { id: reg.ref_obj_id, ref_obj_id: 0, ..*reg });
-        } else {
-            write_identity(&mut parts, reg);
+        if self.ref_obj_id != 0 && !is_id {
+            parts.add(format_args!("ref_obj_id={}", self.ref_obj_id))?;
         }
-        self.write_object(&mut parts, reg);
-        if let Some(value) = reg.val.const_value() {
-            if value != 0 {
-                parts.add(format_args!("imm={}", Snum(value as i64)));
-            }
-        } else {
-            write_value(&mut parts, &reg.val);
+        if self.ty.has(TypeFlag::NON_OWN_REF) {
+            parts.add(format_args!("non_own_ref"))?;
         }
-        out.push(')');
+        Ok(())
     }
 
     /// What a pointer points to.
-    fn write_object(&self, parts: &mut Parts<'_>, reg: &Reg) {
-        let is_map = matches!(reg.ty.base, Base::ConstMapPtr | Base::MapKey | Base::MapValue);
-        if let Some(map) = reg.map().filter(|_| is_map) {
-            let def = self.maps[map as usize].def;
-            let name = self.map_name(map);
+    fn write_object(&self, parts: &mut Parts<'_, '_>) -> fmt::Result {
+        if let Pointee::Map { name, key_size, value_size } = self.pointee {
             if !name.is_empty() {
-                parts.add(format_args!("map={name}"));
+                parts.add(format_args!("map={name}"))?;
             }
-            parts.add(format_args!("ks={},vs={}", def.key_size, def.value_size));
+            parts.add(format_args!("ks={key_size},vs={value_size}"))?;
         }
-        if reg.off != 0 {
-            parts.add(format_args!("off={}", Snum(i64::from(reg.off))));
+        if self.off != 0 {
+            parts.add(format_args!("off={}", Snum(self.off.into())))?;
         }
-        if reg.ty.is_packet() {
-            parts.add(format_args!("r={}", Unum(i64::from(reg.range()) as u64)));
+        match self.pointee {
+            Pointee::Packet { range } => {
+                parts.add(format_args!("r={}", Unum(i64::from(range) as u64)))
+            }
+            Pointee::Mem { size } => parts.add(format_args!("sz={}", Unum(size.into()))),
+            Pointee::Dynptr { kind } => parts.add(format_args!("type={kind}")),
+            _ => Ok(()),
         }
-        if reg.ty.base == Base::Mem {
-            parts.add(format_args!("sz={}", Unum(u64::from(reg.mem_size()))));
-        }
-        if let (Base::ConstDynptr, Extra::Dynptr { kind, .. }) = (reg.ty.base, reg.extra) {
-            parts.add(format_args!("type={}", dynptr_str(kind)));
-        }
-    }
-}
-
-/// A scalar as the log shows it, in any frame of any program.
-pub(crate) fn write_scalar(out: &mut String, reg: &Reg) {
-    if reg.val.is_const() {
-        let _ = write!(out, "{}", Snum(reg.val.var_off.value as i64));
-        return;
-    }
-    out.push_str(&type_str(reg.ty));
-    out.push('(');
-    let mut parts = Parts { out, any: false };
-    write_identity(&mut parts, reg);
-    write_value(&mut parts, &reg.val);
-    out.push(')');
-}
-
-fn write_identity(parts: &mut Parts<'_>, reg: &Reg) {
-    if reg.id != 0 {
-        parts.add(format_args!("id={}", reg.id & !BPF_ADD_CONST));
-    }
-    if reg.id & BPF_ADD_CONST != 0 {
-        let _ = write!(parts.out, "{:+}", reg.off);
-    }
-    if reg.ref_obj_id != 0 {
-        parts.add(format_args!("ref_obj_id={}", reg.ref_obj_id));
-    }
-    if reg.ty.has(TypeFlag::NON_OWN_REF) {
-        parts.add(format_args!("non_own_ref"));
     }
 }
 
 /// A value that is not constant.
-fn write_value(parts: &mut Parts<'_>, value: &Scalar) {
-    write_ranges(parts, value);
-    if !value.var_off.is_unknown() {
-        parts.add(format_args!("var_off={}", tnum_text(value.var_off)));
+fn write_value(parts: &mut Parts<'_, '_>, bounds: &Bounds) -> fmt::Result {
+    write_ranges(parts, bounds)?;
+    match bounds {
+        Bounds { mask: u64::MAX, .. } => Ok(()),
+        Bounds { value, mask, .. } => parts.add(format_args!("var_off=({value:#x}; {mask:#x})")),
     }
 }
 
-fn write_ranges(parts: &mut Parts<'_>, v: &Scalar) {
+fn write_ranges(parts: &mut Parts<'_, '_>, v: &Bounds) -> fmt::Result {
     // A 32-bit value printed in hex is printed without sign extension.
     let half = |n: i32| if i16::try_from(n).is_ok() { i64::from(n) } else { i64::from(n as u32) };
     let mut rows: [(&str, i64, bool); 8] = [
@@ -240,10 +268,10 @@ fn write_ranges(parts: &mut Parts<'_>, v: &Scalar) {
         ("smax", v.smax, v.smax == i64::MAX),
         ("umin", v.umin as i64, v.umin == 0),
         ("umax", v.umax as i64, v.umax == u64::MAX),
-        ("smin32", half(v.s32_min), v.s32_min == i32::MIN),
-        ("smax32", half(v.s32_max), v.s32_max == i32::MAX),
-        ("umin32", i64::from(v.u32_min), v.u32_min == 0),
-        ("umax32", i64::from(v.u32_max), v.u32_max == u32::MAX),
+        ("smin32", half(v.smin32), v.smin32 == i32::MIN),
+        ("smax32", half(v.smax32), v.smax32 == i32::MAX),
+        ("umin32", i64::from(v.umin32), v.umin32 == 0),
+        ("umax32", i64::from(v.umax32), v.umax32 == u32::MAX),
     ];
     let negative = |name: &str, n: i64| name.starts_with('s') && n < 0;
     for i in 0..rows.len() {
@@ -251,19 +279,20 @@ fn write_ranges(parts: &mut Parts<'_>, v: &Scalar) {
         if omit {
             continue;
         }
-        parts.add(format_args!("{name}="));
+        parts.add(format_args!("{name}="))?;
         for other in rows[i..].iter_mut().skip(2).step_by(2) {
             let same =
                 !other.2 && other.1 == value && negative(other.0, other.1) == negative(name, value);
             if same {
                 other.2 = true;
-                let _ = write!(parts.out, "{}=", other.0);
+                write!(parts.out, "{}=", other.0)?;
             }
         }
-        let _ = if name.starts_with('s') {
-            write!(parts.out, "{}", Snum(value))
+        if name.starts_with('s') {
+            Snum(value).fmt(parts.out)?;
         } else {
-            write!(parts.out, "{}", Unum(value as u64))
-        };
+            Unum(value as u64).fmt(parts.out)?;
+        }
     }
+    Ok(())
 }

@@ -145,8 +145,8 @@ impl Env<'_> {
         for (i, reg) in v.regs.iter().enumerate() {
             if reg.ty.base != Base::NotInit && shown.regs >> i & 1 == 1 {
                 let live = v.reads.map_or("", |reads| reads.of_reg(i));
-                let _ = write!(out, " R{i}{live}=");
-                self.facts.write_reg(&mut out, reg, v.meta.frameno, v.marks.regs >> i & 1 == 1);
+                let view = self.facts.reg_view(reg, v.meta.frameno, v.marks.regs >> i & 1 == 1);
+                let _ = write!(out, " R{i}{live}={view}");
             }
         }
         let mut spi = 0;
@@ -185,8 +185,10 @@ impl Env<'_> {
         let reg = self.store.arena.reg(slot.spill);
         match slot.types[7] {
             SlotType::Spill => {
-                let _ = write!(out, " fp{off}{live}={}", types.split('r').next().unwrap_or(""));
-                self.facts.write_reg(out, &reg, v.meta.frameno, v.marks.stack >> spi & 1 == 1);
+                let precise = v.marks.stack >> spi & 1 == 1;
+                let view = self.facts.reg_view(&reg, v.meta.frameno, precise);
+                let types = types.split('r').next().unwrap_or("");
+                let _ = write!(out, " fp{off}{live}={types}{view}");
             }
             SlotType::Dynptr => {
                 self.store.write_dynptr(out, v, spi + 1);

@@ -66,7 +66,7 @@ impl RegType {
         self.flags.contains(flags)
     }
     /// Whether the pointer may be NULL.
-    pub(crate) const fn may_be_null(self) -> bool {
+    pub const fn may_be_null(self) -> bool {
         self.has(TypeFlag::PTR_MAYBE_NULL)
     }
     /// Exactly this base, with no modifier.

@@ -1,6 +1,6 @@
 //! The differences between two states, to explain why a path was not pruned.
 
-use crate::state::reg::Reg;
+use super::RegValue;
 use std::fmt;
 
 /// The values in two states of the register or slot in which they differ. They are only looked up
@@ -38,14 +38,21 @@ impl fmt::Debug for Sides<'_> {
 
 /// A value in one of two states; displayed in the notation of the kernel's log.
 #[derive(Clone)]
-pub struct SideValue(pub(super) Form);
+#[non_exhaustive]
+pub enum SideValue {
+    /// What a register holds, or a slot to which one was spilled.
+    Register(RegValue),
+    /// The types of another slot's bytes, highest address first.
+    Bytes(String),
+}
 
-#[derive(Clone)]
-pub(super) enum Form {
-    /// A number, nearly always. Its text takes longer than the comparison that it is about, and is
-    /// read for the most frequent ones only.
-    Number(Reg),
-    Text(String),
+impl fmt::Display for SideValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SideValue::Register(value) => value.fmt(f),
+            SideValue::Bytes(types) => f.write_str(types),
+        }
+    }
 }
 
 impl fmt::Debug for SideValue {

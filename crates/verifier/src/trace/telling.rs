@@ -1,9 +1,8 @@
 //! Reports events of the walk to its consumers.
 
-use super::sides::{Form, Side, SideValue, Sides};
-use super::{Apart, Event, Registers};
+use super::sides::{Side, SideValue, Sides};
+use super::{Apart, Event, RegValue, Registers};
 use crate::env::Env;
-use crate::log::reg_text::write_scalar;
 use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
@@ -14,7 +13,6 @@ use crate::state::ids::CkptId;
 use crate::state::reg_type::Base;
 use crate::state::stack::Slot;
 use crate::watch::{Covered, Matters};
-use std::fmt;
 
 /// Consecutive saved states of a list that did not cover the current one for the same reason. They
 /// are reported together; the first at once if the reason is not that last reported of the insn.
@@ -38,19 +36,6 @@ fn apart(mismatch: Mismatch, hints: Hints, last_frame: u8) -> Apart {
             LinkedReg { frameno: frame, at, .. } => Apart::Slot { frame, spi: at },
         },
         _ => Apart::State,
-    }
-}
-
-impl fmt::Display for SideValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Form::Number(reg) => {
-                let mut text = String::new();
-                write_scalar(&mut text, reg);
-                f.write_str(&text)
-            }
-            Form::Text(text) => f.write_str(text),
-        }
     }
 }
 
@@ -162,9 +147,8 @@ impl Env<'_> {
         let changed = scratched.filter(is_known).fold(0, |changed, regno| changed | 1 << regno);
         let frameno = frame.meta.frameno;
         let value = |regno: u8| {
-            let mut text = String::new();
-            self.facts.write_reg(&mut text, &self.reg(regno), frameno, self.facts.all_precise);
-            text
+            let reg = self.reg(regno);
+            RegValue::from(self.facts.reg_view(&reg, frameno, self.facts.all_precise))
         };
         if changed != 0 {
             listener.tell(Event::Registers(Registers {
@@ -239,7 +223,7 @@ impl Env<'_> {
     fn tell_first_apart(&mut self, id: CkptId, why: Apart) {
         let insn_idx = self.store.ckpts.hot(id).insn_idx;
         let Some(listener) = self.trace.listener.take() else { return };
-        let value = |side| self.side_value(id, why, side).map(SideValue);
+        let value = |side| self.side_value(id, why, side);
         listener.tell(Event::KeptApart {
             insn_idx,
             why,
@@ -278,7 +262,7 @@ impl Env<'_> {
     }
 
     /// The value of one state at the place where two states differ.
-    fn side_value(&self, id: CkptId, why: Apart, side: Side) -> Option<Form> {
+    fn side_value(&self, id: CkptId, why: Apart, side: Side) -> Option<SideValue> {
         let (frame, reg) = match why {
             Apart::Register { frame, regno } => {
                 (frame, self.side_regs(id, frame, side)?[usize::from(regno)])
@@ -288,21 +272,16 @@ impl Env<'_> {
                 match slot.filter(Slot::is_spilled) {
                     Some(slot) => (frame, slot.spill),
                     None => {
-                        return Some(Form::Text(
-                            slot.map_or(String::new(), |slot| types_text(&slot)),
-                        ));
+                        let types = slot.map_or(String::new(), |slot| types_text(&slot));
+                        return Some(SideValue::Bytes(types));
                     }
                 }
             }
             Apart::State | Apart::Unfinished => return None,
         };
         let reg = self.store.arena.reg(reg);
-        if reg.is_scalar() {
-            return Some(Form::Number(reg));
-        }
-        let mut text = String::new();
-        self.facts.write_reg(&mut text, &reg, frame.into(), false);
-        Some(Form::Text(text))
+        let view = self.facts.reg_view(&reg, frame.into(), false);
+        Some(SideValue::Register(view.into()))
     }
 
     fn side_regs(&self, id: CkptId, frame: u8, side: Side) -> Option<[PackedReg; 11]> {

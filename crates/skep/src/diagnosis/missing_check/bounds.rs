@@ -1,15 +1,15 @@
 //! Unbounded numbers: where they come from, and what was compared instead.
 
-use super::state_text::field;
 use crate::Refusal;
 use crate::diagnosis::dataflow::{Check, Dataflow, Id, Origin, Value};
-use crate::diagnosis::history::is_number_text;
+use crate::diagnosis::history::words::in_words;
 use crate::diagnosis::note::{Note, counted};
 use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
 use crate::uapi::limits::MAX_BPF_STACK_BYTES;
+use crate::verifier::{Bounds, RegValue};
 
 /// Rejections that a bound in the right place would avoid.
 pub(super) const CODES: [&str; 18] = [
@@ -174,7 +174,7 @@ fn subject(refusal: &Refusal, dataflow: &Dataflow<'_>, insn: Option<Insn>) -> Op
 
 fn is_number(value: &Value<'_>) -> bool {
     match value.told {
-        Some(told) => is_number_text(told),
+        Some(told) => told.view().is_number(),
         None => !matches!(value.made, Origin::Frame | Origin::Given),
     }
 }
@@ -184,23 +184,39 @@ fn has(family: &[Id], id: Id) -> bool {
     family.binary_search_by(|it| id.cmp(it)).is_ok()
 }
 
-fn is_constant(told: &str) -> bool {
-    is_number_text(told) && !told.contains('(')
+fn is_constant(told: &RegValue) -> bool {
+    told.view().constant().is_some()
 }
 
-/// Whether nothing is known of a number beyond its width: it bounds no other.
-fn is_unbounded(told: Option<&str>) -> bool {
-    told.is_some_and(|told| {
-        let maximum = field(told, "umax=").or(field(told, "smax="));
-        told.starts_with("scalar") && maximum.is_none_or(|max| max >= u64::from(u32::MAX) - 1)
+/// The bounds of a number that is not constant.
+fn variable(told: &RegValue) -> Option<Bounds> {
+    let view = told.view();
+    Some(view.bounds).filter(|bounds| view.is_number() && bounds.const_value().is_none())
+}
+
+fn unsigned_max(bounds: &Bounds) -> Option<u64> {
+    Some(bounds.umax).filter(|&max| max != u64::MAX)
+}
+
+fn signed_max(bounds: &Bounds) -> Option<u64> {
+    u64::try_from(bounds.smax).ok().filter(|_| bounds.smax != i64::MAX)
+}
+
+/// Whether a number is variable, and has no bound below this.
+fn may_reach(told: &RegValue, limit: u64) -> bool {
+    variable(told).is_some_and(|value| {
+        unsigned_max(&value).or(signed_max(&value)).is_none_or(|max| max >= limit)
     })
 }
 
+/// Whether nothing is known of a number beyond its width: it bounds no other.
+fn is_unbounded(told: &RegValue) -> bool {
+    may_reach(told, u64::from(u32::MAX) - 1)
+}
+
 /// Whether a number has no upper bound but that of its type, signed or not.
-fn is_open(told: &str) -> bool {
-    let maximum = field(told, "umax=").or(field(told, "smax="));
-    told.starts_with("scalar")
-        && maximum.is_none_or(|max| max >= u64::from(i32::MAX.unsigned_abs()))
+fn is_open(told: &RegValue) -> bool {
+    may_reach(told, u64::from(i32::MAX.unsigned_abs()))
 }
 
 impl Dataflow<'_> {
@@ -210,9 +226,8 @@ impl Dataflow<'_> {
         let calls = insn.is_some_and(|insn| insn.class() == BPF_JMP);
         let memory = refusal.registers.first().filter(|_| calls)?;
         let id = *self.regs.get(&(self.frame, memory + 1))?;
-        let told =
-            self.values[id].told.filter(|told| is_number_text(told) && told.contains('('))?;
-        (field(told, "umax=") == Some(bytes)).then_some(id)
+        let length = variable(self.values[id].told?)?;
+        (unsigned_max(&length) == Some(bytes)).then_some(id)
     }
 
     /// The number in question: the value itself, or the last one added to a pointer.
@@ -242,7 +257,8 @@ impl Dataflow<'_> {
     /// The value, and the insn that computed it.
     fn is_now(&self, says: &str, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
         let value = &self.values[id];
-        Some(since(&format!("{says} {}, computed by", value.told?), value.by?, describe))
+        let told = in_words(&value.told?.view());
+        Some(since(&format!("{says} {told}, computed by"), value.by?, describe))
     }
 
     /// The one of these checks that was made: of the number or one of its sources, or of another
@@ -270,7 +286,7 @@ impl Dataflow<'_> {
             let other = check.operands().find(|&id| !has(family, id));
             let is_open = |id: Id| {
                 let value = &self.values[id];
-                value.made != Origin::Constant && is_unbounded(value.told)
+                value.made != Origin::Constant && value.told.is_some_and(is_unbounded)
             };
             let says = match is_direct {
                 true if check.operands().any(|id| since_then(id).is_some()) => {
@@ -336,8 +352,10 @@ impl Dataflow<'_> {
     /// Whether a comparison is of 32 bits, and the other bits of the number are not known.
     fn is_of_lower_half(&self, check: &Check, number: Id, program: &Program) -> bool {
         let is_half = program.insns.get(check.insn_idx).is_some_and(|it| it.class() == BPF_JMP32);
-        let told = self.values[number].told.unwrap_or_default();
-        let largest = ["umax=", "smax="].into_iter().filter_map(|name| field(told, name)).min();
+        let largest = self.values[number]
+            .told
+            .and_then(variable)
+            .and_then(|value| unsigned_max(&value).into_iter().chain(signed_max(&value)).min());
         is_half && largest.is_none_or(|largest| largest > u64::from(u32::MAX))
     }
 
@@ -351,8 +369,9 @@ impl Dataflow<'_> {
                 let adds = insn.op() == BPF_ADD && !insn.is_src_reg() && insn.imm < 0;
                 matches!(insn.class(), BPF_ALU | BPF_ALU64) && (adds || insn.op() == BPF_SUB)
             });
-            let is_below =
-                value.told.is_some_and(|told| told.contains("=-")) || is_unbounded(value.told);
+            let is_below = value.told.is_some_and(|told| {
+                is_unbounded(told) || variable(told).is_some_and(|value| value.smin < 0)
+            });
             subtracts && is_below && value.of[0] == Some(compared)
         };
         family.iter().copied().find(is_less)
@@ -435,7 +454,7 @@ impl Dataflow<'_> {
                     && matches!(insn.op(), BPF_DIV | BPF_MOD)
             });
             // Later kernels know bounds of some.
-            divides && self.values[*id].told.is_none_or(|told| is_unbounded(Some(told)))
+            divides && self.values[*id].told.is_none_or(is_unbounded)
         };
         let result = family.iter().copied().find(divides)?;
         let is_of_result = |id: Id| id >= result && has(family, id);

@@ -1,15 +1,15 @@
 //! Packet pointers: the comparison with the packet's end, and why it has no effect.
 
-use super::state_text::field;
 use crate::Refusal;
 use crate::diagnosis::dataflow::{Check, Dataflow, Id, Value};
-use crate::diagnosis::history::packet_range;
+use crate::diagnosis::history::{is_of_packet, packet_range};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
 use crate::uapi::ProgType;
+use crate::verifier::{Base, Pointee, RegValue, RegView};
 
 /// Pointers that may be further into the packet get no range (`MAX_PACKET_OFF`).
 const PACKET_OFF_MAX: u64 = 0xffff;
@@ -74,11 +74,12 @@ fn note(
         let text = format!("it is not compared with {end}{comma} on this path");
         return Some(Note { text, at: None });
     };
-    let told = dataflow.values[id].told.unwrap_or_default();
-    let compared = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
-    let compared = compared.and_then(|operand| dataflow.values[operand].told).unwrap_or_default();
-    let is_too_far = last_byte(refusal).max(furthest(compared)) > PACKET_OFF_MAX;
-    let is_constant = ![told, compared].iter().any(|told| told.contains("umax="));
+    let view = |id: Id| dataflow.values[id].told.map(RegValue::view);
+    let operand = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
+    let pointers = [view(id), operand.and_then(view)];
+    let [furthest_told, furthest_compared] = pointers.map(|it| it.as_ref().map_or(0, furthest));
+    let is_too_far = last_byte(refusal).max(furthest_compared) > PACKET_OFF_MAX;
+    let is_constant = pointers.iter().flatten().all(|it| variable_max(it).is_none());
     if relation == Relation::Same && is_too_far && is_constant && dataflow.rounds > 1 {
         let says = format!("{TOO_LONG}, where no comparison counts; there is one at");
         return Some(since(&says, check.insn_idx, describe));
@@ -94,11 +95,9 @@ fn note(
         let says = format!("{needs} {needed}{TOO_SHORT}{range} {were} compared with {end}, at");
         return Some(since(&says, check.insn_idx, describe));
     }
-    let operand = check.operands().find(|&operand| area.has(&dataflow.values[operand]));
     let access = refusal.insn_idx.and_then(|idx| program.insns.get(idx));
     let starts = access.map(|insn| dataflow.place(id, insn.off.into()));
     let place = operand.map(|operand| dataflow.place(operand, 0));
-    let compared = operand.and_then(|operand| dataflow.values[operand].told).unwrap_or_default();
     let says = match relation {
         Relation::Difference => {
             "only the difference of the two pointers was compared, which bounds neither, at".into()
@@ -115,8 +114,10 @@ fn note(
                 "this branch does not prove that the access is inside {inside}: the comparison at"
             )
         }
-        Relation::Same if !told.contains("r=0") => format!("it was compared with {end}{comma} at"),
-        Relation::Same if furthest(told).max(furthest(compared)) > PACKET_OFF_MAX => {
+        Relation::Same if !lacks_range(pointers[0]) => {
+            format!("it was compared with {end}{comma} at")
+        }
+        Relation::Same if furthest_told.max(furthest_compared) > PACKET_OFF_MAX => {
             format!("{TOO_FAR} for a comparison to count; there is one at")
         }
         Relation::Same if starts == place => {
@@ -166,9 +167,9 @@ enum Area {
 
 impl Area {
     fn of(value: &Value<'_>) -> Area {
-        match value.told.is_some_and(|told| told.starts_with("pkt_meta")) {
-            true => Area::Metadata,
-            false => Area::Packet,
+        match base(value) {
+            Some(Base::PacketMeta) => Area::Metadata,
+            _ => Area::Packet,
         }
     }
 
@@ -187,15 +188,13 @@ impl Area {
     }
 
     fn has(self, value: &Value<'_>) -> bool {
-        let told = value.told.unwrap_or_default();
-        told.starts_with("pkt") && Area::of(value) == self && !self.ends_at(value)
+        value.told.is_some_and(is_of_packet) && Area::of(value) == self && !self.ends_at(value)
     }
 
     fn ends_at(self, value: &Value<'_>) -> bool {
-        let told = value.told.unwrap_or_default();
         match self {
-            Area::Packet => told.starts_with("pkt_end"),
-            Area::Metadata => told.starts_with("pkt("),
+            Area::Packet => base(value) == Some(Base::PacketEnd),
+            Area::Metadata => base(value) == Some(Base::Packet),
         }
     }
 }
@@ -256,27 +255,42 @@ fn proves(check: &Check, area: Area, dataflow: &Dataflow<'_>, program: &Program)
     taken(insn) == Some(check.is_taken)
 }
 
-/// The largest offset from the packet's start in a text such as `pkt(id=1,off=14,umax=60)`.
-fn furthest(told: &str) -> u64 {
-    let of = |name| field(told, name).unwrap_or(0);
-    of("umax=").saturating_add(of("off="))
+fn base(value: &Value<'_>) -> Option<Base> {
+    value.told.map(|told| told.view().ty.base)
+}
+
+/// Whether nothing behind a packet pointer is known to be in the packet.
+fn lacks_range(pointer: Option<RegView<'_>>) -> bool {
+    pointer.is_some_and(|it| matches!(it.pointee, Pointee::Packet { range: ..=0 }))
+}
+
+/// The largest variable offset, if it is less than its type allows.
+fn variable_max(pointer: &RegView<'_>) -> Option<u64> {
+    let bounds = pointer.bounds;
+    (bounds.const_value().is_none() && bounds.umax != u64::MAX).then_some(bounds.umax)
+}
+
+/// The largest offset from the packet's start.
+fn furthest(pointer: &RegView<'_>) -> u64 {
+    let off = u64::try_from(pointer.off).unwrap_or(0);
+    variable_max(pointer).unwrap_or(0).saturating_add(off)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verifier::{Bounds, RegType};
 
     #[test]
-    fn how_far_a_text_reaches() {
-        for (told, number) in [
-            ("pkt(r=0)", 0),
-            (
-                "pkt(id=1,off=14,r=0,smin=smin32=0,smax=umax=smax32=umax32=60,var_off=(0x0; 0x3c))",
-                74,
-            ),
-            ("pkt(id=1,r=0,umax=0x3fffc00)", 0x3fffc00),
-        ] {
-            assert_eq!(furthest(told), number, "{told}");
-        }
+    fn how_far_a_pointer_reaches() {
+        let ty = RegType { base: Base::Packet, ..RegType::default() };
+        let mut pointer = RegView::pointer(ty, Pointee::Packet { range: 0 });
+        assert_eq!(furthest(&pointer), 0);
+        pointer.bounds = Bounds { umax: 60, ..Bounds::ANY };
+        assert_eq!(furthest(&pointer), 60);
+        pointer.off = 14;
+        assert_eq!(furthest(&pointer), 74);
+        pointer.bounds = Bounds::ANY;
+        assert_eq!(furthest(&pointer), 14);
     }
 }

@@ -2,7 +2,7 @@
 //! without the check for NULL of the first read.
 
 use crate::diagnosis::dataflow::{Dataflow, Id, Origin, Value};
-use crate::diagnosis::history::{is_number_text, named_register, takes_away};
+use crate::diagnosis::history::{is_of_packet, named_register, takes_away};
 use crate::diagnosis::note::Note;
 use crate::diagnosis::notes::{Described, callee, insn_idx, since};
 use crate::insn::code::{BPF_ALU, BPF_JEQ, BPF_JNE, BPF_MOV};
@@ -28,7 +28,7 @@ pub(super) fn note(
     let regno = named_register(refusal)?;
     let id = *dataflow.regs.get(&(dataflow.frame, regno))?;
     let computed = dataflow.ancestors_by(id, |made, _| made.made != Origin::Loaded);
-    let is_pointer = |id: Id| dataflow.values[id].told.filter(|told| !is_number_text(told));
+    let is_pointer = |id: Id| dataflow.values[id].told.filter(|told| !told.view().is_number());
     computed.into_iter().find_map(|id| {
         let loaded = &dataflow.values[id];
         if let Some(by) = halves(loaded, program) {
@@ -49,7 +49,7 @@ pub(super) fn note(
             let says = "a pointer was stored in memory that keeps only numbers, and read back by";
             return (!dataflow.is_on_stack(id)).then(|| since(says, read, describe));
         };
-        let whose = match told.starts_with("pkt") {
+        let whose = match is_of_packet(told) {
             true => "it was invalidated, as all pointers to the packet were, by",
             false => "it was invalidated by",
         };
