@@ -266,7 +266,7 @@ fn each_wrong_value_has_its_error() {
     }
     let (exit, _, err) = skep(&[&program("refused.bpf.o"), "no_null_check"]);
     assert_eq!(exit, Exit::Refused);
-    assert!(err.contains("rejected at insn 7: R0 invalid mem access"), "{err}");
+    assert!(err.contains("kernel: R0 invalid mem access 'map_value_or_null'"), "{err}");
     let (exit, _, err) = skep(&[&program("kprobe_latency.bpf.o"), "on_entry", "--pcap", "x"]);
     assert_eq!(exit, Exit::Input);
     assert!(err.contains("programs of type kprobe take no packets"), "{err}");
