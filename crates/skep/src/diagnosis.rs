@@ -19,6 +19,7 @@ mod history;
 mod inlined;
 mod load;
 mod missing_check;
+mod moved;
 mod near;
 mod notation;
 mod note;

@@ -4,7 +4,8 @@
 use crate::Refusal;
 use crate::btf::{Kind, TypeId};
 use crate::diagnosis::note::{Note, counted};
-use crate::insn::code::{BPF_ST, BPF_STX};
+use crate::insn::Insn;
+use crate::insn::code::{BPF_LDX, BPF_MEMSX, BPF_ST, BPF_STX};
 use crate::object::section_names;
 use crate::program::{AttachTarget, Program, SourcePlace};
 use crate::uapi::ctx::{CtxField, CtxLayout, CtxRange, ctx_struct};
@@ -30,6 +31,7 @@ pub(crate) fn note(refusal: &Refusal, program: &Program) -> Option<Note> {
     let text = text.or_else(|| beyond_elements(of, at, layout, place.as_ref()?));
     let text = text.or_else(|| place.and_then(|place| as_other(of, at, &place)));
     let text = text.or_else(|| read_only.map(|it| read_only_text(of, it.field, layout)));
+    let text = text.or_else(|| sign_extended(of, at, insn, layout));
     let text = text.or_else(|| elsewhere(of, at, is_store, prog_type));
     let text = text.or_else(|| parted(of, at, layout));
     let whole = CtxRange { off: at.off & !3, size: 4 };
@@ -143,6 +145,14 @@ fn read_only_text(of: &str, field: &CtxField, layout: CtxLayout) -> String {
         false => format!("; those that can are {}", writable.join(", ")),
     };
     format!("`{name}` of struct {of} can be read here, but not written{others}")
+}
+
+/// That a pointer is loaded as a number with a sign; other loads of the field are allowed.
+fn sign_extended(of: &str, at: CtxRange, insn: &Insn, layout: CtxLayout) -> Option<String> {
+    let is_signed = insn.class() == BPF_LDX && insn.mode() == BPF_MEMSX;
+    let access = layout.load(at, false).filter(|_| is_signed && layout.load(at, true).is_none())?;
+    let name = access.field.name;
+    Some(format!("`{name}` of struct {of} is a pointer, but a load that extends the sign reads it"))
 }
 
 /// Where the access would be allowed.

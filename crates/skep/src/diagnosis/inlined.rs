@@ -13,7 +13,7 @@ const NOT_CALLED: [&str; 7] = ["if", "while", "for", "switch", "return", "sizeof
 /// that insn's line is of another file.
 pub(super) fn note(shown: usize, path: &WalkedPath, program: &Program) -> Option<Note> {
     let start = program.function_start(shown);
-    let first = program.source_place(start)?;
+    let first = first_of_own(start, program)?;
     let own = &first.file;
     let walked = path.steps().rev().filter_map(|step| match step {
         Step::Insn { insn_idx, frame } if *frame == path.frame() => Some(*insn_idx as usize),
@@ -44,6 +44,18 @@ pub(super) fn note(shown: usize, path: &WalkedPath, program: &Program) -> Option
     let says = format!("the line is inlined from another file than the program's, where {says}");
     let text = format!("{says} insn {idx}: {}", insn_with_map(program, idx)?);
     Some(Note { text, at: place_of_own(idx) })
+}
+
+/// The first line of a function in its own file. If it begins with what is inlined from a header,
+/// that is not the file.
+fn first_of_own(start: usize, program: &Program) -> Option<SourcePlace> {
+    let first = program.source_place(start)?;
+    let is_header = |place: &SourcePlace| place.file.ends_with(".h");
+    let end = program.function_starts().find(|&next| next > start).unwrap_or(program.insns.len());
+    let rows = program.source_lines().0.iter().map(|row| row.insn_off.index());
+    let mut later = rows.filter(|idx| is_header(&first) && (start..end).contains(idx));
+    let own = |idx| program.source_place(idx).filter(|place| !is_header(place));
+    Some(later.find_map(own).unwrap_or(first))
 }
 
 /// Whether a line calls a function that is not the kernel's, or uses a macro with arguments.

@@ -10,7 +10,9 @@ use crate::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use crate::insn_text::{function_name, insn_with_map};
 use crate::program::{MapDef, MapIdx, Program, SourcePlace};
 use crate::uapi::helper::{HelperId, HelperRow, HelperUse, HookKey};
-use crate::uapi::{Behaviours, MapType, ProgType, TypeFlag, map_func_compatible};
+use crate::uapi::{
+    AttachType, Behaviours, MapType, ProgType, TypeFlag, attach_types, map_func_compatible,
+};
 use crate::verifier::{Base, Pointee, RegView};
 use crate::{Refusal, Step, WalkedPath};
 
@@ -103,14 +105,28 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
 }
 
 /// The program types that may call a helper that this one may not.
-pub(crate) fn callers_of_helper(refusal: &Refusal) -> Option<Note> {
+pub(crate) fn callers_of_helper(refusal: &Refusal, own: ProgType) -> Option<Note> {
     let helper = refusal.text("name").filter(|_| refusal.kind == "helper-not-for-program-type")?;
     let id = HelperId::from_name(helper)?;
-    let may = |ty: &ProgType| {
-        let key = HookKey { prog_type: *ty, attach_type: 0, target: "" };
+    let may = |ty: ProgType, attach_type: u32| {
+        let key = HookKey { prog_type: ty, attach_type, target: "" };
         matches!(HelperRow::find(&key).map(|row| row.helper(id)), Some(HelperUse::May(_)))
     };
-    let types: Vec<_> = ProgType::all().filter(may).map(ProgType::name).collect();
+    // Loaders give a type that takes every number the one of its name, if there is one.
+    let numbers = |ty: ProgType| {
+        let taken = attach_types(ty);
+        let of_name = AttachType::all().find(|of| of.name().ends_with(ty.name()));
+        let of_name = of_name.map_or(0, AttachType::number);
+        let numbers = AttachType::all().map(AttachType::number).chain([0]);
+        let is_set = move |of: &u32| !taken.contains(u32::MAX) || *of == of_name;
+        numbers.filter(move |of| taken.contains(*of) && is_set(of))
+    };
+    let types = ProgType::all().filter(|&ty| numbers(ty).any(|of| may(ty, of)));
+    let named = |ty: ProgType| match ty == own {
+        true => format!("{} (attached otherwise)", ty.name()),
+        false => ty.name().to_owned(),
+    };
+    let types: Vec<_> = types.map(named).collect();
     let more = if types.len() > TYPES_SHOWN { ", ..." } else { "" };
     let shown = types.get(..TYPES_SHOWN).unwrap_or(&types).join(", ");
     let text = || format!("programs of these types may call {helper}: {shown}{more}");
@@ -146,6 +162,11 @@ pub(crate) fn target(refusal: &Refusal, program: &Program) -> Option<usize> {
 
 /// The same if no line is that of the declaration.
 pub(crate) fn without_target(refusal: &Refusal, program: &Program) -> Option<Note> {
+    if refusal.kind == "exception-callback-parameters" {
+        let start = refusal.insn_idx?;
+        let (name, place) = (function_name(program, start), program.source_place(start)?);
+        return (!place.has_word(&name)).then(|| body_of(&name));
+    }
     let has_line = program.source_place(0).is_some();
     let is_missing = has_line && is_of_target(refusal) && header(program).is_none();
     is_missing.then(|| body_of(&program.name))

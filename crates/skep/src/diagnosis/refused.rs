@@ -5,7 +5,7 @@ use super::held::{Held, Missed};
 use super::history::{History, named_register, names};
 use super::note::Note;
 use super::value::{Diagnosis, Severity};
-use super::{budget, ctx_field, inlined, missing_check, near, notation, notes, rule};
+use super::{budget, ctx_field, inlined, missing_check, moved, near, notation, notes, rule};
 use crate::catalogue::is_of_declaration;
 use crate::insn_text::insn_with_map;
 use crate::verifier::RegValue;
@@ -79,7 +79,7 @@ impl Subject<'_> {
         notes.extend(notes::btf_not_loaded(refusal, self.program));
         // The table is that of 6.18.
         if self.session.host.behaviours == Behaviours::reference() {
-            notes.extend(notes::callers_of_helper(refusal));
+            notes.extend(notes::callers_of_helper(refusal, self.program.prog_type));
         }
         notes.extend(notes::map_type(refusal));
         notes.extend(notes::unsuited_map(refusal, self.program));
@@ -102,7 +102,7 @@ impl Subject<'_> {
         notes.extend(told);
         let at = elsewhere.or_else(|| notes::target(refusal, self.program)).or(refusal.insn_idx);
         let shown = at.filter(|_| refusal.load.is_none());
-        for note in self.around(shown, verification) {
+        for note in self.around(shown, refusal, verification) {
             let is_told = notes.iter().any(|told| told.is_at_line_of(&note));
             let lines = notes.len() + refusal.message.lines().count();
             notes.extend((!is_told && lines < LINES_MAX).then_some(note));
@@ -128,12 +128,18 @@ impl Subject<'_> {
         }
     }
 
-    /// What leads to the insn that is shown: the program's own line beside one of another file, and
-    /// the call of the function.
-    fn around(&self, shown: Option<usize>, verification: &Verification) -> Vec<Note> {
+    /// What leads to the insn that is shown, or on from it: the access for which it computes the
+    /// address, the program's own line beside one of another file, and the call of the function.
+    fn around(
+        &self,
+        shown: Option<usize>,
+        refusal: &Refusal,
+        verification: &Verification,
+    ) -> Vec<Note> {
         let Some((idx, path)) = shown.zip(verification.path.as_ref()) else { return Vec::new() };
         let inlined = inlined::note(idx, path, self.program);
-        inlined.into_iter().chain(notes::called_at(path, self.program)).collect()
+        let used = moved::note(refusal, self.program, &describing(self.program));
+        used.into_iter().chain(inlined).chain(notes::called_at(path, self.program)).collect()
     }
 
     /// The line of an insn; for a failed CO-RE relocation, one that names what it asks for.

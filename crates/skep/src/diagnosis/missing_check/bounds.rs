@@ -91,8 +91,8 @@ pub(super) fn notes(
         .checks
         .iter()
         .partition(|check| !is_zero && dataflow.is_of_equality(check, program));
-    let lacks_maximum = WITHOUT_MAXIMUM.contains(&refusal.kind.as_str())
-        && family.iter().all(|&id| dataflow.values[id].told.is_none_or(is_open));
+    let is_too_long = length == Some(number) && ends_at(refusal).is_some();
+    let lacks_maximum = is_too_long || dataflow.lacks_maximum(refusal, &family);
     let (signs, others): (Vec<Check>, Vec<Check>) =
         others.iter().partition(|check| lacks_maximum && dataflow.is_of_sign(check, program));
     let compared = dataflow.compared(&family, &others, program, describe);
@@ -375,6 +375,12 @@ impl Dataflow<'_> {
             subtracts && is_below && value.of[0] == Some(compared)
         };
         family.iter().copied().find(is_less)
+    }
+
+    /// Whether no more than the sign of a number may be known.
+    fn lacks_maximum(&self, refusal: &Refusal, family: &[Id]) -> bool {
+        WITHOUT_MAXIMUM.contains(&refusal.kind.as_str())
+            && family.iter().all(|&id| self.values[id].told.is_none_or(is_open))
     }
 
     /// Whether a comparison only tells whether a number is negative, or 0.

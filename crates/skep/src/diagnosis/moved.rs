@@ -1,0 +1,58 @@
+//! Arithmetic with a pointer that the compiler has moved away from the access: to another line.
+
+use crate::Refusal;
+use crate::diagnosis::history::insn::{read_registers, written_register};
+use crate::diagnosis::note::Note;
+use crate::diagnosis::notes::{Described, since};
+use crate::insn::Insn;
+use crate::insn::code::*;
+use crate::program::Program;
+
+/// Rejections of the arithmetic itself.
+const OF_ARITHMETIC: [&str; 3] =
+    ["pointer-moved-by-unbounded", "pointer-moved-too-far", "value-moves-pointer-too-far"];
+
+/// More insns are not looked at.
+const INSNS_MAX: usize = 64;
+
+/// The access through the pointer, which follows in the program's text, if it is on another line.
+pub(super) fn note(
+    refusal: &Refusal,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let idx = refusal.insn_idx.filter(|_| OF_ARITHMETIC.contains(&refusal.kind.as_str()))?;
+    let line = |at: usize| program.source_place(at).map(|place| (place.file, place.line));
+    let end = program.function_starts().find(|&start| start > idx);
+    let end = end.unwrap_or(program.insns.len()).min(idx + INSNS_MAX);
+    let mut holds = 1u16 << program.insns.get(idx)?.dst;
+    for (at, insn) in program.insns.get(..end)?.iter().enumerate().skip(idx + 1) {
+        let through = accessed_through(insn);
+        if through.is_some_and(|reg| holds >> reg & 1 == 1) {
+            let is_other = line(at).is_some() && line(at) != line(idx);
+            return is_other.then(|| since("the pointer is used at", at, describe));
+        }
+        let reads = read_registers(insn).iter().any(|&reg| holds >> reg & 1 == 1);
+        let is_move = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() == BPF_MOV;
+        if let Some(reg) = written_register(insn) {
+            let copied = u16::from(is_move && reads) << reg;
+            holds = holds & !(1 << reg) | copied;
+        }
+        if insn.class() == BPF_JMP && insn.op() == BPF_CALL {
+            holds &= !ARGUMENTS;
+        }
+    }
+    None
+}
+
+/// R1 to R5, which are uninitialised after a call.
+const ARGUMENTS: u16 = 0b11_1110;
+
+/// The register with the address of a load or store.
+fn accessed_through(insn: &Insn) -> Option<u8> {
+    match insn.class() {
+        BPF_LDX => Some(insn.src),
+        BPF_ST | BPF_STX => Some(insn.dst),
+        _ => None,
+    }
+}
