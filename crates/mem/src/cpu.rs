@@ -87,9 +87,14 @@ impl Drop for Owned {
     fn drop(&mut self) {
         self.cpus.swap(self.cpu, kept_by(self.slot), FREE);
         self.cpus.forget_thread();
-        // Code that runs later in this thread, in other destructors, takes a number of its own.
-        NOWHERE.begin();
-        LAST.set(NOWHERE);
+        // Code that runs later in this thread, in other destructors, takes a number of its own. The
+        // thread may be in a run of another runtime.
+        if HERE.get().id == self.cpus.id {
+            NOWHERE.begin();
+        }
+        if LAST.get().id == self.cpus.id {
+            LAST.set(NOWHERE);
+        }
     }
 }
 
@@ -414,6 +419,32 @@ mod tests {
             drop(within);
             assert_eq!(current(), 0);
             assert_eq!(outer.word(0), kept_by(epoch::slot().unwrap()));
+            left.send(()).unwrap();
+        });
+    }
+
+    /// The thread forgets a runtime that is gone when it meets another, whose numbers are taken.
+    #[test]
+    fn a_run_keeps_its_number_if_a_run_in_it_gets_none() {
+        let (gone, outer, inner) = (Cpus::new(1), Cpus::new(2), Cpus::new(1));
+        std::thread::scope(|scope| {
+            let (left, wait_left) = mpsc::channel::<()>();
+            let (entered, wait_entered) = mpsc::channel();
+            let (first, taken) = (outer.clone(), inner.clone());
+            scope.spawn(move || {
+                let _epoch = epoch::enter().unwrap();
+                let _turns = [first.enter(false).unwrap(), taken.enter(true).unwrap()];
+                entered.send(()).unwrap();
+                wait_left.recv()
+            });
+            wait_entered.recv().unwrap();
+            assert_eq!([&gone, &outer].map(|cpus| run(cpus, |cpu| cpu)), [Some(0), Some(1)]);
+            drop(gone);
+            let _epoch = epoch::enter().unwrap();
+            let _turn = outer.enter(false).unwrap();
+            assert_eq!(current(), 1);
+            assert!(inner.enter(true).is_none());
+            assert_eq!((current(), HERE.get().cpu), (1, 1));
             left.send(()).unwrap();
         });
     }

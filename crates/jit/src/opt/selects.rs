@@ -26,7 +26,15 @@ pub(super) fn run(ops: &mut Ops, flow: &mut Flow, counts: bool) {
     for _ in 0..ROUNDS {
         let mut found = false;
         for at in 0..ops.len() {
-            if let Some((copy, chosen)) = choice(ops, flow, at) {
+            let chosen = choice(ops, flow, at);
+            // What it would count must not be entered from elsewhere.
+            let fits = |(copy, chosen): &(usize, Op)| match chosen {
+                Op::Select { to, .. } => {
+                    !counts || !(copy + 1..*to as usize).any(|over| flow.is_target[over])
+                }
+                _ => true,
+            };
+            if let Some((copy, chosen)) = chosen.filter(fits) {
                 ops.set(at, chosen);
                 ops.set(copy, Op::Nop);
                 found = true;

@@ -279,7 +279,10 @@ impl<'p> History<'p> {
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
             notes.extend(gone.map(|&idx| {
-                notes::since(&format!("R{reg} is uninitialized after"), idx, describe)
+                let callee = notes::callee(program, idx, describe);
+                let is_released = reg == 1 && callee.as_deref() == Some("bpf_sk_release");
+                let what = if is_released { "released by" } else { "uninitialized after" };
+                notes::since(&format!("R{reg} is {what}"), idx, describe)
             }));
         }
         notes

@@ -26,7 +26,19 @@ pub(super) fn note(
     let end = program.function_starts().find(|&start| start > idx);
     let end = end.unwrap_or(program.insns.len()).min(idx + INSNS_MAX);
     let mut holds = 1u16 << program.insns.get(idx)?.dst;
+    // Where other paths come in, the registers may hold something else.
+    let jumps = program.insns.iter().enumerate();
+    let entered: Vec<usize> = jumps
+        .filter(|(at, _)| !(idx..end).contains(at))
+        .filter_map(|(at, insn)| insn.jump_target(at))
+        .filter(|to| (idx + 1..end).contains(to))
+        .collect();
     for (at, insn) in program.insns.get(..end)?.iter().enumerate().skip(idx + 1) {
+        let is_jump = matches!(insn.class(), BPF_JMP | BPF_JMP32);
+        let is_jump = is_jump && matches!(insn.op(), BPF_JA | BPF_EXIT);
+        if entered.contains(&at) || is_jump {
+            return None;
+        }
         let through = accessed_through(insn);
         if through.is_some_and(|reg| holds >> reg & 1 == 1) {
             let is_other = line(at).is_some() && line(at) != line(idx);
