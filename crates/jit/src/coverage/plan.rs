@@ -13,6 +13,8 @@
 //! 1. The edges without a counter are a forest.
 //! 2. A block ends wherever a run may leave it, so either all or none of its insns have been
 //!    executed.
+//! 3. A forward jump has no counter: when its edge is looked at, nothing else leads to or from the
+//!    end of its block.
 
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
@@ -105,9 +107,9 @@ impl Plan {
             }
             _ => 0,
         };
-        let mut counted: Vec<&Edge> = edges.iter().filter(|edge| edge.counter.is_some()).collect();
-        counted.sort_by_key(|edge| edge.counter);
-        let depths = counted.iter().map(|edge| depth(edge.from).min(depth(edge.to))).collect();
+        // In the order of their counters.
+        let counted = edges.iter().filter(|edge| edge.counter.is_some());
+        let depths = counted.map(|edge| depth(edge.from).min(depth(edge.to))).collect();
         Plan { edges, vertices, blocks, is_second, is_branch, counters, depths }
     }
 

@@ -73,8 +73,8 @@ impl Emit<'_> {
         let is_over = |at: u32| self.selected.get(at as usize) == Some(&true);
         match place {
             Place::Block(at) => is_over(at),
-            Place::Fall(at) | Place::Taken(at) => selects(at) || is_over(at),
-            Place::Leave(_) | Place::Entry(_) => false,
+            Place::Fall(at) => selects(at) || is_over(at),
+            Place::Taken(_) | Place::Leave(_) | Place::Entry(_) => false,
         }
     }
 
@@ -111,38 +111,28 @@ impl Emit<'_> {
         Mem::base(base, 8 * counter as i32)
     }
 
-    /// Counts the edges of a jump that a conditional move to `to` stands for: that of the jump, and
-    /// those that it passes over, which are passed if `cc` holds.
+    /// Counts the edges that a jump to `to` passes over for which a conditional move stands: they
+    /// are passed if `cc` holds. The jump itself has no counter (`coverage::Plan`).
     pub(super) fn count_selected(&mut self, cc: Cc, to: u32) {
         let Some(coverage) = &self.unit.linkage.coverage else { return };
-        let (at, plan) = (self.at as u32, &coverage.plan);
+        let at = self.at as u32;
         let over = (at + 1..to).flat_map(|over| [Place::Block(over), Place::Fall(over)]);
         let passed = std::iter::once(Place::Fall(at)).chain(over);
-        let passed: Vec<u32> = passed.filter_map(|place| plan.counter(place)).collect();
-        let taken = plan.counter(Place::Taken(at));
-        if passed.is_empty() && taken.is_none() {
-            return;
+        let mut counters = passed.filter_map(|place| coverage.plan.counter(place)).peekable();
+        if counters.peek().is_some() {
+            self.asm.r(&forms::setcc(cc), Width::W32, SCRATCH2);
+            self.asm.rr(&forms::MOVZX8, Width::W32, SCRATCH2, SCRATCH2);
         }
-        self.asm.r(&forms::setcc(cc), Width::W32, SCRATCH2);
-        self.asm.rr(&forms::MOVZX8, Width::W32, SCRATCH2, SCRATCH2);
-        for counter in passed {
-            self.add_to(counter, SCRATCH2);
-        }
-        if let Some(counter) = taken {
-            self.asm.ri(&forms::XOR_I8, Width::W32, SCRATCH2, 1);
-            self.add_to(counter, SCRATCH2);
-        }
-    }
-
-    fn add_to(&mut self, counter: u32, times: X86) {
-        match self.kept_in(counter) {
-            Some(reg) => self.asm.rr(&forms::ADD_MR, Width::W64, times, reg),
-            None => {
-                let word = self.counter_word(counter);
-                self.asm.rm(&forms::ADD_MR, Width::W64, times, word);
+        for counter in counters {
+            match self.kept_in(counter) {
+                Some(reg) => self.asm.rr(&forms::ADD_MR, Width::W64, SCRATCH2, reg),
+                None => {
+                    let word = self.counter_word(counter);
+                    self.asm.rm(&forms::ADD_MR, Width::W64, SCRATCH2, word);
+                }
             }
+            self.flags = None;
         }
-        self.flags = None;
     }
 
     /// The counters in a loop that is unrolled, except for the exit at its end.

@@ -26,15 +26,7 @@ pub(super) fn run(ops: &mut Ops, flow: &mut Flow, counts: bool) {
     for _ in 0..ROUNDS {
         let mut found = false;
         for at in 0..ops.len() {
-            let chosen = choice(ops, flow, at);
-            // What it would count must not be entered from elsewhere.
-            let fits = |(copy, chosen): &(usize, Op)| match chosen {
-                Op::Select { to, .. } => {
-                    !counts || !(copy + 1..*to as usize).any(|over| flow.is_target[over])
-                }
-                _ => true,
-            };
-            if let Some((copy, chosen)) = chosen.filter(fits) {
+            if let Some((copy, chosen)) = choice(ops, flow, at, counts) {
                 ops.set(at, chosen);
                 ops.set(copy, Op::Nop);
                 found = true;
@@ -66,15 +58,18 @@ fn is_over(ops: &[Op], last: usize, to: u32) -> bool {
 }
 
 /// If the op is a jump over a copy of one of the numbers that it compares, to where the other one
-/// is: the copy, and the conditional move in place of both.
-fn choice(ops: &[Op], flow: &Flow, at: usize) -> Option<(usize, Op)> {
+/// is: the copy, and the conditional move in place of both. If that `counts`, nothing up to the
+/// target may be entered from elsewhere, no-ops included.
+fn choice(ops: &[Op], flow: &Flow, at: usize, counts: bool) -> Option<(usize, Op)> {
     let Op::Br { mut test, to } = ops[at] else { return None };
     let Src::Reg(b) = test.b else { return None };
     let copy = skipped(ops, at + 1);
     let Some(&Op::Mov { width, dst, src: Src::Reg(src) }) = ops.get(copy) else { return None };
-    let is_entered = (at + 1..=copy).any(|between| flow.is_target[between]);
-    let is_over = is_over(ops, copy, to);
-    if is_entered || !is_over || [test.a, b, dst].contains(&Reg::FP) {
+    if !is_over(ops, copy, to) || [test.a, b, dst].contains(&Reg::FP) {
+        return None;
+    }
+    let end = if counts { to as usize } else { copy + 1 };
+    if (at + 1..end).any(|between| flow.is_target[between]) {
         return None;
     }
     let is_order = !matches!(test.cond, Cond::Eq | Cond::Ne | Cond::Set | Cond::NotSet);

@@ -51,9 +51,9 @@ pub(super) fn note(shown: usize, path: &WalkedPath, program: &Program) -> Option
 fn first_of_own(start: usize, program: &Program) -> Option<SourcePlace> {
     let first = program.source_place(start)?;
     let is_header = |place: &SourcePlace| place.file.ends_with(".h");
-    let end = program.function_starts().find(|&next| next > start).unwrap_or(program.insns.len());
     let rows = program.source_lines().0.iter().map(|row| row.insn_off.index());
-    let mut later = rows.filter(|idx| is_header(&first) && (start..end).contains(idx));
+    let mut later =
+        rows.filter(|idx| is_header(&first) && program.function_range(start).contains(idx));
     let own = |idx| program.source_place(idx).filter(|place| !is_header(place));
     Some(later.find_map(own).unwrap_or(first))
 }

@@ -1,9 +1,9 @@
 //! Arithmetic with a pointer that the compiler has moved away from the access: to another line.
 
 use crate::Refusal;
-use crate::diagnosis::history::insn::{read_registers, written_register};
+use crate::diagnosis::history::insn::{is_copy, keeps_no_arguments, written_register};
 use crate::diagnosis::note::Note;
-use crate::diagnosis::notes::{Described, since};
+use crate::diagnosis::notes::{ARGUMENTS, Described, since};
 use crate::insn::Insn;
 use crate::insn::code::*;
 use crate::program::Program;
@@ -23,8 +23,7 @@ pub(super) fn note(
 ) -> Option<Note> {
     let idx = refusal.insn_idx.filter(|_| OF_ARITHMETIC.contains(&refusal.kind.as_str()))?;
     let line = |at: usize| program.source_place(at).map(|place| (place.file, place.line));
-    let end = program.function_starts().find(|&start| start > idx);
-    let end = end.unwrap_or(program.insns.len()).min(idx + INSNS_MAX);
+    let end = program.function_range(idx).end.min(program.insns.len()).min(idx + INSNS_MAX);
     let mut holds = 1u16 << program.insns.get(idx)?.dst;
     // Where other paths come in, the registers may hold something else.
     let jumps = program.insns.iter().enumerate();
@@ -44,21 +43,16 @@ pub(super) fn note(
             let is_other = line(at).is_some() && line(at) != line(idx);
             return is_other.then(|| since("the pointer is used at", at, describe));
         }
-        let reads = read_registers(insn).iter().any(|&reg| holds >> reg & 1 == 1);
-        let is_move = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.op() == BPF_MOV;
         if let Some(reg) = written_register(insn) {
-            let copied = u16::from(is_move && reads) << reg;
-            holds = holds & !(1 << reg) | copied;
+            let is_copied = is_copy(insn) && holds >> insn.src & 1 == 1;
+            holds = holds & !(1 << reg) | u16::from(is_copied) << reg;
         }
-        if insn.class() == BPF_JMP && insn.op() == BPF_CALL {
+        if keeps_no_arguments(insn) {
             holds &= !ARGUMENTS;
         }
     }
     None
 }
-
-/// R1 to R5, which are uninitialised after a call.
-const ARGUMENTS: u16 = 0b11_1110;
 
 /// The register with the address of a load or store.
 fn accessed_through(insn: &Insn) -> Option<u8> {

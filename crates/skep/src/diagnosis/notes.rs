@@ -48,7 +48,7 @@ const OF_SECTION: [&str; 24] = [
 ];
 
 /// R1 to R5, which are uninitialised after a call.
-const ARGUMENTS: u16 = 0b11_1110;
+pub(super) const ARGUMENTS: u16 = 0b11_1110;
 
 /// The use of a field or type that the kernel lacks: compilers move the insn that replaces it to
 /// the front.

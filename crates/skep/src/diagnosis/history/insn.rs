@@ -4,7 +4,7 @@ use crate::insn::Insn;
 use crate::insn::code::*;
 
 /// Whether r1 to r5 are uninitialised after an insn: a call, or a legacy packet load.
-pub(super) fn keeps_no_arguments(insn: &Insn) -> bool {
+pub(crate) fn keeps_no_arguments(insn: &Insn) -> bool {
     match insn.class() {
         BPF_JMP => insn.op() == BPF_CALL,
         BPF_LD => matches!(insn.mode(), BPF_ABS | BPF_IND),
@@ -13,7 +13,7 @@ pub(super) fn keeps_no_arguments(insn: &Insn) -> bool {
 }
 
 /// Whether an insn copies one register to another.
-pub(super) fn is_copy(insn: &Insn) -> bool {
+pub(crate) fn is_copy(insn: &Insn) -> bool {
     insn.class() == BPF_ALU64 && insn.op() == BPF_MOV && insn.is_src_reg() && insn.off == 0
 }
 
