@@ -159,7 +159,7 @@ impl<'a> At<'a> {
 
     /// The struct's name in messages.
     fn name(self) -> &'a str {
-        if self.t.name().is_empty() { "(anon)" } else { self.t.name() }
+        shown(self.t.name())
     }
 
     /// Wraps: an access that begins before the struct begins beyond all its fields.
@@ -228,7 +228,7 @@ impl<'a> At<'a> {
         if self.end() > end && !(self.untrusted && self.rules.unions_run_on) {
             return Err(WalkError::Unfit(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
-                m.name(),
+                shown(m.name()),
                 self.name(),
                 self.off,
                 self.size
@@ -250,8 +250,9 @@ impl<'a> At<'a> {
     fn pointer(self, t: Type<'a>, field: &'a str, start: u32) -> Result<Walk<'a>, WalkError> {
         if start != self.off || self.size != crate::layout::PTR_BYTES {
             return Err(WalkError::Unfit(format!(
-                "cannot access ptr member {field} with moff {start} \
+                "cannot access ptr member {} with moff {start} \
                  in struct {} with off {} size {}",
+                shown(field),
                 self.name(),
                 self.off,
                 self.size
@@ -303,6 +304,11 @@ impl<'a> At<'a> {
         let untrusted = self.untrusted || rules.flexible_arrays_untrusted;
         Ok(Found::Inside(At { t: elem, off: (self.off - start) % bytes, untrusted, rules, ..self }))
     }
+}
+
+/// A name in messages.
+fn shown(name: &str) -> &str {
+    if name.is_empty() { "(anon)" } else { name }
 }
 
 /// The element of a (multi-dimensional) array, under its modifiers.

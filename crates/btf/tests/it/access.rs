@@ -87,6 +87,17 @@ fn messages_are_the_kernels() {
 }
 
 #[test]
+fn what_has_no_name_is_called_anonymous() {
+    let mut b = BtfBuilder::new();
+    let half = b.int("short", 1, IntEncoding::SIGNED);
+    let unnamed = b.struct_("", 4, &[MemberDef::new("", half, 0)]);
+    let btf = b.build().unwrap();
+    let message =
+        "access beyond the end of member (anon) (mend:1) in struct (anon) with off 0 size 2";
+    assert_eq!(btf.struct_access(unnamed, 0, 2).unwrap_err().to_string(), message);
+}
+
+#[test]
 fn one_step_stops_at_a_nested_struct() {
     let w = world();
     let nested = Walk::Struct { id: w.inner, untrusted: false };

@@ -90,6 +90,12 @@ fn step(env: &Env<'_>, idx: usize) -> Step {
     }
 }
 
+/// Whether the jump at `idx`, which remains, is taken whenever it is reached.
+pub(super) fn always_jumps(env: &Env<'_>, idx: usize) -> bool {
+    env.facts.insns[idx].op() == BPF_JA
+        || env.facts.bpf_capable && matches!(step(env, idx), Step::Jumps(_))
+}
+
 impl Step {
     /// Whether the insn at `idx` only continues with the next remaining insn, the one at `next`.
     fn does_nothing(self, idx: usize, next: usize) -> bool {

@@ -24,6 +24,8 @@ mod ld_abs;
 mod left;
 mod may_goto;
 mod may_goto_left;
+mod native_bytes;
+mod native_jumps;
 mod references;
 mod source;
 mod upper_half;
@@ -62,7 +64,8 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
         }
     }
     env.learned.stack_rewrites = StackRewrites::all(env.facts.insns.len());
-    jump_reach::check(env)
+    jump_reach::check(env)?;
+    if env.facts.rules().jumps_always_compiled { Ok(()) } else { native_jumps::check(env) }
 }
 
 /// A rewrite: appends the replacement of the insn at an index.

@@ -73,7 +73,11 @@ const WHYS: &[Why] = &[
         "BPF program is too large",
         "more than six registers are linked, and marked precise sooner than by the kernel",
     ),
-    Why(&[], "# to #: safe", "the kernel's JIT compiler does not find the lengths of the jumps"),
+    Why(
+        &[],
+        "jumps across each other",
+        "it is not known whether this kernel's JIT compiler finds the lengths of the jumps",
+    ),
     Why(
         &["6.18.5", "6.19.6"],
         "calling kernel function",
