@@ -126,9 +126,16 @@ impl Function {
             .filter(|&(from, jump)| jump.target > from && is_near(from + 1, jump.target))
             .map(|(from, jump)| (from, jump.target))
             .collect();
-        jumps().filter(|&(from, jump)| jump.target <= from && is_near(jump.target, from + 1)).any(
-            |(_, back)| forward.iter().any(|&(from, to)| from < back.target && back.target < to),
-        )
+        let is_crossed = |head: usize| {
+            let is_too_far = |&(from, _): &(usize, usize)| at[head].0 > at[from + 1].0 + NEAR.1;
+            forward[forward.partition_point(is_too_far)..]
+                .iter()
+                .take_while(|&&(from, _)| from < head)
+                .any(|&(_, to)| head < to)
+        };
+        jumps()
+            .filter(|&(from, jump)| jump.target <= from && is_near(jump.target, from + 1))
+            .any(|(_, back)| is_crossed(back.target))
     }
 
     /// Whether the lengths are found, whatever those are that are not known.
