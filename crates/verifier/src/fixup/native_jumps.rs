@@ -8,14 +8,15 @@
 //! refused.
 //!
 //! The rounds are those of the kernel, but not all lengths of native code are known. Where some are
-//! not, several are tried: a program that would be refused with others goes unnoticed.
+//! not, several are tried: if the program is refused with one of them there is no verdict, and one
+//! that would be refused with others goes unnoticed.
 //!
 //! Source: the results of the kernels; lengths of instructions from Intel's manual.
 
 use super::left;
 use super::native_bytes::{Bytes, native_bytes};
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
+use crate::rejection::{Check, FlowFault, reject, unsupported};
 use skep_insn::code::*;
 use std::ops::Range;
 
@@ -31,19 +32,33 @@ const FIRST: i64 = 64;
 const TRIES_MAX: u32 = 64;
 
 /// Checks a walked program, for kernels that do not always find the lengths.
-pub(super) fn check(env: &Env<'_>) -> Check {
+pub(super) fn check(env: &mut Env<'_>) -> Check {
     let is_left = left::insns_left(env);
     let len = env.facts.insns.len();
     let ends = env.facts.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
     for (subprog, end) in env.facts.subprogs.iter().zip(ends) {
         let function = Function::new(env, subprog.start as usize..end, &is_left);
-        if function.crosses() && !function.settles() {
-            return unsupported(
-                "jumps across each other whose lengths this kernel's JIT compiler may not find",
-            );
+        let Some(insn_idx) = function.crossing() else { continue };
+        env.walk.insn_idx = insn_idx as u32;
+        match function.settles() {
+            Settles::Always => {}
+            Settles::Never => reject!(ENOTSUPP, FlowFault::JumpsNotCompiled),
+            Settles::NotKnown => {
+                return unsupported(
+                    "jumps across each other whose lengths this kernel's JIT compiler may not find",
+                );
+            }
         }
     }
     Ok(())
+}
+
+/// Whether the lengths are found.
+enum Settles {
+    Always,
+    Never,
+    /// Not with each length of an instruction whose length is not known.
+    NotKnown,
 }
 
 /// What is left of a function.
@@ -52,6 +67,7 @@ struct Function {
 }
 
 struct Native {
+    insn_idx: usize,
     /// Without the jump.
     bytes: Bytes,
     jump: Option<Jump>,
@@ -102,14 +118,13 @@ impl Function {
             let leaves =
                 leaves.map(|exit| Jump { is_conditional: false, target: at[exit - range.start] });
             let bytes = if always || leaves.is_some() { (0, 0) } else { native_bytes(env, idx) };
-            Native { bytes, jump: jump.or(leaves) }
+            Native { insn_idx: idx, bytes, jump: jump.or(leaves) }
         });
         Function { natives: natives.collect() }
     }
 
-    /// Whether a jump back and a forward one, both about as long as the short form reaches, may
-    /// cross each other.
-    fn crosses(&self) -> bool {
+    /// A jump back that may cross a forward one, both about as long as the short form reaches.
+    fn crossing(&self) -> Option<usize> {
         let mut sum = (0, 0);
         let after = self.natives.iter().map(|native| {
             let most = native.jump.map_or(0, |jump| if jump.is_conditional { 6 } else { 5 });
@@ -135,18 +150,23 @@ impl Function {
         };
         jumps()
             .filter(|&(from, jump)| jump.target <= from && is_near(jump.target, from + 1))
-            .any(|(_, back)| is_crossed(back.target))
+            .find(|(_, back)| is_crossed(back.target))
+            .map(|(from, _)| self.natives[from].insn_idx)
     }
 
-    /// Whether the lengths are found, whatever those are that are not known.
-    fn settles(&self) -> bool {
+    fn settles(&self) -> Settles {
         let unknown = self.natives.iter().map(|native| native.bytes.1 - native.bytes.0);
         let tries = unknown.max().unwrap_or(0).min(TRIES_MAX);
-        (0..=tries).all(|n| {
+        let all = (0..=tries).all(|n| {
             let bytes = |(least, most): Bytes| i64::from(least + (most - least) * n / tries.max(1));
             let native = |native: &Native| (bytes(native.bytes), native.jump);
             settles(&self.natives.iter().map(native).collect::<Vec<_>>())
-        })
+        });
+        match (all, tries) {
+            (true, _) => Settles::Always,
+            (false, 0) => Settles::Never,
+            (false, _) => Settles::NotKnown,
+        }
     }
 }
 

@@ -46,6 +46,8 @@ kinds! {
         // Rules that 6.18 does not have.
         Recursion { from: Name, to: Name } "recursive-call"
             "";
+        JumpsNotCompiled "jumps-not-compiled"
+            "";
         OtherRule { rule: OtherRule } "rule-of-another-kernel"
             "{rule}";
 

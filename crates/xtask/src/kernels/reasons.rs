@@ -74,6 +74,16 @@ const WHYS: &[Why] = &[
         "more than six registers are linked, and marked precise sooner than by the kernel",
     ),
     Why(
+        &["6.8.0-31"],
+        "invalid mem access 'scalar'",
+        "the kernel also changes the constant that a register is compared with",
+    ),
+    Why(
+        &["6.8.0-31"],
+        "Caller passes invalid args",
+        "the offset of a dynptr that a function is given is not checked",
+    ),
+    Why(
         &[],
         "jumps across each other",
         "it is not known whether this kernel's JIT compiler finds the lengths of the jumps",

@@ -116,8 +116,11 @@ fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
         let name = ty.name();
         reject!(EINVAL, CallFault::NoSizeOfResult { name: name.into() });
     };
-    let reg = Reg::pointer(RegType::of(Base::Mem).with(flags));
-    Ok(Reg { extra: Extra::Mem { size, dynptr_id: 0 }, ..reg })
+    let mut ty = RegType::of(Base::Mem).with(flags);
+    if !env.facts.rules().percpu_numbers_read_only {
+        ty = ty.without(TypeFlag::MEM_RDONLY);
+    }
+    Ok(Reg { extra: Extra::Mem { size, dynptr_id: 0 }, ..Reg::pointer(ty) })
 }
 
 fn kernel_object(facts: &Facts<'_>, meta: &CallMeta) -> Check<Reg> {
